@@ -7,7 +7,8 @@
  *
  * The sets and their files are in local-detector-sets.ts. A split is drawn anew for each seed, with the labels in proportion.
  * --python names one with scikit-learn; without it there is no column beside ours. With --encoder a detector that reads its vectors
- * beside n-grams is compared with ours as well; with --timing one that reads times, also where it is given texts alone. Every judgement is kept under --runs, and what is there is not computed again: take
+ * beside n-grams is compared with ours as well; with --timing one that reads times, also where it is given texts alone. Ours is then that
+ * one without its times, which is what a training without them gives. Every judgement is kept under --runs, and what is there is not computed again: take
  * another folder after a change to the detector.
  */
 import { execFileSync } from 'node:child_process';
@@ -16,6 +17,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
 import { signed } from '../experiments/report/shown-numbers.ts';
+import { LocalDetector } from '../experts/detectors/local/local-detector.ts';
 import { trainLocalDetector } from '../experts/detectors/local/train-local-detector.ts';
 import { sha256 } from '../src/content-hash.ts';
 import { prefixOf } from '../src/data/thread.ts';
@@ -66,7 +68,14 @@ for (const size of given.train.split(',').map(Number)) {
       writeFileSync(join(folder, `seed-${split.seed}.split.json`), JSON.stringify(texts(split)));
     const trials: Trial[] = [];
     for (const split of splits) {
-      const ours = await answersOf(split, { folder, name: 'ours', options });
+      const timed = onceOf(() => trained(split, { ...options, timing: true }));
+      const ours = await answersOf(split, {
+        folder,
+        name: 'ours',
+        options,
+        detector: async () => (given.timing ? withoutTimes(await timed()) : trained(split, options)),
+      });
+      const read = { ...options, encoder: encoderJson && JSON.parse(encoderJson) };
       const withEncoder =
         encoderJson === undefined
           ? {}
@@ -74,17 +83,18 @@ for (const size of given.train.split(',').map(Number)) {
               encoder: await answersOf(split, {
                 folder,
                 name: 'encoder',
-                options: { ...options, encoder: JSON.parse(encoderJson) },
+                options: read,
+                detector: () => trained(split, read),
               }),
             };
-      const timed = { folder, options: { ...options, timing: true } };
-      const withTimes = given.timing
+      const withTimes = { folder, options: { ...options, timing: true }, detector: timed };
+      const byTimes = given.timing
         ? {
-            timing: await answersOf(split, { ...timed, name: 'timing' }),
-            untimed: await answersOf(split, { ...timed, name: 'untimed' }),
+            timing: await answersOf(split, { ...withTimes, name: 'timing' }),
+            untimed: await answersOf(split, { ...withTimes, name: 'untimed' }),
           }
         : {};
-      trials.push({ gold: split.test.map(({ label }) => label), answers: { ours, ...withEncoder, ...withTimes } });
+      trials.push({ gold: split.test.map(({ label }) => label), answers: { ours, ...withEncoder, ...byTimes } });
     }
     if (python !== undefined) {
       execFileSync(python, [join(import.meta.dirname, 'tf-idf.py'), folder], { stdio: 'inherit' });
@@ -108,15 +118,31 @@ for (const size of given.train.split(',').map(Number)) {
   console.log(markdownTable([['set', 'posts', 'ours', ...others], ...lines], { align: ['l', 'l'] }));
 }
 
-/** Trains on a split and judges its test threads, or takes what is kept of that. */
+function trained({ seed, train, task }: Split, options: Record<string, unknown>): Promise<LocalDetector> {
+  return trainLocalDetector({ threads: train.map(({ thread }) => thread), task, options, encoder, seed });
+}
+
+function withoutTimes({ model: { timing: _, ...model } }: LocalDetector): LocalDetector {
+  return new LocalDetector({ model, encoder: null });
+}
+
+/** Calls a function the first time only. */
+function onceOf<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let made: Promise<Value> | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
+/** What a detector says of the test threads, or what is kept of that. */
 async function answersOf(
-  { seed, train, test, task }: Split,
-  of: { folder: string; name: string; options: Record<string, unknown> },
+  { seed, test, task }: Split,
+  of: { folder: string; name: string; options: Record<string, unknown>; detector: () => Promise<LocalDetector> },
 ): Promise<Answers> {
   const path = join(of.folder, `seed-${seed}.${of.name}-${sha256(of.options).slice(0, 8)}.json`);
   if (existsSync(path)) return JSON.parse(readFileSync(path, 'utf8'));
-  const threads = train.map(({ thread }) => thread);
-  const detector = await trainLocalDetector({ threads, task, options: of.options, encoder, seed });
+  const detector = await of.detector();
   const answers: number[][] = lengths.map(() => []);
   for (const { thread: whole } of test) {
     const thread =

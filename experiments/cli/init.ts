@@ -18,6 +18,9 @@ import type { Parts } from '../stop-agent/parts.ts';
 import { defaults, questions } from './questions.ts';
 import { proseWidth, type Terminal } from './terminal.ts';
 
+/** Where more posts have no time, the detector is written to read texts alone. */
+const mostWithoutTime = 0.1;
+
 interface InitOptions {
   task?: string;
   detector?: string;
@@ -93,7 +96,9 @@ async function init(given: string | undefined, options: InitOptions & { terminal
       threadsUnder3Posts > 0
         ? `${counted(threadsUnder3Posts, 'thread')} with fewer than 3 posts, too few to decide anything`
         : '',
-      postsWithoutTime > 0 ? `${counted(postsWithoutTime, 'post')} without a time; rules of hours need them` : '',
+      postsWithoutTime > 0
+        ? `${counted(postsWithoutTime, 'post')} without a time; rules of hours need them, and the detector reads them`
+        : '',
       repeatedClaimTexts > 0 ? `${counted(repeatedClaimTexts, 'claim')} with the text of another thread’s` : '',
     ].filter((remark) => remark !== '');
     stderr.write(`Found ${threads.length} threads, ${posts} posts (median ${postsPerThread?.median ?? 0} a thread).\n`);
@@ -139,7 +144,16 @@ async function init(given: string | undefined, options: InitOptions & { terminal
 
     const unlabelled = threads.length - chosen.labelled;
     const parts = fittingParts(chosen.labelled, { unlabelled, trainsDetector: detector === null });
-    const text = experimentText({ name, threads: path, task: chosen.task.name, detector, encoder, goal, parts });
+    const text = experimentText({
+      name,
+      threads: path,
+      task: chosen.task.name,
+      detector,
+      encoder,
+      timing: postsWithoutTime <= mostWithoutTime * posts,
+      goal,
+      parts,
+    });
     // Read and split as a training would, so that what is written runs.
     const raw: unknown = parse(text);
     const experiment = resolveExperiment(experimentWithin(raw), out);

@@ -11,6 +11,8 @@ export interface InitChoices {
   readonly detector: string | null;
   /** A sentence encoder for the local detector; null for n-grams alone. */
   readonly encoder: FoundEncoder['config'] | null;
+  /** Whether the local detector reads times. */
+  readonly timing: boolean;
   readonly goal: Goal;
   readonly parts: PartCounts;
 }
@@ -42,7 +44,7 @@ export function experimentText(choices: InitChoices): string {
   ].join('\n');
 }
 
-function shared({ threads, task, detector, encoder, goal, parts }: InitChoices): string[] {
+function shared({ threads, task, detector, encoder, timing, goal, parts }: InitChoices): string[] {
   return [
     ...(goal === 'ratio-sweep'
       ? []
@@ -57,14 +59,8 @@ function shared({ threads, task, detector, encoder, goal, parts }: InitChoices):
     `  environment: ${parts.environment}  # further threads that it meets; they need no labels`,
     `  development: ${parts.development}`,
     '  test: rest',
-    ...(encoder === null
-      ? []
-      : [
-          '# Read by the detector beside n-grams. Exported policies cannot carry it.',
-          `detector: { encoder: ${inline(encoder)} }`,
-        ]),
     ...(detector === null
-      ? []
+      ? localDetector({ encoder, timing })
       : [
           '# Asked after 1, 2, 3, 5, 8, … posts only, and every answer is kept.',
           'detector:',
@@ -72,6 +68,18 @@ function shared({ threads, task, detector, encoder, goal, parts }: InitChoices):
           '  schedule: { name: geometric, factor: 1.5 }',
         ]),
   ];
+}
+
+function localDetector({ encoder, timing }: Pick<InitChoices, 'encoder' | 'timing'>): string[] {
+  const options = [
+    ...(timing
+      ? ['  timing: true  # reads how fast the replies come, too: give exported policies times beside texts']
+      : []),
+    ...(encoder === null
+      ? []
+      : [`  encoder: ${inline(encoder)}  # read beside n-grams; exported policies cannot carry it`]),
+  ];
+  return options.length === 0 ? [] : ['detector:', ...options];
 }
 
 /** States and agents as experiments/recipes/asking.yaml has them, where they were measured. */

@@ -14,6 +14,8 @@ export interface SoftmaxProblem {
   /** `[columns, classes]`: the weights of a feature are adjacent, in the order in which they are read. */
   readonly prior: Float64Array;
   readonly l2: number;
+  /** Row-major `[rows, classes]`: added to what the weights say of each row; nothing unless given. */
+  readonly baseLogits?: Float64Array | undefined;
 }
 
 /**
@@ -26,7 +28,7 @@ export function softmaxLoss(options: {
   gradient: Float64Array;
 }): number {
   const { problem, weights, gradient } = options;
-  const { features, targets, rowWeights, candidates, prior, l2 } = problem;
+  const { features, targets, rowWeights, candidates, prior, l2, baseLogits } = problem;
   const { starts, indices, values } = features;
   const classCount = candidates.length;
   const logits = new Float64Array(classCount);
@@ -39,7 +41,7 @@ export function softmaxLoss(options: {
   for (let row = 0; row < features.rows; row++) {
     const rowWeight = rowWeights[row];
     if (rowWeight === 0) continue;
-    logits.fill(0);
+    for (let label = 0; label < classCount; label++) logits[label] = baseLogits?.[row * classCount + label] ?? 0;
     for (let entry = starts[row]; entry < starts[row + 1]; entry++) {
       const value = values[entry];
       const first = indices[entry] * classCount;

@@ -70,13 +70,13 @@ export async function fitColumns(
   return { logits: products(features, { weights: point, classCount }), weights: () => point };
 }
 
-function normalised(weights: Float64Array): Float64Array {
+export function normalised(weights: Float64Array): Float64Array {
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   return weights.map((weight) => weight / total);
 }
 
-/** Row-major [rows, classes]. */
-function products(
+/** What weights [columns, classes] say of each row; row-major [rows, classes]. */
+export function products(
   { rows, starts, indices, values }: SparseMatrix,
   { weights, classCount }: { weights: Float64Array; classCount: number },
 ): Float64Array {

@@ -10,13 +10,14 @@ import { Random } from '../../../src/tensor/random.ts';
 import { createEncoder, encoderSchema } from '../../../src/text/create-encoder.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
 import { ngramVersion } from '../../../src/text/ngram-counts.ts';
-import { fitTemperature, logLoss } from './calibration.ts';
+import { fitTemperature, logLoss, type Scored } from './calibration.ts';
 import { fitClassOffsets } from './class-offsets.ts';
 import { heldOutTruth } from './held-out.ts';
 import { countByLabel, labelledThreads, type Target, type TargetOf } from './labelled-threads.ts';
 import { type FittedModel, LocalDetector } from './local-detector.ts';
 import { type FittedRows, type RowFitter, rowFitter } from './row-fitter.ts';
 import { savedWeights } from './saved-weights.ts';
+import { fitTiming } from './timing-fit.ts';
 import { loneClaimWeight, ngramLengths, type TrainingRows, trainingRows } from './training-rows.ts';
 
 export const localDetectorOptionsSchema = z
@@ -65,7 +66,8 @@ export interface LocalTraining {
 /**
  * Trains on prefixes of labelled threads that no later stage uses. Every thread has the same weight, however long it
  * is. The penalty and the weight of the characters are those with the smallest held-out loss after calibration. The temperature
- * is fitted to their held-out predictions, and then an offset for each class to macro-F1. Needs no tensors.
+ * is fitted to their held-out predictions, and then an offset for each class to macro-F1. Times come last, on top of all that, so
+ * that a claim alone is judged as without them. Needs no tensors.
  * @throws InputError where a label has fewer than two training threads
  */
 export async function trainLocalDetector(settings: LocalTraining): Promise<LocalDetector> {
@@ -151,15 +153,24 @@ export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFi
   for (const l2 of penalties) best = better(best, await candidate({ ...best, l2 }));
   const { characterWeight, l2, ofFolds, temperature } = best;
   const whole = await fitted({ ...best, without: -1 });
-  const scored = { logits: best.logits.map((logit) => logit / temperature), targets, rowWeights, classCount };
+  const words = { logits: best.logits.map((logit) => logit / temperature), targets, rowWeights, classCount };
+  const timing =
+    rows.timing === null ? null : await fitTiming({ values: rows.timing.values, words, foldOfRow, folds, signal });
+  const scored = { ...words, logits: timing?.logits ?? words.logits };
 
-  // A student is to be as sure as its detector, and is held against no label.
-  const offsetsOf = settings.targetOf === undefined ? fitClassOffsets : () => new Array<number>(classCount).fill(0);
+  // A student is to be as sure as its detector, and is held against no label. Times change no offset: claims alone would pay for it.
+  const offsetsOf = (of: Scored) =>
+    settings.targetOf === undefined
+      ? fitClassOffsets({ ...of, logits: words.logits })
+      : new Array<number>(classCount).fill(0);
 
-  const detectorWith = (weights: Float64Array) =>
+  const detectorWith = (weights: Float64Array, timingWeights: Float64Array | null) =>
     new LocalDetector({
       encoder,
-      model: { ...model, ...savedWeights({ weights, rows, characterWeight, classCount }) },
+      model: {
+        ...model,
+        ...savedWeights({ weights, rows, timingWeights, temperature, characterWeight, classCount }),
+      },
     });
   const model: Omit<FittedModel, 'claim' | 'replies' | 'timing' | 'intercepts' | 'embedding'> = {
     format: 'earshot-local-detector',
@@ -170,7 +181,7 @@ export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFi
     ngrams: { version: ngramVersion, ...ngramLengths },
     loneClaimWeight,
     temperature,
-    offsets: offsetsOf(scored),
+    offsets: offsetsOf(words),
     training: {
       seed,
       threads: countByLabel({ task, labels }),
@@ -180,24 +191,28 @@ export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFi
       rows: threadOfRow.length,
       l2,
       characterWeight,
-      heldOutLogLoss: best.loss,
+      heldOutLogLoss: logLoss(scored),
       heldOut: heldOutTruth({ scored, rows, foldOfRow, folds, offsetsOf, labels: task.labels }),
     },
   };
   const weightsOfFolds = () => ofFolds.map(({ weights }) => weights());
   return {
-    whole: detectorWith(whole.weights()),
+    whole: detectorWith(whole.weights(), timing?.whole ?? null),
     // Most callers want the whole alone, and a detector of many n-grams takes longer to write than to fit.
     get folds() {
-      return weightsOfFolds().map(detectorWith);
+      return weightsOfFolds().map((weights, fold) => detectorWith(weights, timing?.ofFolds[fold] ?? null));
     },
     get mean() {
-      const [first, ...others] = weightsOfFolds();
-      for (const own of others) for (const [index, weight] of own.entries()) first[index] += weight;
-      return detectorWith(first.map((weight) => weight / folds));
+      return detectorWith(meanOf(weightsOfFolds()), timing === null ? null : meanOf(timing.ofFolds));
     },
     foldOf: new Map(threads.map(({ id }, index) => [id, foldOfThread[index]])),
   };
+}
+
+function meanOf(all: readonly Float64Array[]): Float64Array {
+  const sum = new Float64Array(all[0].length);
+  for (const own of all) for (const [index, value] of own.entries()) sum[index] += value;
+  return sum.map((value) => value / all.length);
 }
 
 interface Candidate {

@@ -23,7 +23,7 @@ import { inverseDocumentFrequency } from '../../../src/text/tf-idf.ts';
  * Features of a prefix, in parts of Euclidean length 1 (0 for one without content): TF-IDF of word and of character n-grams of
  * the claim, the same of all replies so far as one text, and with an encoder the claim's embedding and the sum of the replies'.
  * Claims and replies have n-grams and document frequencies of their own: a claim reports, a reply doubts or cheers. How fast the
- * replies come may be a further part, of standardised columns.
+ * replies come may be read beside, in standardised columns (timing-fit.ts).
  */
 
 export const ngramLengths: Record<NgramUnit, NgramLengths> = {
@@ -35,10 +35,6 @@ export const ngramLengths: Record<NgramUnit, NgramLengths> = {
 export const replyWeight = 2;
 /** The claim's parts as long as there is no reply, so that first posts do not look like weak evidence. */
 export const loneClaimWeight = 2;
-/** The deviations of the times' columns, taken together. */
-const timingWeight = 0.5;
-/** Of one column. */
-export const timingFactor = timingWeight / Math.sqrt(timingColumns);
 /** n-grams kept of a part, those in most documents first: a limit to the size of a saved detector. */
 const mostColumns = 32_768;
 
@@ -64,8 +60,8 @@ export interface TrainingRows {
   /** The last column is the constant 1. */
   readonly features: SparseMatrix;
   readonly blocks: readonly FeatureBlock[];
-  /** The columns of the times, before the constant; null without them. */
-  readonly timing: { readonly from: number; readonly scale: TimingScale } | null;
+  /** Standardised times of the same rows, [rows, columns]; null without them. */
+  readonly timing: { readonly values: SparseMatrix; readonly scale: TimingScale } | null;
   /** For each row, the index of its thread in `threads`. */
   readonly threadOfRow: Int32Array;
   /** For each row, the posts in its prefix. */
@@ -95,8 +91,7 @@ export async function trainingRows(options: {
     dimensions: encoder?.dimensions ?? 0,
   });
   const timing = options.timing ? timingRows(threads, maxPosts) : null;
-  const timingFrom = blocks.reduce((sum, { columns }) => sum + columns, 0);
-  const constant = timingFrom + (timing === null ? 0 : timingColumns);
+  const constant = blocks.reduce((sum, { columns }) => sum + columns, 0);
   const into = new SparseMatrixBuilder({ columns: constant + 1 });
   const threadOfRow: number[] = [];
   const lengthOfRow: number[] = [];
@@ -117,8 +112,6 @@ export async function trainingRows(options: {
         const length = own === 'replies' ? replyWeight : post === 0 ? loneClaimWeight : 1;
         growing[place].addTo(into, { from, length });
       }
-      for (const [column, value] of (timing?.rows[threadOfRow.length] ?? []).entries())
-        into.add(timingFrom + column, value);
       into.add(constant, 1);
       into.endRow();
       threadOfRow.push(index);
@@ -128,14 +121,14 @@ export async function trainingRows(options: {
   return {
     features: into.build(),
     blocks,
-    timing: timing && { from: timingFrom, scale: timing.scale },
+    timing,
     threadOfRow: Int32Array.from(threadOfRow),
     lengthOfRow: Int32Array.from(lengthOfRow),
   };
 }
 
-/** The times of all rows, standardised over the rows, of which every thread's weigh the same, and weighed. */
-function timingRows(threads: readonly Thread[], maxPosts: number): { rows: number[][]; scale: TimingScale } {
+/** The times of all rows, standardised over the rows, of which every thread's weigh the same. */
+function timingRows(threads: readonly Thread[], maxPosts: number): { values: SparseMatrix; scale: TimingScale } {
   const known: TimingValues[] = [];
   const weights: number[] = [];
   for (const { posts } of threads) {
@@ -149,7 +142,12 @@ function timingRows(threads: readonly Thread[], maxPosts: number): { rows: numbe
     }
   }
   const scale = timingScaleOf(known, weights);
-  return { rows: known.map((values) => standardisedTiming(values, scale).map((value) => timingFactor * value)), scale };
+  const into = new SparseMatrixBuilder({ columns: timingColumns });
+  for (const values of known) {
+    for (const [column, value] of standardisedTiming(values, scale).entries()) into.add(column, value);
+    into.endRow();
+  }
+  return { values: into.build(), scale };
 }
 
 type Vocabularies = Record<'claim' | 'replies', Record<NgramUnit, Vocabulary>>;

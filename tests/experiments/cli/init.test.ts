@@ -150,6 +150,33 @@ describe('init', () => {
     expect(errors).toMatch(/^earshot: there is no sentence encoder bert here; there is none, .*\.\/models\/small/m);
   });
 
+  it('lets the detector read times where nearly all posts have one', async () => {
+    const timed = threadLines(80).split('\n').slice(0, -1);
+    const without = (share: number) =>
+      timed.map((line, index) => `${index < share * 80 ? line.replaceAll(/"time":"[^"]*"/g, '"time":null') : line}\n`);
+    const cwd = temporaryFolder({
+      'timed.jsonl': without(0).join(''),
+      'some.jsonl': without(0.1).join(''),
+      'half.jsonl': without(0.5).join(''),
+      'models/small/config.json': '{}',
+      'models/small/model.onnx': '',
+    });
+    const detectorOf = async (name: string, ...words: string[]) => {
+      const made = await earshot(['init', `${name}.jsonl`, '--yes', '--name', name, '--force', ...words], { cwd });
+      expect(made.code, made.errors).toBe(0);
+      const path = join(cwd, `${name}.yaml`);
+      const [{ experiment }] = (await loadVariants({ path, overrides: [], resolve: resolveExperiment })).variants;
+      return experiment.detector;
+    };
+    expect(await detectorOf('timed')).toMatchObject({ timing: true, encoder: null });
+    expect(await detectorOf('some')).toMatchObject({ timing: true });
+    expect(await detectorOf('half')).not.toHaveProperty('timing');
+    expect(await detectorOf('timed', '--encoder', 'models/small')).toMatchObject({
+      timing: true,
+      encoder: { name: 'transformers' },
+    });
+  });
+
   it('takes a detector file, and says what asking would cost before it is asked', async () => {
     const cwd = folder();
     writeFileSync(

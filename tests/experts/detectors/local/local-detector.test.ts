@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { LocalDetector } from '../../../../experts/detectors/local/local-detector.ts';
-import { trainLocalDetector } from '../../../../experts/detectors/local/train-local-detector.ts';
+import { trainCrossFitted, trainLocalDetector } from '../../../../experts/detectors/local/train-local-detector.ts';
+import { floatsFromBase64 } from '../../../../src/base64-floats.ts';
 import { rumorTask, veracityTask } from '../../../../src/data/task.ts';
 import { prefixOf, type Thread } from '../../../../src/data/thread.ts';
 import { InputError } from '../../../../src/errors.ts';
@@ -198,6 +199,38 @@ describe('the local detector', () => {
     await expect(train(training)).rejects.toThrow(
       /of its 60 training threads have none that differ; give posts a "time"/,
     );
+  });
+
+  it('is with times what it is without, and the times on top: a claim alone is judged alike', async () => {
+    const threads = training.map((thread, index) => timed(thread, (thread.rumor ? 2 : 40) + index));
+    const { model } = await trainLocalDetector({
+      threads,
+      task: rumorTask,
+      options: { ...options, timing: true },
+      seed: 7,
+    });
+    const { timing, training: facts, ...words } = model;
+    const { training: factsWithout, ...without } = detector.model;
+    expect(words).toEqual(without);
+    expect(timing?.weights).toHaveLength(24);
+    // What is said of held-out threads is said with the times.
+    expect(facts.heldOutLogLoss).toBeLessThan(factsWithout.heldOutLogLoss);
+    expect(facts.heldOut.systems[1]).toEqual(factsWithout.heldOut.systems[1]);
+  });
+
+  it('gives the detectors of its folds times of their own', async () => {
+    const threads = training.map((thread, index) => timed(thread, (thread.rumor ? 2 : 40) + index));
+    const { folds, mean } = await trainCrossFitted({
+      threads,
+      task: rumorTask,
+      options: { ...options, timing: true, folds: 3 },
+      seed: 7,
+    });
+    const weightsOf = ({ model }: LocalDetector) => floatsFromBase64(model.timing?.weights ?? '');
+    const own = folds.map(weightsOf);
+    expect(new Set(own.map(([first]) => first)).size).toBe(3);
+    for (const [index, weight] of weightsOf(mean).entries())
+      expect(weight).toBeCloseTo((own[0][index] + own[1][index] + own[2][index]) / 3, 6);
   });
 
   it('stops when told to, and names a wrong option', async () => {

@@ -1,15 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { LocalDetector } from '../../../../experts/detectors/local/local-detector.ts';
 import { trainLocalDetector } from '../../../../experts/detectors/local/train-local-detector.ts';
-import {
-  loneClaimWeight,
-  replyWeight,
-  timingFactor,
-  trainingRows,
-} from '../../../../experts/detectors/local/training-rows.ts';
+import { loneClaimWeight, replyWeight, trainingRows } from '../../../../experts/detectors/local/training-rows.ts';
 import { floatsFromBase64 } from '../../../../src/base64-floats.ts';
 import { prefixGrower } from '../../../../src/data/growing-prefix.ts';
 import { rumorTask } from '../../../../src/data/task.ts';
+import type { SparseMatrix } from '../../../../src/regression/sparse-matrix.ts';
 import { createEncoder } from '../../../../src/text/create-encoder.ts';
 import { threadOf, timed, toyThreads } from '../../threads.ts';
 
@@ -70,14 +66,17 @@ describe('the rows of the training', () => {
         const saved = kind === 'embedding' ? embedding?.[part] : model[part][kind].weights;
         return Array.from(floatsFromBase64(saved ?? ''), (weight) => weight * scale);
       });
-      if (timing)
-        weights.push(...Array.from(floatsFromBase64(model.timing?.weights ?? ''), (weight) => weight / timingFactor));
       weights.push(model.intercepts[1]);
-      const { starts, indices, values } = rows.features;
+      const timingWeights = floatsFromBase64(model.timing?.weights ?? '');
+      const product = ({ starts, indices, values }: SparseMatrix, row: number, of: ArrayLike<number>) => {
+        let sum = 0;
+        for (let entry = starts[row]; entry < starts[row + 1]; entry++) sum += values[entry] * of[indices[entry]];
+        return sum;
+      };
       for (const [row, length] of rows.lengthOfRow.entries()) {
-        let expected = 0;
-        for (let entry = starts[row]; entry < starts[row + 1]; entry++)
-          expected += values[entry] * weights[indices[entry]];
+        const times = rows.timing === null ? 0 : product(rows.timing.values, row, timingWeights);
+        expect(times !== 0).toBe(timing && length > 1);
+        const expected = product(rows.features, row, weights) + times;
         const thread = open();
         for (const post of threads[rows.threadOfRow[row]].posts)
           thread.add(post, encoder === null ? undefined : (await encoder.encode([post.text])).slice());
