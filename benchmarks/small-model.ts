@@ -4,9 +4,10 @@
  * claims of another threads file, and its Wikipedia has no article. Usage:
  *
  *   node --import tsx benchmarks/small-model.ts [experiments/recipes/small-model.yaml] [--data threads.jsonl] [--documents threads.jsonl]
- *     [--max-tokens 160] [--variants one,another] [--runs runs] [--port 8765] [--server http://…/v1] [--set path=value …]
+ *     [--max-tokens 160] [--longest-text 200] [--variants one,another] [--runs runs] [--port 8765] [--server http://…/v1] [--set path=value …]
  *
  * With --server a running one is asked in the place of the one that this starts. Both answer one request at a time.
+ * A text inside a JSON answer has at most --longest-text characters, so that a model that would never end gets to its answer.
  * The port is that of the proxy, and the next one that of the search. They stand in the keys of judgements, so the same one finds what was
  * answered earlier.
  */
@@ -25,6 +26,7 @@ const { values: options, positionals } = parseArgs({
     data: { type: 'string' },
     documents: { type: 'string' },
     'max-tokens': { type: 'string', default: '160' },
+    'longest-text': { type: 'string', default: '200' },
     variants: { type: 'string' },
     runs: { type: 'string', default: 'runs' },
     port: { type: 'string', default: '8765' },
@@ -39,7 +41,11 @@ const { endpoints } = z
 const port = Number(options.port);
 const server =
   options.server === undefined ? await startLanguageModel() : { baseURL: options.server, stop: async () => {} };
-const proxy = await countingProxy(server.baseURL, { schemas: true, port });
+const proxy = await countingProxy(server.baseURL, {
+  schemas: true,
+  port,
+  longestText: Number(options['longest-text']),
+});
 const search = options.documents === undefined ? null : await searchInFile(options.documents, { port: port + 1 });
 const ofEndpoints = Object.keys(endpoints).flatMap((name) =>
   Object.entries({

@@ -11,10 +11,12 @@ const withSchema = z.looseObject({
 /**
  * Passes requests on to llama.cpp's Python server, counts answers, and translates JSON schemas, which that server knows by a name of
  * its own, or refuses them.
+ * @param options.longestText characters that a text inside a JSON answer may have: a small model goes on until it is cut off, and the
+ *   answer after its reasons with it
  */
 export async function countingProxy(
   upstream: string,
-  { schemas, port: wanted = 0 }: { schemas: boolean; port?: number },
+  { schemas, port: wanted = 0, longestText }: { schemas: boolean; port?: number; longestText?: number },
 ) {
   const counts = { answers: 0, withLogprobs: 0, repairs: 0 };
   const proxy = createServer(async (request, response) => {
@@ -29,10 +31,15 @@ export async function countingProxy(
       response.end(JSON.stringify({ error: { message: 'response_format is not supported by this model' } }));
       return;
     }
-    if (schema.success)
+    if (schema.success) {
+      const asked = schema.data.response_format.json_schema.schema;
       Object.assign(schema.data, {
-        response_format: { type: 'json_object', schema: schema.data.response_format.json_schema.schema },
+        response_format: {
+          type: 'json_object',
+          schema: longestText === undefined ? asked : bounded(asked, longestText),
+        },
       });
+    }
     const answer = await fetch(`${upstream}${request.url?.replace(/^\/v1/, '') ?? ''}`, {
       method: request.method ?? 'POST',
       headers: { 'content-type': 'application/json' },
@@ -50,4 +57,15 @@ export async function countingProxy(
   await new Promise<void>((resolve) => proxy.listen(wanted, '127.0.0.1', resolve));
   const { port } = proxy.address() as AddressInfo;
   return { counts, baseURL: `http://127.0.0.1:${port}/v1`, close: () => proxy.close() };
+}
+
+/** A JSON schema whose texts have at most so many characters and whose lists at most three entries. */
+function bounded(schema: unknown, longestText: number): unknown {
+  if (Array.isArray(schema)) return schema.map((each) => bounded(each, longestText));
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const own: Record<string, unknown> = Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [key, bounded(value, longestText)]),
+  );
+  if (own.type === 'string' && !('enum' in own) && !('const' in own)) return { ...own, maxLength: longestText };
+  return own.type === 'array' ? { ...own, maxItems: 3 } : own;
 }
