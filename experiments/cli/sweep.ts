@@ -2,7 +2,7 @@ import { Command, Option } from 'commander';
 import { counted } from '../../src/counted.ts';
 import { quoted } from '../../src/shell-words.ts';
 import type { PlainObject } from '../config/overrides.ts';
-import { wrapped } from '../report/narrow-table.ts';
+import { screenText, wrapped } from '../report/narrow-table.ts';
 import { failedCount, failureOf } from '../run/failures.ts';
 import type { Programs } from '../run/programs.ts';
 import { trialEnd } from '../run/trial.ts';
@@ -121,7 +121,9 @@ async function sweep(file: string, options: SweepOptions & { terminal: Terminal 
   const page = options.html ? `${folder.path}/report.html` : null;
   const { writeResults } = await import('../sweep/write-results.ts');
   const { summary, json } = await writeResults(plan, { folder, command, page });
-  stdout.write(options.json ? `${JSON.stringify(json, null, 2)}\n` : summary(proseWidth(terminal)));
+  stdout.write(
+    options.json ? `${JSON.stringify(json, null, 2)}\n` : screenText(summary, { width: proseWidth(terminal) }),
+  );
   stderr.write(
     `\nTable: ${folder.path}/trials.csv   Report: ${folder.path}/report.md${page === null ? '' : `   Page: ${page}`}\n`,
   );

@@ -5,7 +5,7 @@ import { InputError } from '../../src/errors.ts';
 import { quoted } from '../../src/shell-words.ts';
 import type { PlainObject } from '../config/overrides.ts';
 import type { OpenedExperiment } from '../kinds/open-experiment.ts';
-import { wrapped } from '../report/narrow-table.ts';
+import { screenText, wrapped } from '../report/narrow-table.ts';
 import { collect, positiveInteger } from './option-values.ts';
 import { proseWidth, type Terminal } from './terminal.ts';
 
@@ -121,7 +121,9 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
   const named = others === null ? options.name : name;
   const command = ['earshot', ...trainingWords(path, { ...options, name: named })].map(quoted).join(' ');
   const { summary, results, next, writePage } = await opened.writeReport(experiment, { command });
-  stdout.write(options.json ? `${JSON.stringify(results, null, 2)}\n` : summary(proseWidth(terminal)));
+  stdout.write(
+    options.json ? `${JSON.stringify(results, null, 2)}\n` : screenText(summary, { width: proseWidth(terminal) }),
+  );
   const page = options.html ? `   Page: ${await writePage()}` : '';
   stderr.write(
     `\nRuns: ${runs}/${name}   Report: ${runs}/${name}/report.md${page}\n${options.json ? '' : nextSteps(next)}`,

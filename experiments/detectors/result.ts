@@ -1,14 +1,12 @@
 import { z } from 'zod';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { type EvaluationSplit, readDecisions } from '../run/decisions-file.ts';
+import { resultFile } from '../run/result-file.ts';
 import { type DetectorDecision, detectorDecisionSchema, type Replies } from './decisions.ts';
 import { byReplies, columnsOf, detectorMetrics, type ScoredLabels, scoresOf } from './scores.ts';
 
-const formatVersion = 1;
-
 /** `result.json`: what the decisions of a run do not tell. */
-const storedDetectorsSchema = z.strictObject({
-  formatVersion: z.literal(formatVersion),
+export const detectorsResult = resultFile(1, {
   seed: z.int(),
   task: z.string(),
   labels: z.array(z.string()).describe('of judgements; for a task of categories every combination of them'),
@@ -23,14 +21,10 @@ const storedDetectorsSchema = z.strictObject({
     .array(z.object({ endpoint: z.string(), model: z.string(), requests: z.number(), cost: z.number() }))
     .describe('what this run sent in its last session; judgements that were known cost nothing again'),
 });
-export type StoredDetectorsResult = z.output<typeof storedDetectorsSchema>;
-
-export function storedDetectorsResult(of: Omit<StoredDetectorsResult, 'formatVersion'>): StoredDetectorsResult {
-  return { formatVersion, ...of };
-}
+type StoredDetectorsResult = ReturnType<typeof detectorsResult.read>;
 
 /** What a finished run came to. */
-export interface DetectorsResult extends Omit<StoredDetectorsResult, 'formatVersion'> {
+export interface DetectorsResult extends StoredDetectorsResult {
   /** The part that tables show: the test, unless only the development part was judged. */
   readonly part: 'test' | 'development';
   readonly decisions: ReadonlyMap<Replies, readonly DetectorDecision[]>;
@@ -38,7 +32,7 @@ export interface DetectorsResult extends Omit<StoredDetectorsResult, 'formatVers
 
 /** @throws InputError when another version of Earshot finished the run */
 export function readDetectorsResult(run: RunDirectory): DetectorsResult {
-  const { formatVersion: _, ...stored } = run.readResult(storedDetectorsSchema);
+  const stored = detectorsResult.read(run);
   const part = stored.parts.includes('test') ? 'test' : 'development';
   return { ...stored, part, decisions: byReplies(readDecisions(run.path, detectorDecisionSchema, part)) };
 }
@@ -73,7 +67,7 @@ export function detectorValues(
 /** What the detector of a run scores on one part after each number of replies, the most first. */
 export function scoreDetectorRun(path: string, part: EvaluationSplit) {
   const run = RunDirectory.open(path);
-  const stored = run.readResult(storedDetectorsSchema);
+  const stored = detectorsResult.read(run);
   const decided = byReplies(readDecisions(path, detectorDecisionSchema, part));
   return Array.from(decided, ([replies, own]) => ({ replies, values: detectorValues(stored, own) })).reverse();
 }

@@ -13,7 +13,7 @@ import { writeParts } from '../run/parts-file.ts';
 import { type DetectorsExperiment, withEndpoints } from './experiment.ts';
 import { type ItemParts, readItems, splitItems } from './items.ts';
 import { checkJudged, type JudgedItems, judgeItems, judgingOf } from './judge-items.ts';
-import { readDetectorsResult, storedDetectorsResult } from './result.ts';
+import { detectorsResult, readDetectorsResult } from './result.ts';
 
 /** One detector with one seed, and where its run goes. */
 export interface DetectorTrial {
@@ -62,23 +62,21 @@ export async function runDetectorTrial(trial: DetectorTrial): Promise<void> {
     }
     const sum = (name: 'asked' | 'cached' | 'failed' | 'unreadable') =>
       judged.reduce((total, { result }) => total + result[name], 0);
-    run.writeResult(
-      storedDetectorsResult({
-        seed,
-        task: task.name,
-        labels: [...task.labels],
-        categories: task.categories === null ? null : [...task.categories],
-        parts: names,
-        threads: Object.fromEntries(Object.entries(parts).map(([part, { length }]) => [part, length])),
-        asked: sum('asked'),
-        cached: sum('cached'),
-        failed: sum('failed'),
-        unreadable: sum('unreadable'),
-        spent: judged.flatMap(({ usage }) =>
-          usage.map(({ endpoint, model, requests, cost }) => ({ endpoint, model, requests, cost })),
-        ),
-      }),
-    );
+    detectorsResult.write(run, {
+      seed,
+      task: task.name,
+      labels: [...task.labels],
+      categories: task.categories === null ? null : [...task.categories],
+      parts: names,
+      threads: Object.fromEntries(Object.entries(parts).map(([part, { length }]) => [part, length])),
+      asked: sum('asked'),
+      cached: sum('cached'),
+      failed: sum('failed'),
+      unreadable: sum('unreadable'),
+      spent: judged.flatMap(({ usage }) =>
+        usage.map(({ endpoint, model, requests, cost }) => ({ endpoint, model, requests, cost })),
+      ),
+    });
   } finally {
     store.close();
   }

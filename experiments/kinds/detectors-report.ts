@@ -16,7 +16,7 @@ export const detectorsReport: KindReport = {
     const document = detectorsDocument({ ...source, standing });
     return {
       document,
-      summary: (width) => summarizeDetectors({ ...source, standing, width }),
+      summary: summarizeDetectors(source.name, standing),
       answer: { verdict: standing.verdict },
       next: second === undefined ? [] : [`npx earshot compare ${first} ${second} --html`],
       page: () => detectorsPage(document, { ...source, standing }),

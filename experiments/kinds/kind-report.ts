@@ -1,12 +1,13 @@
 import type { ReportDocument } from '../report/document.ts';
+import type { ScreenBlock } from '../report/narrow-table.ts';
 import type { Page } from '../report/page/page.ts';
 import type { ReportSource, VariantResults, VariantRuns } from '../report/variant-results.ts';
 
 /** What finished runs came to. */
 export interface Reported {
   readonly document: ReportDocument;
-  /** What a screen shows of it, in lines of so many characters. */
-  readonly summary: (width: number) => string;
+  /** What a screen shows of it. */
+  readonly summary: readonly ScreenBlock[];
   /** What `report.json` opens with. */
   readonly answer: { readonly verdict: string };
   /** Commands that a reader may want next. */

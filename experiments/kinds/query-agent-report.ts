@@ -12,7 +12,7 @@ export const queryAgentReport: KindReport = {
     const document = queryDocument({ ...source, standing });
     return {
       document,
-      summary: (width) => summarizeQueryAgents({ ...source, standing, width }),
+      summary: summarizeQueryAgents(source.name, standing),
       answer: { verdict: standing.verdict },
       next: [],
       page: async () => ({ html: documentPage(document), pictures: {} }),

@@ -15,7 +15,7 @@ export const selectorReport: KindReport = {
     const document = selectorDocument({ ...source, results });
     return {
       document,
-      summary: (width) => summarizeSelectorExperiment({ ...source, results, width }),
+      summary: summarizeSelectorExperiment(source.name, results),
       answer: { verdict: `${selectorVerdict(results)}.` },
       next: [
         `npx earshot select ${quoted(lastRun)} --out selected.jsonl`,

@@ -22,7 +22,7 @@ export const stopAgentReport: KindReport = {
     const { agents: _, ...answer } = whole;
     return {
       document: stopAgentDocument({ ...source, answer: whole }),
-      summary: (width) => summarizeExperiment(whole, { name: source.name, width }),
+      summary: summarizeExperiment(source.name, whole),
       answer,
       next: [
         ...answer.next,

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { macroF1 } from '../../src/metrics/classification.ts';
 import { type EvaluationSplit, readDecisions } from '../run/decisions-file.ts';
+import { resultFile } from '../run/result-file.ts';
 import { queryExperimentSchema } from './experiment.ts';
 import type { QueryOutcome } from './outcomes.ts';
 
-const formatVersion = 1;
 const count = z.int().min(0);
 
 /** The agent, or a rule beside it. */
@@ -19,8 +19,7 @@ const systemSchema = z.strictObject({
 export type QuerySystem = z.output<typeof systemSchema>;
 
 /** `result.json`: what the decisions of a run do not tell. */
-const storedQuerySchema = z.strictObject({
-  formatVersion: z.literal(formatVersion),
+export const queryResult = resultFile(1, {
   seed: z.int(),
   task: z.string(),
   labels: z.array(z.string()),
@@ -33,11 +32,7 @@ const storedQuerySchema = z.strictObject({
   asked: count,
   cached: count,
 });
-export type StoredQueryResult = z.output<typeof storedQuerySchema>;
-
-export function storedQueryResult(of: Omit<StoredQueryResult, 'formatVersion'>): StoredQueryResult {
-  return { formatVersion, ...of };
-}
+export type StoredQueryResult = ReturnType<typeof queryResult.read>;
 
 const decisionSchema = z.strictObject({
   system: z.string(),
@@ -76,14 +71,14 @@ export interface SystemDecisions extends QuerySystem {
 }
 
 /** What a finished run came to. */
-export interface QueryResult extends Omit<StoredQueryResult, 'formatVersion' | 'systems'> {
+export interface QueryResult extends Omit<StoredQueryResult, 'systems'> {
   readonly delayCost: number;
   readonly systems: readonly SystemDecisions[];
 }
 
 /** @throws InputError when another version of Earshot finished the run, or it has no decisions on that part */
 export function readQueryResult(run: RunDirectory, part?: EvaluationSplit): QueryResult {
-  const { formatVersion: _, systems, ...stored } = run.readResult(storedQuerySchema);
+  const { systems, ...stored } = queryResult.read(run);
   const decisions = readDecisions(run.path, decisionSchema, part ?? stored.part);
   const { delayCost } = run.readConfig(queryExperimentSchema);
   const own = systems.map((system) => ({

@@ -25,7 +25,7 @@ import { allCascades, type Cascade, followCascade, isSingle } from './cascades.t
 import { experimentOn, lengthsOf, type QueryExperiment } from './experiment.ts';
 import { judgedThreads, labelledByFirstDetector } from './judged-threads.ts';
 import { outcomeOf, pointOf, type QueryOutcome, queryAgentName, returnsOf } from './outcomes.ts';
-import { decisionOf, type QuerySystem, readQueryResult, type StoredQueryResult, storedQueryResult } from './result.ts';
+import { decisionOf, type QuerySystem, queryResult, readQueryResult, type StoredQueryResult } from './result.ts';
 
 /** One agent with one seed, and where its run goes. */
 export interface QueryTrial {
@@ -81,7 +81,7 @@ export async function runQueryTrial(trial: QueryTrial): Promise<void> {
     if (result === null) return;
     const counts = { asked: judged.asked, cached: judged.cached };
     const sizes = Object.fromEntries(Object.entries(parts).map(([part, own]) => [part, own.length]));
-    run.writeResult(storedQueryResult({ ...result, ...counts, threads: sizes }));
+    queryResult.write(run, { ...result, ...counts, threads: sizes });
   } finally {
     store.close();
   }
@@ -112,7 +112,7 @@ type Known = Readonly<Record<'labelled' | 'guessed' | 'development' | 'test', re
 async function trained(
   known: Known,
   { trial, task, run, backend }: { trial: QueryTrial; task: ScoredTask; run: RunDirectory; backend: BackendChoice },
-): Promise<Omit<StoredQueryResult, 'formatVersion' | 'asked' | 'cached' | 'threads'> | null> {
+): Promise<Omit<StoredQueryResult, 'asked' | 'cached' | 'threads'> | null> {
   const { experiment, seed, directory, context } = trial;
   const { delayCost, evaluation } = experiment;
   const labels = task.labels.length;

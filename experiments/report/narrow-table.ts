@@ -54,3 +54,14 @@ export function wrapped(
   });
   return lines.join('\n');
 }
+
+/** A paragraph, or a table whose first row is its heading. */
+export type ScreenBlock = string | readonly (readonly string[])[];
+
+/** Paragraphs and tables as a screen shows them, an empty line between them. */
+export function screenText(blocks: readonly ScreenBlock[], { width }: { width: number }): string {
+  const shown = blocks.map((block) =>
+    typeof block === 'string' ? wrapped(block, { width }) : narrowTable(block, { width }),
+  );
+  return `${shown.join('\n\n')}\n`;
+}

@@ -1,18 +1,15 @@
-import { join } from 'node:path';
 import { z } from 'zod';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
-import { readJsonFile, writeJsonFile } from '../../src/json-file.ts';
 import type { WorkContext } from '../../src/work-context.ts';
+import { runFile } from './run-file.ts';
 
 /*
  * `parts.json`: which threads a run used for what. A split is a function of the data, but the data may be gone or grown
  * when somebody asks which threads an agent has seen.
  */
-
-const partsFileName = 'parts.json';
 
 const itemSchema = z.strictObject({
   id: z.string(),
@@ -21,15 +18,15 @@ const itemSchema = z.strictObject({
 });
 export type PartItem = z.infer<typeof itemSchema>;
 
-const partsSchema = z.strictObject({
-  formatVersion: z.literal(1),
-  parts: z.record(z.string(), z.array(itemSchema)),
-});
+const partsFile = runFile(
+  'parts.json',
+  z.strictObject({ formatVersion: z.literal(1), parts: z.record(z.string(), z.array(itemSchema)) }),
+);
 
 /** The threads of each part, by its name. */
 export function writeParts(run: RunDirectory, parts: Readonly<Record<string, readonly Thread[]>>): void {
   const items = Object.entries(parts).map(([name, threads]) => [name, threads.map(partItem)] as const);
-  writeJsonFile(join(run.path, partsFileName), { formatVersion: 1, parts: Object.fromEntries(items) });
+  partsFile.write(run, { formatVersion: 1, parts: Object.fromEntries(items) });
 }
 
 /**
@@ -37,7 +34,7 @@ export function writeParts(run: RunDirectory, parts: Readonly<Record<string, rea
  * @throws InputError where the file cannot be read
  */
 export function readParts(run: RunDirectory): Readonly<Record<string, readonly PartItem[]>> {
-  return readJsonFile(join(run.path, partsFileName), partsSchema).parts;
+  return partsFile.read(run).parts;
 }
 
 function partItem(thread: Thread): PartItem {

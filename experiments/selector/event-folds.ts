@@ -8,7 +8,7 @@ import { selectorDataHash } from './data.ts';
 import { selectorDecisionSchema } from './decisions.ts';
 import type { SelectorExperiment } from './experiment.ts';
 import type { EventFold } from './protocol.ts';
-import { readStoredSelectorResult, type StoredSelectorResult, storedSelectorResult, unfinishedRun } from './result.ts';
+import { type StoredSelectorResult, selectorResult, unfinishedRun } from './result.ts';
 import { runSelectorTrial } from './trial.ts';
 import type { SelectorShared, SelectorWorkshop } from './workshop.ts';
 
@@ -57,8 +57,9 @@ export async function runEventFolds(options: {
     directory,
     folds.flatMap(({ path }) => readDecisions(path, selectorDecisionSchema)),
   );
-  run.writeResult(
-    together(folds.map(({ fold, path }) => ({ fold, result: readStoredSelectorResult(RunDirectory.open(path)) }))),
+  selectorResult.write(
+    run,
+    together(folds.map(({ fold, path }) => ({ fold, result: selectorResult.read(RunDirectory.open(path)) }))),
   );
   return true;
 }
@@ -70,7 +71,7 @@ function together(folds: readonly { fold: EventFold; result: StoredSelectorResul
   const meanOf = (numberOf: (result: StoredSelectorResult) => number | undefined) =>
     mean(results.flatMap((result) => numberOf(result) ?? []));
   const metrics = [...new Set(results.flatMap(({ lastEpoch }) => Object.keys(lastEpoch)))];
-  return storedSelectorResult({
+  return {
     seed: results[0].seed,
     claims: {
       labelled: meanOf(({ claims }) => claims.labelled),
@@ -89,5 +90,5 @@ function together(folds: readonly { fold: EventFold; result: StoredSelectorResul
     tests: [...new Set(results.flatMap(({ tests }) => tests))],
     systems: results[0].systems,
     folds: folds.map(({ fold }) => ({ name: fold.name, events: [...fold.events], run: folderOf(fold) })),
-  });
+  };
 }

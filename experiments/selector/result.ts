@@ -3,17 +3,15 @@ import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import type { RunFacts } from '../../checkpoints/run-record.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { readDecisions } from '../run/decisions-file.ts';
+import { resultFile } from '../run/result-file.ts';
 import { type SelectorDecision, type SelectorSystem, selectorDecisionSchema, selectorSystems } from './decisions.ts';
 import { runConfig, type SelectorExperiment } from './experiment.ts';
 import { keptModels } from './kept-models.ts';
 import { selectionRoomSchema } from './room.ts';
 import { scoreTest, type TestScores, testScoresJson } from './scores.ts';
 
-const formatVersion = 3;
-
 /** `result.json`: what the decisions of a run do not tell. */
-const storedSelectorSchema = z.strictObject({
-  formatVersion: z.literal(formatVersion),
+export const selectorResult = resultFile(3, {
   seed: z.int(),
   claims: z
     .strictObject({
@@ -35,14 +33,10 @@ const storedSelectorSchema = z.strictObject({
     .array(z.strictObject({ name: z.string(), events: z.array(z.string()), run: z.string().describe('its folder') }))
     .describe('events that were held out in turn, each with a run of its own; empty where there was one training'),
 });
-export type StoredSelectorResult = z.output<typeof storedSelectorSchema>;
-
-export function storedSelectorResult(of: Omit<StoredSelectorResult, 'formatVersion'>): StoredSelectorResult {
-  return { formatVersion, ...of };
-}
+export type StoredSelectorResult = ReturnType<typeof selectorResult.read>;
 
 /** What a finished run came to, with scores computed from its decisions. */
-export interface SelectorResult extends Omit<StoredSelectorResult, 'formatVersion' | 'tests' | 'systems'> {
+export interface SelectorResult extends Omit<StoredSelectorResult, 'tests' | 'systems'> {
   /** Of the run. */
   readonly directory: string;
   readonly systems: readonly {
@@ -56,13 +50,8 @@ export interface SelectorResult extends Omit<StoredSelectorResult, 'formatVersio
   readonly decisions: readonly SelectorDecision[];
 }
 
-/** @throws InputError when another version of Earshot finished the run */
-export function readStoredSelectorResult(run: RunDirectory): StoredSelectorResult {
-  return run.readResult(storedSelectorSchema);
-}
-
 export function readSelectorResult(run: RunDirectory): SelectorResult {
-  const { formatVersion: _, tests, systems, ...stored } = readStoredSelectorResult(run);
+  const { tests, systems, ...stored } = selectorResult.read(run);
   const decisions = readDecisions(run.path, selectorDecisionSchema);
   const decided = groupBy(decisions, keyOf);
   const scores = (system: SelectorSystem, part: 'test' | 'held-out') =>
@@ -108,6 +97,6 @@ export function unfinishedRun(
   const facts: RunFacts = { seed, backend: 'none', device: 'processor', hashes };
   const run = RunDirectory.create(directory, { config: runConfig(experiment), facts });
   if (!run.isFinished()) return run;
-  readStoredSelectorResult(run);
+  selectorResult.read(run);
   return null;
 }

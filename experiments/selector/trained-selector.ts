@@ -1,11 +1,9 @@
-import { join } from 'node:path';
 import { z } from 'zod';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
-import { readJsonFile, writeJsonFile } from '../../src/json-file.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { loadMember } from '../../trainers/member-checkpoint.ts';
 import { createSelector } from '../../trainers/selector/jsdrv.ts';
@@ -14,6 +12,7 @@ import type { SelectorClaim, SelectorTraining } from '../../trainers/selector/se
 import { readDecisions } from '../run/decisions-file.ts';
 import { kindOfRun } from '../run/kind-name.ts';
 import { missingThreads, readParts, withoutTrained } from '../run/parts-file.ts';
+import { runFile } from '../run/run-file.ts';
 import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
 import { loadSelectorData, loadSelectorThreads } from './data.ts';
 import { decideTest, type SelectorTask, selectorDecisionSchema } from './decisions.ts';
@@ -196,20 +195,20 @@ export async function evaluateSelectorRun(
  * later needs no more of its data. Texts stay in the data.
  */
 
-const claimsFileName = 'claims.json';
-
-const claimsSchema = z.strictObject({
-  formatVersion: z.literal(1),
-  claims: z.array(z.strictObject({ threadId: z.string(), label: z.int().nonnegative().nullable() })),
-});
+const claimsFile = runFile(
+  'claims.json',
+  z.strictObject({
+    formatVersion: z.literal(1),
+    claims: z.array(z.strictObject({ threadId: z.string(), label: z.int().nonnegative().nullable() })),
+  }),
+);
 
 export function writeClaims(run: RunDirectory, claims: readonly SelectorClaim[]): void {
   const known = claims.map(({ threadId, label }) => ({ threadId, label }));
-  writeJsonFile(join(run.path, claimsFileName), { formatVersion: 1, claims: known });
+  claimsFile.write(run, { formatVersion: 1, claims: known });
 }
 
 /** The claims, without their texts. */
 function readClaims(run: RunDirectory): SelectorClaim[] {
-  const { claims } = readJsonFile(join(run.path, claimsFileName), claimsSchema);
-  return claims.map((known) => ({ ...known, claim: '', posts: [] }));
+  return claimsFile.read(run).claims.map((known) => ({ ...known, claim: '', posts: [] }));
 }

@@ -17,7 +17,7 @@ import { epochMetrics, stancePosts, writeLastSelection } from './epoch-record.ts
 import type { SelectorExperiment } from './experiment.ts';
 import { testedAndHeldOut } from './protocol.ts';
 import { stancePicture, stancePictureFile } from './report/stance-picture.ts';
-import { storedSelectorResult, unfinishedRun } from './result.ts';
+import { selectorResult, unfinishedRun } from './result.ts';
 import { measureRoom, roomLines, type SelectionRoom, selectionRoomSchema } from './room.ts';
 import { allPostsName, selectorName } from './system-names.ts';
 import { decideByText, isTextBaseline } from './text-baselines.ts';
@@ -61,24 +61,22 @@ export async function runSelectorTrial(settings: {
     writeDecisions(directory, decisions);
   }
   const { claims } = training.settings;
-  run.writeResult(
-    storedSelectorResult({
-      seed,
-      claims: {
-        labelled: claims.filter(({ label }) => label !== null).length,
-        unlabelled: claims.filter(({ label }) => label === null).length,
-        posts: claims.reduce((sum, { posts }) => sum + posts.length, 0),
-        leftOut: data.leftOut,
-      },
-      room,
-      epochs: training.epoch,
-      isTerminated: training.isTerminated,
-      lastEpoch,
-      tests: data.tests.map(({ name }) => name),
-      systems,
-      folds: [],
-    }),
-  );
+  selectorResult.write(run, {
+    seed,
+    claims: {
+      labelled: claims.filter(({ label }) => label !== null).length,
+      unlabelled: claims.filter(({ label }) => label === null).length,
+      posts: claims.reduce((sum, { posts }) => sum + posts.length, 0),
+      leftOut: data.leftOut,
+    },
+    room,
+    epochs: training.epoch,
+    isTerminated: training.isTerminated,
+    lastEpoch,
+    tests: data.tests.map(({ name }) => name),
+    systems,
+    folds: [],
+  });
   return true;
 }
 

@@ -16,7 +16,7 @@ import type { CalibrationThread } from './calibrate.ts';
 import { shownPart } from './decide.ts';
 import { judgeForTraining, judgeOfRun } from './judge-for-training.ts';
 import { openStopAgentRun } from './open-run.ts';
-import { savePromise } from './promise-file.ts';
+import { promiseFile } from './promise-file.ts';
 
 /** An agent that can be calibrated, in a run or in a bundle. */
 export interface CalibrationAgent {
@@ -72,7 +72,7 @@ async function agentOfRun(folder: string, options: { runs: string; context: Work
         };
       });
     },
-    keep: async (promise) => savePromise(run, promise),
+    keep: async (promise) => promiseFile.write(run, promise),
   };
 }
 

@@ -1,23 +1,11 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { type ClaimRegion, claimRegionSchema, distanceFrom } from '../../checkpoints/bundle/claim-shift.ts';
-import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { floatsToBase64 } from '../../src/base64-floats.ts';
-import { readJsonFile, writeJsonFile } from '../../src/json-file.ts';
 import { quantile } from '../../src/metrics/summary-statistics.ts';
 import { createHashingEncoder } from '../../src/text/hashing-encoder.ts';
+import { runFile } from '../run/run-file.ts';
 
-/** `trained-claims.json`: where the claims lie that the verdicts of a run were learnt from. */
-const pathOf = (run: RunDirectory) => join(run.path, 'trained-claims.json');
-
-/** Null for a run of before this was kept. @throws InputError for a file that is damaged */
-export function trainedClaims(run: RunDirectory): ClaimRegion | null {
-  return existsSync(pathOf(run)) ? readJsonFile(pathOf(run), claimRegionSchema) : null;
-}
-
-export function saveTrainedClaims(run: RunDirectory, region: ClaimRegion): void {
-  writeJsonFile(pathOf(run), region);
-}
+/** Where the claims lie that the verdicts of a run were learnt from; runs of before this was kept have none. */
+export const trainedClaimsFile = runFile('trained-claims.json', claimRegionSchema);
 
 /** Of the claims' scores, so many are no higher than the threshold. */
 const alikeShare = 0.95;

@@ -15,11 +15,11 @@ import { checkDecides, type PrefixJudge } from '../judging/judge-single-prefixes
 import { threadIdentity } from '../run/parts-file.ts';
 import { policyOfBundle, trainedOnBy } from './bundle-folder.ts';
 import { localModelOfRun } from './cache.ts';
-import { trainedClaims } from './claim-region.ts';
+import { trainedClaimsFile } from './claim-region.ts';
 import { judgeForTraining, judgeOfRun } from './judge-for-training.ts';
 import { type OpenedRun, openStopAgentRun } from './open-run.ts';
 import { trainedThreads } from './parts.ts';
-import { promiseOfRun } from './promise-file.ts';
+import { promiseFile } from './promise-file.ts';
 import { type Judge, queryAndDecide } from './query-and-decide.ts';
 
 /** A thread as a trained agent decides it, labelled or not: one line of what `earshot decide` prints. */
@@ -78,9 +78,9 @@ export async function deciderOfRun(options: { run: string; runs: string; context
   const opened = await openStopAgentRun(options);
   const { run, experiment, policy, schedule, tableOf } = opened;
   const trained = trainedThreads(run);
-  const promise = promiseOfRun(run);
+  const promise = promiseFile.find(run);
   const threshold = stopThreshold(promise);
-  const region = promise?.shift ?? trainedClaims(run);
+  const region = promise?.shift ?? trainedClaimsFile.find(run);
   const shiftOf = region === null ? () => null : claimShift(region);
   const decider = {
     name: run.path,

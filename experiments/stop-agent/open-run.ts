@@ -60,7 +60,7 @@ export async function openStopAgentRun(options: {
   await selectBackend(experiment.backend);
   const cache = await openCache(join(runs, 'cache'), experiment);
   const student = await studentOfRun(run.path, { experiment, cache });
-  const schedule = scheduleOfRun(run.path, experiment);
+  const schedule = scheduleOfRun(run, experiment);
   const projection = projectionOfRun(run.path, experiment);
   const materials = { experiment, cache, student, projection, schedule };
   const identity = stateIdentityOf(materials);

@@ -1,9 +1,9 @@
-import { join } from 'node:path';
+import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { type PrefixSchedule, prefixScheduleSchema } from '../../experts/prefix-schedule.ts';
-import { readJsonFile, writeJsonFile } from '../../src/json-file.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { createStopAgent } from '../../trainers/stop-agent/create.ts';
 import type { StopProblem } from '../../trainers/stop-agent/problem.ts';
+import { runFile } from '../run/run-file.ts';
 import { type Experiment, schedulesOf } from './experiment.ts';
 
 /*
@@ -12,7 +12,7 @@ import { type Experiment, schedulesOf } from './experiment.ts';
  * `schedule.json`.
  */
 
-const fileName = 'schedule.json';
+export const scheduleFile = runFile('schedule.json', prefixScheduleSchema.unwrap());
 
 /**
  * @param options.problemOf what an agent learns from that queries on a schedule
@@ -47,16 +47,12 @@ export async function chooseSchedule(
   return best.schedule;
 }
 
-export function saveSchedule(directory: string, schedule: PrefixSchedule): void {
-  writeJsonFile(join(directory, fileName), schedule);
-}
-
 /**
  * The schedule that a run's agent queries on; null where it does not observe its detector.
  * @throws InputError when it was chosen and its file is missing or damaged
  */
-export function scheduleOfRun(directory: string, { state }: Experiment): PrefixSchedule | null {
+export function scheduleOfRun(run: RunDirectory, { state }: Experiment): PrefixSchedule | null {
   if (!state.observesDetector) return null;
   if (state.querySchedule.name !== 'best') return state.querySchedule;
-  return readJsonFile(join(directory, fileName), prefixScheduleSchema.unwrap());
+  return scheduleFile.read(run);
 }

@@ -5,17 +5,15 @@ import { prefixScheduleSchema } from '../../experts/prefix-schedule.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
 import { type EvaluationSplit, readDecisions } from '../run/decisions-file.ts';
+import { resultFile } from '../run/result-file.ts';
 import { readJudged, readStopProbabilities } from './decided-files.ts';
 import { agentName, decideByRules, decisionSchema, isShown, type SystemDecisions } from './decisions.ts';
 import { type Experiment, experimentSchema, taskOf } from './experiment.ts';
 import { type SystemScores, scoreSystem, scoresJson } from './metrics.ts';
 import { type SampledScores, sampledScores } from './sampled-stops.ts';
 
-const formatVersion = 2;
-
 /** `result.json`: what the decisions of a run do not tell. */
-const storedResultSchema = z.strictObject({
-  formatVersion: z.literal(formatVersion),
+export const resultOfRun = resultFile(2, {
   seed: z.int(),
   threads: z.record(z.string(), z.int()).describe('threads in each part'),
   demonstrations: z.record(z.string(), z.int()).describe('trajectories of each expert'),
@@ -44,11 +42,7 @@ const storedResultSchema = z.strictObject({
       'share of the decided threads whose claim looks unlike those that verdicts were learnt from; 0.05 of like ones do',
     ),
 });
-export type StoredResult = z.output<typeof storedResultSchema>;
-
-export function storedResult(of: Omit<StoredResult, 'formatVersion'>): StoredResult {
-  return { formatVersion, ...of };
-}
+export type StoredResult = ReturnType<typeof resultOfRun.read>;
 
 /** What a finished run came to. */
 export interface TrialResult
@@ -72,18 +66,13 @@ export interface TrialResult
   };
 }
 
-/** @throws InputError when another version of Earshot finished the run */
-export function readStoredResult(run: RunDirectory): StoredResult {
-  return run.readResult(storedResultSchema);
-}
-
 /**
  * What every system of a finished run decided: those that were trained, and every rule.
  * @param part of the threads; the one that the run is evaluated on unless given
  * @throws InputError when a file of the run is missing or damaged
  */
 export function systemsOfRun(run: RunDirectory, part?: EvaluationSplit): SystemDecisions[] {
-  const { systems, schedule } = readStoredResult(run);
+  const { systems, schedule } = resultOfRun.read(run);
   const { evaluation }: Experiment = run.readConfig(experimentSchema);
   const decidedPart = part ?? evaluation.part;
   const decisions = groupBy(readDecisions(run.path, decisionSchema, decidedPart), ({ system }) => system);
@@ -112,7 +101,7 @@ export function readTrialResult(
   run: RunDirectory,
   options: { withIntervals: boolean; part?: EvaluationSplit },
 ): TrialResult {
-  const { formatVersion: _, systems: __, ...stored } = readStoredResult(run);
+  const { systems: _, ...stored } = resultOfRun.read(run);
   const experiment: Experiment = run.readConfig(experimentSchema);
   const { resamples } = experiment.evaluation;
   const decisions = systemsOfRun(run, options.part);

@@ -19,7 +19,7 @@ import { writeDecisions } from '../run/decisions-file.ts';
 import { writeParts } from '../run/parts-file.ts';
 import { trainInDirectories } from '../run/train-in-directories.ts';
 import type { Cache } from './cache.ts';
-import { claimRegion, saveTrainedClaims } from './claim-region.ts';
+import { claimRegion, trainedClaimsFile } from './claim-region.ts';
 import { writeJudged, writeStopProbabilities } from './decided-files.ts';
 import {
   agentName,
@@ -36,8 +36,8 @@ import { annotationsHash, judgeOfRun, recallForTraining } from './judge-for-trai
 import { type ExperimentData, loadParts, notedParts, type Parts } from './parts.ts';
 import { decidedParts, judgedThreads, type PreparedTrial, prepareTrial } from './prepare.ts';
 import { saveProjection } from './projection.ts';
-import { saveSchedule } from './query-schedule.ts';
-import { readStoredResult, type StoredResult, storedResult } from './result.ts';
+import { scheduleFile } from './query-schedule.ts';
+import { resultOfRun, type StoredResult } from './result.ts';
 import { streamOptimum } from './stream-optimum.ts';
 import { watchTraining } from './watch-training.ts';
 
@@ -113,7 +113,7 @@ async function trainTogether(group: readonly (BegunTrial & StopMember)[], contex
       return false;
     }
     for (const [index, trial] of group.entries()) {
-      trial.run.writeResult(await test(trial, policies[index], context));
+      resultOfRun.write(trial.run, await test(trial, policies[index], context));
       if (group.length > 1) context.onProgress('testing', index + 1, group.length);
     }
     return true;
@@ -138,7 +138,7 @@ async function begin(trial: TrialSettings, { backend, context }: Surroundings): 
   prepared.detector.save?.(join(directory, 'detector.json'));
   prepared.student?.reader.save(join(directory, 'student.json'));
   if (prepared.projection !== null) saveProjection(directory, prepared.projection);
-  if (prepared.schedule !== null) saveSchedule(directory, prepared.schedule);
+  if (prepared.schedule !== null) scheduleFile.write(run, prepared.schedule);
   return { ...trial, prepared, run };
 }
 
@@ -150,7 +150,7 @@ async function isFinishedAlready(trial: TrialSettings, { backend, context }: Sur
   const { directory, experiment, seed, data, cache } = trial;
   if (!existsSync(join(directory, 'result.json'))) return false;
   const run = RunDirectory.open(directory);
-  readStoredResult(run);
+  resultOfRun.read(run);
   const { hashes } = run.readRecord();
   const create = (now: Record<string, string>) =>
     RunDirectory.create(directory, {
@@ -206,7 +206,7 @@ async function test(
     writeStopProbabilities(run.path, decided.stops[0], part);
   }
   const of = (expert: string) => problem.demonstrations.filter((own) => own.expert === expert);
-  return storedResult({
+  return {
     seed,
     threads: Object.fromEntries(Object.entries(notedParts(parts)).map(([part, { length }]) => [part, length])),
     demonstrations: Object.fromEntries(expertNames.map((expert) => [expert, of(expert).length])),
@@ -221,7 +221,7 @@ async function test(
     schedule,
     detector: prepared.detector instanceof LocalDetector ? prepared.detector.model.training.heldOut : null,
     unlikeTraining: await unlikeTraining(run, prepared.parts, experiment),
-  });
+  };
 }
 
 /** Keeps where the claims lie that verdicts were learnt from, and says which share of the decided threads is unlike them. */
@@ -230,7 +230,7 @@ async function unlikeTraining(run: RunDirectory, parts: Parts, { evaluation }: E
   const claimsOf = (threads: readonly Thread[]) => threads.map(({ posts }) => posts[0].text);
   // Verdicts are the detector's. One from a file has learnt elsewhere, and what is known is where the agent has.
   const region = await claimRegion(claimsOf(detector.length > 0 ? detector : [...demonstrations, ...environment]));
-  saveTrainedClaims(run, region);
+  trainedClaimsFile.write(run, region);
   const shiftOf = claimShift(region);
   const decided = claimsOf(parts[evaluation.part]);
   return decided.filter((claim) => shiftOf(claim).isUnlike).length / decided.length;

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
+import type { ScreenBlock } from '../report/narrow-table.ts';
 import { frontPoints } from './front.ts';
 import { leaderOf } from './leader.ts';
 import type { SweepPlan } from './plan.ts';
@@ -17,7 +18,7 @@ export interface SweepResults {
   /** The report as Markdown. */
   readonly text: string;
   /** What a screen shows of it, in lines of so many characters. */
-  readonly summary: (width: number) => string;
+  readonly summary: readonly ScreenBlock[];
   /** What `--json` prints. */
   readonly json: unknown;
 }
@@ -108,5 +109,5 @@ export async function writeResults(
     if (name.endsWith('.svg') && !(name in files)) rmSync(join(folder.path, name));
   for (const [name, content] of Object.entries(files)) writeFileAtomically(join(folder.path, name), content);
   if (page !== null) writeFileAtomically(page, sweepPage(report, pictures));
-  return { text, summary: (width) => summarizeSweep(report, { width }), json };
+  return { text, summary: summarizeSweep(report), json };
 }

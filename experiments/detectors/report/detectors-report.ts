@@ -1,6 +1,6 @@
 import { counted } from '../../../src/counted.ts';
 import { described, type ReportDocument, type ReportSection } from '../../report/document.ts';
-import { narrowTable, wrapped } from '../../report/narrow-table.ts';
+import type { ScreenBlock } from '../../report/narrow-table.ts';
 import { signedInterval } from '../../report/shown-numbers.ts';
 import type { ReportSource } from '../../report/variant-results.ts';
 import { repliesInWords } from '../decisions.ts';
@@ -104,11 +104,7 @@ function differencesSection({ differences }: Standing): ReportSection[] {
 }
 
 /** The same on a screen. */
-export function summarizeDetectors({
-  name,
-  standing: { detectors, verdict, notes },
-  width,
-}: Omit<Reported, 'command' | 'description'> & { width: number }): string {
+export function summarizeDetectors(name: string, { detectors, verdict, notes }: Standing): ScreenBlock[] {
   const shown = ['accuracy', 'brier', 'calls', 'inputTokens', 'outputTokens', 'cost'].filter((metric) =>
     detectors.some(({ last }) => (last.values[metric] ?? 0) !== 0),
   );
@@ -120,11 +116,7 @@ export function summarizeDetectors({
   const titles = shown.map((metric) => detectorMetrics.find((own) => own.name === metric)?.title ?? metric);
   return [
     `${name}: ${counted(detectors.length, 'detector')}`,
-    '',
-    narrowTable([['detector', 'macro-F1', ...titles], ...rows], { width }),
-    '',
-    ...notes.map((note) => wrapped(`Mind: ${note}.`, { width })),
-    wrapped(`Verdict: ${verdict}.`, { width }),
-    '',
-  ].join('\n');
+    [['detector', 'macro-F1', ...titles], ...rows],
+    [...notes.map((note) => `Mind: ${note}.`), `Verdict: ${verdict}.`].join('\n'),
+  ];
 }

@@ -1,5 +1,5 @@
 import { described, type ReportDocument, type ReportTable } from '../../report/document.ts';
-import { narrowTable, wrapped } from '../../report/narrow-table.ts';
+import type { ScreenBlock } from '../../report/narrow-table.ts';
 import { signedInterval } from '../../report/shown-numbers.ts';
 import type { ReportSource } from '../../report/variant-results.ts';
 import type { QueryMetric } from '../result.ts';
@@ -33,35 +33,20 @@ export function queryDocument({ name, description, command, standing }: Reported
 }
 
 /** The same on a screen. */
-export function summarizeQueryAgents({
-  name,
-  standing,
-  width,
-}: Pick<Reported, 'name' | 'standing'> & { width: number }): string {
-  const tables = standing.agents.flatMap((agent) => [
-    `${agent.variant}`,
-    '',
-    narrowTable(
-      [
-        ['system', 'return', 'macro-F1', 'ER', 'cost', 'agent above it'],
-        ...agent.systems.map(({ title, values, agentAbove }) => [
-          title,
-          ...['meanReturn', 'macroF1', 'er'].map((metric) => values[metric].estimate.toFixed(3)),
-          values.cost.estimate.toFixed(4),
-          agentAbove === null ? '' : signedInterval(agentAbove.return),
-        ]),
-      ],
-      { width },
-    ),
-    '',
+export function summarizeQueryAgents(name: string, { agents, verdict }: QueryStanding): ScreenBlock[] {
+  const tables = agents.flatMap(({ variant, systems }): ScreenBlock[] => [
+    variant,
+    [
+      ['system', 'return', 'macro-F1', 'ER', 'cost', 'agent above it'],
+      ...systems.map(({ title, values, agentAbove }) => [
+        title,
+        ...['meanReturn', 'macroF1', 'er'].map((metric) => values[metric].estimate.toFixed(3)),
+        values.cost.estimate.toFixed(4),
+        agentAbove === null ? '' : signedInterval(agentAbove.return),
+      ]),
+    ],
   ]);
-  return [
-    `${name}: an agent that asks several detectors`,
-    '',
-    ...tables,
-    wrapped(`Verdict: ${standing.verdict}.`, { width }),
-    '',
-  ].join('\n');
+  return [`${name}: an agent that asks several detectors`, ...tables, `Verdict: ${verdict}.`];
 }
 
 function tableOf({ systems, metrics }: AgentStanding): ReportTable {

@@ -1,5 +1,5 @@
 import { counted } from '../../../src/counted.ts';
-import { narrowTable, wrapped } from '../../report/narrow-table.ts';
+import type { ScreenBlock } from '../../report/narrow-table.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
 import { selectorTasks } from '../decisions.ts';
 import type { SelectorResult } from '../result.ts';
@@ -14,18 +14,13 @@ const shown = [selectorName, allPostsName, 'untuned', 'random', 'random-by-class
  * What a selector experiment came to, on a screen: macro-F1 of both tasks on every test set, and one sentence on how the
  * selector stands to a random selection.
  */
-export function summarizeSelectorExperiment({
-  name,
-  results,
-  width,
-}: {
-  name: string;
-  width: number;
-  results: readonly VariantResults<SelectorResult>[];
-}): string {
+export function summarizeSelectorExperiment(
+  name: string,
+  results: readonly VariantResults<SelectorResult>[],
+): ScreenBlock[] {
   const [{ trials }] = results;
   const tests = Object.keys(trials[0].systems[0].tests);
-  if (tests.length === 0) return `${name}: nothing was tested: the experiment names no \`data.tests\`\n`;
+  if (tests.length === 0) return [`${name}: nothing was tested: the experiment names no \`data.tests\``];
   const tables = tests.map((test) => {
     const rows = results.flatMap(({ variant, trials: runs }) =>
       shown
@@ -42,16 +37,7 @@ export function summarizeSelectorExperiment({
     const heading = [`${test}, macro-F1`, ...selectorTasks, ...selectorTasks.map((task) => `${task} kept`)];
     // Where every run keeps what it tuned the columns would say the same twice.
     const isTwice = rows.every(([, stance, veracity, ...kept]) => kept[0] === stance && kept[1] === veracity);
-    return narrowTable(
-      [heading, ...rows].map((row) => (isTwice ? row.slice(0, 3) : row)),
-      { width },
-    );
+    return [heading, ...rows].map((row) => (isTwice ? row.slice(0, 3) : row));
   });
-  return [
-    `${name}: ${counted(trials.length, 'seed')}`,
-    '',
-    ...tables.flatMap((table) => [table, '']),
-    wrapped(`Verdict: ${selectorVerdict(results)}.`, { width }),
-    '',
-  ].join('\n');
+  return [`${name}: ${counted(trials.length, 'seed')}`, ...tables, `Verdict: ${selectorVerdict(results)}.`];
 }

@@ -15,11 +15,11 @@ import { characterTable } from '../../../src/text/character-table.ts';
 import type { WorkContext } from '../../../src/work-context.ts';
 import { stopProbabilitiesOfStates } from '../../../trainers/stop-agent/policy.ts';
 import { localModelOfRun } from '../cache.ts';
-import { trainedClaims } from '../claim-region.ts';
+import { trainedClaimsFile } from '../claim-region.ts';
 import { scoresJson } from '../metrics.ts';
 import { type OpenedRun, openStopAgentRun } from '../open-run.ts';
 import { testedThreads, testThreadsOfRun, trainedThreads } from '../parts.ts';
-import { promiseOfRun } from '../promise-file.ts';
+import { promiseFile } from '../promise-file.ts';
 import { systemsTable } from '../report/systems-table.ts';
 import { readTrialResult, type TrialResult } from '../result.ts';
 import { goldenThreads, readsTimes } from './golden-threads.ts';
@@ -75,7 +75,7 @@ export async function exportRun(options: {
   const models = await modelFiles(opened);
   const characters = characterTable();
   const { earshot, git } = provenance();
-  const promise = promiseOfRun(run);
+  const promise = promiseFile.find(run);
   const encoder = experiment.state.posts === 'none' ? null : opened.cache.embeddings.encoderIdentity;
   const readsTexts =
     (encoder === null || encoder.name === 'hashing') && (!experiment.state.student || models.student !== null);
@@ -88,7 +88,7 @@ export async function exportRun(options: {
     state: stateDefinition(opened),
     rule: stopRule(promise),
     promise,
-    trainedClaims: trainedClaims(run),
+    trainedClaims: trainedClaimsFile.find(run),
     student: models.student === null ? null : bundleFiles.student,
     detector: models.detector === null ? null : bundleFiles.detector,
     readsTexts,

@@ -7,7 +7,7 @@ import { quoted } from '../../../src/shell-words.ts';
 import { percent, plusMinus } from '../../report/shown-numbers.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
 import { agentName, isLearnt } from '../decisions.ts';
-import { promiseOfRun } from '../promise-file.ts';
+import { promiseFile } from '../promise-file.ts';
 import type { TrialResult } from '../result.ts';
 import { optimumName } from '../stream-optimum.ts';
 import { isCollapsed, type Margin, type SystemSummary, shownMargin } from './aggregate.ts';
@@ -77,7 +77,7 @@ export function answerOf(results: readonly VariantResults<TrialResult>[]): Answe
 }
 
 function promiseSentence({ directory: path }: TrialResult): string[] {
-  const promise = promiseOfRun({ path });
+  const promise = promiseFile.find({ path });
   return promise === null
     ? []
     : [

@@ -1,4 +1,4 @@
-import { narrowTable, wrapped } from '../../report/narrow-table.ts';
+import type { ScreenBlock } from '../../report/narrow-table.ts';
 import { whyNone } from '../leader.ts';
 import type { SystemMean } from '../results.ts';
 import { shownInterval } from '../seed-interval.ts';
@@ -18,12 +18,9 @@ const metricsShown: ReadonlySet<string> = new Set([
 
 /**
  * What a sweep came to, on a screen: the best settings on the development part, the leading one on the test beside what a
- * reader would use instead, and whether it is recommended. No line is longer than 100 characters.
+ * reader would use instead, and whether it is recommended.
  */
-export function summarizeSweep(
-  { plan, rows, settings, leader, tested }: SweepReport,
-  { width }: { width: number },
-): string {
+export function summarizeSweep({ plan, rows, settings, leader, tested }: SweepReport): ScreenBlock[] {
   const counts = (['finished', 'stopped', 'failed', 'missing'] as const).flatMap((status) => {
     const count = rows.filter((row) => row.status === status).length;
     return count === 0 ? [] : [`${count} ${status}`];
@@ -37,47 +34,35 @@ export function summarizeSweep(
   const titles = metrics.map(({ title }) => title);
   // An aim that is a metric has its column anyway; only there does the screen have room for the interval.
   const isMetric = metricsShown.has(plan.aim);
+  const isHighest = leader === null || leader.isToldApart ? '' : `${leader.setting.label} is the highest. `;
   return [
     `${plan.name}: ${rows.length} trials, ${counts.join(', ')}`,
-    '',
-    narrowTable(
-      [
-        ['setting, on the development part', ...(isMetric ? [] : ['objective']), ...titles],
-        ...ranked
-          .slice(0, settingsShown)
-          .map(({ setting, objective }) => [
-            `${setting === leader?.setting ? '→' : ' '} ${setting.label}`,
-            ...(isMetric ? [] : [shownInterval(objective, 3)]),
-            ...metrics.map(({ name, decimals }) =>
-              name === plan.aim ? shownInterval(objective, 3) : (setting.values[name]?.mean.toFixed(decimals) ?? '–'),
-            ),
-          ]),
-      ],
-      { width },
-    ),
-    ...(ranked.length > settingsShown ? [`  … and ${ranked.length - settingsShown} more in the report`] : []),
-    '',
-    ...(leader === null
-      ? [wrapped(`Verdict: nothing can be recommended: ${whyNone(plan, settings)}.`, { width })]
-      : [
-          narrowTable(
-            [
-              ['on the test, which chose nothing', ...titles],
-              ...besideOnTest(tested).map(({ name, role, values }) => [
-                role === 'learnt' ? leader.setting.label : name,
-                ...cells(values),
-              ]),
-            ],
-            { width },
-          ),
-          '',
-          wrapped(
-            `Verdict: ${leader.verdict}. ${leader.isToldApart ? '' : `${leader.setting.label} is the highest. `}${leader.why.join(' ')}`,
-            { width },
+    [
+      ['setting, on the development part', ...(isMetric ? [] : ['objective']), ...titles],
+      ...ranked
+        .slice(0, settingsShown)
+        .map(({ setting, objective }) => [
+          `${setting === leader?.setting ? '→' : ' '} ${setting.label}`,
+          ...(isMetric ? [] : [shownInterval(objective, 3)]),
+          ...metrics.map(({ name, decimals }) =>
+            name === plan.aim ? shownInterval(objective, 3) : (setting.values[name]?.mean.toFixed(decimals) ?? '–'),
           ),
         ]),
-    '',
-  ].join('\n');
+    ],
+    ...(ranked.length > settingsShown ? [`… and ${ranked.length - settingsShown} more in the report`] : []),
+    ...(leader === null
+      ? [`Verdict: nothing can be recommended: ${whyNone(plan, settings)}.`]
+      : [
+          [
+            ['on the test, which chose nothing', ...titles],
+            ...besideOnTest(tested).map(({ name, role, values }) => [
+              role === 'learnt' ? leader.setting.label : name,
+              ...cells(values),
+            ]),
+          ],
+          `Verdict: ${leader.verdict}. ${isHighest}${leader.why.join(' ')}`,
+        ]),
+  ];
 }
 
 /** What is learnt, the best baselines that are as early and call as seldom, and all posts; of selectors all baselines. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { screenText } from '../../../../experiments/report/narrow-table.ts';
 import type { SelectorDecision, SelectorSystem, SelectorTask } from '../../../../experiments/selector/decisions.ts';
 import { summarizeSelectorExperiment } from '../../../../experiments/selector/report/selector-summary.ts';
 import type { SelectorResult } from '../../../../experiments/selector/result.ts';
@@ -47,11 +48,13 @@ function decision(
 }
 
 const verdictOf = (variants: Record<string, readonly SelectorResult[]>) =>
-  summarizeSelectorExperiment({
-    name: 'x',
-    width: 100,
-    results: Object.entries(variants).map(([variant, trials]) => ({ variant, trials })),
-  })
+  screenText(
+    summarizeSelectorExperiment(
+      'x',
+      Object.entries(variants).map(([variant, trials]) => ({ variant, trials })),
+    ),
+    { width: 100 },
+  )
     .replaceAll('\n', ' ')
     .replace(/.*Verdict: /, '');
 
@@ -98,10 +101,8 @@ describe('the verdict on a selector', () => {
       runOf(right).decisions.map((own) => ({ ...own, part: 'held-out' as const }));
     const tuned = runOf({ selector: 4, random: 4, untuned: 20 });
     const harmed = { ...tuned, decisions: [...tuned.decisions, ...heldOut({ selector: 10, random: 30, untuned: 20 })] };
-    const text = summarizeSelectorExperiment({
-      name: 'x',
+    const text = screenText(summarizeSelectorExperiment('x', [{ variant: 'agent', trials: [harmed, harmed] }]), {
       width: 100,
-      results: [{ variant: 'agent', trials: [harmed, harmed] }],
     });
     expect(text.replaceAll('\n', ' ')).toMatch(
       /Verdict: selection harms stance here: tuned 0\.2\d\d, untuned 0\.\d{3} on 40 held-out replies, so the untuned models are kept; selection harms veracity here: .* on 40 held-out claims, .*; compared with/,

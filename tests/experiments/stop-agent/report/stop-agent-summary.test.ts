@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { narrowTable, wrapped } from '../../../../experiments/report/narrow-table.ts';
+import { narrowTable, screenText, wrapped } from '../../../../experiments/report/narrow-table.ts';
 import type { VariantResults } from '../../../../experiments/report/variant-results.ts';
 import { answerOf } from '../../../../experiments/stop-agent/report/answer.ts';
 import { summarizeExperiment } from '../../../../experiments/stop-agent/report/stop-agent-summary.ts';
@@ -7,7 +7,7 @@ import type { TrialResult } from '../../../../experiments/stop-agent/result.ts';
 import { decidedTrial, decidedSystem as system } from './decided-trial.ts';
 
 const summaryOf = (results: readonly VariantResults<TrialResult>[], width = 100) =>
-  summarizeExperiment(answerOf(results), { name: 'x', width });
+  screenText(summarizeExperiment('x', answerOf(results)), { width });
 
 const widest = (text: string) => Math.max(...text.split('\n').map((line) => [...line].length));
 
