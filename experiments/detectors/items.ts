@@ -1,20 +1,19 @@
 import { sha256 } from '../../src/content-hash.ts';
-import { type SplitOptions, splitThreads } from '../../src/data/split.ts';
+import { splitThreads } from '../../src/data/split.ts';
 import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import type { WorkContext } from '../../src/work-context.ts';
-import { labelledThreads } from '../judging/drawn-threads.ts';
 import type { ScoredTask } from '../judging/gold-labels.ts';
 import type { DetectorsExperiment } from './experiment.ts';
 
-export interface ItemParts {
+export type ItemParts = {
   /** What local detectors learn from. */
   readonly train: Thread[];
   /** What settings are chosen on. */
   readonly development: Thread[];
   readonly test: Thread[];
-}
+};
 
 /** The threads of an experiment, and a hash that identifies them. */
 export async function readItems(
@@ -27,27 +26,21 @@ export async function readItems(
 }
 
 /**
- * Disjoint parts of the labelled threads, each with every label in proportion; the test has all threads of its events where
+ * Disjoint parts of labelled threads, each with every label in proportion; the test has all threads of its events where
  * these are named.
- * @throws InputError for threads that have no labels or cannot fill the parts
+ * @throws InputError for threads that cannot fill the parts
  */
 export function splitItems(
-  threads: readonly Thread[],
-  {
-    experiment,
-    seed,
-    task,
-    context,
-  }: { experiment: DetectorsExperiment; seed: number; task: ScoredTask; context: WorkContext },
+  labelled: readonly Thread[],
+  { experiment, seed, task }: { experiment: DetectorsExperiment; seed: number; task: ScoredTask },
 ): ItemParts {
   const { train, development, test, testEvents, seed: fixed } = experiment.split;
   const sizes = { train, development, ...(testEvents === null && { test }) };
-  const options: SplitOptions<string, string, Thread> = {
+  const parts = splitThreads<Thread, string, string>(labelled, {
     parts: Object.fromEntries(Object.entries(sizes).filter(([, size]) => size !== 0)),
     seed: fixed ?? seed,
     stratifyBy: task.goldLabel,
     ...(testEvents !== null && { holdOutEvents: { test: testEvents } }),
-  };
-  const parts = splitThreads(labelledThreads(threads, { task, context }), options);
+  });
   return { train: parts.train ?? [], development: parts.development ?? [], test: parts.test };
 }

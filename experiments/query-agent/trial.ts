@@ -1,7 +1,5 @@
 import { join } from 'node:path';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
-import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
-import { loadJudgingTask } from '../../experts/tasks/task-file.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import { splitThreads } from '../../src/data/split.ts';
 import type { Thread } from '../../src/data/thread.ts';
@@ -13,13 +11,11 @@ import type { QueryAgentConfig } from '../../trainers/query-agent/config.ts';
 import { decideQueries, type QueryPolicy } from '../../trainers/query-agent/policy.ts';
 import type { QueryThread } from '../../trainers/query-agent/states.ts';
 import { createQueryTrainer } from '../../trainers/query-agent/trainer.ts';
-import { readItems } from '../detectors/items.ts';
+import { beginRun, type JudgingTrial } from '../detectors/begin-run.ts';
 import { judgeOf } from '../detectors/trial.ts';
-import { labelledThreads } from '../judging/drawn-threads.ts';
-import { type ScoredTask, scoredTask } from '../judging/gold-labels.ts';
+import type { ScoredTask } from '../judging/gold-labels.ts';
 import type { Judge } from '../judging/judge.ts';
 import { writeDecisions } from '../run/decisions-file.ts';
-import { writeParts } from '../run/parts-file.ts';
 import { trainInDirectories } from '../run/train-in-directories.ts';
 import { allCascades, type Cascade, followCascade, isSingle } from './cascades.ts';
 import { experimentOn, lengthsOf, type QueryExperiment } from './experiment.ts';
@@ -27,15 +23,7 @@ import { judgedThreads, labelledByFirstDetector } from './judged-threads.ts';
 import { outcomeOf, pointOf, type QueryOutcome, queryAgentName, returnsOf } from './outcomes.ts';
 import { decisionOf, type QuerySystem, queryResult, readQueryResult, type StoredQueryResult } from './result.ts';
 
-/** One agent with one seed, and where its run goes. */
-export interface QueryTrial {
-  readonly experiment: QueryExperiment;
-  readonly seed: number;
-  readonly directory: string;
-  /** Folder of all runs, with their cache. */
-  readonly runs: string;
-  readonly context: WorkContext;
-}
+type QueryTrial = JudgingTrial<QueryExperiment>;
 
 /**
  * One run: judges the threads with every detector, trains an agent with each of the settings, tests the one with the most return on the
@@ -44,47 +32,32 @@ export interface QueryTrial {
  * @throws ProviderError when judgements failed, a budget or an endpoint ended; what was answered is kept
  */
 export async function runQueryTrial(trial: QueryTrial): Promise<void> {
-  const { experiment, seed, directory, runs, context } = trial;
-  const task = scoredTask(await loadJudgingTask(experiment.task));
-  const { threads, hash } = await readItems(experiment, context);
+  const { experiment, seed, context } = trial;
   const backend = await selectBackend('auto');
-  const facts = { seed, backend: backend.name, device: backend.device, hashes: { data: hash } };
-  const run = RunDirectory.create(directory, { config: experiment, facts });
-  if (run.isFinished()) {
-    readQueryResult(run);
-    return;
-  }
-  const parts = partsOf(labelledThreads(threads, { task, context }), { experiment, seed, task });
-  writeParts(run, parts);
-  const store = AnnotationStore.open(experiment.annotations ?? join(runs, 'cache', 'annotations.sqlite'));
-  try {
-    const judges = new Map<string, Judge>();
-    for (const name of Object.keys(experiment.detectors))
-      judges.set(name, await judgeOf({ ...trial, experiment: experimentOn(experiment, name) }, { task, parts }));
-    const decided = experiment.evaluation.part;
-    const asked = [
-      ...parts.labelled,
-      ...parts.unlabelled,
-      ...parts.development,
-      ...(decided === 'test' ? parts.test : []),
-    ];
-    const judged = await judgedThreads(asked, { experiment, judges, store, context });
-    const byId = new Map(judged.threads.map((thread) => [thread.id, thread]));
-    const of = (own: readonly Thread[]) => own.flatMap(({ id }) => byId.get(id) ?? []);
-    const known = {
-      labelled: of(parts.labelled),
-      guessed: labelledByFirstDetector(of(parts.unlabelled)),
-      development: of(parts.development),
-      test: of(parts.test),
-    };
-    const result = await trained(known, { trial, task, run, backend });
-    if (result === null) return;
-    const counts = { asked: judged.asked, cached: judged.cached };
-    const sizes = Object.fromEntries(Object.entries(parts).map(([part, own]) => [part, own.length]));
-    queryResult.write(run, { ...result, ...counts, threads: sizes });
-  } finally {
-    store.close();
-  }
+  await beginRun(trial, {
+    facts: { backend: backend.name, device: backend.device },
+    split: (threads, task) => partsOf(threads, { experiment, seed, task }),
+    readResult: readQueryResult,
+    async work({ run, task, parts, sizes, store }) {
+      const judges = new Map<string, Judge>();
+      for (const name of Object.keys(experiment.detectors))
+        judges.set(name, await judgeOf({ ...trial, experiment: experimentOn(experiment, name) }, { task, parts }));
+      const { labelled, unlabelled, development, test } = parts;
+      const decided = experiment.evaluation.part === 'test' ? test : [];
+      const asked = [...labelled, ...unlabelled, ...development, ...decided];
+      const { threads, ...counts } = await judgedThreads(asked, { experiment, judges, store, context });
+      const byId = new Map(threads.map((thread) => [thread.id, thread]));
+      const of = (own: readonly Thread[]) => own.flatMap(({ id }) => byId.get(id) ?? []);
+      const known = {
+        labelled: of(labelled),
+        guessed: labelledByFirstDetector(of(unlabelled)),
+        development: of(development),
+        test: of(test),
+      };
+      const result = await trained(known, { trial, task, run, backend });
+      if (result !== null) queryResult.write(run, { ...result, ...counts, threads: sizes });
+    },
+  });
 }
 
 function partsOf(

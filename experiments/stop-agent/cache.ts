@@ -58,10 +58,26 @@ export async function cachedStudent(
  * @param options.name file in the run's folder
  * @throws InputError when the file is damaged, or its encoder is not the one that the experiment names
  */
-export async function localModelOfRun(
+async function localModelOfRun(
   directory: string,
   options: { name: 'detector.json' | 'student.json'; encoder: EncoderConfig | null; cache: Cache },
 ): Promise<LocalDetector> {
   const { name, encoder, cache } = options;
   return LocalDetector.load({ path: join(directory, name), encoder: await cache.encoderOf(encoder) });
+}
+
+type OfRun = Readonly<{ experiment: Experiment; cache: Cache }>;
+
+/** The local detector of a run; null where the experiment names a file. */
+export async function detectorOfRun(directory: string, { experiment, cache }: OfRun): Promise<LocalDetector | null> {
+  const { detector } = experiment;
+  if ('file' in detector) return null;
+  return localModelOfRun(directory, { name: 'detector.json', encoder: detector.encoder, cache });
+}
+
+/** What reads for the student of a run; null where it has none. */
+export async function studentOfRun(directory: string, { experiment, cache }: OfRun): Promise<LocalDetector | null> {
+  const { student, studentOptions } = experiment.state;
+  if (!student) return null;
+  return localModelOfRun(directory, { name: 'student.json', encoder: studentOptions.encoder, cache });
 }

@@ -14,7 +14,6 @@ import { readParts, threadIdentity } from '../run/parts-file.ts';
 import { knownBy, policyOfBundle } from './bundle-folder.ts';
 import type { CalibrationThread } from './calibrate.ts';
 import { shownPart } from './decide.ts';
-import { judgeForTraining, judgeOfRun } from './judge-for-training.ts';
 import { openStopAgentRun } from './open-run.ts';
 import { promiseFile } from './promise-file.ts';
 
@@ -40,7 +39,7 @@ export async function calibrationAgent(
 
 async function agentOfRun(folder: string, options: { runs: string; context: WorkContext }): Promise<CalibrationAgent> {
   const opened = await openStopAgentRun({ run: folder, ...options });
-  const { run, experiment, task, cache, policy, tableOf } = opened;
+  const { run, experiment, task, policy, tableOf } = opened;
   const known = identitiesOf(run);
   const goldOf = (thread: Thread) => task.labels[task.goldLabel(thread) ?? -1] ?? null;
   return {
@@ -49,17 +48,8 @@ async function agentOfRun(folder: string, options: { runs: string; context: Work
     isKnown: (thread) => known.has(threadIdentity(thread)),
     async read(whole) {
       const threads = whole.map((thread) => shownPart(thread, experiment.agent.maxPosts));
-      const { sequences } = await judgeForTraining({
-        judge: await judgeOfRun(run, opened),
-        threads,
-        store: cache.annotations,
-        maxPosts: experiment.maxJudgedPosts,
-        context: options.context,
-      });
-      const stops = await decideStops(policy, {
-        threads,
-        tableOf: (own) => tableOf(own, { sequences }),
-      });
+      const sequences = await opened.judged(threads);
+      const stops = await decideStops(policy, { threads, tableOf: (own) => tableOf(own, { sequences }) });
       return threads.map((thread, index) => {
         const { predicted, confidence } = sequenceOf(thread, sequences);
         return {

@@ -3,8 +3,6 @@ import { verdictOfOutput } from '../../checkpoints/bundle/detector-aware-agent.t
 import { firstStop } from '../../checkpoints/bundle/golden.ts';
 import type { ClaimShift, PolicyDecision, Verdict } from '../../checkpoints/bundle/policy.ts';
 import { type StopPromise, stopThreshold } from '../../checkpoints/bundle/promise.ts';
-import type { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
-import type { LocalDetectorOptions } from '../../experts/detectors/local/train-local-detector.ts';
 import { endsAllCalls } from '../../experts/llm/failures.ts';
 import type { Task } from '../../src/data/task.ts';
 import { hoursSinceClaim, prefixOf, type Thread } from '../../src/data/thread.ts';
@@ -14,9 +12,7 @@ import { decideStops } from '../../trainers/stop-agent/policy.ts';
 import { checkDecides, type PrefixJudge } from '../judging/judge-single-prefixes.ts';
 import { threadIdentity } from '../run/parts-file.ts';
 import { policyOfBundle, trainedOnBy } from './bundle-folder.ts';
-import { localModelOfRun } from './cache.ts';
 import { trainedClaimsFile } from './claim-region.ts';
-import { judgeForTraining, judgeOfRun } from './judge-for-training.ts';
 import { type OpenedRun, openStopAgentRun } from './open-run.ts';
 import { trainedThreads } from './parts.ts';
 import { promiseFile } from './promise-file.ts';
@@ -90,7 +86,7 @@ export async function deciderOfRun(options: { run: string; runs: string; context
     isTrainedOn: (thread: Thread) => trained.has(threadIdentity(thread)),
   };
   if (schedule !== null) {
-    const judgeOf = await judgesOf(opened, options.context);
+    const judgeOf = await judgesOf(opened);
     return {
       ...decider,
       hasDetector: true,
@@ -107,7 +103,7 @@ export async function deciderOfRun(options: { run: string; runs: string; context
       },
     };
   }
-  const detector = 'file' in experiment.detector ? null : await localDetectorOf(opened, experiment.detector);
+  const detector = await opened.detector();
   return {
     ...decider,
     hasDetector: detector !== null,
@@ -129,32 +125,13 @@ export async function deciderOfRun(options: { run: string; runs: string; context
   };
 }
 
-function localDetectorOf(
-  { run, cache }: Pick<OpenedRun, 'run' | 'cache'>,
-  { encoder }: LocalDetectorOptions,
-): Promise<LocalDetector> {
-  return localModelOfRun(run.path, { name: 'detector.json', encoder, cache });
-}
-
-/** How the detector of a run is asked about a thread. What language models say is kept in the store, and asked once. */
-async function judgesOf(
-  { run, experiment, cache, task }: OpenedRun,
-  context: WorkContext,
-): Promise<(thread: Thread) => Judge> {
-  if (!('file' in experiment.detector)) {
-    const detector = await localDetectorOf({ run, cache }, experiment.detector);
-    return (thread) => (length) => detector.judge(prefixOf(thread, length));
-  }
-  const { judge, options } = await judgeOfRun(run, { experiment, cache });
+/** How the detector of a run is asked about a thread. */
+async function judgesOf({ task, ...run }: OpenedRun): Promise<(thread: Thread) => Judge> {
+  const detector = await run.detector();
+  if (detector !== null) return (thread) => (length) => detector.judge(prefixOf(thread, length));
   return (thread) => async (length) => {
     const schedule = { name: 'lengths' as const, lengths: [length] };
-    const { sequences } = await judgeForTraining({
-      judge: { judge, options: { ...options, schedule } },
-      threads: [{ ...thread, posts: thread.posts.slice(0, length) }],
-      store: cache.annotations,
-      maxPosts: experiment.maxJudgedPosts,
-      context,
-    });
+    const sequences = await run.judged([{ ...thread, posts: thread.posts.slice(0, length) }], { schedule });
     const sequence = sequences.get(thread.id);
     const label = task.labels[sequence?.predicted[length - 1] ?? -1] ?? null;
     const row = sequence?.probabilities.subarray((length - 1) * task.labels.length) ?? [];

@@ -6,7 +6,6 @@ import { decideStops } from '../../trainers/stop-agent/policy.ts';
 import { withoutTrained } from '../run/parts-file.ts';
 import { agentName, decide, decideByRules, isShown, queryingOf, testThreads } from './decisions.ts';
 import { labelField } from './experiment.ts';
-import { judgeForTraining, judgeOfRun } from './judge-for-training.ts';
 import { type SystemScores, scoreSystem } from './metrics.ts';
 import { openStopAgentRun } from './open-run.ts';
 import { openData, trainedThreads } from './parts.ts';
@@ -37,7 +36,7 @@ export async function evaluateRun(
 ): Promise<{ systems: SystemScores[]; threads: number; seed: number }> {
   const { data, detector, skipInvalid, includeTrained, context } = settings;
   const opened = await openStopAgentRun(settings);
-  const { run, experiment, task, seed, cache, policy, schedule, tableOf } = opened;
+  const { run, experiment, task, seed, policy, schedule, tableOf } = opened;
   const judging = detector === undefined ? opened : await openStopAgentRun({ ...settings, run: detector });
   if (judging.task.labels.join('\n') !== task.labels.join('\n'))
     throw new InputError(
@@ -56,13 +55,7 @@ export async function evaluateRun(
   const trained = new Set([run, judging.run].flatMap((own) => [...trainedThreads(own)]));
   const threads: Thread[] = withoutTrained(labelled, { trained, includeTrained, name: data, onNote: context.onNote });
 
-  const { sequences } = await judgeForTraining({
-    judge: await judgeOfRun(judging.run, judging),
-    threads,
-    store: cache.annotations,
-    maxPosts: experiment.maxJudgedPosts,
-    context,
-  });
+  const sequences = await judging.judged(threads, { maxPosts: experiment.maxJudgedPosts });
   const tested = testThreads(threads, { sequences, task });
   const stops = await decideStops(policy, {
     threads,

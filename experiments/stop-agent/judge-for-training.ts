@@ -8,7 +8,7 @@ import { InputError, ProviderError } from '../../src/errors.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 import { cachedDetector } from '../judging/cached-detector.ts';
 import { type Judge, judgeBy, openJudge } from '../judging/judge.ts';
-import { type Cache, localModelOfRun } from './cache.ts';
+import { type Cache, detectorOfRun } from './cache.ts';
 import { type Experiment, type ModelDetectorOptions, taskOf } from './experiment.ts';
 
 /** Who judges the threads of an experiment, and how. */
@@ -48,8 +48,7 @@ export async function judgeOfRun(
 ): Promise<TrainingJudge> {
   const { detector } = experiment;
   if ('file' in detector) return { judge: await judgeFrom(detector.file, experiment), options: detector };
-  const name = 'detector.json';
-  const trained = await localModelOfRun(run.path, { name, encoder: detector.encoder, cache });
+  const trained = (await detectorOfRun(run.path, { experiment, cache }))!;
   return { judge: judgeBy(trained, { name: 'local', task: trained.model.task }), options: trainedHere };
 }
 

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import type { StateTable } from '../../envs/state-table.ts';
+import type { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
+import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
 import type { PrefixSchedule } from '../../experts/prefix-schedule.ts';
 import type { Task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
@@ -12,11 +14,12 @@ import { loadMember } from '../../trainers/member-checkpoint.ts';
 import { policyOfState } from '../../trainers/stop-agent/network-state.ts';
 import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
 import { kindOfRun } from '../run/kind-name.ts';
-import { type Cache, openCache } from './cache.ts';
+import { type Cache, detectorOfRun, openCache, studentOfRun } from './cache.ts';
 import { type Experiment, experimentSchema, taskOf } from './experiment.ts';
+import { judgeForTraining, judgeOfRun, type TrainingJudge } from './judge-for-training.ts';
 import { projectionOfRun } from './projection.ts';
 import { scheduleOfRun } from './query-schedule.ts';
-import { stateIdentityOf, statesOf, studentOfRun, type ThreadKnowledge } from './states.ts';
+import { stateIdentityOf, statesOf, type ThreadKnowledge } from './states.ts';
 
 /** A trained stop agent, ready to decide. */
 export interface OpenedRun {
@@ -32,6 +35,16 @@ export interface OpenedRun {
   readonly projection: Projection | null;
   /** When the detector is queried while the agent reads; null where the agent does not observe it. */
   readonly schedule: PrefixSchedule | null;
+  /** Its local detector; null where the experiment names a file. */
+  readonly detector: () => Promise<LocalDetector | null>;
+  /**
+   * What its detector says of every prefix of threads, or of those of a schedule. What language models say is kept in the
+   * store, and asked once.
+   */
+  readonly judged: (
+    threads: readonly Thread[],
+    of?: { schedule?: PrefixSchedule; maxPosts?: number },
+  ) => Promise<ReadonlyMap<string, JudgementSequence>>;
   /** Builds the states of threads the way those of the training were built. */
   readonly tableOf: (threads: readonly Thread[], known: ThreadKnowledge) => Promise<StateTable>;
 }
@@ -59,11 +72,13 @@ export async function openStopAgentRun(options: {
   const experiment = run.readConfig(experimentSchema);
   await selectBackend(experiment.backend);
   const cache = await openCache(join(runs, 'cache'), experiment);
-  const student = await studentOfRun(run.path, { experiment, cache });
+  const reader = await studentOfRun(run.path, { experiment, cache });
+  const student = reader === null ? null : { reader, heldOut: new Map() };
   const schedule = scheduleOfRun(run, experiment);
   const projection = projectionOfRun(run.path, experiment);
   const materials = { experiment, cache, student, projection, schedule };
   const identity = stateIdentityOf(materials);
+  let judge: Promise<TrainingJudge> | undefined;
   return {
     run,
     experiment,
@@ -74,6 +89,14 @@ export async function openStopAgentRun(options: {
     cache,
     projection,
     schedule,
+    detector: () => detectorOfRun(run.path, materials),
+    async judged(threads, { maxPosts = experiment.maxJudgedPosts, ...asked } = {}) {
+      judge ??= judgeOfRun(run, materials);
+      const own = await judge;
+      const asking = { ...own, options: { ...own.options, ...asked } };
+      const store = cache.annotations;
+      return (await judgeForTraining({ judge: asking, threads, store, maxPosts, context })).sequences;
+    },
     tableOf: (threads, known) => statesOf(threads, { ...materials, ...known }),
   };
 }

@@ -9,7 +9,7 @@ import { studentFeatureCount } from '../../src/data/student-features.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { type Projection, projected } from '../../src/tensor/principal-components.ts';
 import { stateTableOf } from '../../trainers/stop-agent/states.ts';
-import { type Cache, localModelOfRun } from './cache.ts';
+import type { Cache } from './cache.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 
 /** Everything that states are made from. */
@@ -115,15 +115,4 @@ export function stateIdentityOf({ experiment, cache, student, projection, schedu
     ...(projection !== null && { projection: sha256([...projection.weights]) }),
     ...(schedule !== null && { judgement: { schedule, actsAt: experiment.state.actsAt } }),
   });
-}
-
-/** The student that a run was trained with; null where it has none. */
-export async function studentOfRun(
-  directory: string,
-  { experiment, cache }: Pick<StateMaterials, 'experiment' | 'cache'>,
-): Promise<Student | null> {
-  const { student, studentOptions } = experiment.state;
-  if (!student) return null;
-  const { encoder } = studentOptions;
-  return { reader: await localModelOfRun(directory, { name: 'student.json', encoder, cache }), heldOut: new Map() };
 }

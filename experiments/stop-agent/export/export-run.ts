@@ -10,11 +10,11 @@ import { extremeStates, randomStates } from '../../../checkpoints/bundle/probe-s
 import { stopRule } from '../../../checkpoints/bundle/promise.ts';
 import { bundleContents, checkFree, weightsFile, writeBundle } from '../../../checkpoints/bundle/write-bundle.ts';
 import { provenance } from '../../../checkpoints/run-record.ts';
-import type { LocalDetectorOptions } from '../../../experts/detectors/local/train-local-detector.ts';
+import type { LocalDetector } from '../../../experts/detectors/local/local-detector.ts';
 import { characterTable } from '../../../src/text/character-table.ts';
 import type { WorkContext } from '../../../src/work-context.ts';
 import { stopProbabilitiesOfStates } from '../../../trainers/stop-agent/policy.ts';
-import { localModelOfRun } from '../cache.ts';
+import { studentOfRun } from '../cache.ts';
 import { trainedClaimsFile } from '../claim-region.ts';
 import { scoresJson } from '../metrics.ts';
 import { type OpenedRun, openStopAgentRun } from '../open-run.ts';
@@ -57,7 +57,6 @@ export async function exportRun(options: {
   const golden = await goldenThreads(opened, {
     tested: await testThreadsOfRun(run, { data, context }),
     scoreStates,
-    context,
   });
   const probes = { golden: golden.states, random: randomStates(network), extreme: extremeStates(network) };
   const named = await Promise.all(
@@ -130,18 +129,12 @@ export async function exportRun(options: {
 const pythonReader = new URL('../../../checkpoints/bundle/earshot_policy.py', import.meta.url);
 
 /** Student and detector, as far as other programs can run them: local ones without an encoder. */
-async function modelFiles({
-  run,
-  experiment,
-  cache,
-}: OpenedRun): Promise<{ student: string | null; detector: string | null }> {
-  const fileOf = async (name: 'detector.json' | 'student.json', { encoder }: LocalDetectorOptions) => {
-    const { model } = await localModelOfRun(run.path, { name, encoder, cache });
-    return model.encoder === null ? `${JSON.stringify(model, null, 1)}\n` : null;
-  };
+async function modelFiles(opened: OpenedRun): Promise<{ student: string | null; detector: string | null }> {
+  const fileOf = (own: LocalDetector | null) =>
+    own === null || own.model.encoder !== null ? null : `${JSON.stringify(own.model, null, 1)}\n`;
   return {
-    student: experiment.state.student ? await fileOf('student.json', experiment.state.studentOptions) : null,
-    detector: 'file' in experiment.detector ? null : await fileOf('detector.json', experiment.detector),
+    student: fileOf(await studentOfRun(opened.run.path, opened)),
+    detector: fileOf(await opened.detector()),
   };
 }
 

@@ -2,14 +2,13 @@ import { type Golden, isTied } from '../../../checkpoints/bundle/golden.ts';
 import { joinedStates } from '../../../checkpoints/bundle/probe-states.ts';
 import { unicodeThreads } from '../../../checkpoints/bundle/unicode-threads.ts';
 import { CONTINUE, stateRow } from '../../../envs/state-table.ts';
+import type { Judgement } from '../../../experts/detector.ts';
+import type { LocalDetector } from '../../../experts/detectors/local/local-detector.ts';
 import { type JudgementSequence, judgementSequence } from '../../../experts/judgement-sequence.ts';
 import { queriedLengths } from '../../../experts/prefix-schedule.ts';
 import { floatsToBase64 } from '../../../src/base64-floats.ts';
 import { prefixOf, type Thread } from '../../../src/data/thread.ts';
-import type { WorkContext } from '../../../src/work-context.ts';
 import { greedyStop } from '../../../trainers/stop-agent/policy.ts';
-import { localModelOfRun } from '../cache.ts';
-import { judgeForTraining, judgeOfRun } from '../judge-for-training.ts';
 import type { OpenedRun } from '../open-run.ts';
 
 /** Test threads among the golden ones, and posts of each: enough to notice a difference, few enough to load at a start. */
@@ -26,22 +25,18 @@ export async function goldenThreads(
   options: {
     tested: readonly Thread[];
     scoreStates: (raw: Float32Array) => Promise<Float32Array>;
-    context: WorkContext;
   },
 ): Promise<{ lines: string; states: Float32Array; count: number }> {
-  const { tableOf, schedule, experiment } = opened;
-  const { scoreStates, context } = options;
+  const { tableOf, schedule, experiment, task } = opened;
+  const { scoreStates } = options;
   const tested = options.tested.slice(0, goldenTestThreads);
-  const told = await detectorOf(tested, opened, context);
+  const detector = await opened.detector();
   // Language models are not asked for the sake of an export: then the golden threads are those they have judged.
-  const made = schedule !== null && told.detector === null ? [] : unicodeThreads.map(threadOfTexts);
+  const made = schedule !== null && detector === null ? [] : unicodeThreads.map(threadOfTexts);
   const threads = [...tested.map(firstPosts), ...made];
-  const sequences = new Map<string, JudgementSequence>();
-  if (schedule !== null)
-    for (const thread of threads) {
-      const sequence = await told.judge(thread);
-      if (sequence !== undefined) sequences.set(thread.id, sequence);
-    }
+  const sequences = new Map(detector === null ? await opened.judged(tested) : []);
+  if (schedule !== null && detector !== null)
+    for (const thread of threads) sequences.set(thread.id, await sequenceBy(detector, { thread, labels: task.labels }));
   const table = await tableOf(threads, { sequences, everyPost: true, beforeProjection: true });
   const { columns } = table;
   const lines: string[] = [];
@@ -78,37 +73,14 @@ export function readsTimes({ detector, state }: OpenedRun['experiment']): boolea
   return (!('file' in detector) && detector.timing === true) || (state.student && state.studentOptions.timing === true);
 }
 
-/** What a run's detector says of threads, where its agent observes it; language models are not asked again. */
-async function detectorOf(
-  threads: readonly Thread[],
-  { run, experiment, cache, task }: OpenedRun,
-  context: WorkContext,
-) {
-  if (!('file' in experiment.detector)) {
-    const { encoder } = experiment.detector;
-    const detector = await localModelOfRun(run.path, { name: 'detector.json', encoder, cache });
-    const judge = async (thread: Thread) =>
-      judgementSequence({
-        threadId: thread.id,
-        labels: task.labels,
-        judgements: await inTurn(thread.posts.length, (index) => detector.judge(prefixOf(thread, index + 1))),
-      });
-    return { detector, judge };
-  }
-  const { sequences } = await judgeForTraining({
-    judge: await judgeOfRun(run, { experiment, cache }),
-    threads,
-    store: cache.annotations,
-    maxPosts: experiment.maxJudgedPosts,
-    context,
-  });
-  return { detector: null, judge: async ({ id }: Thread) => sequences.get(id) };
-}
-
-async function inTurn<T>(count: number, make: (index: number) => Promise<T>): Promise<T[]> {
-  const made: T[] = [];
-  for (let index = 0; index < count; index++) made.push(await make(index));
-  return made;
+/** What a detector says of every prefix. */
+async function sequenceBy(
+  detector: LocalDetector,
+  { thread, labels }: { thread: Thread; labels: readonly string[] },
+): Promise<JudgementSequence> {
+  const judgements: Judgement[] = [];
+  for (const length of thread.posts.keys()) judgements.push(await detector.judge(prefixOf(thread, length + 1)));
+  return judgementSequence({ threadId: thread.id, labels, judgements });
 }
 
 function goldenJudgements(sequence: JudgementSequence | undefined, lengths: readonly number[]) {
