@@ -14,6 +14,7 @@ import {
   type Verdict,
   verdictOfOutput,
 } from './detector-aware-agent.ts';
+import { asBytes, fetchedFrom } from './fetched-from.ts';
 import { checkGolden, firstStop, goldenSchema, untilStop } from './golden.ts';
 import { hashingIdentitySchema } from './hashing-identity.ts';
 import { bundleFiles, checkDigest, type Manifest, parseBundleJson, readManifest } from './manifest.ts';
@@ -36,7 +37,7 @@ export interface PolicySource {
    * The bytes of a file of the bundle, by its name. In Node:
    * `(name) => readFile(join(folder, name))`.
    */
-  readonly read: (name: string) => Promise<Uint8Array>;
+  readonly read: (name: string) => Promise<Uint8Array | ArrayBuffer>;
   /**
    * Row-major [texts, dimensions]. Needed where the bundle's encoder is a transformer, which is not part of the bundle;
    * `manifest.encoder` names it.
@@ -114,18 +115,19 @@ export interface Policy {
 
 /**
  * Loads a bundle and decides its golden threads with it, so that a policy that loads decides as the checkpoint did.
- * @param source an address that the names of files are resolved against (of a folder, so with a slash at the end), or a
- *   function that gives the bytes of a file
+ * @param source the address of the folder, or a function that gives the bytes of a file
  * @throws InputError that names a file which is missing or was changed, or the golden thread that is decided differently
  * @example
  * const policy = await loadPolicy(new URL('https://example.org/policy/'));
  * const { stopStep, verdict } = await policy.decide({ posts: [{ text: 'a claim' }, { text: 'a reply' }] });
  */
 export async function loadPolicy(source: URL | string | PolicySource): Promise<Policy> {
-  const { read, embed, judge } = typeof source === 'string' || source instanceof URL ? fetched(source) : source;
-  const manifest = await readManifest(new TextDecoder().decode(await read(bundleFiles.manifest)));
+  const { read, embed, judge }: PolicySource =
+    typeof source === 'string' || source instanceof URL ? { read: fetchedFrom(source) } : source;
+  const bytesOf = async (name: string) => asBytes(await read(name), name);
+  const manifest = await readManifest(new TextDecoder().decode(await bytesOf(bundleFiles.manifest)));
   const checked = async (name: string) => {
-    const bytes = await read(name);
+    const bytes = await bytesOf(name);
     await checkDigest(bytes, { name, sha256: manifest.files[name] });
     return bytes;
   };
@@ -223,21 +225,6 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
   return policy;
 }
 
-function fetched(base: URL | string): PolicySource {
-  return {
-    async read(name) {
-      if (!URL.canParse(String(base)))
-        throw new InputError(
-          `${base} is no address; give one, or { read }, which gives the bytes of a file of the bundle`,
-        );
-      const response = await fetch(new URL(name, base));
-      if (!response.ok)
-        throw new InputError(`${response.url} cannot be read (status ${response.status}); give the folder of a bundle`);
-      return new Uint8Array(await response.arrayBuffer());
-    },
-  };
-}
-
 /**
  * Begins threads whose states are made post by post, the action before each being "continue". The function that comes
  * back takes the next posts, with what the detector said of each prefix up to them that it was asked about, if
@@ -320,13 +307,16 @@ function postsOf(given: readonly (string | PolicyPost)[]): PolicyPost[] {
   return given.map(postOf);
 }
 
+const isoTime = /^\d{4}-\d\d-\d\dT[\d:.]{8,}(Z|[+-]..:..)$/;
+
 /** @throws InputError for a text or a time that is none */
 function postOf(given: string | PolicyPost): PolicyPost {
   if (typeof given === 'string') return { text: given };
   if (typeof given?.text !== 'string') throw new InputError(`a post must have a text; found ${JSON.stringify(given)}`);
-  if (typeof given.time === 'string' && Number.isNaN(Date.parse(given.time)))
+  const { time = null } = given;
+  if (time !== null && (!isoTime.test(time) || Number.isNaN(Date.parse(time))))
     throw new InputError(
-      `${JSON.stringify(given.time)} is no time; write ISO 8601, such as 2014-08-09T22:33:06Z, or leave it out`,
+      `${JSON.stringify(time)} is no time; write ISO 8601, such as 2014-08-09T22:33:06Z, or leave it out`,
     );
   return given;
 }

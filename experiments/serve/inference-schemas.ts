@@ -30,7 +30,10 @@ export const inferenceRequest = z.looseObject({
     .array(
       z.looseObject({
         name: z.literal('state'),
-        shape: z.tuple([z.int().min(1).max(mostRows), z.int().min(1)]).describe('[rows, columns of a state]'),
+        // Not as the tuple that it is: generators of clients know no schema that is `false`.
+        shape: z
+          .tuple([z.int().min(1).max(mostRows), z.int().min(1)])
+          .meta({ description: '[rows, columns of a state]', items: { type: 'integer', minimum: 1 } }),
         datatype: z.literal('FP32'),
         parameters: parameters.optional(),
         data: tensorData,

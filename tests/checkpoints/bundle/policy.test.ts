@@ -133,8 +133,13 @@ describe('a policy loaded from a bundle', () => {
     await new Promise<void>((resolve) => server.listen(0, resolve));
     closing.push(() => server.close());
     const { port } = server.address() as AddressInfo;
-    const policy = await loadPolicy(`http://127.0.0.1:${port}/policy/`);
-    expect(policy.manifest.task.name).toBe('rumor');
+    for (const address of ['policy/', 'policy', 'policy?v=2']) {
+      const policy = await loadPolicy(`http://127.0.0.1:${port}/${address}`);
+      expect(policy.manifest.task.name).toBe('rumor');
+    }
+    await expect(loadPolicy('http://127.0.0.1:9/policy')).rejects.toThrow(
+      /^http:\/\/127\.0\.0\.1:9\/policy\/manifest\.json cannot be fetched: TypeError: /,
+    );
   });
 
   it('says what is wrong with what a caller without types gives', async () => {
@@ -146,6 +151,16 @@ describe('a policy loaded from a bundle', () => {
     await expect(decide({ posts: [{ text: 1 }] })).rejects.toThrow('a post must have a text; found {"text":1}');
     await expect(policy.open().read('abc' as unknown as string[])).rejects.toThrow('posts must be a list');
     await expect(loadPolicy('policy')).rejects.toThrow('policy is no address; give one, or { read }');
+    for (const time of [new Date(), 1704103200, '1704103200', '2024-01-01 10:00', ''])
+      await expect(decide({ posts: [{ text: 'a', time }] })).rejects.toThrow(/ is no time; write ISO 8601/);
+    expect(await decide({ posts: [{ text: 'a', time: '1970-01-01T00:00:00Z' }] })).toMatchObject({ stopStep: 0 });
+    const { read } = sourceOf(await smallBundle());
+    const buffers = { read: async (name: string) => new Uint8Array(await read(name)).buffer };
+    expect((await loadPolicy(buffers)).manifest.task.name).toBe('rumor');
+    const texts: unknown = { read: async (name: string) => new TextDecoder().decode(await read(name)) };
+    await expect(loadPolicy(texts as typeof buffers)).rejects.toThrow(
+      'read gave a string for manifest.json, not bytes',
+    );
   });
 
   it('takes an encoder that is not part of the bundle, and says so when it gets none', async () => {

@@ -112,6 +112,8 @@ it('shows what can be asked, as a document and as a page', async () => {
     '/v2/models/{model}/versions/{version}/ready',
     '/v2/repository/models/{model}/load',
   ]);
+  // Generators of clients fail on schemas that are true or false.
+  expect(JSON.stringify(document)).not.toMatch(/"items":(?:true|false)/);
   const page = await app.inject('/docs');
   expect(page.headers['content-type']).toContain('text/html');
   for (const path of Object.keys(document.paths)) expect(page.body).toContain(` ${path}</code>`);
