@@ -307,7 +307,7 @@ function postsOf(given: readonly (string | PolicyPost)[]): PolicyPost[] {
   return given.map(postOf);
 }
 
-const isoTime = /^\d{4}-\d\d-\d\dT[\d:.]{8,}(Z|[+-]..:..)$/;
+const isoTime = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]..:..)$/;
 
 /** @throws InputError for a text or a time that is none */
 function postOf(given: string | PolicyPost): PolicyPost {
