@@ -1,21 +1,15 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { kindOf, OnnxBackend } from './backend.ts';
-import { int64 } from './onnx-file.ts';
-import { type Kind, onnxTypeOf } from './recorder.ts';
+import { kindOf, type OnnxBackend } from './backend.ts';
+import { onnxTypeOf } from './recorder.ts';
+import { filled, like, ofIntermediate, register, type Single } from './register-kernel.ts';
+import { registerShapes, transposed } from './shape-kernels.ts';
 
 /*
  * tfjs' kernels as nodes of ONNX graphs, as many as Earshot's networks, their gradients and their tests use. An
  * operation that is not here is an error of tfjs that names the kernel.
  */
 
-/** What a kernel is called with. tfjs checks nothing of it, so each kernel says what it reads. */
-interface Call<Inputs, Attributes> {
-  readonly inputs: Inputs;
-  readonly attrs: Attributes;
-  readonly backend: OnnxBackend;
-}
 type Pair = Record<'a' | 'b', tf.TensorInfo>;
-type Single = Record<'x', tf.TensorInfo>;
 type Axes = number | number[] | null;
 
 /** Registers the kernels with tfjs; once in a process. */
@@ -131,126 +125,12 @@ const reductions = {
   Min: { type: 'ReduceMin', operands: false },
 } as const;
 
-/** Kernels that move numbers about. */
-function registerShapes(): void {
-  register<Single>('Identity', ({ inputs: { x }, backend }) => backend.shared(x));
-  register<Single, { shape: number[] }>('Reshape', ({ inputs: { x }, attrs, backend }) =>
-    reshaped(backend, x, tf.util.inferFromImplicitShape(attrs.shape, tf.util.sizeFromShape(x.shape))),
-  );
-  register<{ input: tf.TensorInfo }, { dim: number }>(
-    'ExpandDims',
-    ({ inputs: { input }, attrs: { dim }, backend }) => {
-      const shape = [...input.shape];
-      shape.splice(dim < 0 ? shape.length + dim + 1 : dim, 0, 1);
-      return reshaped(backend, input, shape);
-    },
-  );
-  register<Single, { perm: number[] }>('Transpose', ({ inputs: { x }, attrs: { perm }, backend }) =>
-    transposed(backend, x, perm),
-  );
-  register<Single, { begin: number | number[]; size: number | number[] }>(
-    'Slice',
-    ({ inputs: { x }, attrs, backend }) => {
-      const [begin, size] = tf.slice_util.parseSliceParams(x, attrs.begin, attrs.size);
-      return sliced(backend, x, { begin, size });
-    },
-  );
-  register<Single, { numOrSizeSplits: number | number[]; axis: number }>(
-    'SplitV',
-    ({ inputs: { x }, attrs, backend }) => {
-      const axis = tf.util.parseAxisParam(attrs.axis, x.shape)[0];
-      let start = 0;
-      return tf.backend_util.prepareSplitSize(x, attrs.numOrSizeSplits, axis).map((length) => {
-        const begin = x.shape.map((_, own) => (own === axis ? start : 0));
-        start += length;
-        return sliced(backend, x, { begin, size: x.shape.map((own, index) => (index === axis ? length : own)) });
-      });
-    },
-  );
-  register<Record<string, tf.TensorInfo>, { axis: number }>('Concat', ({ inputs, attrs, backend }) => {
-    const all = Object.values(inputs);
-    const [axis] = tf.util.parseAxisParam(attrs.axis, all[0].shape);
-    const shapes = all.map((input) => input.shape);
-    const shape = tf.backend_util.computeOutShape(shapes, axis);
-    return backend.append({ type: 'Concat', attributes: { axis } }, all, { ...like(all[0]), shape });
-  });
-  register<Single, { reps: number[] }>('Tile', ({ inputs: { x }, attrs: { reps }, backend }) =>
-    backend.append({ type: 'Tile' }, [x], {
-      ...like(x),
-      shape: x.shape.map((length, axis) => length * reps[axis]),
-      operands: [reps],
-    }),
-  );
-  register<Single, { paddings: [number, number][]; constantValue: number }>(
-    'PadV2',
-    ({ inputs: { x }, attrs, backend }) => {
-      const { paddings, constantValue } = attrs;
-      const shape = x.shape.map((length, axis) => length + paddings[axis][0] + paddings[axis][1]);
-      const operands = [
-        paddings.flatMap(([before]) => before).concat(paddings.flatMap(([, after]) => after)),
-        constantValue,
-      ];
-      return backend.append({ type: 'Pad' }, [x], { ...like(x), shape, operands });
-    },
-  );
-  register<Single & { indices: tf.TensorInfo }, { axis: number }>(
-    'GatherV2',
-    ({ inputs, attrs: { axis }, backend }) => {
-      const { x, indices } = inputs;
-      const shape = [...x.shape.slice(0, axis), ...indices.shape, ...x.shape.slice(axis + 1)];
-      return backend.append({ type: 'Gather', attributes: { axis } }, [x, indices], { ...like(x), shape });
-    },
-  );
-  register<{ indices: tf.TensorInfo; updates: tf.TensorInfo }, { shape: number[] }>(
-    'ScatterNd',
-    ({ inputs: { indices, updates }, attrs: { shape }, backend }) => {
-      // ONNX takes 64-bit places only. This type is nobody else's: the value is read by the next node alone.
-      const places = backend.append({ type: 'Cast', attributes: { to: int64 } }, [indices], like(indices));
-      const zeros = filled(backend, { shape, dtype: updates.dtype }, 0);
-      return ofIntermediate(backend, places, () =>
-        ofIntermediate(backend, zeros, () =>
-          backend.append({ type: 'ScatterND', attributes: { reduction: 'add' } }, [zeros, places, updates], {
-            ...like(updates),
-            shape,
-          }),
-        ),
-      );
-    },
-  );
-}
-
 function registerConstants(): void {
   register<Single>('ZerosLike', ({ inputs: { x }, backend }) => filled(backend, x, 0));
   register<Single>('OnesLike', ({ inputs: { x }, backend }) => filled(backend, x, 1));
   register<object, { shape: number[]; value: number; dtype: tf.DataType }>('Fill', ({ attrs, backend }) =>
     filled(backend, attrs, attrs.value),
   );
-}
-
-function register<Inputs extends object, Attributes = unknown>(
-  kernelName: string,
-  kernel: (call: Call<Inputs, Attributes>) => tf.TensorInfo | tf.TensorInfo[],
-): void {
-  tf.registerKernel({
-    kernelName,
-    backendName: 'onnx',
-    // tfjs hands every kernel untyped records; what is in them is up to the operation that calls it.
-    kernelFunc: ({ inputs, attrs, backend }) => {
-      if (!(backend instanceof OnnxBackend)) throw new Error(`${kernelName} was called for another backend`);
-      return kernel({ inputs: inputs as Inputs, attrs: attrs as Attributes, backend });
-    },
-  });
-}
-
-function like({ shape, dtype }: tf.TensorInfo): { shape: number[]; kind: Kind } {
-  return { shape, kind: kindOf(dtype) };
-}
-
-/** A result that was made from something that nothing else needs. */
-function ofIntermediate(backend: OnnxBackend, input: tf.TensorInfo, make: () => tf.TensorInfo): tf.TensorInfo {
-  const result = make();
-  backend.disposeData(input.dataId);
-  return result;
 }
 
 function reduced(
@@ -279,36 +159,8 @@ function summedRows(backend: OnnxBackend, x: tf.TensorInfo, shape: number[]): tf
   return ofIntermediate(backend, ones, () => backend.append({ type: 'MatMul' }, [ones, x], { ...like(x), shape }));
 }
 
-function reshaped(backend: OnnxBackend, x: tf.TensorInfo, shape: number[]): tf.TensorInfo {
-  return backend.append({ type: 'Reshape' }, [x], { ...like(x), shape, operands: [shape] });
-}
-
-function transposed(backend: OnnxBackend, x: tf.TensorInfo, perm: readonly number[]): tf.TensorInfo {
-  const shape = perm.map((axis) => x.shape[axis]);
-  return backend.append({ type: 'Transpose', attributes: { perm } }, [x], { ...like(x), shape });
-}
-
 /** With its last two axes swapped. The runtime makes one node of this and the product behind it. */
 function swapped(backend: OnnxBackend, x: tf.TensorInfo): tf.TensorInfo {
   const axes = x.shape.map((_, axis) => axis);
   return transposed(backend, x, [...axes.slice(0, -2), axes.length - 1, axes.length - 2]);
-}
-
-function sliced(backend: OnnxBackend, x: tf.TensorInfo, { begin, size }: { begin: number[]; size: number[] }) {
-  const ends = begin.map((start, axis) => start + size[axis]);
-  return backend.append({ type: 'Slice' }, [x], {
-    ...like(x),
-    shape: size,
-    operands: [begin, ends, begin.map((_, axis) => axis)],
-  });
-}
-
-function filled(
-  backend: OnnxBackend,
-  { shape, dtype }: Pick<tf.TensorInfo, 'shape' | 'dtype'>,
-  value: number,
-): tf.TensorInfo {
-  const kind = kindOf(dtype ?? 'float32');
-  const array = tf.util.makeZerosTypedArray(tf.util.sizeFromShape(shape), kind).fill(value);
-  return backend.tensorOf(backend.made(array, { shape, kind }));
 }

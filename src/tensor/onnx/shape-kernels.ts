@@ -1,0 +1,110 @@
+import * as tf from '@tensorflow/tfjs-core';
+import type { OnnxBackend } from './backend.ts';
+import { int64 } from './onnx-file.ts';
+import { filled, like, ofIntermediate, register, type Single } from './register-kernel.ts';
+
+/** Kernels that move numbers about. */
+export function registerShapes(): void {
+  register<Single>('Identity', ({ inputs: { x }, backend }) => backend.shared(x));
+  register<Single, { shape: number[] }>('Reshape', ({ inputs: { x }, attrs, backend }) =>
+    reshaped(backend, x, tf.util.inferFromImplicitShape(attrs.shape, tf.util.sizeFromShape(x.shape))),
+  );
+  register<{ input: tf.TensorInfo }, { dim: number }>(
+    'ExpandDims',
+    ({ inputs: { input }, attrs: { dim }, backend }) => {
+      const shape = [...input.shape];
+      shape.splice(dim < 0 ? shape.length + dim + 1 : dim, 0, 1);
+      return reshaped(backend, input, shape);
+    },
+  );
+  register<Single, { perm: number[] }>('Transpose', ({ inputs: { x }, attrs: { perm }, backend }) =>
+    transposed(backend, x, perm),
+  );
+  register<Single, { begin: number | number[]; size: number | number[] }>(
+    'Slice',
+    ({ inputs: { x }, attrs, backend }) => {
+      const [begin, size] = tf.slice_util.parseSliceParams(x, attrs.begin, attrs.size);
+      return sliced(backend, x, { begin, size });
+    },
+  );
+  register<Single, { numOrSizeSplits: number | number[]; axis: number }>(
+    'SplitV',
+    ({ inputs: { x }, attrs, backend }) => {
+      const axis = tf.util.parseAxisParam(attrs.axis, x.shape)[0];
+      let start = 0;
+      return tf.backend_util.prepareSplitSize(x, attrs.numOrSizeSplits, axis).map((length) => {
+        const begin = x.shape.map((_, own) => (own === axis ? start : 0));
+        start += length;
+        return sliced(backend, x, { begin, size: x.shape.map((own, index) => (index === axis ? length : own)) });
+      });
+    },
+  );
+  register<Record<string, tf.TensorInfo>, { axis: number }>('Concat', ({ inputs, attrs, backend }) => {
+    const all = Object.values(inputs);
+    const [axis] = tf.util.parseAxisParam(attrs.axis, all[0].shape);
+    const shapes = all.map((input) => input.shape);
+    const shape = tf.backend_util.computeOutShape(shapes, axis);
+    return backend.append({ type: 'Concat', attributes: { axis } }, all, { ...like(all[0]), shape });
+  });
+  register<Single, { reps: number[] }>('Tile', ({ inputs: { x }, attrs: { reps }, backend }) =>
+    backend.append({ type: 'Tile' }, [x], {
+      ...like(x),
+      shape: x.shape.map((length, axis) => length * reps[axis]),
+      operands: [reps],
+    }),
+  );
+  register<Single, { paddings: [number, number][]; constantValue: number }>(
+    'PadV2',
+    ({ inputs: { x }, attrs, backend }) => {
+      const { paddings, constantValue } = attrs;
+      const shape = x.shape.map((length, axis) => length + paddings[axis][0] + paddings[axis][1]);
+      const operands = [
+        paddings.flatMap(([before]) => before).concat(paddings.flatMap(([, after]) => after)),
+        constantValue,
+      ];
+      return backend.append({ type: 'Pad' }, [x], { ...like(x), shape, operands });
+    },
+  );
+  register<Single & { indices: tf.TensorInfo }, { axis: number }>(
+    'GatherV2',
+    ({ inputs, attrs: { axis }, backend }) => {
+      const { x, indices } = inputs;
+      const shape = [...x.shape.slice(0, axis), ...indices.shape, ...x.shape.slice(axis + 1)];
+      return backend.append({ type: 'Gather', attributes: { axis } }, [x, indices], { ...like(x), shape });
+    },
+  );
+  register<{ indices: tf.TensorInfo; updates: tf.TensorInfo }, { shape: number[] }>(
+    'ScatterNd',
+    ({ inputs: { indices, updates }, attrs: { shape }, backend }) => {
+      // ONNX takes 64-bit places only. This type is nobody else's: the value is read by the next node alone.
+      const places = backend.append({ type: 'Cast', attributes: { to: int64 } }, [indices], like(indices));
+      const zeros = filled(backend, { shape, dtype: updates.dtype }, 0);
+      return ofIntermediate(backend, places, () =>
+        ofIntermediate(backend, zeros, () =>
+          backend.append({ type: 'ScatterND', attributes: { reduction: 'add' } }, [zeros, places, updates], {
+            ...like(updates),
+            shape,
+          }),
+        ),
+      );
+    },
+  );
+}
+
+function reshaped(backend: OnnxBackend, x: tf.TensorInfo, shape: number[]): tf.TensorInfo {
+  return backend.append({ type: 'Reshape' }, [x], { ...like(x), shape, operands: [shape] });
+}
+
+export function transposed(backend: OnnxBackend, x: tf.TensorInfo, perm: readonly number[]): tf.TensorInfo {
+  const shape = perm.map((axis) => x.shape[axis]);
+  return backend.append({ type: 'Transpose', attributes: { perm } }, [x], { ...like(x), shape });
+}
+
+function sliced(backend: OnnxBackend, x: tf.TensorInfo, { begin, size }: { begin: number[]; size: number[] }) {
+  const ends = begin.map((start, axis) => start + size[axis]);
+  return backend.append({ type: 'Slice' }, [x], {
+    ...like(x),
+    shape: size,
+    operands: [begin, ends, begin.map((_, axis) => axis)],
+  });
+}
