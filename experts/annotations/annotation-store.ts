@@ -11,13 +11,13 @@ import {
 } from './annotation-list.ts';
 import { type AnnotationRequest, type AnnotationRow, judgementSchema, keyOf } from './annotation-row.ts';
 import { AnnotationDatabase, jsonColumn } from './database.ts';
-import { LeaseTable } from './lease-table.ts';
-import { type LedgerRow, LedgerTable } from './ledger-table.ts';
-import { RequestChain } from './request-chain.ts';
-import { ResponseTable } from './response-table.ts';
-import { StoreOwner } from './store-owner.ts';
+import { type LeaseTable, leaseTable } from './lease-table.ts';
+import { type LedgerRow, type LedgerTable, ledgerTable } from './ledger-table.ts';
+import { type RequestChain, requestChain } from './request-chain.ts';
+import { type ResponseTable, responseTable } from './response-table.ts';
+import { type StoreOwner, storeOwner } from './store-owner.ts';
 import { exportAnnotations, importAnnotations } from './transfer.ts';
-import { UnreadableTable } from './unreadable-table.ts';
+import { type UnreadableTable, unreadableTable } from './unreadable-table.ts';
 
 /** An annotation as it is read back, with its key and the time it was stored. */
 export interface StoredAnnotation extends AnnotationRow {
@@ -54,12 +54,12 @@ export class AnnotationStore {
     const database = new AnnotationDatabase(path);
     this.path = path;
     this.database = database;
-    this.chain = new RequestChain(database);
-    this.responses = new ResponseTable(database);
-    this.unreadable = new UnreadableTable(database);
-    this.owner = path === ':memory:' ? null : new StoreOwner(database);
-    this.leases = this.owner && new LeaseTable(database, this.owner);
-    this.ledgers = new LedgerTable(database, this.owner);
+    this.chain = requestChain(database);
+    this.responses = responseTable(database);
+    this.unreadable = unreadableTable(database);
+    this.owner = path === ':memory:' ? null : storeOwner(database);
+    this.leases = this.owner && leaseTable(database, this.owner);
+    this.ledgers = ledgerTable(database, this.owner);
   }
 
   /**

@@ -26,84 +26,72 @@ export type LedgerRow = z.infer<typeof rowSchema>;
  * The ledgers of an annotation store, each under the name of what spends: a detector file, or the experiment of a selector. What
  * a process had reserved when it was killed counts as spent, since its requests were on their way.
  */
-export class LedgerTable {
-  private readonly database: AnnotationDatabase;
-  /** Null for a store in memory, which no other process shares. */
-  private readonly owner: StoreOwner | null;
-  private buriedAtMs = Number.NEGATIVE_INFINITY;
-
-  constructor(database: AnnotationDatabase, owner: StoreOwner | null) {
-    this.database = database;
-    this.owner = owner;
-  }
+export function ledgerTable(database: AnnotationDatabase, owner: StoreOwner | null) {
+  const ownerId = owner?.id ?? '';
+  let buriedAtMs = Number.NEGATIVE_INFINITY;
 
   /** The ledger of this name; its first request makes its row. */
-  named(name: string): Ledger {
-    const { database } = this;
+  function named(name: string): Ledger {
     return {
       place: database.path === ':memory:' ? null : `by ${name} with the store ${database.path}`,
       transact: (change) =>
         database.transaction(() => {
-          this.owner?.renew();
-          this.settleTheDead();
-          this.write(name, change(this.read(name)));
+          owner?.renew();
+          settleTheDead();
+          write(name, change(read(name)));
         }),
     };
   }
 
   /** All ledgers, with what is reserved in them by whoever works now. */
-  list(): LedgerRow[] {
+  function list(): LedgerRow[] {
     const sql = `SELECT name, requests, tokens + total(reserved_tokens) AS tokens, money + total(reserved_money) AS money, since
                  FROM ledger LEFT JOIN (SELECT ledger, tokens AS reserved_tokens, money AS reserved_money FROM reservation)
                  ON ledger = name GROUP BY name ORDER BY name`;
-    return this.database.read(sql, [], rowSchema);
+    return database.read(sql, [], rowSchema);
   }
 
   /** Reserves for a batch, which goes on at the endpoint whether a process waits for it or not. */
-  reserveBatch({ name, batch, most }: { name: string; batch: string; most: CountedSpending }): void {
-    this.database.transaction(() => {
-      this.addSpent(name, { ...nothingSpent, requests: most.requests });
-      this.putReserved({ name, owner: batchOwner(batch), model: batch, reserved: most });
+  function reserveBatch({ name, batch, most }: { name: string; batch: string; most: CountedSpending }): void {
+    database.transaction(() => {
+      addSpent(name, { ...nothingSpent, requests: most.requests });
+      putReserved({ name, owner: batchOwner(batch), model: batch, reserved: most });
     });
   }
 
   /** Puts what a batch took in the place of what it reserved; nothing where that was done already. */
-  settleBatch({ name, batch, took }: { name: string; batch: string; took: CountedSpending }): void {
-    this.database.transaction(() => {
+  function settleBatch({ name, batch, took }: { name: string; batch: string; took: CountedSpending }): void {
+    database.transaction(() => {
       const sql = 'DELETE FROM reservation WHERE ledger = ? AND owner = ?';
-      if (this.database.write(sql, name, batchOwner(batch)) > 0) this.addSpent(name, { ...took, requests: 0 });
+      if (database.write(sql, name, batchOwner(batch)) > 0) addSpent(name, { ...took, requests: 0 });
     });
   }
 
-  private read(name: string): LedgerState {
-    const spent = this.database.read(
-      'SELECT requests, tokens, money FROM ledger WHERE name = ?',
-      [name],
-      countedSchema,
-    );
+  function read(name: string): LedgerState {
+    const spent = database.read('SELECT requests, tokens, money FROM ledger WHERE name = ?', [name], countedSchema);
     const elsewhere = new Map<string, CountedSpending>();
     const sql = 'SELECT model, requests, tokens, money FROM reservation WHERE ledger = ? AND owner <> ?';
-    for (const { model, ...counts } of this.database.read(sql, [name, this.ownerId], reservedSchema))
+    for (const { model, ...counts } of database.read(sql, [name, ownerId], reservedSchema))
       elsewhere.set(model, addedSpending(elsewhere.get(model) ?? nothingSpent, counts));
-    const rows = this.database.read('SELECT model, ratio FROM cost_ratio', [], ratioSchema);
+    const rows = database.read('SELECT model, ratio FROM cost_ratio', [], ratioSchema);
     const ratios = new Map(rows.map(({ model, ratio }) => [model, ratio]));
     return { spent: spent[0] ?? nothingSpent, elsewhere, ratios };
   }
 
-  private write(name: string, { spent, reserved, ratios }: LedgerChange): void {
-    this.addSpent(name, spent);
-    this.database.write('DELETE FROM reservation WHERE ledger = ? AND owner = ?', name, this.ownerId);
-    for (const [model, each] of reserved) this.putReserved({ name, owner: this.ownerId, model, reserved: each });
+  function write(name: string, { spent, reserved, ratios }: LedgerChange): void {
+    addSpent(name, spent);
+    database.write('DELETE FROM reservation WHERE ledger = ? AND owner = ?', name, ownerId);
+    for (const [model, each] of reserved) putReserved({ name, owner: ownerId, model, reserved: each });
     for (const [model, ratio] of ratios)
-      this.database.write(
+      database.write(
         'INSERT INTO cost_ratio VALUES (?1, ?2) ON CONFLICT (model) DO UPDATE SET ratio = max(ratio, ?2) WHERE ratio < ?2',
         model,
         ratio,
       );
   }
 
-  private addSpent(name: string, { requests, tokens, money }: CountedSpending): void {
-    this.database.write(
+  function addSpent(name: string, { requests, tokens, money }: CountedSpending): void {
+    database.write(
       `INSERT INTO ledger VALUES (?1, ?2, ?3, ?4, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
        ON CONFLICT (name) DO UPDATE SET requests = requests + ?2, tokens = tokens + ?3, money = money + ?4`,
       name,
@@ -113,30 +101,30 @@ export class LedgerTable {
     );
   }
 
-  private putReserved(row: { name: string; owner: string; model: string; reserved: CountedSpending }): void {
+  function putReserved(row: { name: string; owner: string; model: string; reserved: CountedSpending }): void {
     const { requests, tokens, money } = row.reserved;
     const sql = 'INSERT OR REPLACE INTO reservation VALUES (?, ?, ?, ?, ?, ?)';
-    this.database.write(sql, row.name, row.owner, row.model, requests, tokens, money);
+    database.write(sql, row.name, row.owner, row.model, requests, tokens, money);
   }
 
-  private settleTheDead(): void {
-    if (this.owner === null || performance.now() - this.buriedAtMs < BURIAL_MS) return;
-    this.buriedAtMs = performance.now();
-    this.owner.buryTheDead();
+  function settleTheDead(): void {
+    if (owner === null || performance.now() - buriedAtMs < BURIAL_MS) return;
+    buriedAtMs = performance.now();
+    owner.buryTheDead();
     const isNobodys = `owner NOT LIKE 'batch %' AND owner NOT IN (SELECT owner FROM lease_owner)`;
-    this.database.write(
+    database.write(
       `UPDATE ledger SET tokens = tokens + gone_tokens, money = money + gone_money
        FROM (SELECT ledger, sum(tokens) AS gone_tokens, sum(money) AS gone_money
          FROM reservation WHERE ${isNobodys} GROUP BY ledger)
        WHERE name = ledger`,
     );
-    this.database.write(`DELETE FROM reservation WHERE ${isNobodys}`);
+    database.write(`DELETE FROM reservation WHERE ${isNobodys}`);
   }
 
-  private get ownerId(): string {
-    return this.owner?.id ?? '';
-  }
+  return { named, list, reserveBatch, settleBatch };
 }
+
+export type LedgerTable = ReturnType<typeof ledgerTable>;
 
 function batchOwner(batch: string): string {
   return `batch ${batch}`;

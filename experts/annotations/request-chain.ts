@@ -13,47 +13,42 @@ type Fragment = z.infer<typeof fragmentSchema>;
  * Reads and writes requests in the `fragment` table. A request is a chain that starts with its settings and goes on
  * with the items of its input (a single item where the input is not a list). The id of its last fragment names it.
  */
-export class RequestChain {
-  private readonly database: AnnotationDatabase;
+export function requestChain(database: AnnotationDatabase) {
   /** The chain written last. The next prefix of the same thread repeats all of it and adds to it. */
-  private written: { readonly json: string; readonly id: string }[] = [];
-  private readonly remembered = new Map<string, Fragment>();
+  let written: { readonly json: string; readonly id: string }[] = [];
+  const remembered = new Map<string, Fragment>();
 
-  constructor(database: AnnotationDatabase) {
-    this.database = database;
-  }
-
-  write(request: AnnotationRequest): string {
+  function write(request: AnnotationRequest): string {
     const { detector, version, options, sampleIndex, input } = request;
     const list = Array.isArray(input);
     const jsons = [{ detector, version, options, sampleIndex, list }, ...(list ? input : [input])].map((item) =>
       canonicalJson(item),
     );
     let shared = 0;
-    while (shared < jsons.length && this.written[shared]?.json === jsons[shared]) shared++;
-    const chain = this.written.slice(0, shared);
+    while (shared < jsons.length && written[shared]?.json === jsons[shared]) shared++;
+    const chain = written.slice(0, shared);
     for (const json of jsons.slice(shared)) {
       const parent = chain.at(-1)?.id ?? null;
       const id = createHash('sha256')
         .update(`${parent ?? ''}\n${json}`)
         .digest('hex')
         .slice(0, 32);
-      this.database.write('INSERT OR IGNORE INTO fragment (id, parent, json) VALUES (?, ?, ?)', id, parent, json);
+      database.write('INSERT OR IGNORE INTO fragment (id, parent, json) VALUES (?, ?, ?)', id, parent, json);
       chain.push({ json, id });
     }
-    this.written = chain;
+    written = chain;
     return chain[chain.length - 1].id;
   }
 
   /** To be called after a rollback, which undid what was written. */
-  forgetWritten(): void {
-    this.written = [];
+  function forgetWritten(): void {
+    written = [];
   }
 
-  read(lastId: string): AnnotationRequest {
+  function read(lastId: string): AnnotationRequest {
     const items: unknown[] = [];
     for (let id: string | null = lastId; id !== null; ) {
-      const fragment = this.fragment(id);
+      const fragment = fragmentOf(id);
       items.push(JSON.parse(fragment.json));
       id = fragment.parent;
     }
@@ -61,15 +56,19 @@ export class RequestChain {
     return { ...settings, input: list ? items.reverse() : items[0] };
   }
 
-  private fragment(id: string): Fragment {
-    const known = this.remembered.get(id);
+  function fragmentOf(id: string): Fragment {
+    const known = remembered.get(id);
     if (known !== undefined) return known;
     const sql = 'SELECT parent, json FROM fragment WHERE id = ?';
-    const fragment = fragmentSchema.parse(this.database.read(sql, [id], fragmentSchema)[0]);
-    if (this.remembered.size >= MAX_REMEMBERED) this.remembered.clear();
-    this.remembered.set(id, fragment);
+    const fragment = fragmentSchema.parse(database.read(sql, [id], fragmentSchema)[0]);
+    if (remembered.size >= MAX_REMEMBERED) remembered.clear();
+    remembered.set(id, fragment);
     return fragment;
   }
+
+  return { write, forgetWritten, read };
 }
+
+export type RequestChain = ReturnType<typeof requestChain>;
 
 const storedSettingsSchema = annotationRequestSchema.omit({ input: true }).extend({ list: z.boolean() });

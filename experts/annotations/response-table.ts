@@ -44,21 +44,15 @@ const LONG = 1000;
  * Every answer of a language model, in the table `response`: those of a judgement that is not finished, which goes on with them,
  * and those of all judgements and unreadable answers, for whoever wants to know what was said. Exports have judgements alone.
  */
-export class ResponseTable {
-  private readonly database: AnnotationDatabase;
-
-  constructor(database: AnnotationDatabase) {
-    this.database = database;
-  }
-
+export function responseTable(database: AnnotationDatabase) {
   /** The answer in use for this call, as JSON and as it came; null where there is none. */
-  find({ judgement, call }: CallId): { readonly answer: string; readonly body: string | null } | null {
+  function find({ judgement, call }: CallId): { readonly answer: string; readonly body: string | null } | null {
     const sql = 'SELECT answer, body FROM response WHERE judgement = ? AND call = ? AND usable = 1';
-    return this.database.read(sql, [judgement, call], foundSchema)[0] ?? null;
+    return database.read(sql, [judgement, call], foundSchema)[0] ?? null;
   }
 
   /** On disk when it returns. The first answer stays: false where there is one already, or the judgement itself. */
-  keep(
+  function keep(
     { judgement, call }: CallId,
     kept: { request: ChatRequest; answer: ChatAnswer; reader: string | null; outcome: string | null },
   ): boolean {
@@ -72,36 +66,39 @@ export class ResponseTable {
                  WHERE NOT EXISTS (SELECT 1 FROM annotation WHERE key = ?1)`;
     const { body = null, model = null, fingerprint = null } = response ?? {};
     const said = [request.endpoint.model, model, fingerprint, answer.finishReason];
-    return this.database.write(sql, judgement, call, ...said, json, body && packed(body), reader, outcome) === 1;
+    return database.write(sql, judgement, call, ...said, json, body && packed(body), reader, outcome) === 1;
   }
 
   /** Puts these answers out of use, or back into it. */
-  use(calls: readonly CallId[], isUsable: boolean): void {
+  function use(calls: readonly CallId[], isUsable: boolean): void {
     const sql = 'UPDATE OR IGNORE response SET usable = ? WHERE judgement = ? AND call = ? AND usable <> ?';
-    for (const { judgement, call } of calls)
-      this.database.write(sql, Number(isUsable), judgement, call, Number(isUsable));
+    for (const { judgement, call } of calls) database.write(sql, Number(isUsable), judgement, call, Number(isUsable));
   }
 
   /** Notes how answers are read now. */
-  note(reading: Pick<KeptResponse, 'number' | 'reader' | 'outcome'>): void {
+  function note(reading: Pick<KeptResponse, 'number' | 'reader' | 'outcome'>): void {
     const { number, reader, outcome } = reading;
-    this.database.write('UPDATE response SET reader = ?, outcome = ? WHERE number = ?', reader, outcome, number);
+    database.write('UPDATE response SET reader = ?, outcome = ? WHERE number = ?', reader, outcome, number);
   }
 
   /** The answers of these judgements, in the order in which they came. */
-  of(judgements: readonly string[]): KeptResponse[] {
+  function of(judgements: readonly string[]): KeptResponse[] {
     const sql = `SELECT number, judgement, call, usable AS isUsable, asked_model AS askedModel, model, fingerprint,
                  finish_reason AS finishReason, date, body, reader, outcome
                  FROM response WHERE judgement IN (SELECT value FROM json_each(?)) ORDER BY number`;
-    return this.database.read(sql, [JSON.stringify(judgements)], keptSchema);
+    return database.read(sql, [JSON.stringify(judgements)], keptSchema);
   }
 
   /** Keys of the judgements that have answers here, those that are not finished included. */
-  judgements(): string[] {
-    const rows = this.database.read('SELECT DISTINCT judgement FROM response', [], keySchema);
+  function judgements(): string[] {
+    const rows = database.read('SELECT DISTINCT judgement FROM response', [], keySchema);
     return rows.map(({ judgement }) => judgement);
   }
+
+  return { find, keep, use, note, of, judgements };
 }
+
+export type ResponseTable = ReturnType<typeof responseTable>;
 
 function packed(body: string): string | Uint8Array {
   return body.length > LONG ? deflateRawSync(body, { level: 1 }) : body;

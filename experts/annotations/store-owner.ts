@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { AnnotationDatabase } from './database.ts';
-import { ownIdentity, type ProcessIdentity, stateOf } from './process-identity.ts';
+import { ownIdentity, stateOf } from './process-identity.ts';
 
 const EXPIRY_SECONDS = 60;
 const RENEWAL_MS = 15_000;
@@ -12,50 +12,43 @@ const NOW = `CAST(strftime('%s', 'now') AS INTEGER)`;
  * renewed as long as it works. What is held by a process that is gone is held by nobody. Whether it is gone is looked up
  * where that can be done, and told by the time of its row elsewhere.
  */
-export class StoreOwner {
-  readonly id = randomUUID();
-  private readonly database: AnnotationDatabase;
-  private readonly self: ProcessIdentity;
-  private renewal: NodeJS.Timeout | null = null;
-
-  constructor(database: AnnotationDatabase, self = ownIdentity()) {
-    this.database = database;
-    this.self = self;
-  }
+export function storeOwner(database: AnnotationDatabase, self = ownIdentity()) {
+  const id = randomUUID();
+  let renewal: NodeJS.Timeout | null = null;
 
   /** Writes the row, and keeps it from now on. To be called with everything that is to be held. */
-  renew(): void {
-    const { place, pid, started } = this.self;
+  function renew(): void {
+    const { place, pid, started } = self;
     const sql = `INSERT OR REPLACE INTO lease_owner VALUES (?, ?, ?, ?, ${NOW} + ${EXPIRY_SECONDS})`;
-    this.database.write(sql, this.id, place, pid, started);
-    this.renewal ??= this.renewing();
+    database.write(sql, id, place, pid, started);
+    renewal ??= renewing();
   }
 
   /** Removes the rows of processes that are gone. */
-  buryTheDead(): void {
+  function buryTheDead(): void {
     const others = `SELECT owner, place, pid, started, expires < ${NOW} AS isExpired FROM lease_owner WHERE owner <> ?`;
-    for (const { owner, isExpired, ...identity } of this.database.read(others, [this.id], ownerSchema)) {
-      const state = stateOf(identity, this.self);
-      if (state === 'gone' || (state === 'unknown' && isExpired === 1)) this.remove(owner);
+    for (const { owner, isExpired, ...identity } of database.read(others, [id], ownerSchema)) {
+      const state = stateOf(identity, self);
+      if (state === 'gone' || (state === 'unknown' && isExpired === 1)) remove(owner);
     }
   }
 
   /** Ends the holding. A store that cannot be written to any more, such as one on a full disk, is left to time. */
-  close(): void {
-    if (this.renewal === null) return;
-    clearInterval(this.renewal);
-    this.renewal = null;
+  function close(): void {
+    if (renewal === null) return;
+    clearInterval(renewal);
+    renewal = null;
     try {
-      this.remove(this.id);
+      remove(id);
     } catch {
       // Without its process, or after its time, the row holds nothing.
     }
   }
 
-  private renewing(): NodeJS.Timeout {
+  function renewing(): NodeJS.Timeout {
     const timer = setInterval(() => {
       try {
-        this.renew();
+        renew();
       } catch {
         // Others may take over some day. What is asked will be stored all the same, and the first answer stays.
       }
@@ -63,10 +56,14 @@ export class StoreOwner {
     return timer.unref();
   }
 
-  private remove(owner: string): void {
-    this.database.write('DELETE FROM lease_owner WHERE owner = ?', owner);
+  function remove(owner: string): void {
+    database.write('DELETE FROM lease_owner WHERE owner = ?', owner);
   }
+
+  return { id, renew, buryTheDead, close };
 }
+
+export type StoreOwner = ReturnType<typeof storeOwner>;
 
 const ownerSchema = z.object({
   owner: z.string(),

@@ -24,32 +24,26 @@ export interface UnreadableRow extends Omit<z.infer<typeof storedSchema>, 'answe
  * them. But unlike other failures they are kept, since they cost money and the next answer is likely to be as bad; they
  * are asked for again where the user wants it. The transaction that stores the judgement deletes its row.
  */
-export class UnreadableTable {
-  private readonly database: AnnotationDatabase;
-
-  constructor(database: AnnotationDatabase) {
-    this.database = database;
-  }
-
+export function unreadableTable(database: AnnotationDatabase) {
   /** The number of the last answer so far; what comes later has a larger one. */
-  last(): number {
+  function last(): number {
     const sql = 'SELECT coalesce(max(number), 0) AS last FROM unreadable_answer';
-    return this.database.read(sql, [], lastSchema)[0].last;
+    return database.read(sql, [], lastSchema)[0].last;
   }
 
   /** What could not be read, by key, in answers with larger numbers than `after`; a key without a row is absent. */
-  find(keys: readonly string[], { after }: { after: number }): Map<string, string> {
+  function find(keys: readonly string[], { after }: { after: number }): Map<string, string> {
     // The plus sign keeps SQLite on the index of keys.
     const sql = `SELECT key, problem FROM unreadable_answer
                  WHERE +number > ?2 AND key IN (SELECT value FROM json_each(?1))`;
-    const rows = this.database.read(sql, [JSON.stringify(keys), after], foundSchema);
+    const rows = database.read(sql, [JSON.stringify(keys), after], foundSchema);
     return new Map(rows.map(({ key, problem }) => [key, problem]));
   }
 
   /** Replaces what was answered before; does nothing where there is a judgement by now. */
-  put({ key, detector, threadId, prefixLength, problem, answers }: UnreadableRow): void {
+  function put({ key, detector, threadId, prefixLength, problem, answers }: UnreadableRow): void {
     const said = answers.map(({ text, thinking, finishReason }) => ({ text, thinking, finishReason }));
-    this.database.write(
+    database.write(
       `INSERT OR REPLACE INTO unreadable_answer
        SELECT NULL, ?1, ?2, ?3, ?4, ?5, ?6, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
        WHERE NOT EXISTS (SELECT 1 FROM annotation WHERE key = ?1)`,
@@ -58,20 +52,21 @@ export class UnreadableTable {
   }
 
   /** All of them, with the time they were stored, ordered by detector, thread and prefix length. */
-  list(): z.infer<typeof storedSchema>[] {
+  function list(): z.infer<typeof storedSchema>[] {
     const sql = `SELECT key, detector, thread_id AS threadId, prefix_length AS prefixLength, problem, answers, date
                  FROM unreadable_answer ORDER BY detector, thread_id, prefix_length, key`;
-    return this.database.read(sql, [], storedSchema);
+    return database.read(sql, [], storedSchema);
   }
 
   /** Forgets these, so that their questions can be answered. */
-  forget(keys: readonly string[]): void {
-    this.database.write(
-      'DELETE FROM unreadable_answer WHERE key IN (SELECT value FROM json_each(?))',
-      JSON.stringify(keys),
-    );
+  function forget(keys: readonly string[]): void {
+    database.write('DELETE FROM unreadable_answer WHERE key IN (SELECT value FROM json_each(?))', JSON.stringify(keys));
   }
+
+  return { last, find, put, list, forget };
 }
+
+export type UnreadableTable = ReturnType<typeof unreadableTable>;
 
 const lastSchema = z.object({ last: z.number() });
 const foundSchema = storedSchema.pick({ key: true, problem: true });

@@ -28,10 +28,6 @@ export class MalformedAnswerError extends ProviderError {
     super(message);
     this.answers = details.answers;
   }
-
-  get lastAnswer(): string {
-    return this.answers.at(-1)?.text ?? '';
-  }
 }
 
 /** What was asked for, or the failure to read it, for whoever can do without. Other failures are thrown. */

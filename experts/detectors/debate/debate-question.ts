@@ -68,20 +68,16 @@ export async function askForSide(options: {
   session: Session;
   endpoint: Endpoint;
   content: string;
-  question: Pick<DebateQuestion, 'sides'>;
+  question: { readonly sides: readonly Pick<Side, 'name'>[] };
   /** Index of the side that a dry run decides for, where it takes the most calls. */
   dryRunSide?: number | undefined;
+  dryRunReason?: string | undefined;
 }): Promise<Verdict> {
-  const { session, endpoint, content, question, dryRunSide = 0 } = options;
+  const { session, endpoint, content, question, dryRunSide = 0, dryRunReason: reason = pretendedReason } = options;
   const names = question.sides.map(({ name }) => name);
   const words = namesAsWords(names);
-  const pretended = (side: number) =>
-    verdictInWords({
-      words,
-      label: names[side % names.length],
-      reason: pretendedReason,
-    });
-  const { label, reason } = await askVerdict({
+  const pretended = (side: number) => verdictInWords({ words, label: names[side % names.length], reason });
+  const { label, reason: explanation } = await askVerdict({
     service: session.service,
     request: {
       endpoint,
@@ -92,5 +88,5 @@ export async function askForSide(options: {
     words,
     reasons: true,
   });
-  return { explanation: reason, verdict: label };
+  return { explanation, verdict: label };
 }

@@ -1,7 +1,6 @@
-import { namesAsWords } from '../../llm/answers/answer-words.ts';
-import { askVerdict, lastLineAsked, verdictInWords } from '../../llm/answers/verdict.ts';
 import type { ChatMessage } from '../../llm/chat.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
+import { askForSide, type Verdict } from '../debate/debate-question.ts';
 import type { Prompts } from '../prompt-templates.ts';
 import { type Session, speak } from '../session.ts';
 import { pretended } from './analysts.ts';
@@ -39,34 +38,22 @@ export function createDebater(settings: {
   };
 }
 
-export interface Decision {
-  readonly reasoning: string;
-  /** The name of a side, or `insufficient`. */
-  readonly decision: string;
-}
-
-/** Judge.Assess */
-export async function assess(question: {
+/** Judge.Assess: for the name of a side, or `insufficient`. */
+export function assess(question: {
   prompts: Prompts;
   material: string;
   sides: Sides;
   endpoint: Endpoint;
   session: Session;
-}): Promise<Decision> {
+}): Promise<Verdict> {
   const { prompts, material, sides, endpoint, session } = question;
-  const words = namesAsWords([sides.real.name, sides.fake.name, insufficient]);
-  const content = prompts.render('judge', { material, sides: bothSides(sides) });
-  const { label, reason } = await askVerdict({
-    service: session.service,
-    request: {
-      endpoint,
-      messages: [{ role: 'user', content: `${content}\n\n${lastLineAsked(words)}` }],
-      // The most expensive answer: a dry run should not promise less than the bill.
-      dryRunText: verdictInWords({ words, label: insufficient, reason: pretended }),
-      shortestDryRunText: verdictInWords({ words, label: sides.real.name, reason: pretended }),
-    },
-    words,
-    reasons: true,
+  return askForSide({
+    session,
+    endpoint,
+    content: prompts.render('judge', { material, sides: bothSides(sides) }),
+    question: { sides: [sides.real, sides.fake, { name: insufficient }] },
+    // The most expensive answer: a dry run should not promise less than the bill.
+    dryRunSide: 2,
+    dryRunReason: pretended,
   });
-  return { reasoning: reason, decision: label };
 }

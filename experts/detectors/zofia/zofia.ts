@@ -10,6 +10,7 @@ import type { RetryPolicy } from '../../llm/sending/retry.ts';
 import { createRetrieval } from '../../retrieval/retrieval.ts';
 import { sharedAsker } from '../../retrieval/shared-questions.ts';
 import { type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';
+import type { Verdict } from '../debate/debate-question.ts';
 import { speakerOptions } from '../models-by-role.ts';
 import { loadPrompts } from '../prompt-templates.ts';
 import { countsIn, inSession, type Session } from '../session.ts';
@@ -25,7 +26,7 @@ import {
   webAsFound,
   wikipediaAsFound,
 } from './analysts.ts';
-import { assess, createDebater, type Decision } from './debate.ts';
+import { assess, createDebater } from './debate.ts';
 import { sidesOf, type ZofiaOptions, zofiaEndpoints, zofiaInputOf } from './options.ts';
 import { insufficient } from './words.ts';
 
@@ -131,37 +132,24 @@ export async function createZofia(settings: {
     const findings = analysed.flatMap((analysis) => analysis.findings);
     const pool = findings.length === 0 ? text : `${text}\n\nWhat the analysts found:\n${findingsInWords(findings)}`;
 
-    const decided = ({ decision, reasoning }: Decision): Judgement => ({
-      label: decision === insufficient ? insufficientLabel : decision,
+    const decided = ({ verdict, explanation }: Verdict): Judgement => ({
+      label: verdict === insufficient ? insufficientLabel : verdict,
       probabilities: null,
-      explanation: decision === insufficient ? `insufficient evidence: ${reasoning}` : reasoning,
+      explanation: verdict === insufficient ? `insufficient evidence: ${explanation}` : explanation,
       transcript,
       ...countsIn(session),
     });
     const judging = { prompts, sides, endpoint: endpoints.judge, session };
     if (!use.debate) {
       const D = await assess({ ...judging, material: pool });
-      say('judge', `${D.reasoning}\nDecision: ${D.decision}`);
+      say('judge', `${D.explanation}\nDecision: ${D.verdict}`);
       return decided(D);
     }
 
     // Algorithm 1
-    const M_pro = createDebater({
-      prompts,
-      own: sides.real,
-      other: sides.fake,
-      pool,
-      endpoint: endpoints.pro,
-      session,
-    });
-    const M_con = createDebater({
-      prompts,
-      own: sides.fake,
-      other: sides.real,
-      pool,
-      endpoint: endpoints.con,
-      session,
-    });
+    const { real, fake } = sides;
+    const M_pro = createDebater({ prompts, own: real, other: fake, pool, endpoint: endpoints.pro, session });
+    const M_con = createDebater({ prompts, own: fake, other: real, pool, endpoint: endpoints.con, session });
     const H: TranscriptEntry[] = [];
     let A_con: string | null = null;
     for (let round = 1; ; round++) {
@@ -172,9 +160,9 @@ export async function createZofia(settings: {
       say(`pro, round ${round}`, A_pro);
       say(`con, round ${round}`, A_con);
       const D = await assess({ ...judging, material: `${text}\n\nThe debate:\n${dialogueOf(H)}` });
-      say(`judge, round ${round}`, `${D.reasoning}\nDecision: ${D.decision}`);
+      say(`judge, round ${round}`, `${D.explanation}\nDecision: ${D.verdict}`);
       // Appendix B.6: a judge who still cannot decide after the last round has found the evidence insufficient.
-      if (D.decision !== insufficient || round === maxRounds) return decided(D);
+      if (D.verdict !== insufficient || round === maxRounds) return decided(D);
     }
   }
 

@@ -2,9 +2,9 @@ import Database from 'libsql';
 import { afterEach, describe, expect, it } from 'vitest';
 import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
 import { AnnotationDatabase } from '../../../experts/annotations/database.ts';
-import { LeaseTable } from '../../../experts/annotations/lease-table.ts';
+import { type LeaseTable, leaseTable } from '../../../experts/annotations/lease-table.ts';
 import { ownIdentity, type ProcessIdentity } from '../../../experts/annotations/process-identity.ts';
-import { StoreOwner } from '../../../experts/annotations/store-owner.ts';
+import { storeOwner } from '../../../experts/annotations/store-owner.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 
 const opened: { close(): void }[] = [];
@@ -17,8 +17,8 @@ const newPath = () => `${temporaryFolder()}/judged.sqlite`;
 /** The leases that a process of this identity takes in a store. */
 function leasesOf(path: string, more: Partial<ProcessIdentity> = {}): LeaseTable {
   const database = new AnnotationDatabase(path);
-  const owner = new StoreOwner(database, { ...ownIdentity(), ...more });
-  const table = new LeaseTable(database, owner);
+  const owner = storeOwner(database, { ...ownIdentity(), ...more });
+  const table = leaseTable(database, owner);
   opened.push(database, owner, table);
   return table;
 }
