@@ -59,13 +59,17 @@ export async function countingProxy(
   return { counts, baseURL: `http://127.0.0.1:${port}/v1`, close: () => proxy.close() };
 }
 
-/** A JSON schema whose texts have at most so many characters and whose lists at most three entries. */
+/**
+ * A JSON schema whose texts have at most so many characters and whose lists at most three entries. The characters are named, because the
+ * server lets a model break lines inside a JSON text, which no reader of JSON takes.
+ */
 function bounded(schema: unknown, longestText: number): unknown {
   if (Array.isArray(schema)) return schema.map((each) => bounded(each, longestText));
   if (typeof schema !== 'object' || schema === null) return schema;
   const own: Record<string, unknown> = Object.fromEntries(
     Object.entries(schema).map(([key, value]) => [key, bounded(value, longestText)]),
   );
-  if (own.type === 'string' && !('enum' in own) && !('const' in own)) return { ...own, maxLength: longestText };
+  if (own.type === 'string' && !('enum' in own) && !('const' in own))
+    return { ...own, pattern: `^[A-Za-z0-9 .,:;!?()'-]{1,${longestText}}$` };
   return own.type === 'array' ? { ...own, maxItems: 3 } : own;
 }
