@@ -13,10 +13,13 @@ export function labelledThreads(
   { task, context }: { task: ScoredTask; context: WorkContext },
 ): Thread[] {
   const known = threads.filter((thread) => task.goldLabel(thread) !== null);
-  if (known.length === 0)
+  if (known.length === 0) {
+    const others = [...new Set(threads.flatMap(({ labels }) => Object.keys(labels ?? {})))];
+    const found = others.length === 0 ? '' : `, they have labels for ${others.join(', ')}`;
     throw new InputError(
-      `none of the ${threads.length} threads has a label for ${task.name}; give labelled threads, or another task`,
+      `none of the ${threads.length} threads has a label for ${task.name}${found}; give labelled threads, or another task`,
     );
+  }
   const without = threads.length - known.length;
   if (without > 0) context.onNote(`${without} threads have no label for ${task.name} and are left out`);
   return known;

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { columnsOf, scoresOf } from '../../../experiments/detectors/scores.ts';
 import { type ScoredTask, scoredTask } from '../../../experiments/judging/gold-labels.ts';
@@ -151,6 +153,10 @@ describe('detect', () => {
     expect(mixed.errors).toContain('right.yaml decides rumor and news.yaml decides news');
     const none = await earshot(['detect', 'threads.jsonl', '--detector', 'news.yaml'], { cwd });
     expect(none.errors).toContain('none of the 5 threads has a label for news');
+    const labelled = { ...makeThread('a', { posts: 1 }), labels: { veracity: 'fake' } };
+    writeFileSync(join(cwd, 'articles.jsonl'), JSON.stringify(labelled));
+    const other = await earshot(['detect', 'articles.jsonl', '--detector', 'news.yaml'], { cwd });
+    expect(other.errors.replaceAll('\n', ' ')).toContain('has a label for news, they have labels for veracity; give');
   });
 
   it('draws a part with each label in proportion, and says how many threads each class has', async () => {
