@@ -24,38 +24,24 @@ let openedFiles = 0;
 /**
  * Writes scalars for TensorBoard: an event file of this process, in a folder whose files TensorBoard shows as one run.
  * https://www.tensorflow.org/tensorboard
+ * @param options.resumeStep the step of the checkpoint that training resumes from: TensorBoard then drops what
+ *   earlier files of the folder hold after it. Null for a run that starts.
+ * @param options.now milliseconds since 1970
+ * @throws InputError where the disk refuses
  */
-export class TensorBoardWriter {
-  private readonly path: string;
-  private readonly file: number;
-  private readonly now: () => number;
+export function openTensorBoard(
+  folder: string,
+  { resumeStep, now = Date.now }: { resumeStep: number | null; now?: () => number },
+) {
+  // TensorBoard reads a folder's files in the order of their names and wants "tfevents" and the time in them.
+  const seconds = String(Math.floor(now() / 1000)).padStart(10, '0');
+  const path = join(folder, `events.out.tfevents.${seconds}.${hostname()}.${process.pid}.${openedFiles++}`);
+  const file = opened();
 
-  private constructor(path: string, file: number, now: () => number) {
-    this.path = path;
-    this.file = file;
-    this.now = now;
-  }
-
-  /**
-   * Starts a new event file.
-   * @param options.resumeStep the step of the checkpoint that training resumes from: TensorBoard then drops what
-   *   earlier files of the folder hold after it. Null for a run that starts.
-   * @param options.now milliseconds since 1970
-   * @throws InputError where the disk refuses
-   */
-  static open(
-    folder: string,
-    { resumeStep, now = Date.now }: { resumeStep: number | null; now?: () => number },
-  ): TensorBoardWriter {
-    // TensorBoard reads a folder's files in the order of their names and wants "tfevents" and the time in them.
-    const seconds = String(Math.floor(now() / 1000)).padStart(10, '0');
-    const path = join(folder, `events.out.tfevents.${seconds}.${hostname()}.${process.pid}.${openedFiles++}`);
+  function opened(): number {
     try {
       mkdirSync(folder, { recursive: true });
-      const writer = new TensorBoardWriter(path, openSync(path, 'wx'), now);
-      writer.append((event) => event.writeStringField(eventField.fileVersion, 'brain.Event:2'));
-      if (resumeStep !== null) writer.startSession(resumeStep + 1);
-      return writer;
+      return openSync(path, 'wx');
     } catch (error) {
       throw diskError(error, { what: `open the TensorBoard file ${path}` });
     }
@@ -65,8 +51,8 @@ export class TensorBoardWriter {
    * Writes values by name at a whole step. Values that are not finite are written as they are.
    * @throws InputError where the disk refuses
    */
-  scalars(step: number, values: Readonly<Record<string, number>>): void {
-    this.append((event) => {
+  function scalars(step: number, values: Readonly<Record<string, number>>): void {
+    append((event) => {
       event.writeVarintField(eventField.step, step);
       event.writeMessage(eventField.summary, writeSummary, values);
     });
@@ -76,36 +62,42 @@ export class TensorBoardWriter {
    * Says what the run was set to: TensorBoard's page HPARAMS has a row for each run of a folder.
    * @throws InputError where the disk refuses
    */
-  hyperParameters(settings: Readonly<Record<string, HyperParameter>>): void {
-    this.append((event) => {
+  function hyperParameters(settings: Readonly<Record<string, HyperParameter>>): void {
+    append((event) => {
       event.writeMessage(eventField.summary, writeHyperParameters, settings);
     });
   }
 
   /** Closes the file; nothing can be written after. */
-  close(): void {
-    closeSync(this.file);
+  function close(): void {
+    closeSync(file);
   }
 
-  private startSession(step: number): void {
-    this.append((event) => {
+  function startSession(step: number): void {
+    append((event) => {
       event.writeVarintField(eventField.step, step);
       event.writeMessage(eventField.sessionLog, writeSessionLog, sessionStart);
     });
   }
 
-  private append(writeFields: (event: Pbf) => void): void {
+  function append(writeFields: (event: Pbf) => void): void {
     const event = new Pbf();
-    event.writeDoubleField(eventField.wallTime, this.now() / 1000);
+    event.writeDoubleField(eventField.wallTime, now() / 1000);
     writeFields(event);
     const record = tfRecord(event.finish());
     try {
-      writeFileSync(this.file, record);
+      writeFileSync(file, record);
     } catch (error) {
-      throw diskError(error, { what: `append ${record.length} bytes to ${this.path}` });
+      throw diskError(error, { what: `append ${record.length} bytes to ${path}` });
     }
   }
+
+  append((event) => event.writeStringField(eventField.fileVersion, 'brain.Event:2'));
+  if (resumeStep !== null) startSession(resumeStep + 1);
+  return { scalars, hyperParameters, close };
 }
+
+export type TensorBoardWriter = ReturnType<typeof openTensorBoard>;
 
 function writeSummary(values: Readonly<Record<string, number>>, summary: Pbf): void {
   for (const value of Object.entries(values)) summary.writeMessage(summaryValueField, writeValue, value);

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import { MetricsLog } from '../../checkpoints/metrics-log.ts';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
-import { type HyperParameter, TensorBoardWriter } from '../../checkpoints/tensorboard.ts';
+import { type HyperParameter, openTensorBoard } from '../../checkpoints/tensorboard.ts';
 import { InputError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { loadMember, saveMember } from '../../trainers/member-checkpoint.ts';
@@ -40,7 +40,7 @@ export async function trainInDirectories(
     for (const run of runs) onNote(`resuming ${run.path} at iteration ${trainer.iteration} of ${trainer.iterations}`);
   const logs = runs.map((run) => ({
     lines: MetricsLog.open(run.metricsPath, { resumeStep }),
-    board: TensorBoardWriter.open(run.path, { resumeStep }),
+    board: openTensorBoard(run.path, { resumeStep }),
   }));
   if (resumeStep === null)
     for (const [member, { board }] of logs.entries()) board.hyperParameters(hyperParametersOf(runs[member]));

@@ -10,97 +10,82 @@ import type { Asked } from './verdicts.ts';
 const attempts = 10;
 
 /** Threads that come post by post, decided by bundles. */
-export class GrowingThreads {
-  private readonly store: ThreadStore;
-  private readonly maxReadings: number;
+export function growingThreads({ store, maxReadings }: { store: ThreadStore; maxReadings: number }) {
   /** In the order of their last use. A reading that was dropped is made again from the posts. */
-  private readonly readings = new Map<string, Reading>();
+  const readings = new Map<string, Reading>();
   /** The last piece of work on each thread; within one process, a thread is worked on in turns. */
-  private readonly turns = new Map<string, Promise<unknown>>();
-
-  constructor({ store, maxReadings }: { store: ThreadStore; maxReadings: number }) {
-    this.store = store;
-    this.maxReadings = maxReadings;
-  }
+  const turns = new Map<string, Promise<unknown>>();
 
   /**
    * Adds posts. Those that are known are answered as before, by their id.
    * @param options.end no post will follow, so that a thread which the policy never stops is decided, too
    * @throws HttpProblem 409 for posts out of order, 503 where nothing more can be kept
    */
-  add(
+  function add(
     bundle: ServedBundle,
     { id, posts, end }: { id: string; posts: readonly NewPost[]; end: boolean },
   ): Promise<ThreadView> {
-    return this.inTurn(keyOf(bundle, id), async (key) => {
+    return inTurn(keyOf(bundle, id), async (key) => {
       for (let attempt = 0; attempt < attempts; attempt++) {
-        const reading = await this.reading(bundle, key);
+        const reading = await readingOf(bundle, key);
         if (reading !== null && 'outcome' in reading)
           return decidedView({ bundle, id, outcome: reading.outcome, posts });
-        const added = await this.addTo(reading, { bundle, key, posts, end });
+        const added = await addTo(reading, { bundle, key, posts, end });
         if (added === null) continue;
         const asked = posts.map((post) => post.id);
-        return this.view(added.reading, { bundle, id, key, asked, ended: added.ended });
+        return view(added.reading, { bundle, id, key, asked, ended: added.ended });
       }
       throw new HttpProblem(409, `others keep adding to thread ${id}; send the posts of a thread one after another`);
     });
   }
 
   /** Null where there is no such thread. Asks for a verdict that is still missing. */
-  find(bundle: ServedBundle, id: string): Promise<ThreadView | null> {
-    return this.inTurn(keyOf(bundle, id), async (key) => {
-      const reading = await this.reading(bundle, key);
+  function find(bundle: ServedBundle, id: string): Promise<ThreadView | null> {
+    return inTurn(keyOf(bundle, id), async (key) => {
+      const reading = await readingOf(bundle, key);
       if (reading === null) return null;
       if ('outcome' in reading) {
         const { outcome } = reading;
         return decidedView({ bundle, id, outcome, posts: outcome.posts });
       }
       const { reading: own, ended } = reading;
-      return this.view(own, { bundle, id, key, asked: [...own.steps.keys()], ended });
+      return view(own, { bundle, id, key, asked: [...own.steps.keys()], ended });
     });
   }
 
-  /** Whether there was such a thread. */
-  delete(bundle: ServedBundle, id: string): Promise<boolean> {
-    return this.inTurn(keyOf(bundle, id), (key) => {
-      this.readings.delete(key);
-      return this.store.delete(key);
-    });
-  }
-
-  private async inTurn<T>(key: string, work: (key: string) => Promise<T>): Promise<T> {
-    const before = this.turns.get(key);
+  async function inTurn<T>(key: string, work: (key: string) => Promise<T>): Promise<T> {
+    const before = turns.get(key);
     const own = (before ?? Promise.resolve()).then(
       () => work(key),
       () => work(key),
     );
-    this.turns.set(key, own);
+    turns.set(key, own);
     try {
       return await own;
     } finally {
-      if (this.turns.get(key) === own) this.turns.delete(key);
+      if (turns.get(key) === own) turns.delete(key);
     }
   }
 
   /** The thread, read up to its last kept post; or its outcome; null where it is not kept. */
-  private async reading(
+  async function readingOf(
     bundle: ServedBundle,
     key: string,
   ): Promise<{ outcome: Outcome } | { reading: Reading; ended: boolean } | null> {
-    const cached = this.readings.get(key);
+    const cached = readings.get(key);
     const current = cached?.bundle === bundle.sha256 ? cached : undefined;
-    const kept = await this.store.read(key, current === undefined ? null : positionOf(current));
-    if (kept === null || kept.outcome !== null) this.readings.delete(key);
+    const kept = await store.read(key, current === undefined ? null : positionOf(current));
+    if (kept === null || kept.outcome !== null) readings.delete(key);
     if (kept === null) return null;
     if (kept.outcome !== null) return { outcome: kept.outcome };
     const reading = current?.incarnation === kept.incarnation ? current : begun(bundle, kept.incarnation);
     await readOn(reading, kept.posts);
-    this.keep(key, reading);
+    keep(key, reading);
     return { reading, ended: kept.ended };
   }
 
   /** Reads and keeps the posts that are new, up to the decision. Null where the thread has moved on elsewhere. */
-  private async addTo(
+  async function addTo(
     present: { reading: Reading; ended: boolean } | null,
     { bundle, key, posts, end }: { bundle: ServedBundle; key: string; posts: readonly NewPost[]; end: boolean },
   ): Promise<{ reading: Reading; ended: boolean } | null> {
@@ -110,7 +95,7 @@ export class GrowingThreads {
     const wanted = fresh.slice(0, Math.max(0, bundle.maxPosts - reading.stopProbability.length));
     const position = present === null ? null : positionOf(reading);
     // While this is read and kept, nobody else may go on from the reading.
-    this.readings.delete(key);
+    readings.delete(key);
     await readOn(reading, wanted);
     const used = Math.min(wanted.length, reading.stopProbability.length - (position?.posts ?? 0));
     if (reading.stopProbability.length === 0)
@@ -119,15 +104,15 @@ export class GrowingThreads {
       present?.ended === true || (!isStopped(reading) && (end || reading.stopProbability.length >= bundle.maxPosts));
     if (used > 0 || ended !== (present?.ended ?? false)) {
       const addition = { position, posts: wanted.slice(0, used).map(kept), ended };
-      const incarnation = await this.store.append(key, addition);
+      const incarnation = await store.append(key, addition);
       if (incarnation === null) return null;
       reading.incarnation = incarnation;
     }
-    this.keep(key, reading);
+    keep(key, reading);
     return { reading, ended };
   }
 
-  private async view(
+  async function view(
     reading: Reading,
     options: { bundle: ServedBundle; id: string; key: string; asked: readonly string[]; ended: boolean },
   ): Promise<ThreadView> {
@@ -148,17 +133,17 @@ export class GrowingThreads {
     };
     const posts = asked.map((post) => ({ id: post }));
     if (!stopped && !ended) return { ...decidedView({ bundle, id, outcome, posts }), decision: 'continue' };
-    const answer = await this.verdict({ bundle, id, key });
+    const answer = await verdictOf({ bundle, id, key });
     const decided = { ...outcome, ...answer.said };
     if (answer.isFinal) {
-      await this.store.settle(key, { incarnation: reading.incarnation, outcome: decided });
-      this.readings.delete(key);
+      await store.settle(key, { incarnation: reading.incarnation, outcome: decided });
+      readings.delete(key);
     }
     return decidedView({ bundle, id, outcome: decided, posts });
   }
 
-  private async verdict({ bundle, id, key }: { bundle: ServedBundle; id: string; key: string }): Promise<Asked> {
-    const posts = (await this.store.read(key, null))?.posts ?? [];
+  async function verdictOf({ bundle, id, key }: { bundle: ServedBundle; id: string; key: string }): Promise<Asked> {
+    const posts = (await store.read(key, null))?.posts ?? [];
     // Expired or deleted a moment ago: the decision stands, but what it was about is gone.
     if (posts.length === 0)
       return { isFinal: false, said: { verdict: null, verdictMissing: 'the thread was deleted or has expired' } };
@@ -166,15 +151,28 @@ export class GrowingThreads {
     return bundle.verdictOf(prefix);
   }
 
-  private keep(key: string, reading: Reading): void {
-    this.readings.delete(key);
-    this.readings.set(key, reading);
-    for (const oldest of this.readings.keys()) {
-      if (this.readings.size <= this.maxReadings) return;
-      this.readings.delete(oldest);
+  function keep(key: string, reading: Reading): void {
+    readings.delete(key);
+    readings.set(key, reading);
+    for (const oldest of readings.keys()) {
+      if (readings.size <= maxReadings) return;
+      readings.delete(oldest);
     }
   }
+
+  return {
+    add,
+    find,
+    /** Whether there was such a thread. */
+    delete: (bundle: ServedBundle, id: string) =>
+      inTurn(keyOf(bundle, id), (key) => {
+        readings.delete(key);
+        return store.delete(key);
+      }),
+  };
 }
+
+export type GrowingThreads = ReturnType<typeof growingThreads>;
 
 function keyOf({ name }: ServedBundle, id: string): string {
   return `${name}/${id}`;

@@ -42,63 +42,53 @@ export function modelSources(words: readonly string[]): ModelSource[] {
 }
 
 /** The bundles that are served, by name. Requests choose among these names and never give a path. */
-export class Models {
-  readonly names: readonly string[];
-  private readonly sources: ReadonlyMap<string, ModelSource>;
-  private readonly load: (source: ModelSource) => Promise<ServedBundle>;
-  private readonly loaded = new Map<string, ServedBundle>();
-  private readonly loading = new PromiseCache<ServedBundle>();
-
-  /** @param load reads a bundle, checks its files by their hashes and decides its golden threads */
-  constructor(sources: readonly ModelSource[], load: (source: ModelSource) => Promise<ServedBundle>) {
-    this.names = sources.map(({ name }) => name);
-    this.sources = new Map(sources.map((source) => [source.name, source]));
-    this.load = load;
-  }
-
-  /** Whether every bundle has passed its self-test. */
-  get areReady(): boolean {
-    return this.loaded.size === this.sources.size;
-  }
-
-  isLoaded(name: string): boolean {
-    return this.loaded.has(name);
-  }
+export function servedModels(sources: readonly ModelSource[], load: (source: ModelSource) => Promise<ServedBundle>) {
+  const names = sources.map(({ name }) => name);
+  const loaded = new Map<string, ServedBundle>();
+  const loading = new PromiseCache<ServedBundle>();
 
   /** @throws InputError for the first bundle that cannot be used */
-  async loadAll(): Promise<void> {
-    for (const name of this.names) await this.reload(name);
+  async function loadAll(): Promise<void> {
+    for (const name of names) await reload(name);
   }
 
   /**
    * Loads a bundle anew from its folder. Until that has succeeded, and where it fails, the one before it stays.
    * @throws HttpProblem (404) for a name that is not served, InputError for a bundle that cannot be used
    */
-  async reload(name: string): Promise<ServedBundle> {
-    const source = this.sourceOf(name);
-    const bundle = await this.loading.get(name, () => this.load(source)).finally(() => this.loading.delete(name));
-    this.loaded.set(name, bundle);
+  async function reload(name: string): Promise<ServedBundle> {
+    const source = sourceOf(name);
+    const bundle = await loading.get(name, () => load(source)).finally(() => loading.delete(name));
+    loaded.set(name, bundle);
     return bundle;
   }
 
   /** @throws HttpProblem 404 for a name that is not served, 503 while it is being loaded */
-  get(name: string): ServedBundle {
-    this.sourceOf(name);
-    const bundle = this.loaded.get(name);
+  function get(name: string): ServedBundle {
+    sourceOf(name);
+    const bundle = loaded.get(name);
     if (bundle === undefined) throw unavailable(`the model ${name} is still being loaded and tested; try again soon`);
     return bundle;
   }
 
-  /** The model that a request names, or the first, which is the only one where requests may leave it out. */
-  chosen(name: string | undefined): ServedBundle {
-    return this.get(name ?? this.names[0]);
-  }
-
-  private sourceOf(name: string): ModelSource {
-    const source = this.sources.get(name);
+  function sourceOf(name: string): ModelSource {
+    const source = sources.find((each) => each.name === name);
     if (source !== undefined) return source;
-    throw new HttpProblem(404, `there is no model of this name; served are ${this.names.join(', ')}`, {
+    throw new HttpProblem(404, `there is no model of this name; served are ${names.join(', ')}`, {
       field: 'model',
     });
   }
+
+  return {
+    names,
+    /** Whether every bundle has passed its self-test. */
+    areReady: () => loaded.size === sources.length,
+    loadAll,
+    reload,
+    get,
+    /** The model that a request names, or the first, which is the only one where requests may leave it out. */
+    chosen: (name: string | undefined) => get(name ?? names[0]),
+  };
 }
+
+export type Models = ReturnType<typeof servedModels>;

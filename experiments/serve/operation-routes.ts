@@ -46,7 +46,7 @@ export function operationRoutes(options: {
       },
       async () => {
         if (state.isClosing) throw unavailable('the server is being stopped');
-        if (!models.areReady) throw unavailable('a bundle is still being loaded and tested');
+        if (!models.areReady()) throw unavailable('a bundle is still being loaded and tested');
         if (!store.isReady()) throw unavailable('the store of threads does not answer');
         return {};
       },

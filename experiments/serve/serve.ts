@@ -6,7 +6,7 @@ import { openPrefixJudge } from '../judging/judge-single-prefixes.ts';
 import { policyOfBundle } from '../stop-agent/bundle-folder.ts';
 import type { Access } from './access.ts';
 import { memoryThreads, type ThreadLimits } from './memory-threads.ts';
-import { type ModelSource, Models } from './models.ts';
+import { type ModelSource, servedModels } from './models.ts';
 import { redisThreads } from './redis-threads.ts';
 import { createServer, type EarshotServer, type ServerLimits } from './server.ts';
 import type { ThreadStore } from './thread-store.ts';
@@ -67,7 +67,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
             onMeasured: null,
           },
         });
-  const models = new Models(options.models, async ({ name, folder }) => {
+  const models = servedModels(options.models, async ({ name, folder }) => {
     const policy = await policyOfBundle(folder);
     const none =
       judge === null && policy.manifest.detector === null

@@ -1,6 +1,4 @@
-import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, readFile, stat, truncate } from 'node:fs/promises';
-import { join } from 'node:path';
 
 /** Length of a row's key: half a SHA-256. */
 export const KEY_BYTES = 16;
@@ -15,46 +13,32 @@ const MAX_GAP_ROWS = 64;
  * killed leaves at worst rows without keys, and part of a key after the last whole one. Readers see neither, nobody has
  * to repair anything, and any number of processes can write into the same folder, each to its own segment.
  */
-export class EmbeddingSegment {
-  private readonly path: string;
-  private readonly dimensions: number;
-
-  constructor(options: { path: string; dimensions: number }) {
-    this.path = options.path;
-    this.dimensions = options.dimensions;
-  }
-
-  /** A segment under a name that no other process uses. */
-  static unused(options: { directory: string; dimensions: number }): EmbeddingSegment {
-    return new EmbeddingSegment({ path: join(options.directory, randomUUID()), dimensions: options.dimensions });
-  }
-
+export function embeddingSegment({ path, dimensions }: { path: string; dimensions: number }) {
   /** The keys of all rows that are whole. */
-  async readKeys(): Promise<Buffer> {
-    const [keys, vectors] = await Promise.all([readFile(`${this.path}.keys`), stat(`${this.path}.f32`)]);
-    const rows = Math.min(Math.floor(keys.length / KEY_BYTES), Math.floor(vectors.size / (4 * this.dimensions)));
+  async function readKeys(): Promise<Buffer> {
+    const [keys, vectors] = await Promise.all([readFile(`${path}.keys`), stat(`${path}.f32`)]);
+    const rows = Math.min(Math.floor(keys.length / KEY_BYTES), Math.floor(vectors.size / (4 * dimensions)));
     return keys.subarray(0, rows * KEY_BYTES);
   }
 
   /** Adds rows; one call at a time. Throws what the system says if they cannot be written. */
-  async append({ keys, vectors }: { keys: Buffer; vectors: Float32Array }): Promise<void> {
-    await appendWhole(`${this.path}.f32`, Buffer.from(vectors.buffer, vectors.byteOffset, vectors.byteLength));
-    await appendWhole(`${this.path}.keys`, keys);
+  async function append({ keys, vectors }: { keys: Buffer; vectors: Float32Array }): Promise<void> {
+    await appendWhole(`${path}.f32`, Buffer.from(vectors.buffer, vectors.byteOffset, vectors.byteLength));
+    await appendWhole(`${path}.keys`, keys);
   }
 
   /** Calls `visit` with each of the rows asked for, in ascending order. The vector is valid during the call only. */
-  async read(rows: readonly number[], visit: (position: number, vector: Float32Array) => void): Promise<void> {
-    const { dimensions } = this;
+  async function read(rows: readonly number[], visit: (position: number, vector: Float32Array) => void): Promise<void> {
     const rowBytes = 4 * dimensions;
     const maxRows = Math.max(1, Math.floor(MAX_READ_BYTES / rowBytes));
-    const file = await open(`${this.path}.f32`, 'r');
+    const file = await open(`${path}.f32`, 'r');
     try {
       for (let first = 0; first < rows.length; ) {
         let next = first + 1;
         while (next < rows.length && rows[next] - rows[next - 1] <= MAX_GAP_ROWS && rows[next] - rows[first] < maxRows)
           next++;
         const block = new Float32Array((rows[next - 1] - rows[first] + 1) * dimensions);
-        await readWhole({ file, path: this.path, target: block, position: rows[first] * rowBytes });
+        await readWhole({ file, path, target: block, position: rows[first] * rowBytes });
         for (let position = first; position < next; position++) {
           const offset = (rows[position] - rows[first]) * dimensions;
           visit(position, block.subarray(offset, offset + dimensions));
@@ -65,7 +49,11 @@ export class EmbeddingSegment {
       await file.close();
     }
   }
+
+  return { readKeys, append, read };
 }
+
+export type EmbeddingSegment = ReturnType<typeof embeddingSegment>;
 
 /** Appends all of the bytes, or leaves the file as it was. */
 async function appendWhole(path: string, bytes: Buffer): Promise<void> {

@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import stringify from 'safe-stable-stringify';
 import { writeFileAtomically } from '../atomic-file.ts';
 import { diskError, InputError } from '../errors.ts';
-import { EmbeddingSegment, KEY_BYTES } from './embedding-segment.ts';
+import { type EmbeddingSegment, embeddingSegment, KEY_BYTES } from './embedding-segment.ts';
 import type { Encoder } from './encoder.ts';
 
 /** Texts between two saves, which is what an interruption can cost. Fixed, so that batches are the same everywhere. */
@@ -126,8 +126,9 @@ export class EmbeddingStore {
   }
 
   private writableSegment(): { storage: EmbeddingSegment; rows: number } {
-    const { folder: directory, dimensions } = this;
-    this.writable ??= { storage: EmbeddingSegment.unused({ directory, dimensions }), rows: 0 };
+    // Under a name that no other process uses.
+    const path = join(this.folder, randomUUID());
+    this.writable ??= { storage: embeddingSegment({ path, dimensions: this.dimensions }), rows: 0 };
     return this.writable;
   }
 
@@ -166,7 +167,7 @@ export class EmbeddingStore {
         );
       const names = (await readdir(folder)).filter((name) => name.endsWith('.keys')).sort();
       for (const name of names) {
-        const storage = new EmbeddingSegment({
+        const storage = embeddingSegment({
           path: join(folder, name.slice(0, -'.keys'.length)),
           dimensions: this.dimensions,
         });

@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { TensorBoardWriter } from '../../checkpoints/tensorboard.ts';
+import { openTensorBoard, type TensorBoardWriter } from '../../checkpoints/tensorboard.ts';
 import { temporaryFolder } from '../src/data/fixtures.ts';
 
 const now = () => 1_700_000_000_250;
 
 function written(write: (writer: TensorBoardWriter) => void, resumeStep: number | null = null): Buffer {
   const folder = join(temporaryFolder(), 'run');
-  const writer = TensorBoardWriter.open(folder, { resumeStep, now });
+  const writer = openTensorBoard(folder, { resumeStep, now });
   write(writer);
   writer.close();
   const [name] = readdirSync(folder);
@@ -77,14 +77,14 @@ it('tells TensorBoard on resuming to drop what came after the checkpoint', () =>
 
 it('opens a file of its own each time', () => {
   const folder = temporaryFolder();
-  for (let session = 0; session < 2; session++) TensorBoardWriter.open(folder, { resumeStep: null, now }).close();
+  for (let session = 0; session < 2; session++) openTensorBoard(folder, { resumeStep: null, now }).close();
   expect(readdirSync(folder)).toHaveLength(2);
 });
 
 it('says what is wrong with a folder that cannot be one', () => {
   const path = join(temporaryFolder(), 'file');
   writeFileSync(path, '');
-  expect(() => TensorBoardWriter.open(path, { resumeStep: null })).toThrow(
+  expect(() => openTensorBoard(path, { resumeStep: null })).toThrow(
     /cannot open the TensorBoard file .*\(EEXIST\): a file stands where a folder is needed/,
   );
 });

@@ -70,37 +70,27 @@ interface Fits {
  * contributed any example, it is predicted by the classifier that saw none of its fold, neither in pretraining nor in
  * tuning: with few claims and many features, the others would just repeat the label that they were given.
  */
-export class FineTunedClassifier {
-  private readonly prior: Float64Array;
-  private readonly classCount: number;
-  private readonly options: FineTunedClassifierOptions;
-  private pretrained: Fits;
-  private tuned: Fits;
-
-  constructor(setup: { prior: Float64Array; classCount: number; options: FineTunedClassifierOptions }) {
-    this.prior = setup.prior;
-    this.classCount = setup.classCount;
-    this.options = setup.options;
-    const untrained = Array.from({ length: this.fitCount }, () => setup.prior);
-    this.pretrained = { weights: untrained, threadIds: new Set() };
-    this.tuned = this.pretrained;
-  }
-
-  /** The weights of all fits, each `[features, classes]`. Training replaces these arrays and never changes them. */
-  get weights(): readonly Float64Array[] {
-    return this.tuned.weights;
-  }
+export function fineTunedClassifier(setup: {
+  prior: Float64Array;
+  classCount: number;
+  options: FineTunedClassifierOptions;
+}) {
+  const { prior, classCount } = setup;
+  const { folds, classWeights, pretrainL2, l2: tuneL2, tuneFrom } = setup.options;
+  const fitCount = folds === 1 ? 1 : 1 + folds;
+  const untrained = Array.from({ length: fitCount }, () => prior);
+  let pretrained: Fits = { weights: untrained, threadIds: new Set() };
+  let tuned = pretrained;
 
   /** Index in `weights` of the classifier that may predict the thread. */
-  fitFor(threadId: string): number {
-    const { folds } = this.options;
+  function fitFor(threadId: string): number {
     if (folds === 1) return 0;
-    const isKnown = this.tuned.threadIds.has(threadId) || this.pretrained.threadIds.has(threadId);
+    const isKnown = tuned.threadIds.has(threadId) || pretrained.threadIds.has(threadId);
     return isKnown ? 1 + holdOutFold({ threadId, folds }) : 0;
   }
 
-  checkLabels(examples: readonly { readonly label: number }[]): void {
-    const last = this.classCount - 1;
+  function checkLabels(examples: readonly { readonly label: number }[]): void {
+    const last = classCount - 1;
     for (const [index, { label }] of examples.entries())
       if (!Number.isInteger(label) || label < 0 || label > last)
         throw new InputError(
@@ -108,77 +98,69 @@ export class FineTunedClassifier {
         );
   }
 
-  async pretrain(rows: LabelledRows): Promise<void> {
+  async function pretrain(rows: LabelledRows): Promise<void> {
     // Labels of other data may lack some classes (favor and against know no query). Such classes take no part in the
     // loss. Otherwise they would be unlearnt, and nothing would be predicted as one of them again.
-    const candidates = Array.from({ length: this.classCount }, (_, label) => rows.labels.includes(label));
-    const untrained = Array.from({ length: this.fitCount }, () => this.prior);
-    this.pretrained = await this.fit({ rows, candidates, priors: untrained, l2: this.options.pretrainL2 });
-    this.tuned = { weights: this.pretrained.weights, threadIds: new Set() };
+    const candidates = Array.from({ length: classCount }, (_, label) => rows.labels.includes(label));
+    pretrained = await fitted({ rows, candidates, priors: untrained, l2: pretrainL2 });
+    tuned = { weights: pretrained.weights, threadIds: new Set() };
   }
 
-  async tune(rows: LabelledRows): Promise<void> {
-    const candidates = Array.from({ length: this.classCount }, () => true);
-    this.tuned = await this.fit({ rows, candidates, priors: this.tuningPriors(rows), l2: this.options.l2 });
+  async function tune(rows: LabelledRows): Promise<void> {
+    const candidates = Array.from({ length: classCount }, () => true);
+    tuned = await fitted({ rows, candidates, priors: tuningPriors(rows), l2: tuneL2 });
   }
 
-  state(): TaskModelState {
-    const shape = [this.fitCount, this.prior.length / this.classCount, this.classCount];
+  function state(): TaskModelState {
+    const shape = [fitCount, prior.length / classCount, classCount];
     return {
       arrays: {
-        pretrained: { shape, data: joined(this.pretrained.weights) },
-        tuned: { shape, data: joined(this.tuned.weights) },
+        pretrained: { shape, data: joined(pretrained.weights) },
+        tuned: { shape, data: joined(tuned.weights) },
       },
-      json: { pretrainedOn: [...this.pretrained.threadIds], tunedOn: [...this.tuned.threadIds] },
+      json: { pretrainedOn: [...pretrained.threadIds], tunedOn: [...tuned.threadIds] },
     };
   }
 
-  restore(state: TaskModelState): void {
-    const { pretrainedOn, tunedOn } = checked(stateSchema, state.json, 'this is not the state of a local task model');
-    const pretrained = this.splitArray({ state, name: 'pretrained' });
-    const tuned = this.splitArray({ state, name: 'tuned' });
-    this.pretrained = { weights: pretrained, threadIds: new Set(pretrainedOn) };
-    this.tuned = { weights: tuned, threadIds: new Set(tunedOn) };
+  function restore(saved: TaskModelState): void {
+    const { pretrainedOn, tunedOn } = checked(stateSchema, saved.json, 'this is not the state of a local task model');
+    const [before, after] = ['pretrained', 'tuned'].map((name) => splitArray({ state: saved, name }));
+    pretrained = { weights: before, threadIds: new Set(pretrainedOn) };
+    tuned = { weights: after, threadIds: new Set(tunedOn) };
   }
 
-  private tuningPriors({ labels }: LabelledRows): readonly Float64Array[] {
-    const { weights } = this.pretrained;
+  function tuningPriors({ labels }: LabelledRows): readonly Float64Array[] {
     // Without examples the pretrained model comes back, whatever tuning starts from.
-    if (this.options.tuneFrom === 'pretrained' || labels.length === 0) return weights;
-    return weights.map(({ length }) => new Float64Array(length));
+    if (tuneFrom === 'pretrained' || labels.length === 0) return pretrained.weights;
+    return pretrained.weights.map(({ length }) => new Float64Array(length));
   }
 
-  private get fitCount(): number {
-    return this.options.folds === 1 ? 1 : 1 + this.options.folds;
-  }
-
-  private async fit(options: {
+  async function fitted(options: {
     rows: LabelledRows;
     candidates: readonly boolean[];
     priors: readonly Float64Array[];
     l2: number;
   }): Promise<Fits> {
     const { rows, candidates, priors, l2 } = options;
-    const { folds, classWeights } = this.options;
     const foldOfRow = rows.threadIds.map((threadId) => holdOutFold({ threadId, folds }));
     const labels = Int32Array.from(rows.labels);
-    const targets = certainTargets({ labels, classCount: this.classCount });
+    const targets = certainTargets({ labels, classCount });
     const weights: Float64Array[] = [];
-    for (const [index, prior] of priors.entries()) {
+    for (const [index, start] of priors.entries()) {
       // The first classifier holds out none.
       const isUsed = foldOfRow.map((fold) => fold !== index - 1);
       const usedRows = isUsed.filter(Boolean).length;
       if (usedRows === 0) {
-        weights.push(prior);
+        weights.push(start);
         continue;
       }
       const rowWeights = weightsOfRows({ labels, isUsed, classWeights });
       // The loss is a mean, so the prior is divided by the number of rows as well: the more examples, the less it
       // counts.
       const convexity = l2 / usedRows;
-      const problem = { features: rows.features, targets, rowWeights, candidates, prior, l2: convexity };
+      const problem = { features: rows.features, targets, rowWeights, candidates, prior: start, l2: convexity };
       const { point } = await minimize({
-        start: prior,
+        start,
         lossAt: (at, gradient) => softmaxLoss({ problem, weights: at, gradient }),
         convexity,
         tolerance,
@@ -189,8 +171,7 @@ export class FineTunedClassifier {
     return { weights, threadIds: new Set(rows.threadIds) };
   }
 
-  private splitArray(options: { state: TaskModelState; name: string }): Float64Array[] {
-    const { fitCount, prior } = this;
+  function splitArray(options: { state: TaskModelState; name: string }): Float64Array[] {
     const data = options.state.arrays[options.name]?.data;
     if (!(data instanceof Float64Array) || data.length !== fitCount * prior.length)
       throw new InputError(
@@ -199,7 +180,20 @@ export class FineTunedClassifier {
       );
     return Array.from({ length: fitCount }, (_, index) => data.slice(index * prior.length, (index + 1) * prior.length));
   }
+
+  return {
+    /** The weights of all fits, each `[features, classes]`. Training replaces these arrays and never changes them. */
+    weights: () => tuned.weights,
+    fitFor,
+    checkLabels,
+    pretrain,
+    tune,
+    state,
+    restore,
+  };
 }
+
+export type FineTunedClassifier = ReturnType<typeof fineTunedClassifier>;
 
 function joined(fits: readonly Float64Array[]): Float64Array {
   const all = new Float64Array(fits.length * fits[0].length);

@@ -4,7 +4,7 @@ import type { Encoder } from '../../../src/text/encoder.ts';
 import { type StanceItem, stanceClasses, type TaskModel } from '../task-model.ts';
 import { claimOverlapReader } from './claim-overlap.ts';
 import type { ReadCues } from './cues.ts';
-import { FineTunedClassifier, fineTunedClassifierOptionsSchema } from './fine-tuned-classifier.ts';
+import { fineTunedClassifier, fineTunedClassifierOptionsSchema } from './fine-tuned-classifier.ts';
 import { replyFeatureCount, replyFeatureReader } from './reply-features.ts';
 import { scoredTexts } from './scored-texts.ts';
 import { cueReaderOf, localModelOptionsSchema, localTaskModel } from './task-model.ts';
@@ -69,7 +69,7 @@ export function createLocalStanceModel(setup: {
   return localTaskModel<StanceItem>({
     classes: stanceClasses,
     identity: { name: 'local-stance', version: VERSION, ...options, encoder: encoder.identity },
-    classifier: new FineTunedClassifier({ prior, classCount, options: options.classifier }),
+    classifier: fineTunedClassifier({ prior, classCount, options: options.classifier }),
     columns,
     wordCount,
     async addRows({ items, into }) {

@@ -74,7 +74,7 @@ export function localTaskModel<Item extends { readonly threadId: string }>(parts
     identity: parts.identity,
     async predict(items) {
       // The same weights throughout, even if the model is tuned while texts are being encoded.
-      const { weights } = classifier;
+      const weights = classifier.weights();
       const fits = items.map(({ threadId }) => classifier.fitFor(threadId));
       const predictions: TaskPrediction[] = new Array(items.length);
       for (const fit of new Set(fits)) {

@@ -3,7 +3,7 @@ import { checked } from '../../../src/checked.ts';
 import { InputError } from '../../../src/errors.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
 import { type StancedPost, stanceClasses, type TaskModel, type VeracityItem, veracityClasses } from '../task-model.ts';
-import { FineTunedClassifier, fineTunedClassifierOptionsSchema } from './fine-tuned-classifier.ts';
+import { fineTunedClassifier, fineTunedClassifierOptionsSchema } from './fine-tuned-classifier.ts';
 import { scoredTexts } from './scored-texts.ts';
 import { cueReaderOf, localModelOptionsSchema, localTaskModel } from './task-model.ts';
 import { textReader } from './text-reader.ts';
@@ -66,7 +66,7 @@ export function createLocalVeracityModel(setup: {
   return localTaskModel<VeracityItem>({
     classes: veracityClasses,
     identity: { name: 'local-veracity', version: VERSION, ...options, encoder: encoder.identity },
-    classifier: new FineTunedClassifier({
+    classifier: fineTunedClassifier({
       prior: new Float64Array(columns * classCount),
       classCount,
       options: options.classifier,

@@ -1,7 +1,7 @@
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { Models, modelSources } from '../../../experiments/serve/models.ts';
+import { modelSources, servedModels } from '../../../experiments/serve/models.ts';
 import { policyOfBundle } from '../../../experiments/stop-agent/bundle-folder.ts';
 import { biasedBundle, json, listening, mixedBundle, smallServer } from './small-server.ts';
 
@@ -23,17 +23,17 @@ it('is ready when the golden threads of every bundle are decided, and not before
   const tested = new Promise<void>((resolve) => {
     finish = resolve;
   });
-  const models = new Models([{ name: 'slow', folder: 'x' }], async ({ name }) => {
+  const models = servedModels([{ name: 'slow', folder: 'x' }], async ({ name }) => {
     await tested;
     const verdictOf = async () => ({ isFinal: true, said: { verdict: null, verdictMissing: '' } });
     return { name, sha256: policy.manifest.sha256, policy, maxPosts: 10, verdictOf };
   });
   const loading = models.loadAll();
-  expect([models.areReady, models.isLoaded('slow')]).toEqual([false, false]);
+  expect(models.areReady()).toBe(false);
   expect(() => models.get('slow')).toThrow('still being loaded and tested');
   finish();
   await loading;
-  expect(models.areReady).toBe(true);
+  expect(models.areReady()).toBe(true);
 });
 
 it('does not start with a bundle whose files were changed or whose golden threads are decided differently', async () => {

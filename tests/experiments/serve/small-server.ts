@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest';
 import type { Manifest } from '../../../checkpoints/bundle/manifest.ts';
 import type { Access } from '../../../experiments/serve/access.ts';
 import { memoryThreads } from '../../../experiments/serve/memory-threads.ts';
-import { Models } from '../../../experiments/serve/models.ts';
+import { servedModels } from '../../../experiments/serve/models.ts';
 import { type ServeOptions, type Serving, serve } from '../../../experiments/serve/serve.ts';
 import { createServer } from '../../../experiments/serve/server.ts';
 import type { ThreadStore } from '../../../experiments/serve/thread-store.ts';
@@ -52,7 +52,7 @@ export async function smallServer(options: SmallServerOptions = {}) {
   const sources = Object.entries(bundles).map(([name, folder]) => ({ name, folder }));
   const log: string[] = [];
   const logger = pino({ level: 'info' }, { write: (line: string) => void log.push(line) });
-  const models = new Models(sources, async ({ name, folder }) => {
+  const models = servedModels(sources, async ({ name, folder }) => {
     const policy = await policyOfBundle(folder);
     const verdictOf = verdictOrReason(ask ?? localVerdict(policy), {
       none: 'it does not decide',
