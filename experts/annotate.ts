@@ -14,19 +14,9 @@ import { type PrefixSchedule, scheduledLengths } from './prefix-schedule.ts';
 const THREADS_A_LOOKUP = 20;
 
 /** What judging the prefixes of some threads came to. */
-export interface AnnotateResult {
+export interface AnnotateResult extends Omit<AnnotateProgress, 'done' | 'total'> {
   /** One for each thread whose prefixes were all asked about. */
   readonly sequences: Map<string, JudgementSequence>;
-  /** Prefixes judged now. */
-  readonly asked: number;
-  /** Prefixes whose judgement was in the store. */
-  readonly cached: number;
-  /** Prefixes without a judgement. The next run asks about them again, unless their answers could not be read. */
-  readonly failed: number;
-  /** Those of them that were answered, now or earlier, with something that is no judgement. */
-  readonly unreadable: number;
-  /** Answers that could not be read and that judgements of this run do without, such as votes of a council. */
-  readonly unreadableParts: number;
   readonly failures: readonly AnnotationFailure[];
   /**
    * Why the rest was not asked about: the budget is spent, an endpoint is unusable, or too little of what it says can be

@@ -9,12 +9,15 @@ const ANSWERS_FOR_SHARE = 20;
 export interface AnnotateProgress {
   readonly done: number;
   readonly total: number;
+  /** Prefixes judged now. */
   readonly asked: number;
+  /** Prefixes whose judgement was in the store. */
   readonly cached: number;
-  /** Includes the unreadable ones. */
+  /** Prefixes without a judgement. The next run asks about them again, unless their answers could not be read. */
   readonly failed: number;
+  /** Those of them that were answered, now or earlier, with something that is no judgement. */
   readonly unreadable: number;
-  /** Answers that could not be read and that judgements of this run do without. */
+  /** Answers that could not be read and that judgements of this run do without, such as votes of a council. */
   readonly unreadableParts: number;
 }
 

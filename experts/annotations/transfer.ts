@@ -1,11 +1,9 @@
-import { createWriteStream, renameSync, rmSync, statSync } from 'node:fs';
-import { PassThrough, Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import { createGzip } from 'node:zlib';
+import { statSync } from 'node:fs';
 import { z } from 'zod';
 import { readLines, type TextLine } from '../../src/data/text-lines.ts';
-import { diskError, InputError } from '../../src/errors.ts';
+import { InputError } from '../../src/errors.ts';
 import { storedLine } from '../../src/json-file.ts';
+import { writeText } from '../../src/write-text.ts';
 import { type AnnotationRow, annotationRowSchema, keyOf } from './annotation-row.ts';
 
 const ROWS_A_BATCH = 500;
@@ -25,17 +23,8 @@ interface ImportOptions {
 }
 
 export async function exportAnnotations(options: ExportOptions): Promise<number> {
-  const { path, keys } = options;
-  const unfinished = `${path}.part-${process.pid}`;
-  try {
-    const compressed = path.endsWith('.gz') ? createGzip() : new PassThrough();
-    await pipeline(Readable.from(exportedLines(options)), compressed, createWriteStream(unfinished));
-    renameSync(unfinished, path);
-  } catch (error) {
-    rmSync(unfinished, { force: true });
-    throw diskError(error, { what: `write ${path}` });
-  }
-  return keys.length;
+  await writeText(options.path, { texts: exportedLines(options), what: 'annotations' });
+  return options.keys.length;
 }
 
 function* exportedLines(options: ExportOptions): Generator<string> {

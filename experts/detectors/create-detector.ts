@@ -1,13 +1,10 @@
 import { z } from 'zod';
-import type { KeptParts } from '../annotations/parts.ts';
 import type { Detector } from '../detector.ts';
-import type { ChatService } from '../llm/chat.ts';
-import type { Environment } from '../llm/secrets.ts';
-import type { RetryPolicy } from '../llm/sending/retry.ts';
-import type { JudgingTask } from '../tasks/task-file.ts';
+import type { EvidenceServices } from '../retrieval/retrieval.ts';
 import { createDebateCouncil, debateCouncilOptionsSchema } from './debate/debate-council.ts';
 import { createDebateSingle, debateSingleOptionsSchema } from './debate/debate-single.ts';
 import { createDebateTeam, debateTeamOptionsSchema } from './debate/debate-team.ts';
+import type { DetectorSettings } from './detector-settings.ts';
 import { s2madOptionsSchema } from './s2mad/options.ts';
 import { createS2mad } from './s2mad/s2mad.ts';
 import { createSinglePrompt, singlePromptOptionsSchema } from './single-prompt.ts';
@@ -29,21 +26,13 @@ export type DetectorConfig = z.infer<typeof detectorSchema>;
 export type DetectorConfigInput = z.input<typeof detectorSchema>;
 
 /**
- * A detector on language models, by its configuration; `service` sends its calls.
+ * A detector on language models, by its configuration.
  * @throws InputError where the task does not fit the detector, or an endpoint or a model it needs is missing
  */
-export async function createDetector(settings: {
-  config: DetectorConfig;
-  task: JudgingTask;
-  service: ChatService;
-  /** Where the parts that judgements share are kept beyond this process. */
-  keptParts?: KeptParts | undefined;
-  /** For detectors that also ask other services: where their keys are looked up, and what follows a failed request. */
-  env?: Environment | undefined;
-  retry?: RetryPolicy | undefined;
-  signal?: AbortSignal | undefined;
-}): Promise<Detector> {
-  const { config, env, retry, signal, ...shared } = settings;
+export async function createDetector(
+  settings: Omit<DetectorSettings<DetectorConfig>, 'options'> & EvidenceServices & { readonly config: DetectorConfig },
+): Promise<Detector> {
+  const { config, env, retry, random, signal, ...shared } = settings;
   switch (config.name) {
     case 'single-prompt':
       return createSinglePrompt({ options: config, ...shared });
@@ -56,6 +45,6 @@ export async function createDetector(settings: {
     case 'debate-council':
       return createDebateCouncil({ options: config, ...shared });
     case 'zofia':
-      return createZofia({ options: config, ...shared, env, retry, signal });
+      return createZofia({ options: config, ...shared, env, retry, random, signal });
   }
 }

@@ -13,11 +13,12 @@ import {
   verdictProbabilities,
   verdictRequest,
 } from '../llm/answers/verdict.ts';
-import { type ChatAnswer, type ChatRequest, type ChatService, whyIncomplete } from '../llm/chat.ts';
+import { type ChatAnswer, type ChatRequest, whyIncomplete } from '../llm/chat.ts';
 import { answerRelevantOptions } from '../llm/endpoint.ts';
 import { MalformedAnswerError } from '../llm/failures.ts';
 import { quotedPosts, type TranscriptEntry } from '../llm/prompt-text.ts';
 import { combinedCategories, type JudgingTask, judgementLabels } from '../tasks/task-file.ts';
+import type { DetectorSettings } from './detector-settings.ts';
 import { drawnComments } from './drawn-comments.ts';
 import { endpointOf, endpointsSchema, modelSchema } from './models-by-role.ts';
 import { loadPrompts, promptsSchema } from './prompt-templates.ts';
@@ -108,12 +109,7 @@ interface Answer {
   readonly said: readonly ChatAnswer[];
 }
 
-export function createSinglePrompt(settings: {
-  options: SinglePromptOptions;
-  task: JudgingTask;
-  service: ChatService;
-}): Detector {
-  const { options, task, service } = settings;
+export function createSinglePrompt({ options, task, service }: DetectorSettings<SinglePromptOptions>): Detector {
   const { prompt, promptTokens, reading, samples, reasons, comments, seed } = options;
   if (reasons && (prompt !== 'paper' || reading !== 'strict'))
     throw new InputError(

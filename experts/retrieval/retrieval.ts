@@ -48,7 +48,6 @@ export type RetrievalOptions = z.output<typeof retrievalSchema>;
 export interface Keyword {
   readonly text: string;
   readonly context: string;
-  readonly salience: number;
 }
 
 interface RetrievalRequest {
@@ -76,18 +75,28 @@ interface RetrievalUse {
   readonly passages: boolean;
 }
 
-export async function createRetrieval(settings: {
-  options: RetrievalOptions;
-  use: RetrievalUse;
+/** How the services that have evidence are asked. */
+export interface EvidenceServices {
+  /** Where their keys are looked up. */
+  readonly env?: Environment | undefined;
+  /** What happens after a failed request. */
+  readonly retry?: RetryPolicy | undefined;
+  /** Draws the jitter of waiting times. */
+  readonly random?: Random | undefined;
+  /** Aborting ends the waiting. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+interface RetrievalSettings extends EvidenceServices {
+  readonly options: RetrievalOptions;
+  readonly use: RetrievalUse;
   /** Names the entities, if a language model is to do that. */
-  model: RoleModel;
-  env?: Environment | undefined;
-  retry?: RetryPolicy | undefined;
-  random?: Random | undefined;
-  signal?: AbortSignal | undefined;
+  readonly model: RoleModel;
   /** Asks nobody: `upper` pretends that evidence was found, `lower` that there is none. */
-  dryRun?: 'lower' | 'upper' | undefined;
-}): Promise<Retrieval> {
+  readonly dryRun?: 'lower' | 'upper' | undefined;
+}
+
+export async function createRetrieval(settings: RetrievalSettings): Promise<Retrieval> {
   const { options, use, model, env = process.env, signal = null, dryRun } = settings;
   // Without a source there is nothing to load either.
   if (!use.web && !use.wikipedia) return noRetrieval;
@@ -112,10 +121,7 @@ export async function createRetrieval(settings: {
     const entities = await salientEntities({ text, entities: await recognizer.recognize(text, askShared), encoder });
     const similarity = entities.map(({ vector }) => entities.map((other) => cosine(vector, other.vector)));
     const salience = entities.map((entity) => entity.salience);
-    return selectKeywords({ salience, similarity }, options.keywords).map((index) => {
-      const { text: keyword, context, salience: own } = entities[index];
-      return { text: keyword, context, salience: own };
-    });
+    return selectKeywords({ salience, similarity }, options.keywords).map((index) => entities[index]);
   }
 
   async function keywordsOf(request: RetrievalRequest): Promise<readonly Keyword[] | null> {

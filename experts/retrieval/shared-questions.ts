@@ -49,19 +49,21 @@ export interface RoleModel {
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** Asks a model a question that it answers from the question's own words, so that the same words need no second answer. */
-export function askModel<T>(question: {
-  model: RoleModel;
+export interface ModelQuestion<T> {
+  readonly model: RoleModel;
   /** The detector's name, a slash and what is asked, as annotations of parts are called. */
-  part: string;
-  version: string;
-  promptVersion: unknown;
-  content: string;
-  schema: z.ZodType<T>;
-  dryRunValue: T;
-  shortestDryRunValue?: T | undefined;
-  askShared: AskShared;
-}): Promise<T> {
+  readonly part: string;
+  readonly version: string;
+  readonly promptVersion: unknown;
+  readonly content: string;
+  readonly schema: z.ZodType<T>;
+  readonly dryRunValue: T;
+  readonly shortestDryRunValue?: T | undefined;
+  readonly askShared: AskShared;
+}
+
+/** Asks a model a question that it answers from the question's own words, so that the same words need no second answer. */
+export function askModel<T>(question: ModelQuestion<T>): Promise<T> {
   const { model, part, version, promptVersion, content, schema, dryRunValue, askShared } = question;
   const { shortestDryRunValue = dryRunValue } = question;
   const { service, endpoint } = model;

@@ -1,12 +1,6 @@
-import { createWriteStream, type WriteStream } from 'node:fs';
-import { mkdir, rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import { createGzip } from 'node:zlib';
 import { z } from 'zod';
-import { diskError, InputError } from '../errors.ts';
-import { writeTarget } from '../write-target.ts';
+import { InputError } from '../errors.ts';
+import { writeText } from '../write-text.ts';
 import { BadItemError, orSkip, parseItem, type SkipOptions, shortened } from './bad-item.ts';
 import { type ByteRange, linesOf, readLines, type TextLine } from './text-lines.ts';
 import { type Thread, threadSchema } from './thread.ts';
@@ -87,45 +81,20 @@ export async function loadThreads(path: string, options: SkipOptions = {}): Prom
 }
 
 /**
- * Writes one thread a line, as gzip if the name ends in `.gz`. The file gets its name only once it is whole: readers
- * never see half of it, and a failure leaves an older file as it was.
+ * Writes one thread a line, as gzip if the name ends in `.gz`; see `writeText`.
  * @returns how many threads were written
  * @throws InputError for no threads, or where the disk refuses
  */
 export async function writeThreads(path: string, threads: Iterable<Thread> | AsyncIterable<Thread>): Promise<number> {
   let written = 0;
-  let isSourceToBlame = false;
-  let file: WriteStream | null = null;
   async function* lines(): AsyncGenerator<string> {
-    try {
-      for await (const thread of threads) {
-        written++;
-        yield `${JSON.stringify(thread)}\n`;
-      }
-    } catch (error) {
-      // A stream that fails throws its error in here, too.
-      isSourceToBlame = error !== file?.errored;
-      throw error;
+    for await (const thread of threads) {
+      written++;
+      yield `${JSON.stringify(thread)}\n`;
     }
+    if (written === 0) throw new InputError(`there are no threads to write to ${path}`);
   }
-  try {
-    await mkdir(dirname(path), { recursive: true });
-    const target = writeTarget(path);
-    // A device or a pipe is written to; any other file gets its name once it is whole.
-    const opened = target.isSpecial ? target.path : `${target.path}.${process.pid}.unfinished`;
-    const text = Readable.from(lines());
-    file = createWriteStream(opened, { flush: !target.isSpecial });
-    try {
-      if (path.endsWith('.gz')) await pipeline(text, createGzip(), file);
-      else await pipeline(text, file);
-      if (written === 0) throw new InputError(`there are no threads to write to ${path}`);
-      if (!target.isSpecial) await rename(opened, target.path);
-    } finally {
-      if (!target.isSpecial) await rm(opened, { force: true });
-    }
-  } catch (error) {
-    throw isSourceToBlame ? error : diskError(error, { what: `write threads to ${path}` });
-  }
+  await writeText(path, { texts: lines(), what: 'threads' });
   return written;
 }
 

@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import type { Detector } from '../../detector.ts';
 import { sampledProbabilities } from '../../llm/answers/class-probabilities.ts';
-import type { ChatService } from '../../llm/chat.ts';
 import { MalformedAnswerError, orUnreadable } from '../../llm/failures.ts';
 import { dialogueOf, type TranscriptEntry } from '../../llm/prompt-text.ts';
-import type { JudgingTask } from '../../tasks/task-file.ts';
+import type { DetectorSettings } from '../detector-settings.ts';
 import { endpointOf, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
 import { loadPrompts, promptsSchema } from '../prompt-templates.ts';
 import { speak } from '../session.ts';
@@ -55,12 +54,7 @@ export type DebateCouncilOptions = z.infer<typeof debateCouncilOptionsSchema>;
 /** The side that each member votes for; null for an abstention. */
 type Votes = readonly (string | null)[];
 
-export function createDebateCouncil(settings: {
-  options: DebateCouncilOptions;
-  task: JudgingTask;
-  service: ChatService;
-}): Detector {
-  const { options, task, service } = settings;
+export function createDebateCouncil({ options, task, service }: DetectorSettings<DebateCouncilOptions>): Detector {
   const prompts = loadPrompts({ detector: 'debate-council', path: options.prompts });
   const { models, endpoints, rounds, consensus } = options;
   const members = models.members.map((model) => endpointOf({ role: 'members', model, endpoints }));

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import type { Detector } from '../../detector.ts';
-import type { ChatService } from '../../llm/chat.ts';
 import { dialogueOf, type TranscriptEntry } from '../../llm/prompt-text.ts';
-import type { JudgingTask } from '../../tasks/task-file.ts';
+import type { DetectorSettings } from '../detector-settings.ts';
 import { endpointsByRole, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
 import { loadPrompts, promptsSchema } from '../prompt-templates.ts';
 import { speak } from '../session.ts';
@@ -46,12 +45,7 @@ export const debateSingleOptionsSchema = z.strictObject({
 });
 export type DebateSingleOptions = z.infer<typeof debateSingleOptionsSchema>;
 
-export function createDebateSingle(settings: {
-  options: DebateSingleOptions;
-  task: JudgingTask;
-  service: ChatService;
-}): Detector {
-  const { options, task, service } = settings;
+export function createDebateSingle({ options, task, service }: DetectorSettings<DebateSingleOptions>): Detector {
   const prompts = loadPrompts({ detector: 'debate-single', path: options.prompts });
   const { models, rounds } = options;
   const of = endpointsByRole({ models, byDefault: models.proponent, endpoints: options.endpoints });

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import type { Detector } from '../../detector.ts';
-import type { ChatService } from '../../llm/chat.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
 import { dialogueOf, type TranscriptEntry } from '../../llm/prompt-text.ts';
-import type { JudgingTask } from '../../tasks/task-file.ts';
+import type { DetectorSettings } from '../detector-settings.ts';
 import { endpointOf, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
 import { loadPrompts, promptsSchema } from '../prompt-templates.ts';
 import { speak } from '../session.ts';
@@ -67,12 +66,7 @@ interface Team {
   readonly discussion: TranscriptEntry[];
 }
 
-export function createDebateTeam(settings: {
-  options: DebateTeamOptions;
-  task: JudgingTask;
-  service: ChatService;
-}): Detector {
-  const { options, task, service } = settings;
+export function createDebateTeam({ options, task, service }: DetectorSettings<DebateTeamOptions>): Detector {
   const prompts = loadPrompts({ detector: 'debate-team', path: options.prompts });
   const { models, endpoints, rounds, discussionTurns } = options;
   const teamOf = (role: string, own: z.infer<typeof teamSchema>) =>

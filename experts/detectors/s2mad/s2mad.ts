@@ -1,6 +1,5 @@
 import type { Prefix } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
-import type { KeptParts } from '../../annotations/parts.ts';
 import type { Detector, Judgement } from '../../detector.ts';
 import { namesAsWords } from '../../llm/answers/answer-words.ts';
 import {
@@ -11,10 +10,11 @@ import {
   verdictInWords,
   verdictRequest,
 } from '../../llm/answers/verdict.ts';
-import { type ChatMessage, type ChatService, whyIncomplete } from '../../llm/chat.ts';
+import { type ChatMessage, whyIncomplete } from '../../llm/chat.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
 import { oneLine, quotedEvidence, quotedPosts, type TranscriptEntry } from '../../llm/prompt-text.ts';
 import { type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';
+import type { DetectorSettings } from '../detector-settings.ts';
 import { speakerOptions } from '../models-by-role.ts';
 import { loadPrompts, type Prompts } from '../prompt-templates.ts';
 import { countsIn, inSession, type Session, speechRequest, spoken } from '../session.ts';
@@ -52,17 +52,7 @@ import { dealtOut, inTimeOrder, type Sides, separated } from './sides.ts';
  *     independent of later comments.
  */
 
-export function createS2mad(settings: {
-  options: S2madOptions;
-  task: JudgingTask;
-  service: ChatService;
-  /**
-   * Keeps scores and subjectivity beyond this process. They are then annotations of their own, and judgements count
-   * them as parts.
-   */
-  keptParts?: KeptParts | undefined;
-}): Detector {
-  const { options, task, service, keptParts } = settings;
+export function createS2mad({ options, task, service, keptParts }: DetectorSettings<S2madOptions>): Detector {
   const { topComments, rounds, stanceSeparation, claimPrompt, debate, seed } = options;
   const prompts = loadPrompts({ detector: 's2mad', path: options.prompts });
   const endpoints = s2madEndpoints(options);

@@ -5,7 +5,7 @@ import type { Endpoint } from '../../llm/endpoint.ts';
 import { oneLine, quotedEvidence, type TranscriptEntry } from '../../llm/prompt-text.ts';
 import type { Evidence } from '../../retrieval/evidence.ts';
 import type { Retrieval } from '../../retrieval/retrieval.ts';
-import { type AskShared, askModel } from '../../retrieval/shared-questions.ts';
+import { type AskShared, askModel, type ModelQuestion } from '../../retrieval/shared-questions.ts';
 import { speakerOptions } from '../models-by-role.ts';
 import type { Prompts } from '../prompt-templates.ts';
 import { checkedQuotation } from './checked-quotation.ts';
@@ -55,15 +55,7 @@ export const pretended = 'This is one of the sentences that an analysis of a tex
 /** Asks an analyst, who answers only from what it is shown. */
 function askAnalyst<T>(
   settings: AnalystSettings,
-  question: {
-    part: string;
-    role: ZofiaRole;
-    content: string;
-    schema: z.ZodType<T>;
-    dryRunValue: T;
-    shortestDryRunValue?: T | undefined;
-    askShared: AskShared;
-  },
+  question: Omit<ModelQuestion<T>, 'model' | 'version' | 'promptVersion'> & { readonly role: ZofiaRole },
 ): Promise<T> {
   const { part, role, ...asked } = question;
   const endpoint = settings.endpoints[role];

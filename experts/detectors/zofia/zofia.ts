@@ -1,16 +1,13 @@
 import type { Prefix } from '../../../src/data/thread.ts';
-import type { Random } from '../../../src/tensor/random.ts';
-import { type KeptParts, partAsker } from '../../annotations/parts.ts';
+import { partAsker } from '../../annotations/parts.ts';
 import type { Detector, Judgement } from '../../detector.ts';
-import type { ChatService } from '../../llm/chat.ts';
 import { DryRunChatService } from '../../llm/cost/dry-run-chat-service.ts';
 import { dialogueOf, quotedEvidence, quotedPosts, type TranscriptEntry } from '../../llm/prompt-text.ts';
-import type { Environment } from '../../llm/secrets.ts';
-import type { RetryPolicy } from '../../llm/sending/retry.ts';
-import { createRetrieval } from '../../retrieval/retrieval.ts';
+import { createRetrieval, type EvidenceServices } from '../../retrieval/retrieval.ts';
 import { sharedAsker } from '../../retrieval/shared-questions.ts';
-import { type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';
+import { judgementLabels } from '../../tasks/task-file.ts';
 import type { Verdict } from '../debate/debate-question.ts';
+import type { DetectorSettings } from '../detector-settings.ts';
 import { speakerOptions } from '../models-by-role.ts';
 import { loadPrompts } from '../prompt-templates.ts';
 import { countsIn, inSession, type Session } from '../session.ts';
@@ -62,24 +59,7 @@ import { insufficient } from './words.ts';
  *   - Our extraction of the paper lost the prompts (Appendix B); these are based on §4.
  */
 
-export async function createZofia(settings: {
-  options: ZofiaOptions;
-  task: JudgingTask;
-  service: ChatService;
-  /**
-   * Keeps evidence and analyses beyond this process. They are then annotations of their own, and judgements count
-   * them as parts.
-   */
-  keptParts?: KeptParts | undefined;
-  /** Where the web search's key is looked up. */
-  env?: Environment | undefined;
-  /** What happens after a failed request for evidence. */
-  retry?: RetryPolicy | undefined;
-  /** Draws the jitter of waiting times during retrieval. */
-  random?: Random | undefined;
-  /** Aborting ends the waiting for evidence. */
-  signal?: AbortSignal | undefined;
-}): Promise<Detector> {
+export async function createZofia(settings: DetectorSettings<ZofiaOptions> & EvidenceServices): Promise<Detector> {
   const { options, task, service, keptParts, env, retry, random, signal } = settings;
   const { use, maxRounds, insufficientLabel } = options;
   const prompts = loadPrompts({ detector: 'zofia', path: options.prompts });

@@ -83,23 +83,19 @@ function endsAt(text: string, index: number): boolean {
 }
 
 /**
- * The share of each label among several answers. `addHalf` adds half an answer to each label (the Jeffreys prior), so
- * that three equal samples do not look like certainty. Unreadable answers (null) are left out; null when all are.
+ * The share of each label among several answers. Unreadable answers (null) are left out; null when all are.
  * @throws InputError where an answer is none of the labels
  */
 export function sampledProbabilities(options: {
   labels: readonly string[];
   answers: readonly (string | null)[];
-  addHalf?: boolean | undefined;
 }): Record<string, number> | null {
-  const { labels, answers, addHalf = false } = options;
+  const { labels, answers } = options;
   const readable = answers.filter((answer): answer is string => answer !== null);
   const stranger = readable.find((answer) => !labels.includes(answer));
   if (stranger !== undefined)
     throw new InputError(`sampled answer ${JSON.stringify(stranger)} is none of the labels ${labels.join(', ')}`);
   if (readable.length === 0) return null;
-  const extra = addHalf ? 0.5 : 0;
-  const total = readable.length + extra * labels.length;
   const countOf = (label: string) => readable.filter((answer) => answer === label).length;
-  return Object.fromEntries(labels.map((label) => [label, (countOf(label) + extra) / total]));
+  return Object.fromEntries(labels.map((label) => [label, countOf(label) / readable.length]));
 }

@@ -73,11 +73,10 @@ describe('classProbabilities', () => {
 describe('sampledProbabilities', () => {
   const labels = ['a', 'b'];
 
-  it('counts readable answers, with half an answer more for each label if wanted', () => {
+  it('counts readable answers', () => {
     const answers = ['a', 'a', null, 'b', 'a'];
     expect(sampledProbabilities({ labels, answers })).toEqual({ a: 0.75, b: 0.25 });
-    expect(sampledProbabilities({ labels, answers, addHalf: true })).toEqual({ a: 0.7, b: 0.3 });
-    expect(sampledProbabilities({ labels, answers: [null, null], addHalf: true })).toBeNull();
+    expect(sampledProbabilities({ labels, answers: [null, null] })).toBeNull();
   });
 
   it('refuses answers that are no labels', () => {

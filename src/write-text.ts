@@ -1,0 +1,48 @@
+import { createWriteStream, type WriteStream } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { diskError } from './errors.ts';
+import { writeTarget } from './write-target.ts';
+
+/**
+ * Writes texts one after the other, as gzip if the name ends in `.gz`. The file gets its name only once it is whole: readers
+ * never see half of it, and a failure leaves an older file as it was.
+ * @param options.what is written, for messages
+ * @throws InputError where the disk refuses; what `texts` throws as it came
+ */
+export async function writeText(
+  path: string,
+  { texts, what }: { texts: AsyncIterable<string> | Iterable<string>; what: string },
+): Promise<void> {
+  let isSourceToBlame = false;
+  let file: WriteStream | null = null;
+  async function* watched(): AsyncGenerator<string> {
+    try {
+      yield* texts;
+    } catch (error) {
+      // A stream that fails throws its error in here, too.
+      isSourceToBlame = error !== file?.errored;
+      throw error;
+    }
+  }
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    const target = writeTarget(path);
+    // A device or a pipe is written to; any other file gets its name once it is whole.
+    const opened = target.isSpecial ? target.path : `${target.path}.${process.pid}.unfinished`;
+    const text = Readable.from(watched());
+    file = createWriteStream(opened, { flush: !target.isSpecial });
+    try {
+      if (path.endsWith('.gz')) await pipeline(text, createGzip(), file);
+      else await pipeline(text, file);
+      if (!target.isSpecial) await rename(opened, target.path);
+    } finally {
+      if (!target.isSpecial) await rm(opened, { force: true });
+    }
+  } catch (error) {
+    throw isSourceToBlame ? error : diskError(error, { what: `write ${what} to ${path}` });
+  }
+}
