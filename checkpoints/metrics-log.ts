@@ -27,62 +27,51 @@ export type MetricsLine = { readonly step: number } & Readonly<Record<string, nu
  * A file that is only appended to: one JSON object a line, in the order of steps. Several lines may share a step. Equal
  * metrics give equal bytes, so that a resumed run leaves the file of an uninterrupted one; wall-clock times therefore
  * belong in a log of their own.
+ * @param options.resumeStep the step of the checkpoint that training resumes from: later lines are cut off, and so is
+ *   a half-written last line. Null empties the log.
+ * @throws InputError for a broken line before that step, or where the disk refuses
  */
-export class MetricsLog {
-  private readonly path: string;
-  private readonly file: number;
-  private lastStep: number;
+export function openMetricsLog(path: string, { resumeStep }: { resumeStep: number | null }) {
+  const kept = resumeStep === null || !existsSync(path) ? { bytes: 0, lastStep: 0 } : keptUntil(path, resumeStep);
+  const file = openedAfter(path, kept.bytes);
+  let { lastStep } = kept;
+  return {
+    /**
+     * Writes one line.
+     * @throws Error for a step before the last one; InputError where the disk refuses
+     */
+    append(line: MetricsLine): void {
+      if (!Number.isInteger(line.step) || line.step < lastStep)
+        throw new Error(
+          `step ${line.step} cannot be logged to ${path} after step ${lastStep}; log whole steps in order`,
+        );
+      lastStep = line.step;
+      const values = Object.entries(line).map(([name, value]) => [
+        name,
+        Number.isFinite(value) ? value : String(value),
+      ]);
+      const text = `${JSON.stringify({ step: line.step, ...Object.fromEntries(values) })}\n`;
+      try {
+        writeFileSync(file, text);
+      } catch (error) {
+        throw diskError(error, { what: `append ${Buffer.byteLength(text)} bytes to ${path}` });
+      }
+    },
+    /** Makes what was appended survive a power cut. Call it before saving a checkpoint, or the log may end before it. */
+    sync: () => fsyncSync(file),
+    /** Nothing can be appended after. */
+    close: () => closeSync(file),
+  };
+}
 
-  private constructor(path: string, file: number, lastStep: number) {
-    this.path = path;
-    this.file = file;
-    this.lastStep = lastStep;
-  }
-
-  /**
-   * Opens a log to append to.
-   * @param options.resumeStep the step of the checkpoint that training resumes from: later lines are cut off, and so is
-   *   a half-written last line. Null empties the log.
-   * @throws InputError for a broken line before that step, or where the disk refuses
-   */
-  static open(path: string, { resumeStep }: { resumeStep: number | null }): MetricsLog {
-    const kept = resumeStep === null || !existsSync(path) ? { bytes: 0, lastStep: 0 } : keptUntil(path, resumeStep);
-    try {
-      const file = openSync(path, 'a');
-      if (fstatSync(file).size > kept.bytes) ftruncateSync(file, kept.bytes);
-      return new MetricsLog(path, file, kept.lastStep);
-    } catch (error) {
-      throw diskError(error, { what: `open the log ${path}` });
-    }
-  }
-
-  /**
-   * Writes one line.
-   * @throws Error for a step before the last one; InputError where the disk refuses
-   */
-  append(line: MetricsLine): void {
-    if (!Number.isInteger(line.step) || line.step < this.lastStep)
-      throw new Error(
-        `step ${line.step} cannot be logged to ${this.path} after step ${this.lastStep}; log whole steps in order`,
-      );
-    this.lastStep = line.step;
-    const values = Object.entries(line).map(([name, value]) => [name, Number.isFinite(value) ? value : String(value)]);
-    const text = `${JSON.stringify({ step: line.step, ...Object.fromEntries(values) })}\n`;
-    try {
-      writeFileSync(this.file, text);
-    } catch (error) {
-      throw diskError(error, { what: `append ${Buffer.byteLength(text)} bytes to ${this.path}` });
-    }
-  }
-
-  /** Makes what was appended survive a power cut. Call it before saving a checkpoint, or the log may end before it. */
-  sync(): void {
-    fsyncSync(this.file);
-  }
-
-  /** Closes the file; nothing can be appended after. */
-  close(): void {
-    closeSync(this.file);
+/** The file, to append to, cut off after so many bytes. */
+function openedAfter(path: string, bytes: number): number {
+  try {
+    const file = openSync(path, 'a');
+    if (fstatSync(file).size > bytes) ftruncateSync(file, bytes);
+    return file;
+  } catch (error) {
+    throw diskError(error, { what: `open the log ${path}` });
   }
 }
 

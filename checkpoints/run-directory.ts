@@ -76,7 +76,7 @@ export class RunDirectory {
     return run;
   }
 
-  /** Where the run's metrics go, for `MetricsLog`. */
+  /** Where the run's metrics go, for `openMetricsLog`. */
   get metricsPath(): string {
     return this.file('metrics.jsonl');
   }

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
-import { MetricsLog } from '../../checkpoints/metrics-log.ts';
+import { openMetricsLog } from '../../checkpoints/metrics-log.ts';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { type HyperParameter, openTensorBoard } from '../../checkpoints/tensorboard.ts';
 import { InputError } from '../../src/errors.ts';
@@ -39,7 +39,7 @@ export async function trainInDirectories(
   if (resumeStep !== null)
     for (const run of runs) onNote(`resuming ${run.path} at iteration ${trainer.iteration} of ${trainer.iterations}`);
   const logs = runs.map((run) => ({
-    lines: MetricsLog.open(run.metricsPath, { resumeStep }),
+    lines: openMetricsLog(run.metricsPath, { resumeStep }),
     board: openTensorBoard(run.path, { resumeStep }),
   }));
   if (resumeStep === null)

@@ -1,14 +1,14 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { MetricsLog, readMetrics } from '../../checkpoints/metrics-log.ts';
+import { openMetricsLog, readMetrics } from '../../checkpoints/metrics-log.ts';
 import { temporaryFolder } from '../src/data/fixtures.ts';
 
 const fresh = () => join(temporaryFolder(), 'metrics.jsonl');
 const lineAt = (step: number) => ({ step, loss: 1 / (step + 1), 'agent 0/entropy': 0.1 * step });
 
 function log(path: string, { from, to, resumeStep }: { from: number; to: number; resumeStep: number | null }): void {
-  const metrics = MetricsLog.open(path, { resumeStep });
+  const metrics = openMetricsLog(path, { resumeStep });
   for (let step = from; step <= to; step++) {
     metrics.append(lineAt(step));
     if (step % 5 === 0) metrics.append({ step, macroF1: step / 100 });
@@ -46,7 +46,7 @@ it('starts empty when nothing is resumed, and where nothing was logged yet', () 
 it('keeps numbers that are not finite', () => {
   const path = fresh();
   const line = { step: 1, loss: Number.NaN, kl: Number.POSITIVE_INFINITY, gain: Number.NEGATIVE_INFINITY };
-  const metrics = MetricsLog.open(path, { resumeStep: null });
+  const metrics = openMetricsLog(path, { resumeStep: null });
   metrics.append(line);
   metrics.close();
   expect(readFileSync(path, 'utf8')).toBe('{"step":1,"loss":"NaN","kl":"Infinity","gain":"-Infinity"}\n');
@@ -56,7 +56,7 @@ it('keeps numbers that are not finite', () => {
 it('refuses steps out of order, also right after resuming', () => {
   const path = fresh();
   log(path, { from: 1, to: 6, resumeStep: null });
-  const metrics = MetricsLog.open(path, { resumeStep: 4 });
+  const metrics = openMetricsLog(path, { resumeStep: 4 });
   expect(() => metrics.append({ step: 3 })).toThrow(
     /step 3 cannot be logged to .* after step 4; log whole steps in order/,
   );
@@ -71,7 +71,7 @@ it('names the line that cannot be read', () => {
   expect(() => readMetrics(path)).toThrow(
     `${path}, line 2, was made by another version of Earshot, or is damaged (it is not JSON: step 2): run again`,
   );
-  expect(() => MetricsLog.open(path, { resumeStep: 3 })).toThrow(`${path}, line 2, was made by`);
+  expect(() => openMetricsLog(path, { resumeStep: 3 })).toThrow(`${path}, line 2, was made by`);
   writeFileSync(path, '{"step":1}\n{"loss":3}\n');
   expect(() => readMetrics(path)).toThrow(/line 2, .*step: .*expected number/);
   writeFileSync(path, '{"step":1,"loss":"low"}\n');
@@ -81,12 +81,12 @@ it('names the line that cannot be read', () => {
 it('says what to do where the file cannot be had', () => {
   const missing = join(temporaryFolder(), 'missing', 'metrics.jsonl');
   expect(() => readMetrics(missing)).toThrow(/cannot read the log .*\(ENOENT\): there is no such file or folder/);
-  expect(() => MetricsLog.open(missing, { resumeStep: null })).toThrow(/cannot open the log .*\(ENOENT\)/);
+  expect(() => openMetricsLog(missing, { resumeStep: null })).toThrow(/cannot open the log .*\(ENOENT\)/);
 });
 
 // Every write to this device is refused as by a full disk.
 it.skipIf(process.platform !== 'linux')('says so when the disk is full', () => {
-  const metrics = MetricsLog.open('/dev/full', { resumeStep: null });
+  const metrics = openMetricsLog('/dev/full', { resumeStep: null });
   expect(() => metrics.append({ step: 1, loss: 0.5 })).toThrow(
     'cannot append 22 bytes to /dev/full (ENOSPC): the disk is full; free some space or choose a folder on another disk',
   );
