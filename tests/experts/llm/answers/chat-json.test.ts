@@ -113,7 +113,7 @@ describe('chatJson', () => {
     expect(error).toBeInstanceOf(MalformedAnswerError);
     expect(error).toBeInstanceOf(ProviderError);
     expect(error).toMatchObject({
-      lastAnswer: '{"label": "fal',
+      answers: [{ text: 'I think it is false.' }, { text: '{"label": "fal' }],
       message: expect.stringMatching(
         /answered twice with something other than the JSON asked for \(verdict\).*cut off/,
       ),
