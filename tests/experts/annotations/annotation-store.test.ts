@@ -205,7 +205,8 @@ describe('AnnotationStore', () => {
     await expect(store.import(join(directory, 'absent.jsonl'))).rejects.toThrow(
       /absent\.jsonl does not exist; check the path/,
     );
-    await expect(store.export(join(directory, 'absent', 'x.jsonl'))).rejects.toThrow(InputError);
+    await expect(store.export(join(path, 'x.jsonl'))).rejects.toThrow(InputError);
+    expect(await store.export(join(directory, 'absent', 'x.jsonl'))).toBe(1);
     await AnnotationStore.open(':memory:').export(path);
     expect(await store.import(path)).toEqual({ read: 0, added: 0 });
     writeFileSync(join(directory, 'plain.jsonl.gz'), line);
