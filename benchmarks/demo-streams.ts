@@ -24,10 +24,10 @@ import { basename, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
 import { RunDirectory } from '../checkpoints/run-directory.ts';
-import { agentName } from '../experiments/stop-agent/decisions.ts';
+import { agentName, isLearnt } from '../experiments/stop-agent/decisions.ts';
 import { experimentSchema } from '../experiments/stop-agent/experiment.ts';
 import type { SystemScores } from '../experiments/stop-agent/metrics.ts';
-import { bestFixedRule, isFixed } from '../experiments/stop-agent/report/reading.ts';
+import { rulesAsEarly } from '../experiments/stop-agent/report/aggregate.ts';
 import { readTrialResult } from '../experiments/stop-agent/result.ts';
 import { optimumName } from '../experiments/stop-agent/stream-optimum.ts';
 
@@ -73,17 +73,16 @@ function valuesOf(path: string): number[] {
   };
   const best = (of: readonly SystemScores[]) => Math.max(...of.map(reward));
   const agent = named(agentName);
-  const fixed = best(systems.filter(isFixed));
+  const fixed = best(systems.filter(({ name, calls }) => calls === 'one' && !isLearnt(name)));
   const confidence = best(systems.filter(({ name, calls }) => calls === 'every' && name.startsWith('confidence')));
   const optimum = reward(named(optimumName));
   const all = named('all posts').values.macroF1 ?? Number.NaN;
-  const placed = systems.map(({ name, calls, values: { macroF1, er } }) => ({
-    name,
-    calls,
-    macroF1: macroF1 ?? 0,
-    er: er ?? 1,
+  const alone = (mean: number | null) => (mean === null ? null : { mean, deviation: null });
+  const placed = systems.map(({ values, ...system }) => ({
+    ...system,
+    values: Object.fromEntries(Object.entries(values).map(([metric, value]) => [metric, alone(value)])),
   }));
-  const early = bestFixedRule(placed, agent.values.er ?? 0);
+  const early = rulesAsEarly(placed).once?.values;
   return [
     fixed,
     confidence,
@@ -92,6 +91,6 @@ function valuesOf(path: string): number[] {
     (reward(agent) - fixed) / (optimum - fixed),
     agent.values.er ?? Number.NaN,
     (agent.values.macroF1 ?? Number.NaN) / all,
-    (early?.macroF1 ?? Number.NaN) / all,
+    (early?.macroF1?.mean ?? Number.NaN) / all,
   ];
 }

@@ -220,11 +220,10 @@ function wayOf(programs: Programs | null): string {
 
 async function programsOf(plan: SweepPlan, { jobs, population }: SweepOptions): Promise<Programs> {
   const { choosePrograms } = await import('../run/programs.ts');
-  const [{ config }] = trialsOfPlan(plan);
-  const { backend } = plan.kind.resolve(config, plan.name);
+  const [{ resolved }] = plan.settings;
   return choosePrograms({
     trials: trialsOfPlan(plan).length,
-    backend,
+    backend: resolved.backend,
     asksModels: asksModels(plan),
     jobs,
     population,

@@ -9,7 +9,7 @@ import { type ExperimentKind, trainedAlone } from './experiment-kind.ts';
 
 export const queryAgentKind: ExperimentKind = {
   name: 'several-detectors',
-  metrics: queryMetrics.map(({ value: _, ...metric }) => ({ ...metric, isShown: true })),
+  metrics: queryMetrics.map(({ of: _, ...metric }) => ({ ...metric, isShown: true })),
   objective: 'meanReturn',
   score: (path, part) =>
     scoreQueryRun(path, part).map(({ title, values }, index) => ({

@@ -88,14 +88,33 @@ export function readQueryResult(run: RunDirectory, part?: EvaluationSplit): Quer
   return { ...stored, delayCost, systems: own.filter((system) => system.decisions.length > 0) };
 }
 
+/** What metrics are computed of: decisions, labels as indices, and which decisions count, repetitions counting again. */
+interface QueryColumns {
+  readonly decisions: readonly QueryDecision[];
+  readonly gold: Int32Array;
+  /** −1 where the answer could not be read. */
+  readonly predicted: Int32Array;
+  readonly run: Pick<QueryResult, 'labels' | 'delayCost'>;
+}
+
 /** One number that decisions come to. */
 export interface QueryMetric {
   readonly name: string;
   readonly title: string;
   readonly decimals: number;
   readonly range?: readonly [number, number];
-  /** Of one decision, to be averaged; null for macro-F1, which is no mean. */
-  readonly value: ((decision: QueryDecision, result: QueryResult) => number) | null;
+  of(columns: QueryColumns & { readonly items: Int32Array }): number;
+}
+
+export function columnsOf(decisions: readonly QueryDecision[], run: QueryColumns['run']): QueryColumns {
+  const indices = (of: (decision: QueryDecision) => string | null) =>
+    Int32Array.from(decisions, (own) => run.labels.indexOf(of(own) ?? ''));
+  return { decisions, run, gold: indices(({ gold }) => gold), predicted: indices(({ predicted }) => predicted) };
+}
+
+function meanOf(value: (decision: QueryDecision, run: QueryColumns['run']) => number): QueryMetric['of'] {
+  return ({ decisions, run, items }) =>
+    items.reduce((sum, item) => sum + value(decisions[item], run), 0) / items.length;
 }
 
 export const queryMetrics: readonly QueryMetric[] = [
@@ -103,25 +122,31 @@ export const queryMetrics: readonly QueryMetric[] = [
     name: 'meanReturn',
     title: 'return',
     decimals: 3,
-    value: ({ gold, predicted, postsUsed, posts, cost }, { delayCost }) =>
-      Number(gold === predicted) - (delayCost * postsUsed) / posts - cost,
+    of: meanOf(
+      ({ gold, predicted, postsUsed, posts, cost }, { delayCost }) =>
+        Number(gold === predicted) - (delayCost * postsUsed) / posts - cost,
+    ),
   },
-  { name: 'macroF1', title: 'macro-F1', decimals: 3, range: [0, 1], value: null },
-  { name: 'er', title: 'ER', decimals: 3, range: [0, 1], value: ({ postsUsed, posts }) => postsUsed / posts },
-  { name: 'cost', title: 'cost', decimals: 4, value: ({ cost }) => cost },
+  {
+    name: 'macroF1',
+    title: 'macro-F1',
+    decimals: 3,
+    range: [0, 1],
+    of: ({ run, ...columns }) => macroF1({ ...columns, classes: run.labels.length }),
+  },
+  { name: 'er', title: 'ER', decimals: 3, range: [0, 1], of: meanOf(({ postsUsed, posts }) => postsUsed / posts) },
+  { name: 'cost', title: 'cost', decimals: 4, of: meanOf(({ cost }) => cost) },
 ];
 
 /** The metrics of a run: those of all, and how often it asks each detector a thread. */
 export function metricsOf({ detectors }: QueryResult): QueryMetric[] {
-  return [
-    ...queryMetrics,
-    ...detectors.map((detector) => ({
-      name: `asks of ${detector}`,
-      title: `asks ${detector}`,
-      decimals: 2,
-      value: ({ asks }: QueryDecision) => asks[detector],
-    })),
-  ];
+  const asks = detectors.map((detector) => ({
+    name: `asks of ${detector}`,
+    title: `asks ${detector}`,
+    decimals: 2,
+    of: meanOf((decision) => decision.asks[detector]),
+  }));
+  return [...queryMetrics, ...asks];
 }
 
 /**
@@ -129,31 +154,18 @@ export function metricsOf({ detectors }: QueryResult): QueryMetric[] {
  * @returns [titles][metrics] for decisions by index, repetitions counting again
  */
 export function scorerOf(result: QueryResult): { titles: string[]; score: (items: Int32Array) => number[][] } {
-  const { systems, labels } = result;
   const metrics = metricsOf(result);
-  const columns = systems.map(({ decisions, ...system }) => ({
-    ...system,
-    gold: Int32Array.from(decisions, ({ gold }) => labels.indexOf(gold)),
-    predicted: Int32Array.from(decisions, ({ predicted }) => (predicted === null ? -1 : labels.indexOf(predicted))),
-    values: metrics.map(({ value }) => value && Float64Array.from(decisions, (decision) => value(decision, result))),
-  }));
+  const systems = result.systems.map((own) => ({ ...own, columns: columnsOf(own.decisions, result) }));
   const titles = [...new Set(systems.map(({ title }) => title))];
-  const scored = ({ gold, predicted, values }: (typeof columns)[number], items: Int32Array) =>
-    values.map((own) =>
-      own === null
-        ? macroF1({ gold, predicted, classes: labels.length, items })
-        : items.reduce((sum, item) => sum + own[item], 0) / items.length,
-    );
   return {
     titles,
-    score(items) {
-      const sums = titles.map(() => metrics.map(() => 0));
-      for (const own of columns) {
-        const sum = sums[titles.indexOf(own.title)];
-        for (const [metric, value] of scored(own, items).entries()) sum[metric] += own.share * value;
-      }
-      return sums;
-    },
+    score: (items) =>
+      titles.map((title) => {
+        const own = systems.filter((system) => system.title === title);
+        return metrics.map((metric) =>
+          own.reduce((sum, { share, columns }) => sum + share * metric.of({ ...columns, items }), 0),
+        );
+      }),
   };
 }
 

@@ -1,7 +1,7 @@
 import { sha256 } from '../../src/content-hash.ts';
 import { InputError } from '../../src/errors.ts';
 import { isPlainObject, type PlainObject } from '../config/overrides.ts';
-import { type ExperimentKind, trialOf } from '../kinds/experiment-kind.ts';
+import { type ExperimentKind, type ResolvedExperiment, trialOf } from '../kinds/experiment-kind.ts';
 import { kindOf } from '../kinds/kinds.ts';
 import type { Trial } from '../run/trial.ts';
 import { type Expression, parsedExpression } from './expression.ts';
@@ -14,6 +14,8 @@ export interface Setting {
   readonly id: string;
   /** Values of the swept and the derived paths. */
   readonly point: Point;
+  /** With the first seed. */
+  readonly resolved: ResolvedExperiment;
   readonly trials: readonly SweepTrial[];
 }
 
@@ -78,15 +80,16 @@ export function planSweep(loaded: LoadedSweep): SweepPlan {
       common,
     );
     const place = `${source} with ${describe(point)}`;
-    const trials = seeds.map((seed): SweepTrial => {
-      const resolved = kind.resolve({ ...raw, seeds: [seed] }, place);
-      for (const file of resolved.files) files.add(file);
-      if (resolved.sweepProblem !== null) throw new InputError(`${place}: ${resolved.sweepProblem}`);
-      const label = `${describe(point)}, seed ${seed}`;
-      return { ...trialOf(kind, resolved, { seed, label }), id: idOf(resolved.config, seed) };
+    const perSeed = seeds.map((seed) => kind.resolve({ ...raw, seeds: [seed] }, place));
+    const [resolved] = perSeed;
+    if (resolved.sweepProblem !== null) throw new InputError(`${place}: ${resolved.sweepProblem}`);
+    for (const file of resolved.files) files.add(file);
+    const trials = perSeed.map((own): SweepTrial => {
+      const [seed] = own.seeds;
+      return { ...trialOf(kind, own, { seed, label: `${describe(point)}, seed ${seed}` }), id: idOf(own.config, seed) };
     });
-    const id = idOf(trials[0].config, null);
-    if (!settings.has(id)) settings.set(id, { id, point, trials });
+    const id = idOf(resolved.config, null);
+    if (!settings.has(id)) settings.set(id, { id, point, resolved, trials });
   }
   return {
     name: sweep.name,

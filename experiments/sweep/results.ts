@@ -48,9 +48,8 @@ export function readRows(plan: SweepPlan, folder: SweepFolder): TrialRow[] {
   const objective = objectiveOf(plan);
   const { method } = plan.sweep;
   const rungs = method.name === 'halving' ? rungsOf(plan, method).filter((rung) => rung !== null) : [];
-  return plan.settings.flatMap((setting) => {
-    const { iterations } = plan.kind.resolve(setting.trials[0].config, plan.name);
-    return setting.trials.map((trial): TrialRow => {
+  return plan.settings.flatMap((setting) =>
+    setting.trials.map((trial): TrialRow => {
       const directory = folder.directoryOf(trial);
       const failure = folder.failureOf(trial);
       const nothing = { trial, setting, iterations: null, systems: [], objective: null, trainedOn: null };
@@ -65,14 +64,14 @@ export function readRows(plan: SweepPlan, folder: SweepFolder): TrialRow[] {
         trial,
         setting,
         status: isFinished ? 'finished' : 'stopped',
-        iterations: isFinished ? iterations : (rung ?? null),
+        iterations: isFinished ? setting.resolved.iterations : (rung ?? null),
         systems,
         objective: objective(systems[0].values),
         message: null,
         trainedOn: `${backend} (${device})`,
       };
-    });
-  });
+    }),
+  );
 }
 
 /** Means over seeds, settings in the order of the plan. */

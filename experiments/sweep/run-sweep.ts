@@ -114,10 +114,10 @@ async function halve(run: SweepRun, { firstRung, factor }: Extract<Method, { nam
 
 /** The iterations at which settings are compared; null for the end. */
 export function rungsOf(
-  { kind, settings, name }: SweepPlan,
+  { settings, name }: SweepPlan,
   { firstRung, factor }: { firstRung: number; factor: number },
 ): (number | null)[] {
-  const totals = new Set(settings.map(({ trials: [{ config }] }) => kind.resolve(config, name).iterations));
+  const totals = new Set(settings.map(({ resolved }) => resolved.iterations));
   const [iterations] = totals;
   if (totals.size !== 1 || iterations === null)
     throw new InputError(

@@ -1,4 +1,5 @@
 import { meanAndDeviation } from '../../src/metrics/summary-statistics.ts';
+import { withInterval } from '../report/shown-numbers.ts';
 
 /** A mean over seeds. */
 export interface SeedInterval {
@@ -40,5 +41,5 @@ function quantile(freedom: number): number {
 /** `0.512 [0.480, 0.544]`, or the mean alone of a single seed. */
 export function shownInterval({ mean, low, high }: SeedInterval, decimals: number): string {
   if (low === null || high === null) return mean.toFixed(decimals);
-  return `${mean.toFixed(decimals)} [${low.toFixed(decimals)}, ${high.toFixed(decimals)}]`;
+  return withInterval({ estimate: mean, low, high }, decimals);
 }

@@ -13,6 +13,6 @@ export function sizeOf(plan: SweepPlan): string {
 }
 
 /** Whether any of its trials sends paid requests to language models. */
-export function asksModels({ settings, kind, name }: SweepPlan): boolean {
-  return settings.some(({ trials: [{ config }] }) => kind.resolve(config, name).asksModels);
+export function asksModels({ settings }: SweepPlan): boolean {
+  return settings.some(({ resolved }) => resolved.asksModels);
 }

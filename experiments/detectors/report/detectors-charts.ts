@@ -11,6 +11,7 @@ import {
   seriesColour,
   silent,
 } from '../../report/page/chart.ts';
+import { withInterval } from '../../report/shown-numbers.ts';
 import { repliesInWords } from '../decisions.ts';
 import { columnsOf, confidentAnswers } from '../scores.ts';
 import { allReplies, type DetectorPoint, type DetectorStanding, type Standing } from './standing.ts';
@@ -37,7 +38,7 @@ function pointsOf(detectors: readonly DetectorStanding[]) {
         high,
         tokens: tokensOf(point),
         isLast: point === points[points.length - 1],
-        details: `${variant}, ${repliesInWords(point.replies)}\nmacro-F1 ${estimate.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`,
+        details: `${variant}, ${repliesInWords(point.replies)}\nmacro-F1 ${withInterval(point.macroF1)}`,
       };
     }),
   );

@@ -1,7 +1,7 @@
 import { counted } from '../../../src/counted.ts';
 import { described, type ReportDocument, type ReportSection } from '../../report/document.ts';
 import type { ScreenBlock } from '../../report/narrow-table.ts';
-import { signedInterval } from '../../report/shown-numbers.ts';
+import { isMeasurable, signedInterval, withInterval } from '../../report/shown-numbers.ts';
 import type { ReportSource } from '../../report/variant-results.ts';
 import { repliesInWords } from '../decisions.ts';
 import { detectorMetrics } from '../scores.ts';
@@ -18,7 +18,7 @@ export function detectorsDocument({ name, description, command, standing }: Repo
   const labels = Object.keys(detectors[0].last.f1);
   const rows = detectors.map(({ variant, last }) => [
     variant,
-    `${cell(last, 'macroF1')} ${bracketed(last.macroF1)}`,
+    withInterval(last.macroF1),
     ...quality.slice(1).map((metric) => cell(last, metric.name)),
     ...labels.map((label) => last.f1[label].toFixed(3)),
   ]);
@@ -72,10 +72,6 @@ function cell({ values }: DetectorPoint, name: string): string {
   return value === null ? '–' : value.toFixed(decimals);
 }
 
-function bracketed({ low, high }: Estimate): string {
-  return `[${low.toFixed(3)}, ${high.toFixed(3)}]`;
-}
-
 function repliesSection(detectors: readonly DetectorStanding[]): ReportSection[] {
   const points = allReplies(detectors);
   if (points.length === 1) return [];
@@ -83,7 +79,7 @@ function repliesSection(detectors: readonly DetectorStanding[]): ReportSection[]
     variant,
     ...points.map((replies) => {
       const point = own.find((each) => each.replies === replies);
-      return point === undefined ? '–' : `${cell(point, 'macroF1')} ${bracketed(point.macroF1)}`;
+      return point === undefined ? '–' : withInterval(point.macroF1);
     }),
   ]);
   const blocks = [{ heading: ['detector', ...points.map(repliesInWords)], rows }];
@@ -97,7 +93,7 @@ function differencesSection({ differences }: Standing): ReportSection[] {
     heading: ['detector', 'minus', 'macro-F1', 'accuracy'],
     texts: ['minus'],
     rows: differences.map(({ first, second, macroF1, accuracy }) => [first, second, shown(macroF1), shown(accuracy)]),
-    isMarked: (row: number) => differences[row].macroF1.low > 0 || differences[row].macroF1.high < 0,
+    isMarked: (row: number) => isMeasurable(differences[row].macroF1),
   };
   const explained = `A paired bootstrap over seeds and the items that all judged.${differences.length > 1 ? ` Of ${differences.length} comparisons one in twenty seems to differ by chance.` : ''} \`earshot compare\` shows every metric.`;
   return [{ id: 'differences', title: 'Differences, paired', blocks: [table, explained] }];
@@ -110,7 +106,7 @@ export function summarizeDetectors(name: string, { detectors, verdict, notes }: 
   );
   const rows = detectors.map(({ variant, last }) => [
     variant,
-    `${cell(last, 'macroF1')} ${bracketed(last.macroF1)}`,
+    withInterval(last.macroF1),
     ...shown.map((metric) => cell(last, metric)),
   ]);
   const titles = shown.map((metric) => detectorMetrics.find((own) => own.name === metric)?.title ?? metric);

@@ -3,6 +3,7 @@ import { groupBy } from '../../../src/data/group-by.ts';
 import { bootstrapGroups } from '../../../src/metrics/bootstrap.ts';
 import type { MetricInterval } from '../../../src/metrics/metric-intervals.ts';
 import { meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
+import { isMeasurable, withInterval } from '../../report/shown-numbers.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
 import { type DetectorDecision, type Replies, repliesInWords } from '../decisions.ts';
 import { type DetectorsResult, detectorValues } from '../result.ts';
@@ -194,7 +195,7 @@ function verdictOf({ detectors, differences, majority, items }: Omit<Standing, '
   const [best, ...others] = ranked;
   const { estimate, low, high } = best.last.macroF1;
   const isEnough = best.last.decisions.length >= fewestItems;
-  const has = `macro-F1 ${estimate.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}] on ${items}`;
+  const has = `macro-F1 ${withInterval(best.last.macroF1)} on ${items}`;
   const floor =
     isEnough && low > majority.macroF1
       ? `; always saying ${majority.label} has ${majority.macroF1.toFixed(3)}`
@@ -204,7 +205,7 @@ function verdictOf({ detectors, differences, majority, items }: Omit<Standing, '
     const own = differences.find(
       ({ first, second }) => [first, second].includes(best.variant) && [first, second].includes(variant),
     );
-    return isEnough && own !== undefined && (own.macroF1.low > 0 || own.macroF1.high < 0);
+    return isEnough && own !== undefined && isMeasurable(own.macroF1);
   };
   const leading = ranked.filter(({ last }) => last.macroF1.estimate === estimate).map(({ variant }) => variant);
   const it = leading.length === 1 ? 'it' : 'the first of them';

@@ -1,6 +1,6 @@
 import { described, type ReportDocument, type ReportTable } from '../../report/document.ts';
 import type { ScreenBlock } from '../../report/narrow-table.ts';
-import { signedInterval } from '../../report/shown-numbers.ts';
+import { isMeasurable, signedInterval, withInterval } from '../../report/shown-numbers.ts';
 import type { ReportSource } from '../../report/variant-results.ts';
 import type { QueryMetric } from '../result.ts';
 import { type AgentStanding, type Estimate, factsOf, type QueryStanding, settingsInWords } from './standing.ts';
@@ -59,14 +59,12 @@ function tableOf({ systems, metrics }: AgentStanding): ReportTable {
     ]),
     isMarked: (row) => {
       const above = systems[row].agentAbove?.return;
-      return above !== undefined && (above.low > 0 || above.high < 0);
+      return above !== undefined && isMeasurable(above);
     },
   };
 }
 
-function cell({ estimate, low, high }: Estimate, { decimals, name }: QueryMetric): string {
-  const shown = estimate.toFixed(decimals);
-  return name === 'meanReturn' || name === 'macroF1'
-    ? `${shown} [${low.toFixed(decimals)}, ${high.toFixed(decimals)}]`
-    : shown;
+function cell(of: Estimate, { decimals, name }: QueryMetric): string {
+  const isScore = name === 'meanReturn' || name === 'macroF1';
+  return isScore ? withInterval(of, decimals) : of.estimate.toFixed(decimals);
 }

@@ -1,5 +1,5 @@
 import type { MetricInterval } from '../../../src/metrics/metric-intervals.ts';
-import { signed } from '../shown-numbers.ts';
+import { isMeasurable, signed } from '../shown-numbers.ts';
 import type { Markup } from './html.ts';
 import { table } from './tables.ts';
 
@@ -14,7 +14,7 @@ export function differencesTable(caption: string, metrics: readonly MetricInterv
       `${signed(low, 4)} to ${signed(high, 4)}`,
       pValue.toFixed(4),
     ]),
-    isMarked: (row) => metrics[row].low > 0 || metrics[row].high < 0,
+    isMarked: (row) => isMeasurable(metrics[row]),
     isSortable: false,
   });
 }

@@ -20,107 +20,49 @@ interface Known {
   /** How to read it. */
   readonly meaning: string;
   /** A share: drawn from 0 to 1. */
-  readonly isShare?: true;
+  readonly isShare?: boolean;
 }
 
-/** In the order of the page. Other metrics follow under their own names. */
-const known: Readonly<Record<string, Known>> = {
-  'rollout/mean_stop_post': {
-    title: 'Mean post of the first stop',
-    meaning: 'In training. At 1 the agent has collapsed to the claim.',
-  },
-  'occupancy/distance': {
-    title: 'Distance from the objective',
-    meaning:
-      'Share of steps on the demonstration threads that would have to be others for the experts’ weighted occupancies to be met.',
-  },
-  'occupancy/distance_by_step': {
-    title: 'Distance from the objective, threads pooled',
-    meaning: 'Near 0 it stops as early as the objective asks for, in whatever threads.',
-  },
-  'task/expected_return': { title: 'Expected return of the task', meaning: 'On the labelled threads. It should rise.' },
-  'discriminator/accuracy_agent': {
-    title: 'Discriminator: agent’s steps told',
-    meaning: 'At 0.5 the agent passes for an expert; at 1 it is always found out.',
-    isShare: true,
-  },
-  'discriminator/says_expert_conservative': {
-    title: 'Discriminator: conservative taken for expert',
-    meaning: 'At 1, with the agent’s steps at 1 too, the discriminator is too strong.',
-    isShare: true,
-  },
-  'discriminator/says_expert_earlyAction': {
-    title: 'Discriminator: early action taken for expert',
-    meaning: 'The share of early-action steps that it calls an expert’s.',
-    isShare: true,
-  },
-  'discriminator/says_expert_misleading': {
-    title: 'Discriminator: misleading taken for expert',
-    meaning: 'It should fall: the misleading expert pushes away.',
-    isShare: true,
-  },
-  'discriminator/penalty': {
-    title: 'Discriminator: gradient penalty',
-    meaning: 'Near 0 its gradient has the norm that was asked for. At first it is flatter; a later rise means steeper.',
-  },
-  'ppo/entropy': { title: 'Entropy of the policy', meaning: '0.69 is a coin, 0 always the same action.' },
-  'ppo/approximate_kl': { title: 'KL of an update', meaning: 'Steps above 0.05 are large.' },
-  'ppo/clip_fraction': {
-    title: 'Clipped share',
-    meaning: 'Ratios that PPO cut off; above 0.3 steps are too large.',
-    isShare: true,
-  },
-  'ppo/explained_variance': {
-    title: 'Explained variance of the returns',
-    meaning: '1: the critic foresees the rewards; below 0 it is worse than their mean.',
-  },
-  'rollout/mean_return': {
-    title: 'Mean return',
-    meaning: 'Of an episode, in scaled rewards; they move with the discriminator.',
-  },
-  'rollout/mean_logit': {
-    title: 'Mean logit of the discriminator',
-    meaning: 'Above 0 it takes the agent for an expert.',
-  },
-  'ppo/policy_loss': { title: 'Policy loss', meaning: 'It has no level that is good.' },
-  'ppo/value_loss': { title: 'Value loss', meaning: 'Squared error of the critic, halved.' },
-  'reward/claims': { title: 'Reward of claims', meaning: 'Mean over the claims of an epoch.' },
-  'reward/labelledClaims': { title: 'Reward of labelled claims', meaning: 'Against their labels.' },
-  'reward/unlabelledClaims': { title: 'Reward of unlabelled claims', meaning: 'Against the stances of labelled ones.' },
-  'reward/posts': { title: 'Reward of posts', meaning: 'Mean over the posts of an epoch.' },
-  'retained/posts': { title: 'Posts retained', meaning: 'Share of those that were shown.', isShare: true },
-  'retained/claims': { title: 'Claims retained', meaning: 'Share of those that were shown.', isShare: true },
-  'retained/unlabelledClaims': {
-    title: 'Unlabelled claims retained',
-    meaning: 'Share of those that were shown.',
-    isShare: true,
-  },
-  'f1/veracityOfLabelled': {
-    title: 'Macro-F1 of machine veracities',
-    meaning: 'On the labelled claims.',
-    isShare: true,
-  },
-  'hidden/stancePrecision': {
-    title: 'Right stances of all posts',
-    meaning: 'By labels that the selector does not see.',
-    isShare: true,
-  },
-  'hidden/stanceRetainedPrecision': {
-    title: 'Right stances of retained posts',
-    meaning: 'Above the previous chart the selection helps.',
-    isShare: true,
-  },
-  'hidden/veracityPrecision': {
-    title: 'Right veracities of unlabelled claims',
-    meaning: 'By labels that the selector does not see.',
-    isShare: true,
-  },
-  'hidden/veracityRetainedPrecision': {
-    title: 'Right veracities of retained claims',
-    meaning: 'Above the previous chart the selection helps.',
-    isShare: true,
-  },
-};
+/** Metrics in the order of the page, each with its title, how to read it, and whether it is a share. Others follow under their own names. */
+const known = new Map(
+  `
+rollout/mean_stop_post | Mean post of the first stop | In training. At 1 the agent has collapsed to the claim.
+occupancy/distance | Distance from the objective | Share of steps on the demonstration threads that would have to be others for the experts’ weighted occupancies to be met.
+occupancy/distance_by_step | Distance from the objective, threads pooled | Near 0 it stops as early as the objective asks for, in whatever threads.
+task/expected_return | Expected return of the task | On the labelled threads. It should rise.
+discriminator/accuracy_agent | Discriminator: agent’s steps told | At 0.5 the agent passes for an expert; at 1 it is always found out. | share
+discriminator/says_expert_conservative | Discriminator: conservative taken for expert | At 1, with the agent’s steps at 1 too, the discriminator is too strong. | share
+discriminator/says_expert_earlyAction | Discriminator: early action taken for expert | The share of early-action steps that it calls an expert’s. | share
+discriminator/says_expert_misleading | Discriminator: misleading taken for expert | It should fall: the misleading expert pushes away. | share
+discriminator/penalty | Discriminator: gradient penalty | Near 0 its gradient has the norm that was asked for. At first it is flatter; a later rise means steeper.
+ppo/entropy | Entropy of the policy | 0.69 is a coin, 0 always the same action.
+ppo/approximate_kl | KL of an update | Steps above 0.05 are large.
+ppo/clip_fraction | Clipped share | Ratios that PPO cut off; above 0.3 steps are too large. | share
+ppo/explained_variance | Explained variance of the returns | 1: the critic foresees the rewards; below 0 it is worse than their mean.
+rollout/mean_return | Mean return | Of an episode, in scaled rewards; they move with the discriminator.
+rollout/mean_logit | Mean logit of the discriminator | Above 0 it takes the agent for an expert.
+ppo/policy_loss | Policy loss | It has no level that is good.
+ppo/value_loss | Value loss | Squared error of the critic, halved.
+reward/claims | Reward of claims | Mean over the claims of an epoch.
+reward/labelledClaims | Reward of labelled claims | Against their labels.
+reward/unlabelledClaims | Reward of unlabelled claims | Against the stances of labelled ones.
+reward/posts | Reward of posts | Mean over the posts of an epoch.
+retained/posts | Posts retained | Share of those that were shown. | share
+retained/claims | Claims retained | Share of those that were shown. | share
+retained/unlabelledClaims | Unlabelled claims retained | Share of those that were shown. | share
+f1/veracityOfLabelled | Macro-F1 of machine veracities | On the labelled claims. | share
+hidden/stancePrecision | Right stances of all posts | By labels that the selector does not see. | share
+hidden/stanceRetainedPrecision | Right stances of retained posts | Above the previous chart the selection helps. | share
+hidden/veracityPrecision | Right veracities of unlabelled claims | By labels that the selector does not see. | share
+hidden/veracityRetainedPrecision | Right veracities of retained claims | Above the previous chart the selection helps. | share
+`
+    .trim()
+    .split('\n')
+    .map((line): [string, Known] => {
+      const [name, title, meaning, scale] = line.split(' | ');
+      return [name, { title, meaning, isShare: scale === 'share' }];
+    }),
+);
 
 export interface CurveChart extends Chart {
   readonly title: string;
@@ -138,7 +80,7 @@ export function curveCharts(
 ): CurveChart[] {
   const logged = new Set(runs.flatMap(({ metrics }) => Object.keys(metrics.at(-1) ?? {})));
   logged.delete('step');
-  const order = Object.keys(known);
+  const order = [...known.keys()];
   const place = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length);
   const names = [...logged].filter((name) => !skip(name)).sort((a, b) => place(a) - place(b) || a.localeCompare(b));
   const variants = [...new Set(runs.map(({ variant }) => variant))];
@@ -146,7 +88,7 @@ export function curveCharts(
   const colours = { domain: variants, range: variants.map(seriesColour) };
   const color = category('variant', { legend: null, scale: colours });
   return names.map((metric) => {
-    const { title, meaning, isShare } = known[metric] ?? { title: metric, meaning: '' };
+    const { title, meaning, isShare = false } = known.get(metric) ?? { title: metric, meaning: '' };
     const own = runs
       .map((run) => ({ ...run, points: thinned(run.metrics, { name: metric, points: pointsAtMost(runs.length) }) }))
       .filter(({ points }) => points.length > 0);

@@ -6,11 +6,11 @@ import { mean } from '../../../src/metrics/summary-statistics.ts';
 import { quoted } from '../../../src/shell-words.ts';
 import { percent, plusMinus } from '../../report/shown-numbers.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
-import { agentName, isLearnt } from '../decisions.ts';
+import { agentName } from '../decisions.ts';
 import { promiseFile } from '../promise-file.ts';
 import type { TrialResult } from '../result.ts';
 import { optimumName } from '../stream-optimum.ts';
-import { isCollapsed, type Margin, type SystemSummary, shownMargin } from './aggregate.ts';
+import { isCollapsed, type Margin, rulesAsEarly, type SystemSummary, shownMargin } from './aggregate.ts';
 import { type DetectorTruth, detectorTruths } from './detector-truth.ts';
 import { type RankedAgent, rankedAgents, recommendedAgent } from './ranked-agents.ts';
 import { readingSentence } from './reading.ts';
@@ -94,15 +94,7 @@ function shiftSentence(results: readonly VariantResults<TrialResult>[]): string 
 
 /** The agent, and under it the rules that a reader would use instead. */
 function rowsOf({ variant, agent, systems, front }: RankedAgent): string[][] {
-  const { er, callsPerThread: calls } = agent.values;
-  const rules = systems.filter(
-    (system) =>
-      !isLearnt(system.name) &&
-      system.calls !== 'oracle' &&
-      (system.values.er?.mean ?? Number.POSITIVE_INFINITY) <= (er?.mean ?? 0) + 1e-9,
-  );
-  const once = bestOf(rules.filter((rule) => rule.calls === 'one'));
-  const asOften = bestOf(rules.filter(({ values }) => (values.callsPerThread?.mean ?? 0) <= (calls?.mean ?? 0) + 1e-9));
+  const { once, asOften } = rulesAsEarly(systems);
   return [
     row(variant === 'agent' ? agentName : variant, agent, { margin: front.overEqualCalls }),
     ...(once === undefined ? [] : [row(`  1 call: ${once.name}`, once, { margin: null })]),
@@ -110,11 +102,6 @@ function rowsOf({ variant, agent, systems, front }: RankedAgent): string[][] {
       ? []
       : [row(`  as many: ${asOften.name}`, asOften, { margin: null })]),
   ];
-}
-
-function bestOf(rules: readonly SystemSummary[]): SystemSummary | undefined {
-  const score = ({ values }: SystemSummary) => values.macroF1?.mean ?? 0;
-  return [...rules].sort((a, b) => score(b) - score(a))[0];
 }
 
 function row(name: string, { values, calls }: SystemSummary, { margin }: { margin: Margin | null }): string[] {

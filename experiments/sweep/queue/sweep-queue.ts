@@ -3,7 +3,6 @@ import { type Job, Queue } from 'bullmq';
 import { InputError } from '../../../src/errors.ts';
 import { sleep } from '../../../src/sleep.ts';
 import type { BackendName } from '../../../src/tensor/backend-names.ts';
-import type { PlainObject } from '../../config/overrides.ts';
 import type { TrialOutcome, TrialTask } from '../../run/trial.ts';
 import type { TrialPool } from '../../run/trial-pool.ts';
 import type { SweepPlan } from '../plan.ts';
@@ -43,7 +42,8 @@ export async function openSweepQueue(
     throw new InputError(
       '--queue cannot take trials that ask language models: budgets and answers are kept on one machine. Annotate the threads first, and run the sweep without --queue',
     );
-  const backendOf = await backendsOf(plan);
+  const resolved = new Map(plan.settings.flatMap((own) => own.trials.map(({ id }) => [id, own.resolved] as const)));
+  const auto = await backendNamedAuto(plan);
   const redis = await connectQueue(address, { onNote });
   const noted = new Set<string>();
   const queue = new Queue(queueName, { connection: redis, prefix: keyPrefix });
@@ -101,9 +101,10 @@ export async function openSweepQueue(
 
   function queued(task: TrialTask): QueuedTrial {
     const { directory, runs: _, ...told } = task;
-    const { files: paths } = plan.kind.resolve(task.config, plan.name);
+    const id = basename(directory);
+    const { files: paths = [], backend: asked = null } = resolved.get(id) ?? {};
     const files = paths.map((path) => ({ path, sha256: folder.fileHashes[path] }));
-    return { task: { ...told, backend: backendOf(task) }, files, id: trialName({ id: basename(directory), files }) };
+    return { task: { ...told, backend: asked === 'auto' ? auto : asked }, files, id: trialName({ id, files }) };
   }
 
   return {
@@ -119,14 +120,9 @@ async function removeFailed(job: Job | undefined): Promise<void> {
   if (job !== undefined && (await job.getState()) === 'failed') await job.remove();
 }
 
-/** What each trial is to be trained on, wherever that is: `auto` is what it would be here. */
-async function backendsOf({ kind, name, settings }: SweepPlan) {
-  const askedBy = ({ config }: { config: PlainObject }) => kind.resolve(config, name).backend;
-  const auto = settings.some(({ trials }) => askedBy(trials[0]) === 'auto')
-    ? (await (await import('../../../src/tensor/backend.ts')).selectBackend('auto')).name
-    : null;
-  return (trial: { config: PlainObject }): BackendName | null => {
-    const asked = askedBy(trial);
-    return asked === 'auto' ? auto : asked;
-  };
+/** What `auto` is here, so that all trials are trained on it; null where none asks for it. */
+async function backendNamedAuto({ settings }: SweepPlan): Promise<BackendName | null> {
+  if (!settings.some(({ resolved }) => resolved.backend === 'auto')) return null;
+  const { selectBackend } = await import('../../../src/tensor/backend.ts');
+  return (await selectBackend('auto')).name;
 }
