@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { AnnotateResult } from '../../experts/annotate.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
-import { trainLocalDetector } from '../../experts/detectors/local/train-local-detector.ts';
 import { makeFolder } from '../../src/atomic-file.ts';
 import type { Task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
@@ -11,6 +10,7 @@ import { InputError } from '../../src/errors.ts';
 import { selectBackend } from '../../src/tensor/backend.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { isDetectorFile } from '../config/is-detector-file.ts';
+import { trainedDetector } from './cached-detector.ts';
 import { type Judge, openJudge } from './judge.ts';
 import type { Judged, JudgeOptions } from './judge-options.ts';
 
@@ -80,13 +80,7 @@ async function savedOrTrained(options: AnnotateThreadsOptions, judged: readonly 
       `${shared} of ${judged.length} threads also train the detector, which will judge them better than others`,
     );
   await selectBackend('auto');
-  const detector = await trainLocalDetector({
-    threads,
-    task,
-    seed,
-    onProgress: ({ done, total }) => context.onProgress('training the detector', done, total),
-    signal: context.signal,
-  });
+  const detector = await trainedDetector({ threads, task, seed, context });
   makeFolder(dirname(path));
   detector.save(path);
   context.onNote(`the detector is saved as ${path}`);

@@ -33,6 +33,18 @@ export function openDetectorCache(directory: string): DetectorCache {
   };
 }
 
+/** Trains a local detector, and tells how far it is. */
+export function trainedDetector({
+  context,
+  ...settings
+}: Omit<Parameters<typeof trainLocalDetector>[0], 'onProgress' | 'signal'> & {
+  context: WorkContext;
+}): Promise<LocalDetector> {
+  const onProgress = ({ done, total }: { done: number; total: number }) =>
+    context.onProgress('training the detector', done, total);
+  return trainLocalDetector({ ...settings, onProgress, signal: context.signal });
+}
+
 /** The local detector for these options, threads and seed: from the cache, or trained and put there. */
 export async function cachedDetector(
   settings: {
@@ -48,15 +60,7 @@ export async function cachedDetector(
   const path = join(cache.detectors, `${sha256({ options, seed, threads, task: task.name }).slice(0, 32)}.json`);
   const encoder = await cache.encoderOf(options.encoder);
   if (existsSync(path)) return LocalDetector.load({ path, encoder });
-  const detector = await trainLocalDetector({
-    threads,
-    task,
-    options,
-    seed,
-    encoder,
-    onProgress: ({ done, total }) => context.onProgress('training the detector', done, total),
-    signal: context.signal,
-  });
+  const detector = await trainedDetector({ threads, task, options, seed, encoder, context });
   detector.save(path);
   return detector;
 }

@@ -1,12 +1,10 @@
 import type { z } from 'zod';
 import type { HeldOutScores } from '../../experts/detectors/local/held-out.ts';
-import {
-  type localDetectorOptionsSchema,
-  trainLocalDetector,
-} from '../../experts/detectors/local/train-local-detector.ts';
+import type { localDetectorOptionsSchema } from '../../experts/detectors/local/train-local-detector.ts';
 import type { Task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
+import { trainedDetector } from './cached-detector.ts';
 import { drawnThreads } from './drawn-threads.ts';
 
 /**
@@ -26,16 +24,10 @@ export async function crossValidate(options: {
   context?: WorkContext | undefined;
 }): Promise<HeldOutScores> {
   const { task, limit, seed, detector } = options;
-  const { signal, onProgress } = workContext(options.context);
   const labelOf = (thread: Thread) => task.goldLabel(thread);
   const labelled = options.threads.filter((thread) => labelOf(thread) !== null);
-  const { model } = await trainLocalDetector({
-    threads: drawnThreads(labelled, { limit, seed, labelOf }),
-    task,
-    options: detector,
-    seed,
-    onProgress: ({ done, total }) => onProgress('training the detector', done, total),
-    signal,
-  });
+  const threads = drawnThreads(labelled, { limit, seed, labelOf });
+  const context = workContext(options.context);
+  const { model } = await trainedDetector({ threads, task, options: detector, seed, context });
   return model.training.heldOut;
 }

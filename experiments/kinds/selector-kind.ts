@@ -1,31 +1,34 @@
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { mean } from '../../src/metrics/summary-statistics.ts';
 import type { EvaluationSplit } from '../run/decisions-file.ts';
 import { resolveSelectorExperiment, selectorExperimentSchema } from '../selector/experiment.ts';
 import { readSelectorResult } from '../selector/result.ts';
+import { selectorMetrics } from '../selector/scores.ts';
 import { selectorName } from '../selector/system-names.ts';
 import { type ExperimentKind, type ScoredSystem, type SweepMetric, trainedAlone } from './experiment-kind.ts';
 
-const selectorSweepMetrics: readonly SweepMetric[] = ['veracity', 'stance'].flatMap((task) => [
-  { name: `${task}.macroF1`, title: `${task} macro-F1`, decimals: 3, range: [0, 1], isShown: true },
-  { name: `${task}.microF1`, title: `${task} micro-F1`, decimals: 3, range: [0, 1], isShown: true },
-]);
+const measured = (['veracity', 'stance'] as const).flatMap((task) =>
+  selectorMetrics.map((metric) => ({ task, metric, name: `${task}.${metric.name}` })),
+);
+const selectorSweepMetrics = measured.map(({ task, metric: { title }, name }): SweepMetric => {
+  return { name, title: `${task} ${title}`, decimals: 3, range: [0, 1], isShown: true };
+});
 
 /** Means over the test sets. The development part is what was held out of them. */
 function scoreSelectorRun(path: string, part: EvaluationSplit): ScoredSystem[] {
   const { systems } = readSelectorResult(RunDirectory.open(path));
   return systems.map(({ name, tests, heldOut }) => {
     const scored = Object.values(part === 'test' ? tests : heldOut);
-    const mean = (task: 'veracity' | 'stance', metric: string) => {
-      const known = scored.flatMap((own) => own[task]?.values[metric] ?? []);
-      return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length;
-    };
-    const values = Object.fromEntries(
-      (['veracity', 'stance'] as const).flatMap((task) =>
-        ['macroF1', 'microF1'].map((metric) => [`${task}.${metric}`, mean(task, metric)] as const),
-      ),
-    );
+    const values = measured.map(({ task, metric, name: key }) => {
+      const known = scored.flatMap((own) => own[task]?.values[metric.name] ?? []);
+      return [key, known.length === 0 ? null : mean(known)] as const;
+    });
     const seesLabels = name === 'right-labels' || name === 'supervised';
-    return { name, role: name === selectorName ? 'learnt' : seesLabels ? 'oracle' : 'baseline', values };
+    return {
+      name,
+      role: name === selectorName ? 'learnt' : seesLabels ? 'oracle' : 'baseline',
+      values: Object.fromEntries(values),
+    };
   });
 }
 

@@ -176,19 +176,14 @@ function diedOutcome(died: {
   jobs: number;
 }): TrialOutcome {
   const { code, killedBy, isHeapFull, jobs } = died;
-  const fewer = jobs > 1 ? ', give fewer --jobs' : ', the machine has too little';
+  const failed = (severity: 1 | 3, message: string) => ({ how: 'failed', severity, message }) as const;
   // Node's own limit, however much the machine has.
   if (isHeapFull)
-    return {
-      how: 'failed',
-      severity: 1,
-      message:
-        'its process ran out of the memory that Node lets it take; raise that in megabytes, as in NODE_OPTIONS=--max-old-space-size=8192',
-    };
-  if (killedBy === null) return { how: 'failed', severity: 3, message: `its process ended with exit code ${code}` };
-  return {
-    how: 'failed',
-    severity: 1,
-    message: `its process was ended by ${killedBy}; if memory ran out${fewer}`,
-  };
+    return failed(
+      1,
+      'its process ran out of the memory that Node lets it take; raise that in megabytes, as in NODE_OPTIONS=--max-old-space-size=8192',
+    );
+  if (killedBy === null) return failed(3, `its process ended with exit code ${code}`);
+  const fewer = jobs > 1 ? ', give fewer --jobs' : ', the machine has too little';
+  return failed(1, `its process was ended by ${killedBy}; if memory ran out${fewer}`);
 }

@@ -49,26 +49,21 @@ export function chatServiceOf(
 /** Fresh, untuned models. */
 export async function createTaskModels(experiment: SelectorExperiment, models: ModelContext): Promise<TaskModels> {
   const { stanceModel, veracityModel, retry } = experiment;
-  const { keptParts, ...asking } = { ...chatSettings(models), retry };
-  const withProgress = { keptParts, onProgress: models.context.onProgress };
+  const { keptParts: shared, ...asking } = { ...chatSettings(models), retry };
+  const asked = <Item>(task: string, create: (keptParts: KeptParts) => TaskModel<Item>) =>
+    withAskingProgress({ task, keptParts: shared, onProgress: models.context.onProgress, create });
   return {
     stanceModel:
       stanceModel.name === 'chat'
-        ? withAskingProgress({
-            ...withProgress,
-            task: 'stances',
-            create: (keptParts) =>
-              createChatStanceModel({ ...asking, keptParts, options: withFolder(stanceModel, models) }),
-          })
+        ? asked('stances', (keptParts) =>
+            createChatStanceModel({ ...asking, keptParts, options: withFolder(stanceModel, models) }),
+          )
         : createLocalStanceModel(await localSettings(stanceModel, models)),
     veracityModel:
       veracityModel.name === 'chat'
-        ? withAskingProgress({
-            ...withProgress,
-            task: 'veracities',
-            create: (keptParts) =>
-              createChatVeracityModel({ ...asking, keptParts, options: withFolder(veracityModel, models) }),
-          })
+        ? asked('veracities', (keptParts) =>
+            createChatVeracityModel({ ...asking, keptParts, options: withFolder(veracityModel, models) }),
+          )
         : createLocalVeracityModel(await localSettings(veracityModel, models)),
   };
 }

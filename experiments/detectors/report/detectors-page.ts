@@ -4,9 +4,9 @@ import { InputError } from '../../../src/errors.ts';
 import { workContext } from '../../../src/work-context.ts';
 import type { ReportDocument } from '../../report/document.ts';
 import { type DrawnChart, drawAll, figure, palette, picturesOf } from '../../report/page/chart.ts';
-import { blocksMarkup, pageSections } from '../../report/page/document-markup.ts';
+import { documentPage } from '../../report/page/document-markup.ts';
 import { html, type Markup } from '../../report/page/html.ts';
-import { type Page, type PageSection, renderPage } from '../../report/page/page.ts';
+import type { Page } from '../../report/page/page.ts';
 import { type Cell, table } from '../../report/page/tables.ts';
 import type { ReportSource } from '../../report/variant-results.ts';
 import type { DetectorDecision } from '../decisions.ts';
@@ -27,24 +27,17 @@ export async function detectorsPage(
   const texts = await textsOf(variants[0].directories[0]);
   const pair = (drawn: readonly DrawnChart[]) =>
     html`<div class="pair">${drawn.map((chart) => figure(chart, chart.label))}</div>`;
-  const sections: PageSection[] = [
-    ...pageSections(document, {
-      scores: pair(charts),
-      'posts-read': html`${curves.map((chart) => figure(chart))}`,
-    }),
-    {
-      id: 'calibration',
-      title: 'Calibration',
-      body: calibrations.length === 0 ? html`<p>No answer has a probability.</p>` : pair(calibrations),
-    },
-    { id: 'items', title: 'Where they disagree', body: disagreements(detectors, texts) },
-  ];
   return {
-    html: renderPage({
-      title: document.title,
-      introduction: blocksMarkup(document.lead, document.title),
-      sections,
-      data: { inspector: null, items: null },
+    html: documentPage(document, {
+      above: { scores: pair(charts), 'posts-read': html`${curves.map((chart) => figure(chart))}` },
+      further: [
+        {
+          id: 'calibration',
+          title: 'Calibration',
+          body: calibrations.length === 0 ? html`<p>No answer has a probability.</p>` : pair(calibrations),
+        },
+        { id: 'items', title: 'Where they disagree', body: disagreements(detectors, texts) },
+      ],
     }),
     pictures: picturesOf([...charts, ...curves, ...calibrations]),
   };

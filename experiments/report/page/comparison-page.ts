@@ -1,7 +1,7 @@
 import { counted } from '../../../src/counted.ts';
 import type { MetricInterval } from '../../../src/metrics/metric-intervals.ts';
-import { differencesTable } from './differences.ts';
-import { html } from './html.ts';
+import { isMeasurable, signed } from '../shown-numbers.ts';
+import { html, type Markup } from './html.ts';
 import { renderPage } from './page.ts';
 import { table } from './tables.ts';
 
@@ -40,7 +40,7 @@ export function comparisonPage(options: {
       id: `comparison-${index + 1}`,
       title: of,
       body: html`<p>${counted(items, 'decision')} paired; 95 % intervals by a paired bootstrap over them.</p>
-${differencesTable('First minus second', metrics)}
+${differencesTable(metrics)}
 <details><summary>${counted(differing.length, 'item')} on which they differ</summary>
 ${table({
   caption: differing.length > differingShown ? `The first ${differingShown}` : 'Answers',
@@ -50,5 +50,21 @@ ${table({
 })}</details>`,
     })),
     data: { inspector: null, items: null },
+  });
+}
+
+/** Those that leave out 0 stand out. */
+function differencesTable(metrics: readonly MetricInterval[]): Markup {
+  return table({
+    caption: 'First minus second',
+    columns: ['metric', 'difference', '95 %', 'p'],
+    rows: metrics.map(({ title, estimate, low, high, pValue }) => [
+      title,
+      signed(estimate, 4),
+      `${signed(low, 4)} to ${signed(high, 4)}`,
+      pValue.toFixed(4),
+    ]),
+    isMarked: (row) => isMeasurable(metrics[row]),
+    isSortable: false,
   });
 }

@@ -3,27 +3,33 @@ import { html, type Markup } from './html.ts';
 import { type PageSection, renderPage } from './page.ts';
 import { table } from './tables.ts';
 
-/**
- * The sections of a report as those of a page.
- * @param above what a page has above the blocks of a section, such as charts, by its id
- */
+/** What a page has beside the report. */
+interface BesideReport {
+  /** Above the blocks of a section, such as charts, by its id. */
+  readonly above?: Readonly<Record<string, Markup>>;
+  /** Behind the sections of the report. */
+  readonly further?: readonly PageSection[];
+}
+
+/** The sections of a report as those of a page. */
 export function pageSections(
   { sections }: Pick<ReportDocument, 'sections'>,
-  above: Readonly<Record<string, Markup>> = {},
+  { above = {}, further = [] }: BesideReport = {},
 ): PageSection[] {
-  return sections.map(({ id, title, blocks }) => ({
+  const own = sections.map(({ id, title, blocks }) => ({
     id,
     title,
     body: html`${above[id] ?? null}${blocksMarkup(blocks, title)}`,
   }));
+  return [...own, ...further];
 }
 
-/** A page of nothing but a report. */
-export function documentPage(document: ReportDocument): string {
+/** A report as a page. */
+export function documentPage(document: ReportDocument, beside: BesideReport = {}): string {
   return renderPage({
     title: document.title,
     introduction: blocksMarkup(document.lead, document.title),
-    sections: pageSections(document),
+    sections: pageSections(document, beside),
     data: { inspector: null, items: null },
   });
 }

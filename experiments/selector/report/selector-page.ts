@@ -132,20 +132,11 @@ async function listedItems(
   selection: readonly LastSelectionItem[],
 ): Promise<{ items: ListedItem[]; notes: string[] }> {
   const { texts, problem } = await textsOf(directory);
-  const all = selection.map(({ kind, threadId, ...own }): ListedItem => {
+  const all = selection.map(({ threadId, explanation: reason, ...own }): ListedItem => {
     const id = 'postId' in own ? `${threadId}/${own.postId}` : threadId;
-    return {
-      kind,
-      id,
-      text: texts.get(id) ?? null,
-      label: own.label,
-      labelledBy: own.labelledBy,
-      confidence: own.confidence,
-      retainProbability: own.retainProbability,
-      retained: own.retained,
-      right: own.right,
-      reason: own.explanation,
-    };
+    const { kind, label, labelledBy, confidence, retainProbability, retained, right } = own;
+    const said = { label, labelledBy, confidence, retainProbability, retained, right, reason };
+    return { kind, id, text: texts.get(id) ?? null, ...said };
   });
   const items = thatFit(all);
   return {

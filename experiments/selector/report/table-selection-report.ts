@@ -2,7 +2,7 @@ import type { TrainedOn } from '../../../experts/selectors/cross-fit.ts';
 import { type Gain, gainOver, macroF1OfHeldOut } from '../../../experts/selectors/held-out.ts';
 import { selectors } from '../../../experts/selectors/selectors.ts';
 import { counted } from '../../../src/counted.ts';
-import { numbersTable } from '../../report/numbers-table.ts';
+import { markdownOf, type ReportSection, type ReportTable } from '../../report/document.ts';
 import { percent } from '../../report/shown-numbers.ts';
 import type { TableSelection } from '../select-table.ts';
 import { gainText, withInterval } from './gain-text.ts';
@@ -98,34 +98,25 @@ export function renderTableSelection(selection: TableSelection, options: { comma
     'no gold labels': 'too few gold rows to choose by',
   }[chosenBy];
   const [heading, ...shares] = classShares(selection);
-  const lines = [
-    `# Selection from ${source}`,
-    '',
-    verdictOnTable(selection, selectionWorth(selection)),
-    '',
-    ...warnings.flatMap((warning) => [`**Warning:** ${warning}.`, '']),
-    `Command: \`${options.command}\``,
-    '',
-    `Selected by **${selector}** (${because}): ${selectors[selector].description}${isEncoded ? ', reading vectors of a sentence encoder' : ''}. ${percent(share)} of every class; seed ${seed}.`,
-    `Rows: ${items.length} with a machine label (${columns.label}), ${gold.length} with a gold label${columns.gold === null ? '' : ` (${columns.gold})`}, which are always selected. Written: ${options.out}.`,
-    '',
-    '## Classes',
-    '',
-    numbersTable(heading, shares),
-    '',
-    ...worthTable(selection),
-    '## Selected, best first',
-    '',
-    itemTable(
-      selection,
-      ranked.filter(({ isSelected }) => isSelected),
-    ),
-    '',
-    '## Left out, worst first',
-    '',
-    itemTable(selection, ranked.filter(({ isSelected }) => !isSelected).reverse()),
-  ];
-  return `${lines.join('\n').trimEnd()}\n`;
+  const [best, worst] = [true, false].map((isTaken) => ranked.filter(({ isSelected }) => isSelected === isTaken));
+  return markdownOf({
+    title: `Selection from ${source}`,
+    lead: [
+      verdictOnTable(selection, selectionWorth(selection)),
+      ...warnings.map((warning) => `**Warning:** ${warning}.`),
+      { command: options.command },
+      [
+        `Selected by **${selector}** (${because}): ${selectors[selector].description}${isEncoded ? ', reading vectors of a sentence encoder' : ''}. ${percent(share)} of every class; seed ${seed}.`,
+        `Rows: ${items.length} with a machine label (${columns.label}), ${gold.length} with a gold label${columns.gold === null ? '' : ` (${columns.gold})`}, which are always selected. Written: ${options.out}.`,
+      ].join('\n'),
+    ],
+    sections: [
+      { id: 'classes', title: 'Classes', blocks: [{ heading, rows: shares }] },
+      ...worthSection(selection),
+      { id: 'selected', title: 'Selected, best first', blocks: [itemTable(selection, best)] },
+      { id: 'left-out', title: 'Left out, worst first', blocks: [itemTable(selection, worst.reverse())] },
+    ],
+  });
 }
 
 const trainingNames: Readonly<Record<string, string>> = {
@@ -135,7 +126,7 @@ const trainingNames: Readonly<Record<string, string>> = {
   chosen: 'gold and what cross-fitting chooses in each fold',
 };
 
-function worthTable({ crossFitted, gold, classes }: TableSelection): string[] {
+function worthSection({ crossFitted, gold, classes }: TableSelection): ReportSection[] {
   if (crossFitted === null) return [];
   const { heldOut, room } = crossFitted;
   const labels = Int32Array.from(gold, ({ label }) => label);
@@ -153,37 +144,31 @@ function worthTable({ crossFitted, gold, classes }: TableSelection): string[] {
       record.taken === 0 ? '–' : percent(record.takenRight / record.taken),
     ];
   };
-  return [
-    '## What it is worth',
-    '',
-    `On gold rows held out in turn (five folds, three times): a logistic regression on TF-IDF, trained on the other gold rows and the selection. 95 % intervals over gold rows. "Right" is the share of right labels among the held-out gold rows whose machine label was taken.`,
-    '',
-    numbersTable(
-      ['trained on', 'macro-F1', 'over the control', 'log-likelihood over it', 'right'],
-      [...order, ...others].flatMap((name) => {
-        const record = heldOut.get(name);
-        return record === undefined ? [] : [[trainingNames[name] ?? `gold and ${name}`, ...cells(record, random)]];
-      }),
-    ),
-    '',
-    'Room, on the machine labels of gold rows alone:',
-    '',
-    numbersTable(
-      ['trained on', 'macro-F1', 'over the control', 'log-likelihood over it'],
-      [
-        ['right machine labels', ...cells(room.right, room.random).slice(0, 3)],
-        ['as many random ones of each class (the control)', ...cells(room.random, room.random).slice(0, 3)],
-      ],
-    ),
-    '',
+  const heading = ['trained on', 'macro-F1', 'over the control', 'log-likelihood over it'];
+  const rows = [...order, ...others].flatMap((name) => {
+    const record = heldOut.get(name);
+    return record === undefined ? [] : [[trainingNames[name] ?? `gold and ${name}`, ...cells(record, random)]];
+  });
+  const roomRows = [
+    ['right machine labels', ...cells(room.right, room.random).slice(0, 3)],
+    ['as many random ones of each class (the control)', ...cells(room.random, room.random).slice(0, 3)],
   ];
+  const explained =
+    'On gold rows held out in turn (five folds, three times): a logistic regression on TF-IDF, trained on the other gold rows and the selection. 95 % intervals over gold rows. "Right" is the share of right labels among the held-out gold rows whose machine label was taken.';
+  const blocks = [
+    explained,
+    { heading: [...heading, 'right'], rows },
+    'Room, on the machine labels of gold rows alone:',
+    { heading, rows: roomRows },
+  ];
+  return [{ id: 'worth', title: 'What it is worth', blocks }];
 }
 
-function itemTable({ classes }: TableSelection, items: TableSelection['items']): string {
+function itemTable({ classes }: TableSelection, items: TableSelection['items']): ReportTable {
   const rows = items
     .slice(0, listed)
     .map(({ label, score, reason, text }) => [classes[label], score.toPrecision(3), reason, oneLine(text)]);
-  return numbersTable(['label', 'score', 'reason', 'text'], rows, { texts: ['reason', 'text'] });
+  return { heading: ['label', 'score', 'reason', 'text'], rows, texts: ['reason', 'text'] };
 }
 
 function oneLine(text: string): string {

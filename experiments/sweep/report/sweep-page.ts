@@ -1,7 +1,6 @@
 import { markdownOf } from '../../report/document.ts';
 import { figure } from '../../report/page/chart.ts';
-import { blocksMarkup, pageSections } from '../../report/page/document-markup.ts';
-import { renderPage } from '../../report/page/page.ts';
+import { documentPage } from '../../report/page/document-markup.ts';
 import { type SweepReport, sweepDocument } from './sweep-report.ts';
 
 /** SVG by file name, as `sweepPictures` draws them. */
@@ -17,19 +16,13 @@ export function sweepMarkdown(report: SweepReport, pictures: Pictures): string {
 
 /** The same as a page, with the pictures in it. */
 export function sweepPage(report: SweepReport, pictures: Pictures): string {
-  const document = sweepDocument(report);
-  const drawn = Object.entries(pictures).map(([file, svg]) => {
+  const further = Object.entries(pictures).map(([file, svg]) => {
     const { title, caption } = known[file];
     const id = file.replace(/\.svg$/, '');
     const label = `${title}. Arrow keys go through the marks.`;
     return { id, title, body: figure({ name: id, label, svg }, caption) };
   });
-  return renderPage({
-    title: document.title,
-    introduction: blocksMarkup(document.lead, document.title),
-    sections: [...pageSections(document), ...drawn],
-    data: { inspector: null, items: null },
-  });
+  return documentPage(sweepDocument(report), { further });
 }
 
 const known: Readonly<Record<string, { title: string; caption: string }>> = {
