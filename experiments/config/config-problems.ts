@@ -1,7 +1,7 @@
 import { closest, distance } from 'fastest-levenshtein';
 import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
-import { isPlainObject } from './overrides.ts';
+import { isPlainObject, type PlainObject } from './overrides.ts';
 
 /**
  * What a schema makes of a configuration.
@@ -20,6 +20,12 @@ export function checkedConfig<Schema extends z.ZodType>(options: {
   const parsed = schema.safeParse(input);
   if (parsed.success) return parsed.data;
   throw new InputError(`${wrong}:\n${configProblems({ schema: keys, input, error: parsed.error })}`);
+}
+
+/** What makes an experiment of a file. It throws as `checkedConfig` does. */
+export function experimentResolver<Schema extends z.ZodType>(schema: Schema) {
+  return (input: PlainObject, source: string): z.output<Schema> =>
+    checkedConfig({ schema, input, wrong: `${source} is not a valid experiment` });
 }
 
 /** One line for each problem of a configuration: its place, the value seen, what is wrong, the nearest key to an unknown one. */

@@ -6,11 +6,11 @@ import { budgetSchema } from '../../experts/llm/cost/budget.ts';
 import { retrySchema } from '../../experts/llm/sending/retry.ts';
 import { shippedTasks } from '../../experts/tasks/task-file.ts';
 import { tasks } from '../../src/data/task.ts';
-import { checkedConfig } from '../config/config-problems.ts';
+import { experimentResolver } from '../config/config-problems.ts';
 import { maxOutputTokensSchema } from '../config/detector-file.ts';
 import { experimentName, seedList } from '../config/experiment-file.ts';
 import { isDetectorFile } from '../config/is-detector-file.ts';
-import { isPlainObject, type PlainObject } from '../config/overrides.ts';
+import { isPlainObject } from '../config/overrides.ts';
 import { threadDataSchema } from '../config/thread-data.ts';
 
 const detectors = z
@@ -125,12 +125,9 @@ export const detectorsExperimentSchema = z
   })
   .describe('detectors judged on the same threads: one question, its items, its detectors');
 export type DetectorsExperiment = z.output<typeof detectorsExperimentSchema>;
-export type JudgedDetector = DetectorsExperiment['detector'];
 
-/** @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one. */
-export function resolveDetectorsExperiment(input: PlainObject, source: string): DetectorsExperiment {
-  return checkedConfig({ schema: detectorsExperimentSchema, input, wrong: `${source} is not a valid experiment` });
-}
+export const resolveDetectorsExperiment = experimentResolver(detectorsExperimentSchema);
+export type JudgedDetector = DetectorsExperiment['detector'];
 
 /** Whether language models are behind it, so that it costs money and time. */
 export function asksModels(detector: JudgedDetector): boolean {

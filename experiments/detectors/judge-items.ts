@@ -9,7 +9,7 @@ import { prefixOf, type Thread } from '../../src/data/thread.ts';
 import { ProviderError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import type { Judge } from '../judging/judge.ts';
-import type { JudgeOptions } from '../judging/judge-options.ts';
+import { type JudgeOptions, judgingStopped } from '../judging/judge-options.ts';
 import { type DetectorDecision, detectorName, type Replies } from './decisions.ts';
 import type { DetectorsExperiment } from './experiment.ts';
 
@@ -133,11 +133,7 @@ export function checkJudged(
 ): void {
   const { stopped, remaining, asked, cached, failed, unreadable, unreadableParts, failures } = result;
   const all = `${asked + cached + failed} prefixes`;
-  if (stopped !== null)
-    throw new ProviderError(
-      `${stopped.message}\n${remaining} prefixes are not judged yet; what was answered is kept, so the same command goes on from there`,
-      { cause: stopped },
-    );
+  if (stopped !== null) throw judgingStopped(stopped, remaining);
   const [first] = failures.filter(({ isUnreadable }) => !isUnreadable);
   if (failed > unreadable && onFailure === 'stop')
     throw new ProviderError(

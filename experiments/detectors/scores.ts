@@ -115,31 +115,25 @@ function meanOf(value: (decision: DetectorDecision) => number | null): DetectorM
   };
 }
 
+const share = { decimals: 3, range: [0, 1] } as const;
+
 /** Every metric, in the order of the tables. What is added here applies to old runs, too. */
 export const detectorMetrics: readonly DetectorMetric[] = [
-  { name: 'macroF1', title: 'macro-F1', decimals: 3, range: [0, 1], of: (columns) => scoresOf(columns).macroF1 },
-  { name: 'accuracy', title: 'accuracy', decimals: 3, range: [0, 1], of: (columns) => scoresOf(columns).accuracy },
+  { name: 'macroF1', title: 'macro-F1', ...share, of: (columns) => scoresOf(columns).macroF1 },
+  { name: 'accuracy', title: 'accuracy', ...share, of: (columns) => scoresOf(columns).accuracy },
   { name: 'brier', title: 'Brier score', decimals: 3, range: [0, 2], of: meanBrier },
-  {
-    name: 'calibrationError',
-    title: 'calibration error',
-    decimals: 3,
-    range: [0, 1],
-    of: (columns) => calibration(confidentAnswers(columns))?.expectedError ?? Number.NaN,
-  },
-  {
-    name: 'unanswered',
-    title: 'no answer',
-    decimals: 3,
-    range: [0, 1],
-    of: meanOf(({ predicted }) => Number(predicted === null)),
-  },
+  { name: 'calibrationError', title: 'calibration error', ...share, of: calibrationError },
+  { name: 'unanswered', title: 'no answer', ...share, of: meanOf(({ predicted }) => Number(predicted === null)) },
   { name: 'calls', title: 'calls', decimals: 1, of: meanOf(({ calls }) => calls) },
   { name: 'inputTokens', title: 'tokens in', decimals: 0, of: meanOf(({ inputTokens }) => inputTokens) },
   { name: 'outputTokens', title: 'tokens out', decimals: 0, of: meanOf(({ outputTokens }) => outputTokens) },
   { name: 'cost', title: 'money', decimals: 6, of: meanOf(({ cost }) => cost) },
   { name: 'seconds', title: 'seconds', decimals: 2, of: meanOf(({ seconds }) => seconds) },
 ];
+
+function calibrationError(columns: DetectorColumns): number {
+  return calibration(confidentAnswers(columns))?.expectedError ?? Number.NaN;
+}
 
 /** Metrics with their intervals, of one detector or of the first minus the second. */
 export function detectorIntervals(options: {

@@ -1,10 +1,9 @@
 import { join } from 'node:path';
 import { loadJudgingTask } from '../../experts/tasks/task-file.ts';
 import { tasks } from '../../src/data/task.ts';
-import { InputError } from '../../src/errors.ts';
 import { cachedDetector, openDetectorCache } from '../judging/cached-detector.ts';
 import type { ScoredTask } from '../judging/gold-labels.ts';
-import { type Judge, judgeBy, judgeByModels, openJudge } from '../judging/judge.ts';
+import { type Judge, judgeBy, judgeByModels, openJudgeOf } from '../judging/judge.ts';
 import { writeDecisions } from '../run/decisions-file.ts';
 import { beginRun, type JudgingTrial } from './begin-run.ts';
 import { type DetectorsExperiment, withEndpoints } from './experiment.ts';
@@ -87,10 +86,5 @@ export async function judgeOf(
       name,
       path: name,
     });
-  const judge = await openJudge(detector.file);
-  if (judge.task.labels.join('\n') !== task.labels.join('\n'))
-    throw new InputError(
-      `${detector.file} decides ${judge.task.name} (${judge.task.labels.join(', ')}), and the experiment is about ${task.name} (${task.labels.join(', ')}); give a detector of that task`,
-    );
-  return judge;
+  return openJudgeOf(detector.file, task);
 }

@@ -1,5 +1,5 @@
 import { categoryCombination, type JudgingTask, judgementLabels } from '../../experts/tasks/task-file.ts';
-import { tasks } from '../../src/data/task.ts';
+import { type Task, tasks } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 
@@ -38,9 +38,7 @@ export function scoredTask(task: JudgingTask): ScoredTask {
       },
     };
   const own = (thread: Thread): string | null => {
-    const index = known?.goldLabel(thread) ?? null;
-    if (index !== null) return known?.labels[index] ?? null;
-    const value = thread.labels?.[name];
+    const value = (known && labelOf(known, thread)) ?? thread.labels?.[name];
     return value === undefined ? null : String(value);
   };
   return {
@@ -63,15 +61,12 @@ export function scoredTaskNamed(name: string): ScoredTask {
   const known = Object.hasOwn(tasks, name) ? tasks[name] : undefined;
   if (known === undefined)
     throw new InputError(`the detector decides ${JSON.stringify(name)}; known are ${Object.keys(tasks).join(', ')}`);
-  return {
-    name,
-    labels: known.labels,
-    categories: null,
-    goldLabel: (thread) => {
-      const index = known.goldLabel(thread);
-      return index === null ? null : known.labels[index];
-    },
-  };
+  return { name, labels: known.labels, categories: null, goldLabel: (thread) => labelOf(known, thread) };
+}
+
+function labelOf({ goldLabel, labels }: Task, thread: Thread): string | null {
+  const index = goldLabel(thread);
+  return index === null ? null : labels[index];
 }
 
 const words: Readonly<Record<string, boolean>> = {

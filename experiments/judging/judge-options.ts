@@ -7,6 +7,7 @@ import type { DryRunEstimate } from '../../experts/llm/cost/dry-run-chat-service
 import type { EndpointUsage } from '../../experts/llm/cost/usage.ts';
 import type { PrefixSchedule } from '../../experts/prefix-schedule.ts';
 import type { Thread } from '../../src/data/thread.ts';
+import { ProviderError } from '../../src/errors.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 
 export interface BatchMode {
@@ -97,4 +98,12 @@ function progressNote(
   const cost = usage.reduce((sum, row) => sum + row.cost, 0);
   if (cost > 0) notes.push(`cost ${cost.toFixed(4)}`);
   return notes.length === 0 ? undefined : notes.join(', ');
+}
+
+/** What is said where a budget or an endpoint ended before everything was judged. */
+export function judgingStopped(stopped: ProviderError, remaining: number): ProviderError {
+  return new ProviderError(
+    `${stopped.message}\n${remaining} prefixes are not judged yet; what was answered is kept, so the same command goes on from there`,
+    { cause: stopped },
+  );
 }

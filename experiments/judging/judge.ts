@@ -44,6 +44,23 @@ export async function openJudge(path: string): Promise<Judge> {
   return judgeBy(detector, { name: basename(path).replace(/\.json$/, ''), task: detector.model.task });
 }
 
+/**
+ * The detector in a file, for an experiment.
+ * @throws InputError where it decides something else
+ */
+export async function openJudgeOf(
+  path: string,
+  wanted: { readonly name: string; readonly labels: readonly string[] },
+): Promise<Judge> {
+  const judge = await openJudge(path);
+  const { name, labels } = judge.task;
+  if (labels.join('\n') !== wanted.labels.join('\n'))
+    throw new InputError(
+      `${path} judges the task ${name}, whose labels are ${labels.join(', ')}; an experiment with task: ${wanted.name} needs the labels ${wanted.labels.join(', ')}, in this order. Name a detector of that task, or change the task of the experiment`,
+    );
+  return judge;
+}
+
 /** A judge that asks language models. */
 export function judgeByModels(file: DetectorFile): Judge {
   return {

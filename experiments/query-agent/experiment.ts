@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { scheduledLengths } from '../../experts/prefix-schedule.ts';
 import { queryAgentSchema } from '../../trainers/query-agent/config.ts';
-import { checkedConfig } from '../config/config-problems.ts';
+import { experimentResolver } from '../config/config-problems.ts';
 import { seedList } from '../config/experiment-file.ts';
-import type { PlainObject } from '../config/overrides.ts';
 import { asksModels, type DetectorsExperiment, detectorsExperimentSchema, filesOf } from '../detectors/experiment.ts';
 
 // What is asked, of which threads and through which endpoints, is told as in an experiment on detectors.
@@ -82,10 +81,7 @@ export const queryExperimentSchema = z
   .describe('an agent that reads, asks one of several detectors of different price, or answers');
 export type QueryExperiment = z.output<typeof queryExperimentSchema>;
 
-/** @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one. */
-export function resolveQueryExperiment(input: PlainObject, source: string): QueryExperiment {
-  return checkedConfig({ schema: queryExperimentSchema, input, wrong: `${source} is not a valid experiment` });
-}
+export const resolveQueryExperiment = experimentResolver(queryExperimentSchema);
 
 /** The experiment on one of its detectors alone. */
 export function experimentOn(experiment: QueryExperiment, name: string): DetectorsExperiment {

@@ -117,24 +117,17 @@ function meanOf(value: (decision: QueryDecision, run: QueryColumns['run']) => nu
     items.reduce((sum, item) => sum + value(decisions[item], run), 0) / items.length;
 }
 
+const meanReturn = meanOf(
+  ({ gold, predicted, postsUsed, posts, cost }, { delayCost }) =>
+    Number(gold === predicted) - (delayCost * postsUsed) / posts - cost,
+);
+const share = { decimals: 3, range: [0, 1] } as const;
+const f1: QueryMetric['of'] = ({ run, ...columns }) => macroF1({ ...columns, classes: run.labels.length });
+
 export const queryMetrics: readonly QueryMetric[] = [
-  {
-    name: 'meanReturn',
-    title: 'return',
-    decimals: 3,
-    of: meanOf(
-      ({ gold, predicted, postsUsed, posts, cost }, { delayCost }) =>
-        Number(gold === predicted) - (delayCost * postsUsed) / posts - cost,
-    ),
-  },
-  {
-    name: 'macroF1',
-    title: 'macro-F1',
-    decimals: 3,
-    range: [0, 1],
-    of: ({ run, ...columns }) => macroF1({ ...columns, classes: run.labels.length }),
-  },
-  { name: 'er', title: 'ER', decimals: 3, range: [0, 1], of: meanOf(({ postsUsed, posts }) => postsUsed / posts) },
+  { name: 'meanReturn', title: 'return', decimals: 3, of: meanReturn },
+  { name: 'macroF1', title: 'macro-F1', ...share, of: f1 },
+  { name: 'er', title: 'ER', ...share, of: meanOf(({ postsUsed, posts }) => postsUsed / posts) },
   { name: 'cost', title: 'cost', decimals: 4, of: meanOf(({ cost }) => cost) },
 ];
 

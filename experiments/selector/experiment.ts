@@ -9,9 +9,8 @@ import { localVeracityOptionsSchema } from '../../experts/task-models/local/vera
 import { plantedStanceOptionsSchema } from '../../src/data/synthetic/planted-stances.ts';
 import { encoderSchema } from '../../src/text/create-encoder.ts';
 import { selectorSchema } from '../../trainers/selector/config.ts';
-import { checkedConfig } from '../config/config-problems.ts';
+import { experimentResolver } from '../config/config-problems.ts';
 import { experimentName, experimentSeeds } from '../config/experiment-file.ts';
-import type { PlainObject } from '../config/overrides.ts';
 
 const threadFile = z.string().min(1);
 
@@ -134,10 +133,7 @@ export const selectorExperimentSchema = z
   .describe('a selector: its data, its task models, its policies, its seeds');
 export type SelectorExperiment = z.output<typeof selectorExperimentSchema>;
 
-/** @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one. */
-export function resolveSelectorExperiment(input: PlainObject, source: string): SelectorExperiment {
-  return checkedConfig({ schema: selectorExperimentSchema, input, wrong: `${source} is not a valid experiment` });
-}
+export const resolveSelectorExperiment = experimentResolver(selectorExperimentSchema);
 
 /**
  * The experiment as a run keeps it: without budget and retries. They change no result, and a run that spent its budget must

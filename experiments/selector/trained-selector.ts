@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { RunDirectory } from '../../checkpoints/run-directory.ts';
+import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import type { Thread } from '../../src/data/thread.ts';
@@ -10,7 +10,7 @@ import { createSelector } from '../../trainers/selector/jsdrv.ts';
 import { type GreedySelection, selectGreedily } from '../../trainers/selector/select-greedily.ts';
 import type { SelectorClaim, SelectorTraining } from '../../trainers/selector/setup.ts';
 import { readDecisions } from '../run/decisions-file.ts';
-import { kindOfRun } from '../run/kind-name.ts';
+import { openRunOf } from '../run/kind-name.ts';
 import { missingThreads, readParts, withoutTrained } from '../run/parts-file.ts';
 import { runFile } from '../run/run-file.ts';
 import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
@@ -52,12 +52,7 @@ export async function openSelectorRun(options: {
   context: WorkContext;
 }): Promise<OpenedSelectorRun> {
   const { workshop, context, budget } = options;
-  const run = RunDirectory.open(options.run);
-  const kind = kindOfRun(run);
-  if (kind !== 'selector')
-    throw new InputError(
-      `${run.path} is a run of kind ${JSON.stringify(kind)}, and one of a selector is needed; give a folder such as runs/selector-quickstart/agent/seed-1`,
-    );
+  const run = openRunOf(options.run, 'selector');
   const saved = run.readConfig(selectorExperimentSchema);
   if (saved.data.heldOutEvents === 'each')
     throw new InputError(

@@ -13,7 +13,7 @@ import { type Task, tasks } from '../../src/data/task.ts';
 import { backendSchema } from '../../src/tensor/backend.ts';
 import { encoderSchema } from '../../src/text/create-encoder.ts';
 import { stopAgentPresetNames, stopAgentPresets, stopAgentSchema } from '../../trainers/stop-agent/config.ts';
-import { checkedConfig } from '../config/config-problems.ts';
+import { experimentResolver } from '../config/config-problems.ts';
 import { experimentName, experimentSeeds } from '../config/experiment-file.ts';
 import { isPlainObject, mergeDeep, type PlainObject } from '../config/overrides.ts';
 import { threadDataSchema } from '../config/thread-data.ts';
@@ -257,5 +257,5 @@ export function resolveExperiment(raw: PlainObject, source: string): Experiment 
     ...raw,
     agent: raw.agent === undefined || isPlainObject(raw.agent) ? mergeDeep(stopAgentPresets[preset], agent) : raw.agent,
   };
-  return checkedConfig({ schema: experimentSchema, input, wrong: `${source} is not a valid experiment` });
+  return experimentResolver(experimentSchema)(input, source);
 }

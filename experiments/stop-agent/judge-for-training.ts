@@ -4,10 +4,11 @@ import type { Detector } from '../../experts/detector.ts';
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import type { Thread } from '../../src/data/thread.ts';
-import { InputError, ProviderError } from '../../src/errors.ts';
+import { ProviderError } from '../../src/errors.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 import { cachedDetector } from '../judging/cached-detector.ts';
-import { type Judge, judgeBy, openJudge } from '../judging/judge.ts';
+import { type Judge, judgeBy, openJudgeOf } from '../judging/judge.ts';
+import { judgingStopped } from '../judging/judge-options.ts';
 import { type Cache, detectorOfRun } from './cache.ts';
 import { type Experiment, type ModelDetectorOptions, taskOf } from './experiment.ts';
 
@@ -35,7 +36,7 @@ export async function trainedOrFromFile(settings: {
 }): Promise<TrainingJudge> {
   const { experiment, detectorThreads, ...shared } = settings;
   const options = experiment.detector;
-  if ('file' in options) return { judge: await judgeFrom(options.file, experiment), options };
+  if ('file' in options) return { judge: await openJudgeOf(options.file, taskOf(experiment)), options };
   const task = taskOf(experiment);
   const detector = await cachedDetector({ ...shared, options, task }, detectorThreads);
   return { judge: judgeBy(detector, { name: 'local', task: task.name }), options: trainedHere };
@@ -47,26 +48,9 @@ export async function judgeOfRun(
   { experiment, cache }: { experiment: Experiment; cache: Cache },
 ): Promise<TrainingJudge> {
   const { detector } = experiment;
-  if ('file' in detector) return { judge: await judgeFrom(detector.file, experiment), options: detector };
+  if ('file' in detector) return { judge: await openJudgeOf(detector.file, taskOf(experiment)), options: detector };
   const trained = (await detectorOfRun(run.path, { experiment, cache }))!;
   return { judge: judgeBy(trained, { name: 'local', task: trained.model.task }), options: trainedHere };
-}
-
-/**
- * The judge of a detector file.
- * @throws InputError when the detector decides something else than the experiment
- */
-export async function judgeFrom(path: string, experiment: Experiment): Promise<Judge> {
-  const judge = await openJudge(path);
-  const { name, labels, categories } = judge.task;
-  const wanted = taskOf(experiment);
-  if (categories !== null || labels.join('\n') !== wanted.labels.join('\n'))
-    throw new InputError(
-      `${path} judges the task ${name}, whose labels are ${categories === null ? labels.join(', ') : `categories (${categories.join(', ')})`}; ` +
-        `an experiment with task: ${wanted.name} needs the labels ${wanted.labels.join(', ')}, in this order. ` +
-        'Name a detector of that task, or change the task of the experiment',
-    );
-  return judge;
 }
 
 export interface JudgedForTraining {
@@ -90,11 +74,7 @@ export async function judgeForTraining(settings: JudgeForTrainingSettings): Prom
   const { sequences, unreadable, failures, stopped, remaining } = result;
   const failed = result.failed - unreadable;
   const [first] = failures.filter(({ isUnreadable }) => !isUnreadable);
-  if (stopped !== null)
-    throw new ProviderError(
-      `${stopped.message}\n${remaining} prefixes are not judged yet; what was answered is kept, so the same command goes on from there`,
-      { cause: stopped },
-    );
+  if (stopped !== null) throw judgingStopped(stopped, remaining);
   if (failed > 0 && settings.judge.options.failures === 'stop')
     throw new ProviderError(
       `${failed} prefixes could not be judged (the first: thread ${first.threadId}, ${first.prefixLength} posts: ${first.message}); give the same command again to ask for them once more, or set detector.failures=neither-label to go on without them`,

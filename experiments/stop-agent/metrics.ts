@@ -38,58 +38,39 @@ export interface StopMetric {
   of(columns: DecisionColumns): number | null;
 }
 
-const share: StopMetric['range'] = [0, 1];
+const share = { decimals: 3, range: [0, 1] } as const;
+const amount = { decimals: 1, range: [0, Infinity] } as const;
 
 /** Every metric of the stop agent, in the order of the tables. What is added here applies to old runs, too. */
 export const stopMetrics: readonly StopMetric[] = [
-  { name: 'macroF1', title: 'macro-F1', decimals: 3, range: share, isResampled: true, of: macroF1 },
-  {
-    name: 'accuracy',
-    title: null,
-    decimals: 3,
-    range: share,
-    isResampled: false,
-    of: (columns) => classificationScores(columns).accuracy,
-  },
-  { name: 'er', title: 'ER', decimals: 3, range: share, isResampled: true, of: earlyRate },
-  {
-    name: 'delayPosts',
-    title: 'delay, posts',
-    decimals: 1,
-    range: [0, Infinity],
-    isResampled: false,
-    of: (columns) => meanDelay(columns).posts,
-  },
-  {
-    name: 'delayHours',
-    title: 'delay, hours',
-    decimals: 1,
-    range: [0, Infinity],
-    isResampled: false,
-    of: (columns) => meanDelay(columns).hours,
-  },
+  { name: 'macroF1', title: 'macro-F1', ...share, isResampled: true, of: macroF1 },
+  { name: 'accuracy', title: null, ...share, isResampled: false, of: (own) => classificationScores(own).accuracy },
+  { name: 'er', title: 'ER', ...share, isResampled: true, of: earlyRate },
+  { name: 'delayPosts', title: 'delay, posts', ...amount, isResampled: false, of: (own) => meanDelay(own).posts },
+  { name: 'delayHours', title: 'delay, hours', ...amount, isResampled: false, of: (own) => meanDelay(own).hours },
   {
     name: 'callsPerThread',
     title: 'calls a thread',
-    decimals: 1,
-    range: [0, Infinity],
+    ...amount,
     isResampled: true,
     isNotForOracles: true,
-    of: ({ calls, items }) =>
-      items === undefined
-        ? total(calls) / calls.length
-        : items.reduce((sum, item) => sum + calls[item], 0) / items.length,
+    of: meanCalls,
   },
+  // The share of the calls that judging every post of every thread would take.
   {
-    // The share of the calls that judging every post of every thread would take.
     name: 'callsSaved',
     title: null,
-    decimals: 3,
-    range: share,
+    ...share,
     isResampled: false,
-    of: ({ calls, threadPosts }) => 1 - total(calls) / total(threadPosts),
+    of: (own) => 1 - total(own.calls) / total(own.threadPosts),
   },
 ];
+
+function meanCalls({ calls, items }: DecisionColumns): number {
+  return items === undefined
+    ? total(calls) / calls.length
+    : items.reduce((sum, item) => sum + calls[item], 0) / items.length;
+}
 
 /** The metrics that tables show, with their headings. */
 export const shownMetrics = stopMetrics.flatMap((metric) =>

@@ -1,19 +1,18 @@
 import { join } from 'node:path';
-import { RunDirectory } from '../../checkpoints/run-directory.ts';
+import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import type { StateTable } from '../../envs/state-table.ts';
 import type { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
 import type { PrefixSchedule } from '../../experts/prefix-schedule.ts';
 import type { Task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
-import { InputError } from '../../src/errors.ts';
 import { selectBackend } from '../../src/tensor/backend.ts';
 import type { Projection } from '../../src/tensor/principal-components.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { loadMember } from '../../trainers/member-checkpoint.ts';
 import { policyOfState } from '../../trainers/stop-agent/network-state.ts';
 import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
-import { kindOfRun } from '../run/kind-name.ts';
+import { openRunOf } from '../run/kind-name.ts';
 import { type Cache, detectorOfRun, openCache, studentOfRun } from './cache.ts';
 import { type Experiment, experimentSchema, taskOf } from './experiment.ts';
 import { judgeForTraining, judgeOfRun, type TrainingJudge } from './judge-for-training.ts';
@@ -60,12 +59,7 @@ export async function openStopAgentRun(options: {
   context: WorkContext;
 }): Promise<OpenedRun> {
   const { runs, context } = options;
-  const run = RunDirectory.open(options.run);
-  const kind = kindOfRun(run);
-  if (kind !== 'stop-agent')
-    throw new InputError(
-      `${run.path} is a run of kind ${JSON.stringify(kind)}, and one of a stop agent is needed; give a folder such as runs/quickstart/one-call/seed-1`,
-    );
+  const run = openRunOf(options.run, 'stop-agent');
   const latest = run.trainedCheckpoint();
   if (!run.isFinished())
     context.onNote(`${run.path} is not finished; its agent after ${latest.step} iterations is used`);

@@ -6,10 +6,11 @@ import { scheduledLengths } from '../../../experts/prefix-schedule.ts';
 import { prefixOf, type Thread } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
 import { workContext } from '../../../src/work-context.ts';
+import { openJudgeOf } from '../../judging/judge.ts';
 import type { Debate } from '../../report/page/page-data.ts';
 import type { Decision } from '../decisions.ts';
 import { type Experiment, taskOf } from '../experiment.ts';
-import { judgeFrom, recallForTraining } from '../judge-for-training.ts';
+import { recallForTraining } from '../judge-for-training.ts';
 
 /**
  * What a detector on language models said before the judgements that an agent stopped at, by thread. Nothing is asked: only
@@ -32,7 +33,7 @@ export async function debatesOf(options: {
   if (!existsSync(path)) return { debates: none, problem: `there is no annotation store ${path}` };
   const store = AnnotationStore.open(path);
   try {
-    const judge = { judge: await judgeFrom(detector.file, experiment), options: detector };
+    const judge = { judge: await openJudgeOf(detector.file, taskOf(experiment)), options: detector };
     const maxPosts = experiment.maxJudgedPosts;
     const asked = await recallForTraining({ judge, threads: [], store, maxPosts, context: workContext() });
     const { labels } = taskOf(experiment);

@@ -93,11 +93,7 @@ export interface EventScores {
 
 /** By event, the largest first; empty where threads have none. */
 export function byEvent(decisions: readonly PlacedDecision[], labels: readonly string[]): EventScores[] {
-  const events = groupBy(
-    decisions.filter(({ event }) => event !== null),
-    ({ event }) => event ?? '',
-  );
-  return Array.from(events, ([event, own]) => ({
+  return ofEvents(decisions).map(([event, own]) => ({
     event,
     threads: own.length,
     macroF1: macroF1({
@@ -107,7 +103,13 @@ export function byEvent(decisions: readonly PlacedDecision[], labels: readonly s
     }),
     er: mean(own.map(({ postsUsed, posts }) => postsUsed / posts)),
     medianPosts: quantile(Float64Array.from(own, ({ postsUsed }) => postsUsed).sort(), 0.5),
-  })).sort((a, b) => b.threads - a.threads);
+  }));
+}
+
+/** The decisions of each event, the largest first; none of threads without an event. */
+function ofEvents(decisions: readonly PlacedDecision[]): [event: string, own: PlacedDecision[]][] {
+  const known = decisions.flatMap((own) => (own.event === null ? [] : [{ ...own, event: own.event }]));
+  return [...groupBy(known, ({ event }) => event)].sort(([, a], [, b]) => b.length - a.length);
 }
 
 /** How the stops of each event spread over the bins of posts, as shares of its threads; the largest events. */
@@ -115,11 +117,7 @@ export function stopsByEvent(
   decisions: readonly PlacedDecision[],
   { events }: { events: number },
 ): { readonly event: string; readonly bin: string; readonly threads: number; readonly share: number }[] {
-  const known = groupBy(
-    decisions.filter(({ event }) => event !== null),
-    ({ event }) => event ?? '',
-  );
-  const largest = [...known].sort(([, a], [, b]) => b.length - a.length).slice(0, events);
+  const largest = ofEvents(decisions).slice(0, events);
   return largest.flatMap(([event, own]) => {
     const bins = groupBy(own, ({ postsUsed }) => postBins.find(({ below }) => postsUsed < below)?.name ?? '');
     return Array.from(bins, ([bin, { length }]) => ({ event, bin, threads: length, share: length / own.length }));

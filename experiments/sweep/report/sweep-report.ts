@@ -61,7 +61,7 @@ export function sweepDocument(report: SweepReport): ReportDocument {
 }
 
 /** How many trials stand how, as `5 finished, 1 failed`. */
-function countsOf(rows: readonly TrialRow[]): string {
+export function countsOf(rows: readonly TrialRow[]): string {
   const counts = (['finished', 'stopped', 'failed', 'missing'] as const).map(
     (status) => [status, rows.filter((row) => row.status === status).length] as const,
   );

@@ -2,7 +2,7 @@ import type { ScreenBlock } from '../../report/narrow-table.ts';
 import { whyNone } from '../leader.ts';
 import type { SystemMean } from '../results.ts';
 import { shownInterval } from '../seed-interval.ts';
-import type { SweepReport } from './sweep-report.ts';
+import { countsOf, type SweepReport } from './sweep-report.ts';
 
 /** Settings on the screen; the report and the table of trials have all of them. */
 const settingsShown = 8;
@@ -21,10 +21,6 @@ const metricsShown: ReadonlySet<string> = new Set([
  * reader would use instead, and whether it is recommended.
  */
 export function summarizeSweep({ plan, rows, settings, leader, tested }: SweepReport): ScreenBlock[] {
-  const counts = (['finished', 'stopped', 'failed', 'missing'] as const).flatMap((status) => {
-    const count = rows.filter((row) => row.status === status).length;
-    return count === 0 ? [] : [`${count} ${status}`];
-  });
   const metrics = plan.kind.metrics.filter(({ name }) => metricsShown.has(name));
   const cells = (values: SystemMean['values']) =>
     metrics.map(({ name, decimals }) => values[name]?.mean.toFixed(decimals) ?? '–');
@@ -36,7 +32,7 @@ export function summarizeSweep({ plan, rows, settings, leader, tested }: SweepRe
   const isMetric = metricsShown.has(plan.aim);
   const isHighest = leader === null || leader.isToldApart ? '' : `${leader.setting.label} is the highest. `;
   return [
-    `${plan.name}: ${rows.length} trials, ${counts.join(', ')}`,
+    `${plan.name}: ${rows.length} trials, ${countsOf(rows)}`,
     [
       ['setting, on the development part', ...(isMetric ? [] : ['objective']), ...titles],
       ...ranked
