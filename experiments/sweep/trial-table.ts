@@ -12,31 +12,20 @@ export interface TrialTable {
 }
 
 export function trialTable(plan: SweepPlan, rows: readonly TrialRow[]): TrialTable {
-  const metrics = plan.kind.metrics.map(({ name }) => name);
-  return {
-    columns: [
-      'trial',
-      'member',
-      'seed',
-      'status',
-      'iterations',
-      ...plan.paths,
-      'objective',
-      ...metrics.map((name) => `development.${name}`),
-      'message',
-    ],
-    rows: rows.map(({ trial, setting, status, iterations, systems, objective, message }) => [
-      trial.id,
-      setting.id,
-      trial.seed,
-      status,
-      iterations,
-      ...plan.paths.map((path) => cellOf(setting.point[path])),
-      objective,
-      ...metrics.map((name) => systems[0]?.values[name] ?? null),
-      message,
-    ]),
-  };
+  const columns: readonly (readonly [name: string, of: (row: TrialRow) => Cell])[] = [
+    ['trial', ({ trial }) => trial.id],
+    ['member', ({ setting }) => setting.id],
+    ['seed', ({ trial }) => trial.seed],
+    ['status', ({ status }) => status],
+    ['iterations', ({ iterations }) => iterations],
+    ...plan.paths.map((path) => [path, ({ setting }: TrialRow) => cellOf(setting.point[path])] as const),
+    ['objective', ({ objective }) => objective],
+    ...plan.kind.metrics.map(
+      ({ name }) => [`development.${name}`, ({ systems }: TrialRow) => systems[0]?.values[name] ?? null] as const,
+    ),
+    ['message', ({ message }) => message],
+  ];
+  return { columns: columns.map(([name]) => name), rows: rows.map((row) => columns.map(([, of]) => of(row))) };
 }
 
 function cellOf(value: unknown): Cell {

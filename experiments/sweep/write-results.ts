@@ -7,7 +7,6 @@ import { leaderOf } from './leader.ts';
 import type { SweepPlan } from './plan.ts';
 import { sweepMarkdown, sweepPage } from './report/sweep-page.ts';
 import { sweepPictures } from './report/sweep-pictures.ts';
-import type { SweepReport } from './report/sweep-report.ts';
 import { summarizeSweep } from './report/sweep-summary.ts';
 import { meanSystems, readRows, summarizeSettings, trainedOn } from './results.ts';
 import { sensitivities } from './sensitivity.ts';
@@ -50,16 +49,7 @@ export async function writeResults(
   const front = frontPoints(settings, beside);
   const sensitivity = sensitivities(plan, rows);
   const pictures = await sweepPictures({ plan, settings, front });
-  const report: SweepReport = {
-    plan,
-    command,
-    rows,
-    settings,
-    front,
-    sensitivities: sensitivity,
-    leader,
-    tested,
-  };
+  const report = { plan, command, rows, settings, front, sensitivities: sensitivity, leader, tested };
   const text = sweepMarkdown(report, pictures);
   const json = {
     name: plan.name,

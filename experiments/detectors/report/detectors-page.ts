@@ -1,6 +1,4 @@
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
-import type { Thread } from '../../../src/data/thread.ts';
-import { InputError } from '../../../src/errors.ts';
 import { workContext } from '../../../src/work-context.ts';
 import type { ReportDocument } from '../../report/document.ts';
 import { type DrawnChart, drawAll, figure, palette, picturesOf } from '../../report/page/chart.ts';
@@ -8,6 +6,7 @@ import { documentPage } from '../../report/page/document-markup.ts';
 import { html, type Markup } from '../../report/page/html.ts';
 import type { Page } from '../../report/page/page.ts';
 import { type Cell, table } from '../../report/page/tables.ts';
+import { readable } from '../../report/readable.ts';
 import type { ReportSource } from '../../report/variant-results.ts';
 import type { DetectorDecision } from '../decisions.ts';
 import { detectorsExperimentSchema } from '../experiment.ts';
@@ -106,13 +105,8 @@ interface Texts {
 
 /** Claims by thread, where the data of a run can still be read. */
 async function textsOf(directory: string): Promise<Texts> {
-  let threads: readonly Thread[];
-  try {
-    const experiment = RunDirectory.open(directory).readConfig(detectorsExperimentSchema);
-    ({ threads } = await readItems(experiment, workContext()));
-  } catch (error) {
-    if (error instanceof InputError) return { texts: new Map(), problem: error.message };
-    throw error;
-  }
-  return { texts: new Map(threads.map(({ id, posts }) => [id, posts[0].text])), problem: null };
+  const { value, problem } = await readable(() =>
+    readItems(RunDirectory.open(directory).readConfig(detectorsExperimentSchema), workContext()),
+  );
+  return { texts: new Map(value?.threads.map(({ id, posts }) => [id, posts[0].text])), problem };
 }

@@ -2,8 +2,6 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readMetrics } from '../../../checkpoints/metrics-log.ts';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
-import type { Thread } from '../../../src/data/thread.ts';
-import { InputError } from '../../../src/errors.ts';
 import { readJsonFile } from '../../../src/json-file.ts';
 import { workContext } from '../../../src/work-context.ts';
 import type { ReportDocument } from '../../report/document.ts';
@@ -13,6 +11,7 @@ import { html, type Markup } from '../../report/page/html.ts';
 import { curveFigures } from '../../report/page/learning-curves.ts';
 import { type Page, type PageSection, renderPage } from '../../report/page/page.ts';
 import type { ListedItem } from '../../report/page/page-data.ts';
+import { readable } from '../../report/readable.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
 import { type LastSelectionItem, readLastSelection } from '../epoch-record.ts';
 import { selectorExperimentSchema } from '../experiment.ts';
@@ -161,16 +160,12 @@ function thatFit(items: readonly ListedItem[]): ListedItem[] {
 /** By the id of the thread, and of a reply after a slash. */
 async function textsOf(directory: string): Promise<{ texts: ReadonlyMap<string, string>; problem: string | null }> {
   const run = RunDirectory.open(directory);
-  let threads: readonly Thread[];
-  try {
+  const { value: threads, problem } = await readable(() => {
     const experiment = run.readConfig(selectorExperimentSchema);
-    threads = await trainingThreads({ run, experiment, context: workContext() });
-  } catch (error) {
-    if (error instanceof InputError) return { texts: new Map(), problem: error.message };
-    throw error;
-  }
-  const texts = threads.flatMap(({ id, posts }) =>
+    return trainingThreads({ run, experiment, context: workContext() });
+  });
+  const texts = (threads ?? []).flatMap(({ id, posts }) =>
     posts.map((post, index) => [index === 0 ? id : `${id}/${post.id}`, post.text] as const),
   );
-  return { texts: new Map(texts), problem: null };
+  return { texts: new Map(texts), problem };
 }

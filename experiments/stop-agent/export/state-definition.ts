@@ -27,29 +27,30 @@ export function stateDefinition({
   const counted = pooling !== 'none' && tellsPostCount(pooling) ? 1 : 0;
   const observed = schedule === null ? 0 : lastJudgementFeatureCount(task.labels.length);
   const [first, ...others] = task.labels;
-  const posts = {
-    name: 'posts',
-    from: 0,
-    count: dimensions,
-    meaning: `${pooledInWords[pooling]}; but for the first post, the embedding of the text of the previous action is added${projection === null ? '' : `; the policy sees ${projection.components} principal components of it`}`,
-  };
-  const postsSeen = { name: 'posts seen', from: dimensions, count: counted, meaning: 'ln of the posts seen' };
-  const student = {
-    name: 'student',
-    from: dimensions + counted,
-    count: columns - dimensions - counted - observed,
-    meaning: `log-odds of ${others.join(', ')} against ${first} by the student (probabilities at least 1e-4), the margin between its likeliest label and the next in log-odds, ln of the posts seen, ln of how many posts in a row its label is unchanged`,
-  };
-  const judgement = {
-    name: 'judgement',
-    from: columns - observed,
-    count: observed,
-    meaning: lastJudgementMeaning(task.labels),
-  };
+  const fields = [
+    {
+      name: 'posts',
+      count: dimensions,
+      meaning: `${pooledInWords[pooling]}; but for the first post, the embedding of the text of the previous action is added${projection === null ? '' : `; the policy sees ${projection.components} principal components of it`}`,
+    },
+    { name: 'posts seen', count: counted, meaning: 'ln of the posts seen' },
+    {
+      name: 'student',
+      count: columns - dimensions - counted - observed,
+      meaning: `log-odds of ${others.join(', ')} against ${first} by the student (probabilities at least 1e-4), the margin between its likeliest label and the next in log-odds, ln of the posts seen, ln of how many posts in a row its label is unchanged`,
+    },
+    { name: 'judgement', count: observed, meaning: lastJudgementMeaning(task.labels) },
+  ];
+  let next = 0;
+  const placed = fields.map(({ name, count, meaning }) => {
+    const from = next;
+    next += count;
+    return { name, from, count, meaning };
+  });
   const { maxPosts } = experiment.agent;
   return {
     columns,
-    fields: [posts, postsSeen, student, judgement].filter(({ count }) => count > 0),
+    fields: placed.filter(({ count }) => count > 0),
     ...(pooling !== 'none' && pooling !== 'sum' && { pooling }),
     previousActions: { continue: actionTexts[0], stop: actionTexts[1] },
     maxPosts,

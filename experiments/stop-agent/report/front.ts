@@ -22,12 +22,14 @@ import { hullOf, type PlottedSystem } from './operating-points.ts';
 import type { RankedAgent } from './ranked-agents.ts';
 import { comparisonSections, systemsBlocks } from './stop-agent-report.ts';
 
+/** What stands beside the agents, whose groups are their names. */
 const groups = {
-  learnt: 'other learnt system',
-  rule: 'rule',
-  bound: 'label-aware bound',
-  optimum: optimumName,
+  learnt: { group: 'other learnt system', colour: quiet, shape: 'square' },
+  rule: { group: 'rule', colour: palette.grey, shape: 'circle' },
+  bound: { group: 'label-aware bound', colour: ink, shape: 'triangle-up' },
+  optimum: { group: optimumName, colour: ink, shape: 'triangle-down' },
 } as const;
+const groupNamed = (name: string) => Object.values(groups).find(({ group }) => group === name);
 
 /**
  * Macro-F1 over what a system costs: posts (ER) or calls of the detector. All agents, all rules, intervals of the agents, the
@@ -36,7 +38,7 @@ const groups = {
 export function frontChart(systems: readonly PlottedSystem[], price: 'er' | 'calls'): Chart {
   const shown = systems.filter(({ kind }) => price === 'er' || !isOutOfReach(kind));
   const agents = shown.filter(({ kind }) => kind === 'agent');
-  const groupOf = ({ kind, name }: PlottedSystem) => (kind === 'agent' ? name : groups[kind]);
+  const groupOf = ({ kind, name }: PlottedSystem) => (kind === 'agent' ? name : groups[kind].group);
   const domain = [...new Set(shown.map(groupOf))].sort((a, b) => rank(a) - rank(b));
   const point = (system: PlottedSystem) => ({
     name: system.name,
@@ -55,18 +57,9 @@ export function frontChart(systems: readonly PlottedSystem[], price: 'er' | 'cal
     }),
     y: quantity('y', { title: 'macro-F1', scale: { zero: false, nice: false, padding: 14 } }),
   };
-  const colour = (group: string) => {
-    if (group === groups.rule) return palette.grey;
-    if (group === groups.bound || group === groups.optimum) return ink;
-    if (group === groups.learnt) return quiet;
-    return seriesColours[domain.indexOf(group) % seriesColours.length];
-  };
-  const shape = (group: string) => {
-    if (group === groups.rule) return 'circle';
-    if (group === groups.bound) return 'triangle-up';
-    if (group === groups.optimum) return 'triangle-down';
-    return group === groups.learnt ? 'square' : 'diamond';
-  };
+  const colour = (group: string) =>
+    groupNamed(group)?.colour ?? seriesColours[domain.indexOf(group) % seriesColours.length];
+  const shape = (group: string) => groupNamed(group)?.shape ?? 'diamond';
   const bars = agents.flatMap((system) => {
     if (system.intervals === null) return [];
     const { macroF1 } = system.intervals;
@@ -175,8 +168,7 @@ const namedAgents = 3;
 
 /** Agents come first. */
 function rank(group: string): number {
-  const place = Object.values<string>(groups).indexOf(group);
-  return place + 1;
+  return Object.values(groups).findIndex((own) => own.group === group) + 1;
 }
 
 function detailsOf(system: PlottedSystem): string {

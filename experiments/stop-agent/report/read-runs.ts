@@ -1,8 +1,8 @@
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import type { ThreadSource } from '../../../src/data/thread-source.ts';
-import { InputError } from '../../../src/errors.ts';
 import { PromiseCache } from '../../../src/promise-cache.ts';
+import { readable } from '../../report/readable.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
 import { readParts } from '../../run/parts-file.ts';
 import { readJudged } from '../decided-files.ts';
@@ -56,13 +56,13 @@ export function placedDecisions({ agent, judged, threads }: ReadRun): PlacedDeci
 
 /** Reads the decided threads of runs, each data set once for all runs that share it. */
 function threadReader(): (run: RunDirectory, experiment: Experiment) => Promise<Pick<ReadRun, 'threads' | 'problem'>> {
-  const opened = new PromiseCache<ThreadSource | string>();
+  const opened = new PromiseCache<Awaited<ReturnType<typeof readable<ThreadSource>>>>();
   return async (run, experiment) => {
     const source = experiment.data.threads ?? 'the synthetic stream';
     const key = JSON.stringify([experiment.data, experiment.agent.maxPosts]);
     const items = readParts(run)[experiment.evaluation.part] ?? [];
-    const all = await opened.get(key, () => sourceOf(experiment));
-    if (typeof all === 'string') return { threads: new Map(), problem: `${source} cannot be read: ${all}` };
+    const { value: all, problem } = await opened.get(key, () => readable(() => openData(experiment, () => {})));
+    if (all === null) return { threads: new Map(), problem: `${source} cannot be read: ${problem}` };
     const found = await threadsOfItems(items, all);
     const missing = items.length - found.length;
     return {
@@ -73,14 +73,4 @@ function threadReader(): (run: RunDirectory, experiment: Experiment) => Promise<
           : `${missing} of ${items.length} threads of ${source} are missing or were changed since the run read them`,
     };
   };
-}
-
-/** The threads of an experiment, or why they cannot be read. */
-async function sourceOf(experiment: Experiment): Promise<ThreadSource | string> {
-  try {
-    return await openData(experiment, () => {});
-  } catch (error) {
-    if (error instanceof InputError) return error.message;
-    throw error;
-  }
 }
