@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { detectorSchema } from '../../experts/detectors/create-detector.ts';
@@ -7,10 +6,9 @@ import { budgetSchema } from '../../experts/llm/cost/budget.ts';
 import { pricesSchema } from '../../experts/llm/cost/prices.ts';
 import { retrySchema } from '../../experts/llm/sending/retry.ts';
 import { type JudgingTask, loadJudgingTask, shippedTasks } from '../../experts/tasks/task-file.ts';
-import { InputError } from '../../src/errors.ts';
-import { parseYaml } from '../../src/yaml.ts';
 import { checkedConfig } from './config-problems.ts';
 import { isPlainObject, type PlainObject } from './overrides.ts';
+import { readYamlMap } from './yaml-map.ts';
 
 export const maxOutputTokensSchema = z
   .int()
@@ -45,9 +43,11 @@ export interface DetectorFile extends Omit<z.output<typeof detectorFileSchema>, 
   readonly task: JudgingTask;
 }
 
+const holds = 'with detector and task, such as those in experiments/recipes/detectors/';
+
 /** @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one. */
 export async function loadDetectorFile(path: string): Promise<DetectorFile> {
-  const input = withOwnPrompts(withPrices(await readYaml(path)), path);
+  const input = withOwnPrompts(withPrices(await readYamlMap(path, { what: 'detector file', holds })), path);
   const wrong = `${path} is not a valid detector file`;
   const file = checkedConfig({ schema: detectorFileSchema, input, wrong, keys: schemaFor(input) });
   const beside = join(dirname(path), file.task);
@@ -83,19 +83,4 @@ function schemaFor(input: PlainObject): z.ZodType {
   const name = isPlainObject(input.detector) ? input.detector.name : undefined;
   const own = detectorSchema.options.find((option) => option.shape.name.value === name);
   return own === undefined ? detectorFileSchema : z.strictObject({ ...detectorFileSchema.shape, detector: own });
-}
-
-async function readYaml(path: string): Promise<PlainObject> {
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (error) {
-    throw new InputError(`cannot read the detector file ${path}: ${error instanceof Error ? error.message : error}`);
-  }
-  const value = parseYaml(text, `${path} is`);
-  if (!isPlainObject(value))
-    throw new InputError(
-      `${path} must hold a map with detector and task, such as those in experiments/recipes/detectors/`,
-    );
-  return value;
 }

@@ -1,13 +1,12 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { basename, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { diskError, InputError } from '../../src/errors.ts';
+import { InputError } from '../../src/errors.ts';
 import { quoted } from '../../src/shell-words.ts';
-import { parseYaml } from '../../src/yaml.ts';
 import { isPlainObject, mergeDeep, overrideOf, type PlainObject } from './overrides.ts';
+import { readYamlMap } from './yaml-map.ts';
 
 const name = z.string().regex(/^[a-z0-9][a-z0-9._-]*$/i, 'letters, digits, dots, dashes and underscores only');
 
@@ -74,17 +73,9 @@ function withoutVariants({ variants: _, ...rest }: PlainObject): PlainObject {
 /** The map in a YAML file, before anything is filled in. */
 export async function readExperimentYaml(path: string): Promise<PlainObject> {
   refuseData(path);
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (error) {
-    const recipe = existsSync(path) ? undefined : recipeLike(path);
-    if (recipe !== undefined)
-      throw new InputError(`there is no ${path}; the recipe of that name is ${quoted(recipe)}`, { cause: error });
-    throw diskError(error, { what: `read the experiment ${path}` });
-  }
-  const value = parseYaml(text, `${path} is`);
-  if (!isPlainObject(value)) throw new InputError(`${path} must hold a map of settings, such as "name: my-experiment"`);
+  const recipe = existsSync(path) ? undefined : recipeLike(path);
+  if (recipe !== undefined) throw new InputError(`there is no ${path}; the recipe of that name is ${quoted(recipe)}`);
+  const value = await readYamlMap(path, { what: 'experiment', holds: 'of settings, such as "name: my-experiment"' });
   const { name: experiment, kind, detector } = value;
   if (experiment === undefined && kind === undefined && isPlainObject(detector) && 'name' in detector)
     throw new InputError(

@@ -21,25 +21,27 @@ export interface JudgedItems {
   readonly usage: readonly EndpointUsage[];
 }
 
-/** How an experiment asks. */
-export function judgingOf({
-  replies,
-  concurrency,
-  retryUnreadable,
-  maxUnreadable,
-  budget,
-}: DetectorsExperiment): Pick<
-  Parameters<typeof judgeItems>[1],
-  'replies' | 'concurrency' | 'retryUnreadable' | 'maxUnreadable' | 'budget'
-> {
-  return {
-    replies,
-    concurrency,
-    retryUnreadable,
-    maxUnreadable,
-    // A limit that is not given leaves that of a detector file as it is.
-    budget: Object.fromEntries(Object.entries(budget).filter(([, most]) => most !== null)),
-  };
+/**
+ * Asks the detector of an experiment as that says.
+ * @throws ProviderError where judging stopped before its end, or judgements failed and the experiment does not count them as wrong
+ */
+export async function judgeAsAsked(
+  judge: Judge,
+  {
+    experiment,
+    ...of
+  }: Pick<JudgeOptions, 'threads' | 'store'> & {
+    readonly experiment: DetectorsExperiment;
+    readonly stage: string;
+    readonly context: WorkContext;
+  },
+): Promise<JudgedItems> {
+  const { replies, concurrency, retryUnreadable, maxUnreadable } = experiment;
+  // A limit that is not given leaves that of a detector file as it is.
+  const budget = Object.fromEntries(Object.entries(experiment.budget).filter(([, most]) => most !== null));
+  const items = await judgeItems(judge, { ...of, replies, concurrency, retryUnreadable, maxUnreadable, budget });
+  checkJudged(items, experiment, of.context);
+  return items;
 }
 
 const nothing: Usage = { requests: 0, inputTokens: 0, outputTokens: 0 };
@@ -123,10 +125,7 @@ function saidOf({ costOf }: Judge, row: StoredAnnotation | undefined) {
   };
 }
 
-/**
- * @throws ProviderError where judging stopped before its end, or judgements failed and the experiment does not count them as wrong
- */
-export function checkJudged(
+function checkJudged(
   { result }: JudgedItems,
   { failures: onFailure }: DetectorsExperiment,
   { onNote }: WorkContext,

@@ -8,7 +8,7 @@ import { writeDecisions } from '../run/decisions-file.ts';
 import { beginRun, type JudgingTrial } from './begin-run.ts';
 import { type DetectorsExperiment, withEndpoints } from './experiment.ts';
 import { type ItemParts, splitItems } from './items.ts';
-import { checkJudged, type JudgedItems, judgeItems, judgingOf } from './judge-items.ts';
+import { type JudgedItems, judgeAsAsked } from './judge-items.ts';
 import { detectorsResult, readDetectorsResult } from './result.ts';
 
 /**
@@ -28,9 +28,8 @@ export async function runDetectorTrial(trial: JudgingTrial<DetectorsExperiment>)
       const judged: JudgedItems[] = [];
       const names = judgedParts(experiment);
       for (const part of names) {
-        const judging = { ...judgingOf(experiment), threads: parts[part], store, stage: 'judging prefixes', context };
-        const items = await judgeItems(judge, judging);
-        checkJudged(items, experiment, context);
+        const asking = { experiment, threads: parts[part], store, stage: 'judging prefixes', context };
+        const items = await judgeAsAsked(judge, asking);
         writeDecisions(run.path, items.decisions, part);
         judged.push(items);
       }

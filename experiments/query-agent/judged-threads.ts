@@ -5,7 +5,7 @@ import { InputError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import type { KnownJudgement, QueryThread } from '../../trainers/query-agent/states.ts';
 import type { DetectorDecision } from '../detectors/decisions.ts';
-import { checkJudged, judgeItems, judgingOf } from '../detectors/judge-items.ts';
+import { judgeAsAsked } from '../detectors/judge-items.ts';
 import type { Judge } from '../judging/judge.ts';
 import { type AskedDetector, experimentOn, type QueryExperiment } from './experiment.ts';
 
@@ -28,15 +28,9 @@ export async function judgedThreads(
   const said: Map<string, DetectorDecision[]>[] = [];
   const counts = { asked: 0, cached: 0 };
   for (const [name, judge] of judges) {
-    const own = experimentOn(experiment, name);
-    const judged = await judgeItems(judge, {
-      ...judgingOf(own),
-      threads,
-      store,
-      stage: `judging prefixes with ${name}`,
-      context,
-    });
-    checkJudged(judged, own, context);
+    const stage = `judging prefixes with ${name}`;
+    const asking = { experiment: experimentOn(experiment, name), threads, store, stage, context };
+    const judged = await judgeAsAsked(judge, asking);
     counts.asked += judged.result.asked;
     counts.cached += judged.result.cached;
     said.push(groupBy(judged.decisions, ({ threadId }) => threadId));

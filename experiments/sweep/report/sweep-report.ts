@@ -108,26 +108,22 @@ function notesOn({ leader, front, plan }: SweepReport): (setting: SettingSummary
   ];
 }
 
-/** The columns of the table of settings. An aim that is an expression has one of its own. */
-function settingsHeading({ paths, kind, sweep }: SweepPlan): string[] {
-  const names = shortNames(paths);
-  return [
-    'setting',
-    ...paths.map((path) => names.get(path) ?? path),
-    'seeds',
-    ...[sweep.objective.maximise ?? []].flat(),
-    ...kind.metrics.flatMap(({ title, isShown }) => (isShown ? [title] : [])),
-    'notes',
-  ];
-}
-
 function settingsTable(report: SweepReport): ReportTable {
   const { plan, settings, leader } = report;
   const notes = notesOn(report);
   const metrics = plan.kind.metrics.filter(({ isShown }) => isShown);
+  const names = shortNames(plan.paths);
+  // An aim that is an expression has a column of its own.
   const aim = plan.sweep.objective.maximise;
   return {
-    heading: settingsHeading(plan),
+    heading: [
+      'setting',
+      ...plan.paths.map((path) => names.get(path) ?? path),
+      'seeds',
+      ...(aim === null ? [] : [aim]),
+      ...metrics.map(({ title }) => title),
+      'notes',
+    ],
     texts: ['notes'],
     rows: settings.map((setting) => [
       `\`${setting.id}\``,

@@ -1,0 +1,19 @@
+import { readFile } from 'node:fs/promises';
+import { diskError, InputError } from '../../src/errors.ts';
+import { parseYaml } from '../../src/yaml.ts';
+import { isPlainObject, type PlainObject } from './overrides.ts';
+
+/**
+ * The map in a YAML file, before anything is filled in.
+ * @param options.what the file is: "experiment"
+ * @param options.holds what its map holds
+ * @throws InputError for a file that cannot be read, or holds something else
+ */
+export async function readYamlMap(path: string, options: { what: string; holds: string }): Promise<PlainObject> {
+  const text = await readFile(path, 'utf8').catch((error) => {
+    throw diskError(error, { what: `read the ${options.what} ${path}` });
+  });
+  const value = parseYaml(text, `${path} is`);
+  if (isPlainObject(value)) return value;
+  throw new InputError(`${path} must hold a map ${options.holds}`);
+}
