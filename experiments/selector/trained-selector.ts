@@ -10,7 +10,7 @@ import { createSelector } from '../../trainers/selector/jsdrv.ts';
 import { type GreedySelection, selectGreedily } from '../../trainers/selector/select-greedily.ts';
 import type { SelectorClaim, SelectorTraining } from '../../trainers/selector/setup.ts';
 import { readDecisions } from '../run/decisions-file.ts';
-import { openRunOf } from '../run/kind-name.ts';
+import { openRunOf } from '../run/open-run-of.ts';
 import { missingThreads, readParts, withoutTrained } from '../run/parts-file.ts';
 import { runFile } from '../run/run-file.ts';
 import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';

@@ -12,7 +12,7 @@ import type { WorkContext } from '../../src/work-context.ts';
 import { loadMember } from '../../trainers/member-checkpoint.ts';
 import { policyOfState } from '../../trainers/stop-agent/network-state.ts';
 import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
-import { openRunOf } from '../run/kind-name.ts';
+import { openRunOf } from '../run/open-run-of.ts';
 import { type Cache, detectorOfRun, openCache, studentOfRun } from './cache.ts';
 import { type Experiment, experimentSchema, taskOf } from './experiment.ts';
 import { judgeForTraining, judgeOfRun, type TrainingJudge } from './judge-for-training.ts';

@@ -1,5 +1,4 @@
-import { calibration } from '../../../src/metrics/calibration.ts';
-import { calibrationChart } from '../../report/page/calibration-chart.ts';
+import { calibrationCharts } from '../../report/page/calibration-chart.ts';
 import {
   type Chart,
   category,
@@ -109,12 +108,12 @@ export function curveChart(detectors: readonly DetectorStanding[]): Chart {
 }
 
 /** Of every detector whose answers have probabilities. */
-export function calibrationCharts(detectors: readonly DetectorStanding[]): Chart[] {
-  return detectors.flatMap(({ variant, trials, last }, place) => {
-    const known = calibration(confidentAnswers(columnsOf(trials[0], last.decisions)));
-    if (known === null) return [];
-    const name = `calibration-${place + 1}`;
-    const label = `${variant}: expected calibration error ${known.expectedError.toFixed(3)}.`;
-    return [calibrationChart({ name, label, bins: known.bins, confidence: 'probability of the answer' })];
-  });
+export function detectorCalibrations(detectors: readonly DetectorStanding[]): Chart[] {
+  return detectors.flatMap(({ variant, trials, last }, place) =>
+    calibrationCharts(confidentAnswers(columnsOf(trials[0], last.decisions)), {
+      name: `calibration-${place + 1}`,
+      label: `${variant}: expected calibration error`,
+      confidence: 'probability of the answer',
+    }),
+  );
 }

@@ -11,7 +11,7 @@ import type { ReportSource } from '../../report/variant-results.ts';
 import type { DetectorDecision } from '../decisions.ts';
 import { detectorsExperimentSchema } from '../experiment.ts';
 import { readItems } from '../items.ts';
-import { calibrationCharts, curveChart, priceChart, scoreChart } from './detectors-charts.ts';
+import { curveChart, detectorCalibrations, priceChart, scoreChart } from './detectors-charts.ts';
 import { allReplies, type DetectorStanding, type Standing } from './standing.ts';
 
 /** The page of an experiment on detectors: scores, prices, curves over posts read, calibration, and the items they disagree on. */
@@ -22,7 +22,7 @@ export async function detectorsPage(
   const { detectors } = standing;
   const charts = await drawAll([scoreChart(standing), priceChart(detectors)].filter((chart) => chart !== null));
   const curves = await drawAll(allReplies(detectors).length > 1 ? [curveChart(detectors)] : []);
-  const calibrations = await drawAll(calibrationCharts(detectors));
+  const calibrations = await drawAll(detectorCalibrations(detectors));
   const texts = await textsOf(variants[0].directories[0]);
   const pair = (drawn: readonly DrawnChart[]) =>
     html`<div class="pair">${drawn.map((chart) => figure(chart, chart.label))}</div>`;

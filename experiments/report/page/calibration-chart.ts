@@ -1,17 +1,26 @@
-import type { CalibrationBin } from '../../../src/metrics/calibration.ts';
+import { type ConfidentAnswer, calibration } from '../../../src/metrics/calibration.ts';
 import { percent } from '../shown-numbers.ts';
 import { type Chart, dots, palette, quantity, quiet, silent } from './chart.ts';
 
-/** Share of right answers against confidence, with the diagonal of a system that is as often right as it says. */
-export function calibrationChart(options: {
-  name: string;
-  /** What it shows, for those who do not see it. */
-  label: string;
-  bins: readonly CalibrationBin[];
-  /** Title of the axis. */
-  confidence: string;
-}): Chart {
-  const { name, label, bins, confidence: title } = options;
+/** Share of right answers against confidence, with the diagonal of a system that is as often right as it says; none without answers. */
+export function calibrationCharts(
+  answers: readonly ConfidentAnswer[],
+  options: {
+    name: string;
+    /** Whose calibration it is, for those who do not see it; the error follows. */
+    label: string;
+    /** Title of the axis. */
+    confidence: string;
+  },
+): Chart[] {
+  const known = calibration(answers);
+  return known === null ? [] : [calibrationChart(known, options)];
+}
+
+function calibrationChart(
+  { bins, expectedError }: NonNullable<ReturnType<typeof calibration>>,
+  { name, label, confidence: title }: Parameters<typeof calibrationCharts>[1],
+): Chart {
   const values = bins.map((bin) => ({
     ...bin,
     details: `Confidence ${bin.confidence.toFixed(2)}\n${percent(bin.accuracy)} of ${bin.items} right`,
@@ -26,7 +35,7 @@ export function calibrationChart(options: {
   const size = quantity('items', { legend: null, scale: { range: [30, 260], domainMin: 0 } });
   return {
     name,
-    label,
+    label: `${label} ${expectedError.toFixed(3)}.`,
     spec: {
       width: 240,
       height: 240,

@@ -1,6 +1,5 @@
 import { groupBy } from '../../../src/data/group-by.ts';
-import { calibration } from '../../../src/metrics/calibration.ts';
-import { calibrationChart } from '../../report/page/calibration-chart.ts';
+import { calibrationCharts } from '../../report/page/calibration-chart.ts';
 import { type Chart, category, ordered, outcomeColours, quantity, quiet, told } from '../../report/page/chart.ts';
 import { percent } from '../../report/shown-numbers.ts';
 import {
@@ -15,17 +14,20 @@ import {
 
 const outcomes = { domain: ['right', 'wrong'], range: [outcomeColours.right, outcomeColours.wrong] };
 
+/** What the stops of threads are counted by. */
+const scales = {
+  posts: { title: 'posts seen at the decision', bins: postBins, valueIn: (own: PlacedDecision) => own.postsUsed },
+  hours: { title: 'time from the claim to the decision', bins: hourBins, valueIn: (own: PlacedDecision) => own.hours },
+} as const;
+
 /** How many threads of each class are decided where; no bars by the hour where times are not known. */
-export interface StopBars {
-  readonly posts: readonly Bar[];
-  readonly hours: readonly Bar[];
-}
+export type StopBars = Readonly<Record<keyof typeof scales, readonly Bar[]>>;
 
 export function barsOf(decisions: readonly PlacedDecision[], labels: readonly string[]): StopBars {
   const isTimed = decisions.some(({ hours, postsUsed }) => postsUsed > 1 && hours !== null);
   return {
-    posts: histogram(decisions, { bins: postBins, valueIn: ({ postsUsed }) => postsUsed, labels }),
-    hours: isTimed ? histogram(decisions, { bins: hourBins, valueIn: ({ hours }) => hours, labels }) : [],
+    posts: histogram(decisions, { ...scales.posts, labels }),
+    hours: isTimed ? histogram(decisions, { ...scales.hours, labels }) : [],
   };
 }
 
@@ -38,14 +40,13 @@ type StopAxes = Record<keyof StopBars, BarAxes>;
 
 /** The axes that all these charts have in common, so that one agent or seed can be compared with another. */
 export function stopAxes(charts: readonly StopBars[]): StopAxes {
-  const posts = charts.map((bars) => bars.posts);
-  const hours = charts.map((bars) => bars.hours);
-  return { posts: axesOf(postBins, posts), hours: axesOf(hourBins, hours) };
+  return { posts: axesOf('posts', charts), hours: axesOf('hours', charts) };
 }
 
-function axesOf(bins: readonly Bin[], charts: readonly (readonly Bar[])[]): BarAxes {
+function axesOf(scale: keyof StopBars, all: readonly StopBars[]): BarAxes {
+  const charts = all.map((bars) => bars[scale]);
   const present = new Set(charts.flat().flatMap(({ bin, threads }) => (threads > 0 ? [bin] : [])));
-  const names = bins.map(({ name }) => name);
+  const names = scales[scale].bins.map(({ name }) => name);
   const isPresent = (name: string) => present.has(name);
   return {
     // Empty bins between others stay, those at the ends go.
@@ -66,39 +67,28 @@ export function stopCharts(
   { bars, axes, prefix }: { bars: StopBars; axes: StopAxes; prefix: string },
 ): Chart[] {
   const events = stopsByEvent(decisions, { events: 12 });
-  const calibrated = calibration(
-    decisions.flatMap(({ confidence, gold, predicted }) =>
-      confidence === null ? [] : [{ confidence, isRight: gold === predicted }],
-    ),
+  const answers = decisions.flatMap(({ confidence, gold, predicted }) =>
+    confidence === null ? [] : [{ confidence, isRight: gold === predicted }],
   );
   const several = new Set(events.map(({ event }) => event)).size > 1;
   return [
-    barChart(`${prefix}-posts`, { title: 'posts seen at the decision', axes: axes.posts, bars: bars.posts }),
-    ...(bars.hours.length === 0
-      ? []
-      : [
-          barChart(`${prefix}-hours`, {
-            title: 'time from the claim to the decision',
-            axes: axes.hours,
-            bars: bars.hours,
-          }),
-        ]),
+    ...(['posts', 'hours'] as const).flatMap((scale) =>
+      bars[scale].length === 0 ? [] : [barChart(`${prefix}-${scale}`, { scale, axes: axes[scale], bars: bars[scale] })],
+    ),
     ...(several ? [eventChart(`${prefix}-events`, events)] : []),
-    ...(calibrated === null
-      ? []
-      : [
-          calibrationChart({
-            name: `${prefix}-calibration`,
-            bins: calibrated.bins,
-            label: `Calibration of the detector where the agent stops; expected error ${calibrated.expectedError.toFixed(3)}.`,
-            confidence: 'detector’s confidence at the stop',
-          }),
-        ]),
+    ...calibrationCharts(answers, {
+      name: `${prefix}-calibration`,
+      label: 'Calibration of the detector where the agent stops; expected error',
+      confidence: 'detector’s confidence at the stop',
+    }),
   ];
 }
 
-function barChart(name: string, options: { title: string; axes: BarAxes; bars: readonly Bar[] }): Chart {
-  const { title, axes, bars } = options;
+function barChart(
+  name: string,
+  { scale, axes, bars }: { scale: keyof StopBars; axes: BarAxes; bars: readonly Bar[] },
+): Chart {
+  const { title } = scales[scale];
   const values = bars
     .filter(({ threads }) => threads > 0)
     .map((bar) => ({ ...bar, details: `${bar.label}, ${title}: ${bar.bin}\n${bar.threads} threads ${bar.outcome}` }));

@@ -1,0 +1,16 @@
+import { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { InputError } from '../../src/errors.ts';
+import { kindOfRun } from './kind-name.ts';
+
+const examples = {
+  'stop-agent': 'one of a stop agent is needed; give a folder such as runs/quickstart/one-call/seed-1',
+  selector: 'one of a selector is needed; give a folder such as runs/selector-quickstart/agent/seed-1',
+} as const;
+
+/** @throws InputError for a folder that is no run, or a run of another kind */
+export function openRunOf(path: string, kind: keyof typeof examples): RunDirectory {
+  const run = RunDirectory.open(path);
+  const found = kindOfRun(run);
+  if (found === kind) return run;
+  throw new InputError(`${run.path} is a run of kind ${JSON.stringify(found)}, and ${examples[kind]}`);
+}
