@@ -46,7 +46,11 @@ function configProblems(options: { schema: z.ZodType; input: unknown; error: z.Z
         value === undefined
           ? ''
           : ` (found ${typeof value === 'number' ? value : JSON.stringify(value)?.slice(0, 80)})`;
-      return `  ${issue.path.join('.') || 'the file'}: ${issue.message}${seen}`;
+      const message = issue.message.replace(
+        /^Invalid input: expected (.*), received undefined$/,
+        'is missing; give a $1',
+      );
+      return `  ${issue.path.join('.') || 'the file'}: ${message}${seen}`;
     })
     .join('\n');
 }

@@ -14,6 +14,7 @@ export class CircuitBreaker {
   private hasAnswered = false;
   private hasFailed = false;
   private alike = 0;
+  private requests = 0;
   private last = '';
   private opened: string | null = null;
 
@@ -44,10 +45,12 @@ export class CircuitBreaker {
     if (this.hasAnswered || this.opened !== null || weight === 0) return;
     // Numbers differ from one text to the next, and so do the texts that a server quotes.
     const kind = `${failure.kind} ${failure.status} ${failure.message.replace(/"[^"]*"|\d+/g, '#').slice(0, 200)}`;
-    this.alike = kind === this.last ? this.alike + weight : weight;
+    if (kind !== this.last) this.alike = this.requests = 0;
+    this.alike += weight;
+    this.requests += attempts;
     this.last = kind;
     if (this.alike >= FAILURES_ALIKE)
-      this.opened = `the first ${this.alike} requests all failed alike, so nothing more is sent: ${message}`;
+      this.opened = `the first ${this.requests} requests all failed alike, so nothing more is sent: ${message}`;
   }
 }
 

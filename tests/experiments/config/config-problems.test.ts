@@ -34,6 +34,10 @@ it('names the place, the reason and the value', () => {
     '  name: Invalid input: expected string, received number (found 3)',
     '  byName.a.weight: Invalid input: expected number, received string (found "much")',
   ]);
+  expect(problems({ byName: { a: {} } })).toEqual([
+    '  name: is missing; give a string',
+    '  byName.a.weight: is missing; give a number',
+  ]);
   expect(problems([])).toEqual(['  the file: Invalid input: expected object, received array (found [])']);
   expect(problems({ name: ['long'.repeat(50)] })[0].length).toBeLessThan(160);
 });

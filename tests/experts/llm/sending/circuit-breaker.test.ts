@@ -31,7 +31,7 @@ describe('a circuit breaker', () => {
     ['a broken server', { status: 500, message: 'broken' }, 12, /^the first 12 .*failed with status 500/],
     ['a server that is always busy', { status: 429, message: 'busy' }, 6 * calls - 1, /limited the rate/],
     ['a server that never answers in time', { status: 408, message: 'late' }, 6 * calls - 1, /did not answer within/],
-    ['what is no completion', { body: '{"status": "ok"}' }, 3 * 14, /gave no completion/],
+    ['what is no completion', { body: '{"status": "ok"}' }, 3 * 14, /^the first 30 requests .*gave no completion/],
     ['answers that never begin', { text: '', finishReason: 'length' }, 14, /raise maxTokens/],
   ])('ends all calls to %s', async (_name, reply, most, sentence) => {
     const { server, errors } = await askMany(() => reply);
