@@ -46,7 +46,7 @@ export const endpointSchema = z
       .default({})
       .describe(
         "headers that hold secrets: the header's name and the environment variable with its value, such as api-key for Azure; " +
-          'with these and without apiKeyEnv no Authorization header is sent',
+          'with these and without apiKeyEnv no Authorization header is sent but one named here, such as Basic …',
       ),
     query: z
       .record(z.string().min(1), z.string())
@@ -156,9 +156,14 @@ export function apiKeyOf(options: { endpoint: Endpoint; env: Environment }): str
 /** Everything secret that requests to the endpoint carry. */
 export function secretsOf(options: { endpoint: Endpoint; env: Environment }): Secret[] {
   const { apiKeyEnv, headersEnv } = options.endpoint;
-  return [...(apiKeyEnv === null ? [] : [apiKeyEnv]), ...Object.values(headersEnv)].flatMap(
-    (variable) => secretIn({ variable, env: options.env }) ?? [],
-  );
+  const { env } = options;
+  const ofHeaders = Object.values(headersEnv).flatMap((variable) => {
+    const found = secretIn({ variable, env, mayNameScheme: true });
+    // Quoted with its scheme, or without.
+    return found === null ? [] : [found, { variable, value: found.value.replace(/^.* /, '') }];
+  });
+  const key = apiKeyEnv === null ? null : secretIn({ variable: apiKeyEnv, env });
+  return [...(key === null ? [] : [key]), ...ofHeaders];
 }
 
 /**
@@ -169,7 +174,7 @@ export function headersOf(options: { endpoint: Endpoint; env: Environment }): Re
   const { endpoint, env } = options;
   const { headers, headersEnv, apiKeyEnv } = endpoint;
   const secret = Object.entries(headersEnv).map(([name, variable]) => {
-    const found = secretIn({ variable, env });
+    const found = secretIn({ variable, env, mayNameScheme: true });
     if (found === null)
       throw new InputError(
         `endpoint ${endpoint.name} takes the header ${name} from the environment variable ${variable}, which is not set; set it`,

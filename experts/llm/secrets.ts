@@ -15,14 +15,15 @@ const SHORTEST_SECRET = 8;
 
 /**
  * The secret in an environment variable; null where it is not set.
+ * @param options.mayNameScheme a word before the key, as in `Basic …` and `Api-Key …`, is part of the value
  * @throws InputError where it holds what no header can, without quoting it
  */
-export function secretIn(options: { variable: string; env: Environment }): Secret | null {
-  const { variable, env } = options;
+export function secretIn(options: { variable: string; env: Environment; mayNameScheme?: boolean }): Secret | null {
+  const { variable, env, mayNameScheme = false } = options;
   const value = env[variable]?.trim() || null;
   if (value === null) return null;
   // Checked here, because fetch would refuse the header with a message that quotes the key.
-  if (!/^[\x21-\x7e]+$/.test(value))
+  if (!(mayNameScheme ? /^(?:[\w-]+ )?[\x21-\x7e]+$/ : /^[\x21-\x7e]+$/).test(value))
     throw new InputError(
       `the environment variable ${variable} holds characters that no key has (spaces, line breaks or letters outside ` +
         'ASCII); set it to the key alone',

@@ -131,7 +131,7 @@ describe('an experiment file', () => {
     );
     await expect(load('name: x\nvariants: { a: 3 }')).rejects.toThrow('variants.a must be a plain name');
     await expect(load('name: ../x')).rejects.toThrow('name: letters, digits, dots, dashes and underscores only');
-    await expect(load('seeds: [1]')).rejects.toThrow(/name: Invalid input: expected string/);
+    await expect(load('seeds: [1]')).rejects.toThrow(/name: is missing; give a string/);
     await expect(load('name: x\nname: y')).rejects.toThrow(/not valid YAML: Map keys must be unique/);
   });
 });

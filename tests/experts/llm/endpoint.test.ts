@@ -73,6 +73,14 @@ describe('what a request carries besides its body', () => {
     );
   });
 
+  it('may be a key behind the name of its scheme, which no message quotes', async () => {
+    const server = await startServer(() => ({ status: 401, message: `no ${KEY}, no Basic ${KEY}` }));
+    const service = quickService({ env: { AUTH: ` Basic ${KEY}\n` } });
+    const failed = service.chat(ask(endpointAt(server, { headersEnv: { Authorization: 'AUTH' } })));
+    await expect(failed).rejects.toThrow(/no \[value of AUTH\], no \[value of AUTH\]/);
+    expect(server.requests[0].headers.authorization).toBe(`Basic ${KEY}`);
+  });
+
   it('goes through the proxy that the environment names, except to this machine', async () => {
     const server = await startServer();
     const proxy = await startProxy(server.baseURL);
