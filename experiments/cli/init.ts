@@ -20,6 +20,8 @@ import { proseWidth, type Terminal } from './terminal.ts';
 
 /** Where more posts have no time, the detector is written to read texts alone. */
 const mostWithoutTime = 0.1;
+/** Times help a detector of 100 training threads, and hardly one of 400 (docs/benchmarks.md). */
+const mostTimedThreads = 200;
 
 interface InitOptions {
   task?: string;
@@ -150,7 +152,7 @@ async function init(given: string | undefined, options: InitOptions & { terminal
       task: chosen.task.name,
       detector,
       encoder,
-      timing: postsWithoutTime <= mostWithoutTime * posts,
+      timing: postsWithoutTime <= mostWithoutTime * posts && parts.detector <= mostTimedThreads,
       goal,
       parts,
     });

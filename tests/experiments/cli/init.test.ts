@@ -150,7 +150,7 @@ describe('init', () => {
     expect(errors).toMatch(/^earshot: there is no sentence encoder bert here; there is none, .*\.\/models\/small/m);
   });
 
-  it('lets the detector read times where nearly all posts have one', async () => {
+  it('lets a detector of few threads read times where nearly all posts have one', async () => {
     const timed = threadLines(80).split('\n').slice(0, -1);
     const without = (share: number) =>
       timed.map((line, index) => `${index < share * 80 ? line.replaceAll(/"time":"[^"]*"/g, '"time":null') : line}\n`);
@@ -158,6 +158,7 @@ describe('init', () => {
       'timed.jsonl': without(0).join(''),
       'some.jsonl': without(0.1).join(''),
       'half.jsonl': without(0.5).join(''),
+      'many.jsonl': threadLines(700),
       'models/small/config.json': '{}',
       'models/small/model.onnx': '',
     });
@@ -171,6 +172,7 @@ describe('init', () => {
     expect(await detectorOf('timed')).toMatchObject({ timing: true, encoder: null });
     expect(await detectorOf('some')).toMatchObject({ timing: true });
     expect(await detectorOf('half')).not.toHaveProperty('timing');
+    expect(await detectorOf('many')).not.toHaveProperty('timing');
     expect(await detectorOf('timed', '--encoder', 'models/small')).toMatchObject({
       timing: true,
       encoder: { name: 'transformers' },
