@@ -1,7 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { descent } from '../src/tensor/descent.ts';
-import { paddedCount } from '../src/tensor/onnx/compiled.ts';
-import { columnOf, gatherRows, sliceRows, type Tensors } from '../src/tensor/population-ops.ts';
+import { columnOf, gatherRows, type Tensors } from '../src/tensor/population-ops.ts';
 import type { RowTables } from '../src/tensor/row-tables.ts';
 import {
   type Discriminator,
@@ -86,11 +85,11 @@ export interface ExactGailMember extends GailMember {
   readonly expertWeights: readonly ExpertWeight[];
 }
 
-/** A minibatch with both actions of every state of the agent's: their pairs have weights, and are not drawn. */
-export interface OccupancyMinibatch {
-  /** The agent's states, then the experts': [members, agent states + expert rows, inputs]. */
-  readonly states: tf.Tensor3D;
-  /** Actions of the experts' rows, [members, expert rows, 1]. */
+/** A minibatch of the experts'. */
+export type ExpertMinibatch = {
+  /** [members, expert rows, inputs]. */
+  readonly expertStates: tf.Tensor3D;
+  /** [members, expert rows, 1]. */
   readonly expertActions: tf.Tensor3D;
   /** Each expert's pair is mixed with one of the agent's. The pair's own share, [members, expert rows, 1]. */
   readonly expertShares: tf.Tensor3D;
@@ -98,6 +97,12 @@ export interface OccupancyMinibatch {
   readonly agentRows: tf.Tensor1D;
   /** The mixed actions, [members, expert rows, 1]. */
   readonly mixedActions: tf.Tensor3D;
+};
+
+/** What all updates of an iteration share: the agent's pairs have weights, and are not drawn. */
+export interface AgentPairs extends GailRowWeights {
+  /** [members, agent states, inputs]. */
+  readonly agentStates: tf.Tensor3D;
 }
 
 /**
@@ -106,15 +111,12 @@ export interface OccupancyMinibatch {
  */
 export function occupancyLoss(
   parameters: Tensors<DiscriminatorName>,
-  { states, expertActions, expertShares, agentRows, mixedActions }: OccupancyMinibatch,
-  rowWeights: GailRowWeights,
+  { expertStates, expertActions, expertShares, agentRows, mixedActions }: ExpertMinibatch,
+  { agentStates, ...rowWeights }: AgentPairs,
 ) {
   const { wAction } = parameters;
-  const expertRows = expertActions.shape[1];
-  const agentStates = states.shape[1] - expertRows;
-  const perState = statePreActivation(parameters, states);
-  const ofAgent = sliceRows(perState, 0, agentStates);
-  const ofExperts = sliceRows(perState, agentStates, expertRows);
+  const ofAgent = statePreActivation(parameters, agentStates);
+  const ofExperts = statePreActivation(parameters, expertStates);
   const withAction = (states: tf.Tensor3D, actions: tf.Tensor3D) =>
     tf.add<tf.Tensor3D>(states, tf.mul(actions, wAction));
   const pairs = tf.concat([ofAgent, tf.add<tf.Tensor3D>(ofAgent, wAction), withAction(ofExperts, expertActions)], 1);
@@ -125,28 +127,30 @@ export function occupancyLoss(
   return discriminatorLoss(parameters, { pairs, mixtures: () => withAction(mixedStates(), mixedActions) }, rowWeights);
 }
 
-const descendOccupancy = descent<DiscriminatorName, OccupancyMinibatch, GailRowWeights, DiscriminatorSeen>(
-  occupancyLoss,
-);
+const descendOccupancy = descent<DiscriminatorName, ExpertMinibatch, AgentPairs, DiscriminatorSeen>(occupancyLoss);
 
-/** Epochs of one update each over all pairs of the agent, beside a minibatch of every expert. */
+/**
+ * Epochs of one update each over all pairs of the agent, beside a minibatch of every expert.
+ * @param options.agentStates the rows that each member sees, padded: [members, agent states, inputs]
+ */
 export async function updateDiscriminatorExactly(
   discriminator: Discriminator,
   members: readonly ExactGailMember[],
-  { states, epochs }: { states: RowTables; epochs: number },
+  { states, agentStates, epochs }: { states: RowTables; agentStates: tf.Tensor3D; epochs: number },
 ): Promise<DiscriminatorHealth[]> {
-  const agentStates = paddedCount(Math.max(...members.map(({ seen }) => seen.rows.length)));
-  const shared = occupancyRowWeights(members, agentStates);
-  const batches = Array.from({ length: epochs }, () => () => drawMinibatch(members, { states, agentStates }));
+  const most = agentStates.shape[1];
+  const rowWeights = occupancyRowWeights(members, most);
+  const shared = { ...rowWeights, agentStates };
+  const batches = Array.from({ length: epochs }, () => () => drawMinibatch(members, { states, agentStates: most }));
   const seen = await descendOccupancy(discriminator, { batches, shared, adam: discriminatorAdam(members) });
   const last = seen.slice(-1);
   const logits = await last[0].logits.data<'float32'>();
   const penalties = await meanPenalties(members, last);
   disposeSeen(seen);
-  tf.dispose([shared.labelsExpertIsOne, shared.weights, shared.penalties ?? []]);
+  tf.dispose([rowWeights.labelsExpertIsOne, rowWeights.weights, rowWeights.penalties ?? []]);
   const rows = logits.length / members.length;
   return members.map((member, index) => ({
-    ...accuracyOf(member, { logits: logits.subarray(index * rows, (index + 1) * rows), agentStates }),
+    ...accuracyOf(member, { logits: logits.subarray(index * rows, (index + 1) * rows), agentStates: most }),
     penalty: penalties[index],
   }));
 }
@@ -154,13 +158,12 @@ export async function updateDiscriminatorExactly(
 /** The discriminator's logits of both actions in each member's states, CONTINUE then STOP: [states, 2] each. */
 export async function exactRewards(
   discriminator: Discriminator,
-  { states, seen }: { states: RowTables; seen: readonly SeenThreads[] },
+  { agentStates, seen }: { agentStates: tf.Tensor3D; seen: readonly SeenThreads[] },
 ): Promise<Float32Array[]> {
-  const gathered = states.gatherPadded(seen.map(({ rows }) => rows));
-  const most = gathered.shape[1];
-  const logits = logitsOfBothActions({ parameters: discriminator.parameters, states: gathered });
+  const most = agentStates.shape[1];
+  const logits = logitsOfBothActions({ parameters: discriminator.parameters, states: agentStates });
   const values = await logits.data<'float32'>();
-  tf.dispose([gathered, logits]);
+  logits.dispose();
   return seen.map(({ rows }, member) => values.subarray(2 * member * most, 2 * (member * most + rows.length)));
 }
 
@@ -210,21 +213,20 @@ function occupancyRowWeights(members: readonly ExactGailMember[], agentStates: n
 function drawMinibatch(
   members: readonly ExactGailMember[],
   { states, agentStates }: { states: RowTables; agentStates: number },
-): OccupancyMinibatch {
+): ExpertMinibatch {
   const { batchSize } = members[0].config.discriminator;
   const expertRows = members[0].streams.length * batchSize;
   const agentRows = new Int32Array(members.length * expertRows);
   const [actions, expertShares, mixedActions] = [0, 1, 2].map(() => members.map(() => new Float32Array(expertRows)));
-  const rows = members.map(({ seen, occupancy, streams, random }, member) => {
-    const own = new Int32Array(agentStates + expertRows);
-    own.set(seen.rows);
+  const rows = members.map(({ occupancy, streams, random }, member) => {
+    const own = new Int32Array(expertRows);
     const drawPair = pairDrawer(occupancy);
     for (const [set, stream] of streams.entries()) {
       if (stream === null) continue;
       for (let i = 0; i < batchSize; i++) {
         const row = set * batchSize + i;
         const pair = nextPair(stream, random);
-        own[agentStates + row] = stream.pairs.rows[pair];
+        own[row] = stream.pairs.rows[pair];
         actions[member][row] = stream.pairs.actions[pair];
         const share = random.uniform();
         const { state, action } = drawPair(random.uniform());
@@ -236,7 +238,7 @@ function drawMinibatch(
     return own;
   });
   return {
-    states: states.gather(rows),
+    expertStates: states.gather(rows),
     expertActions: columnOf(actions),
     expertShares: columnOf(expertShares),
     agentRows: tf.tensor1d(agentRows, 'int32'),

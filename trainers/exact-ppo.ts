@@ -1,6 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { columnOf, type MlpName, type Tensors } from '../src/tensor/population-ops.ts';
-import type { RowTables } from '../src/tensor/row-tables.ts';
 import type { ExactAdvantages, Occupancy, SeenThreads } from './exact-gail.ts';
 import { type PolicyValue, policyForward } from './policy-value.ts';
 import {
@@ -57,17 +56,21 @@ export function standardizedAdvantages(
   };
 }
 
-/** Epochs of one update each. Options and result are those of `ppoUpdate`. */
+/**
+ * Epochs of one update each. Options and result are those of `ppoUpdate`.
+ * @param options.observations the states that each member sees, padded: [members, states, inputs]
+ */
 export async function exactPpoUpdate(
   agent: PolicyValue,
   members: readonly ExactPpoMember[],
-  options: PpoOptions,
+  { observations, ...options }: Omit<PpoOptions, 'states'> & { observations: tf.Tensor3D },
 ): Promise<Float32Array | null> {
   const configs = members.map(({ config }) => config);
-  const common = batchOf(members, options.states);
+  const batch = batchOf(members, observations.shape[1]);
+  const common = { ...batch, observations };
   const batches = Array.from({ length: configs[0].epochs }, () => () => ({}));
   const before = await updatePolicies(descendExactPpo, { agent, batches, common, configs, ...options });
-  tf.dispose(Object.values(common));
+  tf.dispose(Object.values(batch));
   return before;
 }
 
@@ -86,9 +89,7 @@ export function exactPpoLoss(
 
 const descendExactPpo = policyDescent<object, ExactPpoBatch>(exactPpoLoss);
 
-function batchOf(members: readonly ExactPpoMember[], states: RowTables): ExactPpoBatch {
-  const observations = states.gatherPadded(members.map(({ seen }) => seen.rows));
-  const most = observations.shape[1];
+function batchOf(members: readonly ExactPpoMember[], most: number): Omit<ExactPpoBatch, 'observations'> {
   // Padding weighs nothing, whatever its ratio.
   const pairs = (of: (member: ExactPpoMember) => { continuing: Float32Array; stopping: Float32Array }) => {
     const all = new Float32Array(members.length * most * 2);
@@ -118,6 +119,5 @@ function batchOf(members: readonly ExactPpoMember[], states: RowTables): ExactPp
         return all;
       }),
     ),
-    observations,
   };
 }

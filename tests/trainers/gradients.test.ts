@@ -173,14 +173,14 @@ describe('the gradient of the GAIL loss over an occupancy', () => {
       return shares[index] * action + (1 - shares[index]) * (pair < agentStates ? 0 : 1);
     });
     const pairsByState = {
-      states: tf.concat([agent, ofExperts], 1),
+      expertStates: ofExperts,
       expertActions,
       expertShares: mixture,
       agentRows: tf.tensor1d(agentRows, 'int32'),
       mixedActions: tf.tensor3d(mixedActions, [members, sets * pairs, 1]),
     };
     const byState = gradientsOf<DiscriminatorName, DiscriminatorSeen>(parameters, (own) =>
-      occupancyLoss(own, pairsByState, rowWeights),
+      occupancyLoss(own, pairsByState, { ...rowWeights, agentStates: agent }),
     );
     for (const name of namesOf(parameters)) {
       const expected = byRow.gradients[name].dataSync();

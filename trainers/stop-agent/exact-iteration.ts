@@ -1,3 +1,4 @@
+import * as tf from '@tensorflow/tfjs-core';
 import { CONTINUE } from '../../envs/state-table.ts';
 import { episodeLength, nextThreads } from '../../envs/stop-env.ts';
 import type { ExpertName } from '../../experts/trajectories.ts';
@@ -29,16 +30,19 @@ import {
 } from './imitation-state.ts';
 import { discriminatorMetrics } from './metrics.ts';
 import { stopLogProbabilitiesOf } from './rollout.ts';
+import type { StopLearner } from './setup.ts';
 
 /** One iteration of EARD's Algorithm 1 without a rollout: see trainers/exact-gail.ts. */
 export async function iterateExactly(training: Imitation): Promise<Metrics[]> {
-  const { members } = training;
-  const policies = await scoredPolicies(training, members.map(threadsToSee));
-  const health = await discriminate(training, policies);
-  const logits = await exactRewards(training.discriminator, {
-    states: training.learner.states,
-    seen: perDiscriminator(members, policies).map(({ seen }) => seen),
-  });
+  const { learner, members } = training;
+  const seen = members.map(threadsToSee);
+  const observations = observationsOf(learner, seen);
+  const policies = await scoredPolicies(training, { seen, observations });
+  const seenByDiscriminators = perDiscriminator(members, seen);
+  const isShared = seenByDiscriminators.length === seen.length;
+  const agentStates = isShared ? observations : observationsOf(learner, seenByDiscriminators);
+  const health = await discriminate(training, { policies, agentStates });
+  const logits = await exactRewards(training.discriminator, { agentStates, seen: seenByDiscriminators });
   const rewards = byMember(members, logits).map((own, index) => memberRewards(members[index], own));
   const advantages = policies.map(({ seen, stopProbability }, member) =>
     exactAdvantages(seen.mdps, {
@@ -47,11 +51,9 @@ export async function iterateExactly(training: Imitation): Promise<Metrics[]> {
       discount: members[member].config.ppo.discount,
     }),
   );
-  const task = await updatePolicy(training, { policies, advantages });
-  const after = await stopLogProbabilitiesOf(
-    training.learner,
-    policies.map(({ seen }) => seen.rows),
-  );
+  const task = await updatePolicy(training, { policies, advantages, observations });
+  const after = await stopLogProbabilitiesOf(learner, { observations, states: countsOf(seen) });
+  tf.dispose([observations, agentStates]);
   return members.map((member, index) =>
     exactMetrics({
       config: member.config,
@@ -84,11 +86,19 @@ function threadsToSee({ environment, environmentState, config, random }: Imitati
   return { rows: Int32Array.from(rows), mdps: { steps, goesOn } };
 }
 
-async function scoredPolicies({ learner, members }: Imitation, seen: readonly SeenThreads[]): Promise<SeenPolicy[]> {
-  const scored = await stopLogProbabilitiesOf(
-    learner,
-    seen.map(({ rows }) => rows),
-  );
+function observationsOf({ states }: StopLearner, seen: readonly SeenThreads[]): tf.Tensor3D {
+  return states.gatherPadded(seen.map(({ rows }) => rows));
+}
+
+function countsOf(seen: readonly SeenThreads[]): number[] {
+  return seen.map(({ rows }) => rows.length);
+}
+
+async function scoredPolicies(
+  { learner, members }: Imitation,
+  { seen, observations }: { seen: readonly SeenThreads[]; observations: tf.Tensor3D },
+): Promise<SeenPolicy[]> {
+  const scored = await stopLogProbabilitiesOf(learner, { observations, states: countsOf(seen) });
   return seen.map((own, member) => {
     const stopLogProbabilities = scored[member];
     const chosen = Float64Array.from(stopLogProbabilities, Math.exp);
@@ -114,7 +124,10 @@ function choicesOf(mdps: ThreadMdps, { visits, stopping, continuing }: Occupancy
   return { visits: scaled(visits), stopping: scaled(stopping), continuing: scaled(continuing) };
 }
 
-async function discriminate(training: Imitation, policies: readonly SeenPolicy[]): Promise<DiscriminatorHealth[]> {
+async function discriminate(
+  training: Imitation,
+  { policies, agentStates }: { policies: readonly SeenPolicy[]; agentStates: tf.Tensor3D },
+): Promise<DiscriminatorHealth[]> {
   const { learner, members, discriminator } = training;
   const { states } = learner;
   const seen = perDiscriminator(members, policies);
@@ -126,14 +139,18 @@ async function discriminate(training: Imitation, policies: readonly SeenPolicy[]
       occupancy: seen[place].occupancy,
       expertWeights: expertWeights(own),
     })),
-    { states, epochs: discriminatorEpochs(training) },
+    { states, agentStates, epochs: discriminatorEpochs(training) },
   );
   return byMember(members, health).map(memberHealth);
 }
 
 function updatePolicy(
   { learner, members, iteration, task }: Imitation,
-  { policies, advantages }: { policies: readonly SeenPolicy[]; advantages: readonly ExactAdvantages[] },
+  {
+    policies,
+    advantages,
+    observations,
+  }: { policies: readonly SeenPolicy[]; advantages: readonly ExactAdvantages[]; observations: tf.Tensor3D },
 ): Promise<Float32Array | null> {
   const remaining = 1 - iteration / learner.members[0].config.iterations;
   const improved = policies.map((policy, member) => ({
@@ -142,7 +159,7 @@ function updatePolicy(
     config: members[member].config.ppo,
     advantages: standardizedAdvantages(advantages[member], policy.choices),
   }));
-  return exactPpoUpdate(learner.agent, improved, { states: learner.states, remaining, task });
+  return exactPpoUpdate(learner.agent, improved, { observations, remaining, task });
 }
 
 /** What the policy does on the threads that a member sees in an iteration. */

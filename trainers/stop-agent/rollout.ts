@@ -104,17 +104,21 @@ export async function scoreRows(learner: StopLearner, rows: readonly Int32Array[
   }));
 }
 
-/** log π(stop) in each member's rows, [rows] each, by networks with a critic or without. */
+/**
+ * log π(stop) in each member's states, by networks with a critic or without.
+ * @param observations [members, most states, inputs]
+ * @param states how many each member has
+ * @returns [states] each
+ */
 export async function stopLogProbabilitiesOf(
-  learner: StopLearner,
-  rows: readonly Int32Array[],
+  { agent }: Pick<StopLearner, 'agent'>,
+  { observations, states }: { observations: tf.Tensor3D; states: readonly number[] },
 ): Promise<Float32Array[]> {
-  const observations = learner.states.gatherPadded(rows);
   const most = observations.shape[1];
-  const scores = scoredStops({ parameters: learner.agent.parameters, observations });
+  const scores = scoredStops({ parameters: agent.parameters, observations });
   const stops = await scores.data<'float32'>();
-  tf.dispose([observations, scores]);
-  return rows.map(({ length }, member) => stops.subarray(member * most, member * most + length));
+  scores.dispose();
+  return states.map((own, member) => stops.subarray(member * most, member * most + own));
 }
 
 /** Scores at the places of their rows in the table; NaN where a row was not scored. */

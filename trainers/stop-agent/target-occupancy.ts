@@ -121,9 +121,12 @@ export async function withOccupancies(
   const most = Math.max(...rows.map(({ length }) => length));
   for (let start = 0; start < most; start += statesAtOnce) {
     const chunks = rows.map((own) => own.subarray(start, start + statesAtOnce));
+    const observations = learner.states.gatherPadded(chunks);
     // A member with fewer states may have none left.
-    for (const [member, logs] of (await stopLogProbabilitiesOf(learner, chunks)).entries())
-      stopProbability[member].subarray(start).set(logs.map(Math.exp));
+    const states = chunks.map(({ length }) => length);
+    const stops = await stopLogProbabilitiesOf(learner, { observations, states });
+    observations.dispose();
+    for (const [member, logs] of stops.entries()) stopProbability[member].subarray(start).set(logs.map(Math.exp));
   }
   return metrics.map((own, member) => {
     const target = targets[member];

@@ -59,8 +59,11 @@ describe('a discriminator for each expert', () => {
       stopping: Float32Array.of(0.25),
     };
     const own = told.map((one) => ({ ...one, seen, occupancy, expertWeights: expertWeights(one) }));
-    const health = await updateDiscriminatorExactly(discriminator, own, { states, epochs: 200 });
-    const logits = await exactRewards(discriminator, { states, seen: perDiscriminator(members, [seen]) });
+    const seenByEach = perDiscriminator(members, [seen]);
+    const agentStates = states.gatherPadded(seenByEach.map(({ rows }) => rows));
+    const health = await updateDiscriminatorExactly(discriminator, own, { states, agentStates, epochs: 200 });
+    const logits = await exactRewards(discriminator, { agentStates, seen: seenByEach });
+    agentStates.dispose();
 
     const expected = [
       [0.5, 0.5],
