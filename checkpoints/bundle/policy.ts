@@ -1,6 +1,4 @@
-import * as z from 'zod/mini';
 import { floatsFromBase64 } from '../../src/base64-floats.ts';
-import { poolDivisor } from '../../src/data/post-pooling.ts';
 import { InputError } from '../../src/errors.ts';
 import { likeliest } from '../../src/likeliest.ts';
 import { type ClaimShift, claimShift } from './claim-shift.ts';
@@ -8,7 +6,6 @@ import {
   actedUpon,
   type DetectorOutput,
   decideDetectorAware,
-  observedFeatures,
   outputWhenQueried,
   recordedOutputs,
   type Verdict,
@@ -16,12 +13,13 @@ import {
 } from './detector-aware-agent.ts';
 import { asBytes, fetchedFrom } from './fetched-from.ts';
 import { checkGolden, firstStop, goldenSchema, untilStop } from './golden.ts';
-import { hashingIdentitySchema } from './hashing-identity.ts';
 import { bundleFiles, checkDigest, type Manifest, parseBundleJson, readManifest } from './manifest.ts';
 import { stopProbabilitiesOf } from './network.ts';
-import { bundledModelSchema, embedder, type PrefixReader, prefixReader, studentFeatures } from './prefix-reader.ts';
+import { type PolicyPost, postsOf } from './policy-posts.ts';
+import { bundledModelSchema, type PrefixReader, prefixReader } from './prefix-reader.ts';
 import { stopThreshold } from './promise.ts';
 import { readWeights } from './read-weights.ts';
+import { stateMaker } from './state-maker.ts';
 
 /*
  * `earshot/policy`: loads a bundle and decides, in Node and in browsers. No tensors, no files, no other package than the
@@ -31,6 +29,7 @@ import { readWeights } from './read-weights.ts';
 export type { ClaimShift } from './claim-shift.ts';
 export type { DetectorOutput, Verdict } from './detector-aware-agent.ts';
 export type { Manifest } from './manifest.ts';
+export type { PolicyPost } from './policy-posts.ts';
 
 export interface PolicySource {
   /**
@@ -48,13 +47,6 @@ export interface PolicySource {
    * not hold the detector, which is then a language model; `manifest.training.experiment.detector` names it.
    */
   readonly judge?: ((posts: PolicyThread['posts']) => Promise<DetectorOutput>) | undefined;
-}
-
-/** A post, as far as a policy reads it. */
-export interface PolicyPost {
-  readonly text: string;
-  /** ISO 8601. Only bundles whose detector or student was trained with times read it; where it is missing, it counts as usual. */
-  readonly time?: string | null | undefined;
 }
 
 /** A thread, as far as a policy reads it: the claim, then the replies in time order. */
@@ -225,59 +217,6 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
   return policy;
 }
 
-/**
- * Begins threads whose states are made post by post, the action before each being "continue". The function that comes
- * back takes the next posts, with what the detector said of each prefix up to them that it was asked about, if
- * the agent observes it; it returns a state for each post, row-major [posts, columns].
- */
-function stateMaker(
-  manifest: Manifest,
-  options: { embed: PolicySource['embed']; student: PrefixReader | null },
-): () => (posts: readonly PolicyPost[], outputs: readonly (DetectorOutput | undefined)[]) => Promise<Float32Array> {
-  const { student } = options;
-  const { encoder, state } = manifest;
-  const dimensions = state.fields.find(({ name }) => name === 'posts')?.count ?? 0;
-  const hashing = z.safeParse(hashingIdentitySchema, encoder);
-  const embedOne = hashing.success ? embedder(hashing.data) : () => [];
-  const embed =
-    options.embed ??
-    (async (texts: readonly string[]) => {
-      const rows = new Float32Array(texts.length * dimensions);
-      for (const [index, text] of texts.entries()) rows.set(embedOne(text), index * dimensions);
-      return rows;
-    });
-  const fromOf = (field: string) => state.fields.find(({ name }) => name === field)?.from ?? state.columns;
-  const [countFrom, studentFrom, observedFrom] = ['posts seen', 'student', 'judgement'].map(fromOf);
-  const pooling = state.pooling ?? 'sum';
-  const embedded = async (texts: readonly string[]) => (dimensions === 0 ? new Float32Array(0) : embed(texts));
-  let continued: Float32Array | null = null;
-  return () => {
-    const sum = new Float64Array(dimensions);
-    const features = student === null ? null : studentFeatures(student);
-    let read = 0;
-    return async (posts, outputs) => {
-      const judged = observedFeatures(outputs, manifest);
-      const judgedCount = state.columns - observedFrom;
-      const embeddings = await embedded(posts.map(({ text }) => text));
-      continued ??= await embedded([state.previousActions.continue]);
-      const states = new Float32Array(posts.length * state.columns);
-      for (const [step, post] of posts.entries()) {
-        const row = states.subarray(step * state.columns, (step + 1) * state.columns);
-        const divisor = poolDivisor(pooling, read + 1);
-        for (let i = 0; i < dimensions; i++) {
-          sum[i] += embeddings[step * dimensions + i];
-          row[i] = sum[i] / divisor + (read === 0 ? 0 : continued[i]);
-        }
-        if (countFrom < state.columns) row[countFrom] = Math.log(read + 1);
-        if (features !== null) row.set(features(post), studentFrom);
-        row.set(judged.subarray(read * judgedCount, (read + 1) * judgedCount), observedFrom);
-        read++;
-      }
-      return states;
-    };
-  };
-}
-
 /** Judges prefixes of one thread that grow: no post is read twice. */
 function judgeOfThread(detector: PrefixReader): NonNullable<PolicySource['judge']> {
   const read = readingOf(detector);
@@ -298,27 +237,6 @@ function readingOf({ labels, open }: PrefixReader): (post: PolicyPost) => Verdic
       probabilities: Object.fromEntries(labels.map((label, index) => [label, probabilities[index]])),
     };
   };
-}
-
-/** @throws InputError for posts that are no list */
-function postsOf(given: readonly (string | PolicyPost)[]): PolicyPost[] {
-  // Callers without types send what they have.
-  if (!Array.isArray(given)) throw new InputError('posts must be a list: [{ text }, …]');
-  return given.map(postOf);
-}
-
-const isoTime = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]..:..)$/;
-
-/** @throws InputError for a text or a time that is none */
-function postOf(given: string | PolicyPost): PolicyPost {
-  if (typeof given === 'string') return { text: given };
-  if (typeof given?.text !== 'string') throw new InputError(`a post must have a text; found ${JSON.stringify(given)}`);
-  const { time = null } = given;
-  if (time !== null && (!isoTime.test(time) || Number.isNaN(Date.parse(time))))
-    throw new InputError(
-      `${JSON.stringify(time)} is no time; write ISO 8601, such as 2014-08-09T22:33:06Z, or leave it out`,
-    );
-  return given;
 }
 
 const needsJudge = "this bundle's agent observes its detector, and the detector is not part of it; give `judge`";

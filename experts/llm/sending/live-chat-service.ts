@@ -3,13 +3,13 @@ import type OpenAI from 'openai';
 import type { z } from 'zod';
 import type { Random } from '../../../src/tensor/random.ts';
 import { readCompletion } from '../answers/completion.ts';
-import { completionBody, fullForm, maxTokensOf, type RequestForm } from '../answers/request-form.ts';
+import { completionBody, fullForm, type RequestForm } from '../answers/request-form.ts';
 import { CallFailure, callFailureOf } from '../call-failure.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from '../chat.ts';
 import { Budget, type budgetSchema, type Took } from '../cost/budget.ts';
 import { costOf } from '../cost/cost-of.ts';
-import { estimateMessageTokens, estimateReasoningTokens } from '../cost/estimate.ts';
 import type { Ledger } from '../cost/ledger.ts';
+import { mostOf } from '../cost/most-of.ts';
 import { type EndpointUsage, UsageTally } from '../cost/usage.ts';
 import { COMPLETIONS_PATH, type Endpoint, secretsOf } from '../endpoint.ts';
 import { providerErrorOf } from '../provider-error.ts';
@@ -291,14 +291,6 @@ export class LiveChatService implements ChatService {
     if (signal) setMaxListeners(0, signal);
     return signal;
   }
-}
-
-/** The most a request can cost. Without a length limit, output is assumed to be as long as input. */
-function mostOf(request: ChatRequest): { tokens: number; money: number } {
-  const inputTokens = estimateMessageTokens(request.messages);
-  const outputTokens = maxTokensOf(request) ?? inputTokens + estimateReasoningTokens(request.endpoint);
-  const usage = { inputTokens, cachedInputTokens: 0, outputTokens };
-  return { tokens: inputTokens + outputTokens, money: costOf({ endpoint: request.endpoint, usage }) };
 }
 
 function refusalOf(options: { error: unknown } & Omit<Parameters<typeof weakerForm>[0], 'failure'>): Refusals | null {
