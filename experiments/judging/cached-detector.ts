@@ -2,7 +2,11 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Detector } from '../../experts/detector.ts';
 import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
-import { type LocalDetectorOptions, trainLocalDetector } from '../../experts/detectors/local/train-local-detector.ts';
+import {
+  type LocalDetectorOptions,
+  localTrainingVersion,
+  trainLocalDetector,
+} from '../../experts/detectors/local/train-local-detector.ts';
 import { makeFolder } from '../../src/atomic-file.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import type { Task } from '../../src/data/task.ts';
@@ -57,7 +61,8 @@ export async function cachedDetector(
   threads: readonly Thread[],
 ): Promise<Detector> {
   const { options, task, seed, cache, context } = settings;
-  const path = join(cache.detectors, `${sha256({ options, seed, threads, task: task.name }).slice(0, 32)}.json`);
+  const key = sha256({ training: localTrainingVersion, options, seed, threads, task: task.name });
+  const path = join(cache.detectors, `${key.slice(0, 32)}.json`);
   const encoder = await cache.encoderOf(options.encoder);
   if (existsSync(path)) return LocalDetector.load({ path, encoder });
   const detector = await trainedDetector({ threads, task, options, seed, encoder, context });

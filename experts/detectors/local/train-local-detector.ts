@@ -20,6 +20,9 @@ import { savedWeights } from './saved-weights.ts';
 import { fitTiming } from './timing-fit.ts';
 import { loneClaimWeight, ngramLengths, type TrainingRows, trainingRows } from './training-rows.ts';
 
+/** To be raised whenever the same threads and options could train another detector. */
+export const localTrainingVersion = 2;
+
 export const localDetectorOptionsSchema = z
   .strictObject({
     encoder: encoderSchema
