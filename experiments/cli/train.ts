@@ -77,14 +77,19 @@ Examples:
 }
 
 async function train(path: string, options: TrainOptions & { terminal: Terminal }): Promise<void> {
-  const [{ removeRun }, { parseOverride }, opened, { changedThreads, noteThreads }, { programsOf, trainAll }] =
-    await Promise.all([
-      import('../../checkpoints/run-lock.ts'),
-      import('../config/overrides.ts'),
-      import('../kinds/open-experiment.ts'),
-      import('../kinds/thread-hashes.ts'),
-      import('./train-all.ts'),
-    ]);
+  const [
+    { removeRun },
+    { parseOverride },
+    opened,
+    { changedThreads, noteThreads, refuseMissingThreads },
+    { programsOf, trainAll },
+  ] = await Promise.all([
+    import('../../checkpoints/run-lock.ts'),
+    import('../config/overrides.ts'),
+    import('../kinds/open-experiment.ts'),
+    import('../kinds/thread-hashes.ts'),
+    import('./train-all.ts'),
+  ]);
   const overrides: PlainObject[] = [
     ...options.set.map(parseOverride),
     ...(options.seeds === undefined ? [] : [{ seeds: options.seeds }]),
@@ -99,6 +104,8 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
       ? await opened.openBesideOthers(source)
       : { experiment: await opened.openExperiment(source), others: null };
   const { name, trials } = experiment;
+  const left = restart ? trials.length : trials.length - opened.finishedTrials(experiment).length;
+  if (left > 0) refuseMissingThreads(experiment);
   if (others !== null)
     stderr.write(
       `${wrapped(`${runs}/${others.name} holds other runs: ${others.differences.join(', ')}. These stand beside them, as ${name}; --restart would replace the others.`, { width: proseWidth(terminal) })}\n\n`,
@@ -115,7 +122,6 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
   if (restart) for (const { directory } of trials) await removeRun(directory);
   await noteThreads(experiment);
   const programs = await programsOf(experiment, options);
-  const left = trials.length - opened.finishedTrials(experiment).length;
   stderr.write(opening(experiment, { left, jobs: programs.jobs, width: proseWidth(terminal) }));
   await trainAll(experiment, { ...programs, terminal, signal });
   const named = others === null ? options.name : name;

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { makeFolder } from '../../src/atomic-file.ts';
+import { InputError } from '../../src/errors.ts';
 import { hashesOf } from '../../src/file-hash.ts';
 import { readJsonFile, writeJsonFile } from '../../src/json-file.ts';
 import { markedFiles } from '../run/marked-files.ts';
@@ -19,6 +20,12 @@ interface Reading {
 }
 
 const hashesSchema = z.record(z.string(), z.string());
+
+/** @throws InputError for a file that runs are to read and that is not there */
+export function refuseMissingThreads({ threadFiles }: Pick<Reading, 'threadFiles'>): void {
+  const missing = threadFiles.find((file) => !existsSync(file));
+  if (missing !== undefined) throw new InputError(`${missing} does not exist; check the path`);
+}
 
 /** Notes what the files are now, before runs read them. */
 export async function noteThreads(experiment: Reading): Promise<void> {

@@ -173,6 +173,9 @@ describe('a run of other settings', () => {
     const first = await train('1');
     expect(first.code, first.errors).toBe(0);
     writeFileSync(threads, threadLines(72));
+    const missing = await earshot(['train', 'my.yaml', '--data', 'none.jsonl'], { cwd });
+    expect(missing).toMatchObject({ code: 1, errors: 'earshot: none.jsonl does not exist; check the path\n' });
+    expect(existsSync(join(cwd, 'runs/tiny-2'))).toBe(false);
     const beside = await train('2');
     expect(beside.code, beside.errors).toBe(0);
     expect(beside.errors.replaceAll('\n', ' ')).toContain(`runs/tiny holds other runs: ${threads} was changed since.`);

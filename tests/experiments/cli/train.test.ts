@@ -1,5 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
@@ -150,14 +160,15 @@ describe('train', () => {
 
   it('names what fails, once where all fail alike, and trains the others', async () => {
     const cwd = temporaryFolder();
+    writeFileSync(join(cwd, 'none.jsonl'), '{\n');
     writeExperiment(join(cwd, 'none.yaml'), { data: { threads: 'none.jsonl' }, seeds: [1, 2] });
     const alike = await earshot(['train', 'none.yaml'], { cwd });
     expect(alike.code).toBe(1);
-    expect(alike.errors.split('none.jsonl does not exist')).toHaveLength(2);
+    expect(alike.errors.split('none.jsonl:1: is not JSON')).toHaveLength(2);
     // Running it again would not help.
     expect(alike.errors).toMatch(/\nearshot: all 2 runs failed alike\n$/);
     const single = await earshot(['train', 'none.yaml', '--seeds', '1'], { cwd });
-    expect(single.errors).toMatch(/\n\nearshot: backend wasm .*\nearshot: .*none\.jsonl does not exist.*\n$/);
+    expect(single.errors).toMatch(/\n\nearshot: backend wasm .*\nearshot: .*none\.jsonl:1: is not JSON.*\n$/);
 
     const many = { split: { ...tiny.split, demonstrations: 1000 } };
     writeExperiment(join(cwd, 'some.yaml'), { variants: { many, few: {} } });
