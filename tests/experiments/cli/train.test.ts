@@ -160,7 +160,7 @@ describe('train', () => {
 
   it('names what fails, once where all fail alike, and trains the others', async () => {
     const cwd = temporaryFolder();
-    writeFileSync(join(cwd, 'none.jsonl'), '{\n');
+    writeFileSync(join(cwd, 'none.jsonl'), 'none\n');
     writeExperiment(join(cwd, 'none.yaml'), { data: { threads: 'none.jsonl' }, seeds: [1, 2] });
     const alike = await earshot(['train', 'none.yaml'], { cwd });
     expect(alike.code).toBe(1);
