@@ -86,7 +86,7 @@ export function judgementQueue(options: JudgementQueueOptions) {
     if (failures.length > 0) throw failures.find((error) => !endsAllCalls(error)) ?? failures[0];
   }
 
-  /** Begins nothing new because of  */
+  /** Begins nothing new because of this. */
   function fail(error: unknown): void {
     failures.push(error);
     failed.abort(error);

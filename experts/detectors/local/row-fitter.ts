@@ -44,11 +44,16 @@ export async function rowFitter(rows: {
   };
 }
 
-/** The same with all columns. */
+/**
+ * The same with all columns.
+ * @param options.baseLogits of each row, to which what is fitted is added; 0 unless given
+ * @param options.tolerance in nats
+ */
 export async function fitColumns(
-  options: Parameters<RowFitter>[0] & Parameters<typeof rowFitter>[0],
+  options: Parameters<RowFitter>[0] &
+    Parameters<typeof rowFitter>[0] & { baseLogits?: Float64Array; tolerance?: number },
 ): Promise<FittedRows> {
-  const { features, targets, classCount, l2, signal } = options;
+  const { features, targets, classCount, l2, signal, baseLogits, tolerance = ending.tolerance } = options;
   const prior = new Float64Array(features.columns * classCount);
   const problem = {
     features,
@@ -57,6 +62,7 @@ export async function fitColumns(
     candidates: new Array<boolean>(classCount).fill(true),
     prior,
     l2,
+    ...(baseLogits && { baseLogits }),
   };
   const { point } = await minimize({
     start: prior,
@@ -66,17 +72,18 @@ export async function fitColumns(
     },
     convexity: l2,
     ...ending,
+    tolerance,
   });
   return { logits: products(features, { weights: point, classCount }), weights: () => point };
 }
 
-export function normalised(weights: Float64Array): Float64Array {
+function normalised(weights: Float64Array): Float64Array {
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   return weights.map((weight) => weight / total);
 }
 
 /** What weights [columns, classes] say of each row; row-major [rows, classes]. */
-export function products(
+function products(
   { rows, starts, indices, values }: SparseMatrix,
   { weights, classCount }: { weights: Float64Array; classCount: number },
 ): Float64Array {

@@ -1,7 +1,6 @@
-import { minimize, softmaxLoss } from '../../../src/regression/softmax-regression.ts';
 import type { SparseMatrix } from '../../../src/regression/sparse-matrix.ts';
 import type { Scored } from './calibration.ts';
-import { normalised, products } from './row-fitter.ts';
+import { type FittedRows, fitColumns } from './row-fitter.ts';
 
 /*
  * The times are fitted after the words, to what these leave open: a softmax regression of the times' columns alone, without a
@@ -12,7 +11,7 @@ import { normalised, products } from './row-fitter.ts';
 /** Chosen on development seeds (docs/decisions/stop-agent.md). */
 const l2 = 0.3;
 /** In nats; what times bring is a few hundredths. */
-const ending = { tolerance: 1e-6, maximumSteps: 200 };
+const tolerance = 1e-6;
 
 export interface FittedTiming {
   /** Fitted to all rows, [columns, classes]. */
@@ -32,35 +31,22 @@ export async function fitTiming(settings: {
   signal?: AbortSignal | undefined;
 }): Promise<FittedTiming> {
   const { values, words, foldOfRow, folds, signal } = settings;
-  const { targets, rowWeights, classCount } = words;
-  const fitted = async (without: number) => {
-    const prior = new Float64Array(values.columns * classCount);
-    const problem = {
+  const { logits, rowWeights, classCount } = words;
+  const fitted = (without: number) =>
+    fitColumns({
+      ...words,
       features: values,
-      targets,
-      rowWeights: normalised(rowWeights.map((weight, row) => (foldOfRow[row] === without ? 0 : weight))),
-      candidates: new Array<boolean>(classCount).fill(true),
-      prior,
+      rowWeights: rowWeights.map((weight, row) => (foldOfRow[row] === without ? 0 : weight)),
       l2,
-      baseLogits: words.logits,
-    };
-    const { point } = await minimize({
-      start: prior,
-      lossAt(weights, gradient) {
-        signal?.throwIfAborted();
-        return softmaxLoss({ problem, weights, gradient });
-      },
-      convexity: l2,
-      ...ending,
+      baseLogits: logits,
+      tolerance,
+      signal,
     });
-    return point;
-  };
-  const ofFolds: Float64Array[] = [];
+  const ofFolds: FittedRows[] = [];
   for (let fold = 0; fold < folds; fold++) ofFolds.push(await fitted(fold));
-  const said = ofFolds.map((weights) => products(values, { weights, classCount }));
   return {
-    whole: await fitted(-1),
-    ofFolds,
-    logits: words.logits.map((logit, index) => logit + said[foldOfRow[Math.floor(index / classCount)]][index]),
+    whole: (await fitted(-1)).weights(),
+    ofFolds: ofFolds.map(({ weights }) => weights()),
+    logits: logits.map((logit, index) => logit + ofFolds[foldOfRow[Math.floor(index / classCount)]].logits[index]),
   };
 }
