@@ -66,18 +66,24 @@ type Reporting = ReportOptions & { readonly terminal: Terminal };
 
 async function reportFile(path: string, { runs, set, json, html, out, terminal }: Reporting): Promise<void> {
   const { stdout, stderr } = terminal;
-  const { finishedTrials, openBesideOthers, writeReport } = await import('../kinds/open-experiment.ts');
+  const { finishedTrials, finishedWithAnySeed, openBesideOthers, writeReport } = await import(
+    '../kinds/open-experiment.ts'
+  );
   const { experiment, others } = await openBesideOthers({ path, overrides: set.map(parseOverride), runs });
-  const finished = finishedTrials(experiment).length;
-  if (finished === 0)
+  const variants = finishedWithAnySeed(experiment);
+  if (variants.length === 0)
     throw new InputError(
       others === null
         ? `no run of ${experiment.name} is finished in ${runs}; run \`earshot train ${path}\` first`
         : `no run of these settings is finished in ${runs} (that of ${others.name} differs: ${others.differences.join(', ')}); run \`earshot train ${path}\` first, or report the folder ${join(runs, others.name)}`,
     );
+  const finished = finishedTrials(experiment).length;
   const total = experiment.trials.length;
-  const command = ['earshot', 'train', path, ...set.flatMap((each) => ['--set', each])].map(quoted).join(' ');
-  const { report, results, writePage: write } = await writeReport(experiment, { command });
+  const isOfFile = variants.flatMap(({ directories }) => directories).length === finished;
+  const command = ['earshot', isOfFile ? 'train' : 'report', path, ...set.flatMap((each) => ['--set', each])]
+    .map(quoted)
+    .join(' ');
+  const { report, results, writePage: write } = await writeReport(experiment, { command, variants });
   if (json) printJson(terminal, results);
   if (html || out !== undefined) stderr.write(`Page: ${await write(out)}\n`);
   else if (!json) stdout.write(report);

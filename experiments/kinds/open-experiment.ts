@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { groupBy } from '../../src/data/group-by.ts';
@@ -14,6 +14,7 @@ import type { RequestedBackend } from '../run/programs.ts';
 import type { Trial } from '../run/trial.ts';
 import { type ResolvedExperiment, trialOf } from './experiment-kind.ts';
 import { kindOf, reportOf } from './kinds.ts';
+import { refuseCopies, runsBelow } from './report-runs.ts';
 import { changedThreads } from './thread-hashes.ts';
 
 /** A variant with one seed. */
@@ -127,9 +128,11 @@ export function finishedTrials({ trials }: Pick<OpenedExperiment, 'trials'>): Va
 }
 
 /** Writes `report.md` and `report.json` beside the runs. Returns what a screen shows of them, and what writes the page. */
-export async function writeReport(experiment: OpenedExperiment, { command }: { command: string }) {
+export async function writeReport(
+  experiment: OpenedExperiment,
+  { command, variants = finishedVariants(experiment) }: { command: string; variants?: readonly VariantRuns[] },
+) {
   const { name, kind, runs } = experiment;
-  const variants = finishedVariants(experiment);
   const kindReport = await reportOf(kind);
   const { document, page, ...shown } = kindReport.of({ ...experiment, command, variants, cache: join(runs, 'cache') });
   const results = kindReport.json(variants);
@@ -149,6 +152,21 @@ export async function writeReport(experiment: OpenedExperiment, { command }: { c
       return path;
     },
   };
+}
+
+/**
+ * The finished runs of each variant that have its settings, whatever seeds the file names; no variant without any.
+ * @throws InputError where a run stands there twice
+ */
+export function finishedWithAnySeed({ trials }: Pick<OpenedExperiment, 'trials'>): VariantRuns[] {
+  const byVariant = groupBy(trials, ({ variant }) => variant);
+  return Array.from(byVariant, ([variant, [{ directory, config }]]) => {
+    const folder = dirname(directory);
+    const finished = existsSync(folder) ? runsBelow(folder, 1) : [];
+    const directories = finished.filter((run) => RunDirectory.open(run).otherSettings(config).length === 0);
+    refuseCopies(directories);
+    return { variant, directories };
+  }).filter(({ directories }) => directories.length > 0);
 }
 
 function finishedVariants(experiment: OpenedExperiment): VariantRuns[] {

@@ -40,7 +40,7 @@ export function findRuns(folder: string): FoundRuns {
 const headSchema = z.object({ name: z.string(), description: z.string().default('') });
 
 /** @throws InputError where a run stands there twice: it would count as two seeds */
-function refuseCopies(directories: readonly string[]): void {
+export function refuseCopies(directories: readonly string[]): void {
   const known = new Map<string, string>();
   for (const directory of directories) {
     const run = RunDirectory.open(directory);
@@ -55,7 +55,7 @@ function refuseCopies(directories: readonly string[]): void {
 }
 
 /** Finished runs in a folder and at most so many levels below it, in the order of their names. */
-function runsBelow(folder: string, levels: number): string[] {
+export function runsBelow(folder: string, levels: number): string[] {
   if (!existsSync(folder)) throw new InputError(`there is no ${folder}; give an experiment file, or a folder of runs`);
   if (!statSync(folder).isDirectory()) return [];
   if (existsSync(join(folder, 'config.json'))) return existsSync(join(folder, 'result.json')) ? [folder] : [];

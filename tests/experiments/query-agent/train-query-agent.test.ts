@@ -93,6 +93,18 @@ it('chooses settings on the development part, learns to pay for the right detect
   expect(exported.errors.replaceAll('\n', ' ')).toContain('a bundle cannot ask them for it, so it has none');
 });
 
+it('is reported with every finished seed of its settings, whichever command trained it', async () => {
+  const { cwd, run } = await folder({ settings: [{ iterations: 2, hidden: 4 }] });
+  for (const seed of ['1', '2']) expect((await run('--seeds', seed)).code).toBe(0);
+  expect((await run('--seeds', '3', '--set', 'delayCost=0.1', '--name', 'both')).code).toBe(0);
+  const report = (...words: string[]) => earshot(['report', 'both.yaml', ...words], { cwd });
+  const { code, out, errors } = await report();
+  expect(code, errors).toBe(0);
+  expect(out).toContain('Command: `earshot report both.yaml`');
+  expect(out).toContain('seeds 1, 2; threads');
+  expect((await report('--json', '--set', 'seeds=[2]')).out).toContain('"seed": 1');
+});
+
 it('leaves the test alone where the development part is decided', async () => {
   const { cwd, server, run } = await folder({ evaluation: { part: 'development' } });
   const { code, out, errors } = await run();
