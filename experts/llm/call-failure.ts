@@ -6,6 +6,7 @@ export type CallFailureKind =
   | 'timeout'
   | 'connection'
   | 'tls'
+  | 'proxy'
   | 'server'
   | 'malformed'
   | 'no-completion'
@@ -64,7 +65,10 @@ export class CallFailure extends Error {
   /** Whether the request was refused, or never arrived. What broke off or timed out may have been answered and be charged for. */
   get isFree(): boolean {
     return (
-      this.status !== null || this.kind === 'tls' || (this.kind === 'connection' && NOBODY_THERE.test(this.message))
+      this.status !== null ||
+      this.kind === 'tls' ||
+      this.kind === 'proxy' ||
+      (this.kind === 'connection' && NOBODY_THERE.test(this.message))
     );
   }
 
@@ -83,7 +87,7 @@ export async function callFailureOf(error: unknown): Promise<CallFailure | null>
   const { APIConnectionTimeoutError, APIError } = await import('openai');
   if (error instanceof APIConnectionTimeoutError) return new CallFailure({ kind: 'timeout', message: 'timed out' });
   if (error instanceof APIError) {
-    if (error.status === undefined) return connectionFailure(error);
+    if (error.status === undefined) return error.cause instanceof CallFailure ? error.cause : connectionFailure(error);
     const status: number = error.status;
     return failureOfStatus({
       status,
@@ -98,11 +102,20 @@ export async function callFailureOf(error: unknown): Promise<CallFailure | null>
   return null;
 }
 
+/** What fetch makes of status 407: an error without a word, or one that quotes the status where it asks for a tunnel. */
+const WANTS_PASSWORD = /^$|Proxy response \(407\)/;
+
 /** The codes of Node and OpenSSL: a certificate that nobody vouches for, or no TLS at all. The next attempt is no better. */
 const NO_TLS = /CERT|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|ERR_SSL|ERR_TLS|EPROTO/;
 
 function connectionFailure(error: Error): CallFailure {
   const message = causeOf(error);
+  if (WANTS_PASSWORD.test(message))
+    return new CallFailure({
+      kind: 'proxy',
+      message:
+        'a proxy wants a user name and a password (status 407); write them into its address, as in HTTPS_PROXY=http://user:password@proxy.example:3128',
+    });
   return new CallFailure({ kind: NO_TLS.test(message) ? 'tls' : 'connection', message });
 }
 
@@ -176,9 +189,9 @@ const SAID_WITH_ANY_STATUS: readonly (readonly [CallFailureKind, RegExp])[] = [
 
 const withCode = z.object({ code: z.string() });
 
+/** What the first of all causes says, with its code. */
 function causeOf(error: Error): string {
-  const cause = error.cause instanceof Error ? (error.cause.cause ?? error.cause) : error;
-  const parsed = withCode.safeParse(cause);
-  const message = cause instanceof Error ? cause.message : error.message;
-  return parsed.success && !message.includes(parsed.data.code) ? `${parsed.data.code} ${message}`.trim() : message;
+  if (error.cause instanceof Error) return causeOf(error.cause);
+  const code = withCode.safeParse(error).data?.code ?? '';
+  return error.message.includes(code) ? error.message : `${code} ${error.message}`.trim();
 }

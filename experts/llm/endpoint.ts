@@ -17,10 +17,10 @@ export const endpointSchema = z
     name: z.string().min(1).describe('what messages, summaries and reports call this endpoint'),
     baseURL: z
       .url({ protocol: /^https?$/, error: 'must be an http(s) address, such as http://localhost:8000/v1' })
-      .refine((url) => !hasCredentials(url), {
+      .refine((url) => !hasMoreThanPath(url), {
         error:
-          'must hold no user name, password or query; put the key into an environment variable and name it in apiKeyEnv, ' +
-          'and other parameters into query',
+          'must hold no user name, password, query (?…) or fragment (#…); put the key into an environment variable and name it in ' +
+          'apiKeyEnv, and other parameters into query',
       })
       .transform((url) => url.replace(/\/+$/, ''))
       .refine((url) => !url.endsWith(COMPLETIONS_PATH), {
@@ -141,10 +141,10 @@ function isSecretHeader(name: string): boolean {
   return /authorization|cookie|token|secret|api-?key/i.test(name);
 }
 
-function hasCredentials(url: string): boolean {
+function hasMoreThanPath(url: string): boolean {
   if (!URL.canParse(url)) return false;
-  const { username, password, search } = new URL(url);
-  return username !== '' || password !== '' || search !== '';
+  const { username, password } = new URL(url);
+  return username !== '' || password !== '' || /[?#]/.test(url);
 }
 
 /** The endpoint's key, or null. */

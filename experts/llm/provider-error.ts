@@ -48,9 +48,9 @@ export function providerErrorOf(options: {
         `${where} refused the request${status}: ${said}; check the parameters of the endpoint (temperature, reasoningEffort, maxTokensField, extraBody)`,
       );
     case 'redirect':
-      return new EndpointUnusableError(
-        `${where} ${said.replace(/^3\d\d /, '')}; neither posts nor keys follow a redirect: if you trust that address, make it the baseURL`,
-      );
+      return new EndpointUnusableError(`${where} ${said}`);
+    case 'proxy':
+      return new EndpointUnusableError(`${where} could not be asked: ${said}`);
     case 'too-large':
       return new ProviderError(`${where}: ${said}; lower maxTokens`);
     case 'filtered':

@@ -114,9 +114,9 @@ async function attempt<T>(options: {
 
 /** An address below a configured base, with or without a slash at its end. */
 export function serviceUrl(baseURL: string, options: { path: string; query: Readonly<Record<string, string>> }): URL {
-  const text = `${baseURL.replace(/\/+$/, '')}${options.path}`;
-  if (!URL.canParse(text)) throw new InputError(`${baseURL} is not an http(s) address`);
-  const url = new URL(text);
+  if (!URL.canParse(baseURL)) throw new InputError(`${baseURL} is not an http(s) address`);
+  const url = new URL(baseURL);
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}${options.path}`;
   for (const [name, value] of Object.entries(options.query)) url.searchParams.set(name, value);
   return url;
 }

@@ -29,7 +29,10 @@ export async function endpointClient(options: { endpoint: Endpoint; env: Environ
     fetch: async (url, init) => {
       const address = url instanceof Request ? url.url : url;
       const response = await guardedFetch(address, { ...init, dispatcher });
-      return response.ok ? response : withWrappedError(response, address);
+      if (response.ok) return response;
+      if (response.status >= 400) return withWrappedError(response);
+      await response.body?.cancel();
+      throw redirectFailure(response, { asked: new URL(address), baseURL: endpoint.baseURL });
     },
   });
 }
@@ -53,18 +56,27 @@ const bareErrorSchema = z.union([
   z.object({ error: z.string() }).transform(({ error }) => error),
 ]);
 
+/** What a status between 300 and 399 tells: the base address to write instead, if it names one. */
+function redirectFailure(response: Response, { asked, baseURL }: { asked: URL; baseURL: string }): CallFailure {
+  const { status } = response;
+  const path = asked.pathname.slice(new URL(baseURL).pathname.replace(/\/$/, '').length);
+  const target = redirectOf(response, asked);
+  const address = target === null ? 'nowhere' : `${target.origin}${target.pathname}`;
+  const isMoved = address.endsWith(path) && address !== `${baseURL}${path}`;
+  const advice = isMoved
+    ? ': if you trust that address, make it the baseURL'
+    : ', and no baseURL leads there: check it, and whether a login or a proxy stands before the endpoint';
+  const seen = isMoved ? address.slice(0, -path.length) : address;
+  const message = `redirects to ${seen} (status ${status}); neither posts nor keys follow a redirect${advice}`;
+  return new CallFailure({ kind: 'redirect', status, message });
+}
+
 /**
  * Some servers (older vLLM, FastAPI, Ollama) put the message elsewhere than OpenAI, so the client would drop it. But
  * the message is what tells of a context that is too long, or of an unknown field.
  */
-async function withWrappedError(response: Response, address: string | URL): Promise<Response> {
+async function withWrappedError(response: Response): Promise<Response> {
   const { status, headers } = response;
-  const target = redirectOf(response, address);
-  if (target !== null) {
-    await response.body?.cancel();
-    const message = `redirects to ${target.origin}${target.pathname.replace(/\/chat\/completions\/?$/, '')}`;
-    return new Response(JSON.stringify({ error: { message } }), { status, headers });
-  }
   const text = await limitedText(response, MOST_ERROR_BYTES);
   const json = jsonOrUndefined(text);
   // Of any other form, such as Mistral's list of refused fields in the message, all is the message.

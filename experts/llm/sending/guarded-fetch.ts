@@ -70,7 +70,7 @@ export function redirectOf(response: Pick<Response, 'status' | 'headers'>, from:
  * @throws CallFailure of kind `too-large`
  */
 export async function limitedText(response: Response, mostBytes: number): Promise<string> {
-  const decoder = new TextDecoder();
+  const decoder = decoderOf(response);
   let bytes = 0;
   let text = '';
   // Leaving the loop early cancels the rest of the transfer.
@@ -84,4 +84,14 @@ export async function limitedText(response: Response, mostBytes: number): Promis
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();
+}
+
+/** Of the character set that the response names. UTF-8, which JSON is written in, where it names none that is known. */
+function decoderOf({ headers }: Response) {
+  const charset = /charset="?([^\s";]+)/i.exec(headers.get('content-type') ?? '')?.[1];
+  try {
+    return new TextDecoder(charset);
+  } catch {
+    return new TextDecoder();
+  }
 }

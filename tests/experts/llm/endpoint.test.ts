@@ -24,8 +24,10 @@ describe('endpointSchema', () => {
 
   it.each([
     [{ apiKeyEnv: 'sk-123-abc' }, /name of an environment variable, not the key/],
-    [{ baseURL: 'http://me:secret@localhost/v1' }, /no user name, password or query/],
-    [{ baseURL: 'http://localhost/v1?key=secret' }, /no user name, password or query/],
+    [{ baseURL: 'http://me:secret@localhost/v1' }, /no user name, password, query .* or fragment/],
+    [{ baseURL: 'http://localhost/v1?key=secret' }, /no user name, password, query .* or fragment/],
+    [{ baseURL: 'http://localhost/v1?' }, /other parameters into query/],
+    [{ baseURL: 'http://localhost/v1#x' }, /no user name, password, query .* or fragment/],
     [{ baseURL: 'http://localhost:8000/v1/chat/completions/' }, /must not end in .chat.completions, which is added/],
     [{ baseURL: 'localhost:8000' }, /http\(s\) address/],
     [{ concurrency: 0 }, /concurrency/],
@@ -95,6 +97,10 @@ describe('what a request carries besides its body', () => {
     expect(proxy.targets).toHaveLength(1);
     const bad = quickService({ env: { HTTPS_PROXY: 'user:secret@proxy' } });
     await expect(bad.chat(ask(endpoint))).rejects.toThrow(/HTTPS_PROXY holds no http\(s\) address of a proxy/);
+    const locked = await startProxy(server.baseURL, { status: '407 Proxy Authentication Required' });
+    const stranger = quickService({ env: { HTTP_PROXY: locked.origin } });
+    await expect(stranger.chat(ask(endpoint))).rejects.toThrow(/a proxy wants a user name and a password .status 407./);
+    expect(locked.targets).toHaveLength(1);
   });
 
   it('and an answer larger than allowed is not read to its end', async () => {
@@ -169,9 +175,24 @@ describe('API keys', () => {
       headers: { location: `${elsewhere.baseURL}/chat/completions` },
     }));
     const failed = quickService({ env }).chat(ask(endpointAt(server, { apiKeyEnv: 'SCRIPTED_KEY' })));
-    await expect(failed).rejects.toThrow(`redirects to ${elsewhere.baseURL}; neither posts nor keys follow a redirect`);
+    await expect(failed).rejects.toThrow(
+      `redirects to ${elsewhere.baseURL} (status 307); neither posts nor keys follow a redirect: if you trust that address, make it the baseURL`,
+    );
     expect(server.requests).toHaveLength(1);
     expect(elsewhere.requests).toHaveLength(0);
+  });
+
+  it.each([
+    ['/login?next=v1', 'http://.*/login .status 302.'],
+    ['/v1/chat/completions/', 'http://.*/v1/chat/completions/ .status 302.'],
+    ['http://[', 'nowhere'],
+  ])('and a redirect to %s is no base address', async (location, seen) => {
+    const server = await startServer(() => ({ status: 302, headers: { location } }));
+    await expect(quickService().chat(ask(endpointAt(server)))).rejects.toThrow(
+      new RegExp(
+        `redirects to ${seen}.*no baseURL leads there: check it, and whether a login or a proxy stands before`,
+      ),
+    );
   });
 
   it('that no header can hold are refused without being quoted', async () => {

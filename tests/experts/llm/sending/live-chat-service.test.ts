@@ -98,6 +98,7 @@ describe('LiveChatService', () => {
     [{ status: 402, message: 'pay' }, /no quota or credit/],
     [{ status: 403, message: 'not in your country' }, /forbids this request with status 403.*not in your country/],
     [{ status: 404, message: 'model not found' }, /knows no model "tiny".*check model and baseURL/],
+    [{ status: 407 }, /a proxy wants a user name and a password \(status 407\); write them into its address/],
     [{ status: 429, code: 'insufficient_quota', message: 'quota' }, /no quota or credit left.*waiting does not help/],
     [{ text: '', finishReason: 'length' }, /cut off before it began.*raise maxTokens/],
     [{ text: null, finishReason: 'content_filter' }, /content filter/],
