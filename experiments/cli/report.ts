@@ -66,11 +66,13 @@ type Reporting = ReportOptions & { readonly terminal: Terminal };
 
 async function reportFile(path: string, { runs, set, json, html, out, terminal }: Reporting): Promise<void> {
   const { stdout, stderr } = terminal;
-  const { finishedTrials, finishedWithAnySeed, openBesideOthers, writeReport } = await import(
+  const { finishedTrials, finishedVariants, finishedWithAnySeed, openBesideOthers, writeReport } = await import(
     '../kinds/open-experiment.ts'
   );
-  const { experiment, others } = await openBesideOthers({ path, overrides: set.map(parseOverride), runs });
-  const variants = finishedWithAnySeed(experiment);
+  const overrides = set.map(parseOverride);
+  const { experiment, others } = await openBesideOthers({ path, overrides, runs });
+  const seedsAreGiven = overrides.some((override) => 'seeds' in override);
+  const variants = seedsAreGiven ? finishedVariants(experiment) : finishedWithAnySeed(experiment);
   if (variants.length === 0)
     throw new InputError(
       others === null

@@ -169,7 +169,8 @@ export function finishedWithAnySeed({ trials }: Pick<OpenedExperiment, 'trials'>
   }).filter(({ directories }) => directories.length > 0);
 }
 
-function finishedVariants(experiment: OpenedExperiment): VariantRuns[] {
+/** The finished runs of each variant with the seeds that the file names; no variant without any. */
+export function finishedVariants(experiment: OpenedExperiment): VariantRuns[] {
   const byVariant = groupBy(finishedTrials(experiment), ({ variant }) => variant);
   return Array.from(byVariant, ([variant, own]) => ({ variant, directories: own.map(({ directory }) => directory) }));
 }

@@ -102,7 +102,7 @@ it('is reported with every finished seed of its settings, whichever command trai
   expect(code, errors).toBe(0);
   expect(out).toContain('Command: `earshot report both.yaml`');
   expect(out).toContain('seeds 1, 2; threads');
-  expect((await report('--json', '--set', 'seeds=[2]')).out).toContain('"seed": 1');
+  expect((await report('--json', '--set', 'seeds=[2]')).out).not.toContain('"seed": 1');
 });
 
 it('leaves the test alone where the development part is decided', async () => {
