@@ -73,18 +73,18 @@ async function reportFile(path: string, { runs, set, json, html, out, terminal }
   const { experiment, others } = await openBesideOthers({ path, overrides, runs });
   const seedsAreGiven = overrides.some((override) => 'seeds' in override);
   const variants = seedsAreGiven ? finishedVariants(experiment) : finishedWithAnySeed(experiment);
+  const commandOf = (verb: 'train' | 'report') =>
+    ['earshot', verb, path, ...set.flatMap((each) => ['--set', each])].map(quoted).join(' ');
   if (variants.length === 0)
     throw new InputError(
       others === null
-        ? `no run of ${experiment.name} is finished in ${runs}; run \`earshot train ${path}\` first`
-        : `no run of these settings is finished in ${runs} (that of ${others.name} differs: ${others.differences.join(', ')}); run \`earshot train ${path}\` first, or report the folder ${join(runs, others.name)}`,
+        ? `no run of ${experiment.name} is finished in ${runs}; run \`${commandOf('train')}\` first`
+        : `no run of these settings is finished in ${runs} (that of ${others.name} differs: ${others.differences.join(', ')}); run \`${commandOf('train')}\` first, or report the folder ${join(runs, others.name)}`,
     );
   const finished = finishedTrials(experiment).length;
   const total = experiment.trials.length;
   const isOfFile = variants.flatMap(({ directories }) => directories).length === finished;
-  const command = ['earshot', isOfFile ? 'train' : 'report', path, ...set.flatMap((each) => ['--set', each])]
-    .map(quoted)
-    .join(' ');
+  const command = commandOf(isOfFile ? 'train' : 'report');
   const { report, results, writePage: write } = await writeReport(experiment, { command, variants });
   if (json) printJson(terminal, results);
   if (html || out !== undefined) stderr.write(`Page: ${await write(out)}\n`);

@@ -14,7 +14,7 @@ export interface Programs {
 
 /**
  * How trials are divided into programs where the user does not say. What pays was measured (docs/benchmarks.md): a process a core
- * and a trial a process, for tensors of one member stay in the processor's cache and those of eight do not; with TensorFlow on the
+ * and a trial a process, for on onnx populations save little and round otherwise, and on wasm they cost; with TensorFlow on the
  * processor, whose calls cost more, populations of eight. A GPU is shared, so it gets one program, and a large one; no GPU was at hand
  * to measure that.
  * @param options.trials all of them, finished or not: a command that is given again divides them as before

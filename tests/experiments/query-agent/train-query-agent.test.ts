@@ -102,7 +102,12 @@ it('is reported with every finished seed of its settings, whichever command trai
   expect(code, errors).toBe(0);
   expect(out).toContain('Command: `earshot report both.yaml`');
   expect(out).toContain('seeds 1, 2; threads');
-  expect((await report('--json', '--set', 'seeds=[2]')).out).not.toContain('"seed": 1');
+  const { out: second } = await report('--json', '--set', 'seeds=[2]');
+  expect(second).toContain('"seed": 2');
+  expect(second).not.toContain('"seed": 1');
+  expect((await report('--set', 'seeds=[9]')).errors).toContain(
+    "run `earshot train both.yaml --set 'seeds=[9]'` first",
+  );
 });
 
 it('leaves the test alone where the development part is decided', async () => {
