@@ -45,7 +45,7 @@ export type StopRewards = readonly Float32Array[];
 export type LabelledBatch = {
   /** [members, rows, inputs]; a member with fewer rows is padded at its end. */
   readonly observations: tf.Tensor3D;
-  /** Row of each step of each thread, counted over all members: [members · threads · steps of the longest]. */
+  /** Row of each step of each thread, counted over all members: [members · threads · steps of the longest], both padded. */
   readonly rows: tf.Tensor1D;
   /** R over the member's number of threads, 0 behind a thread's end; 1 before the last step, else 0: [members, threads, steps]. */
   readonly stopRewards: tf.Tensor3D;
@@ -60,8 +60,8 @@ export function labelledBatch(
   { stopRewards, weights }: { stopRewards: readonly StopRewards[]; weights: readonly number[] },
 ): LabelledBatch {
   const [members, rows] = observations.shape;
-  const threads = Math.max(...stopRewards.map(({ length }) => length));
-  const longest = Math.max(...stopRewards.flat().map(({ length }) => length));
+  const threads = paddedCount(Math.max(...stopRewards.map(({ length }) => length)));
+  const longest = paddedCount(Math.max(...stopRewards.flat().map(({ length }) => length)));
   const shape: [number, number, number] = [members, threads, longest];
   const rowOf = new Int32Array(members * threads * longest);
   const rewards = new Float32Array(rowOf.length);
@@ -85,6 +85,9 @@ export function labelledBatch(
     weights: perMember(weights),
   };
 }
+
+/** Sums of so many round alike whatever zeros stand behind them, so that a member's return is not changed by longer ones beside it. */
+const paddedCount = (count: number) => 16 * Math.ceil(count / 16);
 
 /** J of each policy on labelled threads. */
 export function returnsOf(network: Tensors<MlpName>, labelled: LabelledBatch): tf.Tensor3D {

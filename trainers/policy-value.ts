@@ -2,7 +2,14 @@ import * as tf from '@tensorflow/tfjs-core';
 import { disposeOptimized, type Optimized, optimized } from '../src/tensor/adam.ts';
 import { orthogonal, stackMembers } from '../src/tensor/initializers.ts';
 import { compiled } from '../src/tensor/onnx/compiled.ts';
-import { layer, type MlpName, mapTensors, type Tensors, upperForward } from '../src/tensor/population-ops.ts';
+import {
+  layer,
+  logSoftmax,
+  type MlpName,
+  mapTensors,
+  type Tensors,
+  upperForward,
+} from '../src/tensor/population-ops.ts';
 import type { Random } from '../src/tensor/random.ts';
 
 /*
@@ -122,7 +129,7 @@ export function policyForward(
   return tf.tidy(() => {
     const output = outputs(parameters, observations);
     const [members, rows, all] = output.shape;
-    return tf.logSoftmax(all === actions ? output : tf.slice(output, [0, 0, 0], [members, rows, actions]));
+    return logSoftmax(all === actions ? output : tf.slice(output, [0, 0, 0], [members, rows, actions]));
   });
 }
 
@@ -132,7 +139,7 @@ export function policyValueForward(parameters: Tensors<MlpName>, observations: t
     const output = outputs(parameters, observations);
     const [members, rows, all] = output.shape;
     return {
-      logProbabilities: tf.logSoftmax(tf.slice(output, [0, 0, 0], [members, rows, all - 1])) as tf.Tensor3D,
+      logProbabilities: logSoftmax(tf.slice(output, [0, 0, 0], [members, rows, all - 1])),
       values: tf.slice(output, [0, 0, all - 1], [members, rows, 1]),
     };
   });

@@ -2,7 +2,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { NOT_ALLOWED, type QueryMdp, queryValues, queryVisits } from '../envs/query-env.ts';
 import { descent } from '../src/tensor/descent.ts';
 import { compiled } from '../src/tensor/onnx/compiled.ts';
-import type { MlpName, Tensors } from '../src/tensor/population-ops.ts';
+import { logSoftmax, type MlpName, type Tensors } from '../src/tensor/population-ops.ts';
 import { policyForward } from './policy-value.ts';
 
 /*
@@ -41,7 +41,7 @@ export type QueryStates = { readonly observations: tf.Tensor3D; readonly mask: t
 /** ln π(a | s), [1, rows, actions]. */
 export function queryLogProbabilities(parameters: Tensors<MlpName>, { observations, mask }: QueryStates): tf.Tensor3D {
   const logProbabilities = policyForward(parameters, observations, { actions: mask.shape[2] });
-  return tf.logSoftmax(tf.add<tf.Tensor3D>(logProbabilities, mask));
+  return logSoftmax(tf.add<tf.Tensor3D>(logProbabilities, mask));
 }
 
 /** The same, compiled. */

@@ -132,5 +132,7 @@ function single(dy: tf.Tensor | tf.Tensor[]): tf.Tensor {
 /** The sum over the axes along which something of that shape was broadcast. */
 function summedTo(shape: number[], gradient: tf.Tensor): tf.Tensor {
   const axes = tf.broadcast_util.getReductionAxes(shape, gradient.shape);
-  return axes.length === 0 ? gradient : tf.reshape(tf.sum(gradient, axes), shape);
+  if (axes.length === 0) return gradient;
+  const summed = tf.sum(gradient, axes, true);
+  return summed.rank === shape.length ? summed : tf.reshape(summed, shape);
 }

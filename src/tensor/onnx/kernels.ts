@@ -34,9 +34,10 @@ export function registerKernels(): void {
         return reduced(x, { axis, keepDims: attrs.keepDims, type, operands, backend });
       },
     );
-  register<{ logits: tf.TensorInfo }>('Softmax', ({ inputs: { logits }, backend }) =>
-    backend.append({ type: 'Softmax', attributes: { axis: logits.shape.length - 1 } }, [logits], like(logits)),
-  );
+  for (const type of ['Softmax', 'LogSoftmax'])
+    register<{ logits: tf.TensorInfo }>(type, ({ inputs: { logits }, backend }) =>
+      backend.append({ type, attributes: { axis: logits.shape.length - 1 } }, [logits], like(logits)),
+    );
   register<Single, { axis: number; exclusive: boolean; reverse: boolean }>(
     'Cumsum',
     ({ inputs: { x }, attrs: { axis, exclusive, reverse }, backend }) =>
@@ -148,12 +149,15 @@ function reduced(
     : backend.append({ type, attributes: { keepdims, axes } }, [x], { ...like(x), shape });
 }
 
-/** Whether rows of several columns are reduced, all columns at once. */
+/** Whether rows are reduced, all columns at once. */
 function isRowAxis(axes: readonly number[], shape: readonly number[]): boolean {
-  return axes.length === 1 && axes[0] === shape.length - 2 && shape[shape.length - 1] > 1;
+  return axes.length === 1 && axes[0] === shape.length - 2;
 }
 
-/** As a product with ones, which ONNX Runtime computes several times faster than its sum over an axis in the middle. */
+/**
+ * As a product with ones, which ONNX Runtime computes several times faster than its sum over an axis in the middle. Of one column
+ * the sum would round otherwise in a population than alone.
+ */
 function summedRows(backend: OnnxBackend, x: tf.TensorInfo, shape: number[]): tf.TensorInfo {
   const ones = filled(backend, { shape: [1, x.shape[x.shape.length - 2]], dtype: 'float32' }, 1);
   return ofIntermediate(backend, ones, () => backend.append({ type: 'MatMul' }, [ones, x], { ...like(x), shape }));

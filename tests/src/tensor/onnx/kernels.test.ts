@@ -2,6 +2,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { expect, it } from 'vitest';
 import { selectBackend } from '../../../../src/tensor/backend.ts';
 import { OnnxBackend } from '../../../../src/tensor/onnx/backend.ts';
+import { logSoftmax } from '../../../../src/tensor/population-ops.ts';
 import { Random } from '../../../../src/tensor/random.ts';
 
 const random = Random.seeded({ seed: 1, purpose: 'kernels' });
@@ -37,6 +38,7 @@ const cases: Record<string, () => tf.Tensor | tf.Tensor[]> = {
   Less: () => tf.less(cube(x), cube(y)),
   LessEqual: () => tf.lessEqual(cube(x), cube(x)),
   Log: () => tf.log(positive()),
+  LogSoftmax: () => logSoftmax(cube(x)),
   LogicalAnd: () => tf.logicalAnd(truth(), tf.less(cube(y), 1)),
   LogicalNot: () => tf.logicalNot(truth()),
   LogicalOr: () => tf.logicalOr(truth(), tf.less(cube(y), 1)),
