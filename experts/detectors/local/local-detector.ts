@@ -70,8 +70,9 @@ export class LocalDetector implements Detector {
     }
   }
 
+  /** In the order of the schema, so that a detector which was read from a cache leaves the bytes of one that was trained here. */
   save(path: string): void {
-    saveFittedModel({ model: this.model, path });
+    writeFileAtomically(path, `${JSON.stringify(fittedModelSchema.parse(this.model), null, 1)}\n`);
   }
 
   /** Each post is read once, however many prefixes contain it; a judgement depends on the prefix alone. */
@@ -196,10 +197,6 @@ export type FittedModel = z.infer<typeof fittedModelSchema>;
 /** Identifies exactly these weights; part of the key of every annotation made with them. */
 function fittedModelHash(model: FittedModel): string {
   return sha256(model);
-}
-
-function saveFittedModel(options: { model: FittedModel; path: string }): void {
-  writeFileAtomically(options.path, `${JSON.stringify(options.model, null, 1)}\n`);
 }
 
 function loadFittedModel(path: string): FittedModel {

@@ -122,6 +122,9 @@ describe('the local detector', () => {
       detector.save(path);
       const loaded = await LocalDetector.load({ path });
       expect(loaded.options).toEqual(detector.options);
+      const again = join(directory, 'again.json');
+      loaded.save(again);
+      expect(readFileSync(again, 'utf8')).toBe(readFileSync(path, 'utf8'));
       expect(await judgeAll(loaded, unseen.slice(0, 30))).toEqual(await judgeAll(detector, unseen.slice(0, 30)));
 
       const saved = JSON.parse(readFileSync(path, 'utf8'));
