@@ -224,6 +224,7 @@ async function programsOf(plan: SweepPlan, { jobs, population }: SweepOptions): 
   return choosePrograms({
     trials: trialsOfPlan(plan).length,
     backend: resolved.backend,
+    gainsOnOnnx: plan.settings.every(({ resolved }) => resolved.gainsOnOnnx),
     asksModels: asksModels(plan),
     jobs,
     population,

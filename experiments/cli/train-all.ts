@@ -13,9 +13,9 @@ export async function programsOf(
   experiment: OpenedExperiment,
   asked: { jobs?: number; population?: number },
 ): Promise<Programs> {
-  const { trials, backend, asksModels } = experiment;
+  const { trials, backend, gainsOnOnnx, asksModels } = experiment;
   const { jobs, population } = asked;
-  const chosen = await choosePrograms({ trials: trials.length, backend, asksModels, jobs, population });
+  const chosen = await choosePrograms({ trials: trials.length, backend, gainsOnOnnx, asksModels, jobs, population });
   const left = trials.length - finishedTrials(experiment).length;
   return { ...chosen, jobs: Math.max(1, Math.min(chosen.jobs, Math.ceil(left / chosen.population))) };
 }

@@ -22,6 +22,8 @@ export interface ResolvedExperiment extends ExperimentHead {
   readonly detectorKey: string | null;
   /** The tensor backend that it asks for; null where trials cannot be trained together. */
   readonly backend: RequestedBackend | null;
+  /** Whether its trials gain from populations on onnx, where what is not matrices is many small steps, and lose no bit by them. */
+  readonly gainsOnOnnx: boolean;
   /** Trials with the same one may be trained in one program, as a population; null where a trial must be alone. */
   readonly shape: string | null;
   /** Iterations of the whole training; null where it cannot be paused. */
@@ -31,7 +33,7 @@ export interface ResolvedExperiment extends ExperimentHead {
 /** What is so of most experiments: each trial is trained alone, and from its beginning to its end. */
 export function trainedAlone<Experiment extends ExperimentHead & PlainObject>(experiment: Experiment) {
   const { name, description, seeds } = experiment;
-  const alone = { detectorKey: null, backend: null, shape: null, iterations: null };
+  const alone = { detectorKey: null, backend: null, gainsOnOnnx: false, shape: null, iterations: null };
   return { name, description, seeds, config: { ...experiment }, ...alone };
 }
 

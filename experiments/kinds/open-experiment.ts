@@ -37,6 +37,8 @@ export interface OpenedExperiment {
   readonly asksModels: boolean;
   /** The tensor backend that trials ask for; null where they cannot be trained together. */
   readonly backend: RequestedBackend | null;
+  /** Whether every trial gains from populations on onnx. */
+  readonly gainsOnOnnx: boolean;
 }
 
 interface ExperimentSource {
@@ -115,6 +117,7 @@ export async function openExperiment(source: ExperimentSource): Promise<OpenedEx
     threadFiles: [...new Set(variants.flatMap(({ experiment }) => experiment.threadFiles))],
     asksModels: variants.some(({ experiment }) => experiment.asksModels),
     backend: variants[0].experiment.backend,
+    gainsOnOnnx: variants.every(({ experiment }) => experiment.gainsOnOnnx),
   };
 }
 

@@ -59,6 +59,7 @@ export const stopAgentKind: ExperimentKind = {
       asksModels: isModel,
       detectorKey: isModel ? null : JSON.stringify([data, split.detector, split.events, split.seed, detector, task]),
       backend,
+      gainsOnOnnx: agent.algorithm === 'imitation' && agent.imitation.rollout === 'sampled',
       shape: canonicalJson([Object.fromEntries(sharedOptions(agent)), state, encoder, backend, checkpointEvery]),
       iterations: agent.iterations,
     };

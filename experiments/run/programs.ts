@@ -13,27 +13,29 @@ export interface Programs {
 }
 
 /**
- * How trials are divided into programs where the user does not say. What pays was measured (docs/benchmarks.md): a process a core
- * and a trial a process, for on onnx populations save little and round otherwise, and on wasm they cost; with TensorFlow on the
- * processor, whose calls cost more, populations of eight. A GPU is shared, so it gets one program, and a large one; no GPU was at hand
- * to measure that.
+ * How trials are divided into programs where the user does not say. What pays was measured (docs/benchmarks.md): a process a core.
+ * On wasm, where populations cost, each trains one trial; with TensorFlow on the processor, whose calls cost more, up to eight
+ * together, and on onnx those of sampled imitation. A GPU is shared, so it gets one program, and a large one; no GPU was at hand to
+ * measure that. Populations are about equal, and as many as keep every process busy to the end.
  * @param options.trials all of them, finished or not: a command that is given again divides them as before
  * @param options.backend null where trials cannot be trained together
  */
 export async function choosePrograms(options: {
   trials: number;
   backend: RequestedBackend | null;
+  gainsOnOnnx: boolean;
   asksModels: boolean;
   jobs: number | undefined;
   population: number | undefined;
   /** Starts a backend, and says what it runs on. */
   start?: (backend: RequestedBackend) => Promise<Pick<BackendChoice, 'name' | 'device'>>;
 }): Promise<Programs> {
-  const { trials, asksModels } = options;
+  const { trials, gainsOnOnnx, asksModels } = options;
   const { name, isGpu } = await deviceOf(options);
   const most = options.jobs ?? (asksModels || isGpu ? 1 : availableParallelism());
-  const pays = isGpu ? onGpu : name === 'tensorflow' ? onProcessor : 1;
-  const population = options.population ?? Math.min(pays, Math.ceil(trials / Math.min(most, trials)));
+  const pays = isGpu ? onGpu : name === 'tensorflow' || (name === 'onnx' && gainsOnOnnx) ? onProcessor : 1;
+  const programs = most * Math.ceil(trials / (most * pays));
+  const population = options.population ?? Math.ceil(trials / programs);
   return { jobs: Math.min(most, Math.ceil(trials / population)), population };
 }
 

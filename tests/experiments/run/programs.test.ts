@@ -4,7 +4,7 @@ import { choosePrograms } from '../../../experiments/run/programs.ts';
 import type { BackendName } from '../../../src/tensor/backend-names.ts';
 
 const cores = availableParallelism();
-const asked = { trials: 45, asksModels: false, jobs: undefined, population: undefined };
+const asked = { trials: 45, gainsOnOnnx: false, asksModels: false, jobs: undefined, population: undefined };
 
 /** A backend that is found on this device. */
 const found = (name: BackendName, device: string) => ({ start: async () => ({ name, device }) });
@@ -23,16 +23,20 @@ describe('how trials are divided into programs', () => {
     expect(await choosePrograms({ ...asked, ...onOnnx, backend: 'auto' })).toEqual(each);
   });
 
-  it('is eight at a time with TensorFlow on the processor, or fewer, so that each core has its share', async () => {
-    const auto = { ...asked, ...onProcessor, backend: 'auto', jobs: 2 } as const;
+  it.each([
+    ['with TensorFlow on the processor', onProcessor, false],
+    ['with ONNX Runtime, where trials gain from it', onOnnx, true],
+  ])('is eight at a time %s, or fewer, so that each core has its share', async (_, device, gainsOnOnnx) => {
+    const auto = { ...asked, ...device, gainsOnOnnx, backend: 'auto', jobs: 2 } as const;
     expect(await choosePrograms(auto)).toEqual({ jobs: 2, population: 8 });
+    expect(await choosePrograms({ ...auto, trials: 20 })).toEqual({ jobs: 2, population: 5 });
     expect(await choosePrograms({ ...auto, trials: 6 })).toEqual({ jobs: 2, population: 3 });
     expect(await choosePrograms({ ...auto, trials: 1, jobs: 4 })).toEqual({ jobs: 1, population: 1 });
   });
 
   it('is one large program on a GPU', async () => {
     const auto = { ...asked, ...onGpu, backend: 'auto' } as const;
-    expect(await choosePrograms(auto)).toEqual({ jobs: 1, population: 32 });
+    expect(await choosePrograms(auto)).toEqual({ jobs: 1, population: 23 });
     expect(await choosePrograms({ ...auto, trials: 5 })).toEqual({ jobs: 1, population: 5 });
   });
 
