@@ -63,7 +63,7 @@ export async function judgeItems(
     schedule: scheduleOf(replies),
     maxPosts: Number.MAX_SAFE_INTEGER,
     // Nobody reads a store in memory again: keeping shared parts in it would only hide what a judgement took.
-    keepsParts: store.path !== ':memory:',
+    sharesParts: store.path !== ':memory:',
   });
   if (result.stopped !== null) return { decisions: [], result, usage };
   const decisions = replies.flatMap((seen) => {

@@ -30,7 +30,7 @@ export interface JudgeOptions {
   /** Limits that replace those of the detector file. */
   readonly budget?: Partial<BudgetLimits> | undefined;
   /** Whether parts that prefixes share are kept in the store, too; otherwise the judgements count their usage. */
-  readonly keepsParts?: boolean | undefined;
+  readonly sharesParts?: boolean | undefined;
   readonly schedule?: PrefixSchedule | undefined;
   /** Posts of a thread that are judged. */
   readonly maxPosts?: number | undefined;

@@ -1,6 +1,6 @@
 import { annotate } from '../../experts/annotate.ts';
 import { CallJournal } from '../../experts/annotations/call-journal.ts';
-import { type KeptParts, partsKeptIn } from '../../experts/annotations/parts.ts';
+import { type SharedParts, sharedPartsIn } from '../../experts/annotations/parts.ts';
 import type { Detector } from '../../experts/detector.ts';
 import { createDetector } from '../../experts/detectors/create-detector.ts';
 import { limitedOutput } from '../../experts/detectors/output-limit.ts';
@@ -33,7 +33,7 @@ export async function judgeWithModels(options: JudgeWithModelsOptions): Promise<
   const random = Random.seeded({ seed: 0, purpose: 'waiting times' });
   const limits: BudgetLimits = { ...file.budget, ...options.budget };
   if (mode !== 'live') {
-    const create = (service: ChatService) => detectorFor(options, { service, keptParts: undefined });
+    const create = (service: ChatService) => detectorFor(options, { service, sharedParts: undefined });
     return judgeByBatch({ ...options, create, mode, random, limits, concurrency: options.concurrency ?? concurrency });
   }
   const { service, calls, detector } = await openLive({ ...options, random });
@@ -47,7 +47,7 @@ export async function judgeWithModels(options: JudgeWithModelsOptions): Promise<
 export async function openLive(
   options: Omit<JudgeWithModelsOptions, 'threads' | 'mode'> & { readonly random: Random },
 ): Promise<{ service: LiveChatService; calls: CallJournal; detector: Detector }> {
-  const { file, store, keepsParts = true, context = workContext(), random } = options;
+  const { file, store, sharesParts = true, context = workContext(), random } = options;
   const service = new LiveChatService({
     random,
     budget: { ...file.budget, ...options.budget },
@@ -60,8 +60,10 @@ export async function openLive(
   // A store in memory does not outlive the process.
   const calls = new CallJournal({ service, table: store.path === ':memory:' ? null : store.responses });
   const { retryUnreadable } = options;
-  const keptParts = keepsParts ? partsKeptIn({ store, calls, signal: context.signal, retryUnreadable }) : undefined;
-  const detector = await detectorFor(options, { service: calls, keptParts });
+  const sharedParts = sharesParts
+    ? sharedPartsIn({ store, calls, signal: context.signal, retryUnreadable })
+    : undefined;
+  const detector = await detectorFor(options, { service: calls, sharedParts });
   return { service, calls, detector };
 }
 
@@ -70,28 +72,28 @@ async function pretend(options: JudgeWithModelsOptions, bound: 'lower' | 'upper'
   const service = new DryRunChatService({ bound });
   const store = new DryRunStore(options.store);
   const { retryUnreadable } = options;
-  const keptParts = partsKeptIn({ store, calls: new CallJournal({ service, table: null }), retryUnreadable });
-  const detector = await detectorFor(options, { service, keptParts });
+  const sharedParts = sharedPartsIn({ store, calls: new CallJournal({ service, table: null }), retryUnreadable });
+  const detector = await detectorFor(options, { service, sharedParts });
   const result = await annotate(annotateOptions(options, { detector, store, concurrency }));
   return { service, detector, result };
 }
 
 async function detectorFor(
   options: Pick<JudgeWithModelsOptions, 'file' | 'context'>,
-  { service, keptParts }: { service: ChatService; keptParts: KeptParts | undefined },
+  { service, sharedParts }: { service: ChatService; sharedParts: SharedParts | undefined },
 ) {
   const { file, context = workContext() } = options;
   const { maxOutputTokens: most } = file;
-  const create = (through: ChatService, parts: KeptParts | undefined) =>
+  const create = (through: ChatService, parts: SharedParts | undefined) =>
     createDetector({
       config: file.detector,
       task: file.task,
       service: through,
       signal: context.signal,
-      keptParts: parts,
+      sharedParts: parts,
       retry: file.retry,
     });
-  if (most === null) return create(service, keptParts);
+  if (most === null) return create(service, sharedParts);
   const output = limitedOutput({ service, most });
   // What a part may write depends on the judgement that asks for it, so it is no answer for others.
   return output.limited(await create(service instanceof DryRunChatService ? service : output.service, undefined));

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { CallJournal } from '../../experts/annotations/call-journal.ts';
-import { type KeptParts, partsKeptIn } from '../../experts/annotations/parts.ts';
+import { type SharedParts, sharedPartsIn } from '../../experts/annotations/parts.ts';
 import type { ChatService } from '../../experts/llm/chat.ts';
 import { LiveChatService } from '../../experts/llm/sending/live-chat-service.ts';
 import { createChatStanceModel } from '../../experts/task-models/chat/stance.ts';
@@ -49,20 +49,20 @@ export function chatServiceOf(
 /** Fresh, untuned models. */
 export async function createTaskModels(experiment: SelectorExperiment, models: ModelContext): Promise<TaskModels> {
   const { stanceModel, veracityModel, retry } = experiment;
-  const { keptParts: shared, ...asking } = { ...chatSettings(models), retry };
-  const asked = <Item>(task: string, create: (keptParts: KeptParts) => TaskModel<Item>) =>
-    withAskingProgress({ task, keptParts: shared, onProgress: models.context.onProgress, create });
+  const { sharedParts: shared, ...asking } = { ...chatSettings(models), retry };
+  const asked = <Item>(task: string, create: (sharedParts: SharedParts) => TaskModel<Item>) =>
+    withAskingProgress({ task, sharedParts: shared, onProgress: models.context.onProgress, create });
   return {
     stanceModel:
       stanceModel.name === 'chat'
-        ? asked('stances', (keptParts) =>
-            createChatStanceModel({ ...asking, keptParts, options: withFolder(stanceModel, models) }),
+        ? asked('stances', (sharedParts) =>
+            createChatStanceModel({ ...asking, sharedParts, options: withFolder(stanceModel, models) }),
           )
         : createLocalStanceModel(await localSettings(stanceModel, models)),
     veracityModel:
       veracityModel.name === 'chat'
-        ? asked('veracities', (keptParts) =>
-            createChatVeracityModel({ ...asking, keptParts, options: withFolder(veracityModel, models) }),
+        ? asked('veracities', (sharedParts) =>
+            createChatVeracityModel({ ...asking, sharedParts, options: withFolder(veracityModel, models) }),
           )
         : createLocalVeracityModel(await localSettings(veracityModel, models)),
   };
@@ -80,7 +80,7 @@ function chatSettings({ service, annotations, context: { onNote, signal } }: Mod
   const calls = new CallJournal({ service, table: annotations.responses });
   return {
     service: calls,
-    keptParts: partsKeptIn({ store: annotations, calls, signal }),
+    sharedParts: sharedPartsIn({ store: annotations, calls, signal }),
     onFile: ({ path, examples }: { path: string; examples: number }) =>
       onNote(`${examples} examples for fine-tuning: ${path}`),
     onStatus: (status: string) => onNote(`fine-tuning: ${status}`),
@@ -106,18 +106,18 @@ const fewestItems = 100;
 export function withAskingProgress<Item>(options: {
   /** What is asked for: "stances". */
   task: string;
-  keptParts: KeptParts;
+  sharedParts: SharedParts;
   onProgress: WorkContext['onProgress'];
-  create: (keptParts: KeptParts) => TaskModel<Item>;
+  create: (sharedParts: SharedParts) => TaskModel<Item>;
 }): TaskModel<Item> {
-  const { task, keptParts, onProgress, create } = options;
+  const { task, sharedParts, onProgress, create } = options;
   let underWay: { answered: number; total: number } | null = null;
   const show = () => {
     if (underWay !== null) onProgress(`asking for ${task}`, underWay.answered, underWay.total);
   };
   const model = create({
     async part(question, ask) {
-      const answer = await keptParts.part(question, ask);
+      const answer = await sharedParts.part(question, ask);
       // Several samples of an item make more answers than items, so the last step waits for the whole prediction.
       if (underWay !== null && underWay.answered < underWay.total - 1) {
         underWay.answered++;

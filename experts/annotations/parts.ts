@@ -17,7 +17,7 @@ export interface PartQuestion extends Pick<Question, 'threadId' | 'prefixLength'
 }
 
 /** Where the parts that judgements share are kept, so that no process pays for one twice. */
-export interface KeptParts {
+export interface SharedParts {
   /**
    * The answer kept for this question; asks when there is none.
    * @throws MalformedAnswerError where the answer cannot be read, now or when it was given; other failures are not kept
@@ -26,14 +26,14 @@ export interface KeptParts {
 }
 
 /** Keeps parts as annotations of their own. */
-export function partsKeptIn(options: {
+export function sharedPartsIn(options: {
   store: JudgementStore & { put(row: AnnotationRow): boolean };
   calls: CallJournal;
   /** Aborting ends the waiting for other processes. */
   signal?: AbortSignal | undefined;
   /** Ask once more for parts whose earlier answers could not be read. */
   retryUnreadable?: boolean | undefined;
-}): KeptParts {
+}): SharedParts {
   const { store, calls, signal, retryUnreadable } = options;
   const judgements = sharedJudgements({
     store,
@@ -62,18 +62,18 @@ export type AskPart = (question: PartQuestion, counts: Counts, ask: () => Promis
 
 /**
  * Asks each part once in all where parts are kept: the part counts its usage, and so does every judgement that uses it,
- * as part usage. Without kept parts it is asked once in this process, and the judgement that asked first counts it alone.
+ * as part usage. Without shared parts it is asked once in this process, and the judgement that asked first counts it alone.
  */
-export function partAsker(keptParts: KeptParts | undefined): AskPart {
+export function partAsker(sharedParts: SharedParts | undefined): AskPart {
   const known = new PromiseCache<Judgement | MalformedAnswerError>();
   return async (question, counts, ask) => {
     const judged = async (): Promise<Judgement> => {
       const { label, explanation, transcript, answers } = await ask();
-      if (keptParts === undefined) counts.answers.push(...answers);
+      if (sharedParts === undefined) counts.answers.push(...answers);
       return { label, probabilities: null, explanation, transcript, usage: usageOf(answers) };
     };
-    if (keptParts !== undefined) {
-      const judgement = await keptParts.part(question, judged);
+    if (sharedParts !== undefined) {
+      const judgement = await sharedParts.part(question, judged);
       counts.parts.push(judgement.usage);
       return judgement;
     }

@@ -34,7 +34,7 @@ export function learnThenTest(
   let chosen: { threshold: number; losses: number } | null = null;
   for (const threshold of thresholds) {
     const losses = lossesAt(threshold);
-    // The first that cannot be told from a broken promise ends the sequence, so no correction for many tests is needed.
+    // The first at which a broken promise cannot be ruled out ends the sequence, so no correction for many tests is needed.
     if (binomialTail({ losses, items, share: level }) > 1 - confidence) break;
     chosen = { threshold, losses };
   }

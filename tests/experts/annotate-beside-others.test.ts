@@ -8,7 +8,7 @@ import { BudgetSpentError, MalformedAnswerError } from '../../experts/llm/failur
 import { prefixOf } from '../../src/data/thread.ts';
 import { ProviderError } from '../../src/errors.ts';
 import { temporaryFolder } from '../src/data/fixtures.ts';
-import { keptPartsIn } from './annotations/kept-parts.ts';
+import { sharedPartsOf } from './annotations/shared-parts.ts';
 import { numberedThreads } from './threads.ts';
 
 const opened: AnnotationStore[] = [];
@@ -137,7 +137,7 @@ describe('annotate beside another process', () => {
       return judgementOf('rumor');
     };
     const part = { detector: 'd/part', version: '1', options: {}, input: 'i', threadId: 't', prefixLength: 1 };
-    const answers = await Promise.all(all.map((store) => keptPartsIn(store).part(part, ask)));
+    const answers = await Promise.all(all.map((store) => sharedPartsOf(store).part(part, ask)));
     expect(asked).toBe(1);
     expect(answers[0]).toEqual(answers[1]);
   });

@@ -12,7 +12,7 @@ import { workContext } from '../../src/work-context.ts';
 import { stopAgentSchema } from '../../trainers/stop-agent/config.ts';
 import { createStopAgent } from '../../trainers/stop-agent/create.ts';
 import type { Metrics } from '../../trainers/trainer.ts';
-import { keptPartsIn } from '../experts/annotations/kept-parts.ts';
+import { sharedPartsOf } from '../experts/annotations/shared-parts.ts';
 import { quotedIn } from '../experts/detectors/quoted.ts';
 import { detectorOf, role, startRoles } from '../experts/detectors/roles.ts';
 import { toyThreads } from '../experts/threads.ts';
@@ -64,7 +64,7 @@ describe('the stop agent', () => {
         rounds: 1,
       },
       task,
-      keptParts: keptPartsIn(store),
+      sharedParts: sharedPartsOf(store),
     });
     expect(detector.labels).toEqual(goldTask.labels);
 

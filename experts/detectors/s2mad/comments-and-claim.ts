@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { InputError } from '../../../src/errors.ts';
 import { jsonOrUndefined } from '../../../src/json.ts';
-import { type AskPart, type KeptParts, type PartQuestion, partAsker } from '../../annotations/parts.ts';
+import { type AskPart, type PartQuestion, partAsker, type SharedParts } from '../../annotations/parts.ts';
 import { chatJson } from '../../llm/answers/chat-json.ts';
 import { askVerdict } from '../../llm/answers/verdict.ts';
 import type { ChatService } from '../../llm/chat.ts';
@@ -36,12 +36,12 @@ interface Settings {
   /** Not that of one judgement: others wait for the same answers and must get them even if that judgement fails. */
   readonly service: ChatService;
   readonly endpoint: Endpoint;
-  readonly keptParts: KeptParts | undefined;
+  readonly sharedParts: SharedParts | undefined;
 }
 
 /** How far a comment supports the claim, in [−1, 1]; null where no score could be read, even after one repair. */
-export function createCommentScorer({ prompts, service, endpoint, keptParts }: Settings) {
-  const askReadable = readablePart(keptParts);
+export function createCommentScorer({ prompts, service, endpoint, sharedParts }: Settings) {
+  const askReadable = readablePart(sharedParts);
   return async (question: { claim: string; comment: Comment; threadId: string; session: Session }) => {
     const { claim, comment, threadId, session } = question;
     const judgement = await askReadable({
@@ -88,8 +88,8 @@ export function createCommentScorer({ prompts, service, endpoint, keptParts }: S
 }
 
 /** Whether a claim is nothing but an opinion (§3.3); what cannot be read even after one repair counts as no. */
-export function createSubjectivityClassifier({ prompts, service, endpoint, keptParts }: Settings) {
-  const askReadable = readablePart(keptParts);
+export function createSubjectivityClassifier({ prompts, service, endpoint, sharedParts }: Settings) {
+  const askReadable = readablePart(sharedParts);
   return async (question: { claim: string; threadId: string; session: Session }) => {
     const { claim, threadId, session } = question;
     const judgement = await askReadable({
@@ -120,8 +120,8 @@ export function createSubjectivityClassifier({ prompts, service, endpoint, keptP
 }
 
 /** Asks a part that a judgement can do without: null where the answer could not be read. */
-function readablePart(keptParts: KeptParts | undefined) {
-  const askPart = partAsker(keptParts);
+function readablePart(sharedParts: SharedParts | undefined) {
+  const askPart = partAsker(sharedParts);
   return async (question: { part: PartQuestion; session: Session; ask: Parameters<AskPart>[2] }) => {
     const { part, session, ask } = question;
     const judgement = await orUnreadable(askPart(part, session, ask));

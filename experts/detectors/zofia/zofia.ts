@@ -60,7 +60,7 @@ import { insufficient } from './words.ts';
  */
 
 export async function createZofia(settings: DetectorSettings<ZofiaOptions> & EvidenceServices): Promise<Detector> {
-  const { options, task, service, keptParts, env, retry, random, signal } = settings;
+  const { options, task, service, sharedParts, env, retry, random, signal } = settings;
   const { use, maxRounds, insufficientLabel } = options;
   const prompts = loadPrompts({ detector: 'zofia', path: options.prompts });
   const sides = sidesOf({ options, task });
@@ -76,7 +76,7 @@ export async function createZofia(settings: DetectorSettings<ZofiaOptions> & Evi
     signal,
   });
   const analystSettings: AnalystSettings = { prompts, options, endpoints, service, sides, retrieval };
-  const askPart = partAsker(keptParts);
+  const askPart = partAsker(sharedParts);
 
   async function judge(prefix: Prefix, session: Session): Promise<Judgement> {
     const [claim, ...reactions] = prefix.posts;

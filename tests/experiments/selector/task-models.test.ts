@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { withAskingProgress } from '../../../experiments/selector/task-models.ts';
-import type { KeptParts } from '../../../experts/annotations/parts.ts';
+import type { SharedParts } from '../../../experts/annotations/parts.ts';
 import type { Judgement } from '../../../experts/detector.ts';
 import type { TaskPrediction } from '../../../experts/task-models/task-model.ts';
 import { scriptedModel } from '../../trainers/selector/scripted-task-models.ts';
@@ -17,18 +17,18 @@ const prediction: TaskPrediction = { distribution: Float64Array.of(0, 1), explan
 /** A model that looks up each item so many times, and fails of item 150. */
 function asking(samples: number) {
   const shown: [string, number, number][] = [];
-  const known: KeptParts = { part: async () => judgement };
+  const known: SharedParts = { part: async () => judgement };
   const model = withAskingProgress<number>({
     task: 'stances',
-    keptParts: known,
+    sharedParts: known,
     onProgress: (stage, done, total) => shown.push([stage, done, total]),
-    create: (keptParts) => ({
+    create: (sharedParts) => ({
       ...scriptedModel<number>({ classes: ['support', 'deny'], answer: () => prediction }).model,
       async predict(items) {
         const call = { detector: 'd', version: '1', options: {}, input: '', threadId: 't', prefixLength: 1 };
         for (const item of items) {
           if (item === 150) throw new Error('refused');
-          for (let sample = 0; sample < samples; sample++) await keptParts.part(call, async () => judgement);
+          for (let sample = 0; sample < samples; sample++) await sharedParts.part(call, async () => judgement);
         }
         return items.map(() => prediction);
       },

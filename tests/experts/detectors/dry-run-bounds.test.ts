@@ -3,7 +3,7 @@ import { AnnotationStore } from '../../../experts/annotations/annotation-store.t
 import type { DetectorConfigInput } from '../../../experts/detectors/create-detector.ts';
 import { DryRunChatService } from '../../../experts/llm/cost/dry-run-chat-service.ts';
 import { loadJudgingTask } from '../../../experts/tasks/task-file.ts';
-import { keptPartsIn } from '../annotations/kept-parts.ts';
+import { sharedPartsOf } from '../annotations/shared-parts.ts';
 import { detectorOf, prefix } from './roles.ts';
 
 const model = { baseURL: 'http://localhost:1/v1', model: 'm' };
@@ -30,8 +30,8 @@ it.each<{ config: DetectorConfigInput; task: string; atLeast: number; atMost: nu
 ])('a dry run of $config.name tells the fewest and the most calls', async ({ config, task, atLeast, atMost }) => {
   const calls = async (bound: 'lower' | 'upper') => {
     const service = new DryRunChatService({ bound });
-    const keptParts = keptPartsIn(AnnotationStore.open(':memory:'));
-    const detector = await detectorOf({ config, task: await loadJudgingTask(task), service, keptParts });
+    const sharedParts = sharedPartsOf(AnnotationStore.open(':memory:'));
+    const detector = await detectorOf({ config, task: await loadJudgingTask(task), service, sharedParts });
     await detector.judge(prefix(5));
     return service.rows().reduce((sum, row) => sum + row.calls, 0);
   };

@@ -12,7 +12,7 @@ import { DryRunChatService } from '../../../experts/llm/cost/dry-run-chat-servic
 import { loadJudgingTask } from '../../../experts/tasks/task-file.ts';
 import { sha256 } from '../../../src/content-hash.ts';
 import { prefixOf } from '../../../src/data/thread.ts';
-import { keptPartsIn } from '../annotations/kept-parts.ts';
+import { sharedPartsOf } from '../annotations/shared-parts.ts';
 import { threadOf } from '../threads.ts';
 
 /*
@@ -151,7 +151,7 @@ it.each(Object.keys(configs))('%s keeps its keys and prompts', async (name) => {
     config: detectorSchema.parse(config),
     task: await loadJudgingTask(task),
     service,
-    keptParts: keptPartsIn(store),
+    sharedParts: sharedPartsOf(store),
   });
   const prefix = prefixOf(thread, 3);
   const request = annotationRequest({ detector, prefix });

@@ -6,7 +6,7 @@ import { DryRunChatService } from '../../../experts/llm/cost/dry-run-chat-servic
 import { quotedEvidence } from '../../../experts/llm/prompt-text.ts';
 import { loadJudgingTask } from '../../../experts/tasks/task-file.ts';
 import { prefixOf } from '../../../src/data/thread.ts';
-import { keptPartsIn } from '../annotations/kept-parts.ts';
+import { sharedPartsOf } from '../annotations/shared-parts.ts';
 import { threadOf } from '../threads.ts';
 import { detectorOf } from './roles.ts';
 
@@ -53,8 +53,8 @@ const configs: { config: DetectorConfigInput; task: string }[] = [
 
 it.each(configs)('$config.name quotes posts that pose as something else', async ({ config, task }) => {
   const service = new Recording();
-  const keptParts = keptPartsIn(AnnotationStore.open(':memory:'));
-  const detector = await detectorOf({ config, task: await loadJudgingTask(task), service, keptParts });
+  const sharedParts = sharedPartsOf(AnnotationStore.open(':memory:'));
+  const detector = await detectorOf({ config, task: await loadJudgingTask(task), service, sharedParts });
   await detector.judge(prefixOf(thread, 3));
   const prompts = service.requests.flatMap(({ messages }) => messages.map(({ content }) => content));
   expect(prompts.some((prompt) => prompt.includes(MARK))).toBe(true);

@@ -1,5 +1,5 @@
 import { parse } from 'yaml';
-import type { KeptParts } from '../../../experts/annotations/parts.ts';
+import type { SharedParts } from '../../../experts/annotations/parts.ts';
 import {
   createDetector,
   type DetectorConfigInput,
@@ -64,10 +64,10 @@ export function detectorOf(settings: {
   config: DetectorConfigInput;
   task: JudgingTask;
   service?: ChatService;
-  keptParts?: KeptParts | undefined;
+  sharedParts?: SharedParts | undefined;
 }) {
-  const { config, task, service = quickService(), keptParts } = settings;
-  return createDetector({ config: detectorSchema.parse(config), task, service, keptParts });
+  const { config, task, service = quickService(), sharedParts } = settings;
+  return createDetector({ config: detectorSchema.parse(config), task, service, sharedParts });
 }
 
 export function verdict(side: string, explanation = `because ${side}`): string {

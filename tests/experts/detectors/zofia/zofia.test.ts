@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { AnnotationStore } from '../../../../experts/annotations/annotation-store.ts';
-import type { KeptParts } from '../../../../experts/annotations/parts.ts';
+import type { SharedParts } from '../../../../experts/annotations/parts.ts';
 import { zofiaInputOf, zofiaOptionsSchema } from '../../../../experts/detectors/zofia/options.ts';
 import { createZofia } from '../../../../experts/detectors/zofia/zofia.ts';
 import type { ChatService } from '../../../../experts/llm/chat.ts';
@@ -12,7 +12,7 @@ import { prefixOf, type Thread, threadSchema } from '../../../../src/data/thread
 import { InputError, ProviderError } from '../../../../src/errors.ts';
 import type { ScriptedLlmServer } from '../../../llm-server/scripted-llm-server.ts';
 import { type ChatBody, lastMessage, type ScriptedReply } from '../../../llm-server/scripted-rule.ts';
-import { keptPartsIn } from '../../annotations/kept-parts.ts';
+import { sharedPartsOf } from '../../annotations/shared-parts.ts';
 import { endpointAt, quickService, startServer } from '../../llm/service.ts';
 import { startService, webResults, wikipediaAnswer } from '../../retrieval/fake-service.ts';
 import { quotedIn } from '../quoted.ts';
@@ -122,11 +122,11 @@ async function setUp(settings: {
   replies?: Replies;
   options?: Partial<z.input<typeof zofiaOptionsSchema>>;
   retrieval?: object;
-  keptParts?: KeptParts | undefined;
+  sharedParts?: SharedParts | undefined;
   task?: JudgingTask;
   service?: ChatService;
 }) {
-  const { decisions, replies, retrieval, keptParts } = settings;
+  const { decisions, replies, retrieval, sharedParts } = settings;
   const server = await startServer(script(decisions, replies));
   const search = await startService(web);
   const wikipedia = await startService(wiki);
@@ -145,7 +145,7 @@ async function setUp(settings: {
     options,
     task: settings.task ?? (await loadJudgingTask('news')),
     service: settings.service ?? quickService(),
-    keptParts,
+    sharedParts,
     retry: retrySchema.parse({ maxAttempts: 2, baseMs: 1 }),
   });
   return { server, search, wikipedia, detector, options };
@@ -361,7 +361,7 @@ describe('evidence', () => {
     const { detector } = await setUp({
       decisions: ['fake'],
       retrieval: { webSearch: { baseURL: 'http://127.0.0.1:9', apiKeyEnv: null } },
-      keptParts: keptPartsIn(store),
+      sharedParts: sharedPartsOf(store),
     });
     await expect(detector.judge(prefixOf(article(), 1))).rejects.toThrow(ProviderError);
     await expect(detector.judge(prefixOf(article(), 1))).rejects.toThrow(/the web search .* failed/);
@@ -399,8 +399,8 @@ describe('prefixes', () => {
 
   it('ask nothing again that a store knows, in another process too', async () => {
     const store = AnnotationStore.open(':memory:');
-    const keptParts = keptPartsIn(store);
-    const { server, search, wikipedia, options, detector } = await setUp({ decisions: ['fake'], keptParts });
+    const sharedParts = sharedPartsOf(store);
+    const { server, search, wikipedia, options, detector } = await setUp({ decisions: ['fake'], sharedParts });
     const first = await detector.judge(prefixOf(article(), 1));
     // What is remembered is counted where it is kept.
     expect(first.usage.requests).toBe(3);
@@ -409,7 +409,7 @@ describe('prefixes', () => {
       options,
       task: await loadJudgingTask('news'),
       service: quickService(),
-      keptParts,
+      sharedParts,
     });
     const second = await again.judge(prefixOf(article(), 1));
     expect(agents(server).slice(before.llm)).toEqual(round);
@@ -490,7 +490,7 @@ describe('ablations', () => {
     const { server, search, detector, options } = await setUp({
       decisions: ['fake'],
       retrieval: { entities: { method } },
-      keptParts: keptPartsIn(store),
+      sharedParts: sharedPartsOf(store),
     });
     const thread = article(['Never!']);
     const { transcript } = await detector.judge(prefixOf(thread, 1));

@@ -4,7 +4,7 @@ import { type ChatExample, chooseExamples, showableExamples } from '../../../../
 import { InputError } from '../../../../src/errors.ts';
 import { Random } from '../../../../src/tensor/random.ts';
 import type { ScriptedLlmServer } from '../../../llm-server/scripted-llm-server.ts';
-import { keptPartsIn } from '../../annotations/kept-parts.ts';
+import { sharedPartsOf } from '../../annotations/shared-parts.ts';
 import { startServer } from '../../llm/service.ts';
 import { reply, shownPost, stanceExample, stanceModel } from './models.ts';
 
@@ -91,8 +91,8 @@ describe('in-context tuning', () => {
 
   it('asks anew after other examples, and not after the same', async () => {
     const server = await startServer(() => 'Answer: Deny');
-    const keptParts = keptPartsIn(AnnotationStore.open(':memory:'));
-    const model = stanceModel({ server, keptParts });
+    const sharedParts = sharedPartsOf(AnnotationStore.open(':memory:'));
+    const model = stanceModel({ server, sharedParts });
     const asked = async (threadId = 'dam') => {
       const before = server.requests.length;
       await model.predict([reply('new', threadId)]);

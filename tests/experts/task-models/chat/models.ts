@@ -1,4 +1,4 @@
-import type { KeptParts } from '../../../../experts/annotations/parts.ts';
+import type { SharedParts } from '../../../../experts/annotations/parts.ts';
 import type { ChatService } from '../../../../experts/llm/chat.ts';
 import type { EndpointInput } from '../../../../experts/llm/endpoint.ts';
 import type { FineTuningContext } from '../../../../experts/task-models/chat/fine-tuning.ts';
@@ -16,7 +16,7 @@ interface Settings extends FineTuningContext {
   readonly endpoint?: Partial<EndpointInput>;
   readonly options?: Readonly<Record<string, unknown>>;
   readonly service?: ChatService;
-  readonly keptParts?: KeptParts | undefined;
+  readonly sharedParts?: SharedParts | undefined;
 }
 
 function filled(settings: Settings) {

@@ -5,7 +5,7 @@ import { BudgetSpentError } from '../../../../experts/llm/failures.ts';
 import { chatStanceOptionsSchema } from '../../../../experts/task-models/chat/stance.ts';
 import { InputError, ProviderError } from '../../../../src/errors.ts';
 import { inTurn, lastMessage, type ScriptedReply } from '../../../llm-server/scripted-rule.ts';
-import { keptPartsIn } from '../../annotations/kept-parts.ts';
+import { sharedPartsOf } from '../../annotations/shared-parts.ts';
 import { quickService, startServer } from '../../llm/service.ts';
 import { reply, rounded, shownPost, stanceModel } from './models.ts';
 
@@ -84,7 +84,7 @@ describe('the chat stance model', () => {
       /last line is not "Answer: " and exactly one of: Support, Deny, Question, Comment/,
     );
     const store = AnnotationStore.open(':memory:');
-    const remembering = stanceModel({ server, keptParts: keptPartsIn(store) });
+    const remembering = stanceModel({ server, sharedParts: sharedPartsOf(store) });
     const items = [reply('What?')];
     const [unreadable] = await remembering.predict(items);
     expect([...unreadable.distribution]).toEqual(uniform);
@@ -93,11 +93,11 @@ describe('the chat stance model', () => {
     expect(store.stats()).toMatchObject({ annotations: 0, unreadable: 1 });
     const { length } = server.requests;
     expect(length).toBe(4);
-    const later = stanceModel({ server, keptParts: keptPartsIn(store) });
+    const later = stanceModel({ server, sharedParts: sharedPartsOf(store) });
     expect(await later.predict(items)).toEqual([unreadable]);
     expect(server.requests).toHaveLength(length);
     store.unreadable.forget(store.unreadable.list().map(({ key }) => key));
-    await stanceModel({ server, keptParts: keptPartsIn(store) }).predict(items);
+    await stanceModel({ server, sharedParts: sharedPartsOf(store) }).predict(items);
     expect(server.requests).toHaveLength(length + 2);
   });
 
@@ -125,11 +125,11 @@ describe('the chat stance model', () => {
   it('never asks twice what the store knows, from whatever thread and process', async () => {
     const server = await startServer(() => 'r\nAnswer: Comment');
     const store = AnnotationStore.open(':memory:');
-    const model = stanceModel({ server, keptParts: keptPartsIn(store) });
+    const model = stanceModel({ server, sharedParts: sharedPartsOf(store) });
     // The same claim and post twice at the same time, too.
     const first = await model.predict([reply('a'), reply('b'), reply('a', 'other')]);
     expect(server.requests).toHaveLength(2);
-    const later = stanceModel({ server, service: quickService(), keptParts: keptPartsIn(store) });
+    const later = stanceModel({ server, service: quickService(), sharedParts: sharedPartsOf(store) });
     expect(await later.predict([reply('b', 'third'), reply('a')])).toEqual([first[1], first[0]]);
     expect(server.requests).toHaveLength(2);
     const [row] = store.getRows(store.keys()).values();
@@ -143,10 +143,10 @@ describe('the chat stance model', () => {
 
   it('asks anew of another model, temperature or sample, but not for another smoothing or more samples', async () => {
     const server = await startServer(() => 'Answer: Comment');
-    const keptParts = keptPartsIn(AnnotationStore.open(':memory:'));
+    const sharedParts = sharedPartsOf(AnnotationStore.open(':memory:'));
     const asked = async (options: Record<string, unknown>, endpoint = {}) => {
       const before = server.requests.length;
-      await stanceModel({ server, keptParts, options, endpoint }).predict([reply('a')]);
+      await stanceModel({ server, sharedParts, options, endpoint }).predict([reply('a')]);
       return server.requests.length - before;
     };
     expect(await asked({ temperature: 1 })).toBe(1);
@@ -165,13 +165,13 @@ describe('the chat stance model', () => {
     const killed = stanceModel({
       server,
       service: quickService({ budget: { requests: 7 } }),
-      keptParts: keptPartsIn(store),
+      sharedParts: sharedPartsOf(store),
       endpoint: { concurrency: 3 },
     });
     await expect(killed.predict(items)).rejects.toThrow(BudgetSpentError);
     expect(server.requests).toHaveLength(7);
     expect(store.stats().annotations).toBe(7);
-    const predictions = await stanceModel({ server, keptParts: keptPartsIn(store) }).predict(items);
+    const predictions = await stanceModel({ server, sharedParts: sharedPartsOf(store) }).predict(items);
     expect(predictions.map(({ explanation }) => explanation)).toEqual([...'0123456789']);
     expect(server.requests).toHaveLength(10);
   });
@@ -181,10 +181,10 @@ describe('the chat stance model', () => {
     const store = AnnotationStore.open(':memory:');
     const service = quickService({ budget: { requests: 3 } });
     const options = { samples: 5, temperature: 1 };
-    const model = stanceModel({ server, service, keptParts: keptPartsIn(store), options });
+    const model = stanceModel({ server, service, sharedParts: sharedPartsOf(store), options });
     await expect(model.predict([reply('a')])).rejects.toThrow(BudgetSpentError);
     expect(store.stats().annotations).toBe(3);
-    await stanceModel({ server, keptParts: keptPartsIn(store), options }).predict([reply('a')]);
+    await stanceModel({ server, sharedParts: sharedPartsOf(store), options }).predict([reply('a')]);
     expect(server.requests).toHaveLength(5);
   });
 
@@ -198,9 +198,9 @@ describe('the chat stance model', () => {
 
   it('reads 20,000 known answers without asking, and hears of an abort meanwhile', async () => {
     const known = { label: 'deny', probabilities: null, explanation: '', transcript: [], usage: noUsage };
-    const keptParts = { part: async () => known };
+    const sharedParts = { part: async () => known };
     const abort = new AbortController();
-    const model = stanceModel({ server: { baseURL: 'http://127.0.0.1:1/v1' }, keptParts, signal: abort.signal });
+    const model = stanceModel({ server: { baseURL: 'http://127.0.0.1:1/v1' }, sharedParts, signal: abort.signal });
     const items = Array.from({ length: 20_000 }, (_, index) => reply(`${index}`));
     expect(await model.predict(items)).toHaveLength(20_000);
     const aborted = model.predict(items);
@@ -220,7 +220,7 @@ describe('the chat stance model', () => {
     await expect(failed).rejects.toThrow(/content management policy/);
     const store = AnnotationStore.open(':memory:');
     const options = { failuresAtMost: 0.25 };
-    const model = stanceModel({ server, options, keptParts: keptPartsIn(store) });
+    const model = stanceModel({ server, options, sharedParts: sharedPartsOf(store) });
     const predictions = await model.predict(items);
     expect([...predictions[3].distribution]).toEqual(uniform);
     expect(predictions[2].explanation).toBe('r');
