@@ -12,7 +12,7 @@ const longestMs = 20_000;
 export function doctorCommand({ stdout }: Terminal): Command {
   return new Command('doctor')
     .description(
-      'Say which tensor backend is used and why, time a real training step of one run and of several on each that works, and say whether runs are faster in one program or in several.',
+      'Say which tensor backend is used and why, time a real training step of one run and of several on each that works, and say how many runs a program should train.',
     )
     .addArgument(new Argument('[backend...]', 'only these are timed').choices(backendNames).default(backendNames))
     .option('--dimensions <count>', 'width of the states', positiveInteger, 256)
@@ -54,7 +54,7 @@ export function doctorCommand({ stdout }: Terminal): Command {
           `${wrapped(`${backend}: many runs go fastest with ${words}, about ${runsASecond.toPrecision(2)} a second.`)}\n`,
         );
       stdout.write(
-        `\n${wrapped(`An iteration is 200 environment steps with 16 policy and 15 discriminator updates at ${dimensions} dimensions. Several processes are reckoned as that many times one run a process, at most one a core.`)}\n`,
+        `\n${wrapped(`An iteration is 200 environment steps with 16 policy and 15 discriminator updates at ${dimensions} dimensions. Several processes are reckoned as that many times one.`)}\n`,
       );
     });
 }
@@ -106,14 +106,19 @@ function perSecond(members: number, tookMs: number): number {
   return (1000 * members) / tookMs;
 }
 
-/** Whether many runs go faster in one program or in a process for each core. A GPU is shared, whatever the processes. */
-function fastest({ iterationMs, device }: Timing, cores: number): { words: string; runsASecond: number } {
-  const processes = device?.includes('GPU') ? 1 : cores;
+/**
+ * How many runs a program should train, with a program for each core. A GPU is shared, whatever the processes, and TensorFlow's
+ * threads take all cores for a large program.
+ */
+function fastest(
+  { backend, iterationMs, device }: Timing & { backend: BackendName },
+  cores: number,
+): { words: string; runsASecond: number } {
   const ways = Object.entries(iterationMs).map(([members, tookMs]) => {
     const size = Number(members);
-    const words =
-      size === 1 ? `--population 1 and a process a core (--jobs ${processes})` : `--population ${size} --jobs 1`;
-    return { words, runsASecond: perSecond(size, tookMs) * (size === 1 ? processes : 1) };
+    const processes = device?.includes('GPU') || (backend === 'tensorflow' && size > 1) ? 1 : cores;
+    const runsASecond = perSecond(size, tookMs) * processes;
+    return { words: `--population ${size} --jobs ${processes}`, runsASecond };
   });
   return ways.reduce((best, way) => (way.runsASecond > best.runsASecond ? way : best));
 }

@@ -49,7 +49,7 @@ export function sweepCommand(terminal: Terminal): Command {
     )
     .option(
       '--population <count>',
-      'trials of one shape that are trained together in each program (default: 1; 8 on tensorflow without a GPU, 32 on one, but for --queue; `earshot doctor` says what pays)',
+      'trials of one shape that are trained together in each program (default: 1; up to 8 on tensorflow without a GPU and on onnx with sampled imitation, up to 32 on a GPU, but for --queue; `earshot doctor` says what pays)',
       positiveInteger,
     )
     .option('--shard <index/count>', 'run only this share of the trials, from 0: one job of an array', indexOfShares)

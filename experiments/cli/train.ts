@@ -48,7 +48,7 @@ export function trainCommand(terminal: Terminal): Command {
     )
     .option(
       '--population <count>',
-      'runs of the same shape (they differ in seed, weights, learning rates or data) trained in one program, in lockstep: split where memory is short. The numbers are the same, on wasm and cpu to the bit (default: 1; 8 on tensorflow without a GPU, 32 on one; `earshot doctor` says what pays)',
+      'runs of the same shape (they differ in seed, weights, learning rates or data) trained in one program, in lockstep: split where memory is short. The numbers are the same, on wasm and cpu to the bit, and on onnx with sampled imitation (default: 1; up to 8 on tensorflow without a GPU and on onnx with sampled imitation, up to 32 on a GPU; `earshot doctor` says what pays)',
       positiveInteger,
     )
     .option('--resume', 'fail if there is nothing to go on with (going on is the default)')

@@ -22,7 +22,7 @@ export interface ResolvedExperiment extends ExperimentHead {
   readonly detectorKey: string | null;
   /** The tensor backend that it asks for; null where trials cannot be trained together. */
   readonly backend: RequestedBackend | null;
-  /** Whether its trials gain from populations on onnx, where what is not matrices is many small steps, and lose no bit by them. */
+  /** Whether populations on onnx are faster for its trials, and leave them the bytes of trials alone. */
   readonly gainsOnOnnx: boolean;
   /** Trials with the same one may be trained in one program, as a population; null where a trial must be alone. */
   readonly shape: string | null;

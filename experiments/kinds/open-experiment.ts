@@ -37,7 +37,7 @@ export interface OpenedExperiment {
   readonly asksModels: boolean;
   /** The tensor backend that trials ask for; null where they cannot be trained together. */
   readonly backend: RequestedBackend | null;
-  /** Whether every trial gains from populations on onnx. */
+  /** Whether populations on onnx are faster for every trial, and leave it the bytes of one alone. */
   readonly gainsOnOnnx: boolean;
 }
 
