@@ -107,7 +107,7 @@ function perSecond(members: number, tookMs: number): number {
 }
 
 /**
- * How many runs a program should train, with a program for each core. A GPU is shared, whatever the processes, and TensorFlow's
+ * How many runs a program should train, with a program for each core: the fewest that are about as fast as any. A GPU is shared, whatever the processes, and TensorFlow's
  * threads take all cores for a large program.
  */
 function fastest(
@@ -120,8 +120,12 @@ function fastest(
     const runsASecond = perSecond(size, tookMs) * processes;
     return { words: `--population ${size} --jobs ${processes}`, runsASecond };
   });
-  return ways.reduce((best, way) => (way.runsASecond > best.runsASecond ? way : best));
+  const most = Math.max(...ways.map(({ runsASecond }) => runsASecond));
+  return ways.find(({ runsASecond }) => runsASecond >= aboutAsFast * most)!;
 }
+
+/** Of the highest rate: timings of one machine differ by this much from minute to minute. */
+const aboutAsFast = 0.9;
 
 /** Keeps the table within the width of a summary. */
 const widestReason = 40;
