@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { z } from 'zod';
 import { openMetricsLog } from '../../checkpoints/metrics-log.ts';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
@@ -11,6 +12,8 @@ import { isPlainObject } from '../config/overrides.ts';
 
 /** Keeps this many checkpoints of a run. */
 const checkpointsKept = 2;
+/** A heap that may grow to three times as much. */
+const smallHeapBytes = 2 ** 28;
 
 /**
  * The loop that runs any trainer, one run directory a member: goes on from the last checkpoint, logs every iteration,
@@ -45,6 +48,7 @@ export async function trainInDirectories(
   if (resumeStep === null)
     for (const [member, { board }] of logs.entries()) board.hyperParameters(hyperParametersOf(runs[member]));
   let savedAt = trainer.iteration;
+  collectRarely();
   try {
     // Asked anew each time: a selector may end before its last epoch.
     while (trainer.iteration < Math.min(trainer.iterations, pauseAt ?? Infinity) && !signal.aborted) {
@@ -125,4 +129,9 @@ function hyperParametersOf(run: RunDirectory): Record<string, HyperParameter> {
   };
   collect(run.readConfig(z.unknown()), '');
   return found;
+}
+
+/** Trainings hold little and make much, so V8 would look for garbage several times a second. A small heap may grow first. */
+function collectRarely(): void {
+  if (getHeapStatistics().used_heap_size < smallHeapBytes) setFlagsFromString('--heap-growing-percent=200');
 }

@@ -33,8 +33,6 @@ interface Waiting {
 }
 
 const launcher = fileURLToPath(new URL('../cli/earshot.mjs', import.meta.url));
-/** In megabytes, arrays of tensors included, below which V8 need not look for garbage. Trainings hold little and make much. */
-const rareCollections = ['--initial-old-space-size=256'];
 
 /**
  * Processes of this machine that run groups of trials, `jobs` at a time. They live on between groups, so that data and
@@ -89,7 +87,6 @@ export function trialProcesses({ jobs, signal, onNote }: PoolOptions): TrialPool
   function startProcess(): ChildProcess {
     const child = fork(launcher, ['worker', '--parent'], {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-      execArgv: [...process.execArgv, ...rareCollections],
     });
     let isHeapFull = false;
     if (child.stderr !== null)
