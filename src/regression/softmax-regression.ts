@@ -29,7 +29,6 @@ export function softmaxLoss(options: {
 }): number {
   const { problem, weights, gradient } = options;
   const { features, targets, rowWeights, candidates, prior, l2, baseLogits } = problem;
-  const { starts, indices, values } = features;
   const classCount = candidates.length;
   const logits = new Float64Array(classCount);
   let loss = 0;
@@ -42,11 +41,7 @@ export function softmaxLoss(options: {
     const rowWeight = rowWeights[row];
     if (rowWeight === 0) continue;
     for (let label = 0; label < classCount; label++) logits[label] = baseLogits?.[row * classCount + label] ?? 0;
-    for (let entry = starts[row]; entry < starts[row + 1]; entry++) {
-      const value = values[entry];
-      const first = indices[entry] * classCount;
-      for (let label = 0; label < classCount; label++) logits[label] += value * weights[first + label];
-    }
+    addLogits(logits, { features, row, weights });
     for (let label = 0; label < classCount; label++) if (!candidates[label]) logits[label] = -Infinity;
     let expected = 0;
     for (let label = 0; label < classCount; label++) {
@@ -57,13 +52,63 @@ export function softmaxLoss(options: {
     loss += rowWeight * (logSum - expected);
     for (let label = 0; label < classCount; label++)
       logits[label] = rowWeight * (logits[label] - targets[row * classCount + label]);
-    for (let entry = starts[row]; entry < starts[row + 1]; entry++) {
-      const value = values[entry];
-      const first = indices[entry] * classCount;
-      for (let index = 0; index < classCount; index++) gradient[first + index] += value * logits[index];
-    }
+    addGradient(gradient, { features, row, slopes: logits });
   }
   return loss;
+}
+
+/**
+ * Adds what weights [columns, classes] say of a row to its logits [classes]. Two classes at a time, whose sums are variables, do not wait
+ * for the memory.
+ */
+export function addLogits(
+  logits: Float64Array,
+  { features, row, weights }: { features: SparseMatrix; row: number; weights: Float64Array },
+): void {
+  const { starts, indices, values } = features;
+  const classCount = logits.length;
+  const end = starts[row + 1];
+  let label = 0;
+  for (; label + 1 < classCount; label += 2) {
+    let left = logits[label];
+    let right = logits[label + 1];
+    for (let entry = starts[row]; entry < end; entry++) {
+      const at = indices[entry] * classCount + label;
+      left += values[entry] * weights[at];
+      right += values[entry] * weights[at + 1];
+    }
+    logits[label] = left;
+    logits[label + 1] = right;
+  }
+  if (label === classCount) return;
+  let last = logits[label];
+  for (let entry = starts[row]; entry < end; entry++)
+    last += values[entry] * weights[indices[entry] * classCount + label];
+  logits[label] = last;
+}
+
+/** Adds a row times the slopes of its logits [classes] to a gradient [columns, classes]. */
+function addGradient(
+  gradient: Float64Array,
+  { features, row, slopes }: { features: SparseMatrix; row: number; slopes: Float64Array },
+): void {
+  const { starts, indices, values } = features;
+  const classCount = slopes.length;
+  const end = starts[row + 1];
+  let label = 0;
+  for (; label + 1 < classCount; label += 2) {
+    const left = slopes[label];
+    const right = slopes[label + 1];
+    for (let entry = starts[row]; entry < end; entry++) {
+      const at = indices[entry] * classCount + label;
+      gradient[at] += values[entry] * left;
+      gradient[at + 1] += values[entry] * right;
+    }
+  }
+  if (label === classCount) return;
+  const last = slopes[label];
+  for (let entry = starts[row]; entry < end; entry++)
+    gradient[indices[entry] * classCount + label] += values[entry] * last;
 }
 
 /** Targets of rows whose class is certain. */

@@ -1,5 +1,5 @@
 import { combinedRows, fitKernelSoftmax, innerProducts } from '../../../src/regression/kernel-softmax.ts';
-import { minimize, softmaxLoss } from '../../../src/regression/softmax-regression.ts';
+import { addLogits, minimize, softmaxLoss } from '../../../src/regression/softmax-regression.ts';
 import type { SparseMatrix } from '../../../src/regression/sparse-matrix.ts';
 
 /** A softmax regression of the rows. */
@@ -84,13 +84,11 @@ function normalised(weights: Float64Array): Float64Array {
 
 /** What weights [columns, classes] say of each row; row-major [rows, classes]. */
 function products(
-  { rows, starts, indices, values }: SparseMatrix,
+  features: SparseMatrix,
   { weights, classCount }: { weights: Float64Array; classCount: number },
 ): Float64Array {
-  const logits = new Float64Array(rows * classCount);
-  for (let row = 0; row < rows; row++)
-    for (let entry = starts[row]; entry < starts[row + 1]; entry++)
-      for (let label = 0; label < classCount; label++)
-        logits[row * classCount + label] += values[entry] * weights[indices[entry] * classCount + label];
+  const logits = new Float64Array(features.rows * classCount);
+  for (let row = 0; row < features.rows; row++)
+    addLogits(logits.subarray(row * classCount, (row + 1) * classCount), { features, row, weights });
   return logits;
 }
