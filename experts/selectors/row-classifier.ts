@@ -1,5 +1,5 @@
 import { certainTargets, minimize, softmaxLoss } from '../../src/regression/softmax-regression.ts';
-import { type SparseMatrix, SparseMatrixBuilder } from '../../src/regression/sparse-matrix.ts';
+import { type SparseMatrix, SparseMatrixBuilder, seenColumns } from '../../src/regression/sparse-matrix.ts';
 import { softmaxInPlace } from '../../src/softmax.ts';
 
 /** One probability for each class of a row of the features that it was fitted on. */
@@ -29,13 +29,13 @@ export async function fitRowClassifier(options: {
   const candidates = Array.from(totals, (total) => total > 0);
   const present = candidates.filter(Boolean).length;
   const all = totals.reduce((sum, total) => sum + total, 0);
-  const seen = seenColumns(features, examples);
+  const seen = seenColumns(rowsOf(features, examples));
   const problem = {
-    features: rowsOf(features, { examples, seen }),
+    features: seen.features,
     targets: certainTargets({ labels: examples.map(({ label }) => label), classCount }),
     rowWeights: Float64Array.from(examples, ({ label, weight = 1 }) => weight / (present * totals[label])),
     candidates,
-    prior: new Float64Array(seen.count * classCount),
+    prior: new Float64Array(seen.columns.length * classCount),
     // The loss is a mean over the examples, so the penalty is one, too.
     l2: 1 / all,
   };
@@ -59,27 +59,10 @@ export async function fitRowClassifier(options: {
   };
 }
 
-/** The columns that any example has. The weights of the others stay 0, so they need no place; −1 for those. */
-function seenColumns(
-  { columns, starts, indices }: SparseMatrix,
-  examples: readonly RowExample[],
-): { placeOf: Int32Array; count: number } {
-  const placeOf = new Int32Array(columns).fill(-1);
-  for (const { row } of examples)
-    for (let entry = starts[row]; entry < starts[row + 1]; entry++) placeOf[indices[entry]] = 0;
-  let count = 0;
-  for (const [column, place] of placeOf.entries()) if (place === 0) placeOf[column] = count++;
-  return { placeOf, count };
-}
-
-function rowsOf(
-  { starts, indices, values }: SparseMatrix,
-  { examples, seen }: { examples: readonly RowExample[]; seen: ReturnType<typeof seenColumns> },
-): SparseMatrix {
-  const builder = new SparseMatrixBuilder({ columns: seen.count });
+function rowsOf({ columns, starts, indices, values }: SparseMatrix, examples: readonly RowExample[]): SparseMatrix {
+  const builder = new SparseMatrixBuilder({ columns });
   for (const { row } of examples) {
-    for (let entry = starts[row]; entry < starts[row + 1]; entry++)
-      builder.add(seen.placeOf[indices[entry]], values[entry]);
+    for (let entry = starts[row]; entry < starts[row + 1]; entry++) builder.add(indices[entry], values[entry]);
     builder.endRow();
   }
   return builder.build();

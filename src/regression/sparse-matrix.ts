@@ -33,6 +33,25 @@ export function sparseRow(options: { vector: Float32Array; dense: Int32Array }):
   return { indices, values };
 }
 
+/** A matrix without the columns that no row has. */
+export interface SeenColumns {
+  /** The columns that are left, by increasing index. */
+  readonly columns: Int32Array;
+  /** Where each column of before is now; −1 for one that is gone. */
+  readonly placeOf: Int32Array;
+  readonly features: SparseMatrix;
+}
+
+/** In a regression the weights of the other columns stay at their prior, so a fit need not carry them along. */
+export function seenColumns(features: SparseMatrix): SeenColumns {
+  const placeOf = new Int32Array(features.columns).fill(-1);
+  for (const column of features.indices) placeOf[column] = 0;
+  const columns = Int32Array.from(placeOf.keys()).filter((column) => placeOf[column] === 0);
+  for (const [place, column] of columns.entries()) placeOf[column] = place;
+  const indices = features.indices.map((column) => placeOf[column]);
+  return { columns, placeOf, features: { ...features, columns: columns.length, indices } };
+}
+
 /** Collects rows into one matrix. Grows by doubling, so that the rows are never held twice. */
 export class SparseMatrixBuilder {
   private readonly starts: number[] = [0];
