@@ -1,6 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
 import { descent } from '../src/tensor/descent.ts';
+import { paddedCount } from '../src/tensor/onnx/compiled.ts';
 import { gatherRows, type MlpName, perMember, type Tensors } from '../src/tensor/population-ops.ts';
 import { type BlockMasks, masked, policyForward } from './policy-value.ts';
 
@@ -60,6 +61,7 @@ export function labelledBatch(
   { stopRewards, weights }: { stopRewards: readonly StopRewards[]; weights: readonly number[] },
 ): LabelledBatch {
   const [members, rows] = observations.shape;
+  // Sums of so many round alike whatever zeros stand behind them, so longer members do not change a return.
   const threads = paddedCount(Math.max(...stopRewards.map(({ length }) => length)));
   const longest = paddedCount(Math.max(...stopRewards.flat().map(({ length }) => length)));
   const shape: [number, number, number] = [members, threads, longest];
@@ -85,9 +87,6 @@ export function labelledBatch(
     weights: perMember(weights),
   };
 }
-
-/** Sums of so many round alike whatever zeros stand behind them, so that a member's return is not changed by longer ones beside it. */
-const paddedCount = (count: number) => 16 * Math.ceil(count / 16);
 
 /** J of each policy on labelled threads. */
 export function returnsOf(network: Tensors<MlpName>, labelled: LabelledBatch): tf.Tensor3D {

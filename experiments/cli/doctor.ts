@@ -107,8 +107,8 @@ function perSecond(members: number, tookMs: number): number {
 }
 
 /**
- * How many runs a program should train, with a program for each core: the fewest that are about as fast as any. A GPU is shared, whatever the processes, and TensorFlow's
- * threads take all cores for a large program.
+ * How many runs a program should train, with a program for each core: the fewest that are about as fast as any. A GPU is shared, whatever
+ * the processes, and TensorFlow's threads take all cores for a large program.
  */
 function fastest(
   { backend, iterationMs, device }: Timing & { backend: BackendName },

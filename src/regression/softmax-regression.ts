@@ -87,7 +87,7 @@ export function addLogits(
   logits[label] = last;
 }
 
-/** Adds a row times the slopes of its logits [classes] to a gradient [columns, classes]. */
+/** Adds a row times the slopes of its logits [classes] to a gradient [columns, classes]; two classes at a time, too. */
 function addGradient(
   gradient: Float64Array,
   { features, row, slopes }: { features: SparseMatrix; row: number; slopes: Float64Array },

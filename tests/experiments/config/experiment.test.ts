@@ -36,6 +36,17 @@ describe('an experiment file', () => {
     );
   });
 
+  it('gains from populations on onnx where every variant is sampled imitation', async () => {
+    const gains = async (agents: string) => {
+      const yaml = `name: x\nvariants:\n  one: {}\n  other: { agent: ${agents} }`;
+      const path = join(temporaryFolder({ 'my.yaml': yaml }), 'my.yaml');
+      return (await openExperiment({ path, overrides: [], runs: 'runs' })).gainsOnOnnx;
+    };
+    expect(await gains('{ imitation: { alpha: 0.6, beta: 0.3, gamma: 0.1 } }')).toBe(true);
+    expect(await gains('{ imitation: { rollout: exact } }')).toBe(false);
+    expect(await gains('{ algorithm: exact-return }')).toBe(false);
+  });
+
   it('says nothing of its own threads where others take their place', async () => {
     const yaml = 'name: x\ndescription: Made here.\ndata: { synthetic: { threads: 200 } }';
     const path = join(temporaryFolder({ 'my.yaml': yaml }), 'my.yaml');

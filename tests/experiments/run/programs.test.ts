@@ -15,7 +15,7 @@ const onGpu = found('tensorflow', 'TensorFlow 2.20.0 on a GPU');
 const never = { start: () => Promise.reject(new Error('nothing has to be started')) };
 
 describe('how trials are divided into programs', () => {
-  it('is a process a core on wasm, for which nothing is started, and with ONNX Runtime', async () => {
+  it('is a process a core on wasm, for which nothing is started, and with ONNX Runtime where trials gain nothing', async () => {
     const each = { jobs: Math.min(cores, 45), population: 1 };
     expect(await choosePrograms({ ...asked, ...never, backend: 'wasm' })).toEqual(each);
     expect(await choosePrograms({ ...asked, ...never, backend: null, asksModels: true })).toEqual({ ...each, jobs: 1 });
