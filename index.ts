@@ -9,7 +9,6 @@ export { splitThreads } from './src/data/split.ts';
 export { synthesizeThreads } from './src/data/synthetic/stream.ts';
 export { rumorTask, rumorVeracityTask, type Task, tasks, veracityTask } from './src/data/task.ts';
 export { type Post, type Prefix, prefixOf, type Thread } from './src/data/thread.ts';
-export { lastJudgementFeatureCount, lastJudgementFeatures } from './src/data/last-judgement.ts';
 export { loadThreads, parseThread, readThreads, writeThreads } from './src/data/thread-file.ts';
 
 // Texts as vectors.
@@ -27,7 +26,6 @@ export { LocalDetector } from './experts/detectors/local/local-detector.ts';
 export { trainLocalDetector } from './experts/detectors/local/train-local-detector.ts';
 export { type JudgementSequence, judgementSequence } from './experts/judgement-sequence.ts';
 export { queriedLengths, type PrefixSchedule } from './experts/prefix-schedule.ts';
-export { allPosts, afterHours, confidentAt, firstPosts, labelAware, type StopRule } from './experts/stop-rules.ts';
 export { type ExpertName, expertNames } from './experts/trajectories.ts';
 
 // Environments on plain arrays.
@@ -53,7 +51,6 @@ export { createStopAgent } from './trainers/stop-agent/create.ts';
 export { policyOfState } from './trainers/stop-agent/network-state.ts';
 export {
   decideStops,
-  greedyStop,
   type StopDecision,
   type StopPolicy,
   stopProbabilities,
@@ -82,7 +79,10 @@ export { trainInDirectories } from './experiments/run/train-in-directories.ts';
 
 // Out of the workbench: a policy that other programs load (they read it by `earshot/policy`), and decisions without labels.
 export { exportRun } from './experiments/stop-agent/export/export-run.ts';
-export { type Decider, deciderOfBundle, deciderOfRun } from './experiments/stop-agent/decide.ts';
+export { type OpenedPolicy, openPolicy } from './experiments/stop-agent/open-policy.ts';
+export { type DecidedThread, threadDecider } from './experiments/stop-agent/decide.ts';
+export { loadPolicy, type Policy } from './checkpoints/policy/load-policy.ts';
+export { afterHours, allPosts, confidentAt, firstPosts, type Rule } from './checkpoints/policy/rules.ts';
 
 // Decisions and scores.
 export { type Decision, decide, type SystemDecisions, testThreads } from './experiments/stop-agent/decisions.ts';

@@ -17,20 +17,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
+import { policyNetwork } from '../checkpoints/policy/network.ts';
+import { allPosts, firstPosts } from '../checkpoints/policy/rules.ts';
+import type { Stop } from '../checkpoints/policy/stops.ts';
 import { openCache } from '../experiments/stop-agent/cache.ts';
 import { decide, testThreads } from '../experiments/stop-agent/decisions.ts';
 import { type Experiment, resolveExperiment, taskOf } from '../experiments/stop-agent/experiment.ts';
 import { scoreSystem } from '../experiments/stop-agent/metrics.ts';
 import { openData } from '../experiments/stop-agent/parts.ts';
+import { halfway } from '../experiments/stop-agent/policy-settings.ts';
 import { type PreparedTrial, prepareTrial } from '../experiments/stop-agent/prepare.ts';
-import { allPosts, firstPosts } from '../experts/stop-rules.ts';
+import { learntPolicy, replayThreads } from '../experiments/stop-agent/states.ts';
 import { InputError } from '../src/errors.ts';
 import { mean } from '../src/metrics/summary-statistics.ts';
 import { backendSchema, selectBackend } from '../src/tensor/backend.ts';
 import { workContext } from '../src/work-context.ts';
 import type { StopAgentPreset } from '../trainers/stop-agent/config.ts';
 import { createStopAgent } from '../trainers/stop-agent/create.ts';
-import { decideStops } from '../trainers/stop-agent/policy.ts';
 import {
   imitationLibrary,
   type OtherCode,
@@ -223,20 +226,21 @@ async function scoresOf(other: OtherCode, { world, seed, iterations }: Training)
   const task = taskOf(experiment);
   const tested = testThreads(trial.parts.test, { sequences: trial.sequences, task });
   const theirs = await trainTheirs(other, { world, seed, iterations });
-  const theirStops = theirs.decisions.map(({ postsUsed }) => postsUsed - 1);
+  const theirStops: Stops = theirs.decisions.map(({ postsUsed }) => ({ postsUsed, hours: null }));
   const trained = [{ name: other.name, stops: theirStops, seconds: sum(theirs.secondsOfIterations) }];
   for (const preset of other.presets) {
     const { policy, secondsOfIterations } = await trainOurs(preset, { world, seed, iterations });
     const own = world.ours[preset];
-    const { lastPost } = own.experiment.agent;
-    const decided = await decideStops(policy, { threads: trial.parts.test, tableOf: own.trial.tableOf, lastPost });
-    const stops = decided.map(({ stopStep }) => stopStep);
+    const { sequences, materials } = own.trial;
+    const learnt = await learntPolicy(policyNetwork(policy), { ...materials, threshold: halfway });
+    const { replays } = await replayThreads([learnt], trial.parts.test, { ...materials, sequences });
+    const stops = replays[0].map(({ stop }) => stop);
     trained.push({ name: `preset ${preset}`, stops, seconds: sum(secondsOfIterations) });
   }
   const unit = trained[1].seconds;
-  const rules = [firstPosts(1), firstPosts(4), firstPosts(10), allPosts].map(({ name, stopStep }) => ({
-    name,
-    stops: tested.map(({ input }) => stopStep(input)),
+  const rules = [1, 4, 10, Number.MAX_SAFE_INTEGER].map((count) => ({
+    name: count === Number.MAX_SAFE_INTEGER ? allPosts.name : firstPosts(count).name,
+    stops: tested.map(({ hours }) => ({ postsUsed: Math.min(count, hours.length), hours: null })),
     seconds: null,
   }));
   return [...trained, ...rules].map(({ name, stops, seconds }) => {
@@ -245,11 +249,13 @@ async function scoresOf(other: OtherCode, { world, seed, iterations }: Training)
       name,
       macroF1: values.macroF1 ?? Number.NaN,
       er: values.er ?? Number.NaN,
-      atFirstPost: mean(stops.map((stop) => Number(stop === 0))),
+      atFirstPost: mean(stops.map(({ postsUsed }) => Number(postsUsed === 1))),
       training: seconds === null ? null : seconds / unit,
     };
   });
 }
+
+type Stops = readonly Pick<Stop, 'postsUsed' | 'hours'>[];
 
 function numbers(list: string): number[] {
   return list.split(',').map(Number);

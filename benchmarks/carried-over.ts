@@ -19,10 +19,9 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
-import { isLearnt } from '../experiments/stop-agent/decisions.ts';
+import { isLearnt, oracleName } from '../experiments/stop-agent/decisions.ts';
 import { evaluateRun } from '../experiments/stop-agent/evaluate-run.ts';
 import { seedInterval, shownInterval } from '../experiments/sweep/seed-interval.ts';
-import { labelAware } from '../experts/stop-rules.ts';
 import { bestMixture, meanOf } from '../src/metrics/pareto.ts';
 import { workContext } from '../src/work-context.ts';
 
@@ -89,7 +88,7 @@ async function tested(run: string, detector: string | undefined): Promise<Tested
     calls: callsPerThread ?? Number.NaN,
   }));
   const [agent] = points;
-  const rules = points.filter(({ name }) => !isLearnt(name) && name !== labelAware.name);
+  const rules = points.filter(({ name }) => !isLearnt(name) && name !== oracleName);
   const macroF1Of = (rule: string) => points.find(({ name }) => name === rule)?.macroF1 ?? Number.NaN;
   const best = bestMixture(rules, { ...agent, calls: agent.calls + 1e-9 });
   return {

@@ -11,16 +11,18 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
+import { policyNetwork } from '../checkpoints/policy/network.ts';
 import { openCache } from '../experiments/stop-agent/cache.ts';
-import { agentName, decide, queryingOf, testThreads } from '../experiments/stop-agent/decisions.ts';
+import { agentName, decide } from '../experiments/stop-agent/decisions.ts';
 import { resolveExperiment, taskOf } from '../experiments/stop-agent/experiment.ts';
 import { scoreSystem } from '../experiments/stop-agent/metrics.ts';
 import { openData } from '../experiments/stop-agent/parts.ts';
+import { halfway } from '../experiments/stop-agent/policy-settings.ts';
 import { prepareTrial } from '../experiments/stop-agent/prepare.ts';
+import { learntPolicy, replayThreads } from '../experiments/stop-agent/states.ts';
 import { selectBackend } from '../src/tensor/backend.ts';
 import { workContext } from '../src/work-context.ts';
 import { createStopAgent } from '../trainers/stop-agent/create.ts';
-import { decideStops } from '../trainers/stop-agent/policy.ts';
 import { trainToEnd } from '../trainers/trainer.ts';
 
 const { values: given } = parseArgs({
@@ -113,7 +115,7 @@ async function measure(parts: { state: object; agent: object }, seed: number) {
   const data = await openData(experiment, () => {});
   const context = workContext();
   const prepared = await prepareTrial({ experiment, seed, data, cache, context });
-  const { problem, sequences, schedule, tableOf } = prepared;
+  const { problem, sequences, materials } = prepared;
   const before = process.cpuUsage();
   const trainer = await createStopAgent([{ seed, config: experiment.agent, problem }]);
   await trainToEnd(trainer, context);
@@ -121,14 +123,10 @@ async function measure(parts: { state: object; agent: object }, seed: number) {
   const [policy] = await trainer.policies();
   trainer.dispose();
   const task = taskOf(experiment);
-  const tested = prepared.parts.test;
-  const stops = await decideStops(policy, { threads: tested, tableOf });
-  const decided = decide(
-    agentName,
-    testThreads(tested, { sequences, task }),
-    stops.map(({ stopStep }) => stopStep),
-    queryingOf(schedule),
-  );
+  const learnt = await learntPolicy(policyNetwork(policy), { ...materials, threshold: halfway });
+  const { tested, replays } = await replayThreads([learnt], prepared.parts.test, { ...materials, sequences });
+  const stops = replays[0].map(({ stop }) => stop);
+  const decided = decide(agentName, tested, stops, learnt.queries);
   const { values } = scoreSystem(decided, { labels: task.labels });
   return {
     macroF1: values.macroF1 ?? Number.NaN,

@@ -11,10 +11,10 @@
  */
 import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
-import { claimShift } from '../checkpoints/bundle/claim-shift.ts';
-import { firstStop } from '../checkpoints/bundle/golden.ts';
+import { claimShift } from '../checkpoints/policy/claim-shift.ts';
+import { stopIn } from '../checkpoints/policy/stops.ts';
 import { type CalibrationThread, keptBy, promiseFor, thresholds } from '../experiments/stop-agent/calibrate.ts';
-import { type CalibrationAgent, calibrationAgent } from '../experiments/stop-agent/calibrate-agent.ts';
+import { type OpenedPolicy, openPolicy } from '../experiments/stop-agent/open-policy.ts';
 import { groupBy } from '../src/data/group-by.ts';
 import type { Thread } from '../src/data/thread.ts';
 import { readThreads } from '../src/data/thread-file.ts';
@@ -36,10 +36,15 @@ const { values: options, positionals: runs } = parseArgs({
 if (options.threads === undefined || runs.length === 0) throw new Error('give runs, and --threads');
 const draws = Number(options.draws);
 const counts = options.calibration.split(',').map(Number);
-const wanted = { level: 0.05, confidence: 0.9, loss: 'disagreement' } as const;
+const limits = {
+  maxPosts: Number.MAX_SAFE_INTEGER,
+  lastPost: 'decision',
+  deadline: { posts: null, hours: null },
+} as const;
+const wanted = { level: 0.05, confidence: 0.9, loss: 'disagreement', limits } as const;
 
-const agents: CalibrationAgent[] = [];
-for (const run of runs) agents.push(await calibrationAgent(run, { runs: options.runs, context: workContext() }));
+const agents: OpenedPolicy[] = [];
+for (const folder of runs) agents.push(await openPolicy({ folder, runs: options.runs, context: workContext() }));
 const fresh: Thread[] = [];
 for await (const thread of readThreads(options.threads))
   if (agents.every((agent) => !agent.isKnown(thread))) fresh.push(thread);
@@ -47,23 +52,26 @@ const random = Random.seeded({ seed: 1, purpose: 'promises' });
 const pool = random.shuffled(fresh).slice(0, Number(options.most));
 console.log(`${options.threads}: ${pool.length} of ${fresh.length} threads that no run has seen\n`);
 
-type Score = (thread: CalibrationThread) => Float32Array;
-const scoreOfAgent: Score = ({ stopProbability }) => stopProbability;
-const scoreOfConfidence: Score = ({ confidence }) => confidence ?? new Float32Array(0);
+/** The same threads with the detector's confidence as the score. */
+const byConfidence = (threads: readonly CalibrationThread[]): CalibrationThread[] =>
+  threads.map((thread) => ({
+    ...thread,
+    posts: thread.posts.map(({ hours }, index) => ({ hours, score: thread.confidence[index] })),
+  }));
 const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
 
 /** What a threshold does to threads: each stop and each verdict is looked up once. */
-function outcomes(threads: readonly CalibrationThread[], score: Score) {
+function outcomes(threads: readonly CalibrationThread[]) {
   const known = new Map<CalibrationThread, Map<number, { er: number; differs: boolean }>>();
   const of = (thread: CalibrationThread, threshold: number) => {
     const own = known.get(thread) ?? new Map<number, { er: number; differs: boolean }>();
     known.set(thread, own);
-    const { stopStep } = firstStop(score(thread), threshold);
-    const found = own.get(stopStep) ?? {
-      er: (stopStep + 1) / thread.posts,
-      differs: thread.labelAt(stopStep + 1) !== thread.labelAt(thread.posts),
+    const { postsUsed } = stopIn({ threshold, limits }, thread.posts);
+    const found = own.get(postsUsed) ?? {
+      er: postsUsed / thread.posts.length,
+      differs: thread.labelAt(postsUsed) !== thread.labelAt(thread.posts.length),
     };
-    own.set(stopStep, found);
+    own.set(postsUsed, found);
     return found;
   };
   return {
@@ -75,13 +83,13 @@ function outcomes(threads: readonly CalibrationThread[], score: Score) {
 function drawn(
   name: string,
   threads: readonly CalibrationThread[],
-  { calibration, score }: { calibration: number; score: Score },
+  { calibration }: { calibration: number },
 ): string[] {
-  const { er, share } = outcomes(threads, score);
+  const { er, share } = outcomes(threads);
   const found = Array.from({ length: draws }, () => {
     const shuffled = random.shuffled(threads);
     const [own, others] = [shuffled.slice(0, calibration), shuffled.slice(calibration)];
-    const { threshold } = keptBy(own, score, wanted);
+    const { threshold } = keptBy(own, wanted);
     const empirical = thresholds.findLast((each) => share(each, own) <= wanted.level) ?? 1;
     return {
       er: er(threshold, others),
@@ -109,8 +117,8 @@ async function acrossEvents(name: string, threads: readonly CalibrationThread[])
     const shiftOf = claimShift(promise.shift);
     for (const to of events) {
       const others = to === from ? own.slice(half.length) : (byEvent.get(to) ?? []).map((index) => threads[index]);
-      const { er, share } = outcomes(others, scoreOfAgent);
-      const marked = mean(others.map(({ claim }) => Number(shiftOf(claim).isUnlike)));
+      const { er, share } = outcomes(others);
+      const marked = mean(others.map(({ thread }) => Number(shiftOf(thread.posts[0].text).isUnlike)));
       rows.push([name, from, to, er(promise.threshold).toFixed(3), percent(share(promise.threshold)), percent(marked)]);
     }
   }
@@ -119,15 +127,14 @@ async function acrossEvents(name: string, threads: readonly CalibrationThread[])
 
 const rows: string[][] = [];
 for (const agent of agents) {
-  const threads = await agent.read(pool);
+  const threads = (await agent.score(pool)).map((own) => ({ ...own, gold: agent.goldOf(own.thread) }));
   if (options.events) {
     rows.push(...(await acrossEvents(agent.name, threads)));
     continue;
   }
   for (const calibration of counts.filter((count) => 2 * count <= threads.length)) {
-    rows.push(drawn(agent.name, threads, { calibration, score: scoreOfAgent }));
-    if (agent === agents[0])
-      rows.push(drawn("the detector's confidence", threads, { calibration, score: scoreOfConfidence }));
+    rows.push(drawn(agent.name, threads, { calibration }));
+    if (agent === agents[0]) rows.push(drawn("the detector's confidence", byConfidence(threads), { calibration }));
   }
 }
 const header = options.events

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs, promisify } from 'node:util';
 import { markdownTable } from 'markdown-table';
-import { bundleFiles, readManifest } from '../checkpoints/bundle/manifest.ts';
+import { bundleFiles, readManifest } from '../checkpoints/policy/manifest.ts';
 import { interopPython } from '../tests/interop/python.ts';
 import { freePort } from '../tests/interop/serving.ts';
 

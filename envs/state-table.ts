@@ -1,4 +1,4 @@
-import { type PostPooling, poolDivisor } from '../src/data/post-pooling.ts';
+import { growingPool, type PostPooling } from '../src/data/post-pooling.ts';
 
 /*
  * Every state that a stop agent can be in, computed before training (EARD, §4.1). The state at step t is
@@ -61,7 +61,7 @@ export interface StateTable {
 }
 
 /**
- * Computes the states of all threads. Sums are kept in double precision, so that long threads lose nothing.
+ * Computes the states of all threads.
  * @example
  * // Two posts of one number each; the actions are embedded as 10 and 20.
  * const table = buildStateTable({
@@ -82,18 +82,15 @@ export function buildStateTable(input: StateTableInput): StateTable {
   for (let thread = 0; thread < lengths.length; thread++)
     firstRows[thread + 1] = firstRows[thread] + 2 * lengths[thread] - 1;
   const data = new Float32Array(firstRows[lengths.length] * columns);
-  const sum = new Float64Array(dimensions);
   for (const [thread, { embeddings, features }] of input.threads.entries()) {
-    sum.fill(0);
+    const pool = growingPool({ dimensions, pooling });
     let added = 0;
     for (let step = 0; step < lengths[thread]; step++) {
       const seen = postsSeen[thread][step];
-      for (; added < seen; added++) for (let i = 0; i < dimensions; i++) sum[i] += embeddings[added * dimensions + i];
-      const divisor = poolDivisor(pooling, seen);
+      for (; added < seen; added++) pool.add(embeddings.subarray(added * dimensions, (added + 1) * dimensions));
       for (const previous of step === 0 ? [CONTINUE] : [CONTINUE, STOP]) {
         const row = (firstRows[thread] + rowWithinThread(step, previous)) * columns;
-        for (let i = 0; i < dimensions; i++)
-          data[row + i] = sum[i] / divisor + (step === 0 ? 0 : actionEmbeddings[previous][i]);
+        pool.write(data, row, step === 0 ? null : actionEmbeddings[previous]);
         if (features) data.set(features.subarray((seen - 1) * featureCount, seen * featureCount), row + dimensions);
       }
     }

@@ -29,12 +29,12 @@ const rooms: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['selectors'],
     ['task-models'],
     ['detectors'],
-    ['retrieval', 'annotate', 'stop-rules'],
+    ['retrieval', 'annotate'],
     ['annotations', 'trajectories'],
     ['llm', 'judgement-sequence'],
     ['tasks', 'detector', 'prefix-schedule'],
   ],
-  checkpoints: [['bundle']],
+  checkpoints: [['policy']],
   src: [['data'], ['metrics', 'text'], ['tensor', 'regression']],
 };
 

@@ -117,19 +117,21 @@ it.each([
   await expect(built).rejects.toThrow(problem);
 });
 
-it.each([-1, 0.5, Number.NaN, 1000])('refuses a rule that stops at step %d', async (step) => {
+it.each([0, 0.5, Number.NaN, 1000])('refuses a rule that stops after %d posts', async (postsUsed) => {
   const { sequences } = await annotated(right);
   const tested = testThreads(threads, { sequences, task: rumorTask });
   expect(() =>
     decide(
       'mine',
       tested,
-      threads.map(() => step),
+      threads.map(() => ({ postsUsed, hours: null })),
     ),
   ).toThrow(
-    `mine stops in thread "${thread.id}" at step ${step}; it must be a whole number from 0 to ${thread.posts.length - 1}`,
+    `mine stops in thread "${thread.id}" after ${postsUsed} posts; it must be a whole number from 1 to ${thread.posts.length}`,
   );
-  expect(() => decide('mine', tested, [0])).toThrow('mine stops in 1 threads, and 4 are tested');
+  expect(() => decide('mine', tested, [{ postsUsed: 1, hours: null }])).toThrow(
+    'mine stops in 1 threads, and 4 are tested',
+  );
 });
 
 class Priced implements PricedDetector {

@@ -92,9 +92,9 @@ it('takes a detector from outside: its judgements are kept, teach an agent, and 
   trainer.dispose();
   const decisions = await decideStops(policy, { threads: parts.test, tableOf });
   expect(decisions.map(({ threadId }) => threadId)).toEqual(parts.test.map(({ id }) => id));
-  for (const [index, { stopStep, stopProbability }] of decisions.entries()) {
+  for (const [index, { stop, stopProbability }] of decisions.entries()) {
     expect(stopProbability).toHaveLength(parts.test[index].posts.length);
-    expect(stopStep).toBeLessThan(parts.test[index].posts.length);
+    expect(stop.postsUsed).toBeLessThanOrEqual(parts.test[index].posts.length);
   }
 });
 
@@ -176,7 +176,7 @@ it('takes a metric from outside: computed from decisions, with an interval', asy
   const decisions = decide(
     'third post',
     tested,
-    parts.test.map(({ posts }: Thread) => Math.min(2, posts.length - 1)),
+    parts.test.map(({ posts }: Thread) => ({ postsUsed: Math.min(3, posts.length), hours: null })),
   );
   const scores = scoreSystem(decisions, {
     labels: rumorTask.labels,

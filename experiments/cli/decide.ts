@@ -1,23 +1,27 @@
 import { Command } from 'commander';
 import type { Thread } from '../../src/data/thread.ts';
 import { readThreads, threadsOfStream } from '../../src/data/thread-file.ts';
-import { InputError, ProviderError } from '../../src/errors.ts';
+import { ProviderError } from '../../src/errors.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 import type { PrefixJudge } from '../judging/judge-single-prefixes.ts';
-import type { DecidedThread, Decider } from '../stop-agent/decide.ts';
+import type { DecidedThread } from '../stop-agent/decide.ts';
 import { type BudgetFlags, budgetOf, budgetOptions, unreadableOptions } from './budget-options.ts';
+import { systemOption } from './system-option.ts';
 import type { Terminal } from './terminal.ts';
 
 export function decideCommand(terminal: Terminal): Command {
   return new Command('decide')
-    .description('Decide when a trained agent stops in threads that need no labels; one line of JSON a thread.')
+    .description('Decide threads with a policy. They need no labels; one line of JSON per thread.')
     .argument('[threads]', 'thread file; without one, lines of standard input are decided as they arrive')
-    .option('--run <run>', 'the agent of a run directory, such as runs/quickstart/one-call/seed-1')
-    .option('--bundle <folder>', 'the agent of a bundle that `earshot export` made')
-    .option('--runs <folder>', 'where the shared cache is; only with --run', 'runs')
-    .option('--include-trained', 'keep threads that the agent was trained on, known by their id and claim')
+    .requiredOption(
+      '--policy <folder>',
+      'a run, such as runs/quickstart/one-call/seed-1, or what `earshot export` made',
+    )
+    .addOption(systemOption())
+    .option('--runs <folder>', 'where the shared cache of runs is', 'runs')
+    .option('--include-trained', 'keep threads that the policy learnt from, known by their id and claim')
     .option('--skip-invalid', 'leave invalid lines out instead of stopping')
-    .option('--detector <file>', 'detector file (.yaml) of language models, asked once a thread for the verdict')
+    .option('--detector <file>', "detector file (.yaml) of language models, in place of the policy's own detector")
     .option('--store <path>', "annotation store of that detector's judgements; made when absent", 'annotations.sqlite')
     .addOption(unreadableOptions.retry)
     .addOption(budgetOptions.requests)
@@ -26,23 +30,24 @@ export function decideCommand(terminal: Terminal): Command {
     .addHelpText(
       'after',
       `
-A line says at which post the agent stops and when that was posted, the probability of stopping at each post, the share of the
-thread that was seen (er), what the agent's local detector says of it (verdict), and how often that was asked (calls). With
-"stopped": false the thread ended before the agent stopped; with further posts the decision may change. A detector-aware
-agent queries its detector while it reads, language models too, and gives probabilities up to the stop. After \`calibrate\` the
-agent stops by its promise. shift says how unlike the threads of that promise a thread is, or without one those trained on.
+A line holds the post at which the policy stops and when that was posted, why it stops (threshold, deadline, or the end of the
+thread), its score at each post up to there, the share of the thread that was read (earliness), the detector's prediction, and how
+often the detector was queried. With "stopped": false the thread ended first; further posts may change the decision. After
+\`calibrate\` the policy stops by its promise. shift shows how unlike the threads of that promise a thread is, or without one those
+trained on.
 
 Examples:
-  earshot decide threads.jsonl --run runs/quickstart/one-call/seed-1 > decisions.jsonl
-  tail -f threads.jsonl | earshot decide --bundle policy
-  earshot decide threads.jsonl --bundle policy --detector experiments/recipes/detectors/s2mad.yaml --budget-requests 1000`,
+  earshot decide threads.jsonl --policy runs/quickstart/one-call/seed-1 > decisions.jsonl
+  earshot decide threads.jsonl --policy runs/quickstart/one-call/seed-1 --system "after 1 h"
+  tail -f threads.jsonl | earshot decide --policy policy
+  earshot decide threads.jsonl --policy policy --detector experiments/recipes/detectors/s2mad.yaml --budget-requests 1000`,
     )
     .action((threads: string | undefined, options: DecideOptions) => decide(threads ?? null, { ...options, terminal }));
 }
 
 interface DecideOptions extends BudgetFlags {
-  run?: string;
-  bundle?: string;
+  policy: string;
+  system?: string;
   runs: string;
   includeTrained?: boolean;
   skipInvalid?: boolean;
@@ -51,7 +56,7 @@ interface DecideOptions extends BudgetFlags {
   retryUnreadable?: boolean;
 }
 
-/** Threads whose verdicts are waited for at the same time. */
+/** Threads whose predictions are waited for at the same time. */
 const threadsAtOnce = 64;
 
 async function decide(path: string | null, options: DecideOptions & { terminal: Terminal }): Promise<void> {
@@ -62,16 +67,25 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
   const stopping =
     options.detector === undefined ? {} : { signal: terminal.interruptSignal('waiting for what was asked') };
   const context = workContext({ onNote: note, ...stopping });
-  const [{ withVerdictsBy }, { manyUnlike }] = await Promise.all([
+  const [{ openPolicy }, { threadDecider }, { manyUnlike }] = await Promise.all([
+    import('../stop-agent/open-policy.ts'),
     import('../stop-agent/decide.ts'),
-    import('../../checkpoints/bundle/claim-shift.ts'),
+    import('../../checkpoints/policy/claim-shift.ts'),
   ]);
-  const own = await deciderOf(options, context);
   const judge = await judgeOf(options, context);
   try {
-    const decider = judge === null ? own : withVerdictsBy(judge, own);
-    if (!decider.hasDetector)
-      note(`${decider.name} has no detector of its own, so decisions come without a verdict; name one with --detector`);
+    const policy = await openPolicy({
+      folder: options.policy,
+      system: options.system,
+      runs: options.runs,
+      judge,
+      context,
+    });
+    if (!policy.hasDetector)
+      note(
+        `${policy.name} has no detector of its own, so decisions come without a prediction; name one with --detector`,
+      );
+    const decideThread = threadDecider(policy);
     const reading = { skipInvalid, onSkipped: note };
     const threads: AsyncIterable<Thread> =
       path === null ? threadsOfStream(stdin, { name: 'standard input', ...reading }) : readThreads(path, reading);
@@ -81,23 +95,24 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
     let decided = 0;
     let unlike = 0;
     let firstMissing = '';
-    const write = ({ threadId, verdictMissing, ...decision }: DecidedThread) => {
-      stdout.write(`${JSON.stringify({ threadId, ...decision, verdictMissing })}\n`);
+    const write = (decision: DecidedThread) => {
+      const { threadId, predictionMissing } = decision;
+      stdout.write(`${JSON.stringify(decision)}\n`);
       decided++;
       if (decision.shift?.isUnlike) unlike++;
-      if (verdictMissing === null || judge === null) return;
-      if (missing++ === 0) firstMissing = `thread ${threadId}: ${verdictMissing}`;
+      if (predictionMissing === null || judge === null) return;
+      if (missing++ === 0) firstMissing = `thread ${threadId}: ${predictionMissing}`;
     };
     const underWay: Promise<void>[] = [];
     let last = Promise.resolve();
     for await (const thread of threads) {
       context.signal.throwIfAborted();
       count++;
-      if (decider.isTrainedOn(thread)) trained++;
-      if (decider.isTrainedOn(thread) && !includeTrained) continue;
+      if (policy.isTrainedOn(thread)) trained++;
+      if (policy.isTrainedOn(thread) && !includeTrained) continue;
       // In the order of the threads, each as soon as it is there.
       const before = last;
-      const decision = decider.decide(thread);
+      const decision = decideThread(thread);
       last = decision.then(async (own) => {
         await before;
         write(own);
@@ -110,19 +125,19 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
     await Promise.all(underWay);
     if (trained > 0)
       note(
-        `${decider.name} was trained on ${trained} of the ${count} threads; they are ${includeTrained ? 'not left out' : 'left out (--include-trained keeps them)'}`,
+        `${policy.name} was trained on ${trained} of the ${count} threads; they are ${includeTrained ? 'not left out' : 'left out (--include-trained keeps them)'}`,
       );
-    if (unlike > 0 && decider.promise !== null)
+    if (unlike > 0 && policy.promise !== null)
       note(
-        `${unlike} of the ${decided} decided threads look unlike those that the promise of ${decider.name} was calibrated on (shift.isUnlike); of like ones, 5 % do. It says nothing about them`,
+        `${unlike} of the ${decided} decided threads look unlike those that the promise of ${policy.name} was calibrated on (shift.isUnlike); of like ones, 5 % do. It says nothing about them`,
       );
     else if (unlike > manyUnlike * decided)
       note(
-        `${unlike} of the ${decided} decided threads look unlike those that ${decider.name} learnt from (shift.isUnlike); of like ones, 5 % do. Its verdicts may be worse on them`,
+        `${unlike} of the ${decided} decided threads look unlike those that ${policy.name} learnt from (shift.isUnlike); of like ones, 5 % do. Its predictions may be worse on them`,
       );
     if (missing > 0)
       throw new ProviderError(
-        `${missing} verdicts could not be had, such as that of ${firstMissing}. Give the same command again to ask for them once more, with --retry-unreadable for answers that could not be read`,
+        `${missing} predictions could not be had, such as that of ${firstMissing}. Give the same command again to ask for them once more, with --retry-unreadable for answers that could not be read`,
       );
   } finally {
     await judge?.close();
@@ -134,13 +149,4 @@ async function judgeOf(options: DecideOptions, context: WorkContext): Promise<Pr
   if (detector === undefined) return null;
   const { openPrefixJudge } = await import('../judging/judge-single-prefixes.ts');
   return openPrefixJudge({ file: detector, store, budget: budgetOf(options), retryUnreadable, context });
-}
-
-async function deciderOf({ run, bundle, runs }: DecideOptions, context: WorkContext): Promise<Decider> {
-  const { deciderOfBundle, deciderOfRun } = await import('../stop-agent/decide.ts');
-  if (run !== undefined && bundle === undefined) return deciderOfRun({ run, runs, context });
-  if (bundle !== undefined && run === undefined) return deciderOfBundle(bundle);
-  throw new InputError(
-    `${run === undefined ? 'neither --run nor --bundle is given' : 'both --run and --bundle are given'}; give one of them`,
-  );
 }

@@ -1,18 +1,20 @@
 import { Command } from 'commander';
-import type { Parity } from '../../checkpoints/bundle/parity.ts';
+import type { Parity } from '../../checkpoints/policy/parity.ts';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { InputError } from '../../src/errors.ts';
 import { workContext } from '../../src/work-context.ts';
 import { kindOfRun } from '../run/kind-name.ts';
+import { systemOption } from './system-option.ts';
 import type { Terminal } from './terminal.ts';
 
 export function exportCommand({ stdout, stderr }: Terminal): Command {
   return new Command('export')
     .description(
-      'Write the policy of a run as a bundle that other programs load: ONNX, weights, Python, a policy card.',
+      'Write a policy of a run, learnt or a rule, as a bundle that other programs load: ONNX, Python, a policy card.',
     )
     .argument('<run>', 'run directory of a stop agent, such as runs/quickstart/one-call/seed-1')
     .requiredOption('--out <folder>', 'a new folder for the bundle')
+    .addOption(systemOption())
     .option('--data <path>', "where the run's thread file is now (default: where it was at the training)")
     .option('--runs <folder>', 'where the shared cache is', 'runs')
     .option('--json', 'print what was checked as JSON')
@@ -23,11 +25,12 @@ The ONNX file is held against the checkpoint on golden, random and extreme state
 differ, nothing is written. A few test threads of the run, with their texts, become part of the bundle. A selector is applied with
 \`earshot select\`, not exported.
 
-Example:
+Examples:
   earshot export runs/quickstart/one-call/seed-1 --out policy
+  earshot export runs/quickstart/one-call/seed-1 --out policy --system "after 1 h"
   python policy/earshot_policy.py < threads.jsonl`,
     )
-    .action(async (run: string, { out, data, runs, json }: ExportOptions) => {
+    .action(async (run: string, { out, system, data, runs, json }: ExportOptions) => {
       const context = workContext({ onNote: (line) => stderr.write(`earshot: ${line}\n`) });
       const kind = kindOfRun(RunDirectory.open(run));
       if (kind === 'detectors')
@@ -39,7 +42,7 @@ Example:
       if (kind === 'selector')
         throw new InputError(`${run} is a selector: it is applied with \`earshot select ${run}\`, not exported`);
       const { exportRun } = await import('../stop-agent/export/export-run.ts');
-      const exported = await exportRun({ run, out, data: data ?? null, runs, context });
+      const exported = await exportRun({ run, out, system, data: data ?? null, runs, context });
       const { parity, goldenThreads, readsTexts } = exported;
       if (!readsTexts)
         context.onNote(
@@ -52,11 +55,12 @@ Example:
 
 function parityText({ rows, batches, largestDifference }: Parity): string {
   const counts = Object.entries(rows).map(([name, count]) => `${count} ${name}`);
-  return `The ONNX file decides as the checkpoint does: ${counts.join(', ')} states in batches of ${batches.join(', ')}, probabilities at most ${largestDifference.toExponential(1)} apart`;
+  return `The ONNX file decides as the checkpoint does: ${counts.join(', ')} states in batches of ${batches.join(', ')}, scores at most ${largestDifference.toExponential(1)} apart`;
 }
 
 interface ExportOptions {
   out: string;
+  system?: string;
   data?: string;
   runs: string;
   json?: boolean;

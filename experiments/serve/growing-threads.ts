@@ -1,16 +1,36 @@
-import { hoursBetween, type Prefix } from '../../src/data/thread.ts';
+import type { Prefix } from '../../src/data/thread.ts';
 import { HttpProblem } from './http-problem.ts';
 import type { ServedBundle } from './models.ts';
+import type { Asked } from './predictions.ts';
 import type { ThreadView } from './schemas.ts';
-import { begun, isStopped, type NewPost, newPosts, positionOf, type Reading, readOn } from './thread-reading.ts';
+import {
+  begun,
+  isDecided,
+  type NewPost,
+  newPosts,
+  positionOf,
+  type Reading,
+  readOn,
+  waitUntil,
+} from './thread-reading.ts';
 import type { KeptPost, Outcome, ThreadStore } from './thread-store.ts';
-import type { Asked } from './verdicts.ts';
 
 /** How often to begin again when others add to the same thread at the same time. */
 const attempts = 10;
 
-/** Threads that come post by post, decided by bundles. */
-export function growingThreads({ store, maxReadings }: { store: ThreadStore; maxReadings: number }) {
+/**
+ * Threads that come post by post, decided by bundles.
+ * @param options.now the clock that deadlines are held against
+ */
+export function growingThreads({
+  store,
+  maxReadings,
+  now,
+}: {
+  store: ThreadStore;
+  maxReadings: number;
+  now: () => Date;
+}) {
   /** In the order of their last use. A reading that was dropped is made again from the posts. */
   const readings = new Map<string, Reading>();
   /** The last piece of work on each thread; within one process, a thread is worked on in turns. */
@@ -27,29 +47,29 @@ export function growingThreads({ store, maxReadings }: { store: ThreadStore; max
   ): Promise<ThreadView> {
     return inTurn(keyOf(bundle, id), async (key) => {
       for (let attempt = 0; attempt < attempts; attempt++) {
-        const reading = await readingOf(bundle, key);
+        const reading = await readingOf(bundle, { id, key });
         if (reading !== null && 'outcome' in reading)
           return decidedView({ bundle, id, outcome: reading.outcome, posts });
-        const added = await addTo(reading, { bundle, key, posts, end });
+        const added = await addTo(reading, { bundle, id, key, posts, end });
         if (added === null) continue;
         const asked = posts.map((post) => post.id);
-        return view(added.reading, { bundle, id, key, asked, ended: added.ended });
+        return view(added, { bundle, id, key, asked });
       }
       throw new HttpProblem(409, `others keep adding to thread ${id}; send the posts of a thread one after another`);
     });
   }
 
-  /** Null where there is no such thread. Asks for a verdict that is still missing. */
+  /** Null where there is no such thread. Asks for a prediction that is still missing. */
   function find(bundle: ServedBundle, id: string): Promise<ThreadView | null> {
     return inTurn(keyOf(bundle, id), async (key) => {
-      const reading = await readingOf(bundle, key);
+      const reading = await readingOf(bundle, { id, key });
       if (reading === null) return null;
       if ('outcome' in reading) {
         const { outcome } = reading;
         return decidedView({ bundle, id, outcome, posts: outcome.posts });
       }
-      const { reading: own, ended } = reading;
-      return view(own, { bundle, id, key, asked: [...own.steps.keys()], ended });
+      const { reading: own } = reading;
+      return view(own, { bundle, id, key, asked: own.posts.map((post) => post.id) });
     });
   }
 
@@ -70,7 +90,7 @@ export function growingThreads({ store, maxReadings }: { store: ThreadStore; max
   /** The thread, read up to its last kept post; or its outcome; null where it is not kept. */
   async function readingOf(
     bundle: ServedBundle,
-    key: string,
+    { id, key }: { id: string; key: string },
   ): Promise<{ outcome: Outcome } | { reading: Reading; ended: boolean } | null> {
     const cached = readings.get(key);
     const current = cached?.bundle === bundle.sha256 ? cached : undefined;
@@ -78,8 +98,11 @@ export function growingThreads({ store, maxReadings }: { store: ThreadStore; max
     if (kept === null || kept.outcome !== null) readings.delete(key);
     if (kept === null) return null;
     if (kept.outcome !== null) return { outcome: kept.outcome };
-    const reading = current?.incarnation === kept.incarnation ? current : begun(bundle, kept.incarnation);
+    const reading =
+      current?.incarnation === kept.incarnation ? current : begun(bundle, { incarnation: kept.incarnation, id });
     await readOn(reading, kept.posts);
+    if (kept.ended) reading.thread.end();
+    waitUntil(reading, now());
     keep(key, reading);
     return { reading, ended: kept.ended };
   }
@@ -87,54 +110,66 @@ export function growingThreads({ store, maxReadings }: { store: ThreadStore; max
   /** Reads and keeps the posts that are new, up to the decision. Null where the thread has moved on elsewhere. */
   async function addTo(
     present: { reading: Reading; ended: boolean } | null,
-    { bundle, key, posts, end }: { bundle: ServedBundle; key: string; posts: readonly NewPost[]; end: boolean },
-  ): Promise<{ reading: Reading; ended: boolean } | null> {
-    const reading = present?.reading ?? begun(bundle, '');
-    const isDecided = isStopped(reading) || present?.ended === true;
-    const fresh = isDecided ? [] : newPosts(reading, posts);
-    const wanted = fresh.slice(0, Math.max(0, bundle.maxPosts - reading.stopProbability.length));
+    options: { bundle: ServedBundle; id: string; key: string; posts: readonly NewPost[]; end: boolean },
+  ): Promise<Reading | null> {
+    const { bundle, id, key, posts, end } = options;
+    const reading = present?.reading ?? begun(bundle, { incarnation: '', id });
+    if (isDecided(reading)) return reading;
     const position = present === null ? null : positionOf(reading);
+    const before = reading.posts.length;
+    const [first, ...others] = newPosts(reading, posts).map((post) => dated(post, bundle));
     // While this is read and kept, nobody else may go on from the reading.
     readings.delete(key);
-    await readOn(reading, wanted);
-    const used = Math.min(wanted.length, reading.stopProbability.length - (position?.posts ?? 0));
-    if (reading.stopProbability.length === 0)
+    if (first !== undefined) await readOn(reading, [first]);
+    waitUntil(reading, now());
+    await readOn(reading, others);
+    if (reading.posts.length === 0)
       throw new HttpProblem(404, 'a thread begins with its first post, the claim', { field: 'posts' });
-    const ended =
-      present?.ended === true || (!isStopped(reading) && (end || reading.stopProbability.length >= bundle.maxPosts));
+    if (end) reading.thread.end();
+    const used = reading.posts.length - before;
+    const ended = end || present?.ended === true;
     if (used > 0 || ended !== (present?.ended ?? false)) {
-      const addition = { position, posts: wanted.slice(0, used).map(kept), ended };
-      const incarnation = await store.append(key, addition);
+      const read = first === undefined ? [] : [first, ...others].slice(0, used);
+      const incarnation = await store.append(key, { position, posts: read.map(kept), ended });
       if (incarnation === null) return null;
       reading.incarnation = incarnation;
     }
     keep(key, reading);
-    return { reading, ended };
+    return reading;
+  }
+
+  /** A deadline in hours needs a clock: a post without a time has that of its arrival. */
+  function dated(post: NewPost, { policy }: ServedBundle): NewPost {
+    if (post.time !== null || policy.definition.limits.deadline.hours === null) return post;
+    return { ...post, time: now().toISOString() };
   }
 
   async function view(
     reading: Reading,
-    options: { bundle: ServedBundle; id: string; key: string; asked: readonly string[]; ended: boolean },
+    options: { bundle: ServedBundle; id: string; key: string; asked: readonly string[] },
   ): Promise<ThreadView> {
-    const { bundle, id, key, asked, ended } = options;
-    const { last, shift, start, steps, stopProbability } = reading;
-    if (last === null) throw new Error(`thread ${key} is kept without posts`);
-    const stopped = isStopped(reading);
-    const hours = hoursBetween(start, last.time);
+    const { bundle, id, key, asked } = options;
+    const { posts: read, shift, thread } = reading;
+    const { why, postsUsed, hours, scores, queries } = thread.reading();
+    const used = read.slice(0, postsUsed);
     const outcome: Outcome = {
       bundle: bundle.sha256,
-      stopped,
+      why: why ?? 'end',
       hours,
-      time: last.time,
+      time: used[used.length - 1].time,
       shift,
-      posts: [...steps].map(([post, step]) => ({ id: post, stopProbability: stopProbability[step] })),
-      verdict: null,
-      verdictMissing: null,
+      posts: used.map((post, index) => ({ id: post.id, score: scores[index] })),
+      queries,
+      prediction: null,
+      predictionMissing: null,
     };
     const posts = asked.map((post) => ({ id: post }));
-    if (!stopped && !ended) return { ...decidedView({ bundle, id, outcome, posts }), decision: 'continue' };
-    const answer = await verdictOf({ bundle, id, key });
-    const decided = { ...outcome, ...answer.said };
+    if (why === null)
+      return { ...decidedView({ bundle, id, outcome, posts }), decision: 'continue', stopped: false, why: null };
+    const answer = await predictionOf({ bundle, id, key, postsUsed });
+    // The query at the stop, unless the policy queried there while it read.
+    const isNew = answer.said.prediction !== null && !wasQueriedAt(bundle, postsUsed);
+    const decided = { ...outcome, ...answer.said, queries: queries + Number(isNew) };
     if (answer.isFinal) {
       await store.settle(key, { incarnation: reading.incarnation, outcome: decided });
       readings.delete(key);
@@ -142,13 +177,19 @@ export function growingThreads({ store, maxReadings }: { store: ThreadStore; max
     return decidedView({ bundle, id, outcome: decided, posts });
   }
 
-  async function verdictOf({ bundle, id, key }: { bundle: ServedBundle; id: string; key: string }): Promise<Asked> {
-    const posts = (await store.read(key, null))?.posts ?? [];
+  async function predictionOf(options: {
+    bundle: ServedBundle;
+    id: string;
+    key: string;
+    postsUsed: number;
+  }): Promise<Asked> {
+    const { bundle, id, key, postsUsed } = options;
+    const posts = ((await store.read(key, null))?.posts ?? []).slice(0, postsUsed);
     // Expired or deleted a moment ago: the decision stands, but what it was about is gone.
     if (posts.length === 0)
-      return { isFinal: false, said: { verdict: null, verdictMissing: 'the thread was deleted or has expired' } };
+      return { isFinal: false, said: { prediction: null, predictionMissing: 'the thread was deleted or has expired' } };
     const prefix: Prefix = { threadId: id, posts: posts.map((post) => ({ ...post, stance: null })) };
-    return bundle.verdictOf(prefix);
+    return bundle.predictionOf(prefix);
   }
 
   function keep(key: string, reading: Reading): void {
@@ -178,6 +219,11 @@ function keyOf({ name }: ServedBundle, id: string): string {
   return `${name}/${id}`;
 }
 
+function wasQueriedAt({ policy }: ServedBundle, postsUsed: number): boolean {
+  const { lengths, maxPosts } = policy.definition.queries;
+  return lengths.includes(Math.min(postsUsed, maxPosts));
+}
+
 function kept({ id, time, author, parent, text }: NewPost): KeptPost {
   return { id, time, author, parent, text };
 }
@@ -189,21 +235,23 @@ function decidedView(options: {
   posts: readonly { readonly id: string }[];
 }): ThreadView {
   const { bundle, id, outcome, posts } = options;
-  const { stopped, time, hours, shift, verdict, verdictMissing } = outcome;
-  const probabilities = new Map(outcome.posts.map((post) => [post.id, post.stopProbability]));
+  const { why, time, hours, shift, queries, prediction, predictionMissing } = outcome;
+  const scores = new Map(outcome.posts.map((post) => [post.id, post.score]));
   return {
     threadId: id,
     model: bundle.name,
     bundle: outcome.bundle,
     decision: 'stop',
-    stopped,
+    stopped: why !== 'end',
+    why,
     post: outcome.posts[outcome.posts.length - 1].id,
     time,
     hours,
     postsUsed: outcome.posts.length,
-    posts: posts.map((post) => ({ id: post.id, stopProbability: probabilities.get(post.id) ?? null })),
+    posts: posts.map((post) => ({ id: post.id, score: scores.get(post.id) ?? null })),
     shift,
-    verdict,
-    verdictMissing,
+    queries,
+    prediction,
+    predictionMissing,
   };
 }

@@ -26,8 +26,9 @@ export function tensorsOf({ policy }: ServedBundle) {
  */
 export function infer(bundle: ServedBundle, request: InferenceRequest): Inferred {
   const states = statesOf(bundle, request);
-  const stopProbability = bundle.policy.stopProbabilities(states);
-  const action = BigInt64Array.from(stopProbability, (probability) => (probability > 0.5 ? 1n : 0n));
+  const { score, threshold } = bundle.policy.definition;
+  const stopProbability = score(states);
+  const action = BigInt64Array.from(stopProbability, (own) => (own > threshold ? 1n : 0n));
   const data = { stop_probability: stopProbability, action };
   const names = ['stop_probability', 'action'] as const;
   const wanted = request.outputs?.length ? request.outputs : names.map((name) => ({ name, parameters: undefined }));

@@ -25,7 +25,7 @@ export function serverMetrics(threads: ThreadStore): ServerMetrics {
   const answers = new Counter({
     name: 'earshot_thread_answers_total',
     help: 'Answers about threads, by what they say.',
-    labelNames: ['model', 'decision', 'verdict'],
+    labelNames: ['model', 'decision', 'prediction'],
     registers,
   });
   const rows = new Counter({
@@ -55,9 +55,9 @@ export function serverMetrics(threads: ThreadStore): ServerMetrics {
   return {
     registry,
     countRequest: ({ method, route, status, seconds }) => requests.observe({ method, route, status }, seconds),
-    countPosts({ model, decision, verdict, verdictMissing }) {
-      const said = verdict !== null ? 'given' : verdictMissing !== null ? 'missing' : 'none';
-      answers.inc({ model, decision, verdict: said });
+    countPosts({ model, decision, prediction, predictionMissing }) {
+      const outcome = prediction !== null ? 'given' : predictionMissing !== null ? 'missing' : 'none';
+      answers.inc({ model, decision, prediction: outcome });
     },
     countRows: ({ model, rows: count }) => rows.inc({ model }, count),
     countReload: (labels) => reloads.inc(labels),

@@ -1,10 +1,10 @@
 import { basename, resolve } from 'node:path';
-import type { Policy } from '../../checkpoints/bundle/policy.ts';
+import type { Policy } from '../../checkpoints/policy/load-policy.ts';
 import type { Prefix } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import { PromiseCache } from '../../src/promise-cache.ts';
 import { HttpProblem, unavailable } from './http-problem.ts';
-import type { Asked } from './verdicts.ts';
+import type { Asked } from './predictions.ts';
 
 /** Where a model is, as the command line names it: `folder`, or `name=folder`. */
 export interface ModelSource {
@@ -18,9 +18,8 @@ export interface ServedBundle {
   /** SHA-256 of its manifest, which holds those of all other files. */
   readonly sha256: string;
   readonly policy: Policy;
-  readonly maxPosts: number;
-  /** What a detector says of the posts seen at the stop. */
-  readonly verdictOf: (prefix: Prefix) => Promise<Asked>;
+  /** By a detector, of the posts that a decision is about. */
+  readonly predictionOf: (prefix: Prefix) => Promise<Asked>;
 }
 
 const modelName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { unknownKeyError } from '../../src/data/bad-item.ts';
 import { postSchema } from '../../src/data/thread.ts';
-import { shiftSchema, verdictSchema } from './thread-store.ts';
+import { predictionSchema, shiftSchema } from './thread-store.ts';
 
 /*
  * What requests and answers look like: for checking them, and for the OpenAPI document.
@@ -67,21 +67,74 @@ export const additionSchema = z.strictObject(additionFields, {
   }),
 });
 
+/** A post of a whole thread; its text is enough. */
+const wholePostFields = { ...postSchema.shape, text: newPostFields.text };
+const wholePostSchema = z.strictObject(
+  { ...wholePostFields, id: identifier.optional() },
+  { error: unknownKeyError({ known: Object.keys(wholePostFields) }) },
+);
+/** Threads of one request. */
+const mostThreads = 1000;
+const wholeThreadFields = {
+  id: identifier.optional(),
+  posts: z.array(wholePostSchema).min(1).max(mostPosts).describe('the claim, then the replies in time order'),
+};
+
+export const wholeThreadsSchema = z.strictObject(
+  {
+    threads: z
+      .array(z.strictObject(wholeThreadFields, { error: unknownKeyError({ known: Object.keys(wholeThreadFields) }) }))
+      .min(1)
+      .max(mostThreads),
+  },
+  {
+    error: unknownKeyError({
+      known: ['threads'],
+      nearMisses: { thread: 'threads (a list)', posts: 'threads ([{ posts }])' },
+    }),
+  },
+);
+
+/** A thread as it was decided: a line of `earshot decide`. */
+export const decidedSchema = z.object({
+  threadId: z.string(),
+  post: z.string().describe('the last post that the decision is about'),
+  time: z.string().nullable(),
+  hours: z.number().nullable().describe('from the claim to the decision'),
+  stopped: z.boolean().describe('false where the thread ended before the policy stopped'),
+  why: z.enum(['threshold', 'deadline', 'end']),
+  postsUsed: z.int(),
+  posts: z.int(),
+  postsLeftOut: z.int().describe('posts after the limit up to which the policy reads'),
+  earliness: z.number().describe('postsUsed / posts'),
+  scores: z.array(z.number()).readonly().describe('at every post used'),
+  prediction: predictionSchema.nullable(),
+  predictionMissing: z.string().nullable(),
+  queries: z.int().describe('how often the detector was queried'),
+  shift: shiftSchema.nullable(),
+});
+
 /** A thread as far as it has come, in the words of `earshot decide`. */
 export const threadViewSchema = z.object({
   threadId: z.string(),
   model: z.string(),
   bundle: z.string().describe('SHA-256 of the manifest of the bundle that reads the thread, or has decided it'),
   decision: z.enum(['continue', 'stop']),
-  stopped: z.boolean().describe('false while the policy continues, and where the thread ended before it stopped'),
-  post: z.string().describe('the last post that was read; after the decision, the one it fell at'),
+  stopped: z.boolean().describe('false while the policy reads on, and where the thread ended before it stopped'),
+  why: z
+    .enum(['threshold', 'deadline', 'end'])
+    .nullable()
+    .describe(
+      'why it was decided: by its score, by the deadline, or at the end of the thread; null while the policy reads on',
+    ),
+  post: z.string().describe('the last post that was read; after the decision, the last one that it is about'),
   time: z.string().nullable(),
-  hours: z.number().nullable().describe('from the claim to that post'),
+  hours: z.number().nullable().describe('from the claim to the decision, or to that post while the policy reads on'),
   postsUsed: z.int(),
   posts: z.array(
     z.object({
       id: z.string(),
-      stopProbability: z.number().nullable().describe('null for a post after the decision, which was not read'),
+      score: z.number().nullable().describe('null for a post after the decision, which was not read'),
     }),
   ),
   shift: shiftSchema
@@ -89,8 +142,9 @@ export const threadViewSchema = z.object({
     .describe(
       'how unlike the threads that the bundle was calibrated on this one is (1 − cosine of the claims), and whether hardly any of those scores as much; null where nothing is promised',
     ),
-  verdict: verdictSchema.nullable().describe('what the detector says of the posts seen at the stop'),
-  verdictMissing: z
+  queries: z.int().describe('how often the detector was queried'),
+  prediction: predictionSchema.nullable().describe('by the detector, given the posts that the decision is about'),
+  predictionMissing: z
     .string()
     .nullable()
     .describe('why there is none; a detector that failed is asked again by the next request'),

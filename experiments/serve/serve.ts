@@ -2,15 +2,16 @@ import { pino } from 'pino';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import { diskError, InputError } from '../../src/errors.ts';
 import { sleep } from '../../src/sleep.ts';
+import { judgePostsBy } from '../judging/judge-posts.ts';
 import { openPrefixJudge } from '../judging/judge-single-prefixes.ts';
 import { policyOfBundle } from '../stop-agent/bundle-folder.ts';
 import type { Access } from './access.ts';
 import { memoryThreads, type ThreadLimits } from './memory-threads.ts';
 import { type ModelSource, servedModels } from './models.ts';
+import { judgedPrediction, localPrediction, predictionOrReason } from './predictions.ts';
 import { redisThreads } from './redis-threads.ts';
 import { createServer, type EarshotServer, type ServerLimits } from './server.ts';
 import type { ThreadStore } from './thread-store.ts';
-import { judgedVerdict, localVerdict, verdictOrReason } from './verdicts.ts';
 
 export interface ServeOptions {
   readonly models: readonly ModelSource[];
@@ -68,24 +69,23 @@ export async function serve(options: ServeOptions): Promise<Serving> {
           },
         });
   const models = servedModels(options.models, async ({ name, folder }) => {
-    const policy = await policyOfBundle(folder);
+    const policy = await policyOfBundle(folder, judge === null ? undefined : judgePostsBy(judge));
     const none =
       judge === null && policy.manifest.detector === null
         ? 'the bundle holds no detector; start the server with --detector'
         : 'the detector does not decide on these posts';
-    const ask = judge === null ? localVerdict(policy) : judgedVerdict(judge, policy);
-    const { sha256, state } = policy.manifest;
-    if ((state.queryPlan ?? null) !== null && policy.manifest.detector === null)
+    const ask = judge === null ? localPrediction(policy) : judgedPrediction(judge, policy);
+    const { sha256 } = policy.manifest;
+    if (policy.definition.queries.lengths.length > 0 && !policy.hasDetector)
       throw new InputError(
-        `the agent of ${folder} observes its detector while it reads, and the bundle does not hold the detector, so it cannot be served; decide with --run`,
+        `the policy of ${folder} queries its detector while it reads, and the bundle does not hold the detector; start the server with --detector`,
       );
     logger.info({ model: name, sha256 }, 'the golden threads are decided as at the export');
     return {
       name,
       sha256,
       policy,
-      maxPosts: state.maxPosts,
-      verdictOf: verdictOrReason(ask, { none, timeoutMs: verdictMs }),
+      predictionOf: predictionOrReason(ask, { none, timeoutMs: verdictMs }),
     };
   });
   const store = await threadStore(options.sessions, { ...threadLimits, password: options.redisPassword });

@@ -4,6 +4,7 @@ import { createJsonSchemaTransform, validatorCompiler, type ZodTypeProvider } fr
 import packageJson from '../../package.json' with { type: 'json' };
 import { InputError } from '../../src/errors.ts';
 import { type Access, hasToken, namesThisMachine } from './access.ts';
+import { decideRoutes } from './decide-routes.ts';
 import { growingThreads } from './growing-threads.ts';
 import { HttpProblem } from './http-problem.ts';
 import { inferenceRoutes } from './inference-routes.ts';
@@ -37,14 +38,16 @@ export interface ServerOptions {
   readonly access: Access;
   readonly limits: ServerLimits;
   readonly logger: FastifyBaseLogger;
+  /** The clock that the deadlines of growing threads are held against. */
+  readonly now?: (() => Date) | undefined;
 }
 
 /** The server, not listening yet. */
 export async function createServer(options: ServerOptions) {
-  const { models, store, access, limits, logger } = options;
+  const { models, store, access, limits, logger, now = () => new Date() } = options;
   const state: ServerState = { isClosing: false };
   const metrics = serverMetrics(store);
-  const threads = growingThreads({ store, maxReadings: limits.maxReadings });
+  const threads = growingThreads({ store, maxReadings: limits.maxReadings, now });
   const app = Fastify({
     loggerInstance: logger,
     // One line a request is written below: of route, status and time, and of nothing that the request holds.
@@ -152,6 +155,7 @@ export async function createServer(options: ServerOptions) {
   await app.register(operationRoutes({ models, store, metrics, state }));
   await app.register(inferenceRoutes({ models, metrics }));
   await app.register(threadRoutes({ models, threads, metrics }));
+  await app.register(decideRoutes({ models }));
   for (const [url, methods] of [...methodsOf])
     app.route({
       url,

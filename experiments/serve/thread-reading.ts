@@ -1,6 +1,6 @@
-import { firstStop } from '../../checkpoints/bundle/golden.ts';
-import type { ClaimShift, GrowingThread, Policy } from '../../checkpoints/bundle/policy.ts';
-import { stopThreshold } from '../../checkpoints/bundle/promise.ts';
+import type { ClaimShift } from '../../checkpoints/policy/claim-shift.ts';
+import type { OpenThread } from '../../checkpoints/policy/policy.ts';
+import { hoursBetween } from '../../src/data/hours-between.ts';
 import { HttpProblem } from './http-problem.ts';
 import type { ServedBundle } from './models.ts';
 import type { KeptPost, Position } from './thread-store.ts';
@@ -14,73 +14,72 @@ export interface NewPost extends KeptPost {
 /** How far this process has read a thread. What is kept of the thread says whether that still holds. */
 export interface Reading {
   readonly bundle: string;
-  /** π(stop) above which the thread is decided. */
-  readonly threshold: number;
-  readonly thread: GrowingThread;
-  readonly shiftOf: Policy['shift'];
-  readonly steps: Map<string, number>;
-  readonly stopProbability: number[];
+  readonly thread: OpenThread;
+  /** The posts that were read, without their texts. */
+  readonly posts: { readonly id: string; readonly time: string | null }[];
+  readonly shiftOf: (claim: string) => ClaimShift | null;
   incarnation: string;
-  start: string | null;
   shift: ClaimShift | null;
-  last: KeptPost | null;
   /** The latest time of a reply. */
   lastTime: string | null;
 }
 
 /** Where the store must be for the reading to go on from there. */
-export function positionOf({ incarnation, stopProbability }: Reading): Position {
-  return { incarnation, posts: stopProbability.length };
+export function positionOf({ incarnation, posts }: Reading): Position {
+  return { incarnation, posts: posts.length };
 }
 
 /** Nothing read yet. */
-export function begun(bundle: ServedBundle, incarnation: string): Reading {
-  const thread = bundle.policy.open();
+export function begun(
+  { sha256, policy }: ServedBundle,
+  { incarnation, id }: { incarnation: string; id: string },
+): Reading {
   return {
-    bundle: bundle.sha256,
-    threshold: stopThreshold(bundle.policy.manifest.promise),
-    thread,
-    shiftOf: bundle.policy.shift,
-    steps: new Map(),
-    stopProbability: [],
+    bundle: sha256,
+    thread: policy.open(id),
+    shiftOf: policy.shift,
+    posts: [],
     incarnation,
-    start: null,
     shift: null,
-    last: null,
     lastTime: null,
   };
 }
 
-/** No post is read after the one that stops the policy, so that only the last one counts. */
-export function isStopped({ stopProbability, threshold }: Reading): boolean {
-  return firstStop(Float32Array.from(stopProbability.slice(-1)), threshold).stopped;
+/** Whether the policy has stopped, at the end of the thread or before. */
+export function isDecided({ thread }: Reading): boolean {
+  return thread.reading().why !== null;
 }
 
 /** Reads posts up to the first at which the policy stops. */
 export async function readOn(reading: Reading, posts: readonly KeptPost[]): Promise<void> {
   for (const post of posts) {
-    if (isStopped(reading)) return;
-    const [stopProbability] = await reading.thread.read([post]);
-    if (reading.last === null) {
-      reading.start = post.time;
-      reading.shift = reading.shiftOf(post.text);
-    } else reading.lastTime = post.time ?? reading.lastTime;
-    reading.steps.set(post.id, reading.stopProbability.length);
-    reading.stopProbability.push(stopProbability);
-    reading.last = post;
+    const { postsRead, why } = await reading.thread.read(post);
+    if (postsRead > reading.posts.length) {
+      if (reading.posts.length === 0) reading.shift = reading.shiftOf(post.text);
+      else reading.lastTime = post.time ?? reading.lastTime;
+      reading.posts.push({ id: post.id, time: post.time });
+    }
+    if (why !== null) return;
   }
+}
+
+/** A thread that has gone silent is decided when its deadline has passed, not when the next post comes. */
+export function waitUntil(reading: Reading, now: Date): void {
+  const hours = hoursBetween(reading.posts[0]?.time ?? null, now.toISOString());
+  if (hours !== null) reading.thread.wait(hours);
 }
 
 /**
  * The posts that were not read yet.
  * @throws HttpProblem (409) for one that should have come earlier
  */
-export function newPosts({ steps, stopProbability, lastTime }: Reading, posts: readonly NewPost[]): NewPost[] {
+export function newPosts(reading: Reading, posts: readonly NewPost[]): NewPost[] {
   const fresh = new Map<string, NewPost>();
-  const places = new Map(steps);
-  let latest = lastTime;
+  const places = new Map(reading.posts.map(({ id }, index) => [id, index]));
+  const count = reading.posts.length;
+  let latest = reading.lastTime;
   for (const [place, post] of posts.entries()) {
-    const next = stopProbability.length + fresh.size;
+    const next = count + fresh.size;
     const known = places.get(post.id);
     const index = known ?? next;
     if (post.index !== undefined && post.index !== index)
@@ -97,7 +96,7 @@ export function newPosts({ steps, stopProbability, lastTime }: Reading, posts: r
       if (latest !== null && Date.parse(post.time) < Date.parse(latest))
         throw new HttpProblem(
           409,
-          `post ${JSON.stringify(post.id)} of ${post.time} is earlier than one of ${latest} that was read already; a policy reads posts in time order and cannot take one back. Leave it out, or delete the thread and send it anew in order`,
+          `post ${JSON.stringify(post.id)} of ${post.time} is earlier than one of ${latest} that was read already; a policy reads posts in time order and cannot take one back. Leave it out, or delete the thread and send it again in order`,
           { field: `posts.${place}.time` },
         );
       latest = post.time;

@@ -1,13 +1,11 @@
-import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { jsonOrUndefined } from '../../src/json.ts';
 import type { GrowingThreads } from './growing-threads.ts';
 import { HttpProblem } from './http-problem.ts';
+import { jsonBodies } from './json-bodies.ts';
 import type { ServerMetrics } from './metrics.ts';
 import type { Models } from './models.ts';
 import { additionSchema, modelQuery, operations, problems, threadParams, threadViewSchema } from './schemas.ts';
-import { packingOf, unpackedBody } from './unpacked-body.ts';
 
 /** Threads that come post by post. */
 export function threadRoutes(options: {
@@ -29,17 +27,14 @@ export function threadRoutes(options: {
     );
   };
   return async (app) => {
-    app.removeAllContentTypeParsers();
-    app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) =>
-      jsonBody(await unpackedBody(body, packingOf(request))),
-    );
+    jsonBodies(app);
     app.post(
       '/v1/threads/:id/posts',
       {
         schema: {
           ...about('addPosts', 'Add the next posts of a thread'),
           description:
-            'One post or many, as they come. The answer gives π(stop) at each and the decision; once stopped, the verdict of the detector. Posts are known by their ids, so a request that got no answer can be sent again.',
+            'One post or many, as they come. The answer holds the score at each and the decision; once stopped, the prediction of the detector. Posts are known by their ids, so a request that got no answer can be sent again.',
           params: threadParams,
           querystring,
           body: additionSchema,
@@ -86,23 +81,4 @@ export function threadRoutes(options: {
       },
     );
   };
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
-/**
- * The value of a body, undefined for an empty one: many clients announce JSON with every request, also where they send none.
- * @throws HttpProblem (400) for what is not UTF-8, which would otherwise be decided with other characters, or not JSON
- */
-function jsonBody(body: Buffer): unknown {
-  if (body.length === 0) return undefined;
-  let text: string;
-  try {
-    text = utf8.decode(body);
-  } catch {
-    throw new HttpProblem(400, 'the body is not UTF-8, which JSON is written in', { field: 'body' });
-  }
-  const value = jsonOrUndefined(text);
-  if (value === undefined) throw new HttpProblem(400, 'the body is not JSON', { field: 'body' });
-  return value;
 }

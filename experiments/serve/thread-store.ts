@@ -13,7 +13,7 @@ const { id, time, author, parent, text } = postSchema.shape;
 export const keptPostSchema = z.object({ id, time, author, parent, text });
 export type KeptPost = z.infer<typeof keptPostSchema>;
 
-export const verdictSchema = z.object({
+export const predictionSchema = z.object({
   label: z.string(),
   probabilities: z.record(z.string(), z.number()),
 });
@@ -24,15 +24,15 @@ export const shiftSchema = z.object({ score: z.number(), isUnlike: z.boolean() }
 export const outcomeSchema = z.object({
   /** SHA-256 of the manifest of the bundle that decided. */
   bundle: z.string(),
-  /** False where the thread ended before the policy stopped. */
-  stopped: z.boolean(),
+  why: z.enum(['threshold', 'deadline', 'end']),
   hours: z.number().nullable(),
   time: z.string().nullable(),
   shift: shiftSchema.nullable(),
-  /** The posts up to the stop and π(stop) at each. */
-  posts: z.array(z.object({ id: z.string(), stopProbability: z.number() })).min(1),
-  verdict: verdictSchema.nullable(),
-  verdictMissing: z.string().nullable(),
+  /** The posts up to the stop and the score at each. */
+  posts: z.array(z.object({ id: z.string(), score: z.number() })).min(1),
+  queries: z.int(),
+  prediction: predictionSchema.nullable(),
+  predictionMissing: z.string().nullable(),
 });
 export type Outcome = z.infer<typeof outcomeSchema>;
 

@@ -1,35 +1,27 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
-import { bundleFiles, checkDigest, parseBundleJson, readManifest } from '../../checkpoints/bundle/manifest.ts';
-import { loadPolicy, type Policy, type PolicySource } from '../../checkpoints/bundle/policy.ts';
+import { loadPolicy, type Policy, type PolicySource } from '../../checkpoints/policy/load-policy.ts';
+import { bundleFiles, checkDigest, parseBundleJson, readManifest } from '../../checkpoints/policy/manifest.ts';
 import { canonicalJson } from '../../src/content-hash.ts';
-import type { Thread } from '../../src/data/thread.ts';
 import { diskError, InputError } from '../../src/errors.ts';
 import { createEncoder, encoderSchema } from '../../src/text/create-encoder.ts';
-import { threadIdentity } from '../run/parts-file.ts';
 
 /**
- * Loads the policy of a bundle. Its encoder is made anew where the bundle does not hold it.
+ * Loads the policy of a bundle. Its encoder is made here where the bundle does not hold it.
  * @throws InputError that names a file which is missing or was changed, or the golden thread that is decided differently
  */
-export async function policyOfBundle(folder: string): Promise<Policy> {
+export async function policyOfBundle(folder: string, judge?: PolicySource['judge']): Promise<Policy> {
   const embed = await encoderOfBundle(await bundleFile(folder, bundleFiles.manifest));
-  return loadPolicy({ read: (name) => bundleFile(folder, name), embed });
+  return loadPolicy({ read: (name) => bundleFile(folder, name), embed, judge });
 }
 
-/** Whether the agent of a bundle learnt from a thread. */
-export function trainedOnBy(folder: string, policy: Policy): Promise<(thread: Thread) => boolean> {
-  return listedBy(folder, policy, [bundleFiles.trained]);
-}
-
-/** Whether it learnt from a thread or was tested on it. Bundles of earlier versions do not tell those that it was tested on. */
-export function knownBy(folder: string, policy: Policy): Promise<(thread: Thread) => boolean> {
-  const { trained, tested } = bundleFiles;
-  return listedBy(folder, policy, tested in policy.manifest.files ? [trained, tested] : [trained]);
-}
-
-async function listedBy(folder: string, { manifest }: Policy, names: readonly string[]) {
+/** The identities of threads that files of a bundle list. */
+export async function listedBy(
+  folder: string,
+  { manifest }: Policy,
+  names: readonly string[],
+): Promise<ReadonlySet<string>> {
   const listed = new Set<string>();
   for (const name of names) {
     const bytes = await bundleFile(folder, name);
@@ -37,7 +29,7 @@ async function listedBy(folder: string, { manifest }: Policy, names: readonly st
     const hashes = parseBundleJson(new TextDecoder().decode(bytes), { name, schema: z.array(z.string()) });
     for (const hash of hashes) listed.add(hash);
   }
-  return (thread: Thread) => listed.has(threadIdentity(thread));
+  return listed;
 }
 
 async function bundleFile(folder: string, name: string): Promise<Uint8Array> {

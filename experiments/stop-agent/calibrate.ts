@@ -1,36 +1,32 @@
-import { firstStop } from '../../checkpoints/bundle/golden.ts';
-import { type StopPromise, stopPromiseSchema } from '../../checkpoints/bundle/promise.ts';
+import { type StopPromise, stopPromiseSchema } from '../../checkpoints/policy/promise.ts';
+import { type Limits, stopIn } from '../../checkpoints/policy/stops.ts';
 import { InputError } from '../../src/errors.ts';
 import {
   type Calibration,
   learnThenTest,
   type RiskLevel,
   smallestCalibration,
+  upperBound,
 } from '../../src/metrics/learn-then-test.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
 import { claimRegion } from './claim-region.ts';
+import type { ScoredThread } from './open-policy.ts';
 
 /*
  * An operating point with a promise: the earliest threshold on a stopping score that loses on few enough threads, by Learn then
  * Test (src/metrics/learn-then-test.ts).
  */
 
-/** A thread that nobody learnt from, as an agent and its detector read it. */
-export interface CalibrationThread {
-  readonly claim: string;
-  readonly posts: number;
-  /** π(stop) at every post, given that the agent has continued so far; [posts]. */
-  readonly stopProbability: Float32Array;
-  /** The detector's label of the first so many posts; null where it gives none. */
-  labelAt(posts: number): string | null;
-  /** What the detector is sure of after every post; null where that would cost too much. */
-  readonly confidence: Float32Array | null;
+/** A held-out thread. */
+export interface CalibrationThread extends ScoredThread {
   /** Null where unknown. */
   readonly gold: string | null;
 }
 
 export interface PromiseWanted extends RiskLevel {
   readonly loss: StopPromise['loss'];
+  /** Of the policy: a deadline is a stop like any other. */
+  readonly limits: Limits;
 }
 
 /** What a stopping score reads where its threshold keeps the promise. */
@@ -50,17 +46,21 @@ export const thresholds: readonly number[] = [
  * @throws InputError for fewer threads than can show that the promise is kept
  */
 export async function promiseFor(threads: readonly CalibrationThread[], wanted: PromiseWanted): Promise<StopPromise> {
-  const { threshold, losses, bound, er } = keptBy(threads, ({ stopProbability }) => stopProbability, wanted);
+  const { threshold, losses, bound, er } = keptBy(threads, wanted);
   const { loss, level, confidence } = wanted;
-  const shift = await claimRegion(threads.map(({ claim }) => claim));
+  const shift = await claimRegion(threads.map(({ thread }) => thread.posts[0].text));
   const found = { loss, level, confidence, threshold, threads: threads.length, losses, bound, er, shift };
   return stopPromiseSchema.parse(found);
 }
 
-/** The same promise by the detector's confidence, asked at every post; null where that is not known. */
+/** The same promise by the detector's confidence, queried at every post; null where it gives no probabilities. */
 export function keptByConfidence(threads: readonly CalibrationThread[], wanted: PromiseWanted): KeptPromise | null {
-  if (threads.some(({ confidence }) => confidence === null)) return null;
-  return keptBy(threads, ({ confidence }) => confidence ?? new Float32Array(0), wanted);
+  if (threads.every(({ confidence }) => confidence.every((own) => own === 0))) return null;
+  const byConfidence = threads.map((thread) => ({
+    ...thread,
+    posts: thread.posts.map(({ hours }, index) => ({ hours, score: thread.confidence[index] ?? 0 })),
+  }));
+  return keptBy(byConfidence, wanted);
 }
 
 /** What an agent would read for other promises; null where there are too few threads for one. */
@@ -71,39 +71,47 @@ export function curveOf(
   return [0.01, 0.02, 0.05, 0.1, 0.15, 0.2].map((level) => {
     const own = { ...wanted, level };
     const isPossible = threads.length >= smallestCalibration(own);
-    return { level, kept: isPossible ? keptBy(threads, ({ stopProbability }) => stopProbability, own) : null };
+    return { level, kept: isPossible ? keptBy(threads, own) : null };
   });
 }
 
 /**
  * The earliest stops of a score that keep the promise.
- * @param scoreOf a score at every post; the thread is decided at the first above the threshold
  * @throws as `promiseFor`
  */
-export function keptBy(
-  threads: readonly CalibrationThread[],
-  scoreOf: (thread: CalibrationThread) => Float32Array,
-  wanted: PromiseWanted,
-): KeptPromise {
+export function keptBy(threads: readonly CalibrationThread[], wanted: PromiseWanted): KeptPromise {
   const smallest = smallestCalibration(wanted);
   if (threads.length < smallest)
     throw new InputError(
       `${threads.length} fresh threads cannot show that at most ${wanted.level * 100} % lose, with confidence ${wanted.confidence * 100} %: that takes ${smallest}, even where none loses. Give more threads, or promise less`,
     );
-  const stopOf = (thread: CalibrationThread, threshold: number) => firstStop(scoreOf(thread), threshold).stopStep + 1;
+  const { limits } = wanted;
+  const stopOf = ({ posts }: CalibrationThread, threshold: number) => stopIn({ threshold, limits }, posts).postsUsed;
   const kept = learnThenTest({
     ...wanted,
     thresholds,
     items: threads.length,
     lossesAt: (threshold) => threads.filter((thread) => loses(thread, stopOf(thread, threshold), wanted.loss)).length,
   });
-  if (kept === null) throw new Error('reading everything loses nothing, and was refused');
-  const er = mean(threads.map((thread) => stopOf(thread, kept.threshold) / thread.posts));
+  if (kept === null) throw unreachable(threads, wanted);
+  const er = mean(threads.map((thread) => stopOf(thread, kept.threshold) / thread.posts.length));
   return { ...kept, er };
 }
 
+/** A deadline alone loses on too many threads. */
+function unreachable(threads: readonly CalibrationThread[], wanted: PromiseWanted): InputError {
+  const { limits, loss, level, confidence } = wanted;
+  const losses = threads.filter((own) =>
+    loses(own, stopIn({ threshold: 1, limits }, own.posts).postsUsed, loss),
+  ).length;
+  const bound = upperBound({ losses, items: threads.length, confidence });
+  return new InputError(
+    `with this deadline ${losses} of the ${threads.length} threads lose whatever the score says, so at most ${level * 100} % cannot be shown; at most ${(100 * bound).toFixed(1)} % can. Give a later deadline, or --max-disagreement ${(Math.ceil(1000 * bound) / 1000).toFixed(3)}`,
+  );
+}
+
 function loses({ labelAt, posts, gold }: CalibrationThread, stop: number, loss: StopPromise['loss']): boolean {
-  if (stop === posts) return false;
-  const [atStop, atEnd] = [labelAt(stop), labelAt(posts)];
+  if (stop === posts.length) return false;
+  const [atStop, atEnd] = [labelAt(stop), labelAt(posts.length)];
   return loss === 'disagreement' ? atStop !== atEnd : atEnd === gold && atStop !== gold;
 }

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { readJsonLines, writeJsonLines } from '../../src/json-file.ts';
-import type { StopDecision } from '../../trainers/stop-agent/policy.ts';
 import type { EvaluationSplit } from '../run/decisions-file.ts';
 import type { TestThread } from './decisions.ts';
 
@@ -31,11 +30,11 @@ const judgedSchema = z.strictObject({
 
 export function writeJudged(run: string, threads: readonly TestThread[], part: EvaluationSplit): void {
   const lines = threads.map(
-    ({ threadId, input, hours, studentConfidence }): z.infer<typeof judgedSchema> => ({
+    ({ threadId, goldLabel, sequence, hours, studentConfidence }): z.infer<typeof judgedSchema> => ({
       threadId,
-      gold: input.goldLabel,
-      predicted: [...input.sequence.predicted],
-      confidence: Array.from(input.sequence.confidence, (value) => (Number.isNaN(value) ? null : value)),
+      gold: goldLabel,
+      predicted: [...sequence.predicted],
+      confidence: Array.from(sequence.confidence, (value) => (Number.isNaN(value) ? null : value)),
       hours: [...hours],
       student: studentConfidence === null ? null : [...studentConfidence],
     }),
@@ -51,8 +50,7 @@ export function readJudged(run: string, part: EvaluationSplit): TestThread[] {
       predicted: Int8Array.from(predicted),
       confidence: Float32Array.from(confidence, (value) => value ?? Number.NaN),
     };
-    const input = { sequence, goldLabel: gold, hours: hours.slice(0, predicted.length) };
-    return { threadId, input, hours, studentConfidence: student };
+    return { threadId, goldLabel: gold, sequence, hours, studentConfidence: student };
   });
 }
 
@@ -62,11 +60,15 @@ const stopProbabilitiesSchema = z.strictObject({
   stopProbability: z.array(z.number()),
 });
 
-export function writeStopProbabilities(run: string, stops: readonly StopDecision[], part: EvaluationSplit): void {
-  const lines = stops.map(
-    ({ threadId, stopProbability }): z.infer<typeof stopProbabilitiesSchema> => ({
+export function writeStopProbabilities(
+  run: string,
+  scored: readonly { readonly threadId: string; readonly scores: Float32Array }[],
+  part: EvaluationSplit,
+): void {
+  const lines = scored.map(
+    ({ threadId, scores }): z.infer<typeof stopProbabilitiesSchema> => ({
       threadId,
-      stopProbability: Array.from(stopProbability, (probability) => Number(probability.toFixed(4))),
+      stopProbability: Array.from(scores, (probability) => Number(probability.toFixed(4))),
     }),
   );
   writeJsonLines(pathOf(run, part, 'stop-probabilities.jsonl'), lines);

@@ -1,24 +1,29 @@
 import { z } from 'zod';
-import type { Detector } from '../../experts/detector.ts';
-import { assertLabelsOf, type JudgementSequence } from '../../experts/judgement-sequence.ts';
-import type { PrefixSchedule } from '../../experts/prefix-schedule.ts';
+import { type PolicyDefinition, type QueryPlan, queriesUntil } from '../../checkpoints/policy/policy.ts';
 import {
   afterHours,
   allPosts,
-  callsOfStop,
   confidentAt,
   firstPosts,
-  labelAware,
-  type StopRule,
-  type StopRuleInput,
-} from '../../experts/stop-rules.ts';
+  type Rule,
+  studentConfidentAt,
+} from '../../checkpoints/policy/rules.ts';
+import { type SeenPost, stateReader } from '../../checkpoints/policy/state-fields.ts';
+import { openStops, type Stop } from '../../checkpoints/policy/stops.ts';
+import { assertLabelsOf, type JudgementSequence } from '../../experts/judgement-sequence.ts';
+import type { PrefixSchedule } from '../../experts/prefix-schedule.ts';
+import { earlyActionStop } from '../../experts/trajectories.ts';
 import { checkedGoldLabel, type Task } from '../../src/data/task.ts';
-import { hoursSinceClaim, prefixOf, type Thread } from '../../src/data/thread.ts';
+import { hoursSinceClaim, type Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import type { Experiment } from './experiment.ts';
+import { lengthsOf, rulePolicy } from './policy-settings.ts';
 
 export const agentName = 'stop agent';
 export const cloningName = 'behaviour cloning';
+/** Where a run keeps the network of its copy of the demonstrations. */
+export const cloningFile = 'cloning.safetensors';
+export const oracleName = 'label-aware bound';
 
 /** One thread as a system decided it. */
 export const decisionSchema = z.strictObject({
@@ -37,18 +42,25 @@ export const decisionSchema = z.strictObject({
 /** A line of `decisions.jsonl`: where one system stopped in one test thread, and what the detector said there. */
 export type Decision = z.infer<typeof decisionSchema>;
 
+/**
+ * When a system queries its detector. `one`: at the stop; `schedule`: at some posts up to it; `every`: at every post up to it;
+ * `oracle`: it sees the gold label.
+ */
+export type QueryKind = 'one' | 'schedule' | 'every' | 'oracle';
+
 /** What one system decided of all test threads. */
 export interface SystemDecisions {
   readonly name: string;
-  /** When the detector is called (see `StopRule`). */
-  readonly calls: StopRule['calls'];
+  readonly calls: QueryKind;
   readonly decisions: readonly Decision[];
 }
 
 /** A labelled thread with its judgements. */
 export interface TestThread {
   readonly threadId: string;
-  readonly input: StopRuleInput;
+  readonly goldLabel: number;
+  /** Of the first posts, up to those that the detector reads. */
+  readonly sequence: Pick<JudgementSequence, 'predicted' | 'confidence'>;
   /** Hours since the claim, of every post; null where unknown. */
   readonly hours: readonly (number | null)[];
   /** What a student is sure of after each post; null where the agent has none. */
@@ -70,124 +82,145 @@ export function testThreads(
       throw new Error(`thread ${thread.id} is tested without ${goldLabel === null ? 'a label' : 'judgements'}`);
     assertLabelsOf(task, sequence);
     const hours = thread.posts.map((_, step) => hoursSinceClaim(thread, step));
-    const input = { sequence, goldLabel, hours: hours.slice(0, sequence.predicted.length) };
-    return { threadId: thread.id, input, hours, studentConfidence: null };
+    return { threadId: thread.id, goldLabel, sequence, hours, studentConfidence: null };
   });
 }
 
-/** The same threads with what a student makes of each of their prefixes. */
-export async function withStudent(
-  tested: readonly TestThread[],
-  threads: readonly Thread[],
-  reader: Detector,
-): Promise<TestThread[]> {
-  const read: TestThread[] = [];
-  for (const [index, own] of tested.entries()) {
-    const studentConfidence: number[] = [];
-    for (let length = 1; length <= threads[index].posts.length; length++) {
-      const { label, probabilities } = await reader.judge(prefixOf(threads[index], length));
-      studentConfidence.push(label === null ? 0 : (probabilities?.[label] ?? 1));
-    }
-    read.push({ ...own, studentConfidence });
-  }
-  return read;
-}
-
-/** How a system asks the detector: once at the stop unless said otherwise. */
-export type QueryingSystem = Pick<StopRule, 'calls' | 'schedule'>;
-const asksOnce: QueryingSystem = { calls: 'one', schedule: null };
+/** A query at the stop and nowhere else. */
+export const atStopOnly: QueryPlan = { lengths: [], actsAt: 'every-post', maxPosts: Number.MAX_SAFE_INTEGER };
 
 /**
  * What the stops of a system make of the cached judgements.
- * @param stopSteps 0-based, one a thread
- * @throws InputError where a stop is no step of its thread
+ * @param stops one per thread
+ * @throws InputError where a stop is no post of its thread
  */
 export function decide(
   system: string,
   threads: readonly TestThread[],
-  stopSteps: readonly number[],
-  { calls, schedule }: QueryingSystem = asksOnce,
+  stops: readonly Pick<Stop, 'postsUsed' | 'hours'>[],
+  queries: QueryPlan = atStopOnly,
 ): SystemDecisions {
-  if (stopSteps.length !== threads.length)
+  if (stops.length !== threads.length)
     throw new InputError(
-      `${system} stops in ${stopSteps.length} threads, and ${threads.length} are tested; give one stop a thread`,
+      `${system} stops in ${stops.length} threads, and ${threads.length} are tested; give one stop per thread`,
     );
-  const decisions = threads.map(({ threadId, input, hours }, index) => {
-    const step = stopSteps[index];
-    if (hours[step] === undefined)
+  const decisions = threads.map(({ threadId, goldLabel, sequence: { predicted }, hours }, index) => {
+    const { postsUsed, hours: delay } = stops[index];
+    if (hours[postsUsed - 1] === undefined)
       throw new InputError(
-        `${system} stops in thread ${JSON.stringify(threadId)} at step ${step}; it must be a whole number from 0 to ${hours.length - 1}`,
+        `${system} stops in thread ${JSON.stringify(threadId)} after ${postsUsed} posts; it must be a whole number from 1 to ${hours.length}`,
       );
-    const { predicted } = input.sequence;
     return {
       system,
       threadId,
-      gold: input.goldLabel,
-      predicted: predicted[Math.min(step, predicted.length - 1)],
-      postsUsed: step + 1,
+      gold: goldLabel,
+      predicted: predicted[Math.min(postsUsed, predicted.length) - 1],
+      postsUsed,
       posts: hours.length,
-      hours: hours[step],
-      calls: callsOfStop(step + 1, { schedule, sequence: input.sequence }),
+      hours: delay,
+      calls: queriesUntil({ ...queries, maxPosts: Math.min(queries.maxPosts, predicted.length) }, postsUsed),
     };
   });
-  return { name: system, calls, decisions };
+  return { name: system, calls: kindOf(queries), decisions };
 }
 
-/** How an agent asks that reads with this schedule; null for one that asks at the stop only. */
-export function queryingOf(schedule: PrefixSchedule | null): QueryingSystem {
-  if (schedule === null) return asksOnce;
-  return { calls: schedule.name === 'every' ? 'every' : 'schedule', schedule };
+/** When a system with these queries asks. */
+export function kindOf({ lengths }: QueryPlan): QueryKind {
+  if (lengths.length === 0) return 'one';
+  return lengths.every((length, index) => length === index + 1) ? 'every' : 'schedule';
 }
 
-/** Rules: stop once the student is so confident, where the agent has one. They cost no call, so a few tell enough. */
+/** Rules: stop once the student is so confident, where the agent has one. They cost no query, so a few are enough. */
 const studentConfidences = [0.6, 0.7, 0.8, 0.9];
 
 /**
- * What every rule of the protocol decides.
- * @param schedule that of the agent, on which confidence rules ask, too; null for none
+ * The rules of an experiment, by name.
+ * @param schedule that of the agent, on which confidence rules query, too; null for none
  */
+export function rulesOf(experiment: Experiment, schedule: PrefixSchedule | null): Rule[] {
+  const { firstPosts: counts, hours, confidences, schedules } = experiment.evaluation;
+  return [
+    ...counts.map(firstPosts),
+    ...hours.map(afterHours),
+    allPosts,
+    ...schedules.flatMap((own) => {
+      const lengths = lengthsOf(own, experiment);
+      return confidences.map((confidence) => confidentAt(confidence, lengths));
+    }),
+    ...(schedule === null
+      ? []
+      : confidences.map((confidence) => ({
+          ...confidentAt(confidence, lengthsOf(schedule, experiment)),
+          name: `confidence ≥ ${confidence}, asked when the agent asks`,
+        }))),
+    ...(experiment.state.student ? studentConfidences.map(studentConfidentAt) : []),
+  ];
+}
+
+/** What every rule decides that these threads allow, and the oracle. */
 export function decideByRules(
-  { firstPosts: counts, hours, confidences, schedules }: Experiment['evaluation'],
+  experiment: Experiment,
   threads: readonly TestThread[],
   schedule: PrefixSchedule | null,
 ): SystemDecisions[] {
   // Without times a rule of hours would be the first post under another name.
-  const areTimed = threads.some(({ input }) => input.hours.some((hour, step) => step > 0 && hour !== null));
-  const rules: StopRule[] = [
-    ...counts.map(firstPosts),
-    ...(areTimed ? hours.map(afterHours) : []),
-    allPosts,
-    ...schedules.flatMap((own) => confidences.map((confidence) => confidentAt(confidence, own))),
-    ...(schedule === null
-      ? []
-      : confidences.map((confidence) => ({
-          ...confidentAt(confidence, schedule),
-          name: `confidence ≥ ${confidence}, asked when the agent asks`,
-        }))),
-    labelAware,
-  ];
+  const areTimed = threads.some(({ hours }) => hours.some((hour, step) => step > 0 && hour !== null));
+  const rules = rulesOf(experiment, schedule).filter(({ deadline }) => areTimed || deadline.hours === null);
+  const seen = threads.map(seenByRules);
   const decided = rules.map((rule) => {
-    const stops = threads.map(({ input }) => rule.stopStep(input));
-    return decide(rule.name, threads, stops, rule);
+    const policy = rulePolicy(rule, experiment);
+    return decide(rule.name, threads, seen.map(stopsOf(policy)), policy.queries);
   });
-  return [...decided, ...studentConfidences.flatMap((threshold) => byStudent(threshold, threads))];
+  return [...decided, decideByOracle(threads)];
 }
 
-/** Stops once the student is as sure; it costs no call, so the detector is asked once. None where there is no student. */
-function byStudent(threshold: number, threads: readonly TestThread[]): SystemDecisions[] {
-  const stops = threads.flatMap(({ studentConfidence }) => {
-    if (studentConfidence === null) return [];
-    const first = studentConfidence.findIndex((confidence) => confidence >= threshold);
-    return [first < 0 ? studentConfidence.length - 1 : first];
-  });
-  return stops.length < threads.length ? [] : [decide(`${studentRuleStart} ${threshold}`, threads, stops)];
+/** Where a rule stops in a thread, reading no further than that: a grid of rules is dense, and reports show it at once. */
+function stopsOf(policy: PolicyDefinition): (posts: readonly SeenPost[]) => Stop {
+  const { fields, queries, limits, score } = policy;
+  const isQueried = new Set(queries.lengths);
+  const state = new Float32Array(1);
+  return (posts) => {
+    const stops = openStops(policy);
+    const write = stateReader(fields);
+    for (const [index, post] of posts.slice(0, limits.maxPosts).entries()) {
+      const late = stops.beforePost(post.hours);
+      if (late !== null) return late;
+      write(isQueried.has(index + 1) ? post : { ...post, judgement: null }, state);
+      const stop = stops.afterPost({ score: score(state)[0], hours: post.hours });
+      if (stop !== null) return stop;
+    }
+    return stops.atEnd();
+  };
 }
 
-const studentRuleStart = 'student ≥';
+/** A thread as rules read it: of judgements and of the student only the confidence is known. */
+function seenByRules({ sequence, hours, studentConfidence }: TestThread): SeenPost[] {
+  const { predicted, confidence } = sequence;
+  return hours.map((hour, index) => ({
+    hours: hour,
+    embedding: null,
+    student: studentConfidence === null ? null : [studentConfidence[index]],
+    judgement:
+      index >= predicted.length
+        ? null
+        : Number.isNaN(confidence[index])
+          ? { label: predicted[index], probabilities: null }
+          : { label: 0, probabilities: [confidence[index]] },
+  }));
+}
+
+/** EAE on the test threads, which uses what no policy can know. */
+function decideByOracle(threads: readonly TestThread[]): SystemDecisions {
+  const stops = threads.map(({ sequence: { predicted }, goldLabel, hours }) => {
+    const step = earlyActionStop(predicted, goldLabel) ?? predicted.length - 1;
+    return { postsUsed: step + 1, hours: hours[step] };
+  });
+  return { ...decide(oracleName, threads, stops), calls: 'oracle' };
+}
 
 /** Whether a system was learnt: a copy of the demonstrations or a threshold on the student. Rules are all others. */
 export function isLearnt(system: string): boolean {
-  return system === agentName || system === cloningName || system.startsWith(studentRuleStart);
+  return system === agentName || system === cloningName || system.startsWith('student ≥');
 }
 
 /** Of a dense grid of rules, those that tables show. */

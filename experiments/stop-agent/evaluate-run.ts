@@ -1,14 +1,16 @@
+import { policyNetwork } from '../../checkpoints/policy/network.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { loadIndexed } from '../../src/data/thread-source.ts';
 import { InputError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
-import { decideStops } from '../../trainers/stop-agent/policy.ts';
 import { withoutTrained } from '../run/parts-file.ts';
-import { agentName, decide, decideByRules, isShown, queryingOf, testThreads } from './decisions.ts';
+import { agentName, decide, decideByRules, isShown } from './decisions.ts';
 import { labelField } from './experiment.ts';
 import { type SystemScores, scoreSystem } from './metrics.ts';
 import { openStopAgentRun } from './open-run.ts';
 import { openData, trainedThreads } from './parts.ts';
+import { halfway } from './policy-settings.ts';
+import { learntPolicy, replayThreads } from './states.ts';
 
 /** A run, and other data to test it on. */
 export interface EvaluateRunSettings {
@@ -36,7 +38,7 @@ export async function evaluateRun(
 ): Promise<{ systems: SystemScores[]; threads: number; seed: number }> {
   const { data, detector, skipInvalid, includeTrained, context } = settings;
   const opened = await openStopAgentRun(settings);
-  const { run, experiment, task, seed, policy, schedule, tableOf } = opened;
+  const { run, experiment, task, seed, materials } = opened;
   const judging = detector === undefined ? opened : await openStopAgentRun({ ...settings, run: detector });
   if (judging.task.labels.join('\n') !== task.labels.join('\n'))
     throw new InputError(
@@ -56,20 +58,12 @@ export async function evaluateRun(
   const threads: Thread[] = withoutTrained(labelled, { trained, includeTrained, name: data, onNote: context.onNote });
 
   const sequences = await judging.judged(threads, { maxPosts: experiment.maxJudgedPosts });
-  const tested = testThreads(threads, { sequences, task });
-  const stops = await decideStops(policy, {
-    threads,
-    tableOf: (own) => tableOf(own, { sequences }),
-    lastPost: experiment.agent.lastPost,
-  });
+  const policy = await learntPolicy(policyNetwork(opened.agent), { ...materials, threshold: halfway });
+  const { tested, replays } = await replayThreads([policy], threads, { ...materials, sequences });
+  const stops = replays[0].map(({ stop }) => stop);
   const systems = [
-    decide(
-      agentName,
-      tested,
-      stops.map(({ stopStep }) => stopStep),
-      queryingOf(schedule),
-    ),
-    ...decideByRules(experiment.evaluation, tested, schedule),
+    decide(agentName, tested, stops, policy.queries),
+    ...decideByRules(experiment, tested, materials.schedule),
   ];
   const resample = { seed, resamples: experiment.evaluation.resamples };
   return {

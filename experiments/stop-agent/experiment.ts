@@ -171,6 +171,20 @@ export const experimentSchema = z
       .describe('the detector that judges: a local one, trained on its part of the split, or one in a file'),
     maxJudgedPosts: z.int().min(1).default(500).describe('posts of a thread that the detector reads'),
     state: stateSchema.prefault({}),
+    deadline: z
+      .strictObject({
+        posts: z.int().min(1).nullable().default(null).describe('posts after which a thread is decided at the latest'),
+        hours: z
+          .number()
+          .positive()
+          .nullable()
+          .default(null)
+          .describe('hours after the claim; a post without a time counts as later'),
+      })
+      .prefault({})
+      .describe(
+        'when a thread is decided at the latest, by the agent and by every rule but "all posts"; null for no limit',
+      ),
     agent: stopAgentSchema.prefault({}),
     checkpointEvery: z.int().min(1).default(100).describe('iterations between checkpoints'),
     evaluation: z

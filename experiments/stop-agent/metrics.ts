@@ -1,8 +1,7 @@
-import type { StopRule } from '../../experts/stop-rules.ts';
 import { classificationScores, macroF1 } from '../../src/metrics/classification.ts';
 import { earlyRate, meanDelay, mostCommonStopShare } from '../../src/metrics/earliness.ts';
 import { metricIntervals } from '../../src/metrics/metric-intervals.ts';
-import type { Decision, SystemDecisions } from './decisions.ts';
+import type { Decision, QueryKind, SystemDecisions } from './decisions.ts';
 
 /** What one system decided, column by column: one entry a test thread. */
 export interface DecisionColumns {
@@ -101,7 +100,7 @@ export function columnsOf(decisions: readonly Decision[], labels: readonly strin
 /** One system's scores. */
 export interface SystemScores {
   readonly name: string;
-  readonly calls: StopRule['calls'];
+  readonly calls: QueryKind;
   readonly threads: number;
   /** Of every metric, by its name. */
   readonly values: Readonly<Record<string, number | null>>;

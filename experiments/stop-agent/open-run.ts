@@ -1,24 +1,22 @@
 import { join } from 'node:path';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
-import type { StateTable } from '../../envs/state-table.ts';
 import type { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
 import type { PrefixSchedule } from '../../experts/prefix-schedule.ts';
 import type { Task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { selectBackend } from '../../src/tensor/backend.ts';
-import type { Projection } from '../../src/tensor/principal-components.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { loadMember } from '../../trainers/member-checkpoint.ts';
 import { policyOfState } from '../../trainers/stop-agent/network-state.ts';
 import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
 import { openRunOf } from '../run/open-run-of.ts';
-import { type Cache, detectorOfRun, openCache, studentOfRun } from './cache.ts';
+import { detectorOfRun, openCache, studentOfRun } from './cache.ts';
 import { type Experiment, experimentSchema, taskOf } from './experiment.ts';
 import { judgeForTraining, judgeOfRun, type TrainingJudge } from './judge-for-training.ts';
 import { projectionOfRun } from './projection.ts';
 import { scheduleOfRun } from './query-schedule.ts';
-import { stateIdentityOf, statesOf, type ThreadKnowledge } from './states.ts';
+import { type StateMaterials, stateIdentityOf } from './states.ts';
 
 /** A trained stop agent, ready to decide. */
 export interface OpenedRun {
@@ -28,12 +26,9 @@ export interface OpenedRun {
   readonly seed: number;
   /** Iterations that the agent was trained for. */
   readonly step: number;
-  readonly policy: StopPolicy;
-  readonly cache: Cache;
-  /** Null where the agent sees posts whole, or none. */
-  readonly projection: Projection | null;
-  /** When the detector is queried while the agent reads; null where the agent does not observe it. */
-  readonly schedule: PrefixSchedule | null;
+  readonly agent: StopPolicy;
+  /** What its states are made from. */
+  readonly materials: StateMaterials;
   /** Its local detector; null where the experiment names a file. */
   readonly detector: () => Promise<LocalDetector | null>;
   /**
@@ -44,8 +39,6 @@ export interface OpenedRun {
     threads: readonly Thread[],
     of?: { schedule?: PrefixSchedule; maxPosts?: number },
   ) => Promise<ReadonlyMap<string, JudgementSequence>>;
-  /** Builds the states of threads the way those of the training were built. */
-  readonly tableOf: (threads: readonly Thread[], known: ThreadKnowledge) => Promise<StateTable>;
 }
 
 /**
@@ -79,10 +72,8 @@ export async function openStopAgentRun(options: {
     task: taskOf(experiment),
     seed: run.readRecord().seed,
     step: latest.step,
-    policy: policyOfState(loadMember(latest.path, { algorithm: experiment.agent.algorithm, identity })),
-    cache,
-    projection,
-    schedule,
+    agent: policyOfState(loadMember(latest.path, { algorithm: experiment.agent.algorithm, identity })),
+    materials,
     detector: () => detectorOfRun(run.path, materials),
     async judged(threads, { maxPosts = experiment.maxJudgedPosts, ...asked } = {}) {
       judge ??= judgeOfRun(run, materials);
@@ -91,6 +82,5 @@ export async function openStopAgentRun(options: {
       const store = cache.annotations;
       return (await judgeForTraining({ judge: asking, threads, store, maxPosts, context })).sequences;
     },
-    tableOf: (threads, known) => statesOf(threads, { ...materials, ...known }),
   };
 }

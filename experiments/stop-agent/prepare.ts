@@ -1,10 +1,9 @@
-import type { StateTable } from '../../envs/state-table.ts';
 import type { Detector } from '../../experts/detector.ts';
 import type { Student } from '../../experts/detectors/local/student.ts';
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
 import { lengthsUntil, type PrefixSchedule } from '../../experts/prefix-schedule.ts';
 import type { Thread } from '../../src/data/thread.ts';
-import type { Projection } from '../../src/tensor/principal-components.ts';
+import type { Projection } from '../../src/tensor/projection.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import type { StopProblem } from '../../trainers/stop-agent/problem.ts';
 import { buildStopProblem, judgedThread, readsPseudoLabels } from '../../trainers/stop-agent/problem.ts';
@@ -15,7 +14,7 @@ import { annotationsHash, judgeForTraining, trainedOrFromFile } from './judge-fo
 import { type ExperimentData, loadParts, type Parts } from './parts.ts';
 import { projectionOf } from './projection.ts';
 import { chooseSchedule } from './query-schedule.ts';
-import { stateIdentityOf, statesOf } from './states.ts';
+import { type StateMaterials, stateIdentityOf, statesOf } from './states.ts';
 
 export interface PreparedTrial {
   readonly parts: Parts;
@@ -28,8 +27,8 @@ export interface PreparedTrial {
   /** Judgements of the demonstration threads and of those that are decided, by thread id. */
   readonly sequences: ReadonlyMap<string, JudgementSequence>;
   readonly problem: StopProblem;
-  /** Builds the states of other threads the way those of the training were built. */
-  readonly tableOf: (threads: readonly Thread[]) => Promise<StateTable>;
+  /** What the states of other threads are made from, as those of the training were. */
+  readonly materials: StateMaterials;
   /** Identifies what the states are made from. */
   readonly stateIdentity: string;
   readonly hashes: Readonly<Record<string, string>>;
@@ -93,7 +92,7 @@ export async function prepareTrial(settings: {
     sequences,
     schedule,
     problem: await problemOf(schedule),
-    tableOf: (own) => statesOf(own, { ...materials, schedule, sequences }),
+    materials: { ...materials, schedule },
     stateIdentity: stateIdentityOf({ ...materials, schedule }),
     hashes: {
       data: data.hash,

@@ -10,6 +10,7 @@ import { readJudged, readStopProbabilities } from './decided-files.ts';
 import { agentName, decideByRules, decisionSchema, isShown, type SystemDecisions } from './decisions.ts';
 import { type Experiment, experimentSchema, taskOf } from './experiment.ts';
 import { type SystemScores, scoreSystem, scoresJson } from './metrics.ts';
+import { agentQueries } from './policy-settings.ts';
 import { type SampledScores, sampledScores } from './sampled-stops.ts';
 
 /** `result.json`: what the decisions of a run do not tell. */
@@ -73,8 +74,8 @@ export interface TrialResult
  */
 export function systemsOfRun(run: RunDirectory, part?: EvaluationSplit): SystemDecisions[] {
   const { systems, schedule } = resultOfRun.read(run);
-  const { evaluation }: Experiment = run.readConfig(experimentSchema);
-  const decidedPart = part ?? evaluation.part;
+  const experiment: Experiment = run.readConfig(experimentSchema);
+  const decidedPart = part ?? experiment.evaluation.part;
   const decisions = groupBy(readDecisions(run.path, decisionSchema, decidedPart), ({ system }) => system);
   const stored = systems.map(({ name, calls }): SystemDecisions => {
     const own = decisions.get(name);
@@ -82,7 +83,7 @@ export function systemsOfRun(run: RunDirectory, part?: EvaluationSplit): SystemD
       throw new InputError(`the decisions of ${run.path} lack the system ${name}; train the run again`);
     return { name, calls, decisions: own };
   });
-  const rules = decideByRules(evaluation, readJudged(run.path, decidedPart), schedule);
+  const rules = decideByRules(experiment, readJudged(run.path, decidedPart), schedule);
   // Bounds stand at the end.
   const isBound = ({ calls }: SystemDecisions) => calls === 'oracle';
   return [...stored.filter((own) => !isBound(own)), ...rules, ...stored.filter(isBound)];
@@ -120,7 +121,7 @@ export function readTrialResult(
         : sampledScores(readJudged(run.path, part), {
             stopProbabilities,
             lastPost: experiment.agent.lastPost,
-            schedule: stored.schedule,
+            queries: agentQueries({ experiment, schedule: stored.schedule }),
             classes: labels.length,
           }),
     ranking: {

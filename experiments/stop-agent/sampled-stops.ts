@@ -1,5 +1,4 @@
-import type { PrefixSchedule } from '../../experts/prefix-schedule.ts';
-import { callsOfStop } from '../../experts/stop-rules.ts';
+import { type QueryPlan, queriesUntil } from '../../checkpoints/policy/policy.ts';
 import { expectedMacroF1 } from '../../src/metrics/expected-macro-f1.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
 import type { StopAgentConfig } from '../../trainers/stop-agent/config.ts';
@@ -34,25 +33,25 @@ export function stopChances(
 
 /**
  * @param options.stopProbabilities π(stop) of the agent at every post, by thread
- * @param options.schedule on which the agent asks the detector; null for one that asks at the stop only
+ * @param options.queries when the agent queries the detector
  */
 export function sampledScores(
   threads: readonly TestThread[],
   options: {
     stopProbabilities: ReadonlyMap<string, readonly number[]>;
     lastPost: StopAgentConfig['lastPost'];
-    schedule: PrefixSchedule | null;
+    queries: QueryPlan;
     classes: number;
   },
 ): SampledScores {
-  const { stopProbabilities, lastPost, schedule, classes } = options;
+  const { stopProbabilities, lastPost, queries, classes } = options;
   const chances = new Float64Array(threads.length * classes);
   const shares: number[] = [];
   const calls: number[] = [];
-  for (const [index, { threadId, input }] of threads.entries()) {
+  for (const [index, { threadId, sequence }] of threads.entries()) {
     const own = stopProbabilities.get(threadId);
     if (own === undefined) throw new Error(`thread ${threadId} was decided, and its stop probabilities are not known`);
-    const { predicted } = input.sequence;
+    const { predicted } = sequence;
     let share = 0;
     let asked = 0;
     for (const [step, chance] of stopChances(own, lastPost).entries()) {
@@ -60,12 +59,12 @@ export function sampledScores(
       const label = predicted[Math.min(step, predicted.length - 1)];
       if (label >= 0) chances[index * classes + label] += chance;
       share += (chance * (step + 1)) / own.length;
-      asked += chance * callsOfStop(step + 1, { schedule, sequence: input.sequence });
+      asked += chance * queriesUntil({ ...queries, maxPosts: predicted.length }, step + 1);
     }
     shares.push(share);
     calls.push(asked);
   }
-  const gold = threads.map(({ input }) => input.goldLabel);
+  const gold = threads.map(({ goldLabel }) => goldLabel);
   return {
     macroF1: expectedMacroF1({ gold, chances, classes }),
     er: mean(shares),

@@ -1,16 +1,31 @@
+import { type PolicyNetwork, stopProbabilitiesOf } from '../../checkpoints/policy/network.ts';
+import { type PolicyDefinition, type Replay, replay } from '../../checkpoints/policy/policy.ts';
+import {
+  columnsOf,
+  type FieldName,
+  type SeenPost,
+  type StateField,
+  stateFields,
+  stateReader,
+} from '../../checkpoints/policy/state-fields.ts';
 import type { StateTable } from '../../envs/state-table.ts';
-import { type Student, studentFeatures } from '../../experts/detectors/local/student.ts';
+import { type Student, studentProbabilities } from '../../experts/detectors/local/student.ts';
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
 import { type PrefixSchedule, queriedLengths } from '../../experts/prefix-schedule.ts';
 import { canonicalJson, sha256 } from '../../src/content-hash.ts';
-import { lastJudgementFeatureCount, lastJudgementFeatures } from '../../src/data/last-judgement.ts';
 import { tellsPostCount } from '../../src/data/post-pooling.ts';
-import { studentFeatureCount } from '../../src/data/student-features.ts';
-import type { Thread } from '../../src/data/thread.ts';
-import { type Projection, projected } from '../../src/tensor/principal-components.ts';
-import { stateTableOf } from '../../trainers/stop-agent/states.ts';
+import { hoursSinceClaim, type Thread } from '../../src/data/thread.ts';
+import { type Projection, projected } from '../../src/tensor/projection.ts';
+import { actionTexts, stateTableOf } from '../../trainers/stop-agent/states.ts';
 import type { Cache } from './cache.ts';
+import { type TestThread, testThreads } from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
+import { agentQueries, limitsOf } from './policy-settings.ts';
+
+/*
+ * What the agent of an experiment reads, and with which limits: the state fields and their numbers for whole threads. Training tables,
+ * tests and policies are made from them.
+ */
 
 /** Everything that states are made from. */
 export interface StateMaterials {
@@ -23,51 +38,27 @@ export interface StateMaterials {
   readonly schedule: PrefixSchedule | null;
 }
 
-/** What is known of some threads beyond their posts. */
-export interface ThreadKnowledge {
-  /** The judgements of each thread, as far as they are queried; only read where the agent observes its detector. */
-  readonly sequences: ReadonlyMap<string, JudgementSequence>;
-  /** Makes a step of every post, also where the agent decides at some only. */
-  readonly everyPost?: boolean;
-  /** Leaves the projection out: the states that an exported policy is given, which projects them itself. */
-  readonly beforeProjection?: boolean;
-}
+type Sequences = ReadonlyMap<string, JudgementSequence>;
 
-/** The table of these threads' states. @throws Error where a thread's judgements are needed and missing */
-export function statesOf(threads: readonly Thread[], settings: StateMaterials & ThreadKnowledge): Promise<StateTable> {
-  const { experiment, student, schedule, sequences, everyPost = false } = settings;
+/** The fields of the agent's state. */
+export function agentFields({
+  experiment,
+  student,
+  schedule,
+}: Omit<StateMaterials, 'cache' | 'projection'>): FieldName[] {
   const { posts } = experiment.state;
-  const { labels } = taskOf(experiment);
-  const parts: { count: number; of: (thread: Thread) => Promise<Float32Array> }[] = [];
-  if (posts !== 'none' && tellsPostCount(posts)) parts.push({ count: 1, of: async (thread) => logPostCounts(thread) });
-  if (student !== null)
-    parts.push({
-      count: studentFeatureCount(labels.length),
-      of: async (thread) =>
-        student.heldOut.get(thread.id) ?? studentFeatures(student.reader, thread, thread.posts.length),
-    });
-  if (schedule !== null)
-    parts.push({
-      count: lastJudgementFeatureCount(labels.length),
-      of: async ({ id, posts }) => {
-        const sequence = sequences.get(id);
-        if (sequence === undefined)
-          throw new Error(`the agent observes the judgements of thread ${id}, and there are none`);
-        const lengths = queriedLengths({ schedule, posts: Math.min(posts.length, sequence.predicted.length) });
-        return lastJudgementFeatures(sequence, { labels: labels.length, queriedLengths: lengths, posts: posts.length });
-      },
-    });
-  return stateTableOf(threads, {
-    posts: posts === 'none' ? null : { ...embeddingOf(settings), pooling: posts },
-    features: parts.length === 0 ? null : sideBySide(parts),
-    postsSeen: schedule === null || everyPost ? undefined : stepsOf({ experiment, schedule }),
-  });
+  return [
+    ...(posts === 'none' ? [] : (['posts'] as const)),
+    ...(posts !== 'none' && tellsPostCount(posts) ? (['posts seen'] as const) : []),
+    ...(student === null ? [] : (['student'] as const)),
+    ...(schedule === null ? [] : (['judgement'] as const)),
+  ];
 }
 
-/** What each post is embedded by: projecting posts and actions is projecting their pooled vectors, because both are linear. */
-function embeddingOf({ cache, projection, beforeProjection = false }: StateMaterials & ThreadKnowledge) {
+/** Posts are embedded like this; projecting posts and actions is projecting their pooled vectors, because both are linear. */
+export function embedOf({ cache, projection }: Pick<StateMaterials, 'cache' | 'projection'>) {
   const { embeddings } = cache;
-  if (projection === null || beforeProjection)
+  if (projection === null)
     return { dimensions: embeddings.dimensions, embed: (texts: readonly string[]) => embeddings.embed(texts) };
   return {
     dimensions: projection.components,
@@ -75,8 +66,148 @@ function embeddingOf({ cache, projection, beforeProjection = false }: StateMater
   };
 }
 
-function logPostCounts({ posts }: Thread): Float32Array {
-  return Float32Array.from(posts, (_, index) => Math.log(index + 1));
+/** Fields by name, made from the materials of a run. */
+export async function fieldsOf(names: readonly FieldName[], materials: StateMaterials): Promise<StateField[]> {
+  const { experiment, projection } = materials;
+  const { labels } = taskOf(experiment);
+  const { posts: pooling } = experiment.state;
+  if (pooling === 'none' || !names.includes('posts')) return stateFields(names, { labels, posts: null });
+  const { dimensions, embed } = embedOf(materials);
+  const continued = await embed([actionTexts[0]]);
+  const components = projection?.components ?? null;
+  return stateFields(names, { labels, posts: { dimensions, pooling, continued, components } });
+}
+
+/**
+ * The posts of a thread with what is known at each: everything that fields may read.
+ * @param known.sequence its judgements, where the agent observes its detector or rules are tried
+ * @param known.isEmbedded whether the field `posts` is read
+ */
+export async function seenPosts(
+  thread: Thread,
+  {
+    student,
+    cache,
+    projection,
+    sequence,
+    isEmbedded,
+  }: Pick<StateMaterials, 'student' | 'cache' | 'projection'> & {
+    sequence: JudgementSequence | undefined;
+    isEmbedded: boolean;
+  },
+): Promise<SeenPost[]> {
+  const { embed } = embedOf({ cache, projection });
+  const embeddings = isEmbedded ? await embed(thread.posts.map(({ text }) => text)) : null;
+  if (student === null) return seenPostsOf(thread, { sequence, embeddings, student: [] });
+  const { heldOut, reader } = student;
+  const rows = heldOut.get(thread.id) ?? (await studentProbabilities(reader, thread));
+  const width = reader.labels.length;
+  const probabilities = thread.posts.map((_, index) => [...rows.subarray(index * width, (index + 1) * width)]);
+  return seenPostsOf(thread, { sequence, embeddings, student: probabilities });
+}
+
+/**
+ * The same from what is known already.
+ * @param known.embeddings row-major [posts, dimensions]
+ * @param known.student probabilities after each post; shorter where there are none
+ */
+export function seenPostsOf(
+  thread: Thread,
+  known: {
+    sequence: JudgementSequence | undefined;
+    embeddings: Float32Array | null;
+    student: readonly (readonly number[] | null)[];
+  },
+): SeenPost[] {
+  const { sequence, embeddings, student } = known;
+  const dimensions = embeddings === null ? 0 : embeddings.length / thread.posts.length;
+  return thread.posts.map((_, index) => ({
+    hours: hoursSinceClaim(thread, index),
+    embedding: embeddings?.subarray(index * dimensions, (index + 1) * dimensions) ?? null,
+    student: student[index] ?? null,
+    judgement: judgementAt(sequence, index),
+  }));
+}
+
+/** What a sequence says of the first `index + 1` posts; null where it does not go so far. */
+function judgementAt(sequence: JudgementSequence | undefined, index: number): SeenPost['judgement'] {
+  if (sequence === undefined || index >= sequence.predicted.length) return null;
+  const { predicted, probabilities, labels } = sequence;
+  const row = probabilities.subarray(index * labels.length, (index + 1) * labels.length);
+  return { label: predicted[index], probabilities: row.some(Number.isNaN) ? null : row };
+}
+
+/** A trained agent as a policy. */
+export async function learntPolicy(
+  network: PolicyNetwork,
+  materials: StateMaterials & { threshold: number },
+): Promise<PolicyDefinition> {
+  const { experiment, threshold } = materials;
+  const { name, labels } = taskOf(experiment);
+  return {
+    task: { name, labels },
+    fields: await fieldsOf(agentFields(materials), materials),
+    queries: agentQueries(materials),
+    score: (states) => stopProbabilitiesOf(network, states),
+    threshold,
+    limits: limitsOf(experiment),
+  };
+}
+
+/**
+ * Where policies stop in labelled threads, from what is known of those; and the threads as rules read them.
+ * @throws InputError where they were judged with other labels than the task's
+ */
+export async function replayThreads(
+  policies: readonly PolicyDefinition[],
+  threads: readonly Thread[],
+  materials: StateMaterials & { sequences: Sequences },
+): Promise<{ tested: TestThread[]; replays: Replay[][] }> {
+  const { experiment, sequences, student } = materials;
+  const plain = testThreads(threads, { sequences, task: taskOf(experiment) });
+  const isEmbedded = policies.some(({ fields }) => fields.some(({ name }) => name === 'posts'));
+  const replays: Replay[][] = policies.map(() => []);
+  const tested: TestThread[] = [];
+  for (const [index, thread] of threads.entries()) {
+    const seen = await seenPosts(thread, { ...materials, sequence: sequences.get(thread.id), isEmbedded });
+    const studentConfidence = student === null ? null : seen.map((post) => Math.max(...(post.student ?? [])));
+    tested.push({ ...plain[index], studentConfidence });
+    for (const [place, policy] of policies.entries()) replays[place].push(replay(policy, seen));
+  }
+  return { tested, replays };
+}
+
+/** The table of these threads' states. @throws Error where a thread's judgements are needed and missing */
+export async function statesOf(
+  threads: readonly Thread[],
+  materials: StateMaterials & { sequences: Sequences },
+): Promise<StateTable> {
+  const { experiment, schedule, sequences } = materials;
+  const { posts } = experiment.state;
+  const names = agentFields(materials).filter((name) => name !== 'posts');
+  const fields = await fieldsOf(names, materials);
+  const { lengths } = agentQueries(materials);
+  const count = columnsOf(fields);
+  return stateTableOf(threads, {
+    posts: posts === 'none' ? null : { ...embedOf(materials), pooling: posts },
+    features: fields.length === 0 ? null : { count, of: featuresOf },
+    postsSeen: schedule === null ? undefined : stepsOf({ experiment, schedule }),
+  });
+
+  async function featuresOf(thread: Thread): Promise<Float32Array> {
+    const sequence = sequences.get(thread.id);
+    if (schedule !== null && sequence === undefined)
+      throw new Error(`the agent observes the judgements of thread ${thread.id}, and there are none`);
+    const isQueried = new Set(lengths);
+    const rows = new Float32Array(thread.posts.length * count);
+    const write = stateReader(fields);
+    for (const [index, post] of (await seenPosts(thread, { ...materials, sequence, isEmbedded: false })).entries())
+      write(
+        isQueried.has(index + 1) ? post : { ...post, judgement: null },
+        rows.subarray(index * count, (index + 1) * count),
+      );
+    return rows;
+  }
 }
 
 /** Posts seen at each step of a thread of so many posts; undefined where there is a step at every post. */
@@ -85,24 +216,6 @@ function stepsOf({ experiment, schedule }: { experiment: Experiment; schedule: P
   return (posts: number) => {
     const lengths = queriedLengths({ schedule, posts: Math.min(posts, experiment.maxJudgedPosts) });
     return lengths.at(-1) === posts ? lengths : [...lengths, posts];
-  };
-}
-
-function sideBySide(parts: readonly { count: number; of: (thread: Thread) => Promise<Float32Array> }[]) {
-  const count = parts.reduce((sum, part) => sum + part.count, 0);
-  return {
-    count,
-    async of(thread: Thread) {
-      const rows = new Float32Array(thread.posts.length * count);
-      let from = 0;
-      for (const part of parts) {
-        const own = await part.of(thread);
-        for (let post = 0; post < thread.posts.length; post++)
-          rows.set(own.subarray(post * part.count, (post + 1) * part.count), post * count + from);
-        from += part.count;
-      }
-      return rows;
-    },
   };
 }
 

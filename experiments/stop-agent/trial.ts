@@ -1,9 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { claimShift } from '../../checkpoints/bundle/claim-shift.ts';
+import { claimShift } from '../../checkpoints/policy/claim-shift.ts';
+import { policyNetwork } from '../../checkpoints/policy/network.ts';
+import { weightsFile } from '../../checkpoints/policy/write-bundle.ts';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { expertNames } from '../../experts/trajectories.ts';
+import { writeFileAtomically } from '../../src/atomic-file.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import type { BackendChoice } from '../../src/tensor/backend.ts';
 import { freeTensorBytes } from '../../src/tensor/free-memory.ts';
@@ -11,7 +14,7 @@ import { isOnDevice } from '../../src/tensor/population-ops.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { createStopAgent } from '../../trainers/stop-agent/create.ts';
 import { groupsThatFit } from '../../trainers/stop-agent/memory.ts';
-import { decideStops, type StopDecision, type StopPolicy } from '../../trainers/stop-agent/policy.ts';
+import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
 import type { StopMember, StopProblem } from '../../trainers/stop-agent/problem.ts';
 import { trainToEnd } from '../../trainers/trainer.ts';
 import { detectorHash } from '../judging/judge.ts';
@@ -21,23 +24,16 @@ import { trainInDirectories } from '../run/train-in-directories.ts';
 import type { Cache } from './cache.ts';
 import { claimRegion, trainedClaimsFile } from './claim-region.ts';
 import { writeJudged, writeStopProbabilities } from './decided-files.ts';
-import {
-  agentName,
-  cloningName,
-  decide,
-  queryingOf,
-  type SystemDecisions,
-  type TestThread,
-  testThreads,
-  withStudent,
-} from './decisions.ts';
-import { type Experiment, taskOf } from './experiment.ts';
+import { agentName, cloningFile, cloningName, decide, type SystemDecisions, type TestThread } from './decisions.ts';
+import type { Experiment } from './experiment.ts';
 import { annotationsHash, judgeOfRun, recallForTraining } from './judge-for-training.ts';
 import { type ExperimentData, loadParts, notedParts, type Parts } from './parts.ts';
+import { halfway } from './policy-settings.ts';
 import { decidedParts, judgedThreads, type PreparedTrial, prepareTrial } from './prepare.ts';
 import { saveProjection } from './projection.ts';
 import { scheduleFile } from './query-schedule.ts';
 import { resultOfRun, type StoredResult } from './result.ts';
+import { learntPolicy, replayThreads } from './states.ts';
 import { streamOptimum } from './stream-optimum.ts';
 import { watchTraining } from './watch-training.ts';
 
@@ -192,6 +188,7 @@ async function test(
   const cloned = problem.demonstrations.some(({ expert }) => expert !== 'misleading')
     ? await clonedPolicy(problem, { experiment, seed, context })
     : null;
+  if (cloned !== null) writeFileAtomically(join(run.path, cloningFile), weightsFile(policyNetwork(cloned)));
   const learnt = cloned === null ? { [agentName]: policy } : { [agentName]: policy, [cloningName]: cloned };
   let systems: readonly SystemDecisions[] = [];
   for (const part of decidedParts(parts, experiment)) {
@@ -203,7 +200,7 @@ async function test(
       part,
     );
     writeJudged(run.path, decided.judged, part);
-    writeStopProbabilities(run.path, decided.stops[0], part);
+    writeStopProbabilities(run.path, decided.scored, part);
   }
   const of = (expert: string) => problem.demonstrations.filter((own) => own.expert === expert);
   return {
@@ -244,23 +241,22 @@ async function decideAll(
 ): Promise<{
   judged: readonly TestThread[];
   systems: readonly SystemDecisions[];
-  /** Of each policy, in the order of the systems. */
-  stops: readonly (readonly StopDecision[])[];
+  /** By the first policy. */
+  scored: readonly { readonly threadId: string; readonly scores: Float32Array }[];
 }> {
-  const { sequences, student, schedule, tableOf } = prepared;
-  const plain = testThreads(threads, { sequences, task: taskOf(experiment) });
-  const judged = student === null ? plain : await withStudent(plain, threads, student.reader);
-  const systems: SystemDecisions[] = [];
-  const stops: StopDecision[][] = [];
-  for (const [name, policy] of Object.entries(learnt)) {
-    const own = await decideStops(policy, { threads, tableOf, lastPost: experiment.agent.lastPost });
-    const steps = own.map(({ stopStep }) => stopStep);
-    systems.push(decide(name, judged, steps, queryingOf(schedule)));
-    stops.push(own);
-  }
+  const { sequences, materials } = prepared;
+  const policies = await Promise.all(
+    Object.values(learnt).map((policy) => learntPolicy(policyNetwork(policy), { ...materials, threshold: halfway })),
+  );
+  const { tested, replays } = await replayThreads(policies, threads, { ...materials, sequences });
+  const systems = Object.keys(learnt).map((name, index) => {
+    const stops = replays[index].map(({ stop }) => stop);
+    return decide(name, tested, stops, policies[index].queries);
+  });
   const optimum = streamOptimum(experiment, threads);
   if (optimum !== null) systems.push(optimum);
-  return { judged, systems, stops };
+  const scored = threads.map(({ id }, index) => ({ threadId: id, scores: replays[0][index].scores }));
+  return { judged: tested, systems, scored };
 }
 
 /** The cloning baseline: a copy of the same demonstrations, on the same states. */

@@ -1,10 +1,13 @@
+import { policyNetwork } from '../../checkpoints/policy/network.ts';
 import type { WorkContext } from '../../src/work-context.ts';
-import { type StopPolicy, stopProbabilities } from '../../trainers/stop-agent/policy.ts';
+import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
 import type { Metrics, Trainer } from '../../trainers/trainer.ts';
-import { agentName, decide, queryingOf, testThreads } from './decisions.ts';
+import { agentName, decide } from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 import { scoreSystem } from './metrics.ts';
+import { halfway } from './policy-settings.ts';
 import type { PreparedTrial } from './prepare.ts';
+import { learntPolicy, replayThreads } from './states.ts';
 
 type AfterIteration = (metrics: readonly Metrics[]) => Promise<readonly Metrics[]>;
 
@@ -28,17 +31,15 @@ export async function watchTraining(
       onMeasured(ofTrainer(metrics[0]));
       return metrics;
     };
-  const table = await prepared.tableOf(threads);
-  const tested = testThreads(threads, { sequences: prepared.sequences, task: taskOf(experiment) });
+  const { sequences, materials } = prepared;
   const every = Math.ceil(trainer.iterations / looks);
   return async (metrics) => {
     if (trainer.iteration % every !== 0) return metrics;
-    const [policy] = await trainer.policies();
-    const stops = (await stopProbabilities(policy, table)).map((probabilities, thread) => {
-      const first = probabilities.findIndex((probability) => probability > 0.5);
-      return (first < 0 ? threads[thread].posts.length : table.postsSeen[thread][first]) - 1;
-    });
-    const { values } = scoreSystem(decide(agentName, tested, stops, queryingOf(prepared.schedule)), {
+    const [agent] = await trainer.policies();
+    const policy = await learntPolicy(policyNetwork(agent), { ...materials, threshold: halfway });
+    const { tested, replays } = await replayThreads([policy], threads, { ...materials, sequences });
+    const stops = replays[0].map(({ stop }) => stop);
+    const { values } = scoreSystem(decide(agentName, tested, stops, policy.queries), {
       labels: taskOf(experiment).labels,
     });
     onMeasured({ 'macro-F1': values.macroF1 ?? 0, ER: values.er ?? 0 });

@@ -1,20 +1,41 @@
 /*
- * How the posts that an agent has seen become one vector. Their sum keeps growing, so after standardisation its first posts lie
- * close together; a mean, or a sum over √k, does not. Training, deciding and exported policies (here and in
- * earshot_policy.py) share these numbers.
+ * How the posts that a policy has read become one vector. Their sum keeps growing, so after standardisation its first posts lie
+ * close together. A mean, or a sum over √k, does not. State tables, state fields and earshot_policy.py share these numbers.
  */
 
 export const postPoolings = ['sum', 'mean', 'sqrt'] as const;
 /** sum: Σ e; mean: Σ e / k; sqrt: Σ e / √k, of the first k posts. */
 export type PostPooling = (typeof postPoolings)[number];
 
-/** What the sum over the first `posts` posts is divided by. */
-export function poolDivisor(pooling: PostPooling, posts: number): number {
-  if (pooling === 'sum') return 1;
-  return pooling === 'mean' ? posts : Math.sqrt(posts);
-}
-
-/** Whether a state holds ln k beside the pooled posts: a sum tells by its length how many there are, the others do not. */
+/** Whether a state holds ln k beside the pooled posts: the length of a sum shows how many there are, the others do not. */
 export function tellsPostCount(pooling: PostPooling): boolean {
   return pooling !== 'sum';
+}
+
+/** The pooled posts of one thread as it grows. */
+export interface GrowingPool {
+  add(embedding: Float32Array): void;
+  /** Writes the pooled posts, plus the embedding of the previous action where there was one. */
+  write(into: Float32Array, from: number, action: Float32Array | null): void;
+}
+
+/** Begins a thread. The sum is kept in double precision, so that long threads lose nothing. */
+export function growingPool({ dimensions, pooling }: { dimensions: number; pooling: PostPooling }): GrowingPool {
+  const sum = new Float64Array(dimensions);
+  let posts = 0;
+  return {
+    add(embedding) {
+      for (let i = 0; i < dimensions; i++) sum[i] += embedding[i];
+      posts++;
+    },
+    write(into, from, action) {
+      const divisor = divisorOf(pooling, posts);
+      for (let i = 0; i < dimensions; i++) into[from + i] = sum[i] / divisor + (action === null ? 0 : action[i]);
+    },
+  };
+}
+
+function divisorOf(pooling: PostPooling, posts: number): number {
+  if (pooling === 'sum') return 1;
+  return pooling === 'mean' ? posts : Math.sqrt(posts);
 }

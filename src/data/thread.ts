@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { InputError } from '../errors.ts';
 import { unknownKeyError } from './bad-item.ts';
+import { hoursBetween } from './hours-between.ts';
 
 const timestamp = z.iso
   .datetime({ offset: true, error: 'must be an ISO 8601 date and time, such as 2014-08-09T22:33:06Z' })
@@ -155,12 +156,6 @@ function firstPostOutOfOrder(posts: readonly Post[]): { index: number; time: str
 /** Hours from the claim to post `index`, never negative; null where either time is unknown. */
 export function hoursSinceClaim(thread: Thread, index: number): number | null {
   return hoursBetween(thread.posts[0].time, thread.posts[index].time);
-}
-
-/** Hours from the time of a claim to that of a post, never negative; null where either is unknown. */
-export function hoursBetween(claim: string | null, post: string | null): number | null {
-  if (claim === null || post === null) return null;
-  return Math.max(0, (Date.parse(post) - Date.parse(claim)) / 3_600_000);
 }
 
 /** The beginning of a thread: all that a detector or a stop agent may see at one time. */

@@ -58,7 +58,7 @@ export function binomialTail({ losses, items, share }: { losses: number; items: 
 }
 
 /** The share at which so few losses would be seen with probability 1 − confidence (Clopper & Pearson 1934). */
-function upperBound(options: { losses: number; items: number; confidence: number }): number {
+export function upperBound(options: { losses: number; items: number; confidence: number }): number {
   const { losses, items, confidence } = options;
   if (losses >= items) return 1;
   let [low, high] = [losses / items, 1];

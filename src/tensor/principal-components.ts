@@ -1,20 +1,11 @@
 import { InputError } from '../errors.ts';
+import type { Projection } from './projection.ts';
 import type { Rows } from './row-tables.ts';
 
 /*
  * Principal component analysis (Pearson 1901): the directions along which rows vary most. The covariance is added up in
  * double precision in plain JavaScript, so that the same rows give the same directions on every tensor backend.
  */
-
-/** A linear map to the leading components. The mean is not subtracted: whoever reads the result standardises it. */
-export interface Projection {
-  readonly inputs: number;
-  readonly components: number;
-  /** Row-major [inputs, components], orthonormal columns, the direction of most variance first. */
-  readonly weights: Float32Array;
-  /** Share of the rows' variance that the components keep, 0 … 1. */
-  readonly explained: number;
-}
 
 /**
  * The leading principal components of some rows.
@@ -43,24 +34,6 @@ export async function principalComponents(
     weights,
     explained: total > 0 ? variance(order.slice(0, components)) / total : 1,
   };
-}
-
-/** Rows of `inputs` numbers each as rows of `components`: row-major [rows, components]. */
-export function projected(data: Float32Array, { inputs, components, weights }: Projection): Float32Array {
-  const rows = data.length / inputs;
-  const result = new Float32Array(rows * components);
-  const sum = new Float64Array(components);
-  for (let row = 0; row < rows; row++) {
-    sum.fill(0);
-    for (let input = 0; input < inputs; input++) {
-      const value = data[row * inputs + input];
-      if (value === 0) continue;
-      for (let component = 0; component < components; component++)
-        sum[component] += value * weights[input * components + component];
-    }
-    result.set(sum, row * components);
-  }
-  return result;
 }
 
 /**

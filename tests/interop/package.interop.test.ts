@@ -83,7 +83,7 @@ stopAgentSchema.parse({}).iteration;
   it('has the small entry that reads bundles', async () => {
     const program = "import { loadPolicy } from 'earshot/policy'; console.log(typeof loadPolicy);";
     expect(await run(process.execPath, ['--input-type=module', '--eval', program])).toBe('function\n');
-    expect(existsSync(join(project, 'node_modules/earshot/dist/checkpoints/bundle/earshot_policy.py'))).toBe(true);
+    expect(existsSync(join(project, 'node_modules/earshot/dist/checkpoints/policy/earshot_policy.py'))).toBe(true);
   });
 
   it('serves a decision after all that the Dockerfile takes away', async () => {

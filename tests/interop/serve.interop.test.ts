@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { problemSchema, type ThreadView, threadViewSchema } from '../../experiments/serve/schemas.ts';
 import { policyOfBundle } from '../../experiments/stop-agent/bundle-folder.ts';
-import { type DecidedThread, deciderOfBundle } from '../../experiments/stop-agent/decide.ts';
+import { type DecidedThread, threadDecider } from '../../experiments/stop-agent/decide.ts';
 import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { earshot, tiny, writeExperiment } from '../experiments/cli/command-line.ts';
@@ -38,9 +38,9 @@ beforeAll(async () => {
   const { parts } = JSON.parse(readFileSync(join(cwd, 'runs/tiny/agent/seed-1/parts.json'), 'utf8'));
   const tested = new Set(parts.test.map(({ id }: { id: string }) => id));
   threads = synthesizeThreads({ threads: 160, seed: 1 }).filter(({ id }) => tested.has(id));
-  const decider = await deciderOfBundle(bundle);
+  const decide = threadDecider(await policyOfBundle(bundle));
   expected = new Map();
-  for (const thread of threads) expected.set(thread.id, await decider.decide(thread));
+  for (const thread of threads) expected.set(thread.id, await decide(thread));
   // Every test thread, and threads that go on for a while, or killing a server would interrupt nothing.
   expect(threads).toHaveLength(116);
   expect([...expected.values()].filter(({ postsUsed }) => postsUsed > 3).length).toBeGreaterThan(10);
@@ -99,9 +99,19 @@ const isOpen = ({ view }: Progress) => view?.decision !== 'stop';
 
 function expectDecisions(progress: readonly Progress[]): void {
   for (const { thread, view } of progress) {
-    const { threadId, post, time, hours, stopped, postsUsed, verdict, stopProbability } = expected.get(thread.id)!;
-    expect(view).toMatchObject({ threadId, decision: 'stop', post, time, hours, stopped, postsUsed, verdict });
-    expect(stopProbability).toHaveLength(thread.posts.length);
+    const { threadId, post, time, hours, stopped, why, postsUsed, prediction, queries } = expected.get(thread.id)!;
+    expect(view).toMatchObject({
+      threadId,
+      decision: 'stop',
+      post,
+      time,
+      hours,
+      stopped,
+      why,
+      postsUsed,
+      prediction,
+      queries,
+    });
   }
 }
 
@@ -114,8 +124,8 @@ describe('threads post by post', () => {
     for (const { thread } of progress) {
       const response = await fetch(`${server.address}/v1/threads/${thread.id}`);
       const view = threadViewSchema.parse(await response.json());
-      const found = view.posts.map((post) => post.stopProbability);
-      expect(found).toEqual(expected.get(thread.id)?.stopProbability.slice(0, found.length));
+      const found = view.posts.map(({ score }) => score);
+      expect(found).toEqual(expected.get(thread.id)?.scores);
     }
   });
 
@@ -225,7 +235,7 @@ print(json.dumps({"states": states.tolist(), "found": found, "refused": refused,
     const python = await runPython(['-c', script, server.address, bundle], { requirements });
     expect(python.code, python.errors).toBe(0);
     const { states, found, refused, unknown } = JSON.parse(python.out);
-    const probabilities = (await policyOfBundle(bundle)).stopProbabilities(Float32Array.from(states.flat()));
+    const probabilities = (await policyOfBundle(bundle)).definition.score(Float32Array.from(states.flat()));
     const actions = [...probabilities].map((probability) => Number(probability > 0.5));
     for (const [stopProbability, action] of Object.values<number[][]>(found)) {
       expect([...Float32Array.from(stopProbability)]).toEqual([...probabilities]);

@@ -3,15 +3,15 @@ import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type DetectorOutput, loadPolicy } from '../../checkpoints/bundle/policy.ts';
+import { type DetectorOutput, loadPolicy } from '../../checkpoints/policy/load-policy.ts';
 import { decisionSchema } from '../../experiments/stop-agent/decisions.ts';
+import { openPolicy } from '../../experiments/stop-agent/open-policy.ts';
 import { openStopAgentRun } from '../../experiments/stop-agent/open-run.ts';
 import { testThreadsOfRun } from '../../experiments/stop-agent/parts.ts';
-import { queryAndDecide } from '../../experiments/stop-agent/query-and-decide.ts';
 import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { lengthsUntil } from '../../experts/prefix-schedule.ts';
 import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
-import { prefixOf, type Thread } from '../../src/data/thread.ts';
+import { type Prefix, prefixOf, type Thread } from '../../src/data/thread.ts';
 import { workContext } from '../../src/work-context.ts';
 import { earshot, tiny, writeExperiment } from '../experiments/cli/command-line.ts';
 
@@ -59,11 +59,12 @@ async function inFolder<T>(work: () => Promise<T>): Promise<T> {
 }
 
 describe.each(variants)('a detector-aware agent (%s)', (variant) => {
-  it('calls a counting detector as often as its decisions and its table say, and decides the same', async () => {
+  it('queries a counting detector as often as its decisions and its table say, and decides the same', async () => {
     await inFolder(async () => {
       const context = workContext();
       const opened = await openStopAgentRun({ run: runOf(variant), runs: 'runs', context });
-      const { run, schedule, experiment } = opened;
+      const { run, experiment } = opened;
+      const { schedule } = opened.materials;
       if (schedule === null) throw new Error('the agent has no schedule');
       const detector = await LocalDetector.load({ path: join(run.path, 'detector.json') });
       const reported = new Map(
@@ -73,18 +74,22 @@ describe.each(variants)('a detector-aware agent (%s)', (variant) => {
       );
       const threads = await testThreadsOfRun(run, { data: null, context });
       expect(threads).toHaveLength(16);
+      let asked: number[] = [];
+      const judge = {
+        ...(await openedJudge(detector)),
+        judge: (prefix: Prefix) => {
+          asked.push(prefix.posts.length);
+          return detector.judge(prefix);
+        },
+      };
+      const policy = await openPolicy({ folder: runOf(variant), runs: 'runs', judge, context });
       let total = 0;
       for (const thread of threads) {
-        const asked: number[] = [];
-        const judge = (length: number) => {
-          asked.push(length);
-          return detector.judge(prefixOf(thread, length));
-        };
-        const decision = await queryAndDecide(thread, { ...opened, schedule, threshold: 0.5, judge });
-        const stop = decision.stopStep + 1;
-        expect(asked).toEqual(lengthsUntil(stop, { schedule, maxPosts: experiment.maxJudgedPosts }));
-        expect(reported.get(thread.id)).toMatchObject({ calls: asked.length, postsUsed: stop });
-        expect(decision.calls).toBe(asked.length);
+        asked = [];
+        const { postsUsed, queries } = await policy.decide(thread);
+        expect(asked).toEqual(lengthsUntil(postsUsed, { schedule, maxPosts: experiment.maxJudgedPosts }));
+        expect(reported.get(thread.id)).toMatchObject({ calls: asked.length, postsUsed });
+        expect(queries).toBe(asked.length);
         total += asked.length;
       }
       const report = await earshot(['report', 'tiny.yaml', '--json'], { cwd });
@@ -94,36 +99,25 @@ describe.each(variants)('a detector-aware agent (%s)', (variant) => {
     });
   });
 
-  it('is decided by `decide` and by its bundle alike, calls included', async () => {
+  it('is decided by `decide` and by its bundle alike, queries included', async () => {
     const exported = await earshot(['export', runOf(variant), '--out', variant], { cwd });
     expect(exported.code, exported.errors).toBe(0);
-    const byRun = parsed((await earshot(['decide', 'fresh.jsonl', '--run', runOf(variant)], { cwd })).out);
-    const byBundle = parsed((await earshot(['decide', 'fresh.jsonl', '--bundle', variant], { cwd })).out);
+    const byRun = parsed((await earshot(['decide', 'fresh.jsonl', '--policy', runOf(variant)], { cwd })).out);
+    const byBundle = parsed((await earshot(['decide', 'fresh.jsonl', '--policy', variant], { cwd })).out);
     expect(byRun).toHaveLength(fresh.length);
-    for (const [index, { stopProbability, verdict, ...decision }] of byRun.entries()) {
-      expect(byBundle[index]).toMatchObject({ ...decision, verdict: { label: verdict.label } });
-      expect(stopProbability).toHaveLength(decision.postsUsed);
-      for (const [post, probability] of stopProbability.entries())
-        expect(Math.abs(byBundle[index].stopProbability[post] - probability)).toBeLessThan(1e-5);
+    expect(byBundle).toEqual(byRun);
+    for (const { scores, postsUsed } of byRun) {
+      expect(scores).toHaveLength(postsUsed);
       // An agent that acts at 2, 4, 8, … posts cannot stop in between.
-      const between = stopProbability.filter((_: number, post: number) => ![2, 4, 8].includes(post + 1));
+      const between = scores.filter((_: number, post: number) => ![2, 4, 8].includes(post + 1));
       if (variant === 'queried') expect(Math.max(0, ...between)).toBe(0);
     }
   });
 });
 
-it.each(variants)('post by post a bundle decides as at once (%s)', async (variant) => {
-  const policy = await loadPolicy({ read: (name: string) => readFile(join(cwd, variant, name)) });
-  for (const thread of fresh) {
-    const growing = policy.open();
-    const probabilities: number[] = [];
-    for (const { text } of thread.posts) {
-      probabilities.push(...(await growing.read([text])));
-      if (probabilities[probabilities.length - 1] > 0.5) break;
-    }
-    expect(probabilities).toEqual([...(await policy.decide(thread)).stopProbability]);
-  }
-});
+async function openedJudge({ labels }: LocalDetector) {
+  return { name: 'counting', labels, usage: () => [], close: async () => {} };
+}
 
 it('a bundle without its detector asks the one it is given, with what it has seen', async () => {
   const read = (name: string) => readFile(join(cwd, 'queried', name));
@@ -137,7 +131,7 @@ it('a bundle without its detector asks the one it is given, with what it has see
     };
     const given = await loadPolicy({ read, judge });
     const decision = await given.decide(thread);
-    expect(decision).toMatchObject({ stopStep: (await own.decide(thread)).stopStep, calls: seen.length });
+    expect(decision).toMatchObject({ postsUsed: (await own.decide(thread)).postsUsed, queries: seen.length });
   }
 });
 
@@ -155,7 +149,7 @@ it('a run whose chosen schedule is gone says so', async () => {
   const folder = join(cwd, 'runs/tiny/without');
   cpSync(join(cwd, runOf('chosen')), folder, { recursive: true });
   rmSync(join(folder, 'schedule.json'));
-  const { code, errors } = await earshot(['decide', 'fresh.jsonl', '--run', 'runs/tiny/without'], { cwd });
+  const { code, errors } = await earshot(['decide', 'fresh.jsonl', '--policy', 'runs/tiny/without'], { cwd });
   expect(code).toBe(1);
   expect(errors).toContain('schedule.json');
 });

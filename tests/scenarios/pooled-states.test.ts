@@ -2,10 +2,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadPolicy } from '../../checkpoints/bundle/policy.ts';
+import { loadPolicy } from '../../checkpoints/policy/load-policy.ts';
 import { readTensorFile } from '../../checkpoints/tensor-file.ts';
 import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
-import { sourceOf } from '../checkpoints/bundle/small-bundle.ts';
+import { sourceOf } from '../checkpoints/policy/small-bundle.ts';
 import { earshot, tiny, writeExperiment } from '../experiments/cli/command-line.ts';
 
 /** Agents that see the mean of the posts, components of their sum over √k, or components beside a student. */
@@ -37,26 +37,22 @@ beforeAll(async () => {
 afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 
 describe.each(names)('an agent whose states are pooled (%s)', (name) => {
-  it('decides alike from its run and from its bundle, whose states are raw', async () => {
+  it('decides alike from its run and from its bundle', async () => {
     await succeed('export', runOf(name), '--out', name);
-    const byRun = parsed(await succeed('decide', 'fresh.jsonl', '--run', runOf(name)));
-    const byBundle = parsed(await succeed('decide', 'fresh.jsonl', '--bundle', name));
+    const byRun = parsed(await succeed('decide', 'fresh.jsonl', '--policy', runOf(name)));
+    const byBundle = parsed(await succeed('decide', 'fresh.jsonl', '--policy', name));
     expect(byRun).toHaveLength(10);
-    for (const [index, { stopProbability, ...decision }] of byRun.entries()) {
-      const { stopProbability: found, ...other } = byBundle[index];
-      expect({ ...other, verdict: other.verdict.label }).toEqual({ ...decision, verdict: decision.verdict.label });
-      expect(found).toHaveLength(stopProbability.length);
-      for (const [post, probability] of stopProbability.entries()) expect(found[post]).toBeCloseTo(probability, 5);
-    }
+    expect(byBundle).toEqual(byRun);
     const { manifest } = await loadPolicy(sourceOf(join(cwd, name)));
-    const features = name === 'student' ? 5 : 1;
+    const { posts, components = null } = { components: null, ...states[name] };
     expect(manifest.state).toMatchObject({
-      columns: 32 + features,
-      pooling: states[name].posts,
+      columns: widths[name],
+      pooling: posts,
+      isProjected: components !== null,
       fields: [
-        { name: 'posts', count: 32 },
-        { name: 'posts seen', from: 32, count: 1 },
-        ...(features === 5 ? [{}] : []),
+        { name: 'posts', count: components ?? 32 },
+        { name: 'posts seen', from: components ?? 32, count: 1 },
+        ...(name === 'student' ? [{ name: 'student' }] : []),
       ],
     });
   });
@@ -64,11 +60,10 @@ describe.each(names)('an agent whose states are pooled (%s)', (name) => {
   it('reads a growing thread from the bundle as it decides a whole one', async () => {
     const policy = await loadPolicy(sourceOf(join(cwd, name)));
     const [{ posts }] = fresh;
-    const { stopProbability } = await policy.decide({ posts });
+    const decision = await policy.decide({ posts });
     const growing = policy.open();
-    const found: number[] = [];
-    for (const { text } of posts) found.push(...(await growing.read([text])));
-    expect(found).toEqual([...stopProbability]);
+    for (const { text } of posts) await growing.read(text);
+    expect(growing.end()).toMatchObject({ postsUsed: decision.postsUsed, scores: decision.scores });
   });
 
   it('learns from as many numbers as it says, and is finished when the command is given again', async () => {
@@ -78,7 +73,7 @@ describe.each(names)('an agent whose states are pooled (%s)', (name) => {
     expect(w1.shape).toEqual([widths[name], 8]);
     const card = readFileSync(join(cwd, name, 'README.md'), 'utf8');
     if (trained.state.components !== null)
-      expect(card).toContain(`the policy sees ${trained.state.components} principal components of it`);
+      expect(card).toContain(`projected to ${trained.state.components} principal components first`);
     expect(await succeed('train', 'tiny.yaml')).toContain(`\n${name} `);
   });
 });

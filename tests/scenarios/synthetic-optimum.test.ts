@@ -1,9 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { buildStateTable } from '../../envs/state-table.ts';
-import type { Detector } from '../../experts/detector.ts';
-import { studentFeatures } from '../../experts/detectors/local/student.ts';
 import { type JudgementSequence, judgementSequence } from '../../experts/judgement-sequence.ts';
-import { studentFeatureCount } from '../../src/data/student-features.ts';
+import { growingStudentFeatures, studentFeatureCount } from '../../src/data/student-features.ts';
 import { bayesPosterior, optimalStopping, synthesizeThreads } from '../../src/data/synthetic/stream.ts';
 import { rumorTask } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
@@ -11,7 +9,7 @@ import { selectBackend } from '../../src/tensor/backend.ts';
 import { workContext } from '../../src/work-context.ts';
 import { stopAgentSchema } from '../../trainers/stop-agent/config.ts';
 import { createStopAgent } from '../../trainers/stop-agent/create.ts';
-import { greedyStop, stopProbabilities } from '../../trainers/stop-agent/policy.ts';
+import { stopProbabilities } from '../../trainers/stop-agent/policy.ts';
 import { trainToEnd } from '../../trainers/trainer.ts';
 
 beforeAll(() => selectBackend('onnx'));
@@ -38,24 +36,13 @@ function judge(thread: Thread): JudgementSequence {
 }
 
 /** The state holds what the posterior says, so that only the training is judged, not a student. */
-const reader: Detector = {
-  name: 'posterior',
-  version: '1',
-  options: {},
-  labels: rumorTask.labels,
-  async judge({ threadId, posts }) {
-    const { predicted, probabilities } = judged.get(threadId)!;
-    const step = posts.length - 1;
-    const [other, rumor] = probabilities.subarray(2 * step, 2 * step + 2);
-    return {
-      label: rumorTask.labels[predicted[step]],
-      probabilities: { rumor, 'non-rumor': other },
-      explanation: '',
-      transcript: [],
-      usage: { requests: 0, inputTokens: 0, outputTokens: 0 },
-    };
-  },
-};
+function posteriorFeatures(thread: Thread): Float32Array {
+  const { probabilities } = judge(thread);
+  const next = growingStudentFeatures();
+  return Float32Array.from(
+    thread.posts.flatMap((_, step) => next([...probabilities.subarray(2 * step, 2 * step + 2)])),
+  );
+}
 
 /** Mean reward of stops on threads: 1 for a right judgement, less the delay cost times the share of posts used. */
 function reward(threads: readonly Thread[], stopOf: (thread: Thread, index: number) => number): number {
@@ -78,7 +65,7 @@ describe('the stop agent on the synthetic stream', () => {
           own.map(async (thread) => ({
             posts: thread.posts.length,
             embeddings: new Float32Array(0),
-            features: await studentFeatures(reader, thread, thread.posts.length),
+            features: posteriorFeatures(thread),
           })),
         ),
         dimensions: 0,
@@ -115,7 +102,10 @@ describe('the stop agent on the synthetic stream', () => {
     await trainToEnd(trainer, workContext());
     const [policy] = await trainer.policies();
     trainer.dispose();
-    const stops = (await stopProbabilities(policy, await tableOf(test))).map(greedyStop);
+    const stops = stopProbabilities(policy, await tableOf(test)).map((probabilities) => {
+      const first = probabilities.findIndex((probability) => probability > 0.5);
+      return first < 0 ? probabilities.length - 1 : first;
+    });
 
     const best = optimalStopping({ ...stream, delayCostPerThread: delayCost }).expectedReward;
     const agent = reward(test, (_, index) => stops[index]);

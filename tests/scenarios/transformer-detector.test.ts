@@ -40,11 +40,11 @@ afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 it('is read again by the commands that come after training, with stored vectors', async () => {
   const again = await earshot(['train', 'tiny.yaml', '--json'], { cwd });
   expect(again.code, again.errors).toBe(0);
-  const decided = await earshot(['decide', 'fresh.jsonl', '--run', run], { cwd });
+  const decided = await earshot(['decide', 'fresh.jsonl', '--policy', run], { cwd });
   expect(decided.code, decided.errors).toBe(0);
   const lines = decided.out.trim().split('\n');
   expect(lines).toHaveLength(8);
-  for (const line of lines) expect(JSON.parse(line).verdict.label).toMatch(/^(non-)?rumor$/);
+  for (const line of lines) expect(JSON.parse(line).prediction.label).toMatch(/^(non-)?rumor$/);
   const evaluated = await earshot(['evaluate', run, '--data', 'fresh.jsonl'], { cwd });
   expect(evaluated.code, evaluated.errors).toBe(0);
   // One folder an encoder.

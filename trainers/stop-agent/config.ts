@@ -99,7 +99,7 @@ export const stopAgentSchema = z
       .enum(['decision', 'dropped'])
       .default('decision')
       .describe(
-        'whether the last post is acted upon, in training and in tests; dropped is what the published code does: who has not stopped is decided one post before the end, at ER (n − 1)/n. decide, exported policies and the server, which do not know where a thread ends, act at every post',
+        'whether the last post is acted upon, in training and in tests; dropped is what the published code does: a thread that the agent has not stopped is decided one post before its end, at ER (n − 1)/n. A stop is then known when the next post comes',
       ),
     normalizer: z
       .enum(['per-feature', 'scalar-running'])

@@ -1,10 +1,10 @@
 import * as tf from '@tensorflow/tfjs-core';
+import { columnsOfNetwork, policyNetwork, stopProbabilitiesOf } from '../../checkpoints/policy/network.ts';
+import { type Limits, type Stop, stopIn } from '../../checkpoints/policy/stops.ts';
 import { CONTINUE, type StateTable, stateRow } from '../../envs/state-table.ts';
-import type { Thread } from '../../src/data/thread.ts';
-import { type Moments, standardized } from '../../src/tensor/normalizer.ts';
-import { paddedCount } from '../../src/tensor/onnx/compiled.ts';
+import { hoursSinceClaim, type Thread } from '../../src/data/thread.ts';
+import type { Moments } from '../../src/tensor/normalizer.ts';
 import type { MlpName, Tensors } from '../../src/tensor/population-ops.ts';
-import { scoredStops } from '../policy-value.ts';
 
 /** A trained stop agent: plain arrays, nothing to dispose. */
 export interface StopPolicy {
@@ -20,75 +20,39 @@ export interface PolicyMatrix {
   readonly data: Float32Array;
 }
 
-/** Rows scored in one pass: bounds the memory whatever the table's size. */
-const rowsAtOnce = 4096;
-
 /**
  * π(stop) at every step of every thread of a table, given that the agent has continued so far: one array a thread,
- * [steps]. This is all that a decision needs, for before its first stop an agent has only continued.
+ * [steps]. This is all that a decision needs, because an agent has only continued before its first stop.
  * @throws Error when the table's states are not as wide as those the policy was trained on
  */
-export async function stopProbabilities(policy: StopPolicy, table: StateTable): Promise<Float32Array[]> {
+export function stopProbabilities(policy: StopPolicy, table: StateTable): Float32Array[] {
   const { data, columns, lengths } = table;
-  const rows = Array.from(lengths, (length, thread) =>
-    Array.from({ length }, (_, step) => stateRow(table, { thread, step, previous: CONTINUE })),
-  ).flat();
-  const states = new Float32Array(rows.length * columns);
-  for (const [i, row] of rows.entries()) states.set(data.subarray(row * columns, (row + 1) * columns), i * columns);
-  const all = await stopProbabilitiesOfStates(policy, { data: states, columns });
-  let start = 0;
-  return Array.from(lengths, (length) => {
-    start += length;
-    return all.subarray(start - length, start);
-  });
-}
-
-/**
- * π(stop) in each of some raw states, [rows].
- * @throws Error when the states are not as wide as those the policy was trained on
- */
-export async function stopProbabilitiesOfStates(
-  policy: StopPolicy,
-  states: { readonly data: Float32Array | Float64Array; readonly columns: number },
-): Promise<Float32Array> {
-  const { columns } = states;
-  const inputs = policy.parameters.w1.rows;
+  const network = policyNetwork(policy);
+  const inputs = columnsOfNetwork(network);
   if (columns !== inputs) throw new Error(`the policy reads states of ${inputs} numbers, and these have ${columns}`);
-  const all = new Float32Array(states.data.length / columns);
-  const parameters = parameterTensors(policy);
-  for (let start = 0; start < all.length; start += rowsAtOnce) {
-    const raw = states.data.subarray(start * columns, (start + rowsAtOnce) * columns);
-    const rows = raw.length / columns;
-    const { data } = standardized({ data: raw, columns }, policy.moments);
-    const padded = new Float32Array(paddedCount(rows) * columns);
-    padded.set(data);
-    const observations = tf.tensor3d(padded, [1, paddedCount(rows), columns]);
-    const scores = scoredStops({ parameters, observations });
-    const logs = await scores.data<'float32'>();
-    all.set(logs.subarray(0, rows).map(Math.exp), start);
-    tf.dispose([observations, scores]);
-  }
-  tf.dispose(parameters);
-  return all;
-}
-
-/** 0-based post at which a policy stops: the first whose π(stop) exceeds one half, else the last. */
-export function greedyStop(stopProbability: Float32Array): number {
-  const first = stopProbability.findIndex((probability) => probability > 0.5);
-  return first < 0 ? stopProbability.length - 1 : first;
+  return Array.from(lengths, (length, thread) => {
+    const states = new Float32Array(length * columns);
+    for (let step = 0; step < length; step++) {
+      const row = stateRow(table, { thread, step, previous: CONTINUE });
+      states.set(data.subarray(row * columns, (row + 1) * columns), step * columns);
+    }
+    return stopProbabilitiesOf(network, states);
+  });
 }
 
 /** A thread as a policy decides it. */
 export interface StopDecision {
   readonly threadId: string;
-  /** 0-based post of the stop; the last one that it acts at where the policy never stops. */
-  readonly stopStep: number;
+  /** Where it is decided, and why. */
+  readonly stop: Stop;
   /** π(stop) at every post, given that the agent has continued so far; 0 where it does not act; [posts]. */
   readonly stopProbability: Float32Array;
 }
 
 /** Threads whose states are built at a time: bounds the memory of large sets. */
 const threadsAtOnce = 100;
+/** It stops where stopping is likelier than not. */
+const halfway = 0.5;
 
 /**
  * Where a policy stops in each thread.
@@ -101,22 +65,25 @@ export async function decideStops(
   options: {
     threads: readonly Thread[];
     tableOf: (threads: readonly Thread[]) => Promise<StateTable>;
-    lastPost?: 'decision' | 'dropped';
+    lastPost?: Limits['lastPost'];
   },
 ): Promise<StopDecision[]> {
   const { threads, tableOf, lastPost = 'decision' } = options;
+  const limits = { maxPosts: Number.MAX_SAFE_INTEGER, lastPost, deadline: { posts: null, hours: null } };
   const decisions: StopDecision[] = [];
   for (let start = 0; start < threads.length; start += threadsAtOnce) {
     const chunk = threads.slice(start, start + threadsAtOnce);
     const table = await tableOf(chunk);
-    const probabilities = await stopProbabilities(policy, table);
-    for (const [index, { id, posts }] of chunk.entries()) {
-      const stopProbability = new Float32Array(posts.length);
+    const probabilities = stopProbabilities(policy, table);
+    for (const [index, thread] of chunk.entries()) {
+      const stopProbability = new Float32Array(thread.posts.length);
       for (const [step, seen] of table.postsSeen[index].entries())
         stopProbability[seen - 1] = probabilities[index][step];
-      const acted = lastPost === 'decision' ? posts.length : Math.max(1, posts.length - 1);
-      stopProbability.fill(0, acted);
-      decisions.push({ threadId: id, stopStep: greedyStop(stopProbability.subarray(0, acted)), stopProbability });
+      const posts = thread.posts.map((_, step) => ({
+        score: stopProbability[step],
+        hours: hoursSinceClaim(thread, step),
+      }));
+      decisions.push({ threadId: thread.id, stop: stopIn({ threshold: halfway, limits }, posts), stopProbability });
     }
   }
   return decisions;

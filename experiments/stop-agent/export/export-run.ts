@@ -1,29 +1,29 @@
 import { readFileSync } from 'node:fs';
-import { goldenRefusals } from '../../../checkpoints/bundle/golden-refusals.ts';
-import { bundleFiles, bundleFormat, bundleFormatVersion, type Manifest } from '../../../checkpoints/bundle/manifest.ts';
-import { policyNetwork, projectedStates, widthOf } from '../../../checkpoints/bundle/network.ts';
-import { onnxModel } from '../../../checkpoints/bundle/onnx-model.ts';
-import { checkParity, type Parity } from '../../../checkpoints/bundle/parity.ts';
-import { loadPolicy } from '../../../checkpoints/bundle/policy.ts';
-import { policyCard } from '../../../checkpoints/bundle/policy-card.ts';
-import { extremeStates, randomStates } from '../../../checkpoints/bundle/probe-states.ts';
-import { stopRule } from '../../../checkpoints/bundle/promise.ts';
-import { bundleContents, checkFree, weightsFile, writeBundle } from '../../../checkpoints/bundle/write-bundle.ts';
+import { goldenRefusals } from '../../../checkpoints/policy/golden-refusals.ts';
+import { loadPolicy } from '../../../checkpoints/policy/load-policy.ts';
+import { bundleFiles, bundleFormat, bundleFormatVersion, type Manifest } from '../../../checkpoints/policy/manifest.ts';
+import { onnxModel } from '../../../checkpoints/policy/onnx-model.ts';
+import { checkParity, type Parity } from '../../../checkpoints/policy/parity.ts';
+import { policyCard } from '../../../checkpoints/policy/policy-card.ts';
+import { extremeStates, randomStates } from '../../../checkpoints/policy/probe-states.ts';
+import { stopRuleInWords } from '../../../checkpoints/policy/promise.ts';
+import { columnsOf, type FieldName, type StateField } from '../../../checkpoints/policy/state-fields.ts';
+import { bundleContents, checkFree, weightsFile, writeBundle } from '../../../checkpoints/policy/write-bundle.ts';
 import { provenance } from '../../../checkpoints/run-record.ts';
 import type { LocalDetector } from '../../../experts/detectors/local/local-detector.ts';
 import { characterTable } from '../../../src/text/character-table.ts';
 import type { WorkContext } from '../../../src/work-context.ts';
-import { stopProbabilitiesOfStates } from '../../../trainers/stop-agent/policy.ts';
-import { studentOfRun } from '../cache.ts';
+import { actionTexts } from '../../../trainers/stop-agent/states.ts';
 import { trainedClaimsFile } from '../claim-region.ts';
+import { agentName } from '../decisions.ts';
 import { scoresJson } from '../metrics.ts';
+import { networkOfSystem, systemOfRun } from '../open-policy.ts';
 import { type OpenedRun, openStopAgentRun } from '../open-run.ts';
 import { testedThreads, testThreadsOfRun, trainedThreads } from '../parts.ts';
-import { promiseFile } from '../promise-file.ts';
+import { promisesFile } from '../promise-file.ts';
 import { systemsTable } from '../report/systems-table.ts';
 import { readTrialResult, type TrialResult } from '../result.ts';
-import { goldenThreads, readsTimes } from './golden-threads.ts';
-import { stateDefinition } from './state-definition.ts';
+import { goldenThreads } from './golden-threads.ts';
 
 export interface ExportedBundle {
   readonly parity: Parity;
@@ -33,61 +33,71 @@ export interface ExportedBundle {
 }
 
 /**
- * Writes a run's agent as a bundle that other programs load. Nothing is written unless the ONNX file decides as the
- * checkpoint does.
+ * Writes a policy of a run as a bundle that other programs load. Nothing is written unless the ONNX file scores as the run does.
+ * @param options.system the row of the report; the agent unless given
  * @param options.data where the run's data is now; null for the place that its configuration names
  * @param options.runs folder with the shared cache
  * @throws InputError when the run, its test threads or the folder cannot be used; Error that says where the ONNX file and
- *   the checkpoint differ
+ *   the run differ
  */
 export async function exportRun(options: {
   run: string;
   out: string;
+  system?: string | undefined;
   data: string | null;
   runs: string;
   context: WorkContext;
 }): Promise<ExportedBundle> {
-  const { out, data, context } = options;
+  const { out, system = agentName, data, context } = options;
   checkFree(out);
   const opened = await openStopAgentRun(options);
-  const { run, experiment, policy, seed, step } = opened;
-  const network = policyNetwork(policy, opened.projection);
-  const scoreStates = (states: Float32Array) =>
-    stopProbabilitiesOfStates(policy, { data: projectedStates(network, states), columns: widthOf(network) });
-  const golden = await goldenThreads(opened, {
-    tested: await testThreadsOfRun(run, { data, context }),
-    scoreStates,
-  });
-  const probes = { golden: golden.states, random: randomStates(network), extreme: extremeStates(network) };
-  const named = await Promise.all(
-    Object.entries(probes).map(async ([name, states]) => ({
-      name,
-      states,
-      columns: network.inputs,
-      expected: await scoreStates(states),
-    })),
-  );
+  const { run, experiment, materials, seed, step } = opened;
+  const { cache, projection } = materials;
+  const policy = await systemOfRun(opened, system);
+  const columns = columnsOf(policy.fields);
+  const network = networkOfSystem(opened, system, columns);
+  const golden = await goldenThreads(opened, { policy, tested: await testThreadsOfRun(run, { data, context }) });
+  const probes = {
+    golden: golden.states,
+    ...(network !== null && { random: randomStates(network), extreme: extremeStates(network) }),
+  };
   const onnx = onnxModel(network);
-  const parity = await checkParity(onnx, named);
+  const parity = await checkParity(
+    onnx,
+    Object.entries(probes).map(([name, states]) => ({ name, states, columns, expected: policy.score(states) })),
+  );
 
   const result = run.isFinished() ? readTrialResult(run, { withIntervals: true }) : null;
-  const models = await modelFiles(opened);
+  const reads = (name: FieldName) => policy.fields.some((field) => field.name === name);
+  const readsStudent = reads('student') || reads('student confidence');
+  const models = await modelFiles(opened, { readsStudent });
   const characters = characterTable();
   const { earshot, git } = provenance();
-  const promise = promiseFile.find(run);
-  const encoder = experiment.state.posts === 'none' ? null : opened.cache.embeddings.encoderIdentity;
-  const readsTexts =
-    (encoder === null || encoder.name === 'hashing') && (!experiment.state.student || models.student !== null);
+  const promise = promisesFile.find(run)?.[system] ?? null;
+  const encoder = reads('posts') ? cache.embeddings.encoderIdentity : null;
+  const readsTexts = (encoder === null || encoder.name === 'hashing') && (!readsStudent || models.student !== null);
+  const { threshold, limits, queries } = policy;
   const manifest: Omit<Manifest, 'sha256' | 'files'> = {
     format: bundleFormat,
     formatVersion: bundleFormatVersion,
     madeBy: { earshot, commit: git?.commit ?? null, unicode: characters.unicode },
+    system,
     task: { name: opened.task.name, labels: [...opened.task.labels] },
     encoder,
-    state: stateDefinition(opened),
-    rule: stopRule(promise),
+    state: {
+      columns,
+      fields: placedFields(policy.fields),
+      pooling: experiment.state.posts === 'none' ? 'sum' : experiment.state.posts,
+      isProjected: projection !== null && encoder !== null,
+      previousActions: { continue: actionTexts[0], stop: actionTexts[1] },
+    },
+    queries: { ...queries, lengths: [...queries.lengths] },
+    threshold,
+    limits,
+    rule: stopRuleInWords({ threshold: promise?.threshold ?? threshold, limits }),
     promise,
     trainedClaims: trainedClaimsFile.find(run),
+    weights: network === null ? null : bundleFiles.weights,
     student: models.student === null ? null : bundleFiles.student,
     detector: models.detector === null ? null : bundleFiles.detector,
     readsTexts,
@@ -99,13 +109,12 @@ export async function exportRun(options: {
     data: dataInWords(opened),
     threads: result?.threads ?? {},
     table: result === null ? null : systemsTable(result.systems),
-    readsTimes: readsTimes(experiment),
+    readsTimes: readsTimes(experiment) || limits.deadline.hours !== null,
   });
   const contents = await bundleContents({
     manifest,
     files: {
       [bundleFiles.onnx]: onnx,
-      [bundleFiles.weights]: weightsFile(network),
       [bundleFiles.golden]: golden.lines,
       [bundleFiles.characters]: `${JSON.stringify(characters)}\n`,
       [bundleFiles.trained]: `${JSON.stringify([...trainedThreads(run)].sort())}\n`,
@@ -113,6 +122,7 @@ export async function exportRun(options: {
       [bundleFiles.refusals]: goldenRefusals(),
       [bundleFiles.python]: readFileSync(pythonReader),
       [bundleFiles.card]: card,
+      ...(network !== null && { [bundleFiles.weights]: weightsFile(network, encoder === null ? null : projection) }),
       ...(models.student !== null && { [bundleFiles.student]: models.student }),
       ...(models.detector !== null && { [bundleFiles.detector]: models.detector }),
     },
@@ -120,20 +130,36 @@ export async function exportRun(options: {
   // The reader in JavaScript decides the golden threads again; the one in Python does so when it loads.
   await loadPolicy({
     read: async (name) => contents.get(name) ?? new Uint8Array(0),
-    embed: encoder?.name === 'hashing' ? undefined : (texts) => opened.cache.embeddings.embed(texts),
+    embed: encoder === null || encoder.name === 'hashing' ? undefined : (texts) => cache.embeddings.embed(texts),
   });
   writeBundle(out, contents);
   return { parity, goldenThreads: golden.count, readsTexts };
 }
 
-const pythonReader = new URL('../../../checkpoints/bundle/earshot_policy.py', import.meta.url);
+function placedFields(fields: readonly StateField[]): Manifest['state']['fields'] {
+  let from = 0;
+  return fields.map(({ name, count, meaning }) => {
+    from += count;
+    return { name, from: from - count, count, meaning };
+  });
+}
+
+/** Whether the detector or the student reads the times of posts. */
+function readsTimes({ detector, state }: OpenedRun['experiment']): boolean {
+  return (!('file' in detector) && detector.timing === true) || (state.student && state.studentOptions.timing === true);
+}
+
+const pythonReader = new URL('../../../checkpoints/policy/earshot_policy.py', import.meta.url);
 
 /** Student and detector, as far as other programs can run them: local ones without an encoder. */
-async function modelFiles(opened: OpenedRun): Promise<{ student: string | null; detector: string | null }> {
-  const fileOf = (own: LocalDetector | null) =>
-    own === null || own.model.encoder !== null ? null : `${JSON.stringify(own.model, null, 1)}\n`;
+async function modelFiles(
+  opened: OpenedRun,
+  { readsStudent }: { readsStudent: boolean },
+): Promise<{ student: string | null; detector: string | null }> {
+  const fileOf = (model: LocalDetector | null) =>
+    model === null || model.model.encoder !== null ? null : `${JSON.stringify(model.model, null, 1)}\n`;
   return {
-    student: fileOf(await studentOfRun(opened.run.path, opened)),
+    student: readsStudent ? fileOf(opened.materials.student?.reader ?? null) : null,
     detector: fileOf(await opened.detector()),
   };
 }

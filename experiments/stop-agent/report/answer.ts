@@ -1,13 +1,13 @@
-import { manyUnlike } from '../../../checkpoints/bundle/claim-shift.ts';
-import { promiseInWords } from '../../../checkpoints/bundle/promise.ts';
-import { allPosts } from '../../../experts/stop-rules.ts';
+import { manyUnlike } from '../../../checkpoints/policy/claim-shift.ts';
+import { promiseInWords } from '../../../checkpoints/policy/promise.ts';
+import { allPosts } from '../../../checkpoints/policy/rules.ts';
 import { counted } from '../../../src/counted.ts';
 import { mean } from '../../../src/metrics/summary-statistics.ts';
 import { quoted } from '../../../src/shell-words.ts';
 import { percent, plusMinus } from '../../report/shown-numbers.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
 import { agentName } from '../decisions.ts';
-import { promiseFile } from '../promise-file.ts';
+import { promisesFile } from '../promise-file.ts';
 import type { TrialResult } from '../result.ts';
 import { optimumName } from '../stream-optimum.ts';
 import { isCollapsed, type Margin, rulesAsEarly, type SystemSummary, shownMargin } from './aggregate.ts';
@@ -70,14 +70,14 @@ export function answerOf(results: readonly VariantResults<TrialResult>[]): Answe
       best === null
         ? []
         : [
-            `npx earshot decide threads.jsonl --run ${quoted(best.bestTrial.directory)}`,
+            `npx earshot decide threads.jsonl --policy ${quoted(best.bestTrial.directory)}`,
             `npx earshot export ${quoted(best.bestTrial.directory)} --out policy`,
           ],
   };
 }
 
 function promiseSentence({ directory: path }: TrialResult): string[] {
-  const promise = promiseFile.find({ path });
+  const promise = promisesFile.find({ path })?.[agentName] ?? null;
   return promise === null
     ? []
     : [

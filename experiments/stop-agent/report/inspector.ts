@@ -66,7 +66,7 @@ export function inspectorData(runs: readonly InspectedRun[], { labels }: Pick<In
 
 /** What the detector said of which threads: runs with the same stand in one view. */
 function judgementsOf({ judged }: InspectedRun): string {
-  return JSON.stringify(judged.map(({ threadId, input }) => [threadId, [...input.sequence.predicted]]));
+  return JSON.stringify(judged.map(({ threadId, sequence }) => [threadId, [...sequence.predicted]]));
 }
 
 interface JudgedThread {
@@ -113,7 +113,7 @@ function shownThread({ thread, judged }: JudgedThread, limit: number): ShownThre
   return {
     id: judged.threadId,
     event: thread?.event ?? null,
-    gold: judged.input.goldLabel,
+    gold: judged.goldLabel,
     posts: judged.hours.length,
     time: thread?.posts[0].time ?? null,
     hours: judged.hours.slice(0, limit).map((hour) => (hour === null ? null : rounded(hour, 3))),
@@ -148,14 +148,13 @@ function view(
     },
     decisions: new Map(system.decisions.map((decision) => [decision.threadId, decision])),
   }));
-  const rows = runs[0].judged.map(({ threadId, input }): InspectedThread => {
+  const rows = runs[0].judged.map(({ threadId, goldLabel, sequence }): InspectedThread => {
     const decided = all.map(({ decisions }) => {
       const decision = decisions.get(threadId);
       if (decision === undefined) throw new Error(`a system did not decide the thread ${threadId}`);
       return decision;
     });
-    const { predicted, confidence } = input.sequence;
-    const { goldLabel } = input;
+    const { predicted, confidence } = sequence;
     const ofAgents = decided.slice(0, agents.length);
     const disagreement = (agent: (typeof decided)[number]) => {
       const rivals = decided.filter((other, index) => other !== agent && all[index].shown.kind !== 'bound');

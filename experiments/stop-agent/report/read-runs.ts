@@ -42,7 +42,7 @@ export async function readRuns(variants: readonly VariantResults<TrialResult>[])
 
 /** What the agent of a run decided, with the events of the threads and how sure the detector was. */
 export function placedDecisions({ agent, judged, threads }: ReadRun): PlacedDecision[] {
-  const confidences = new Map(judged.map(({ threadId, input }) => [threadId, input.sequence.confidence]));
+  const confidences = new Map(judged.map(({ threadId, sequence }) => [threadId, sequence.confidence]));
   return agent.decisions.map((decision) => {
     const sure = confidences.get(decision.threadId);
     const confidence = sure?.[Math.min(decision.postsUsed, sure.length) - 1] ?? Number.NaN;

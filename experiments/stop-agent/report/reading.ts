@@ -1,4 +1,4 @@
-import { allPosts } from '../../../experts/stop-rules.ts';
+import { allPosts } from '../../../checkpoints/policy/rules.ts';
 import { percent } from '../../report/shown-numbers.ts';
 import { agentName } from '../decisions.ts';
 import { rulesAsEarly, type SystemSummary } from './aggregate.ts';

@@ -1,7 +1,5 @@
 import { z } from 'zod';
 import { writeFileAtomically } from '../../../src/atomic-file.ts';
-import { floatsFromBase64, floatsToBase64 } from '../../../src/base64-floats.ts';
-import { growingStudentFeatures, studentFeatureCount } from '../../../src/data/student-features.ts';
 import type { Task } from '../../../src/data/task.ts';
 import { prefixOf, type Thread } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
@@ -36,8 +34,8 @@ export const studentTargets = ['labels', 'probabilities'] as const;
 export interface Student {
   /** Judges the prefixes of threads that it did not learn from. */
   readonly reader: LocalDetector;
-  /** Features of threads that it learnt from, by thread id, made by students that have not seen them (see above). */
-  readonly heldOut: ReadonlyMap<string, Float32Array>;
+  /** Probabilities at each prefix of the threads that it learnt from, by thread id, by students that have not seen them; [posts, labels]. */
+  readonly heldOut: ReadonlyMap<string, Float64Array>;
 }
 
 export interface JudgedThread {
@@ -76,9 +74,9 @@ export async function trainStudent(settings: {
       targetOf: ({ id }, length) => targetOfJudgement(sequences.get(id), { length, targets }),
     });
   };
-  const heldOut = new Map<string, Float32Array>();
+  const heldOut = new Map<string, Float64Array>();
   const readBy = async (reader: LocalDetector, { thread }: JudgedThread) => {
-    heldOut.set(thread.id, await studentFeatures(reader, thread, thread.posts.length));
+    heldOut.set(thread.id, await studentProbabilities(reader, thread));
   };
   const all = [...demonstrations, ...further];
   if (fitting === 'cross-fitted') {
@@ -131,12 +129,12 @@ function checkLabels(examples: readonly JudgedThread[], { labels }: Task): void 
 
 const savedStudentSchema = z.strictObject({
   reader: fittedModelSchema,
-  heldOut: z.record(z.string(), z.string()).describe('32-bit floats, little-endian, base64'),
+  heldOut: z.record(z.string(), z.array(z.number())),
 });
 
 export function saveStudent(path: string, { reader, heldOut }: Student): void {
-  const features = Array.from(heldOut, ([id, floats]) => [id, floatsToBase64(floats)]);
-  writeFileAtomically(path, `${JSON.stringify({ reader: reader.model, heldOut: Object.fromEntries(features) })}\n`);
+  const probabilities = Object.fromEntries(Array.from(heldOut, ([id, own]) => [id, [...own]]));
+  writeFileAtomically(path, `${JSON.stringify({ reader: reader.model, heldOut: probabilities })}\n`);
 }
 
 /**
@@ -157,19 +155,20 @@ export async function loadStudent({
       model: reader,
       encoder: reader.encoder === null ? null : (encoder ?? (await createEncoder(encoderSchema.parse(config)))),
     }),
-    heldOut: new Map(Object.entries(heldOut).map(([id, floats]) => [id, floatsFromBase64(floats)])),
+    heldOut: new Map(Object.entries(heldOut).map(([id, own]) => [id, Float64Array.from(own)])),
   };
 }
 
-/** `growingStudentFeatures` of each prefix of the first `posts` posts, row-major [posts, labels + 2]. */
-export async function studentFeatures(reader: Detector, thread: Thread, posts: number): Promise<Float32Array> {
+/** What the student makes of each prefix of a thread: the probability of each label, row-major [posts, labels]. */
+export async function studentProbabilities(reader: Detector, thread: Thread): Promise<Float64Array> {
   const { labels } = reader;
-  const width = studentFeatureCount(labels.length);
-  const features = new Float32Array(posts * width);
-  const rowOf = growingStudentFeatures();
-  for (let length = 1; length <= posts; length++) {
-    const { probabilities } = await reader.judge(prefixOf(thread, length));
-    features.set(rowOf(labels.map((name) => probabilities?.[name] ?? 1 / labels.length)), (length - 1) * width);
+  const rows = new Float64Array(thread.posts.length * labels.length);
+  for (const index of thread.posts.keys()) {
+    const { probabilities } = await reader.judge(prefixOf(thread, index + 1));
+    rows.set(
+      labels.map((name) => probabilities?.[name] ?? 1 / labels.length),
+      index * labels.length,
+    );
   }
-  return features;
+  return rows;
 }

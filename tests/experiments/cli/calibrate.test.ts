@@ -35,8 +35,8 @@ describe('calibrate', () => {
     expect((await earshot(['export', run, '--out', 'uncalibrated'], { cwd })).code).toBe(0);
     writeFileSync(join(cwd, 'strange.jsonl'), linesOf([other]));
     for (const agent of [
-      ['--run', run],
-      ['--bundle', 'uncalibrated'],
+      ['--policy', run],
+      ['--policy', 'uncalibrated'],
     ]) {
       const like = await earshot(['decide', 'fresh.jsonl', ...agent], { cwd });
       expect(lines(like.out).filter(({ shift }) => shift.isUnlike).length).toBeLessThanOrEqual(8);
@@ -61,12 +61,12 @@ describe('calibrate', () => {
     expect(promise.threshold).not.toBe(1);
     expect(promise.threshold).not.toBeCloseTo(0.5, 2);
 
-    const decided = lines((await earshot(['decide', 'fresh.jsonl', '--run', run], { cwd })).out);
-    for (const { stopProbability, postsUsed, posts } of decided) {
-      const first = stopProbability.findIndex((own: number) => own > promise.threshold);
+    const decided = lines((await earshot(['decide', 'fresh.jsonl', '--policy', run], { cwd })).out);
+    for (const { scores, postsUsed, posts } of decided) {
+      const first = scores.findIndex((own: number) => own > promise.threshold);
       expect(postsUsed).toBe(first < 0 ? posts : first + 1);
     }
-    const er = decided.reduce((sum, own) => sum + own.er, 0) / decided.length;
+    const er = decided.reduce((sum, own) => sum + own.earliness, 0) / decided.length;
     expect(er).toBeCloseTo(promise.er, 9);
     expect(decided.filter(({ shift }) => shift.isUnlike).length).toBeLessThanOrEqual(8);
 
@@ -78,10 +78,10 @@ describe('calibrate', () => {
     expect(json(again.out)).toMatchObject({
       threshold: promise.threshold,
       losses: promise.losses,
-      confidenceRule: null,
+      confidenceRule: promise.confidenceRule,
     });
     for (const bundle of ['promised', 'plain']) {
-      const same = await earshot(['decide', 'fresh.jsonl', '--bundle', bundle], { cwd });
+      const same = await earshot(['decide', 'fresh.jsonl', '--policy', bundle], { cwd });
       expect(lines(same.out).map(({ postsUsed }) => postsUsed)).toEqual(decided.map(({ postsUsed }) => postsUsed));
       const card = readFileSync(join(cwd, bundle, 'README.md'), 'utf8');
       expect(card).toContain(`exceeds ${promise.threshold}`);
@@ -97,26 +97,26 @@ describe('calibrate', () => {
     const card = readFileSync(join(cwd, 'twice', 'README.md'), 'utf8');
     expect(card.match(/^Promise: /gm)).toHaveLength(1);
     expect(card).toContain('in at most 30 %');
-    expect((await earshot(['decide', 'fresh.jsonl', '--bundle', 'twice'], { cwd })).code).toBe(0);
+    expect((await earshot(['decide', 'fresh.jsonl', '--policy', 'twice'], { cwd })).code).toBe(0);
   });
 
   it('says of a thread whose claim looks unlike the calibration threads that nothing is promised', async () => {
     await calibrate(run, '--threads', 'fresh.jsonl', '--max-disagreement', '0.2');
     writeFileSync(join(cwd, 'other.jsonl'), linesOf([other]));
-    const { out, errors } = await earshot(['decide', 'other.jsonl', '--run', run], { cwd });
+    const { out, errors } = await earshot(['decide', 'other.jsonl', '--policy', run], { cwd });
     expect(lines(out)[0].shift.isUnlike).toBe(true);
     expect(errors).toContain('1 of the 1 decided threads look unlike those that the promise');
   });
 
   it('shows the curve and writes nothing', async () => {
-    const before = readFileSync(join(cwd, run, 'promise.json'), 'utf8');
+    const before = readFileSync(join(cwd, run, 'promises.json'), 'utf8');
     const { out, code } = await calibrate(run, '--threads', 'fresh.jsonl', '--curve', '--json');
     expect(code).toBe(0);
     const curve: { level: number; kept: { er: number } | null }[] = json(out).curve;
     expect(curve.map(({ kept }) => kept === null)).toEqual([true, true, false, false, false, false]);
     const rates = curve.flatMap(({ kept }) => kept?.er ?? []);
     expect(rates).toEqual([...rates].sort((a, b) => b - a));
-    expect(readFileSync(join(cwd, run, 'promise.json'), 'utf8')).toBe(before);
+    expect(readFileSync(join(cwd, run, 'promises.json'), 'utf8')).toBe(before);
     const shown = await calibrate(run, '--threads', 'fresh.jsonl', '--curve');
     expect(shown.out).toContain('more threads needed');
   });
@@ -127,7 +127,7 @@ describe('calibrate', () => {
     const trainedOn = synthesizeThreads(tiny.data.synthetic).filter(({ id }) => known.has(id));
     expect(trainedOn.length).toBeGreaterThan(50);
     writeFileSync(join(cwd, 'few.jsonl'), linesOf([...trainedOn, ...fresh.slice(0, 30)]));
-    const before = existsSync(join(cwd, run, 'promise.json'));
+    const before = existsSync(join(cwd, run, 'promises.json'));
     const few = await calibrate(run, '--threads', 'few.jsonl');
     expect(few.code).toBe(1);
     expect(few.errors).toContain(
@@ -136,7 +136,7 @@ describe('calibrate', () => {
     expect(few.errors).toContain(
       '30 fresh threads cannot show that at most 5 % lose, with confidence 90 %: that takes 45',
     );
-    expect(existsSync(join(cwd, run, 'promise.json'))).toBe(before);
+    expect(existsSync(join(cwd, run, 'promises.json'))).toBe(before);
     // Its bundle knows them, too; one of an earlier version those alone that it learnt from.
     expect((await earshot(['export', run, '--out', 'knowing'], { cwd })).code).toBe(0);
     const ofBundle = await calibrate('knowing', '--threads', 'few.jsonl');

@@ -46,8 +46,8 @@ describe('decide, with a detector on language models', () => {
   }
 
   it.each([
-    ['a run', '--run', run],
-    ['a bundle', '--bundle', bundle],
+    ['a run', '--policy', run],
+    ['a bundle', '--policy', bundle],
   ])('asks it once a thread, about the posts seen at the stop, and nothing twice (%s)', async (_, ...agent) => {
     const isLate = (text: string) => text.includes(fresh[0].posts[0].text.slice(0, 20));
     const { server, words } = await setUp(({ messages: [{ content }] }) =>
@@ -60,8 +60,8 @@ describe('decide, with a detector on language models', () => {
     expect(server.requests).toHaveLength(fresh.length);
     for (const [index, decision] of decisions.entries()) {
       const label = index === 0 ? 'rumor' : 'non-rumor';
-      const { verdict: __, ...others } = plain[index];
-      expect(decision).toMatchObject({ ...others, verdict: { label }, verdictMissing: null, calls: 1 });
+      const { prediction: __, ...others } = plain[index];
+      expect(decision).toMatchObject({ ...others, prediction: { label }, predictionMissing: null, queries: 1 });
       const asked = server.requests.map(({ body }) => body.messages[0].content);
       const shown = fresh[index].posts.slice(0, decision.postsUsed);
       expect(asked.some((text) => shown.every((post, place) => text.includes(`${place + 1}. ${post.text}`)))).toBe(
@@ -72,70 +72,68 @@ describe('decide, with a detector on language models', () => {
     expect(server.requests).toHaveLength(fresh.length);
   });
 
-  it('gives every decision and says which verdicts are missing', async () => {
+  it('gives every decision and names the predictions that are missing', async () => {
     const { server, words } = await setUp(({ messages: [{ content }] }) =>
       content.includes(fresh[1].posts[0].text.slice(0, 20)) ? 'hm' : 'No',
     );
-    const { code, out, errors } = await decide(...words, '--run', run);
+    const { code, out, errors } = await decide(...words, '--policy', run);
     const decisions = parsed(out);
     expect(decisions).toHaveLength(fresh.length);
-    const missing = decisions.filter(({ verdict }) => verdict === null);
+    const missing = decisions.filter(({ prediction }) => prediction === null);
     expect(missing.length).toBeGreaterThan(0);
-    expect(missing[0].verdictMissing).toMatch(/answered twice with something other than exactly one of: Yes, No/);
+    expect(missing[0].predictionMissing).toMatch(/answered twice with something other than exactly one of: Yes, No/);
     expect([code, errors]).toEqual([
       2,
-      expect.stringMatching(new RegExp(`${missing.length} verdicts could not be had`)),
+      expect.stringMatching(new RegExp(`${missing.length} predictions could not be had`)),
     ]);
     expect(server.requests.length).toBeLessThanOrEqual(2 * fresh.length);
-    const other = await decide('fresh.jsonl', '--run', run, '--detector', join(cwd, 'none.yaml'));
+    const other = await decide('fresh.jsonl', '--policy', run, '--detector', join(cwd, 'none.yaml'));
     expect([other.code, other.errors]).toEqual([1, expect.stringContaining('none.yaml')]);
   });
 
   it('stops asking where the budget is spent, and still decides', async () => {
     const { server, words } = await setUp(() => 'No');
-    const { code, out, errors } = await decide(...words, '--run', run, '--budget-requests', '2');
+    const { code, out, errors } = await decide(...words, '--policy', run, '--budget-requests', '2');
     expect(server.requests).toHaveLength(2);
     expect(parsed(out)).toHaveLength(fresh.length);
-    expect([code, errors]).toEqual([2, expect.stringMatching(new RegExp(`${fresh.length - 2} verdicts .*budget`))]);
+    expect([code, errors]).toEqual([2, expect.stringMatching(new RegExp(`${fresh.length - 2} predictions .*budget`))]);
   });
 });
 
 describe('decide', () => {
   it('says of each unlabelled thread where the agent stops, how sure it was, and what the detector says', async () => {
-    const { code, out, errors } = await decide('fresh.jsonl', '--run', run);
+    const { code, out, errors } = await decide('fresh.jsonl', '--policy', run);
     expect({ code, errors }).toEqual({ code: 0, errors: '' });
     const decisions = parsed(out);
     expect(decisions.map(({ threadId }) => threadId)).toEqual(fresh.map(({ id }) => id));
     for (const [index, decision] of decisions.entries()) {
       const { posts } = fresh[index];
-      const { postsUsed, stopProbability, verdict } = decision;
-      const first = stopProbability.findIndex((probability: number) => probability > 0.5);
-      expect(stopProbability).toHaveLength(posts.length);
+      const { postsUsed, scores, prediction } = decision;
+      const first = scores.findIndex((score: number) => score > 0.5);
+      expect(scores).toHaveLength(postsUsed);
       expect(decision).toMatchObject({
         post: posts[postsUsed - 1].id,
         time: posts[postsUsed - 1].time,
         stopped: first >= 0,
+        why: first >= 0 ? 'threshold' : 'end',
         posts: posts.length,
-        er: postsUsed / posts.length,
-        calls: 1,
+        earliness: postsUsed / posts.length,
+        queries: 1,
       });
       expect(postsUsed).toBe(first >= 0 ? first + 1 : posts.length);
-      expect(verdict.probabilities[verdict.label]).toBe(Math.max(...Object.values<number>(verdict.probabilities)));
+      const { label, probabilities } = prediction;
+      expect(probabilities[label]).toBe(Math.max(...Object.values<number>(probabilities)));
     }
   });
 
   it('decides the same by a bundle as by its run', async () => {
     const [ofRun, ofBundle] = [
-      await decide('fresh.jsonl', '--run', run),
-      await decide('fresh.jsonl', '--bundle', bundle),
+      await decide('fresh.jsonl', '--policy', run),
+      await decide('fresh.jsonl', '--policy', bundle),
     ];
     const [first, second] = [parsed(ofRun.out), parsed(ofBundle.out)];
-    for (const [index, { stopProbability, verdict, ...decision }] of first.entries()) {
-      const other = second[index];
-      expect(other).toMatchObject({ ...decision, verdict: { label: verdict.label } });
-      for (const [post, probability] of stopProbability.entries())
-        expect(Math.abs(other.stopProbability[post] - probability)).toBeLessThan(1e-5);
-    }
+    expect(first).toHaveLength(fresh.length);
+    expect(second).toEqual(first);
   });
 
   it('decides what comes on standard input as it comes, a thread again when it has grown', async () => {
@@ -143,7 +141,7 @@ describe('decide', () => {
     const chunks: string[] = [];
     const collected = new PassThrough({ encoding: 'utf8' }).on('data', (text) => chunks.push(text));
     const outcome = runCommandLine({
-      words: ['decide', '--bundle', join(cwd, bundle)],
+      words: ['decide', '--policy', join(cwd, bundle)],
       stdin,
       stdout: collected,
       stderr: new PassThrough(),
@@ -160,8 +158,8 @@ describe('decide', () => {
 
   it('leaves out threads that the agent learnt from, and says so', async () => {
     for (const agent of [
-      ['--run', run],
-      ['--bundle', bundle],
+      ['--policy', run],
+      ['--policy', bundle],
     ]) {
       const left = await decide('own.jsonl', ...agent);
       expect(left.errors).toBe(
@@ -179,7 +177,7 @@ describe('decide', () => {
     const seen = own.filter(({ id }) => id === parts.environment[0].id);
     const grown = seen.map((thread) => ({ ...thread, posts: thread.posts.slice(0, 2) }));
     const namesake = seen.map((thread) => ({ ...thread, posts: [{ ...thread.posts[0], text: 'another claim' }] }));
-    const outcome = await earshot(['decide', '--run', run], {
+    const outcome = await earshot(['decide', '--policy', run], {
       cwd,
       stdin: Readable.from([lines([...grown, ...namesake])]),
     });
@@ -194,20 +192,20 @@ describe('decide', () => {
       expect(errors).not.toContain('    at ');
       return errors;
     };
-    expect(await refused(['fresh.jsonl'])).toContain('neither --run nor --bundle is given; give one of them');
-    expect(await refused(['--run', run, '--bundle', bundle])).toContain('both --run and --bundle are given');
-    expect(await refused(['--run', run], '{"id": 1}\n')).toMatch(/standard input:1.*--skip-invalid/s);
-    expect(await refused(['--bundle', 'nowhere'])).toMatch(
-      /cannot read nowhere\/manifest\.json of the bundle \(ENOENT\)/,
+    expect(await refused(['fresh.jsonl'])).toContain("required option '--policy <folder>' not specified");
+    expect(await refused(['--policy', run, '--system', 'after 7 h'])).toContain(
+      'has no system "after 7 h" that can be deployed',
     );
-    expect(await refused(['--run', 'nowhere'])).toContain('nowhere is no run directory');
+    expect(await refused(['--policy', bundle, '--system', 'first post'])).toContain('is a bundle of "stop agent"');
+    expect(await refused(['--policy', run], '{"id": 1}\n')).toMatch(/standard input:1.*--skip-invalid/s);
+    expect(await refused(['--policy', 'nowhere'])).toContain('nowhere is no run directory');
     cpSync(join(cwd, bundle), join(cwd, 'changed'), { recursive: true });
     writeFileSync(
       join(cwd, 'changed/detector.json'),
       readFileSync(join(cwd, 'changed/detector.json'), 'utf8').replace('1', '2'),
     );
-    expect(await refused(['--bundle', 'changed'])).toContain('detector.json was changed after the export');
-    const skipped = await earshot(['decide', '--run', run, '--skip-invalid'], {
+    expect(await refused(['--policy', 'changed'])).toContain('detector.json was changed after the export');
+    const skipped = await earshot(['decide', '--policy', run, '--skip-invalid'], {
       cwd,
       stdin: Readable.from(['no\n', lines(fresh)]),
     });
@@ -245,7 +243,7 @@ describe('evaluate on data that a run has seen', () => {
   it('names a run without parts.json as one of another version', async () => {
     cpSync(join(cwd, run), join(cwd, 'earlier'), { recursive: true });
     rmSync(join(cwd, 'earlier/parts.json'));
-    const { code, errors } = await decide('own.jsonl', '--run', 'earlier');
+    const { code, errors } = await decide('own.jsonl', '--policy', 'earlier');
     expect(code).toBe(1);
     expect(errors).toMatch(/earlier\/parts\.json was made by another version of Earshot, or is damaged/);
   });

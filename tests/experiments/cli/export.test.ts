@@ -3,9 +3,9 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadPolicy } from '../../../checkpoints/bundle/policy.ts';
+import { loadPolicy } from '../../../checkpoints/policy/load-policy.ts';
 import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
-import { sourceOf } from '../../checkpoints/bundle/small-bundle.ts';
+import { sourceOf } from '../../checkpoints/policy/small-bundle.ts';
 import type { Outcome } from '../../child-output.ts';
 import { tinyModelFiles, writeModel } from '../../src/text/tiny-model.ts';
 import { earshot, tiny, writeExperiment } from './command-line.ts';
@@ -34,7 +34,7 @@ describe('export', () => {
     const { code, out, errors } = exported;
     expect({ code, errors }).toEqual({ code: 0, errors: '' });
     expect(out).toMatch(
-      /^The ONNX file decides as the checkpoint does: \d+ golden, 1024 random, \d+ extreme states in batches of 1, 7, 1024, probabilities at most \d\.\de-\d+ apart\nGolden threads: (?:1[5-9]|20)\n\nBundle: bundle\n$/,
+      /^The ONNX file decides as the checkpoint does: \d+ golden, 1024 random, \d+ extreme states in batches of 1, 7, 1024, scores at most \d\.\de-\d+ apart\nGolden threads: (?:1[5-9]|20)\n\nBundle: bundle\n$/,
     );
     const folder = join(cwd, 'bundle');
     const manifest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8'));
@@ -55,8 +55,9 @@ describe('export', () => {
           { name: 'posts', from: 0, count: 32 },
           { name: 'student', from: 32, count: 4 },
         ],
-        maxPosts: 1000,
       },
+      limits: { maxPosts: 1000, lastPost: 'decision', deadline: { posts: null, hours: null } },
+      system: 'stop agent',
       student: 'student.json',
       detector: 'detector.json',
       readsTexts: true,
@@ -139,12 +140,12 @@ describe('export of an agent whose encoder is a transformer', () => {
     writeFileSync(join(cwd, 'one.jsonl'), JSON.stringify({ id: 'x', posts: [{ id: '1', text: 'stop now' }] }));
     const [ofRun, ofBundle] = await Promise.all(
       [
-        ['--run', own],
-        ['--bundle', 'of-transformer'],
+        ['--policy', own],
+        ['--policy', 'of-transformer'],
       ].map((agent) => earshot(['decide', 'one.jsonl', ...agent], { cwd })),
     );
     expect(ofBundle.code, ofBundle.errors).toBe(0);
     const [first, second] = [JSON.parse(ofRun.out), JSON.parse(ofBundle.out)];
-    expect(second.stopProbability[0]).toBeCloseTo(first.stopProbability[0], 5);
+    expect(second).toEqual(first);
   });
 });

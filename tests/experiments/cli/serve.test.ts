@@ -66,7 +66,7 @@ describe('serve', () => {
     server.child.kill('SIGTERM');
     for (const response of await Promise.all(answers)) {
       expect(response.status).toBe(200);
-      expect(await response.json()).toMatchObject({ decision: 'stop', verdict: { label: 'rumor' } });
+      expect(await response.json()).toMatchObject({ decision: 'stop', prediction: { label: 'rumor' } });
     }
     expect((await server.ended).code).toBe(0);
     expect(model.requests).toHaveLength(30);
@@ -79,7 +79,7 @@ describe('serve', () => {
     expect(server.out() + server.errors()).not.toContain('the text of a post');
   });
 
-  it('answers without a verdict when the budget is spent, and loads bundles anew at SIGHUP', async () => {
+  it('answers without a prediction when the budget is spent, and loads bundles anew at SIGHUP', async () => {
     const model = await startServer(() => 'Yes');
     const endpoint = { name: 'scripted', baseURL: model.baseURL, model: 'tiny', logprobs: 'off', maxTokens: 5 };
     const file = { detector: { name: 'single-prompt', model: endpoint }, task: 'rumor', budget: { requests: 0 } };
@@ -89,8 +89,8 @@ describe('serve', () => {
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({
       decision: 'stop',
-      verdict: null,
-      verdictMissing: expect.stringContaining('the budget of 0 requests is spent'),
+      prediction: null,
+      predictionMissing: expect.stringContaining('the budget of 0 requests is spent'),
     });
     expect(model.requests).toHaveLength(0);
     const loaded = () => server.out().split('the golden threads are decided').length - 1;

@@ -370,7 +370,9 @@ it('keeps of finished trials what it is told to: the scores stay, and policies w
   const kept = await swept('results');
   const scores = ['config.json', 'decisions.jsonl', 'development-decisions.jsonl', 'development-judged.jsonl'];
   expect(kept.files).toEqual([...scores, 'judged.jsonl', 'parts.json', 'result.json', 'run.json']);
-  expect(policies.files).toEqual([...kept.files, 'checkpoints', 'detector.json', 'trained-claims.json'].sort());
+  expect(policies.files).toEqual(
+    [...kept.files, 'checkpoints', 'cloning.safetensors', 'detector.json', 'trained-claims.json'].sort(),
+  );
   expect(all.files).toEqual(expect.arrayContaining([...policies.files, 'metrics.jsonl', 'stop-probabilities.jsonl']));
 
   // The same tables, from nothing but what was kept.
@@ -389,7 +391,7 @@ it('keeps of finished trials what it is told to: the scores stay, and policies w
   const threads = synthesizeThreads({ threads: 5, seed: 8 });
   writeFileSync(join(cwd, 'new.jsonl'), threads.map((thread) => `${JSON.stringify(thread)}\n`).join(''));
   const decided = async (runs: string, trial: string) =>
-    earshot(['decide', 'new.jsonl', '--run', trial, '--runs', runs], { cwd });
+    earshot(['decide', 'new.jsonl', '--policy', trial, '--runs', runs], { cwd });
   expect((await decided('policies', policies.trial)).out).toBe((await decided('all', all.trial)).out);
   expect((await decided('results', kept.trial)).errors).toContain(
     'no checkpoint any more (a sweep with --keep results leaves none)',

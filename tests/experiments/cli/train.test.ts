@@ -58,6 +58,7 @@ describe('train', () => {
     const files = readdirSync(run).map((name) => name.replace(/^(events\.out\.tfevents)\..*/, '$1'));
     expect(files.sort()).toEqual([
       'checkpoints',
+      'cloning.safetensors',
       'config.json',
       'decisions.jsonl',
       'detector.json',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { policyOfBundle } from '../../../experiments/stop-agent/bundle-folder.ts';
-import { dimensions } from '../../checkpoints/bundle/small-bundle.ts';
+import { dimensions } from '../../checkpoints/policy/small-bundle.ts';
 import { json, mixedBundle, smallServer } from './small-server.ts';
 
 const states = Float32Array.from({ length: 3 * dimensions }, (_, index) => Math.sin(index));
@@ -15,7 +15,7 @@ const input = (more: Record<string, unknown> = {}) => ({
 async function server() {
   const folder = await mixedBundle();
   const own = await smallServer({ bundles: { small: folder } });
-  const expected = (await policyOfBundle(folder)).stopProbabilities(states);
+  const expected = (await policyOfBundle(folder)).definition.score(states);
   const infer = async (body: unknown) => {
     const url = '/v2/models/small/infer';
     const response = await own.app.inject({ method: 'POST', url, payload: JSON.stringify(body), headers: json });

@@ -25,8 +25,8 @@ it('is ready when the golden threads of every bundle are decided, and not before
   });
   const models = servedModels([{ name: 'slow', folder: 'x' }], async ({ name }) => {
     await tested;
-    const verdictOf = async () => ({ isFinal: true, said: { verdict: null, verdictMissing: '' } });
-    return { name, sha256: policy.manifest.sha256, policy, maxPosts: 10, verdictOf };
+    const predictionOf = async () => ({ isFinal: true, said: { prediction: null, predictionMissing: '' } });
+    return { name, sha256: policy.manifest.sha256, policy, predictionOf };
   });
   const loading = models.loadAll();
   expect(models.areReady()).toBe(false);
@@ -99,6 +99,7 @@ it('shows what can be asked, as a document and as a page', async () => {
     '/docs',
     '/metrics',
     '/openapi.json',
+    '/v1/decide',
     '/v1/threads/{id}',
     '/v1/threads/{id}/posts',
     '/v2',

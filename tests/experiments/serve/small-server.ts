@@ -1,17 +1,18 @@
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
-import type { Manifest } from '../../../checkpoints/bundle/manifest.ts';
+import type { Manifest } from '../../../checkpoints/policy/manifest.ts';
 import type { Access } from '../../../experiments/serve/access.ts';
 import { memoryThreads } from '../../../experiments/serve/memory-threads.ts';
 import { servedModels } from '../../../experiments/serve/models.ts';
+import { type AskPrediction, localPrediction, predictionOrReason } from '../../../experiments/serve/predictions.ts';
 import { type ServeOptions, type Serving, serve } from '../../../experiments/serve/serve.ts';
 import { createServer } from '../../../experiments/serve/server.ts';
 import type { ThreadStore } from '../../../experiments/serve/thread-store.ts';
-import { type AskVerdict, localVerdict, verdictOrReason } from '../../../experiments/serve/verdicts.ts';
+
 import { policyOfBundle } from '../../../experiments/stop-agent/bundle-folder.ts';
 import type { PrefixModel } from '../../../src/data/prefix-model.ts';
 import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
-import { dimensions, randomNetwork, replyModel, smallBundle } from '../../checkpoints/bundle/small-bundle.ts';
+import { dimensions, randomNetwork, replyModel, smallBundle } from '../../checkpoints/policy/small-bundle.ts';
 
 export const limits = { bodyBytes: 1e6, requestMs: 30_000, maxConnections: 4096, maxReadings: 100 };
 export const threadLimits = { maxThreads: 1000, idleMs: 3_600_000, maxCharacters: 1e6 };
@@ -42,23 +43,24 @@ export interface SmallServerOptions {
   store?: ThreadStore;
   limits?: Partial<typeof limits>;
   /** In place of the bundles' own detectors. */
-  ask?: AskVerdict;
-  verdictMs?: number;
+  ask?: AskPrediction;
+  predictionMs?: number;
+  now?: () => Date;
 }
 
 /** A server that is not listening, for requests by `inject`, and what it logged. */
 export async function smallServer(options: SmallServerOptions = {}) {
-  const { bundles = { small: await mixedBundle() }, access = { kind: 'local' }, ask, verdictMs = 60_000 } = options;
+  const { bundles = { small: await mixedBundle() }, access = { kind: 'local' }, ask, predictionMs = 60_000 } = options;
   const sources = Object.entries(bundles).map(([name, folder]) => ({ name, folder }));
   const log: string[] = [];
   const logger = pino({ level: 'info' }, { write: (line: string) => void log.push(line) });
   const models = servedModels(sources, async ({ name, folder }) => {
     const policy = await policyOfBundle(folder);
-    const verdictOf = verdictOrReason(ask ?? localVerdict(policy), {
+    const predictionOf = predictionOrReason(ask ?? localPrediction(policy), {
       none: 'it does not decide',
-      timeoutMs: verdictMs,
+      timeoutMs: predictionMs,
     });
-    return { name, sha256: policy.manifest.sha256, policy, maxPosts: policy.manifest.state.maxPosts, verdictOf };
+    return { name, sha256: policy.manifest.sha256, policy, predictionOf };
   });
   await models.loadAll();
   const store = options.store ?? memoryThreads(threadLimits);
@@ -68,6 +70,7 @@ export async function smallServer(options: SmallServerOptions = {}) {
     access,
     limits: { ...limits, ...options.limits },
     logger,
+    now: options.now,
   });
   onTestFinished(async () => {
     await app.close();
@@ -81,7 +84,16 @@ export async function smallServer(options: SmallServerOptions = {}) {
     const response = await app.inject(url);
     return { status: response.statusCode, body: response.json() };
   };
-  return { app, state, models, store, log, post, get };
+  const decide = async (body: unknown) => {
+    const response = await app.inject({
+      method: 'POST',
+      url: '/v1/decide',
+      payload: JSON.stringify(body),
+      headers: json,
+    });
+    return { status: response.statusCode, body: response.json() };
+  };
+  return { app, state, models, store, log, post, get, decide };
 }
 
 export const json = { 'content-type': 'application/json' };

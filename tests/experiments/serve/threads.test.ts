@@ -1,13 +1,14 @@
 import { cpSync, rmSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import type { StopPromise } from '../../../checkpoints/bundle/promise.ts';
+import type { StopPromise } from '../../../checkpoints/policy/promise.ts';
 import { memoryThreads } from '../../../experiments/serve/memory-threads.ts';
-import { deciderOfBundle } from '../../../experiments/stop-agent/decide.ts';
+import { policyOfBundle } from '../../../experiments/stop-agent/bundle-folder.ts';
+import { threadDecider } from '../../../experiments/stop-agent/decide.ts';
 import type { PrefixModel } from '../../../src/data/prefix-model.ts';
 import type { Prefix } from '../../../src/data/thread.ts';
 import { ProviderError } from '../../../src/errors.ts';
-import { smallPromise, timedModel } from '../../checkpoints/bundle/small-bundle.ts';
+import { smallPromise, timedModel } from '../../checkpoints/policy/small-bundle.ts';
 import { biasedBundle, json, mixedBundle, smallServer, threads } from './small-server.ts';
 
 const post = (id: string, more: Record<string, unknown> = {}) => ({ id, text: `text of ${id}`, ...more });
@@ -22,21 +23,21 @@ describe('a thread that comes post by post', () => {
     [2, null, timedModel],
   ])('is decided as a whole one is, %d posts at a time (promise: %j, times: %j)', async (size, promise, model) => {
     const folder = await mixedBundle({ promise }, model);
-    const decider = await deciderOfBundle(folder);
+    const decide = threadDecider(await policyOfBundle(folder));
     const server = await smallServer({ bundles: { small: folder } });
     const stops = new Set<string>();
     for (const thread of threads) {
-      const expected = await decider.decide(thread);
+      const expected = await decide(thread);
       let view = { decision: 'continue' };
-      const probabilities: number[] = [];
+      const scores: number[] = [];
       for (let from = 0; from < thread.posts.length && view.decision === 'continue'; from += size) {
         const { status, body } = await server.post(thread.id, { posts: thread.posts.slice(from, from + size) });
         expect(status).toBe(200);
-        for (const { stopProbability } of body.posts) if (stopProbability !== null) probabilities.push(stopProbability);
+        for (const { score } of body.posts) if (score !== null) scores.push(score);
         view = body;
       }
       if (view.decision === 'continue') view = (await server.post(thread.id, { posts: [], end: true })).body;
-      const { threadId, post: at, time, hours, stopped, postsUsed, verdict, shift } = expected;
+      const { threadId, post: at, time, hours, stopped, why, postsUsed, prediction, queries, shift } = expected;
       expect(shift === null).toBe(promise === null);
       expect(view).toMatchObject({
         threadId,
@@ -45,11 +46,13 @@ describe('a thread that comes post by post', () => {
         time,
         hours,
         stopped,
+        why,
         postsUsed,
-        verdict,
+        prediction,
+        queries,
         shift,
       });
-      expect(probabilities).toEqual(expected.stopProbability.slice(0, postsUsed));
+      expect(scores).toEqual(expected.scores);
       stops.add(stopped ? (postsUsed === 1 ? 'first' : 'later') : 'never');
     }
     // Or the comparison would be of one case only.
@@ -65,11 +68,11 @@ describe('a thread that comes post by post', () => {
       posts: [{ id: 'b' }, { id: 'b' }, { id: 'c' }, { id: 'c' }],
     });
     const last = await server.post('t', { posts: [post('d')], end: true });
-    expect(last.body).toMatchObject({ decision: 'stop', stopped: false, postsUsed: 4, verdict: { label: 'rumor' } });
+    expect(last.body).toMatchObject({ decision: 'stop', stopped: false, postsUsed: 4, prediction: { label: 'rumor' } });
     expect(await server.post('t', { posts: [post('d')], end: true })).toEqual(last);
     const later = await server.post('t', { posts: [post('a'), post('e')] });
-    expect(later.body).toMatchObject({ postsUsed: 4, post: 'd', verdict: last.body.verdict });
-    expect(later.body.posts).toEqual([first.body.posts[0], { id: 'e', stopProbability: null }]);
+    expect(later.body).toMatchObject({ postsUsed: 4, post: 'd', prediction: last.body.prediction });
+    expect(later.body.posts).toEqual([first.body.posts[0], { id: 'e', score: null }]);
     expect((await server.get('/v1/threads/t')).body).toMatchObject({ postsUsed: 4, posts: { length: 4 } });
   });
 
@@ -96,7 +99,7 @@ describe('a thread that comes post by post', () => {
     // The bundle reads ten posts.
     const whole = await server.post('t', { posts });
     expect(whole.body).toMatchObject({ decision: 'stop', stopped: false, postsUsed: 10, post: 'p9' });
-    expect(whole.body.posts[10]).toEqual({ id: 'p10', stopProbability: null });
+    expect(whole.body.posts[10]).toEqual({ id: 'p10', score: null });
     expect((await server.app.inject({ method: 'DELETE', url: '/v1/threads/t' })).statusCode).toBe(204);
     expect((await server.app.inject({ method: 'DELETE', url: '/v1/threads/t' })).statusCode).toBe(404);
     expect((await server.post('t', { posts: [post('new')] })).body).toMatchObject({ postsUsed: 1, post: 'new' });
@@ -124,7 +127,7 @@ describe('a thread that comes post by post', () => {
   });
 });
 
-describe('the verdict', () => {
+describe('the prediction', () => {
   it('is asked for once, about the posts up to the stop, however many requests come', async () => {
     const asked: Prefix[] = [];
     const ask = async (prefix: Prefix) => {
@@ -134,7 +137,7 @@ describe('the verdict', () => {
     const server = await smallServer({ bundles: { small: await biasedBundle(50) }, ask });
     const requests = Array.from({ length: 8 }, () => server.post('t', { posts: [post('a'), post('b')] }));
     for (const { body } of await Promise.all(requests))
-      expect(body.verdict).toEqual({ label: 'rumor', probabilities: {} });
+      expect(body.prediction).toEqual({ label: 'rumor', probabilities: {} });
     expect(asked).toHaveLength(1);
     expect(asked[0]).toMatchObject({ threadId: 't', posts: [{ id: 'a', text: 'text of a', stance: null }] });
   });
@@ -149,12 +152,12 @@ describe('the verdict', () => {
     const failed = await server.post('t', { posts: [post('a')] });
     expect(failed).toMatchObject({
       status: 200,
-      body: { decision: 'stop', verdict: null, verdictMissing: 'the endpoint is down' },
+      body: { decision: 'stop', prediction: null, predictionMissing: 'the endpoint is down' },
     });
-    expect((await server.post('t', { posts: [post('b')] })).body).toMatchObject({ postsUsed: 1, verdict: null });
+    expect((await server.post('t', { posts: [post('b')] })).body).toMatchObject({ postsUsed: 1, prediction: null });
     expect((await server.get('/v1/threads/t')).body).toMatchObject({
-      verdict: { label: 'rumor' },
-      verdictMissing: null,
+      prediction: { label: 'rumor' },
+      predictionMissing: null,
     });
   });
 
@@ -169,22 +172,22 @@ describe('the verdict', () => {
       await answered;
       return { label: 'rumor', probabilities: {} };
     };
-    const server = await smallServer({ bundles: { small: await biasedBundle(50) }, ask, verdictMs: 1 });
+    const server = await smallServer({ bundles: { small: await biasedBundle(50) }, ask, predictionMs: 1 });
     for (let request = 0; request < 3; request++) {
       const early = await server.post('t', { posts: [post('a')] });
-      expect(early.body.verdictMissing).toContain('has not answered within 0.001 s');
+      expect(early.body.predictionMissing).toContain('has not answered within 0.001 s');
     }
     expect(calls).toBe(1);
     answer();
     await expect
-      .poll(async () => (await server.get('/v1/threads/t')).body.verdict)
+      .poll(async () => (await server.get('/v1/threads/t')).body.prediction)
       .toEqual({ label: 'rumor', probabilities: {} });
   });
 
   it('may be that the detector does not decide', async () => {
     const server = await smallServer({ bundles: { small: await biasedBundle(50) }, ask: async () => null });
     const { body } = await server.post('t', { posts: [post('a')] });
-    expect(body).toMatchObject({ verdict: null, verdictMissing: 'it does not decide' });
+    expect(body).toMatchObject({ prediction: null, predictionMissing: 'it does not decide' });
   });
 });
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { claimShift } from '../../../checkpoints/bundle/claim-shift.ts';
+import { claimShift } from '../../../checkpoints/policy/claim-shift.ts';
 import { claimRegion } from '../../../experiments/stop-agent/claim-region.ts';
 
 const words = ['storm', 'river', 'bridge', 'harbour', 'flood', 'rescue', 'police', 'station'];

@@ -1,15 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { TestThread } from '../../../experiments/stop-agent/decisions.ts';
+import { atStopOnly, type TestThread } from '../../../experiments/stop-agent/decisions.ts';
 import { sampledScores, stopChances } from '../../../experiments/stop-agent/sampled-stops.ts';
 import { macroF1 } from '../../../src/metrics/classification.ts';
 
 const thread = (threadId: string, goldLabel: number, predicted: number[]): TestThread => ({
   threadId,
-  input: {
-    sequence: { predicted: Int8Array.from(predicted), confidence: new Float32Array(predicted.length) },
-    goldLabel,
-    hours: predicted.map(() => null),
-  },
+  sequence: { predicted: Int8Array.from(predicted), confidence: new Float32Array(predicted.length) },
+  goldLabel,
   hours: predicted.map(() => null),
   studentConfidence: null,
 });
@@ -39,29 +36,32 @@ describe('sampled stops', () => {
   it('score what every way to stop scores, each as often as it happens', () => {
     const expected = { macroF1: 0, er: 0, callsPerThread: 0 };
     const chances = threads.map(({ threadId }) => stopChances(stopProbabilities.get(threadId)!));
-    const everySecond = { name: 'lengths' as const, lengths: [2, 4] };
+    const everySecond = { ...atStopOnly, lengths: [2, 4] };
     for (let a = 0; a < 3; a++)
       for (let b = 0; b < 2; b++)
         for (let c = 0; c < 4; c++) {
           const stops = [a, b, c];
           const probability = chances[0][a] * chances[1][b] * chances[2][c];
-          const predicted = threads.map(({ input }, index) => input.sequence.predicted[stops[index]]);
+          const predicted = threads.map(({ sequence }, index) => sequence.predicted[stops[index]]);
           expected.macroF1 += probability * macroF1({ gold: [0, 1, 1], predicted, classes: 2 });
           expected.er += (probability * ((a + 1) / 3 + (b + 1) / 2 + (c + 1) / 4)) / 3;
           // Asked after two and four posts, and at the stop: one, one, two and two calls.
           expected.callsPerThread +=
             (probability * stops.map((stop) => [1, 1, 2, 2][stop]).reduce((x, y) => x + y)) / 3;
         }
-    const scores = sampledScores(threads, { ...options, stopProbabilities, schedule: everySecond });
+    const scores = sampledScores(threads, { ...options, stopProbabilities, queries: everySecond });
     expect(scores.macroF1).toBeCloseTo(expected.macroF1, 12);
     expect(scores.er).toBeCloseTo(expected.er, 12);
     expect(scores.callsPerThread).toBeCloseTo(expected.callsPerThread, 12);
-    expect(sampledScores(threads, { ...options, stopProbabilities, schedule: null }).callsPerThread).toBeCloseTo(1, 12);
+    expect(sampledScores(threads, { ...options, stopProbabilities, queries: atStopOnly }).callsPerThread).toBeCloseTo(
+      1,
+      12,
+    );
   });
 
   it('read the last judgement of a thread that is judged no further', () => {
     const longer = new Map([['b', [0, 0, 0, 1]]]);
-    expect(sampledScores([threads[1]], { ...options, stopProbabilities: longer, schedule: null })).toEqual({
+    expect(sampledScores([threads[1]], { ...options, stopProbabilities: longer, queries: atStopOnly })).toEqual({
       macroF1: 0,
       er: 1,
       callsPerThread: 1,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { lastJudgementFeatureCount, lastJudgementFeatures } from '../../../src/data/last-judgement.ts';
+import { growingLastJudgement, lastJudgementFeatureCount } from '../../../src/data/last-judgement.ts';
 
 const none = Number.NaN;
 /** Rows of [log-odds, size, ln(1 + posts since), ln(1 + streak), ln posts]. */
@@ -8,10 +8,14 @@ function rows(
   options: { queriedLengths: number[]; posts: number; labels?: number },
 ) {
   const { labels = 2 } = options;
-  const probabilities = Float32Array.from(judgements.probabilities);
-  const features = lastJudgementFeatures({ ...judgements, probabilities }, { ...options, labels });
-  const width = lastJudgementFeatureCount(labels);
-  return Array.from({ length: options.posts }, (_, post) => [...features.subarray(post * width, (post + 1) * width)]);
+  const next = growingLastJudgement(labels);
+  return Array.from({ length: options.posts }, (_, post) => {
+    const row = judgements.probabilities.slice(post * labels, (post + 1) * labels);
+    const judgement = { label: judgements.predicted[post], probabilities: row.some(Number.isNaN) ? null : row };
+    const numbers = next(options.queriedLengths.includes(post + 1) ? judgement : null);
+    expect(numbers).toHaveLength(lastJudgementFeatureCount(labels));
+    return numbers;
+  });
 }
 
 const close = (values: number[]) => values.map((value) => expect.closeTo(value, 5));

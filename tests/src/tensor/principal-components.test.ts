@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { principalComponents, principalScores, projected } from '../../../src/tensor/principal-components.ts';
+import { principalComponents, principalScores } from '../../../src/tensor/principal-components.ts';
+import { projected } from '../../../src/tensor/projection.ts';
 import { Random } from '../../../src/tensor/random.ts';
 
 const random = Random.seeded({ seed: 1, purpose: 'test rows' });

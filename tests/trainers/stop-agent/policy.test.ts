@@ -9,7 +9,6 @@ import { createPolicyValue, disposePolicyValue, policyForward } from '../../../t
 import { momentsArrays, networkArrays, policyOfState } from '../../../trainers/stop-agent/network-state.ts';
 import {
   decideStops,
-  greedyStop,
   type PolicyMatrix,
   type StopPolicy,
   stopProbabilities,
@@ -18,17 +17,6 @@ import { makeThread } from '../../src/data/fixtures.ts';
 import { testBackend } from '../../src/tensor/test-backend.ts';
 
 await selectBackend(testBackend());
-
-describe('greedyStop', () => {
-  it.each<[string, number[], number]>([
-    ['the first post above one half', [0.2, 0.51, 0.1, 0.9], 1],
-    ['not at one half itself', [0.5, 0.5, 0.6], 2],
-    ['the last post where none is above', [0.1, 0.5, 0.2], 2],
-    ['the only post', [0.1], 0],
-  ])('stops at %s', (_, probabilities, step) => {
-    expect(greedyStop(Float32Array.from(probabilities))).toBe(step);
-  });
-});
 
 describe('the policy in a state', () => {
   it('is the same with a critic beside it and without', async () => {
@@ -113,7 +101,7 @@ describe('stopProbabilities', () => {
 
   it('are a forward pass over the states that only continuing leads to', async () => {
     const before = tf.memory().numTensors;
-    const probabilities = await stopProbabilities(policy, table);
+    const probabilities = stopProbabilities(policy, table);
     expect(tf.memory().numTensors).toBe(before);
     expect(probabilities.map(({ length }) => length)).toEqual(lengths);
     const samples = lengths.flatMap((length, thread) =>
@@ -132,15 +120,15 @@ describe('stopProbabilities', () => {
     const b3 = { ...parameters.b3, data: Float32Array.of(5e3, -5e3) };
     const never = { ...policy, parameters: { ...parameters, b3 } };
     const stops = async (of: StopPolicy, lastPost: 'decision' | 'dropped') =>
-      (await decideStops(of, { threads, tableOf: async () => table, lastPost })).map(({ stopStep }) => stopStep);
-    expect(await stops(never, 'decision')).toEqual([1, 0, 4499, 2]);
-    expect(await stops(never, 'dropped')).toEqual([0, 0, 4498, 1]);
+      (await decideStops(of, { threads, tableOf: async () => table, lastPost })).map(({ stop }) => stop.postsUsed);
+    expect(await stops(never, 'decision')).toEqual([2, 1, 4500, 3]);
+    expect(await stops(never, 'dropped')).toEqual([1, 1, 4499, 2]);
     const [whole, dropped] = [await stops(policy, 'decision'), await stops(policy, 'dropped')];
-    expect(dropped).toEqual(whole.map((step, thread) => Math.min(step, Math.max(0, lengths[thread] - 2))));
+    expect(dropped).toEqual(whole.map((used, thread) => Math.min(used, Math.max(1, lengths[thread] - 1))));
   });
 
-  it('refuse states of another width', async () => {
+  it('refuse states of another width', () => {
     const other = { ...table, columns: 1 };
-    await expect(stopProbabilities(policy, other)).rejects.toThrow(/reads states of 3 numbers, and these have 1/);
+    expect(() => stopProbabilities(policy, other)).toThrow(/reads states of 3 numbers, and these have 1/);
   });
 });

@@ -42,14 +42,11 @@ function run(
     judged: [
       {
         threadId: 't',
-        input: {
-          sequence: {
-            predicted: Int8Array.from(predicted),
-            confidence: Float32Array.from(predicted, (_, post) => 0.6 + post / 100),
-          },
-          goldLabel: 1,
-          hours: predicted.map((_, post) => post),
+        sequence: {
+          predicted: Int8Array.from(predicted),
+          confidence: Float32Array.from(predicted, (_, post) => 0.6 + post / 100),
         },
+        goldLabel: 1,
         hours: predicted.map((_, post) => post),
         studentConfidence: null,
       },

@@ -30,8 +30,9 @@ const settings = { task: rumorTask, options, seed: 1, fitting: 'cross-fitted', t
 const demonstrations = threads.slice(0, 16).map((thread) => judged(thread));
 const further = threads.slice(16, 32).map((thread) => judged(thread));
 
-/** The log-odds of each prefix, which come first in each row of four. */
-const logOdds = (features: Float32Array | undefined) => [...(features ?? [])].filter((_, index) => index % 4 === 0);
+/** The log-odds of each prefix, of two probabilities. */
+const logOdds = (rows: Float64Array = new Float64Array(0)) =>
+  Array.from({ length: rows.length / 2 }, (_, prefix) => Math.log(rows[2 * prefix + 1] / rows[2 * prefix]));
 
 beforeAll(() => selectBackend('cpu'));
 

@@ -1,0 +1,238 @@
+import * as z from 'zod/mini';
+import { floatsFromBase64 } from '../../src/base64-floats.ts';
+import { InputError } from '../../src/errors.ts';
+import { likeliest } from '../../src/likeliest.ts';
+import { projected } from '../../src/tensor/projection.ts';
+import { type ClaimShift, claimShift } from './claim-shift.ts';
+import { asBytes, fetchedFrom } from './fetched-from.ts';
+import { checkScores, checkStop, type Golden, goldenSchema } from './golden.ts';
+import { hashingIdentitySchema } from './hashing-identity.ts';
+import { bundleFiles, checkDigest, type Manifest, parseBundleJson, readManifest } from './manifest.ts';
+import { stopProbabilitiesOf } from './network.ts';
+import {
+  actedUpon,
+  type DetectorOutput,
+  type OpenThread,
+  type PolicyDecision,
+  type PolicyDefinition,
+  type PolicySources,
+  type PolicyThread,
+  threadReader,
+} from './policy.ts';
+import type { PolicyPost } from './policy-post.ts';
+import { bundledModelSchema, embedder, type PrefixReader, prefixReader } from './prefix-reader.ts';
+import { readWeights } from './read-weights.ts';
+import { columnsOf, stateFields } from './state-fields.ts';
+import { type StopRule, stopIn } from './stops.ts';
+
+/*
+ * `earshot/policy`: loads a bundle and decides, in Node and in browsers. No tensors, no files, no other package than the
+ * schemas, so that it stays small.
+ */
+
+export type { ClaimShift } from './claim-shift.ts';
+export type { Manifest } from './manifest.ts';
+export type {
+  DetectorOutput,
+  OpenThread,
+  PolicyDecision,
+  PolicyThread,
+  Prediction,
+  Reading,
+} from './policy.ts';
+export type { PolicyPost } from './policy-post.ts';
+
+export interface PolicySource {
+  /**
+   * The bytes of a file of the bundle, by its name. In Node:
+   * `(name) => readFile(join(folder, name))`.
+   */
+  readonly read: (name: string) => Promise<Uint8Array | ArrayBuffer>;
+  /**
+   * Row-major [texts, dimensions]. Needed where the bundle's encoder is a transformer, which is not part of the bundle;
+   * `manifest.encoder` names it.
+   */
+  readonly embed?: ((texts: readonly string[]) => Promise<Float32Array>) | undefined;
+  /**
+   * The detector: what it says of the first posts of a thread. Needed for predictions where the bundle does not hold the
+   * detector, which is then a language model; `manifest.training.experiment.detector` names it.
+   */
+  readonly judge?: ((posts: readonly PolicyPost[], threadId: string) => Promise<DetectorOutput>) | undefined;
+}
+
+/** A policy of a bundle, a rule or a learnt one. */
+export interface Policy {
+  readonly manifest: Manifest;
+  readonly definition: PolicyDefinition;
+  readonly sources: PolicySources;
+  /** Whether predictions can be had. */
+  readonly hasDetector: boolean;
+  /** Begins a thread whose posts come one after another. */
+  open(threadId?: string): OpenThread;
+  /** @throws InputError for a thread without posts */
+  decide(thread: PolicyThread): Promise<PolicyDecision>;
+  /** How unlike the threads of the promise a thread with this claim is, or without a promise those trained on; null where unknown. */
+  shift(claim: string): ClaimShift | null;
+}
+
+/**
+ * Loads a bundle and decides its golden threads with it, so that a policy that loads decides as the run did.
+ * @param source the address of the folder, or a function that gives the bytes of a file
+ * @throws InputError that names a file which is missing or was changed, or the golden thread that is decided differently
+ * @example
+ * const policy = await loadPolicy(new URL('https://example.org/policy/'));
+ * const { postsUsed, why, prediction } = await policy.decide({ posts: [{ text: 'a claim' }, { text: 'a reply' }] });
+ */
+export async function loadPolicy(source: URL | string | PolicySource): Promise<Policy> {
+  const given: PolicySource =
+    typeof source === 'string' || source instanceof URL ? { read: fetchedFrom(source) } : source;
+  const bytesOf = async (name: string) => asBytes(await given.read(name), name);
+  const manifest = await readManifest(new TextDecoder().decode(await bytesOf(bundleFiles.manifest)));
+  const checked = async (name: string) => {
+    const bytes = await bytesOf(name);
+    await checkDigest(bytes, { name, sha256: manifest.files[name] });
+    return bytes;
+  };
+  const checkedText = async (name: string) => new TextDecoder().decode(await checked(name));
+  const model = async (name: string | null) =>
+    name === null ? null : prefixReader(parseBundleJson(await checkedText(name), { name, schema: bundledModelSchema }));
+
+  const { state, task, queries, limits, threshold, promise = null } = manifest;
+  const weights = manifest.weights === null ? null : readWeights(await checked(manifest.weights), state);
+  const student = await model(manifest.student);
+  const detector = await model(manifest.detector);
+  const embedTexts = given.embed ?? ownEncoder(manifest);
+  const projection = weights?.projection ?? null;
+  const embed =
+    embedTexts === null || projection === null
+      ? embedTexts
+      : async (texts: readonly string[]) => projected(await embedTexts(texts), projection);
+  const dimensions = state.fields.find(({ name }) => name === 'posts')?.count ?? 0;
+  const continued = (await embed?.([state.previousActions.continue])) ?? new Float32Array(dimensions);
+  const fields = stateFields(
+    state.fields.map(({ name }) => name),
+    {
+      labels: task.labels,
+      posts: { dimensions, pooling: state.pooling, continued, components: projection?.components ?? null },
+    },
+  );
+  checkColumns(fields, manifest);
+  const definition: PolicyDefinition = {
+    task,
+    fields,
+    queries,
+    limits,
+    threshold,
+    score: weights === null ? (states) => states.slice() : (states) => stopProbabilitiesOf(weights.network, states),
+  };
+  const { judge } = given;
+  const own: PolicySources = {
+    embed,
+    openStudent: student === null ? null : () => readerOf(student),
+    openDetector: detector === null ? null : () => judgeOfThread(detector),
+  };
+  const sources: PolicySources =
+    judge === undefined ? own : { ...own, openDetector: (threadId) => (posts) => judge(posts, threadId) };
+  await checkGoldenThreads();
+
+  const region = promise?.shift ?? manifest.trainedClaims ?? null;
+  const shift = region === null ? () => null : claimShift(region);
+  const promised = { ...definition, threshold: promise?.threshold ?? threshold };
+  const reader = threadReader(promised, sources);
+  return {
+    manifest,
+    definition: promised,
+    sources,
+    hasDetector: sources.openDetector !== null,
+    open: reader.open,
+    shift,
+    async decide(thread) {
+      const decision = await reader.decide(thread);
+      const [claim] = thread.posts;
+      return { ...decision, shift: shift(typeof claim === 'string' ? claim : claim.text) };
+    },
+  };
+
+  async function checkGoldenThreads(): Promise<void> {
+    const readsStudent = fields.some(({ name }) => name.startsWith('student'));
+    const readsTexts = (dimensions === 0 || embed !== null) && (!readsStudent || student !== null);
+    for (const line of (await checkedText(bundleFiles.golden)).split('\n')) {
+      if (line === '') continue;
+      const golden = parseBundleJson(line, { name: bundleFiles.golden, schema: goldenSchema });
+      checkScores(golden, actedUpon(definition.score(floatsFromBase64(golden.states)), queries));
+      if (!readsTexts) continue;
+      const openDetector = own.openDetector ?? (() => recordedOutputs(golden, task.labels));
+      const thread = threadReader({ ...definition, ...readsAll }, { ...own, openDetector }).open();
+      const posts: { score: number; hours: number | null }[] = [];
+      for (const [index, text] of golden.texts.entries()) {
+        const { scores, hours } = await thread.read({ text, time: golden.times[index] });
+        posts.push({ score: scores[index], hours });
+      }
+      checkScores(
+        golden,
+        posts.map(({ score }) => score),
+      );
+      checkStop(golden, stopIn(definition, posts));
+    }
+  }
+}
+
+/** Golden threads are read to their end, so that every score is compared. */
+const readsAll: StopRule = {
+  threshold: 1,
+  limits: { maxPosts: Number.MAX_SAFE_INTEGER, lastPost: 'decision', deadline: { posts: null, hours: null } },
+};
+
+/** The encoder that Earshot brings along; null where the bundle needs another one. */
+function ownEncoder({ encoder }: Manifest): PolicySources['embed'] {
+  const hashing = z.safeParse(hashingIdentitySchema, encoder);
+  if (!hashing.success) return null;
+  const embedOne = embedder(hashing.data);
+  const { dimensions } = hashing.data;
+  return async (texts) => {
+    const rows = new Float32Array(texts.length * dimensions);
+    for (const [index, text] of texts.entries()) rows.set(embedOne(text), index * dimensions);
+    return rows;
+  };
+}
+
+function checkColumns(fields: PolicyDefinition['fields'], { state }: Manifest): void {
+  const isSame = fields.every(({ count }, index) => count === state.fields[index].count);
+  if (!isSame || columnsOf(fields) !== state.columns)
+    throw new InputError(
+      `${bundleFiles.manifest} lists fields of ${state.fields.map(({ count }) => count).join(', ')} numbers, and here they have ${fields.map(({ count }) => count).join(', ')}; export the run again with this version`,
+    );
+}
+
+/** Judges prefixes of one thread that grow: no post is read twice. */
+function judgeOfThread(detector: PrefixReader): (posts: readonly PolicyPost[]) => Promise<DetectorOutput> {
+  const { labels } = detector;
+  const read = detector.open();
+  const outputs: DetectorOutput[] = [];
+  return async (posts) => {
+    for (const post of posts.slice(outputs.length)) {
+      const probabilities = read(post);
+      outputs.push({
+        label: labels[likeliest(probabilities)],
+        probabilities: Object.fromEntries(labels.map((label, index) => [label, probabilities[index]])),
+      });
+    }
+    return outputs[posts.length - 1];
+  };
+}
+
+function readerOf(model: PrefixReader): (post: PolicyPost) => Promise<readonly number[]> {
+  const read = model.open();
+  return async (post) => read(post);
+}
+
+/** The detector of a golden thread: it says what it said when the bundle was made. */
+function recordedOutputs({ judgements }: Golden, labels: readonly string[]) {
+  return async (posts: readonly unknown[]): Promise<DetectorOutput> => {
+    const { label = null, probabilities = null } = judgements.find((own) => own.posts === posts.length) ?? {};
+    return {
+      label,
+      probabilities: probabilities && Object.fromEntries(labels.map((name, index) => [name, probabilities[index]])),
+    };
+  };
+}

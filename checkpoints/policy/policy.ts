@@ -1,0 +1,280 @@
+import { hoursBetween } from '../../src/data/hours-between.ts';
+import type { SeenJudgement } from '../../src/data/last-judgement.ts';
+import { InputError } from '../../src/errors.ts';
+import type { ClaimShift } from './claim-shift.ts';
+import { type PolicyPost, postOf } from './policy-post.ts';
+import { columnsOf, type SeenPost, type StateField, stateReader } from './state-fields.ts';
+import { openStops, type Stop, type StopReason, type StopRule, stopIn } from './stops.ts';
+
+/*
+ * Whatever decides when to stop: a rule, or an agent that was trained. A policy reads a thread post by post. After each post its
+ * fields make a state, its score is a number for that state, and it stops by its threshold and its limits (`stops.ts`). Nothing that
+ * uses a policy asks how its score came about.
+ */
+
+/** What a detector says of a prefix. */
+export interface DetectorOutput {
+  /** Null where it gives none. */
+  readonly label: string | null;
+  /** Of every label; null where it gives none. */
+  readonly probabilities: Readonly<Record<string, number>> | null;
+}
+
+/** A label with its probabilities; none where the detector gave no label alone. */
+export interface Prediction {
+  readonly label: string;
+  readonly probabilities: Readonly<Record<string, number>>;
+}
+
+/** When the detector is queried, and where the policy acts. */
+export interface QueryPlan {
+  /** Numbers of posts at which the detector is queried until the policy stops, increasing; none for a query at the stop alone. */
+  readonly lengths: readonly number[];
+  /** queried-posts: the policy stops at these posts and at no other. */
+  readonly actsAt: 'every-post' | 'queried-posts';
+  /** The detector reads no further: at a later stop it is queried about this many posts. */
+  readonly maxPosts: number;
+}
+
+/** All that decides, apart from where texts, judgements and weights come from. */
+export interface PolicyDefinition extends StopRule {
+  readonly task: { readonly name: string; readonly labels: readonly string[] };
+  readonly fields: readonly StateField[];
+  readonly queries: QueryPlan;
+  /** Scores of states, row-major [rows, columns]; [rows], each from 0 to 1. A learnt policy's is π(stop). */
+  readonly score: (states: Float32Array) => Float32Array;
+}
+
+/** Where a policy gets what its fields read. */
+export interface PolicySources {
+  /** Embeddings of texts as the field `posts` reads them, row-major [texts, dimensions]; null where there is no encoder. */
+  readonly embed: ((texts: readonly string[]) => Promise<Float32Array>) | null;
+  /** Begins a thread: each call takes the next post and returns the probability of each label; null without a student. */
+  readonly openStudent: ((threadId: string) => (post: PolicyPost) => Promise<readonly number[]>) | null;
+  /** Begins a thread: what the detector says of its first posts; null where no detector is at hand. */
+  readonly openDetector: ((threadId: string) => (posts: readonly PolicyPost[]) => Promise<DetectorOutput>) | null;
+}
+
+/** A thread, as far as a policy reads it: the claim, then the replies in time order. */
+export interface PolicyThread {
+  readonly id?: string | undefined;
+  readonly posts: readonly (string | PolicyPost)[];
+}
+
+/** Where a policy stands in a thread. */
+export interface Reading {
+  /** Why it is decided; null while the policy reads on. */
+  readonly why: StopReason | null;
+  /** False while the policy reads on, and where the thread ended first: then further posts may change the decision. */
+  readonly stopped: boolean;
+  /** Posts that the decision is about; while the policy reads on, those that it has read. */
+  readonly postsUsed: number;
+  /** A post that came too late is not read. */
+  readonly postsRead: number;
+  /** From the claim to the stop, or to the last post read; null where a time is unknown. */
+  readonly hours: number | null;
+  /** At every post read, given that the policy read on before; 0 where it does not act. */
+  readonly scores: readonly number[];
+  /** How often the detector was queried. */
+  readonly queries: number;
+}
+
+/** A thread that is read as it grows. One call at a time. */
+export interface OpenThread {
+  /** Reads the next post, unless the thread is decided. Each post costs the same, however many came before it. */
+  read(post: string | PolicyPost): Promise<Reading>;
+  /** Tells the policy how late it is where no post has come, so that its deadline counts. */
+  wait(hours: number): Reading;
+  /** No post will come. @throws InputError where none was read */
+  end(): Reading;
+  reading(): Reading;
+  /**
+   * What the detector says of the posts used; null where it gives no label or none is at hand. Queries it unless it was just
+   * queried there.
+   */
+  predict(): Promise<Prediction | null>;
+}
+
+export interface PolicyDecision extends Reading {
+  readonly prediction: Prediction | null;
+  /** How unlike the threads that the policy knows this one is; null where that is not known. */
+  readonly shift: ClaimShift | null;
+}
+
+/** A policy that can read threads. */
+export interface ThreadReader {
+  open(threadId?: string): OpenThread;
+  /** Reads a thread to the stop or to its end. @throws InputError for a thread without posts */
+  decide(thread: PolicyThread): Promise<Omit<PolicyDecision, 'shift'>>;
+}
+
+/** Reads threads post by post. */
+export function threadReader(definition: PolicyDefinition, sources: PolicySources): ThreadReader {
+  const open = (threadId = ''): OpenThread => openThread(definition, sources, threadId);
+  return {
+    open,
+    async decide(given) {
+      // Callers without types give what they have.
+      if (!Array.isArray(given?.posts)) throw new InputError('posts must be a list: [{ text }, …]');
+      const posts = given.posts.map(postOf);
+      const thread = open(given.id);
+      for (const post of posts) if ((await thread.read(post)).why !== null) break;
+      thread.end();
+      const prediction = await thread.predict();
+      return { ...thread.reading(), prediction };
+    },
+  };
+}
+
+function openThread(definition: PolicyDefinition, sources: PolicySources, threadId: string): OpenThread {
+  const { task, fields, queries, score } = definition;
+  const reads = (name: StateField['name']) => fields.some((field) => field.name === name);
+  const readsStudent = reads('student') || reads('student confidence');
+  const student = readsStudent ? sources.openStudent?.(threadId) : undefined;
+  const detector = sources.openDetector?.(threadId);
+  const isQueried = new Set(queries.lengths);
+  const stops = openStops(definition);
+  const writeState = stateReader(fields);
+  const state = new Float32Array(columnsOf(fields));
+  const posts: PolicyPost[] = [];
+  const scores: number[] = [];
+  const outputs = new Map<number, DetectorOutput>();
+  let hours: number | null = null;
+  let stop: Stop | null = null;
+
+  const reading = (): Reading => ({
+    why: stop?.why ?? null,
+    stopped: stop !== null && stop.why !== 'end',
+    postsUsed: stop?.postsUsed ?? posts.length,
+    postsRead: posts.length,
+    hours: stop === null ? hours : stop.hours,
+    scores: scores.slice(0, stop?.postsUsed),
+    queries: outputs.size,
+  });
+  const query = async (length: number): Promise<DetectorOutput> => {
+    const cached = outputs.get(length);
+    if (cached !== undefined) return cached;
+    if (detector === undefined) throw new InputError(needsDetector);
+    const output = await detector(posts.slice(0, length));
+    outputs.set(length, output);
+    return output;
+  };
+  const see = async (post: PolicyPost): Promise<SeenPost> => ({
+    hours,
+    judgement: isQueried.has(posts.length) ? seenJudgement(await query(posts.length), task.labels) : null,
+    embedding: reads('posts') ? await embeddingOf(post) : null,
+    student: readsStudent ? await studentOf(post) : null,
+  });
+  const embeddingOf = async ({ text }: PolicyPost) => {
+    if (sources.embed === null)
+      throw new InputError('this policy embeds posts, and its encoder is not at hand; give `embed`');
+    return sources.embed([text]);
+  };
+  const studentOf = async (post: PolicyPost) => {
+    if (student === undefined) throw new InputError('this policy reads a student, and that is not at hand');
+    return student(post);
+  };
+  return {
+    async read(given) {
+      if (stop !== null) return reading();
+      const post = postOf(given);
+      const now = hoursOf(posts[0] ?? post, post);
+      stop = stops.beforePost(now);
+      if (stop !== null) return reading();
+      hours = now;
+      posts.push(post);
+      try {
+        writeState(await see(post), state);
+      } catch (error) {
+        // What could not be asked can be asked again: the post counts as not read.
+        posts.pop();
+        throw error;
+      }
+      const acts = queries.actsAt === 'every-post' || isQueried.has(posts.length);
+      scores.push(acts ? score(state)[0] : 0);
+      stop = stops.afterPost({ score: scores[scores.length - 1], hours });
+      return reading();
+    },
+    wait(now) {
+      stop ??= stops.atTime(now);
+      return reading();
+    },
+    end() {
+      if (posts.length === 0) throw new InputError('a thread needs at least one post, the claim');
+      stop ??= stops.atEnd();
+      return reading();
+    },
+    reading,
+    async predict() {
+      if (detector === undefined) return null;
+      const { label, probabilities } = await query(Math.min(reading().postsUsed, queries.maxPosts));
+      return label === null ? null : { label, probabilities: probabilities ?? {} };
+    },
+  };
+}
+
+const needsDetector =
+  'this policy queries its detector while it reads, and none is at hand; give `judge` to loadPolicy, or name a detector file';
+
+function hoursOf(claim: PolicyPost, post: PolicyPost): number | null {
+  return hoursBetween(claim.time ?? null, post.time ?? null);
+}
+
+/** An output as states read it. Probabilities are those of 32 bits that judgements are kept in. */
+export function seenJudgement({ label, probabilities }: DetectorOutput, labels: readonly string[]): SeenJudgement {
+  return {
+    label: labels.indexOf(label ?? ''),
+    probabilities: probabilities && labels.map((name) => Math.fround(probabilities[name] ?? 0)),
+  };
+}
+
+/** A whole thread as a policy reads it. */
+export interface Replay {
+  readonly stop: Stop;
+  /** At every post, also after the stop; 0 where the policy does not act. */
+  readonly scores: Float32Array;
+  readonly queries: number;
+}
+
+/**
+ * Where a policy stops in a thread of which all is known, without asking anything: the same as reading it post by post.
+ * @param posts judgements may be there for every post; the policy sees those that it would have queried
+ */
+export function replay(definition: PolicyDefinition, posts: readonly SeenPost[]): Replay {
+  const { queries, limits, score } = definition;
+  const read = posts.slice(0, limits.maxPosts);
+  const scores = actedUpon(score(policyStates(definition, read)), queries);
+  const stop = stopIn(
+    definition,
+    read.map(({ hours }, index) => ({ score: scores[index], hours })),
+  );
+  return { stop, scores, queries: queriesUntil(queries, stop.postsUsed) };
+}
+
+/** The state after each post, row-major [posts, columns]. Judgements of posts that the policy does not query are not read. */
+export function policyStates({ fields, queries }: PolicyDefinition, posts: readonly SeenPost[]): Float32Array {
+  const columns = columnsOf(fields);
+  const isQueried = new Set(queries.lengths);
+  const states = new Float32Array(posts.length * columns);
+  const writeState = stateReader(fields);
+  for (const [index, post] of posts.entries())
+    writeState(
+      isQueried.has(index + 1) ? post : { ...post, judgement: null },
+      states.subarray(index * columns, (index + 1) * columns),
+    );
+  return states;
+}
+
+/** Scores of a thread's posts with 0 where the policy does not act. */
+export function actedUpon(scores: Float32Array, { actsAt, lengths }: QueryPlan): Float32Array {
+  if (actsAt === 'every-post') return scores;
+  const queried = new Set(lengths);
+  return scores.map((score, index) => (queried.has(index + 1) ? score : 0));
+}
+
+/** How often the detector is queried where a policy stops after so many posts: as planned up to there, and at the stop. */
+export function queriesUntil({ lengths, maxPosts }: QueryPlan, postsUsed: number): number {
+  const judged = Math.min(postsUsed, maxPosts);
+  const planned = lengths.filter((length) => length <= judged);
+  return planned.length + (planned.at(-1) === judged ? 0 : 1);
+}

@@ -1,0 +1,56 @@
+import * as z from 'zod/mini';
+import { InputError } from '../../src/errors.ts';
+import type { Projection } from '../../src/tensor/projection.ts';
+import { bundleFiles, parseBundleJson } from './manifest.ts';
+import { actionCount, type PolicyNetwork } from './network.ts';
+
+const tensorSchema = z.object({
+  dtype: z.string(),
+  shape: z.array(z.int()),
+  data_offsets: z.tuple([z.int(), z.int()]),
+});
+const headerSchema = z.record(z.string(), z.union([tensorSchema, z.record(z.string(), z.string())]));
+
+/** What embeddings are projected to before they are read. */
+export type PolicyProjection = Pick<Projection, 'inputs' | 'components' | 'weights'>;
+
+export interface PolicyWeights {
+  readonly network: PolicyNetwork;
+  readonly projection: PolicyProjection | null;
+}
+
+/**
+ * Reads `policy.safetensors`.
+ * @param options.columns numbers in a state
+ * @throws InputError when an array is missing, or the sizes are not those of the states
+ */
+export function readWeights(file: Uint8Array, { columns }: { columns: number }): PolicyWeights {
+  const name = bundleFiles.weights;
+  const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
+  const start = 8 + Number(view.getBigUint64(0, true));
+  const header = parseBundleJson(new TextDecoder().decode(file.subarray(8, start)), { name, schema: headerSchema });
+  const bytesOf = (array: string, dtype: string) => {
+    const entry = z.safeParse(tensorSchema, header[array]);
+    if (!entry.success || entry.data.dtype !== dtype)
+      throw new InputError(`${name} holds no ${dtype} array ${array}; export the run again with this version`);
+    const [from, to] = entry.data.data_offsets;
+    // Copied, because an array's offset in the file need not be a multiple of its element size.
+    return { shape: entry.data.shape, bytes: new Uint8Array(file.subarray(start + from, start + to)).buffer };
+  };
+  const floats = (array: string) => new Float32Array(bytesOf(array, 'F32').bytes);
+  const doubles = (array: string) => new Float64Array(bytesOf(array, 'F64').bytes);
+  const b1 = floats('b1');
+  const network: PolicyNetwork = {
+    hidden: b1.length,
+    layers: { w1: floats('w1'), b1, w2: floats('w2'), b2: floats('b2'), w3: floats('w3'), b3: floats('b3') },
+    moments: { mean: doubles('mean'), variance: doubles('variance') },
+  };
+  const { layers } = network;
+  if (layers.w1.length !== columns * b1.length || layers.b3.length !== actionCount)
+    throw new InputError(
+      `${name} and the manifest disagree: states of ${columns} numbers and ${b1.length} hidden units, but w1 holds ${layers.w1.length}`,
+    );
+  if (header.projection === undefined) return { network, projection: null };
+  const [inputs, components] = bytesOf('projection', 'F32').shape;
+  return { network, projection: { inputs, components, weights: floats('projection') } };
+}

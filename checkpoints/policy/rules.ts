@@ -1,0 +1,75 @@
+import type { QueryPlan } from './policy.ts';
+import { type FieldName, scoreOfPosts } from './state-fields.ts';
+import type { Limits } from './stops.ts';
+
+/*
+ * Rules that decide when to stop without being trained: a field whose one number is the score, a threshold, and a deadline. They are
+ * policies like others, so that any of them can be tested, calibrated, exported and served.
+ */
+
+/** A rule, as far as it differs from other policies. */
+export interface Rule {
+  /** In tables. */
+  readonly name: string;
+  readonly field: FieldName;
+  readonly threshold: number;
+  readonly deadline: Limits['deadline'];
+  /** Numbers of posts at which it queries the detector, besides the stop. */
+  readonly queries: QueryPlan['lengths'];
+}
+
+const noDeadline = { posts: null, hours: null };
+/** No score exceeds it. */
+const never = 1;
+/** A rule stops at its confidence, and a threshold has to be exceeded. */
+const justBelow = 1e-9;
+
+/** Stops after this many posts. */
+export function firstPosts(count: number): Rule {
+  return {
+    name: count === 1 ? 'first post' : `first ${count} posts`,
+    field: 'share of posts',
+    threshold: scoreOfPosts(count - 0.5),
+    deadline: noDeadline,
+    queries: [],
+  };
+}
+
+/** Waits for the last post. */
+export const allPosts: Rule = { ...firstPosts(1), name: 'all posts', threshold: never };
+
+/** Reads all posts up to a fixed time after the claim (the preset time checkpoints of EARD). */
+export function afterHours(hours: number): Rule {
+  return { ...allPosts, name: `after ${hours} h`, deadline: { posts: null, hours } };
+}
+
+/**
+ * Stops at the first prefix that the detector judges with at least this probability (CED's rule, Song et al. 2019).
+ * @param queries numbers of posts at which it queries the detector, increasing
+ */
+export function confidentAt(confidence: number, queries: readonly number[]): Rule {
+  const isEvery = queries.every((length, index) => length === index + 1);
+  return {
+    name: `confidence ≥ ${confidence}${isEvery ? '' : `, asked at ${lengthsInWords(queries)}`}`,
+    field: 'detector confidence',
+    threshold: confidence - justBelow,
+    deadline: noDeadline,
+    queries,
+  };
+}
+
+/** Stops once the student is as sure. It costs no query. */
+export function studentConfidentAt(confidence: number): Rule {
+  return {
+    name: `student ≥ ${confidence}`,
+    field: 'student confidence',
+    threshold: confidence - justBelow,
+    deadline: noDeadline,
+    queries: [],
+  };
+}
+
+/** Lengths in a table: `1, 2, 3, 5, 8, …` posts. */
+function lengthsInWords(lengths: readonly number[]): string {
+  return `${lengths.slice(0, 5).join(', ')}${lengths.length > 5 ? ', …' : ''}`;
+}

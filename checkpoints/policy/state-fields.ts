@@ -1,0 +1,199 @@
+import { growingLastJudgement, lastJudgementFeatureCount, type SeenJudgement } from '../../src/data/last-judgement.ts';
+import { growingPool, type PostPooling } from '../../src/data/post-pooling.ts';
+import { growingStudentFeatures, studentFeatureCount } from '../../src/data/student-features.ts';
+
+/*
+ * What a policy can read of a thread. Each field is defined here and nowhere else in TypeScript: training tables, decisions, tests
+ * and exported policies read threads with it. The first four make the states of learnt policies. Each of the others is the score of
+ * a rule: a number between 0 and 1, so that a threshold on it can be calibrated like one on π(stop).
+ */
+
+/** A post, and what is known once it is read. Only what the fields of the policy read has to be there. */
+export interface SeenPost {
+  /** Since the claim; null where a time is unknown. */
+  readonly hours: number | null;
+  /** [dimensions] */
+  readonly embedding: Float32Array | null;
+  /** Probabilities of the labels by the student, given the posts so far. */
+  readonly student: readonly number[] | null;
+  /** What the detector says of the posts so far; null where it was not queried. */
+  readonly judgement: SeenJudgement | null;
+}
+
+/** Reads the posts of one thread in their order. */
+export interface FieldReader {
+  add(post: SeenPost): void;
+  /** Writes the field's numbers for the posts so far, where the action before the last post was "continue". */
+  write(into: Float32Array, from: number): void;
+}
+
+export interface StateField {
+  readonly name: FieldName;
+  /** Numbers in a state. */
+  readonly count: number;
+  /** In words, for manifests and docs. */
+  readonly meaning: string;
+  open(): FieldReader;
+}
+
+/** What fields are made from. */
+export interface FieldSettings {
+  readonly labels: readonly string[];
+  /** Of the embedded posts; only read by the field `posts`. */
+  readonly posts: {
+    readonly dimensions: number;
+    readonly pooling: PostPooling;
+    /** The embedding of the text "Continue.". */
+    readonly continued: Float32Array;
+    /** How many principal components `dimensions` is, of embeddings; null for whole embeddings. */
+    readonly components: number | null;
+  } | null;
+}
+
+export const fieldNames = [
+  'posts',
+  'posts seen',
+  'student',
+  'judgement',
+  'share of posts',
+  'detector confidence',
+  'student confidence',
+] as const;
+export type FieldName = (typeof fieldNames)[number];
+
+/** The fields of a state, in the order given. @throws Error for posts without their settings */
+export function stateFields(names: readonly FieldName[], settings: FieldSettings): StateField[] {
+  return names.map((name) => ({ name, ...definitions[name](settings) }));
+}
+
+/** Numbers in a state of these fields. */
+export function columnsOf(fields: readonly Pick<StateField, 'count'>[]): number {
+  return fields.reduce((sum, { count }) => sum + count, 0);
+}
+
+/** Reads one thread: each call takes the next post and writes the state after it, [columns]. */
+export function stateReader(fields: readonly StateField[]): (post: SeenPost, into: Float32Array) => void {
+  const readers = fields.map((field) => ({ reader: field.open(), count: field.count }));
+  return (post, into) => {
+    let from = 0;
+    for (const { reader, count } of readers) {
+      reader.add(post);
+      reader.write(into, from);
+      from += count;
+    }
+  };
+}
+
+const pooledInWords = {
+  sum: 'sum of the embeddings of the posts read',
+  mean: 'mean of the embeddings of the posts read',
+  sqrt: 'sum of the embeddings of the k posts read over √k',
+} as const;
+
+type Definition = (settings: FieldSettings) => Omit<StateField, 'name'>;
+
+const definitions: Readonly<Record<FieldName, Definition>> = {
+  posts({ posts }) {
+    if (posts === null) throw new Error('the field "posts" needs an embedding');
+    const { dimensions, pooling, continued, components } = posts;
+    const projected =
+      components === null ? '' : `; each embedding is projected to ${components} principal components first`;
+    return {
+      count: dimensions,
+      meaning: `${pooledInWords[pooling]}; after the first post, the embedding of the text of the previous action is added${projected}`,
+      open() {
+        const pool = growingPool({ dimensions, pooling });
+        let read = 0;
+        return {
+          add({ embedding }) {
+            if (embedding?.length !== dimensions) throw new Error('a post was read without its embedding');
+            pool.add(embedding);
+            read++;
+          },
+          write: (into, from) => pool.write(into, from, read === 1 ? null : continued),
+        };
+      },
+    };
+  },
+
+  'posts seen': () => ({
+    count: 1,
+    meaning: 'ln of the posts read',
+    open: ofCount((posts) => [Math.log(posts)]),
+  }),
+
+  student({ labels }) {
+    const [first, ...others] = labels;
+    return {
+      count: studentFeatureCount(labels.length),
+      meaning: `log-odds of ${others.join(', ')} against ${first} by the student (probabilities at least 1e-4), the margin between its likeliest label and the next in log-odds, ln of the posts read, ln of how many posts in a row its label is unchanged`,
+      open() {
+        const features = growingStudentFeatures();
+        return holding(({ student }) => features(student ?? uniform(labels)));
+      },
+    };
+  },
+
+  judgement({ labels }) {
+    const [first, ...others] = labels;
+    return {
+      count: lastJudgementFeatureCount(labels.length),
+      meaning: `of the last judgement queried: log-odds of ${others.join(', ')} against ${first} (probabilities at least 1e-4; a label alone counts as certain; 0 without a label), the margin between its likeliest label and the next in log-odds, ln of 1 + the posts since, ln of 1 + how many judgements in a row gave the same label; then ln of the posts read`,
+      open() {
+        const features = growingLastJudgement(labels.length);
+        return holding(({ judgement }) => features(judgement));
+      },
+    };
+  },
+
+  'share of posts': () => ({
+    count: 1,
+    meaning: 'k / (1 + k) after k posts',
+    open: ofCount((posts) => [scoreOfPosts(posts)]),
+  }),
+
+  'detector confidence': () => ({
+    count: 1,
+    meaning: 'probability of the label of the last judgement queried; 0 without one',
+    open() {
+      let last = 0;
+      return holding(({ judgement }) => {
+        if (judgement !== null) last = judgement.probabilities?.[judgement.label] ?? 0;
+        return [last];
+      });
+    },
+  }),
+
+  'student confidence': ({ labels }) => ({
+    count: 1,
+    meaning: "probability of the student's likeliest label",
+    open: () => holding(({ student }) => [Math.max(...(student ?? uniform(labels)))]),
+  }),
+};
+
+/** The score of a rule that counts posts: k / (1 + k). */
+export function scoreOfPosts(posts: number): number {
+  return posts / (1 + posts);
+}
+
+/** A reader whose numbers follow from the post that came last. */
+function holding(numbersAfter: (post: SeenPost) => readonly number[]): FieldReader {
+  let numbers: readonly number[] = [];
+  return {
+    add(post) {
+      numbers = numbersAfter(post);
+    },
+    write: (into, from) => into.set(numbers, from),
+  };
+}
+
+function ofCount(numbersOf: (posts: number) => readonly number[]): () => FieldReader {
+  return () => {
+    let posts = 0;
+    return holding(() => numbersOf(++posts));
+  };
+}
+
+function uniform(labels: readonly string[]): number[] {
+  return labels.map(() => 1 / labels.length);
+}

@@ -1,0 +1,98 @@
+/*
+ * When a policy stops. It reads posts one by one and stops at the first whose score exceeds its threshold, at its deadline, or where
+ * the thread ends. Training, tests, decisions and exported policies share this.
+ */
+
+/** What ends the reading of a thread, besides the score. */
+export interface Limits {
+  /** Later posts are not read: the thread ends there. */
+  readonly maxPosts: number;
+  /**
+   * decision: the last post is one. dropped: a thread of n > 1 posts is decided at post n − 1 at the latest, as in the published
+   * code of EARD. A stop is then known when the next post comes.
+   */
+  readonly lastPost: 'decision' | 'dropped';
+  /** A thread is decided after so many posts, or so many hours after the claim, at the latest; null for no such limit. */
+  readonly deadline: { readonly posts: number | null; readonly hours: number | null };
+}
+
+export interface StopRule {
+  /** The policy stops where its score exceeds this. */
+  readonly threshold: number;
+  readonly limits: Limits;
+}
+
+export type StopReason = 'threshold' | 'deadline' | 'end';
+
+export interface Stop {
+  /** Posts that the decision is about. */
+  readonly postsUsed: number;
+  readonly why: StopReason;
+  /** From the claim to the decision: the deadline where that passed, else the last post used; null where a time is unknown. */
+  readonly hours: number | null;
+}
+
+/** The stops of one thread. */
+export interface OpenStops {
+  /**
+   * Before the next post is read. A post that comes after the deadline is not read, and one without a time counts as later, so
+   * that no decision is later than promised.
+   * @param hours from the claim to that post
+   */
+  beforePost(hours: number | null): Stop | null;
+  /** After a post was read. */
+  afterPost(post: { score: number; hours: number | null }): Stop | null;
+  /** So many hours after the claim, no further post has come. */
+  atTime(hours: number): Stop | null;
+  /** No post will come. */
+  atEnd(): Stop;
+}
+
+export function openStops({ threshold, limits }: StopRule): OpenStops {
+  const { maxPosts, lastPost, deadline } = limits;
+  const hours: (number | null)[] = [];
+  /** The last post would be a stop if another one followed. */
+  let isPending = false;
+
+  const stopAt = (postsUsed: number, why: StopReason): Stop => ({ postsUsed, why, hours: hours[postsUsed - 1] });
+  const isLate = (now: number | null) => deadline.hours !== null && (now === null || now > deadline.hours);
+  const atDeadline = (now: number | null): Stop => ({
+    ...stopAt(hours.length, 'deadline'),
+    hours: now === null ? null : deadline.hours,
+  });
+  const atEnd = (): Stop => {
+    if (lastPost === 'decision' || hours.length > 1)
+      return stopAt(lastPost === 'decision' ? hours.length : hours.length - 1, 'end');
+    return stopAt(1, isPending ? 'threshold' : 'end');
+  };
+  return {
+    beforePost(next) {
+      if (hours.length === 0) return null;
+      if (isPending) return stopAt(hours.length, 'threshold');
+      return isLate(next) ? atDeadline(next) : null;
+    },
+    afterPost(post) {
+      hours.push(post.hours);
+      const exceeds = post.score > threshold;
+      if (exceeds && lastPost === 'decision') return stopAt(hours.length, 'threshold');
+      isPending = exceeds;
+      if (hours.length === deadline.posts) return stopAt(hours.length, 'deadline');
+      return hours.length === maxPosts ? atEnd() : null;
+    },
+    atTime: (now) => (hours.length > 0 && isLate(now) ? atDeadline(now) : null),
+    atEnd,
+  };
+}
+
+/** Where a thread is decided whose scores are known. @param posts at least one */
+export function stopIn(
+  rule: StopRule,
+  posts: readonly { readonly score: number; readonly hours: number | null }[],
+): Stop {
+  const stops = openStops(rule);
+  for (const post of posts) {
+    const stop = stops.beforePost(post.hours) ?? stops.afterPost(post);
+    if (stop !== null) return stop;
+  }
+  return stops.atEnd();
+}

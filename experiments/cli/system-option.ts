@@ -1,0 +1,9 @@
+import { Option } from 'commander';
+
+/** Which row of a run's report is meant. */
+export function systemOption(): Option {
+  return new Option(
+    '--system <name>',
+    'row of the run\'s report, such as "after 1 h" or "confidence ≥ 0.9" (default: the agent that was trained)',
+  );
+}

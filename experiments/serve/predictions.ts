@@ -1,0 +1,87 @@
+import type { Policy } from '../../checkpoints/policy/load-policy.ts';
+import type { DetectorOutput, Prediction } from '../../checkpoints/policy/policy.ts';
+import type { Prefix } from '../../src/data/thread.ts';
+import { ProviderError } from '../../src/errors.ts';
+import { sleep } from '../../src/sleep.ts';
+import { checkDecides, type PrefixJudge } from '../judging/judge-single-prefixes.ts';
+
+/**
+ * Asks a detector about the posts that were seen at the stop; null where it does not decide.
+ * @throws ProviderError where it could not be asked, so that it is worth trying again
+ */
+export type AskPrediction = (prefix: Prefix) => Promise<Prediction | null>;
+
+/** What came of asking. */
+export interface Asked {
+  /** False where the next request for the thread should ask again. */
+  readonly isFinal: boolean;
+  readonly said: { readonly prediction: Prediction | null; readonly predictionMissing: string | null };
+}
+
+/** Asks the local detector of a bundle. */
+export function localPrediction({ definition, sources }: Policy): AskPrediction {
+  const { maxPosts } = definition.queries;
+  return async ({ threadId, posts }) => {
+    const output = await sources.openDetector?.(threadId)(posts.slice(0, maxPosts));
+    return output === undefined ? null : predictionOf(output);
+  };
+}
+
+/**
+ * Asks a detector on language models.
+ * @throws InputError where the detector and the bundle decide different things
+ */
+export function judgedPrediction(judge: PrefixJudge, { manifest: { task } }: Policy): AskPrediction {
+  checkDecides(judge, task);
+  return async (prefix) => predictionOf(await judge.judge(prefix));
+}
+
+function predictionOf({ label, probabilities }: DetectorOutput): Prediction | null {
+  return label === null ? null : { label, probabilities: probabilities ?? {} };
+}
+
+/**
+ * Asks, and turns a failure into a reason. A detector that takes longer than `timeoutMs` goes on in the background; whoever
+ * asks about the same posts meanwhile waits for the same answer, and later finds it in the annotation store.
+ * @param options.none why there is no prediction where the detector gives none
+ */
+export function predictionOrReason(
+  ask: AskPrediction,
+  { none, timeoutMs }: { none: string; timeoutMs: number },
+): (prefix: Prefix) => Promise<Asked> {
+  const underWay = new Map<string, Promise<Prediction | null>>();
+  const askedOnce = (prefix: Prefix): Promise<Prediction | null> => {
+    const key = JSON.stringify([prefix.threadId, prefix.posts]);
+    const running = underWay.get(key);
+    if (running !== undefined) return running;
+    const asking = ask(prefix).finally(() => underWay.delete(key));
+    underWay.set(key, asking);
+    return asking;
+  };
+  return async (prefix) => {
+    try {
+      const prediction = await inTime(askedOnce(prefix), timeoutMs);
+      return { isFinal: true, said: { prediction, predictionMissing: prediction === null ? none : null } };
+    } catch (error) {
+      if (!(error instanceof ProviderError)) throw error;
+      return { isFinal: false, said: { prediction: null, predictionMissing: error.message } };
+    }
+  };
+}
+
+async function inTime<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
+  const done = new AbortController();
+  const timeout = sleep(timeoutMs, done.signal).then(() => {
+    throw new ProviderError(
+      `the detector has not answered within ${timeoutMs / 1000} s; ask for the thread again later`,
+    );
+  });
+  // Of the two, one always loses; nobody waits for its failure.
+  timeout.catch(() => {});
+  work.catch(() => {});
+  try {
+    return await Promise.race([work, timeout]);
+  } finally {
+    done.abort();
+  }
+}

@@ -1,0 +1,264 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type ClaimShift, claimShift } from '../../checkpoints/policy/claim-shift.ts';
+import { bundleFiles } from '../../checkpoints/policy/manifest.ts';
+import { type PolicyNetwork, policyNetwork, stopProbabilitiesOf } from '../../checkpoints/policy/network.ts';
+import {
+  type DetectorOutput,
+  type PolicyDefinition,
+  type PolicySources,
+  replay,
+  type ThreadReader,
+  threadReader,
+} from '../../checkpoints/policy/policy.ts';
+import type { PolicyPost } from '../../checkpoints/policy/policy-post.ts';
+import type { StopPromise } from '../../checkpoints/policy/promise.ts';
+import { readWeights } from '../../checkpoints/policy/read-weights.ts';
+import { columnsOf, type SeenPost } from '../../checkpoints/policy/state-fields.ts';
+import { promiseInBundle } from '../../checkpoints/policy/write-bundle.ts';
+import type { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
+import { judgementSequence } from '../../experts/judgement-sequence.ts';
+import { tasks } from '../../src/data/task.ts';
+import type { Post, Thread } from '../../src/data/thread.ts';
+import { InputError } from '../../src/errors.ts';
+import type { WorkContext } from '../../src/work-context.ts';
+import { type JudgePosts, judgePostsBy, wholePost } from '../judging/judge-posts.ts';
+import { checkDecides, type PrefixJudge } from '../judging/judge-single-prefixes.ts';
+import { threadIdentity } from '../run/parts-file.ts';
+import { listedBy, policyOfBundle } from './bundle-folder.ts';
+import { trainedClaimsFile } from './claim-region.ts';
+import { agentName, cloningFile, cloningName, rulesOf } from './decisions.ts';
+import { type OpenedRun, openStopAgentRun } from './open-run.ts';
+import { testedThreads, trainedThreads } from './parts.ts';
+import { halfway, rulePolicy } from './policy-settings.ts';
+import { promisesFile } from './promise-file.ts';
+import { embedOf, learntPolicy, seenPosts, seenPostsOf } from './states.ts';
+
+/*
+ * A policy from the folder of a run or of a bundle. Whatever uses it knows neither.
+ */
+
+/** A policy of a run or of a bundle. */
+export interface OpenedPolicy extends ThreadReader {
+  /** What messages call it. */
+  readonly name: string;
+  /** The row of the report that it is. */
+  readonly system: string;
+  readonly definition: PolicyDefinition;
+  /** Whether predictions can be had. */
+  readonly hasDetector: boolean;
+  /** What `earshot calibrate` found for it; null where nothing is promised. */
+  readonly promise: StopPromise | null;
+  shift(claim: string): ClaimShift | null;
+  /** The gold label of a thread; null where it has none. */
+  goldOf(thread: Thread): string | null;
+  /** Whether it learnt from this thread. */
+  isTrainedOn(thread: Thread): boolean;
+  /** Whether it learnt from the thread or was tested on it. */
+  isKnown(thread: Thread): boolean;
+  /** Scores and judges every post of these threads, as a calibration replays them. @throws InputError without a detector */
+  score(threads: readonly Thread[]): Promise<ScoredThread[]>;
+  /** From then on it decides by the promise. */
+  keep(promise: StopPromise): Promise<void>;
+}
+
+/** A whole thread as a policy and its detector read it. */
+export interface ScoredThread {
+  readonly thread: Thread;
+  /** At every post, given that the policy read on before; 0 where it does not act. */
+  readonly posts: readonly { readonly score: number; readonly hours: number | null }[];
+  /** The detector's label of the first so many posts; null where it gives none. */
+  labelAt(posts: number): string | null;
+  /** Probability of that label after each post that was judged; 0 without one. */
+  readonly confidence: readonly number[];
+}
+
+export interface PolicyPlace {
+  readonly folder: string;
+  /** The row of the report that decides; the agent unless given. A bundle holds one. */
+  readonly system?: string | undefined;
+  /** Folder with the shared cache of runs. */
+  readonly runs: string;
+  /** Takes the place of the policy's own detector. */
+  readonly judge?: PrefixJudge | null | undefined;
+  readonly context: WorkContext;
+}
+
+/** @throws InputError for a folder that is neither a run of a stop agent nor a bundle, or has no such system */
+export async function openPolicy(place: PolicyPlace): Promise<OpenedPolicy> {
+  return existsSync(join(place.folder, bundleFiles.manifest)) ? policyInBundle(place) : policyOfRun(place);
+}
+
+async function policyInBundle({ folder, system, judge = null }: PolicyPlace): Promise<OpenedPolicy> {
+  const policy = await policyOfBundle(folder, judge === null ? undefined : judgePostsBy(judge));
+  const { manifest, definition } = policy;
+  if (system !== undefined && system !== manifest.system)
+    throw new InputError(`${folder} is a bundle of ${JSON.stringify(manifest.system)}; leave --system out`);
+  if (judge !== null) checkDecides(judge, manifest.task);
+  const trained = await listedBy(folder, policy, [bundleFiles.trained]);
+  const known = await listedBy(folder, policy, [bundleFiles.trained, bundleFiles.tested]);
+  const task = tasks[manifest.task.name];
+  return {
+    ...policy,
+    name: folder,
+    system: manifest.system,
+    promise: manifest.promise ?? null,
+    goldOf: (thread) => task?.labels[task.goldLabel(thread) ?? -1] ?? null,
+    isTrainedOn: (thread) => trained.has(threadIdentity(thread)),
+    isKnown: (thread) => known.has(threadIdentity(thread)),
+    score: (threads) => scoreBySources(threads, { definition, sources: policy.sources }),
+    keep: (promise) => promiseInBundle(folder, promise),
+  };
+}
+
+async function policyOfRun(place: PolicyPlace): Promise<OpenedPolicy> {
+  const { folder, system = agentName, judge = null, context } = place;
+  const opened = await openStopAgentRun({ run: folder, ...place });
+  const { run, task, materials } = opened;
+  const promise = promisesFile.find(run)?.[system] ?? null;
+  const plain = await systemOfRun(opened, system);
+  const definition = { ...plain, threshold: promise?.threshold ?? plain.threshold };
+  if (judge !== null) checkDecides(judge, task);
+  const region = promise?.shift ?? trainedClaimsFile.find(run);
+  const [trained, tested] = [trainedThreads(run), testedThreads(run)];
+  const sources = await sourcesOfRun(opened, { judge, isQueried: definition.queries.lengths.length > 0 });
+  const isEmbedded = definition.fields.some(({ name }) => name === 'posts');
+  return {
+    ...threadReader(definition, sources),
+    name: folder,
+    system,
+    definition,
+    hasDetector: sources.openDetector !== null,
+    promise,
+    shift: region === null ? () => null : claimShift(region),
+    goldOf: (thread) => task.labels[task.goldLabel(thread) ?? -1] ?? null,
+    isTrainedOn: (thread) => trained.has(threadIdentity(thread)),
+    isKnown: (thread) => trained.has(threadIdentity(thread)) || tested.has(threadIdentity(thread)),
+    async score(threads) {
+      const sequences = await opened.judged(threads);
+      const scored: ScoredThread[] = [];
+      for (const thread of threads) {
+        const seen = await seenPosts(thread, { ...materials, sequence: sequences.get(thread.id), isEmbedded });
+        scored.push(scoredThread(thread, { definition, seen }));
+      }
+      return scored;
+    },
+    keep: async (own) => {
+      context.signal.throwIfAborted();
+      promisesFile.write(run, { ...promisesFile.find(run), [system]: own });
+    },
+  };
+}
+
+/** A system of a run's report as a policy, as the report shows it: without a promise. @throws InputError for another name */
+export async function systemOfRun(opened: OpenedRun, system: string): Promise<PolicyDefinition> {
+  const { run, experiment, materials } = opened;
+  if (system === agentName) return learntPolicy(policyNetwork(opened.agent), { ...materials, threshold: halfway });
+  const cloning = join(run.path, cloningFile);
+  if (system === cloningName && existsSync(cloning)) {
+    const agent = await learntPolicy(policyNetwork(opened.agent), { ...materials, threshold: halfway });
+    const { network } = readWeights(readFileSync(cloning), { columns: columnsOf(agent.fields) });
+    return { ...agent, score: (states) => stopProbabilitiesOf(network, states) };
+  }
+  const rules = rulesOf(experiment, materials.schedule);
+  const rule = rules.find(({ name }) => name === system);
+  if (rule !== undefined) return rulePolicy(rule, experiment);
+  throw new InputError(
+    `${run.path} has no system ${JSON.stringify(system)} that can be deployed; take a row of its report, such as ${JSON.stringify(agentName)}, ${JSON.stringify(rules[0].name)} or "after 1 h"`,
+  );
+}
+
+/** The network of a learnt system of a run; null for a rule. */
+export function networkOfSystem(opened: OpenedRun, system: string, columns: number): PolicyNetwork | null {
+  if (system === agentName) return policyNetwork(opened.agent);
+  if (system !== cloningName) return null;
+  return readWeights(readFileSync(join(opened.run.path, cloningFile)), { columns }).network;
+}
+
+async function sourcesOfRun(
+  opened: OpenedRun,
+  { judge, isQueried }: { judge: PrefixJudge | null; isQueried: boolean },
+): Promise<PolicySources> {
+  const { materials } = opened;
+  const local = await opened.detector();
+  const judgeOf = judge === null ? await ownJudge(opened, { local, isQueried }) : judgePostsBy(judge);
+  const { student } = materials;
+  return {
+    embed: embedOf(materials).embed,
+    openStudent: student === null ? null : (threadId) => studentReader(student.reader, threadId),
+    openDetector: judgeOf === null ? null : (threadId) => (posts) => judgeOf(posts, threadId),
+  };
+}
+
+/** How the detector that a run was trained with is queried. Language models are asked only by policies that read with them. */
+async function ownJudge(
+  { task, judged }: OpenedRun,
+  { local, isQueried }: { local: LocalDetector | null; isQueried: boolean },
+): Promise<JudgePosts | null> {
+  if (local !== null) return judgePostsBy(local);
+  if (!isQueried) return null;
+  return async (posts, threadId) => {
+    const { length } = posts;
+    const thread = { id: threadId, event: null, veracity: null, rumor: null, posts: posts.map(wholePost) };
+    const sequences = await judged([thread], { schedule: { name: 'lengths', lengths: [length] } });
+    const sequence = sequences.get(threadId);
+    const label = task.labels[sequence?.predicted[length - 1] ?? -1] ?? null;
+    const row = sequence?.probabilities.subarray((length - 1) * task.labels.length) ?? [];
+    const probabilities = Object.fromEntries(task.labels.map((name, index) => [name, row[index]]));
+    return { label, probabilities: row.some(Number.isNaN) ? null : probabilities };
+  };
+}
+
+function studentReader(reader: LocalDetector, threadId: string): (post: PolicyPost) => Promise<number[]> {
+  const posts: Post[] = [];
+  return async (post) => {
+    posts.push(wholePost(post, posts.length));
+    const { probabilities } = await reader.judge({ threadId, posts });
+    return reader.labels.map((name) => probabilities?.[name] ?? 1 / reader.labels.length);
+  };
+}
+
+/** Reads whole threads with the sources of a policy, judging every post. */
+async function scoreBySources(
+  threads: readonly Thread[],
+  { definition, sources }: { definition: PolicyDefinition; sources: PolicySources },
+): Promise<ScoredThread[]> {
+  const { task, fields, queries, limits } = definition;
+  const { embed, openStudent, openDetector } = sources;
+  if (openDetector === null)
+    throw new InputError(
+      'the bundle holds no detector, and the promise is about its predictions; calibrate the run that it was exported from, and export that again',
+    );
+  const isEmbedded = fields.some(({ name }) => name === 'posts');
+  const scored: ScoredThread[] = [];
+  for (const thread of threads) {
+    const posts = thread.posts.slice(0, limits.maxPosts);
+    const judge = openDetector(thread.id);
+    const judgements: DetectorOutput[] = [];
+    for (let length = 1; length <= Math.min(posts.length, queries.maxPosts); length++)
+      judgements.push(await judge(posts.slice(0, length)));
+    const sequence = judgementSequence({ threadId: thread.id, labels: task.labels, judgements });
+    const embeddings = isEmbedded && embed !== null ? await embed(posts.map(({ text }) => text)) : null;
+    const readStudent = openStudent?.(thread.id);
+    const student: (readonly number[] | null)[] = [];
+    for (const post of posts) student.push((await readStudent?.(post)) ?? null);
+    const seen = seenPostsOf({ ...thread, posts }, { sequence, embeddings, student });
+    scored.push(scoredThread(thread, { definition, seen }));
+  }
+  return scored;
+}
+
+function scoredThread(
+  thread: Thread,
+  { definition, seen }: { definition: PolicyDefinition; seen: readonly SeenPost[] },
+): ScoredThread {
+  const { task, queries } = definition;
+  const { scores } = replay(definition, seen);
+  const judgementAt = (posts: number) => seen[Math.min(posts, queries.maxPosts) - 1].judgement;
+  return {
+    thread,
+    posts: Array.from(scores, (score, index) => ({ score, hours: seen[index].hours })),
+    labelAt: (posts) => task.labels[judgementAt(posts)?.label ?? -1] ?? null,
+    confidence: seen.map(({ judgement }) => judgement?.probabilities?.[judgement.label] ?? 0),
+  };
+}

@@ -1,0 +1,94 @@
+import * as tf from '@tensorflow/tfjs-core';
+import { describe, expect, it } from 'vitest';
+import { policyNetwork, stopProbabilitiesOf } from '../../../checkpoints/policy/network.ts';
+import { onnxModel } from '../../../checkpoints/policy/onnx-model.ts';
+import { checkParity, type ParityProbe } from '../../../checkpoints/policy/parity.ts';
+import { selectBackend } from '../../../src/tensor/backend.ts';
+import { standardized } from '../../../src/tensor/normalizer.ts';
+import { Random } from '../../../src/tensor/random.ts';
+import { scoredStops } from '../../../trainers/policy-value.ts';
+import { parameterTensors } from '../../../trainers/stop-agent/policy.ts';
+import { randomNetwork } from './small-bundle.ts';
+
+const inputs = 4;
+const network = randomNetwork({ inputs });
+const random = Random.seeded({ seed: 3, purpose: 'states' });
+const states = Float32Array.from({ length: 1030 * inputs }, () => 3 * random.normal());
+const probe = (parts: Partial<ParityProbe> = {}): ParityProbe => ({
+  name: 'golden',
+  states,
+  columns: inputs,
+  expected: stopProbabilitiesOf(network, states),
+  ...parts,
+});
+
+describe('the ONNX file of a policy', () => {
+  it('decides as the plain arrays do, in batches of 1, 7 and 1024', async () => {
+    const huge = Float32Array.from({ length: 8 * inputs }, (_, i) => [1e30, -1e30, 0, 3.4e38][i % 4]);
+    const extreme = probe({ name: 'extreme', states: huge, expected: stopProbabilitiesOf(network, huge) });
+    const parity = await checkParity(onnxModel(network), [probe(), extreme]);
+    expect(parity.largestDifference).toBeLessThan(1e-6);
+    expect(parity).toMatchObject({ batches: [1, 7, 1024], rows: { golden: 1030, extreme: 8 } });
+  });
+
+  it('standardises with one mean for all columns, too, and keeps digits where the variance is small', async () => {
+    const scalar = { ...network, moments: { mean: Float64Array.of(0.3), variance: Float64Array.of(2) } };
+    const narrow = {
+      ...network,
+      moments: { mean: new Float64Array(inputs).fill(100), variance: new Float64Array(inputs).fill(1e-8) },
+    };
+    const near = states.map((value) => 100 + value * 1e-4);
+    for (const [of, own] of [[scalar, states] as const, [narrow, near] as const])
+      await checkParity(onnxModel(of), [probe({ states: own, expected: stopProbabilitiesOf(of, own) })]);
+  });
+
+  it('is refused with the place of the first difference', async () => {
+    const expected = stopProbabilitiesOf(network, states);
+    expected[1025] += 3e-5;
+    await expect(checkParity(onnxModel(network), [probe({ expected })])).rejects.toThrow(
+      /differ at golden state 1025, in batches of 1: the score is 0\.\d+ and 0\.\d+, more than 0\.00001 apart/,
+    );
+    expected[1025] = Number.NaN;
+    await expect(checkParity(onnxModel(network), [probe({ expected })])).rejects.toThrow('golden state 1025');
+  });
+
+  it('passes the number of a rule on', async () => {
+    const scores = Float32Array.from({ length: 20 }, (_, index) => index / 20);
+    const parity = await checkParity(onnxModel(null), [probe({ states: scores, columns: 1, expected: scores })]);
+    expect(parity.largestDifference).toBe(0);
+  });
+});
+
+describe('the network that decides', () => {
+  it('gives the numbers of the tensors that are trained', async () => {
+    const hidden = 3;
+    const draws = Random.seeded({ seed: 5, purpose: 'policy' });
+    const matrix = (rows: number, columns: number) => ({
+      rows,
+      columns,
+      data: Float32Array.from({ length: rows * columns }, () => draws.normal()),
+    });
+    const policy = {
+      parameters: {
+        w1: matrix(inputs, hidden),
+        b1: matrix(1, hidden),
+        w2: matrix(hidden, hidden),
+        b2: matrix(1, hidden),
+        w3: matrix(hidden, 2),
+        b3: matrix(1, 2),
+      },
+      moments: { ...network.moments, count: 1 },
+    };
+    await selectBackend('wasm');
+    const exported = policyNetwork(policy);
+    const { data } = standardized({ data: states, columns: inputs }, policy.moments);
+    const scores = scoredStops({
+      parameters: parameterTensors(policy),
+      observations: tf.tensor3d(data, [1, data.length / inputs, inputs]),
+    });
+    const expected = Float32Array.from(scores.dataSync(), Math.exp);
+    const found = stopProbabilitiesOf(exported, states);
+    for (const [row, probability] of expected.entries()) expect(found[row]).toBeCloseTo(probability, 5);
+    await checkParity(onnxModel(exported), [probe({ expected })]);
+  });
+});
