@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { closest } from 'fastest-levenshtein';
 import { type ClaimShift, claimShift } from '../../checkpoints/policy/claim-shift.ts';
 import { bundleFiles } from '../../checkpoints/policy/manifest.ts';
 import { type PolicyNetwork, policyNetwork, stopProbabilitiesOf } from '../../checkpoints/policy/network.ts';
@@ -164,7 +165,7 @@ export async function systemOfRun(opened: OpenedRun, system: string): Promise<Po
   const rule = rules.find(({ name }) => name === system);
   if (rule !== undefined) return rulePolicy(rule, experiment);
   throw new InputError(
-    `${run.path} has no system ${JSON.stringify(system)} that can be deployed; take a row of its report, such as ${JSON.stringify(agentName)}, ${JSON.stringify(rules[0].name)} or "after 1 h"`,
+    `${run.path} has no system ${JSON.stringify(system)} that can be deployed; did you mean ${JSON.stringify(closest(system, [agentName, ...rules.map(({ name }) => name)]))}? \`earshot report ${run.path}\` lists them`,
   );
 }
 

@@ -93,7 +93,7 @@ beforeAll(async () => {
   writeFileSync(join(cwd, 'fresh.jsonl'), linesOf(fresh));
   writeExperiment(join(cwd, 'tiny.yaml'), {
     backend: 'onnx',
-    evaluation: { ...tiny.evaluation, hours: [0.2, 1], confidences: [0.7, 0.8] },
+    evaluation: { ...tiny.evaluation, firstPosts: [1, 3], hours: [0.2, 1], confidences: [0.7, 0.8] },
     variants,
   });
   await succeed('train', 'tiny.yaml');
