@@ -44,11 +44,12 @@ Examples:
       const { exportRun } = await import('../stop-agent/export/export-run.ts');
       const exported = await exportRun({ run, out, system, data: data ?? null, runs, context });
       const { parity, goldenThreads, readsTexts } = exported;
+      const what = `System: ${exported.system}\nGolden threads: ${goldenThreads}\n\nBundle: ${out}`;
       if (!readsTexts)
         context.onNote(
           'the states need an encoder that cannot be exported, so earshot_policy.py decides on states, not on texts; the rest of the bundle is whole',
         );
-      const text = `${parityText(parity)}\nGolden threads: ${goldenThreads}\n\nBundle: ${out}`;
+      const text = `${parityText(parity)}\n${what}`;
       stdout.write(`${json ? JSON.stringify({ run, out, ...exported }, null, 2) : text}\n`);
     });
 }

@@ -4,6 +4,6 @@ import { Option } from 'commander';
 export function systemOption(): Option {
   return new Option(
     '--system <name>',
-    'row of the run\'s report, such as "after 1 h" or "confidence ≥ 0.9" (default: the agent that was trained)',
+    'row of the run\'s report, such as "after 1 h", or best for the one that it recommends (default: the agent that was trained)',
   );
 }

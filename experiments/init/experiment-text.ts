@@ -25,7 +25,9 @@ export function experimentText(choices: InitChoices): string {
     '# `earshot options stop-agent` says what else may stand here; what is left out takes its default.',
   ];
   if (goal !== 'ratio-sweep')
-    return [...head, `name: ${scalar(name)}`, ...shared(choices), ...agents[goal], ''].join('\n');
+    return [...head, `name: ${scalar(name)}`, ...shared(choices), ...settledAgent(goal, choices.detector), ''].join(
+      '\n',
+    );
   return [
     ...head,
     'kind: sweep',
@@ -82,33 +84,41 @@ function localDetector({ encoder, timing }: Pick<InitChoices, 'encoder' | 'timin
   return options.length === 0 ? [] : ['detector:', ...options];
 }
 
-/** States and agents as experiments/recipes/asking.yaml has them, where they were measured. */
-const agents: Readonly<Record<Exclude<Goal, 'ratio-sweep'>, readonly string[]>> = {
-  'fewer-calls': [
-    '# The agent sees what a student of the judgements is sure of, and how many posts there were.',
-    'state: { posts: none, student: true }',
-    'agent:',
-    '  algorithm: exact-return',
-    '  iterations: 100',
-    '  hidden: 8',
-    '  # What waiting for a whole thread costs, where a right answer is worth 1: more is earlier.',
-    '  task: { learningRate: 0.01, delayCost: 0.2 }',
-  ],
-  earliest: detectorAware(0.4),
-  'best-f1': detectorAware(0.1),
+/** What waiting for a whole thread costs by goal, where all of macro-F1 is worth 1. */
+const delayCosts: Readonly<Record<Exclude<Goal, 'ratio-sweep'>, number>> = {
+  'fewer-calls': 0.2,
+  earliest: 0.4,
+  'best-f1': 0.1,
 };
 
-function detectorAware(delayCost: number): string[] {
+/** The settled agent (`trainers/stop-agent/settled-pairs.ts`), which needs no labels of its own and serves every goal by its threshold. */
+function settledAgent(goal: Exclude<Goal, 'ratio-sweep'>, detector: string | null): string[] {
   return [
-    '# The agent sees what the detector said after 1, 2, 3, 5, 8, … posts, and decides there whether to go on.',
-    'state: { posts: none, observesDetector: true, actsAt: queried-posts, querySchedule: { name: geometric, factor: 1.5 } }',
+    ...stateFor(goal, detector),
+    '# Its score is the probability that the prediction is final. It learns that from judged threads, the environment’s too, and needs no labels.',
+    '# It stops at the threshold that is worth most on the development part: by macro-F1 − delayCost × the share of posts read, or by your own',
+    '# `costs`. More delayCost is earlier. `earshot calibrate` finds a threshold with a guarantee.',
     'agent:',
-    '  algorithm: exact-return',
-    '  iterations: 100',
+    '  algorithm: settled',
     '  hidden: 8',
-    '  # delayCost: what waiting for a whole thread costs, where a right answer is worth 1: more is earlier.',
-    '  # pseudo-labelled: the environment’s threads count too, labelled by the detector’s last judgement of each.',
-    `  task: { learningRate: 0.01, delayCost: ${delayCost}, environment: pseudo-labelled }`,
+    `  task: { environment: pseudo-labelled, delayCost: ${delayCosts[goal]} }`,
+  ];
+}
+
+function stateFor(goal: Goal, detector: string | null): string[] {
+  if (goal === 'fewer-calls')
+    return [
+      '# The agent sees what a student of the judgements is sure of, and how many posts there were.',
+      'state: { posts: none, student: true }',
+    ];
+  if (detector === null)
+    return [
+      '# The agent sees what the detector says after every post: a local detector costs nothing.',
+      'state: { posts: none, observesDetector: true }',
+    ];
+  return [
+    '# The agent sees what the detector says after 1, 2, 3, 5, 8, … posts, and decides there whether to go on.',
+    'state: { posts: none, observesDetector: true, actsAt: queried-posts, querySchedule: { name: geometric, factor: 1.5 } }',
   ];
 }
 

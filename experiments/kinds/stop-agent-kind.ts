@@ -5,7 +5,7 @@ import { PromiseCache } from '../../src/promise-cache.ts';
 import { sharedOptions } from '../../trainers/stop-agent/population.ts';
 import { type EvaluationSplit, readDecisions } from '../run/decisions-file.ts';
 import { agentName, decisionSchema, type SystemDecisions } from '../stop-agent/decisions.ts';
-import { experimentSchema, resolveExperiment, taskOf } from '../stop-agent/experiment.ts';
+import { type Experiment, experimentSchema, resolveExperiment, taskOf } from '../stop-agent/experiment.ts';
 import { scoreSystem, stopMetrics } from '../stop-agent/metrics.ts';
 import { systemsOfRun } from '../stop-agent/result.ts';
 import type { TrialSettings } from '../stop-agent/trial.ts';
@@ -28,14 +28,15 @@ const stopSweepMetrics: readonly SweepMetric[] = stopMetrics.map(({ name, title,
 /** The agent comes first. A run that is paused has decisions of the agent alone. */
 function scoreStopAgentRun(path: string, part: EvaluationSplit): ScoredSystem[] {
   const run = RunDirectory.open(path);
-  const { labels } = taskOf(run.readConfig(experimentSchema));
+  const experiment: Experiment = run.readConfig(experimentSchema);
+  const { labels } = taskOf(experiment);
   const systems: SystemDecisions[] =
     typeof part === 'object'
       ? [{ name: agentName, calls: 'one', decisions: readDecisions(path, decisionSchema, part) }]
       : systemsOfRun(run, part);
   return systems.map((system) => {
     const { name, calls } = system;
-    const { values } = scoreSystem(system, { labels });
+    const { values } = scoreSystem(system, { labels, costs: experiment.costs });
     return { name, role: name === agentName ? 'learnt' : calls === 'oracle' ? 'oracle' : 'baseline', values };
   });
 }

@@ -218,9 +218,9 @@ function decideByOracle(threads: readonly TestThread[]): SystemDecisions {
   return { ...decide(oracleName, threads, stops), calls: 'oracle' };
 }
 
-/** Whether a system was learnt: a copy of the demonstrations or a threshold on the student. Rules are all others. */
+/** Whether a system was trained to stop: the agent, or a copy of the demonstrations. Rules are all others. */
 export function isLearnt(system: string): boolean {
-  return system === agentName || system === cloningName || system.startsWith('student ≥');
+  return system === agentName || system === cloningName;
 }
 
 /** Of a dense grid of rules, those that tables show. */

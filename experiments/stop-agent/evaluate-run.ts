@@ -8,8 +8,8 @@ import { agentName, decide, decideByRules, isShown } from './decisions.ts';
 import { labelField } from './experiment.ts';
 import { type SystemScores, scoreSystem } from './metrics.ts';
 import { openStopAgentRun } from './open-run.ts';
+import { thresholdOf } from './operating-point.ts';
 import { openData, trainedThreads } from './parts.ts';
-import { halfway } from './policy-settings.ts';
 import { learntPolicy, replayThreads } from './states.ts';
 
 /** A run, and other data to test it on. */
@@ -58,7 +58,7 @@ export async function evaluateRun(
   const threads: Thread[] = withoutTrained(labelled, { trained, includeTrained, name: data, onNote: context.onNote });
 
   const sequences = await judging.judged(threads, { maxPosts: experiment.maxJudgedPosts });
-  const policy = await learntPolicy(policyNetwork(opened.agent), { ...materials, threshold: halfway });
+  const policy = await learntPolicy(policyNetwork(opened.agent), { ...materials, threshold: thresholdOf(run) });
   const { tested, replays } = await replayThreads([policy], threads, { ...materials, sequences });
   const stops = replays[0].map(({ stop }) => stop);
   const systems = [
@@ -68,7 +68,11 @@ export async function evaluateRun(
   const resample = { seed, resamples: experiment.evaluation.resamples };
   return {
     systems: systems.map((system) =>
-      scoreSystem(system, { labels: task.labels, resample: isShown(system.name) ? resample : undefined }),
+      scoreSystem(system, {
+        labels: task.labels,
+        costs: experiment.costs,
+        resample: isShown(system.name) ? resample : undefined,
+      }),
     ),
     threads: threads.length,
     seed,

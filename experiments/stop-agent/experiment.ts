@@ -17,6 +17,7 @@ import { experimentResolver } from '../config/config-problems.ts';
 import { experimentName, experimentSeeds } from '../config/experiment-file.ts';
 import { isPlainObject, mergeDeep, type PlainObject } from '../config/overrides.ts';
 import { threadDataSchema } from '../config/thread-data.ts';
+import { costsSchema, unknownLabels } from './costs.ts';
 
 const splitSchema = z
   .strictObject({
@@ -185,6 +186,10 @@ export const experimentSchema = z
       .describe(
         'when a thread is decided at the latest, by the agent and by every rule but "all posts"; null for no limit',
       ),
+    costs: costsSchema
+      .nullable()
+      .default(null)
+      .describe('what mistakes, waiting and queries cost you; null compares by macro-F1, earliness and queries'),
     agent: stopAgentSchema.prefault({}),
     checkpointEvery: z.int().min(1).default(100).describe('iterations between checkpoints'),
     evaluation: z
@@ -214,7 +219,7 @@ export const experimentSchema = z
       })
       .prefault({}),
   })
-  .superRefine(({ state, split, evaluation, detector, maxJudgedPosts }, context) => {
+  .superRefine(({ state, split, evaluation, detector, maxJudgedPosts, costs, task }, context) => {
     const problem = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
     if (state.posts === 'none' && !state.student && !state.observesDetector)
       problem(['state'], 'the agent would see nothing: give it posts, a student or its detector’s judgements');
@@ -227,6 +232,12 @@ export const experimentSchema = z
       );
     if (evaluation.part === 'development' && split.development === 0)
       problem(['evaluation', 'part'], 'the split has no development part; set split.development');
+    const [unknown] = costs === null ? [] : unknownLabels(costs, taskOf({ task }).labels);
+    if (unknown !== undefined)
+      problem(
+        ['costs', 'wrong'],
+        `${JSON.stringify(unknown)} is no label of the task ${task}; its labels are ${taskOf({ task }).labels.join(', ')}`,
+      );
     if (!state.observesDetector || !('file' in detector)) return;
     const judged = new Set(scheduledLengths({ schedule: detector.schedule, posts: maxJudgedPosts }));
     const unjudged = schedulesOf(state.querySchedule).flatMap((schedule) =>

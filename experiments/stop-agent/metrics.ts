@@ -1,6 +1,8 @@
 import { classificationScores, macroF1 } from '../../src/metrics/classification.ts';
 import { earlyRate, meanDelay, mostCommonStopShare } from '../../src/metrics/earliness.ts';
 import { metricIntervals } from '../../src/metrics/metric-intervals.ts';
+import { quantile } from '../../src/metrics/summary-statistics.ts';
+import { type Costs, predictionCost, readingCost, wrongCosts } from './costs.ts';
 import type { Decision, QueryKind, SystemDecisions } from './decisions.ts';
 
 /** What one system decided, column by column: one entry a test thread. */
@@ -14,6 +16,8 @@ export interface DecisionColumns {
   readonly hours: readonly (number | null)[];
   /** Calls of the detector. */
   readonly calls: readonly number[];
+  /** What each decision cost by the user's costs; null where there are none, or hours cost something and are not known. */
+  readonly costs: readonly (number | null)[] | null;
   /** Number of labels of the task. */
   readonly classes: number;
   /** The threads to count, repetitions counting again (a bootstrap sample); all of them when left out. */
@@ -45,8 +49,11 @@ export const stopMetrics: readonly StopMetric[] = [
   { name: 'macroF1', title: 'macro-F1', ...share, isResampled: true, of: macroF1 },
   { name: 'accuracy', title: null, ...share, isResampled: false, of: (own) => classificationScores(own).accuracy },
   { name: 'er', title: 'ER', ...share, isResampled: true, of: earlyRate },
+  { name: 'expectedCost', title: 'cost', decimals: 3, range: [0, Infinity], isResampled: true, of: meanCost },
   { name: 'delayPosts', title: 'delay, posts', ...amount, isResampled: false, of: (own) => meanDelay(own).posts },
   { name: 'delayHours', title: 'delay, hours', ...amount, isResampled: false, of: (own) => meanDelay(own).hours },
+  { name: 'medianDelayHours', title: 'median', ...amount, isResampled: false, of: (own) => delayAt(own, 0.5) },
+  { name: 'longDelayHours', title: '90%', ...amount, isResampled: false, of: (own) => delayAt(own, 0.9) },
   {
     name: 'callsPerThread',
     title: 'calls a thread',
@@ -71,10 +78,35 @@ function meanCalls({ calls, items }: DecisionColumns): number {
     : items.reduce((sum, item) => sum + calls[item], 0) / items.length;
 }
 
-/** The metrics that tables show, with their headings. */
-export const shownMetrics = stopMetrics.flatMap((metric) =>
-  metric.title === null ? [] : [{ ...metric, title: metric.title }],
-);
+/** Null where a decision has no cost. */
+function meanCost({ costs, items }: DecisionColumns): number | null {
+  if (costs === null) return null;
+  let sum = 0;
+  const counted = items ?? costs.keys();
+  let count = 0;
+  for (const item of counted) {
+    const cost = costs[item];
+    if (cost === null) return null;
+    sum += cost;
+    count++;
+  }
+  return sum / count;
+}
+
+/** A quantile of the hours to the decision; null where no time is known. */
+function delayAt({ hours }: DecisionColumns, share: number): number | null {
+  const known = hours.filter((own) => own !== null);
+  return known.length === 0 ? null : quantile(Float64Array.from(known).sort(), share);
+}
+
+/** The metrics that a table shows, with their headings: those that any of its systems has. */
+export function shownMetrics(systems: readonly { readonly values: Readonly<Record<string, unknown>> }[]) {
+  return stopMetrics.flatMap((metric) => {
+    const { name, title } = metric;
+    const isKnown = systems.some(({ values }) => values[name] !== null && values[name] !== undefined);
+    return title === null || !isKnown ? [] : [{ ...metric, title }];
+  });
+}
 
 /** Those that have intervals, each with a title. */
 export function resampledMetrics(metrics: readonly StopMetric[]) {
@@ -85,7 +117,12 @@ function total(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-export function columnsOf(decisions: readonly Decision[], labels: readonly string[]): DecisionColumns {
+/** @param options.costs the user's; null for none */
+export function columnsOf(
+  decisions: readonly Decision[],
+  { labels, costs }: { labels: readonly string[]; costs: Costs | null },
+): DecisionColumns {
+  const wrong = costs === null ? [] : wrongCosts(costs, labels);
   return {
     gold: decisions.map(({ gold }) => gold),
     predicted: decisions.map(({ predicted }) => predicted),
@@ -93,8 +130,17 @@ export function columnsOf(decisions: readonly Decision[], labels: readonly strin
     threadPosts: decisions.map(({ posts }) => posts),
     hours: decisions.map(({ hours }) => hours),
     calls: decisions.map(({ calls }) => calls),
+    costs: costs && decisions.map((own) => costOf(own, { costs, wrong })),
     classes: labels.length,
   };
+}
+
+function costOf(
+  { gold, predicted, calls, ...spent }: Decision,
+  { costs, wrong }: { costs: Costs; wrong: readonly (readonly number[])[] },
+): number | null {
+  const reading = readingCost(costs, { ...spent, queries: calls });
+  return reading === null ? null : reading + predictionCost(wrong, { gold, predicted });
 }
 
 /** One system's scores. */
@@ -113,6 +159,7 @@ export interface SystemScores {
 
 /**
  * @param options.labels those of the task, in the order of the class indices
+ * @param options.costs the user's; without them there is no expected cost
  * @param options.metrics what is computed; all of the stop agent's unless given
  * @param options.resample draws the samples behind the intervals; none are computed without it
  */
@@ -120,12 +167,13 @@ export function scoreSystem(
   { name, calls, decisions }: SystemDecisions,
   options: {
     labels: readonly string[];
+    costs?: Costs | null | undefined;
     metrics?: readonly StopMetric[] | undefined;
     resample?: { seed: number; resamples: number } | undefined;
   },
 ): SystemScores {
-  const { labels, metrics = stopMetrics, resample } = options;
-  const columns = columnsOf(decisions, labels);
+  const { labels, costs = null, metrics = stopMetrics, resample } = options;
+  const columns = columnsOf(decisions, { labels, costs });
   const { perClass } = classificationScores(columns);
   const intervals =
     resample === undefined

@@ -30,9 +30,12 @@ import { listedBy, policyOfBundle } from './bundle-folder.ts';
 import { trainedClaimsFile } from './claim-region.ts';
 import { agentName, cloningFile, cloningName, rulesOf } from './decisions.ts';
 import { type OpenedRun, openStopAgentRun } from './open-run.ts';
+import { thresholdOf } from './operating-point.ts';
 import { testedThreads, trainedThreads } from './parts.ts';
 import { halfway, rulePolicy } from './policy-settings.ts';
 import { promisesFile } from './promise-file.ts';
+import { isCandidate, recommended } from './recommendation.ts';
+import { readTrialResult } from './result.ts';
 import { embedOf, learntPolicy, seenPosts, seenPostsOf } from './states.ts';
 
 /*
@@ -113,8 +116,9 @@ async function policyInBundle({ folder, system, judge = null }: PolicyPlace): Pr
 }
 
 async function policyOfRun(place: PolicyPlace): Promise<OpenedPolicy> {
-  const { folder, system = agentName, judge = null, context } = place;
+  const { folder, judge = null, context } = place;
   const opened = await openStopAgentRun({ run: folder, ...place });
+  const system = systemNamed(place.system, opened);
   const { run, task, materials } = opened;
   const promise = promisesFile.find(run)?.[system] ?? null;
   const plain = await systemOfRun(opened, system);
@@ -151,10 +155,20 @@ async function policyOfRun(place: PolicyPlace): Promise<OpenedPolicy> {
   };
 }
 
+/** The row of the report that is meant: the agent unless given, and for `best` the one that is recommended. */
+export function systemNamed(name: string | undefined, { run }: OpenedRun): string {
+  if (name !== 'best') return name ?? agentName;
+  const { ranking, systems } = readTrialResult(run, { withIntervals: false });
+  const aim = { ...ranking, labels: Object.keys(systems[0].f1ByLabel) };
+  const candidates = ranking.decisions.filter(isCandidate).map((own) => ({ name: own.name, seeds: [own] }));
+  return recommended(candidates, aim).system.name;
+}
+
 /** A system of a run's report as a policy, as the report shows it: without a promise. @throws InputError for another name */
 export async function systemOfRun(opened: OpenedRun, system: string): Promise<PolicyDefinition> {
   const { run, experiment, materials } = opened;
-  if (system === agentName) return learntPolicy(policyNetwork(opened.agent), { ...materials, threshold: halfway });
+  if (system === agentName)
+    return learntPolicy(policyNetwork(opened.agent), { ...materials, threshold: thresholdOf(run) });
   const cloning = join(run.path, cloningFile);
   if (system === cloningName && existsSync(cloning)) {
     const agent = await learntPolicy(policyNetwork(opened.agent), { ...materials, threshold: halfway });

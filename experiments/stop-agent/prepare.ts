@@ -1,17 +1,21 @@
+import { queriesUntil } from '../../checkpoints/policy/policy.ts';
 import type { Detector } from '../../experts/detector.ts';
 import type { Student } from '../../experts/detectors/local/student.ts';
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
 import { lengthsUntil, type PrefixSchedule } from '../../experts/prefix-schedule.ts';
-import type { Thread } from '../../src/data/thread.ts';
+import { hoursSinceClaim, type Thread } from '../../src/data/thread.ts';
+import { InputError } from '../../src/errors.ts';
 import type { Projection } from '../../src/tensor/projection.ts';
 import type { WorkContext } from '../../src/work-context.ts';
-import type { StopProblem } from '../../trainers/stop-agent/problem.ts';
+import type { StopCost, StopProblem } from '../../trainers/stop-agent/problem.ts';
 import { buildStopProblem, judgedThread, readsPseudoLabels } from '../../trainers/stop-agent/problem.ts';
 import { detectorHash } from '../judging/judge.ts';
 import { type Cache, cachedStudent } from './cache.ts';
+import { predictionCost, readingCost, wrongCosts } from './costs.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 import { annotationsHash, judgeForTraining, trainedOrFromFile } from './judge-for-training.ts';
 import { type ExperimentData, loadParts, type Parts } from './parts.ts';
+import { agentQueries } from './policy-settings.ts';
 import { projectionOf } from './projection.ts';
 import { chooseSchedule } from './query-schedule.ts';
 import { type StateMaterials, stateIdentityOf, statesOf } from './states.ts';
@@ -79,6 +83,7 @@ export async function prepareTrial(settings: {
       task,
       tableOf: (own) => statesOf(own, { ...materials, schedule, sequences }),
       callsAt: (posts) => lengthsUntil(posts, { schedule, maxPosts: experiment.maxJudgedPosts }).length,
+      costOf: costOfStops(experiment, schedule),
       config: experiment.agent,
       seed,
     });
@@ -100,6 +105,24 @@ export async function prepareTrial(settings: {
       detector: detectorHash(detector),
       annotations: annotationsHash(sequences),
     },
+  };
+}
+
+/** The user's cost of a decision, as the policy on this schedule would pay it. @throws InputError for hours that are not known */
+function costOfStops(experiment: Experiment, schedule: PrefixSchedule | null): StopCost | undefined {
+  const { costs } = experiment;
+  if (costs === null) return undefined;
+  const wrong = wrongCosts(costs, taskOf(experiment).labels);
+  const queries = agentQueries({ experiment, schedule });
+  return ({ thread, postsUsed, gold, predicted }) => {
+    const hours = hoursSinceClaim(thread, postsUsed - 1);
+    const spent = { postsUsed, posts: thread.posts.length, hours, queries: queriesUntil(queries, postsUsed) };
+    const reading = readingCost(costs, spent);
+    if (reading === null)
+      throw new InputError(
+        `costs.perHour needs the times of posts, and post ${postsUsed} of thread ${JSON.stringify(thread.id)} or its claim has none; give times, or use perPost or perShare`,
+      );
+    return reading + predictionCost(wrong, { gold, predicted });
   };
 }
 

@@ -6,6 +6,7 @@ import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
 import { type EvaluationSplit, readDecisions } from '../run/decisions-file.ts';
 import { resultFile } from '../run/result-file.ts';
+import type { Costs } from './costs.ts';
 import { readJudged, readStopProbabilities } from './decided-files.ts';
 import { agentName, decideByRules, decisionSchema, isShown, type SystemDecisions } from './decisions.ts';
 import { type Experiment, experimentSchema, taskOf } from './experiment.ts';
@@ -58,12 +59,15 @@ export interface TrialResult
   readonly decisions: readonly SystemDecisions[];
   /** What the agent is expected to score if it draws its stops; null where the run's sweep did not keep what that takes. */
   readonly sampled: SampledScores | null;
-  /** What agents are ranked by: scores on the development part, or where there is none on the decided one. */
+  /** What systems are chosen by: decisions on the development part, or where there is none on the decided one. */
   readonly ranking: {
     readonly part: EvaluationSplit;
+    readonly decisions: readonly SystemDecisions[];
     readonly agent: SystemScores;
     /** Of a whole thread, and of a call: what the agent was trained for. */
     readonly price: { readonly delayCost: number; readonly callCost: number };
+    /** The user's; null for none. */
+    readonly costs: Costs | null;
   };
 }
 
@@ -89,11 +93,6 @@ export function systemsOfRun(run: RunDirectory, part?: EvaluationSplit): SystemD
   return [...stored.filter((own) => !isBound(own)), ...rules, ...stored.filter(isBound)];
 }
 
-function agentOfRun(run: RunDirectory, part: EvaluationSplit): SystemDecisions {
-  const decisions = readDecisions(run.path, decisionSchema, part).filter(({ system }) => system === agentName);
-  return { name: agentName, calls: 'one', decisions };
-}
-
 /**
  * @param options.withIntervals computes the intervals over threads of what tables show, too, which takes a while
  * @param options.part which decisions are scored; those that the run is evaluated on unless given
@@ -104,12 +103,14 @@ export function readTrialResult(
 ): TrialResult {
   const { systems: _, ...stored } = resultOfRun.read(run);
   const experiment: Experiment = run.readConfig(experimentSchema);
+  const { costs } = experiment;
   const { resamples } = experiment.evaluation;
   const decisions = systemsOfRun(run, options.part);
   const rankedPart = experiment.split.development > 0 ? 'development' : stored.part;
   const { delayCost, callCost } = experiment.agent.task;
   const part = options.part ?? stored.part;
   const { labels } = taskOf(experiment);
+  const ranked = rankedPart === part ? decisions : systemsOfRun(run, rankedPart);
   const stopProbabilities = readStopProbabilities(run.path, part);
   return {
     ...stored,
@@ -126,12 +127,15 @@ export function readTrialResult(
           }),
     ranking: {
       part: rankedPart,
-      agent: scoreSystem(agentOfRun(run, rankedPart), { labels }),
+      decisions: ranked,
+      agent: scoreSystem(ranked.find(({ name }) => name === agentName)!, { labels, costs }),
       price: { delayCost, callCost },
+      costs,
     },
     systems: decisions.map((system) =>
       scoreSystem(system, {
         labels,
+        costs,
         resample: options.withIntervals && isShown(system.name) ? { seed: stored.seed, resamples } : undefined,
       }),
     ),

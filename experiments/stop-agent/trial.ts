@@ -25,8 +25,9 @@ import type { Cache } from './cache.ts';
 import { claimRegion, trainedClaimsFile } from './claim-region.ts';
 import { writeJudged, writeStopProbabilities } from './decided-files.ts';
 import { agentName, cloningFile, cloningName, decide, type SystemDecisions, type TestThread } from './decisions.ts';
-import type { Experiment } from './experiment.ts';
+import { type Experiment, taskOf } from './experiment.ts';
 import { annotationsHash, judgeOfRun, recallForTraining } from './judge-for-training.ts';
+import { chooseThreshold, thresholdOf } from './operating-point.ts';
 import { type ExperimentData, loadParts, notedParts, type Parts } from './parts.ts';
 import { halfway } from './policy-settings.ts';
 import { decidedParts, judgedThreads, type PreparedTrial, prepareTrial } from './prepare.ts';
@@ -174,7 +175,7 @@ async function isFinishedAlready(trial: TrialSettings, { backend, context }: Sur
 async function evaluateOnDevelopment(trial: BegunTrial, policy: StopPolicy, iteration: number): Promise<void> {
   const { prepared, experiment, run } = trial;
   const agent = { [agentName]: policy };
-  const { systems } = await decideAll(agent, prepared.parts.development, { prepared, experiment });
+  const { systems } = await decideAll(agent, prepared.parts.development, { prepared, experiment, run });
   writeDecisions(run.path, systems[0].decisions, { developmentAt: iteration });
 }
 
@@ -189,10 +190,11 @@ async function test(
     ? await clonedPolicy(problem, { experiment, seed, context })
     : null;
   if (cloned !== null) writeFileAtomically(join(run.path, cloningFile), weightsFile(policyNetwork(cloned)));
+  await chooseOperatingPoint(policy, { prepared, experiment, run });
   const learnt = cloned === null ? { [agentName]: policy } : { [agentName]: policy, [cloningName]: cloned };
   let systems: readonly SystemDecisions[] = [];
   for (const part of decidedParts(parts, experiment)) {
-    const decided = await decideAll(learnt, parts[part], { prepared, experiment });
+    const decided = await decideAll(learnt, parts[part], { prepared, experiment, run });
     systems = decided.systems;
     writeDecisions(
       run.path,
@@ -233,11 +235,25 @@ async function unlikeTraining(run: RunDirectory, parts: Parts, { evaluation }: E
   return decided.filter((claim) => shiftOf(claim).isUnlike).length / decided.length;
 }
 
+/** A settled agent stops where its score is worth most on the development part, where there is one. */
+async function chooseOperatingPoint(
+  agent: StopPolicy,
+  { prepared, experiment, run }: Pick<BegunTrial, 'prepared' | 'experiment' | 'run'>,
+): Promise<void> {
+  const { parts, sequences, materials } = prepared;
+  if (experiment.agent.algorithm !== 'settled' || parts.development.length === 0) return;
+  const policy = await learntPolicy(policyNetwork(agent), { ...materials, threshold: halfway });
+  const { tested, replays } = await replayThreads([policy], parts.development, { ...materials, sequences });
+  const scored = tested.map((own, index) => ({ tested: own, scores: replays[0][index].scores }));
+  const { costs, agent: options } = experiment;
+  chooseThreshold(run, scored, { policy, aim: { labels: taskOf(experiment).labels, costs, price: options.task } });
+}
+
 /** What learnt policies decide of these threads, and what rules need to decide them, too. */
 async function decideAll(
   learnt: Readonly<Record<string, StopPolicy>>,
   threads: readonly Thread[],
-  { prepared, experiment }: Pick<BegunTrial, 'prepared' | 'experiment'>,
+  { prepared, experiment, run }: Pick<BegunTrial, 'prepared' | 'experiment' | 'run'>,
 ): Promise<{
   judged: readonly TestThread[];
   systems: readonly SystemDecisions[];
@@ -246,7 +262,12 @@ async function decideAll(
 }> {
   const { sequences, materials } = prepared;
   const policies = await Promise.all(
-    Object.values(learnt).map((policy) => learntPolicy(policyNetwork(policy), { ...materials, threshold: halfway })),
+    Object.entries(learnt).map(([name, policy]) =>
+      learntPolicy(policyNetwork(policy), {
+        ...materials,
+        threshold: name === agentName ? thresholdOf(run) : halfway,
+      }),
+    ),
   );
   const { tested, replays } = await replayThreads(policies, threads, { ...materials, sequences });
   const systems = Object.keys(learnt).map((name, index) => {

@@ -20,7 +20,7 @@ export type Keep = (typeof keeps)[number];
 /** Logs and charts of the training. */
 const ofTraining = /^(metrics\.jsonl|(development-)?stop-probabilities\.jsonl|events\.out\.tfevents\..+)$/;
 /** What decides. */
-const ofPolicy = /^(checkpoints|(detector|student|schedule|trained-claims)\.json|(projection|cloning)\..+)$/;
+const ofPolicy = /^(checkpoints|(detector|student|schedule|trained-claims|threshold)\.json|(projection|cloning)\..+)$/;
 /** The same in every trial of a seed. */
 const shared = /^((parts|trained-claims)\.json|(development-)?judged\.jsonl)$/;
 

@@ -37,6 +37,8 @@ export interface LabelledThread {
   readonly calls: Float32Array;
   /** What a decision on this thread counts: its label's share of all labels over that of the threads that have it. */
   readonly weight: number;
+  /** Of a stop at each step, by the user's costs: expected over what the judgement says, and as it says; left out without costs. */
+  readonly costs?: { readonly expected: Float32Array; readonly decided: Float32Array } | undefined;
 }
 
 /** One member of a population: its own seed, options and problem. */
@@ -54,6 +56,7 @@ export interface StopMember {
  *   they are pseudo-labelled
  * @param options.tableOf the states of threads; decisions must be made on states built alike
  * @param options.callsAt calls of the detector where an agent stops after so many posts; one unless given
+ * @param options.costOf the user's cost of a prediction on a thread after so many posts; none unless given
  * @throws InputError when a demonstration thread has no label or no judgements, or judgements in other labels
  */
 export async function buildStopProblem(options: {
@@ -63,10 +66,11 @@ export async function buildStopProblem(options: {
   task: Task;
   tableOf: (threads: readonly Thread[]) => Promise<StateTable>;
   callsAt?: ((posts: number) => number) | undefined;
+  costOf?: StopCost | undefined;
   config: StopAgentConfig;
   seed: number;
 }): Promise<StopProblem> {
-  const { task, tableOf, config, seed, callsAt = () => 1 } = options;
+  const { task, tableOf, config, seed, callsAt = () => 1, costOf = null } = options;
   const judged = options.demonstrations.map((thread) => judgedThread(thread, { ...options, task }));
   const longEnough = (thread: Thread) => thread.posts.length >= config.minPosts;
   const environment = options.environment.filter(longEnough);
@@ -99,11 +103,14 @@ export async function buildStopProblem(options: {
         .filter(({ thread }) => longEnough(thread))
         .map((own) => [
           place(own.thread.id),
-          labelledThread(own, { all: labelled, postsSeen: table.postsSeen[place(own.thread.id)], callsAt }),
+          labelledThread(own, { all: labelled, postsSeen: table.postsSeen[place(own.thread.id)], callsAt, costOf }),
         ]),
     ),
   };
 }
+
+/** What it costs to predict a label after so many posts of a thread. */
+export type StopCost = (decision: { thread: Thread; postsUsed: number; gold: number; predicted: number }) => number;
 
 /** Whether an agent learns from the judgements of the environment's threads as if they were labels. */
 export function readsPseudoLabels({ algorithm, task, imitation }: StopAgentConfig): boolean {
@@ -159,9 +166,14 @@ function pseudoLabelled(
 /** A thread longer than its judgements keeps the last one. */
 function labelledThread(
   { thread, sequence, label }: JudgedDemonstration,
-  options: { all: readonly JudgedDemonstration[]; postsSeen: Int32Array; callsAt: (posts: number) => number },
+  options: {
+    all: readonly JudgedDemonstration[];
+    postsSeen: Int32Array;
+    callsAt: (posts: number) => number;
+    costOf: StopCost | null;
+  },
 ): LabelledThread {
-  const { all, postsSeen, callsAt } = options;
+  const { all, postsSeen, callsAt, costOf } = options;
   const { predicted, probabilities, labels } = sequence;
   const judged = Array.from(postsSeen, (seen) => Math.min(seen, predicted.length) - 1);
   const right = Uint8Array.from(judged, (index) => Number(predicted[index] === label));
@@ -177,5 +189,22 @@ function labelledThread(
     shareSeen: Float32Array.from(postsSeen, (seen) => seen / thread.posts.length),
     calls: Float32Array.from(postsSeen, callsAt),
     weight: all.length / (labels.length * withLabel),
+    costs:
+      costOf === null
+        ? undefined
+        : { expected: Float32Array.from(judged, expectedCost), decided: Float32Array.from(judged, decidedCost) },
   };
+
+  function decidedCost(index: number, step: number): number {
+    return costOf?.({ thread, postsUsed: postsSeen[step], gold: label, predicted: predicted[index] }) ?? 0;
+  }
+
+  /** Over the labels, with the probabilities of the judgement. */
+  function expectedCost(index: number, step: number): number {
+    const row = probabilities.subarray(index * labels.length, (index + 1) * labels.length);
+    if (row.some(Number.isNaN)) return decidedCost(index, step);
+    const costOfLabel = (own: number) =>
+      costOf?.({ thread, postsUsed: postsSeen[step], gold: label, predicted: own }) ?? 0;
+    return row.reduce((sum, probability, own) => sum + probability * costOfLabel(own), 0);
+  }
 }

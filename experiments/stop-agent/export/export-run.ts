@@ -15,9 +15,8 @@ import { characterTable } from '../../../src/text/character-table.ts';
 import type { WorkContext } from '../../../src/work-context.ts';
 import { actionTexts } from '../../../trainers/stop-agent/states.ts';
 import { trainedClaimsFile } from '../claim-region.ts';
-import { agentName } from '../decisions.ts';
 import { scoresJson } from '../metrics.ts';
-import { networkOfSystem, systemOfRun } from '../open-policy.ts';
+import { networkOfSystem, systemNamed, systemOfRun } from '../open-policy.ts';
 import { type OpenedRun, openStopAgentRun } from '../open-run.ts';
 import { testedThreads, testThreadsOfRun, trainedThreads } from '../parts.ts';
 import { promisesFile } from '../promise-file.ts';
@@ -26,6 +25,8 @@ import { readTrialResult, type TrialResult } from '../result.ts';
 import { goldenThreads } from './golden-threads.ts';
 
 export interface ExportedBundle {
+  /** The row of the report that it is. */
+  readonly system: string;
   readonly parity: Parity;
   readonly goldenThreads: number;
   /** Whether Python and JavaScript can decide from texts with the bundle alone. */
@@ -34,7 +35,7 @@ export interface ExportedBundle {
 
 /**
  * Writes a policy of a run as a bundle that other programs load. Nothing is written unless the ONNX file scores as the run does.
- * @param options.system the row of the report; the agent unless given
+ * @param options.system the row of the report, or `best` for the one that is recommended; the agent unless given
  * @param options.data where the run's data is now; null for the place that its configuration names
  * @param options.runs folder with the shared cache
  * @throws InputError when the run, its test threads or the folder cannot be used; Error that says where the ONNX file and
@@ -48,9 +49,10 @@ export async function exportRun(options: {
   runs: string;
   context: WorkContext;
 }): Promise<ExportedBundle> {
-  const { out, system = agentName, data, context } = options;
+  const { out, data, context } = options;
   checkFree(out);
   const opened = await openStopAgentRun(options);
+  const system = systemNamed(options.system, opened);
   const { run, experiment, materials, seed, step } = opened;
   const { cache, projection } = materials;
   const policy = await systemOfRun(opened, system);
@@ -133,7 +135,7 @@ export async function exportRun(options: {
     embed: encoder === null || encoder.name === 'hashing' ? undefined : (texts) => cache.embeddings.embed(texts),
   });
   writeBundle(out, contents);
-  return { parity, goldenThreads: golden.count, readsTexts };
+  return { system, parity, goldenThreads: golden.count, readsTexts };
 }
 
 function placedFields(fields: readonly StateField[]): Manifest['state']['fields'] {

@@ -141,20 +141,17 @@ export function operatingPointOf({ decisions }: SystemDecisions, classes: number
   });
 }
 
-/** The rules that a reader would use in place of an agent: the best that are as early and call once, or as seldom as it does. */
-export function rulesAsEarly<System extends Pick<SystemSummary, 'name' | 'calls' | 'values'>>(
+/** The rule that a reader would use in place of an agent: the best that reads and queries no more. */
+export function ruleInPlace<System extends Pick<SystemSummary, 'name' | 'calls' | 'values'>>(
   systems: readonly System[],
-) {
+): System | undefined {
   const limits = systems.find(({ name }) => name === agentName)?.values;
   const within = (metric: 'er' | 'callsPerThread', system: System, none: number) =>
     (system.values[metric]?.mean ?? none) <= (limits?.[metric]?.mean ?? 0) + 1e-9;
-  const rules = systems
+  return systems
     .filter((system) => !isLearnt(system.name) && system.calls !== 'oracle' && within('er', system, Infinity))
-    .sort((a, b) => (b.values.macroF1?.mean ?? 0) - (a.values.macroF1?.mean ?? 0));
-  return {
-    once: rules.find(({ calls }) => calls === 'one'),
-    asOften: rules.find((rule) => within('callsPerThread', rule, 0)),
-  };
+    .filter((rule) => within('callsPerThread', rule, 0))
+    .toSorted((a, b) => (b.values.macroF1?.mean ?? 0) - (a.values.macroF1?.mean ?? 0))[0];
 }
 
 /** An agent that stops so large a share of the threads at one position has learned little more than a fixed rule. */

@@ -7,6 +7,7 @@ export function answerSection(answer: Answer, front: DrawnChart): Markup {
   const {
     reading,
     verdict,
+    recommended,
     promises,
     table: [heading, ...rows],
     legend,
@@ -15,6 +16,7 @@ export function answerSection(answer: Answer, front: DrawnChart): Markup {
   } = answer;
   return html`${reading === null ? null : html`<p class="reading">${reading}</p>`}
 <p><b>Verdict:</b> ${verdict}</p>
+<p>${recommended.sentence}</p>
 ${promises.map((promise) => html`<p><b>Promise:</b> ${promise}</p>`)}
 <div class="pair answer">
 <div>

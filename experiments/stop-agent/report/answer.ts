@@ -10,10 +10,11 @@ import { agentName } from '../decisions.ts';
 import { promisesFile } from '../promise-file.ts';
 import type { TrialResult } from '../result.ts';
 import { optimumName } from '../stream-optimum.ts';
-import { isCollapsed, type Margin, rulesAsEarly, type SystemSummary, shownMargin } from './aggregate.ts';
+import { isCollapsed, type Margin, ruleInPlace, type SystemSummary, shownMargin } from './aggregate.ts';
 import { type DetectorTruth, detectorTruths } from './detector-truth.ts';
 import { type RankedAgent, rankedAgents, recommendedAgent } from './ranked-agents.ts';
 import { readingSentence } from './reading.ts';
+import { type RecommendedSystem, recommendedSystem } from './recommended-system.ts';
 
 /** What an experiment came to, for a screen, a page and a file alike. */
 export interface Answer {
@@ -36,8 +37,8 @@ export interface Answer {
   readonly promises: readonly string[];
   /** On which part agents were chosen, and by what. */
   readonly choice: string;
-  /** The agent to go on with, and its run; null where every one collapsed. */
-  readonly recommended: { readonly variant: string; readonly run: string } | null;
+  /** The system to go on with. */
+  readonly recommended: RecommendedSystem;
   /** Commands that a reader may want next. */
   readonly next: readonly string[];
 }
@@ -47,6 +48,8 @@ export function answerOf(results: readonly VariantResults<TrialResult>[]): Answe
   const [{ threads, part, ranking }] = results[0].trials;
   const seeds = Math.max(...results.map(({ trials }) => trials.length));
   const best = recommendedAgent(agents);
+  const system = recommendedSystem(agents);
+  const chosen = system.system === agentName ? '' : ` --system ${quoted(system.system)}`;
   const { delayCost, callCost } = ranking.price;
   return {
     agents,
@@ -55,7 +58,7 @@ export function answerOf(results: readonly VariantResults<TrialResult>[]): Answe
     decided: `${counted(threads[part], `${part} thread`)}, ${counted(seeds, 'seed')}`,
     reading: best === null ? null : readingSentence(best.systems, agents.length === 1 ? 'the agent' : best.variant),
     table: [
-      ['agent, best rules as early', 'macro-F1', 'ER', 'calls', 'above rules'],
+      ['agent, best rule in its place', 'macro-F1', 'ER', 'calls', 'above rules'],
       ...agents.flatMap(rowsOf),
       ...agents[0].systems
         .filter(({ name }) => name === allPosts.name || name === optimumName)
@@ -65,14 +68,11 @@ export function answerOf(results: readonly VariantResults<TrialResult>[]): Answe
     verdict: verdict(agents),
     promises: results.flatMap(({ trials }) => trials.flatMap(promiseSentence)),
     choice: `${agents.length > 1 ? 'Best first, by' : 'Of several runs the best is chosen by'} macro-F1 − ${delayCost} × ER${callCost === 0 ? '' : ` − ${callCost} × calls`} on ${ranking.part === 'development' ? 'the development part' : `the ${ranking.part} part, for there is no development part`}.`,
-    recommended: best === null ? null : { variant: best.variant, run: best.bestTrial.directory },
-    next:
-      best === null
-        ? []
-        : [
-            `npx earshot decide threads.jsonl --policy ${quoted(best.bestTrial.directory)}`,
-            `npx earshot export ${quoted(best.bestTrial.directory)} --out policy`,
-          ],
+    recommended: system,
+    next: [
+      `npx earshot export ${quoted(system.run)}${chosen} --out policy`,
+      `npx earshot decide threads.jsonl --policy ${quoted(system.run)}${chosen}`,
+    ],
   };
 }
 
@@ -92,15 +92,12 @@ function shiftSentence(results: readonly VariantResults<TrialResult>[]): string 
   return `${percent(unlike)} of the ${trials[0].part} threads look unlike those that verdicts were learnt from, by the words of their claims; of like ones 5 % do. Expect the detector to be worse here than on threads like its own.`;
 }
 
-/** The agent, and under it the rules that a reader would use instead. */
+/** The agent, and under it the rule that a reader would use instead. */
 function rowsOf({ variant, agent, systems, front }: RankedAgent): string[][] {
-  const { once, asOften } = rulesAsEarly(systems);
+  const rule = ruleInPlace(systems);
   return [
     row(variant === 'agent' ? agentName : variant, agent, { margin: front.overEqualCalls }),
-    ...(once === undefined ? [] : [row(`  1 call: ${once.name}`, once, { margin: null })]),
-    ...(asOften === undefined || asOften === once
-      ? []
-      : [row(`  as many: ${asOften.name}`, asOften, { margin: null })]),
+    ...(rule === undefined ? [] : [row(`  ${rule.name}`, rule, { margin: null })]),
   ];
 }
 

@@ -78,6 +78,7 @@ export function frontChart(systems: readonly PlottedSystem[], price: 'er' | 'cal
       .filter(
         (system) =>
           system.kind === 'agent' ||
+          system.isRecommended ||
           isOutOfReach(system.kind) ||
           (corners.has(system) && isShown(system.name) && system.name.length <= longestRuleName),
       )
@@ -139,7 +140,7 @@ export function frontChart(systems: readonly PlottedSystem[], price: 'er' | 'cal
         { data: { values: bars }, ...silent('rule', { ...position, ...ends, color: color() }, barStroke) },
         marks(false),
         {
-          data: { values: agents.filter(({ isRecommended }) => isRecommended).map(point) },
+          data: { values: shown.filter(({ isRecommended }) => isRecommended).map(point) },
           ...silent('point', position, { shape: 'circle', size: 420, strokeWidth: 2, color: ink }),
         },
         marks(true),

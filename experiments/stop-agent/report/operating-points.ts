@@ -7,6 +7,7 @@ import { agentName, isLearnt, isShown, type SystemDecisions } from '../decisions
 import type { TrialResult } from '../result.ts';
 import { optimumName } from '../stream-optimum.ts';
 import { everyItem, operatingPointOf } from './aggregate.ts';
+import type { RecommendedSystem } from './recommended-system.ts';
 
 /** A system by its aims: means over seeds. */
 export interface PlottedSystem extends PricedPoint {
@@ -30,7 +31,7 @@ const resamples = 500;
  */
 export function plottedSystems(
   variants: readonly VariantResults<TrialResult>[],
-  { command, recommended }: { command: string; recommended: string | null },
+  { command, recommended }: { command: string; recommended: Pick<RecommendedSystem, 'variant' | 'system'> },
 ): PlottedSystem[] {
   const several = variants.length > 1;
   return variants.flatMap(({ variant, trials }, index) => {
@@ -45,7 +46,7 @@ export function plottedSystems(
           ...meanPoint(own, classes),
           name: !several || !isLearnt(name) ? name : name === agentName ? variant : `${name}: ${variant}`,
           kind,
-          isRecommended: name === agentName && variant === recommended,
+          isRecommended: name === recommended.system && (name !== agentName || variant === recommended.variant),
           seeds: own.length,
           intervals: isShown(name) ? intervalsOf(own, classes) : null,
           repeat: name === agentName ? command : comparison(name, trials),

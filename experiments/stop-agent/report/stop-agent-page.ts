@@ -24,7 +24,7 @@ export async function stopAgentPage(
   const { agents: variants } = answer;
   const runs = await readRuns(variants);
   const labels = taskOf(runs[0].experiment).labels;
-  const systems = plottedSystems(variants, { command, recommended: answer.recommended?.variant ?? null });
+  const systems = plottedSystems(variants, { command, recommended: answer.recommended });
   const [front, calls] = await drawAll([frontChart(systems, 'er'), frontChart(systems, 'calls')]);
   const training = await trainingSection(runs);
   const stops = await stopsSection(runs, labels);

@@ -46,17 +46,18 @@ export function stopAgentDocument(options: {
 /** Every system that tables show. */
 export function systemsBlocks(variants: readonly RankedAgent[]): Block[] {
   const several = variants.length > 1;
+  const metrics = shownMetrics(variants.flatMap((own) => own.systems));
   const learntRows = variants.flatMap(({ variant, systems }) =>
     systems
       .filter(({ name }) => isLearnt(name))
       .map((system) => {
         const name = several ? `${system.name}: ${variant}` : system.name;
-        return systemRow(system.name === agentName ? `**${name}**` : name, system);
+        return systemRow(system.name === agentName ? `**${name}**` : name, system, metrics);
       }),
   );
   const [{ variant, trials, systems }] = variants;
   const rules = systems.filter(({ name }) => !isLearnt(name) && isShown(name));
-  const rows = [...learntRows, ...rules.map((system) => systemRow(system.name, system))];
+  const rows = [...learntRows, ...rules.map((system) => systemRow(system.name, system, metrics))];
   const [{ part, threads }] = trials;
   const sizes = Object.entries(threads).map(([name, count]) => `${name} ${count}`);
   return [
@@ -65,7 +66,7 @@ export function systemsBlocks(variants: readonly RankedAgent[]): Block[] {
       ? []
       : ['**Decided: the development part.** Choose settings here, then decide the test part once.']),
     {
-      heading: ['system', ...shownMetrics.map(({ title }) => title), 'most common stop'],
+      heading: ['system', ...metrics.map(({ title }) => title), 'most common stop'],
       rows,
       texts: ['most common stop'],
       isMarked: (row) => rows[row][0].startsWith('**'),
@@ -144,11 +145,12 @@ function sampledSection(variants: readonly RankedAgent[]): ReportSection[] {
 }
 
 /** What a page and a screen open with, too. */
-function answerBlocks({ reading, table, legend, choice, verdict, promises, next }: Answer): Block[] {
+function answerBlocks({ reading, table, legend, choice, verdict, recommended, promises, next }: Answer): Block[] {
   const [heading, ...rows] = table;
   return [
     ...(reading === null ? [] : [reading]),
     `**Verdict:** ${verdict}`,
+    recommended.sentence,
     ...promises.map((promise) => `**Promise:** ${promise}`),
     // Markdown drops the spaces that set a rule under its agent.
     { heading, rows: rows.map(([first, ...cells]) => [first.replace(/^ +/, '– '), ...cells]) },
@@ -162,10 +164,14 @@ function marginCell(margin: Margin | null): string {
   return margin === null ? '–' : shownMargin(margin, { withDeviation: true });
 }
 
-function systemRow(name: string, { values, calls, mostCommonStop }: SystemSummary): string[] {
+function systemRow(
+  name: string,
+  { values, calls, mostCommonStop }: SystemSummary,
+  metrics: ReturnType<typeof shownMetrics>,
+): string[] {
   return [
     name,
-    ...shownMetrics.map((metric) => {
+    ...metrics.map((metric) => {
       const value = values[metric.name];
       if (value === null || (metric.isNotForOracles && calls === 'oracle')) return '–';
       // What calls cost hardly varies over seeds; its deviation would only widen the table.

@@ -7,7 +7,7 @@ import { detectorTruthLines } from './detector-truth.ts';
  * The report has all systems and how they were compared.
  */
 export function summarizeExperiment(name: string, answer: Answer): ScreenBlock[] {
-  const { detectors, shift, decided, reading, table, choice, legend, verdict, promises } = answer;
+  const { detectors, shift, decided, reading, table, choice, legend, verdict, recommended, promises } = answer;
   return [
     `${name}: ${decided}`,
     ...detectorTruthLines(detectors),
@@ -15,6 +15,7 @@ export function summarizeExperiment(name: string, answer: Answer): ScreenBlock[]
     table,
     `${legend} ${choice}`,
     `Verdict: ${verdict}`,
+    recommended.sentence,
     ...promises.map((promise) => `Promise: ${promise}`),
   ];
 }

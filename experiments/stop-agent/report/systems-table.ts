@@ -6,8 +6,8 @@ import { type SystemScores, shownMetrics } from '../metrics.ts';
 /** One evaluation's systems in Markdown, with intervals over threads; of a grid of rules a few. F1 of each label follows macro-F1. */
 export function systemsTable(systems: readonly SystemScores[]): string {
   const labels = Object.keys(systems[0].f1ByLabel);
-  const [first, ...others] = shownMetrics;
-  const cell = ({ values, intervals, calls }: SystemScores, metric: (typeof shownMetrics)[number]) => {
+  const [first, ...others] = shownMetrics(systems);
+  const cell = ({ values, intervals, calls }: SystemScores, metric: typeof first) => {
     const value = values[metric.name];
     if (value === null || (metric.isNotForOracles && calls === 'oracle')) return '–';
     const interval = intervals[metric.name]?.map((bound) => bound.toFixed(metric.decimals));

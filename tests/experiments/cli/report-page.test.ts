@@ -61,8 +61,10 @@ describe('the page of an experiment', () => {
     expect(page.indexOf(answer.verdict)).toBeGreaterThan(0);
     expect(page.indexOf(answer.verdict)).toBeLessThan(page.indexOf('<h2 id="training-title">'));
     const { recommended } = answer;
-    if (recommended !== null) expect(first.errors).toContain(`npx earshot export ${recommended.run} --out policy`);
-    else expect(first.errors).not.toContain('earshot export');
+    expect(told).toContain(recommended.sentence);
+    expect(page).toContain('Recommended: ');
+    expect(first.errors).toContain(`npx earshot export ${recommended.run}`);
+    expect(first.errors.includes('--system')).toBe(recommended.system !== 'stop agent');
   });
 
   it('shows what the run decided', () => {

@@ -65,6 +65,12 @@ export function decidedTrial(
     schedule: null,
     systems,
     decisions: systems.map(decisionsOf),
-    ranking: { part: 'test', agent: systems[0], price: { delayCost: 0.2, callCost: 0 } },
+    ranking: {
+      part: 'test',
+      decisions: systems.map(decisionsOf),
+      agent: systems[0],
+      price: { delayCost: 0.2, callCost: 0 },
+      costs: null,
+    },
   } satisfies TrialResult;
 }

@@ -47,7 +47,7 @@ describe('the report', () => {
     }));
     const report = render(...results);
     expect(report).toMatch(
-      /^# x\n\nReading 30 % of the posts, .*\n\n\*\*Verdict:\*\* [\s\S]*## What was run\n\nWhat it asks\.\n\nCommand: `earshot train x\.yaml`\n\nThreads: test 10\. Seeds: 1, 2\./,
+      /^# x\n\nReading 30 % of the posts with .*\n\n\*\*Verdict:\*\* [\s\S]*## What was run\n\nWhat it asks\.\n\nCommand: `earshot train x\.yaml`\n\nThreads: test 10\. Seeds: 1, 2\./,
     );
     expect(report).toMatch(/\| \*\*stop agent: paper\*\* +\| 0\.750 ± 0\.071 \| 0\.300 ± 0\.141 \|/);
     // In the answer, and among all systems.
@@ -92,7 +92,6 @@ describe('aggregation', () => {
       system('confidence ≥ 0.8', { er: 0.2, macroF1: 0.8, calls: 'schedule', callsPerThread: 3 }),
       system('confidence ≥ 0.9', { er: 0.1, macroF1: 0.8, calls: 'every', callsPerThread: 9 }),
       system('behaviour cloning', { er: 0.1, macroF1: 1 }),
-      system('student ≥ 0.8', { er: 0.1, macroF1: 1 }),
       system('label-aware bound', { er: 0.1, macroF1: 1, calls: 'oracle' }),
     ];
     const agent = { er: 0.55, macroF1: 0.8, callsPerThread: 3 };

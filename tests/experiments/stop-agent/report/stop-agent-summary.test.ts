@@ -55,7 +55,7 @@ describe('the summary of an experiment', () => {
     expect(summaryAt(0.08)).not.toContain('look unlike');
   });
 
-  it('puts under each agent the best rule that calls once, and the best that calls as often', () => {
+  it('puts under each agent the best rule that reads and queries no more', () => {
     const aware = trial({ macroF1: 0.9, er: 0.5, callsPerThread: 4 });
     const once = trial({ macroF1: 0.6, er: 0.5 });
     const summary = summaryOf([
@@ -64,12 +64,11 @@ describe('the summary of an experiment', () => {
     ]);
     const names = summary.split('\n').map((line) => line.replace(/ {2,}[\d.]+ {2}.*/, ''));
     const first = names.indexOf('detector-in-state');
-    expect(names.slice(first, first + 6)).toEqual([
+    expect(names.slice(first, first + 5)).toEqual([
       'detector-in-state',
-      '  1 call: first 4 posts',
-      '  as many: confidence ≥ 0.7, asked at 1, 2, 3, 5, …',
+      '  confidence ≥ 0.7, asked at 1, 2, 3, 5, 8, …',
       'once',
-      '  1 call: first 4 posts',
+      '  first 4 posts',
       'all posts',
     ]);
     expect(widest(summary)).toBeLessThanOrEqual(100);
@@ -98,22 +97,28 @@ describe('the summary of an experiment', () => {
       { variant: 'best', trials: [best] },
     ]);
     expect(summary.replaceAll('\n', ' ')).toContain(
-      'Reading 40 % of the posts, best keeps 90 % of the macro-F1 of reading everything; the best fixed rule as early keeps 75 %.',
+      'Reading 40 % of the posts with 1.0 queries per thread, best keeps 90 % of the macro-F1 of reading everything. The best rule that reads and queries no more, first 4 posts, keeps 75 %.',
     );
     expect(summary.replaceAll('\n', ' ')).toContain('Best first, by macro-F1 − 0.2 × ER');
     expect(summary.indexOf('\nbest ')).toBeLessThan(summary.indexOf('\nlucky '));
   });
 
-  it('goes on with the run that is worth most, and with none where every agent collapsed', () => {
+  it('goes on with what is worth most on the development part, a rule as well as an agent', () => {
     const seeds = [0.6, 0.9, 0.7].map((macroF1, index) => decidedTrial(index + 1, { macroF1, er: 0.4 }, rules));
     const stuck = decidedTrial(1, { macroF1: 1, er: 0.1, mostCommonStop: { name: 'post 1', share: 0.97 } }, rules);
     const results = [
       { variant: 'stuck', trials: [stuck] },
       { variant: 'good', trials: seeds },
     ];
-    expect(answerOf(results).recommended).toEqual({ variant: 'good', run: 'runs/x/seed-2' });
-    expect(answerOf(results).next).toContain('npx earshot export runs/x/seed-2 --out policy');
-    expect(answerOf(results.slice(0, 1))).toMatchObject({ recommended: null, next: [], reading: null });
+    const { recommended, next } = answerOf(results);
+    expect(recommended).toMatchObject({ variant: 'good', run: 'runs/x/seed-2' });
+    const system = `'${recommended.system}'`;
+    expect(next).toEqual([
+      `npx earshot export runs/x/seed-2 --system ${system} --out policy`,
+      `npx earshot decide threads.jsonl --policy runs/x/seed-2 --system ${system}`,
+    ]);
+    expect(recommended.sentence).toContain(`Recommended: ${recommended.system} (`);
+    expect(answerOf(results.slice(0, 1)).reading).toBeNull();
   });
 
   it('names an agent that collapsed', () => {

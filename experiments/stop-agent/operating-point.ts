@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import type { PolicyDefinition } from '../../checkpoints/policy/policy.ts';
+import { stopIn } from '../../checkpoints/policy/stops.ts';
+import type { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { runFile } from '../run/run-file.ts';
+import { thresholds } from './calibrate.ts';
+import { agentName, decide, type TestThread } from './decisions.ts';
+import { columnsOf } from './metrics.ts';
+import { halfway } from './policy-settings.ts';
+import { type Aim, worth } from './recommendation.ts';
+
+/*
+ * Where on its score a settled agent stops. One training serves every threshold: the one that is worth most on the development part is
+ * its operating point, until `calibrate` gives one with a promise.
+ */
+
+const thresholdFile = runFile('threshold.json', z.strictObject({ threshold: z.number() }));
+
+/** The threshold of a run's agent, without a promise: the chosen one, or one half. */
+export function thresholdOf(run: Pick<RunDirectory, 'path'>): number {
+  return thresholdFile.find(run)?.threshold ?? halfway;
+}
+
+/**
+ * Chooses and keeps the threshold that is worth most on these threads; of equal ones the most careful.
+ * @param scored each thread with the scores at all its posts
+ */
+export function chooseThreshold(
+  run: Pick<RunDirectory, 'path'>,
+  scored: readonly { readonly tested: TestThread; readonly scores: Float32Array }[],
+  { policy, aim }: { policy: PolicyDefinition; aim: Aim },
+): void {
+  const worthOf = worth(aim);
+  const { limits, queries } = policy;
+  const threads = scored.map(({ tested }) => tested);
+  const items = Int32Array.from(threads.keys());
+  let best = { threshold: halfway, worth: Number.NEGATIVE_INFINITY };
+  for (const threshold of thresholds) {
+    const stops = scored.map(({ tested, scores }) =>
+      stopIn(
+        { threshold, limits },
+        Array.from(scores, (score, index) => ({ score, hours: tested.hours[index] })),
+      ),
+    );
+    const { decisions } = decide(agentName, threads, stops, queries);
+    const own = worthOf({ ...columnsOf(decisions, aim), items });
+    if (own > best.worth) best = { threshold, worth: own };
+  }
+  thresholdFile.write(run, { threshold: best.threshold });
+}
