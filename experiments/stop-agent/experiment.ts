@@ -198,7 +198,10 @@ export const experimentSchema = z
           .array(z.int().min(1))
           .default(Array.from({ length: 50 }, (_, index) => index + 1))
           .describe('rules: stop after so many posts'),
-        hours: z.array(z.number().positive()).default([1, 6, 12, 24, 36]).describe('rules: stop after so many hours'),
+        hours: z
+          .array(z.number().positive())
+          .default([0.5, 1, 6, 12, 24, 36])
+          .describe('rules: stop after so many hours'),
         confidences: z
           .array(z.number().min(0).max(1))
           .default([0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.99])
