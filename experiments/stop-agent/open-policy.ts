@@ -27,6 +27,7 @@ import { type JudgePosts, judgePostsBy, wholePost } from '../judging/judge-posts
 import { checkDecides, type PrefixJudge } from '../judging/judge-single-prefixes.ts';
 import { threadIdentity } from '../run/parts-file.ts';
 import { listedBy, policyOfBundle } from './bundle-folder.ts';
+import type { ScoredThread } from './calibrate.ts';
 import { trainedClaimsFile } from './claim-region.ts';
 import { agentName, cloningFile, cloningName, rulesOf } from './decisions.ts';
 import { type OpenedRun, openStopAgentRun } from './open-run.ts';
@@ -64,17 +65,6 @@ export interface OpenedPolicy extends ThreadReader {
   score(threads: readonly Thread[]): Promise<ScoredThread[]>;
   /** From then on it decides by the promise. */
   keep(promise: StopPromise): Promise<void>;
-}
-
-/** A whole thread as a policy and its detector read it. */
-export interface ScoredThread {
-  readonly thread: Thread;
-  /** At every post, given that the policy read on before; 0 where it does not act. */
-  readonly posts: readonly { readonly score: number; readonly hours: number | null }[];
-  /** The detector's label of the first so many posts; null where it gives none. */
-  labelAt(posts: number): string | null;
-  /** Probability of that label after each post that was judged; 0 without one. */
-  readonly confidence: readonly number[];
 }
 
 export interface PolicyPlace {

@@ -34,7 +34,7 @@ describe('export', () => {
     const { code, out, errors } = exported;
     expect({ code, errors }).toEqual({ code: 0, errors: '' });
     expect(out).toMatch(
-      /^The ONNX file decides as the checkpoint does: \d+ golden, 1024 random, \d+ extreme states in batches of 1, 7, 1024, scores at most \d\.\de-\d+ apart\nGolden threads: (?:1[5-9]|20)\n\nBundle: bundle\n$/,
+      /^The ONNX file decides as the checkpoint does: \d+ golden, 1024 random, \d+ extreme states in batches of 1, 7, 1024, scores at most \d\.\de-\d+ apart\nSystem: stop agent\nGolden threads: (?:1[5-9]|20)\n\nBundle: bundle\n$/,
     );
     const folder = join(cwd, 'bundle');
     const manifest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8'));
