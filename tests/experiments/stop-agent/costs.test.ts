@@ -61,7 +61,7 @@ const threads: TestThread[] = Array.from({ length: 60 }, (_, index) => {
     studentConfidence: null,
   };
 });
-const after = (name: string, postsUsed: number, lengths: number[] = []): SystemDecisions =>
+const stopping = (name: string, postsUsed: number, lengths: number[] = []): SystemDecisions =>
   decide(
     name,
     threads,
@@ -71,7 +71,7 @@ const after = (name: string, postsUsed: number, lengths: number[] = []): SystemD
 
 it('give an expected cost with its interval', () => {
   const own = costs({ wrong: { rumor: 5, 'non-rumor': 1 }, perHour: 0.1, perQuery: 0.2 });
-  const scores = scoreSystem(after('first post', 1), {
+  const scores = scoreSystem(stopping('first post', 1), {
     labels: ['non-rumor', 'rumor'],
     costs: own,
     resample: { seed: 1, resamples: 200 },
@@ -81,8 +81,8 @@ it('give an expected cost with its interval', () => {
   const [low, high] = scores.intervals.expectedCost;
   expect(low).toBeLessThan(2.2);
   expect(high).toBeGreaterThan(2.2);
-  expect(scoreSystem(after('first post', 1), { labels }).values.expectedCost).toBeNull();
-  expect(scoreSystem(after('five', 5), { labels }).values).toMatchObject({
+  expect(scoreSystem(stopping('first post', 1), { labels }).values.expectedCost).toBeNull();
+  expect(scoreSystem(stopping('five', 5), { labels }).values).toMatchObject({
     delayHours: 2,
     medianDelayHours: 2,
     longDelayHours: 2,
@@ -94,17 +94,17 @@ describe('the recommended system', () => {
   const candidate = (own: SystemDecisions) => ({ name: own.name, seeds: [own] });
 
   it('is the best, or a simpler one that is as good: rules before agents, fewer queries before more', () => {
-    const agent = candidate(after('stop agent', 4));
-    const same = candidate(after('confidence ≥ 0.9', 4, [1, 2, 3, 4]));
-    const once = candidate(after('first 4 posts', 4));
-    const worse = candidate(after('first post', 1));
+    const agent = candidate(stopping('stop agent', 4));
+    const same = candidate(stopping('confidence ≥ 0.9', 4, [1, 2, 3, 4]));
+    const once = candidate(stopping('first 4 posts', 4));
+    const worse = candidate(stopping('first post', 1));
     expect(recommended([agent, worse], aim)).toMatchObject({ system: agent, best: agent });
     expect(recommended([agent, same, worse], aim)).toMatchObject({ system: same });
     expect(recommended([agent, same, once, worse], aim)).toMatchObject({ system: once });
   });
 
   it('follows the costs of the user', () => {
-    const [early, late] = [candidate(after('first post', 1)), candidate(after('first 4 posts', 4))];
+    const [early, late] = [candidate(stopping('first post', 1)), candidate(stopping('first 4 posts', 4))];
     expect(recommended([early, late], { ...aim, costs: costs({ perHour: 10 }) }).system).toBe(early);
     expect(recommended([early, late], { ...aim, costs: costs({ wrong: 10, perHour: 0.1 }) }).system).toBe(late);
   });
