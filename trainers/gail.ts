@@ -1,6 +1,6 @@
 import type * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
-import type { ExpertName } from '../experts/trajectories.ts';
+import { type ExpertName, expertNames } from '../experts/trajectories.ts';
 import type { AdamOptions } from '../src/tensor/adam.ts';
 import { descent } from '../src/tensor/descent.ts';
 import { columnOf, type Tensors } from '../src/tensor/population-ops.ts';
@@ -28,6 +28,8 @@ import {
  *   D           1 for the agent, 0 for experts       logits are high for experts (D̃ = 1 − D), as in the authors' code
  *   r           −log D = softplus of our logit       `reward: logit`, logit(D̃), as in the authors' code; `minus-log-d` is the
  *                                                    paper's. It is never negative, which would reward episodes that are long
+ *   r           as it is                             over the running deviation of its discounted sum (gae.ts), as in the authors'
+ *                                                    code, −log D too; `rewardScale: none` is the paper's
  *   D           Eq. 1 and 2: one for each expert     `objective: shared` is one for all of them, Eq. 3 and the authors' code;
  *                                                    `separate` is one for each, with the reward α r_c + β r_e − γ r_m
  *   −γ E_ME     subtracted: unbounded below          `misleading: subtract` is that; `as-agent` gives ME pairs the
@@ -66,6 +68,12 @@ export const gailOptions = {
     .describe(
       "what the agent earns for a step: the discriminator's logit, high for experts, as in the published code; minus-log-d, −log D as in the paper, which is never negative",
     ),
+  rewardScale: z
+    .enum(['running-deviation', 'none'])
+    .default('running-deviation')
+    .describe(
+      'what the rewards of sampled steps are divided by: the running deviation of their discounted sum, as in the published code, or nothing, as in the paper',
+    ),
   misleadingPenalty: z
     .enum(['add', 'subtract'])
     .default('add')
@@ -94,6 +102,7 @@ export const gailOptions = {
     .describe('tells demonstrated steps from the agent’s'),
 };
 export type GailConfig = z.infer<z.ZodObject<typeof gailOptions>>;
+type ExpertRatio = Pick<GailConfig, 'alpha' | 'beta' | 'gamma'>;
 
 /** Rewards of steps from the discriminator's logits, high for experts; [steps]. */
 export function rewardsOf(logits: Float32Array, reward: GailConfig['reward']): Float32Array {
@@ -104,7 +113,7 @@ export function rewardsOf(logits: Float32Array, reward: GailConfig['reward']): F
 }
 
 /** What is wrong with the experts' weights; null where nothing is. */
-export function expertWeightsProblem({ alpha, beta, gamma }: Pick<GailConfig, 'alpha' | 'beta' | 'gamma'>) {
+export function expertWeightsProblem({ alpha, beta, gamma }: ExpertRatio) {
   // Not merely > 0: the losses are divided by α + β − γ, and 0.2 + 0.1 exceeds 0.3 by a rounding error.
   return alpha + beta - gamma > 1e-6
     ? null
@@ -143,16 +152,48 @@ export interface ExpertWeight {
   readonly penalty: number;
 }
 
-/** Weights of Eq. 3, divided by α + β − γ so that the agent's is 1; of a discriminator with one expert (Eq. 2), 1 for either. */
-export function expertWeights({ config, experts, streams }: GailMember): ExpertWeight[] {
-  const { alpha, beta, gamma, objective, misleading, misleadingPenalty, discriminator } = config;
-  const weights = { conservative: alpha, earlyAction: beta, misleading: gamma };
+/**
+ * What each divergence of Eq. 1 counts, by the experts that there are; 0 for the others.
+ *
+ * Wherever there is a conservative trajectory there is an early-action one. None are left where each was the conservative one again
+ * (trajectories.keepEarlyAction), so that ρ_e is ρ_c, which then has the weight of both.
+ */
+export function signedWeights({ alpha, beta, gamma }: ExpertRatio, present: readonly ExpertName[]) {
+  const [conservative, earlyAction, misleading] = expertNames.map((name) => present.includes(name));
+  return {
+    conservative: conservative ? alpha + (earlyAction ? 0 : beta) : 0,
+    earlyAction: earlyAction ? beta : 0,
+    misleading: misleading ? -gamma : 0,
+  };
+}
+
+/**
+ * The agent's weight in Eq. 3: α + β − γ, less the weights of experts without demonstrations. Each divergence of Eq. 1 brings the
+ * agent's term once, and one from nothing has none. If it still counted, the logit would not be 0 where the agent is like the
+ * other experts: without ME it would be ln((α + β) / (α + β − γ)), by default 0.194, which pays for every step.
+ */
+export function agentWeight(config: ExpertRatio, present: readonly ExpertName[]): number {
+  return Object.values(signedWeights(config, present)).reduce((sum, weight) => sum + weight, 0);
+}
+
+/** Those that the member has demonstrations of. */
+export function presentExperts({ experts, streams }: Pick<GailMember, 'experts' | 'streams'>): ExpertName[] {
+  return experts.filter((_, set) => streams[set] !== null);
+}
+
+/** Weights of Eq. 3, divided by the agent's so that it is 1; of a discriminator with one expert (Eq. 2), 1 for either. */
+export function expertWeights(member: GailMember): ExpertWeight[] {
+  const { config, experts, streams } = member;
+  const { objective, misleading, misleadingPenalty, discriminator } = config;
+  const present = presentExperts(member);
+  const weights = signedWeights(config, present);
+  const ofAgent = agentWeight(config, present);
   return experts.map((expert, set) => {
     if (objective === 'separate') {
       const share = Number(streams[set] !== null);
       return { labelExpertIsOne: 1, weight: share, penalty: discriminator.penalty * share };
     }
-    const share = streams[set] === null ? 0 : weights[expert] / (alpha + beta - gamma);
+    const share = Math.abs(weights[expert]) / ofAgent;
     const isMisleading = expert === 'misleading';
     return {
       labelExpertIsOne: Number(!(isMisleading && misleading === 'as-agent')),

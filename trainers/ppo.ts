@@ -12,8 +12,9 @@ import { type BlockMasks, masked, type PolicyValue, policyValueForward } from '.
  * EARD's code follows: orthogonal initialisation, clipped value loss, standardised advantages, global norm clipping.
  *
  *   symbol    paper (EARD Eq. 5, 6)               here
- *   ε         clips the ratio                     clips ratio and value alike, as the authors' code does
- *   batch 4   "batch size 4" for policy, value    four minibatches an epoch, as the authors' code does
+ *   ε         clips the ratio                     clips ratio and value alike, as the authors' code does; no option gives Eq. 6
+ *   A         as it is                            standardised in each minibatch; `advantages: none` is the paper's
+ *   batch 4   "batch size 4" for policy, value    four minibatches an epoch, as the authors' code does; `minibatches: 50` is the other reading
  *
  * The paper's Table 3 gives 200 steps an iteration, 4 epochs, ε = 0.1, entropy 0.01, γ = 0.99, λ = 0.97 and 3e-4 for the value
  * network. From the authors' code: 3e-4 for the policy, too, value 0.5, gradient norm 0.5, Adam's ε 1e-5 and linear decay. Two
@@ -40,9 +41,11 @@ export const ppoSchema = z.strictObject({
   discount: z.number().min(0).max(1).default(0.99).describe('γ: what a reward one step later is worth'),
   gaeLambda: z.number().min(0).max(1).default(0.97).describe('λ of generalised advantage estimation'),
   advantages: z
-    .enum(['per-minibatch', 'per-iteration'])
+    .enum(['per-minibatch', 'per-iteration', 'none'])
     .default('per-minibatch')
-    .describe('over which steps advantages are standardised; per-iteration is what the published code does'),
+    .describe(
+      'over which of the sampled steps advantages are standardised; per-iteration is what the published code does, none is Eq. 5 as it stands',
+    ),
   valueGain: z
     .number()
     .positive()
@@ -81,7 +84,7 @@ export interface PpoMinibatch {
   readonly oneHotActions: tf.Tensor3D;
   readonly oldLogProbabilities: tf.Tensor3D;
   readonly oldValues: tf.Tensor3D;
-  /** Standardised. */
+  /** Standardised, unless told otherwise. */
   readonly advantages: tf.Tensor3D;
   /** What a row counts for in the policy's part of the loss: 1, or 0 where its action was not chosen and more elsewhere. */
   readonly policyWeights: tf.Tensor3D;
@@ -227,10 +230,11 @@ function takeMinibatch(
   options: { chosen: readonly Int32Array[]; states: RowTables; actions: number },
 ): PpoMinibatch {
   const { chosen, states, actions } = options;
-  const advantagesOf = ({ steps, config }: PpoMember, places: Int32Array) =>
-    config.advantages === 'per-minibatch'
-      ? standardized(picked(steps.advantages, places), chosenOf(steps, places))
-      : picked(standardized(steps.advantages, steps.chosen), places);
+  const advantagesOf = ({ steps: { advantages, chosen }, config }: PpoMember, places: Int32Array) => {
+    if (config.advantages === 'none') return picked(advantages, places);
+    if (config.advantages === 'per-iteration') return picked(standardized(advantages, chosen), places);
+    return standardized(picked(advantages, places), chosenOf({ chosen }, places));
+  };
   const rows = chosen[0].length;
   const column = (of: (steps: PpoSteps) => Float32Array) =>
     columnOf(members.map(({ steps }, member) => picked(of(steps), chosen[member])));
@@ -253,7 +257,7 @@ function picked(values: Float32Array, places: Int32Array): Float32Array {
   return Float32Array.from(places, (place) => values[place]);
 }
 
-function chosenOf({ chosen }: PpoSteps, places: Int32Array): Uint8Array {
+function chosenOf({ chosen }: Pick<PpoSteps, 'chosen'>, places: Int32Array): Uint8Array {
   return Uint8Array.from(places, (place) => chosen[place]);
 }
 

@@ -11,7 +11,15 @@ import {
 } from '../discriminator.ts';
 import type { LabelledBatch } from '../exact-return.ts';
 import { initialRunningReturn, type RunningReturn } from '../gae.ts';
-import { type GailConfig, type GailMember, gailRowWeights, rewardsOf } from '../gail.ts';
+import {
+  agentWeight,
+  type GailConfig,
+  type GailMember,
+  gailRowWeights,
+  presentExperts,
+  rewardsOf,
+  signedWeights,
+} from '../gail.ts';
 import type { StopAgentConfig } from './config.ts';
 import { labelledThreads } from './labelled-threads.ts';
 import { disposeLearner, pairsOf, refreshStates, type StopLearner } from './setup.ts';
@@ -160,18 +168,17 @@ export function byMember<T>(members: readonly GailMember[], values: readonly T[]
 export interface MemberRewards {
   /** The logit, or Σ w logit over the experts. */
   readonly logits: Float32Array;
-  /** r, or Σ w r, with w = α, β and −γ over α + β − γ. */
+  /** r, or Σ w r, with w = α, β and −γ over the agent's weight. */
   readonly rewards: Float32Array;
 }
 
-export function memberRewards(
-  { config, experts, streams }: GailMember,
-  logits: readonly Float32Array[],
-): MemberRewards {
+export function memberRewards(member: GailMember, logits: readonly Float32Array[]): MemberRewards {
+  const { config, experts } = member;
   if (config.objective === 'shared') return { logits: logits[0], rewards: rewardsOf(logits[0], config.reward) };
-  const { alpha, beta, gamma } = config;
-  const signed = { conservative: alpha, earlyAction: beta, misleading: -gamma };
-  const weights = experts.map((expert, set) => (streams[set] === null ? 0 : signed[expert] / (alpha + beta - gamma)));
+  const present = presentExperts(member);
+  const signed = signedWeights(config, present);
+  const ofAgent = agentWeight(config, present);
+  const weights = experts.map((expert) => signed[expert] / ofAgent);
   const summed = (values: readonly Float32Array[]) =>
     values[0].map((_, step) => weights.reduce((sum, weight, set) => sum + weight * values[set][step], 0));
   return { logits: summed(logits), rewards: summed(logits.map((own) => rewardsOf(own, config.reward))) };

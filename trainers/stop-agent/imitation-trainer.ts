@@ -1,10 +1,11 @@
 import * as tf from '@tensorflow/tfjs-core';
+import { expertNames } from '../../experts/trajectories.ts';
 import { InputError } from '../../src/errors.ts';
 import { updateScalarMoments } from '../../src/tensor/normalizer.ts';
 import { columnOf } from '../../src/tensor/population-ops.ts';
 import { type DiscriminatorHealth, logitsExpertIsHigh } from '../discriminator.ts';
 import { generalizedAdvantages, scaleRewards } from '../gae.ts';
-import { updateDiscriminator } from '../gail.ts';
+import { agentWeight, updateDiscriminator } from '../gail.ts';
 import { ppoUpdate } from '../ppo.ts';
 import type { Metrics, Trainer } from '../trainer.ts';
 import { iterateExactly } from './exact-iteration.ts';
@@ -34,9 +35,11 @@ import { withOccupancies } from './target-occupancy.ts';
  * published code disagree, both are options; the presets `paper` and `published` (config.ts) set them.
  *
  *   point         paper                            here (preset paper)
- *   reward        −log D                           logit over the running std of its discounted sum (see gail.ts), or −log D
+ *   reward        −log D                           logit, or −log D, over the running std of its discounted sum, or as it is (gail.ts)
  *   order         policy, then discriminator       discriminator, rewards, policy: the published code's order
- *   episode       ends with the stop               runs to the last post in training, as demonstrations do
+ *   episode       P goes on after a stop, which     runs to the last post in training, as demonstrations do; `episodeEnd: stop` is the
+ *                 "terminates observation" (§4.1)    other reading
+ *   state         posts and previous action (§4.1)  their vectors added up, e("Continue.") or e("Stop.") included: the published code's
  *   normaliser    not mentioned                    per feature, exact, from the table of all states
  *
  * `rollout: exact` takes every expectation over the agent's steps as a sum over states (exact-gail.ts): exact-iteration.ts.
@@ -139,9 +142,11 @@ async function estimate(
   );
   return members.map((member, index) => {
     const own = collected[index];
-    const { discount, gaeLambda } = member.config.ppo;
+    const { rewardScale, ppo } = member.config;
+    const { discount, gaeLambda } = ppo;
     const { logits, rewards } = memberRewards(member, ofEach[index]);
-    const scaled = scaleRewards(member.runningReturn, { rewards, ends: own.ends, discount });
+    const scaled =
+      rewardScale === 'none' ? rewards : scaleRewards(member.runningReturn, { rewards, ends: own.ends, discount });
     const estimates = generalizedAdvantages({
       rewards: scaled,
       values: own.values,
@@ -198,6 +203,12 @@ function checkProblem({ problem, config }: StopMember): void {
   if (environment.length === 0)
     throw new InputError(
       `no thread is left for the environment: none of its threads has ${config.minPosts} posts; lower minPosts or give more threads`,
+    );
+  const shown = expertNames.filter((name) => demonstrations.some(({ expert }) => expert === name));
+  const weight = agentWeight(config.imitation, shown);
+  if (shown.some((name) => name !== 'misleading') && weight <= 1e-6)
+    throw new InputError(
+      `nothing is left to imitate: the demonstrations are ${shown.join(' and ')} ones, whose weights come to ${weight.toFixed(3)} (α and β less γ); lower imitation.gamma, or give more demonstration threads`,
     );
   if (!demonstrations.some(({ expert }) => expert !== 'misleading'))
     throw new InputError(

@@ -1,5 +1,6 @@
 import { CONTINUE, STOP } from '../../envs/state-table.ts';
 import { expertNames } from '../../experts/trajectories.ts';
+import { signedWeights } from '../gail.ts';
 import { type ThreadMdps, threadsOf, visitProbabilities, withFinalStops } from '../thread-mdp.ts';
 import type { Metrics } from '../trainer.ts';
 import type { StopMember } from './problem.ts';
@@ -38,17 +39,16 @@ export interface TargetOccupancy {
 /** Null where the misleading expert leaves nothing of the others, or nothing is imitated. */
 export function targetOccupancy(member: StopMember): TargetOccupancy | null {
   const { table } = member.problem;
-  const { alpha, beta, gamma } = member.config.imitation;
-  const weights = { conservative: alpha, earlyAction: beta, misleading: -gamma };
+  const pairs = expertNames.map((expert) => ({ expert, ...pairsOf(member, expert) }));
+  const present = pairs.flatMap(({ expert, rows }) => (rows.length > 0 ? [expert] : []));
+  const weights = signedWeights(member.config.imitation, present);
   const mass = new Map<number, [number, number]>();
-  for (const expert of expertNames) {
-    const { rows, actions } = pairsOf(member, expert);
+  for (const { expert, rows, actions } of pairs)
     for (const [pair, row] of rows.entries()) {
       const own = mass.get(row) ?? [0, 0];
       own[actions[pair]] += weights[expert] / rows.length;
       mass.set(row, own);
     }
-  }
   const positive = (row: number, action: number) => Math.max(0, mass.get(row)?.[action] ?? 0);
   // A rounding error of α ρ_c − γ ρ_m is no mass.
   const total = [...mass.keys()].reduce((sum, row) => sum + positive(row, CONTINUE) + positive(row, STOP), 0);

@@ -104,7 +104,7 @@ describe('a discriminator for each expert', () => {
       { labelExpertIsOne: 1, weight: 0, penalty: 0 },
     ]);
     const { logits } = memberRewards(lacking, [Float32Array.of(1), Float32Array.of(2), Float32Array.of(100)]);
-    expect(logits[0]).toBeCloseTo((0.6 + 0.6) / 0.8, 5);
+    expect(logits[0]).toBeCloseTo((0.6 + 0.6) / 0.9, 5);
     const health = (agent: number, share: number | null, penalty: number) => ({ agent, saysExpert: [share], penalty });
     expect(memberHealth([health(0.5, 0.6, 2), health(0.7, 0.8, 3), health(1, null, 9)])).toEqual({
       agent: 0.6,

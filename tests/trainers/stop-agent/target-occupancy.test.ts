@@ -46,7 +46,7 @@ describe('the occupancy that the objective asks for', () => {
   });
 
   it('is none where the misleading expert takes all that the others show', () => {
-    expect(target([stops('conservative', 0, 0), stops('misleading', 0, 0)], weights(0.3, 0.4, 0.3))).toBe(null);
+    expect(target([stops('earlyAction', 0, 0), stops('misleading', 0, 0)], weights(0.4, 0.3, 0.3))).toBe(null);
   });
 
   it('is a step shorter where actions are paired with the step before', () => {
