@@ -127,7 +127,7 @@ export function policyForward(
   { actions }: { actions: number },
 ): tf.Tensor3D {
   return tf.tidy(() => {
-    const output = outputs(parameters, observations);
+    const output = networkOutputs(parameters, observations);
     const [members, rows, all] = output.shape;
     return logSoftmax(all === actions ? output : tf.slice(output, [0, 0, 0], [members, rows, actions]));
   });
@@ -136,7 +136,7 @@ export function policyForward(
 /** The same and the state values, [members, rows, 1], by a network with a critic. */
 export function policyValueForward(parameters: Tensors<MlpName>, observations: tf.Tensor3D) {
   return tf.tidy(() => {
-    const output = outputs(parameters, observations);
+    const output = networkOutputs(parameters, observations);
     const [members, rows, all] = output.shape;
     return {
       logProbabilities: logSoftmax(tf.slice(output, [0, 0, 0], [members, rows, all - 1])),
@@ -145,7 +145,8 @@ export function policyValueForward(parameters: Tensors<MlpName>, observations: t
   });
 }
 
-function outputs(parameters: Tensors<MlpName>, observations: tf.Tensor3D): tf.Tensor3D {
+/** What the last layer gives, [members, rows, actions and perhaps the value]. */
+export function networkOutputs(parameters: Tensors<MlpName>, observations: tf.Tensor3D): tf.Tensor3D {
   const first = { weights: parameters.w1, bias: parameters.b1 };
   return upperForward(parameters, layer(observations, first, { isTanh: true, inputIsData: true })).output;
 }

@@ -34,6 +34,12 @@ import { updatePolicies } from './update.ts';
  *   ε          share of exploration in pre-selection (Eq. 1, Eq. 2)
  *
  *   point               paper                           here
+ *   policies            one π_θ (§4.4); "two versions"  two, of the same form, with weights of their own
+ *                       (§4.3)
+ *   update              after each claim (§4.4), of     after `batchClaims` claims, of their mean; 4 by default
+ *                       the running mean; in batches
+ *                       of 4 (Appendix C)
+ *   embeddings          RoBERTa                         any encoder; hashed n-grams by default, in jsdrv-paper.yaml too
  *   reward of a claim   R log π(A), whatever A is       −R for discarding (`discardedClaim: negated`): R does not depend on
  *                                                       A, so the paper's expected gradient is R Σ_A π ∇ log π = 0
  *                                                       The expectation over A is exact, unless `claimGradient: sampled`
@@ -52,7 +58,8 @@ import { updatePolicies } from './update.ts';
  *   discarded claim
  *   posts of a thread   those responding to the claim   its replies; the source is the claim itself and has no stance here
  *
- * There is no working published code to compare with.
+ * There is no working published code to compare with. Our text of the paper has lost Eq. 1 to 4 and the lines of Algorithm 1: they are
+ * read from the sentences around them.
  */
 
 export interface SelectedClaim {

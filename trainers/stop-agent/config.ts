@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { trajectoriesSchema } from '../../experts/trajectories.ts';
 import { behaviorCloningSchema } from '../behavior-cloning.ts';
+import { dqnSchema } from '../dqn.ts';
 import { taskSchema } from '../exact-return.ts';
 import { expertWeightsProblem, gailOptions } from '../gail.ts';
 import { ppoSchema } from '../ppo.ts';
 
 /** What the policy is trained by. Each has a group of options of its own; those of the others are not read. */
-export const algorithms = ['imitation', 'behavior-cloning', 'exact-return', 'settled'] as const;
+export const algorithms = ['imitation', 'behavior-cloning', 'exact-return', 'settled', 'dqn'] as const;
 export type Algorithm = (typeof algorithms)[number];
 
 export const stopAgentPresetNames = ['paper', 'published'] as const;
@@ -67,7 +68,7 @@ export const stopAgentSchema = z
       .enum(algorithms)
       .default('imitation')
       .describe(
-        'imitation: GAIL with PPO, as in the paper; behavior-cloning: copies the demonstrations; exact-return: climbs the expected return of the task itself, without sampling; settled: π(stop) is the probability that the judgement is the one after all posts; calibrate it',
+        'imitation: GAIL with PPO, as in the paper; behavior-cloning: copies the demonstrations; exact-return: climbs the expected return of the task itself, without sampling; settled: π(stop) is the probability that the judgement is the one after all posts; calibrate it; dqn: deep Q-learning on the labelled threads, as in ERD (Zhou et al. 2019)',
       ),
     iterations: z.int().min(1).default(1000).describe('rounds of training; 1,000 × 200 steps in the paper'),
     hidden: z.int().min(1).default(64).describe('units in each of the two hidden layers of policy and value'),
@@ -86,6 +87,7 @@ export const stopAgentSchema = z
     imitation: imitationSchema.prefault({}).describe('of GAIL and PPO'),
     behaviorCloning: behaviorCloningSchema.prefault({}).describe('of behaviour cloning, and of settled'),
     task: taskSchema.prefault({}).describe("of the task's own return on the labelled threads"),
+    dqn: dqnSchema.prefault({}).describe('of deep Q-learning'),
     trajectories: trajectoriesSchema.prefault({}),
     pairing: z
       .enum(['same-step', 'previous-step'])
@@ -123,7 +125,7 @@ export const stopAgentSchema = z
           algorithm === 'imitation' ? 'initialization: behavior-cloning' : `algorithm: ${algorithm}`
         } needs the states before there are any; use per-feature`,
       });
-    if ((algorithm === 'behavior-cloning' || algorithm === 'settled') && initialization === 'behavior-cloning')
+    if (['behavior-cloning', 'settled', 'dqn'].includes(algorithm) && initialization === 'behavior-cloning')
       context.addIssue({
         code: 'custom',
         path: ['initialization'],

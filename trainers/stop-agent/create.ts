@@ -1,6 +1,7 @@
 import type { Trainer } from '../trainer.ts';
 import { createCloning } from './cloning-trainer.ts';
 import type { Algorithm } from './config.ts';
+import { createDqn } from './dqn-trainer.ts';
 import { createExactReturn } from './exact-return-trainer.ts';
 import { createImitation } from './imitation-trainer.ts';
 import type { StopPolicy } from './policy.ts';
@@ -14,6 +15,7 @@ const trainers: Readonly<Record<Algorithm, Create>> = {
   'behavior-cloning': createCloning,
   'exact-return': createExactReturn,
   settled: createCloning,
+  dqn: createDqn,
 };
 
 /**

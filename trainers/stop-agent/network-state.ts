@@ -156,7 +156,10 @@ function corner(
   return { rows, columns, data: part };
 }
 
-function floats32(arrays: NamedArrays, { name, shape }: { name: string; shape: readonly number[] }): Float32Array {
+export function floats32(
+  arrays: NamedArrays,
+  { name, shape }: { name: string; shape: readonly number[] },
+): Float32Array {
   const array = arrays[name];
   if (!(array?.data instanceof Float32Array))
     throw new InputError(`${name} is missing; this is not a whole checkpoint of a stop agent`);
@@ -176,5 +179,11 @@ export function floats64(arrays: NamedArrays, name: string): Float64Array {
 export function integers(arrays: NamedArrays, name: string): Int32Array {
   const data = arrays[name]?.data;
   if (!(data instanceof Int32Array)) throw new InputError(`${name} is missing; this is not a whole checkpoint`);
+  return data;
+}
+
+export function smallIntegers(arrays: NamedArrays, name: string): Uint8Array {
+  const data = arrays[name]?.data;
+  if (!(data instanceof Uint8Array)) throw new InputError(`${name} is missing; this is not a whole checkpoint`);
   return data;
 }

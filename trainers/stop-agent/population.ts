@@ -11,6 +11,7 @@ const ownOptions: ReadonlySet<string> = new Set([
   'imitation.misleadingPenalty',
   'imitation.otherExpertSampling',
   'imitation.reward',
+  'imitation.rewardScale',
   'imitation.afterStop',
   'imitation.taskWeight',
   'imitation.discriminator.learningRate',
@@ -25,6 +26,12 @@ const ownOptions: ReadonlySet<string> = new Set([
   'imitation.ppo.gaeLambda',
   'imitation.ppo.advantages',
   'imitation.ppo.valueGain',
+  'dqn.exploration',
+  'dqn.discount',
+  'dqn.rightGrowth',
+  'dqn.wrongCost',
+  'dqn.waitCost',
+  'dqn.learningRate',
   'task.target',
   'task.delayCost',
   'task.callCost',
@@ -45,10 +52,11 @@ const ownOptions: ReadonlySet<string> = new Set([
 
 /** Groups that an algorithm does not read: members may differ there as they like. */
 const unread: Readonly<Record<StopAgentConfig['algorithm'], readonly string[]>> = {
-  imitation: [],
-  'behavior-cloning': ['imitation.', 'task.', 'iterations'],
-  'exact-return': ['imitation.'],
-  settled: ['imitation.', 'task.', 'iterations'],
+  imitation: ['dqn.'],
+  'behavior-cloning': ['imitation.', 'task.', 'dqn.', 'iterations'],
+  'exact-return': ['imitation.', 'dqn.'],
+  settled: ['imitation.', 'task.', 'dqn.', 'iterations'],
+  dqn: ['imitation.', 'task.'],
 };
 
 /**

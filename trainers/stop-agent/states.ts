@@ -25,7 +25,7 @@ export interface StateSource {
   readonly postsSeen?: ((posts: number) => readonly number[]) | undefined;
 }
 
-/** The previous action as a text (EARD §4.1). */
+/** The previous action as a text, as EARD's code has it. */
 export const actionTexts = ['Continue.', 'Stop.'] as const;
 
 /**

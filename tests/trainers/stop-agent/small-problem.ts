@@ -76,6 +76,7 @@ const small = {
   },
   task: { learningRate: 3e-3 },
   behaviorCloning: { epochs: 4, batchSize: 8 },
+  dqn: { stepsPerIteration: 24, updates: 3, batchSize: 8, memory: 60, learningRate: 3e-3 },
 } satisfies AgentInput;
 
 /** The small options with more on top. */
@@ -91,6 +92,7 @@ export function smallConfig(more: AgentInput = {}) {
     },
     task: { ...small.task, ...more.task },
     behaviorCloning: { ...small.behaviorCloning, ...more.behaviorCloning },
+    dqn: { ...small.dqn, ...more.dqn },
   });
 }
 
