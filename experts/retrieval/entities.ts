@@ -53,7 +53,7 @@ export const entitiesSchema = z
         .describe('ablation (Table 3): a language model names the entities without being given a definition'),
     }),
   ])
-  .prefault({ method: 'model' })
+  .prefault({ method: 'patterns' })
   .describe('recognises the names in a claim, which become the query');
 
 export interface EntityRecognizer {
