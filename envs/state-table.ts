@@ -1,7 +1,8 @@
 import { growingPool, type PostPooling } from '../src/data/post-pooling.ts';
 
 /*
- * Every state that a stop agent can be in, computed before training (EARD, §4.1). The state at step t is
+ * Every state that a stop agent can be in, computed before training. EARD (§4.1) says that a state is the posts seen and the
+ * previous action; that their vectors are added up is what its authors' code does. The state at step t is
  *
  *   s_t = Σ_{i ≤ t} e(m_i) + e(a_{t−1})
  *
@@ -42,7 +43,7 @@ export interface StateTableInput {
   readonly featureCount?: number;
   /** Embeddings of the texts "Continue." and "Stop.", [dimensions] each, at the index of the action. */
   readonly actionEmbeddings: readonly [Float32Array, Float32Array];
-  /** How the posts seen become one vector; their sum where left out, as in the paper. */
+  /** How the posts seen become one vector; their sum where left out, as in EARD's code. */
   readonly pooling?: PostPooling;
 }
 

@@ -79,7 +79,7 @@ const stateSchema = z
       .enum([...postPoolings, 'none'])
       .default('sum')
       .describe(
-        'how the embeddings of the k posts seen become one vector, to which the previous action’s is added: their sum, as in the paper; their mean, or their sum over √k (sqrt), each with ln k beside it; none: leave posts and action out',
+        'how the embeddings of the k posts seen become one vector, to which the previous action’s is added: their sum, as in the published code; their mean, or their sum over √k (sqrt), each with ln k beside it; none: leave posts and action out',
       ),
     components: z
       .int()

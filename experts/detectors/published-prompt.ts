@@ -4,7 +4,7 @@ import { estimateTokens } from '../llm/cost/estimate.ts';
 /** Of the published prompt, which is no file: it is what it is. */
 export const PUBLISHED_VERSION = 1;
 
-/** The authors' code has this instruction, too, so the published prompt keeps it whatever the file of prompts says. */
+/** The authors' code has one instruction for both, in other words (single-prompt.ts); this stays whatever the file of prompts says. */
 export const publishedInstruction = ({ subject, question, answers }: InstructionParts) =>
   `Analyze the given ${subject} and decide: ${question} Respond ${answers} only.`;
 

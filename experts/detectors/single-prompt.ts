@@ -34,13 +34,15 @@ import { countsIn, inSession, pretendedReason, type Session } from './session.ts
  * Differences from the paper and its code:
  *   - The question and the answers come from the task, so it is not limited to rumours. With a task of categories, each
  *     category is asked about separately, and their combination is the label.
+ *   - So the wording differs, of `prompt: published` too: theirs is "Analyze the given sequence of social media posts, determine if
+ *     it is a rumor. Respond Yes or No only." A copy of the file of prompts that says so (`prompts`) is their instruction.
  *   - Each post is on one numbered line, marked as evidence; the paper only says that they are an ordered list.
  *   - Endpoints that take JSON schemas are given the answers as an enum. Unless an answer is one of the answer words and
  *     nothing else, the model is asked once more, and then there is no judgement. `reading: published` is the substring
  *     search of the authors' code, in which "Maybe" contains a y and so is a yes; it sends no schema and asks nobody again.
  *   - The paper has no probabilities. Here they come from the log-probabilities of the answer's tokens, or else from the
  *     shares of several samples.
- *   - `prompt: published` is the prompt of the authors' code: the instruction before and after the posts, post 1 repeated
+ *   - `prompt: published` has the form of the prompt in the authors' code: the instruction before and after the posts, post 1 repeated
  *     after the last, and only the end of the posts if they are too long. Here tokens are estimated, and line breaks in
  *     posts become spaces. As published, nothing tells a post from an instruction, so a post may pose as one. The code allows an answer of 3 tokens (gpt-4o-mini: 5); here that is the endpoint's maxTokens.
  */

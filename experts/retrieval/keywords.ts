@@ -7,7 +7,8 @@ import { type Entity, splitSentences } from './text-spans.ts';
  * Keywords: how salient each entity is (Eq. 3), and which ones to search for. SC-MMR (Eqs. 4 and 5, Algorithm 3) picks
  * keywords that are salient and unlike one another.
  *
- * Difference from the paper:
+ * Differences from the paper:
+ *   - Eq. 3 scores each entity. One that occurs several times has the score of its most salient place, whatever the case of its letters.
  *   - MMR*_prev after the seed: Algorithm 3 sets it to 1, while §3.3 compares with the score of the keyword chosen before.
  *     Here it is the seed's own salience. A product of two cosines is rarely above 0.56, which the second keyword would
  *     need against 1, so nearly every query would have a single keyword.

@@ -52,8 +52,13 @@ import { insufficient } from './words.ts';
  *   - Besides the paper's three fact checkers, 26 more and many news sites and encyclopedias are excluded, since they
  *     publish the verdicts or copies of the report. The paper excludes news without a list.
  *   - Results of the web without a date are dropped, since they may be later than the cut-off.
- *   - The shipped zofia.yaml names entities by patterns, so that it needs no download; the paper's model is
- *     dslim/bert-base-NER (`entities: model`), and its encoder all-MiniLM-L6-v2; ours hashes unless told otherwise.
+ *   - Entities are named by patterns and texts compared by hashed n-grams unless told otherwise, so that nothing is downloaded; the
+ *     paper's model is dslim/bert-base-NER (`entities: { method: model }`), and its encoder all-MiniLM-L6-v2.
+ *   - Eq. 2 is the mean over an entity's word pieces. Pieces inside of a word that have another label than the entity are left out of it.
+ *   - Eq. 3 counts a name once, at its most salient place (experts/retrieval/keywords.ts).
+ *   - Eq. 7 chooses among the entries of a keyword. Here they are the five best hits of the full-text search, and the words put in a
+ *     keyword's place are the first sentence of each (experts/retrieval/wikipedia.ts).
+ *   - The expert says which label its findings speak for, as the linguist does; §4.1.2 does not ask for that.
  *   - Wikipedia is read as it stood on the last day, also to tell the senses of a keyword apart. Which articles a keyword
  *     may mean, and in which order, is still found by today's search: older states cannot be searched.
  *   - Our extraction of the paper lost the prompts (Appendix B); these are based on §4.
