@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import type { Command } from 'commander';
@@ -13,28 +13,13 @@ import { resolveQueryExperiment } from '../../experiments/query-agent/experiment
 import { resolveSelectorExperiment } from '../../experiments/selector/experiment.ts';
 import { resolveExperiment } from '../../experiments/stop-agent/experiment.ts';
 import { sweepSchema } from '../../experiments/sweep/sweep-file.ts';
+import { blocksOf, earshotCommands, home, textOf } from './pages.ts';
 
-const home = join(import.meta.dirname, '../..');
 const markdown = (folder: string) =>
   readdirSync(join(home, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md') && !name.includes('[') && !/^(\.vitepress|node_modules)\b/.test(name))
     .map((name) => join(folder, name));
 const pages = ['README.md', 'CONTRIBUTING.md', ...markdown('docs'), ...markdown('experiments/results')];
-const textOf = (page: string) => readFileSync(join(home, page), 'utf8');
-
-interface Block {
-  readonly language: string;
-  readonly code: string;
-  readonly place: string;
-}
-
-function blocksOf(page: string): Block[] {
-  return Array.from(textOf(page).matchAll(/^```(\w*)[^\n]*\n(.*?)^```/gms), ({ 1: language, 2: code, index }) => ({
-    language,
-    code,
-    place: `${page}:${textOf(page).slice(0, index).split('\n').length}`,
-  }));
-}
 
 /** As GitHub and VitePress make them of headings. */
 function anchorsOf(page: string): string[] {
@@ -90,28 +75,6 @@ describe('links', () => {
       expect(textOf('docs/index.md')).toContain(`tutorials/${name}`);
   });
 });
-
-/** The words of each earshot command of a shell block: lines joined, comments, pipes and redirections left out. */
-function earshotCommands(code: string): string[][] {
-  const commands: string[][] = [];
-  for (const line of code.replaceAll('\\\n', ' ').split('\n')) {
-    // Variables stand for something that was set; a number fits wherever they are used.
-    const words = Array.from(
-      line.replace(/\$\(?[A-Z_a-z]+\)?/g, '1').matchAll(/#.*|"[^"]*"|'[^']*'|[|;]|&&|\d?[<>]+|[^\s|;<>"']+/g),
-      ([word]) => word.replace(/^(["'])(.*)\1$/, '$2'),
-    );
-    let current: string[] | null = null;
-    for (const word of words) {
-      if (word.startsWith('#')) break;
-      if (word === 'earshot') {
-        current = [];
-        commands.push(current);
-      } else if (/^([|;]|&&|\d?[<>]+)$/.test(word)) current = null;
-      else current?.push(word);
-    }
-  }
-  return commands;
-}
 
 const nowhere = () => new Writable({ write: (_chunk, _encoding, done) => done() });
 

@@ -7,29 +7,9 @@ import { detectorDecisionSchema } from '../../../experiments/detectors/decisions
 import { readJsonLines } from '../../../src/json-file.ts';
 import { startServer } from '../../experts/llm/service.ts';
 import { startService, webResults, wikipediaAnswer } from '../../experts/retrieval/fake-service.ts';
-import type { ChatBody } from '../../llm-server/scripted-rule.ts';
+import { firstAnswer } from '../../llm-server/first-answer.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { earshot } from '../cli/command-line.ts';
-
-/** What a model says that answers every schema with its first choice, and speaks otherwise. */
-function says(body: ChatBody): string {
-  const { response_format: format } = body;
-  const schema = isPlainObject(format) && isPlainObject(format.json_schema) ? format.json_schema.schema : undefined;
-  return isPlainObject(schema) ? JSON.stringify(firstOf(schema)) : 'Much speaks for it, and little against it.';
-}
-
-function firstOf(schema: PlainObject): unknown {
-  const { type, properties, items, anyOf } = schema;
-  if (Array.isArray(schema.enum)) return schema.enum[0];
-  if (Array.isArray(anyOf)) return firstOf(anyOf[0]);
-  if (isPlainObject(properties))
-    return Object.fromEntries(
-      Object.entries(properties).map(([key, own]) => [key, isPlainObject(own) ? firstOf(own) : null]),
-    );
-  if (type === 'array') return isPlainObject(items) ? [firstOf(items)] : [];
-  if (type === 'number' || type === 'integer') return 0.5;
-  return type === 'null' ? null : 'as the text says';
-}
 
 const recipeOf = (name: string): PlainObject =>
   parse(readFileSync(join(import.meta.dirname, `../../../experiments/recipes/${name}.yaml`), 'utf8'), { merge: true });
@@ -115,7 +95,7 @@ const calls: Readonly<Record<string, Readonly<Record<string, number>>>> = {
 it.each(Object.entries(calls))(
   '%s judges with every variant, each by the calls of its algorithm',
   async (name, expected) => {
-    const server = await startServer((body) => ({ text: says(body), usage: { input: 100, output: 40 } }));
+    const server = await startServer((body) => ({ text: firstAnswer(body), usage: { input: 100, output: 40 } }));
     const web = await startService(() =>
       webResults({ url: 'https://fans.example/1', description: 'Jamie Foxx says so.', page_age: '2018-02-27' }),
     );
