@@ -2,18 +2,21 @@
  * How well the local stance model reads replies: before any training, by what English cues and the words shared with the claim
  * tell, and tuned on human stances of other threads or other events, with and without what else a reply shows. Usage:
  *
- *   node --import tsx benchmarks/local-stance.ts [--tuned threads|events|official] [--encoder <json>]… [--runs runs] <threads.jsonl>…
+ *   node --import tsx benchmarks/local-stance.ts [--tuned threads|events|official] [--pretraining items.jsonl [--penalties 1000,100]]
+ *     [--encoder <json>]… [--runs runs] <threads.jsonl>…
  *
  * `--tuned threads` tunes on four of five parts of the threads and scores the fifth, five times; `--tuned events` holds out
  * one event of a hundred stances or more at a time. Scores are of all held-out replies together. `--tuned official` is the shared
  * task: it tunes on the threads whose `split` is train or dev and scores those of test, where a source is a post, too; the
- * penalty and the weights of classes are those that are best on dev (a fifth of train where there is none). Encoders are given as in an
+ * penalty and the weights of classes are those that are best on dev (a fifth of train where there is none). `--pretraining` scores all
+ * replies by models pretrained on those items, with each of the penalties, without any tuning. Encoders are given as in an
  * experiment, with which they share stored vectors.
  */
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
-import { replyExamples, selectorClaim } from '../experiments/selector/data.ts';
+import { loadSelectorData, replyExamples, selectorClaim } from '../experiments/selector/data.ts';
+import { selectorExperimentSchema } from '../experiments/selector/experiment.ts';
 import { createLocalStanceModel } from '../experts/task-models/local/stance.ts';
 import { type Example, type StanceItem, stanceClasses } from '../experts/task-models/task-model.ts';
 import { groupBy } from '../src/data/group-by.ts';
@@ -29,6 +32,8 @@ import { hashedWords, namedEncoder } from './named-encoder.ts';
 const { values: options, positionals } = parseArgs({
   options: {
     tuned: { type: 'string' },
+    pretraining: { type: 'string' },
+    penalties: { type: 'string', default: '1000,100,10,1' },
     encoder: { type: 'string', multiple: true, default: [hashedWords] },
     runs: { type: 'string', default: 'runs' },
   },
@@ -52,6 +57,11 @@ for (const path of positionals) {
   for (const json of options.encoder) {
     const encoder = await namedEncoder(json, { runs: options.runs });
     const name = String(encoder.identity.name);
+    if (options.pretraining !== undefined) {
+      const { pretraining: items, penalties } = options;
+      rows.push(...(await pretrained(threads, { path, items, penalties: penalties.split(',').map(Number), encoder })));
+      continue;
+    }
     if (isOfficial) {
       const { chosen, scored } = await officialTest(threads, encoder);
       const replies = scored.filter(({ item }) => item.place?.depth !== 0);
@@ -90,6 +100,38 @@ console.log(
     { align: ['l', 'l', 'l', ...Array.from({ length: 4 + stanceClasses.length }, () => 'r')] },
   ),
 );
+
+/** A row for the model as it is, and one for each penalty, with the share of the replies whose stance pretraining moves. */
+async function pretrained(
+  threads: readonly Thread[],
+  settings: { path: string; items: string; penalties: readonly number[]; encoder: Encoder },
+): Promise<string[][]> {
+  const { path, items, penalties, encoder } = settings;
+  const { data, seedShare } = selectorExperimentSchema.parse({
+    kind: 'selector',
+    name: 'pretraining',
+    data: { train: path, stancePretraining: items, protocol: 'ids' },
+  });
+  const { stancePretraining } = await loadSelectorData({ data, seedShare });
+  const examples = threads.flatMap(replyExamples);
+  const predictedBy = async (pretrainL2: number | null) => {
+    const classifier = { folds: 1, ...(pretrainL2 !== null && { pretrainL2 }) };
+    const model = createLocalStanceModel({ encoder, options: { explanationWords: 0, classifier } });
+    if (pretrainL2 !== null) await model.pretrain(stancePretraining);
+    return (await model.predict(examples.map(({ item }) => item))).map(({ distribution }) => likeliest(distribution));
+  };
+  const before = await predictedBy(null);
+  const own: string[][] = [];
+  for (const penalty of [null, ...penalties]) {
+    const predicted = penalty === null ? before : await predictedBy(penalty);
+    const moved = predicted.filter((label, index) => label !== before[index]).length / predicted.length;
+    const scored = examples.map((example, index) => ({ ...example, predicted: predicted[index] }));
+    const what =
+      penalty === null ? 'not pretrained' : `pretrained, penalty ${penalty}: ${(100 * moved).toFixed(1)} % moved`;
+    own.push([basename(path), String(encoder.identity.name), what, ...scoresOf(scored)]);
+  }
+  return own;
+}
 
 interface Scored extends Example<StanceItem> {
   readonly predicted: number;

@@ -93,14 +93,22 @@ with contextlib.redirect_stdout(sys.stderr):
     import Train as published
     from Model import HEARD
 
+    # As released, every thread of validation and test is repeated as often as a batch is large; one is enough.
+    original_train = HEARD.train
+    batch_size = settings["hyperparameters"]["batch_size"]
+
+    def train(self, mode=True):
+        for part in (self, self.HCLSTM, *self.layers):
+            part.batch_size = batch_size if mode else 1
+        return original_train(self, mode)
+
+    HEARD.train = train
     started = time.process_time()
     handle = published.Train(config)
     loaders = handle.folds_loader["fold"]
     handle.train_HEARD("fold", loaders["train"], handle.val_loader)
     seconds = time.process_time() - started
 
-    # Their test repeats every thread as often as a batch is large; one is enough.
-    settings["hyperparameters"]["batch_size"] = 1
     model = HEARD(config)
     model.load_state_dict(torch.load(f"models-{options.seed}/HEARD/world/fold/best_model.m"))
     model.eval()

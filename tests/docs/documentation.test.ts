@@ -127,7 +127,6 @@ describe('commands in shell blocks', () => {
 describe('the page of the papers', () => {
   const page = 'docs/papers.md';
   const named = Array.from(textOf(page).matchAll(/`([^`\n]+)`/g), ([, code]) => code);
-  const commands = named.filter((code) => code.startsWith('earshot '));
   const paths = [
     ...new Set(named.flatMap((code) => code.split(' ')).filter((word) => /^[a-z]+\/\S+\.\w+$/.test(word))),
   ];
@@ -136,13 +135,7 @@ describe('the page of the papers', () => {
     expect(existsSync(join(home, path))).toBe(true);
   });
 
-  it.each(commands)('%s', async (command) => {
-    const program = await idleCommandLine();
-    await expect(program.parseAsync(command.split(' ').slice(1), { from: 'user' })).resolves.toBeDefined();
-  });
-
-  it('names many of both', () => {
-    expect(commands.length).toBeGreaterThan(10);
+  it('names many files', () => {
     expect(paths.length).toBeGreaterThan(30);
   });
 });
