@@ -91,7 +91,7 @@ it.each(blocks.map(({ place, code }) => [place, code] as const))('%s runs', asyn
   const items = pretraining.map(({ id, posts, labels }) => ({ id, text: posts[0].text, labels }));
   const cwd = temporaryFolder({
     'pheme.jsonl.gz': gzipSync(threadLines(60) + lines(train)),
-    'covid_rumor.jsonl': threadLines(40, { prefix: 'c' }),
+    'twitter16.jsonl': threadLines(40, { prefix: 'c' }),
     'weibo_ced.jsonl.gz': gzipSync(threadLines(20)),
     'rumoreval_s.jsonl': lines(test.slice(0, 6)),
     'rumoureval2017.jsonl': lines(test.slice(6)),

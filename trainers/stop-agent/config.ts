@@ -150,8 +150,8 @@ export const stopAgentPresets = {
    *                   maxConservative 50; minPosts 3, maxPosts 1,000; episodeEnd last-post; maxJudgedPosts 500 (experiment)
    *   ours            misleading as-agent and misleadingPenalty add (bounded), otherExpertSampling passes, advantages per-minibatch,
    *                   valueGain 1, trajectories.ratio all, pairing same-step, lastPost decision, normalizer per-feature,
-   *                   balance none, afterStop free, initialStopProbability 0.5, initialization random; the reward's scale (gae.ts)
-   *                   is the authors'
+   *                   balance none, afterStop free, initialStopProbability 0.5, initialization random, no weight for an expert without
+   *                   demonstrations; the reward's scale (gae.ts) is the authors'
    *   not the paper's rollout exact, taskWeight, behaviorCloning and task: options for other algorithms and baselines
    */
   paper: {},

@@ -126,7 +126,9 @@ export function trainingWarnings(run: {
             what: `It waits for the last post in ${percent(share)} of the threads, as the rule “all posts” would.`,
             advice: imitates
               ? `Raise agent.imitation.beta, the weight of the early-action expert (now ${agent.imitation.beta}), or set agent.algorithm: exact-return, with agent.task.delayCost above ${agent.task.delayCost}.`
-              : `Make waiting cost more: raise agent.task.delayCost above ${agent.task.delayCost}. Where all posts are far better than any prefix, waiting is right.`,
+              : agent.algorithm === 'dqn'
+                ? `Make waiting cost more: raise agent.dqn.waitCost above ${agent.dqn.waitCost}, or lower agent.dqn.wrongCost (now ${agent.dqn.wrongCost}).`
+                : `Make waiting cost more: raise agent.task.delayCost above ${agent.task.delayCost}. Where all posts are far better than any prefix, waiting is right.`,
           }
         : {
             trouble: 'collapsed',

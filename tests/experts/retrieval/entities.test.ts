@@ -128,6 +128,10 @@ describe('patterns', () => {
     for (const { text: own, start, end } of patternEntities(text)) expect(text.slice(start, end)).toBe(own);
   });
 
+  it('is what recognises names unless told otherwise, so that nothing is downloaded', () => {
+    expect(entitiesSchema.parse(undefined).method).toBe('patterns');
+  });
+
   it('says in its options that no model was used', async () => {
     const recognizer = await create({ method: 'patterns' });
     expect(recognizer.options).toMatchObject({ method: 'patterns', threshold: { initial: 0.8 } });

@@ -72,6 +72,14 @@ describe('trainingWarnings', () => {
     expect(whats({ mostCommonStop: { name: 'last post', share: 0.95 } })[0]).toMatch(/waits for the last post in 95 %/);
   });
 
+  it('advises only options that the algorithm reads', () => {
+    const waiting = { ...calm, mostCommonStop: { name: 'last post', share: 0.95 } };
+    const [{ advice }] = trainingWarnings({ ...waiting, agent: agentOf({ algorithm: 'dqn' }) });
+    expect(advice).toBe(
+      'Make waiting cost more: raise agent.dqn.waitCost above 0.01, or lower agent.dqn.wrongCost (now 100).',
+    );
+  });
+
   it('advises nothing that is set already', () => {
     const stuck = { ...calm, mostCommonStop: { name: 'post 1', share: 0.9 } };
     const adviceOn = (agent: object) => trainingWarnings({ ...stuck, agent: agentOf(agent) })[0].advice;
