@@ -1,9 +1,19 @@
 import { z } from 'zod';
 import type { ChatAnswer, ChatRequest } from '../chat.ts';
-import { type AnswerWords, namedAnswers, readLine } from './answer-words.ts';
+import {
+  type AnswerWords,
+  escaped,
+  isHeading,
+  namedAnswers,
+  type ReadLine,
+  readLine,
+  readWhole,
+} from './answer-words.ts';
 import { askWithRepair, type Reading, type RepairableQuestion } from './ask-with-repair.ts';
 import { classProbabilities } from './class-probabilities.ts';
-import { readWholeJson, toJsonSchema, wholeJson } from './whole-json.ts';
+import { readJsonVerdict } from './json-verdict.ts';
+import { whyNoReason } from './reasons.ts';
+import { toJsonSchema } from './whole-json.ts';
 
 /*
  * A label by a language model. An endpoint that takes JSON schemas is given the answers as an enum, so that the model can say
@@ -12,7 +22,7 @@ import { readWholeJson, toJsonSchema, wholeJson } from './whole-json.ts';
  */
 
 /** To be raised whenever the same text could be read differently. */
-export const verdictReaderVersion = 1;
+export const verdictReaderVersion = 2;
 
 export interface VerdictForm {
   /** The first word of each label is the one that is asked for. */
@@ -25,8 +35,8 @@ export interface Verdict {
   readonly label: string;
   /** What was said before the answer; empty where nothing was. */
   readonly reason: string;
-  /** Where the answer word begins in the text. */
-  readonly at: number;
+  /** Where the answer word begins in the text; null where the words before it have decided half of it ("It is a …"). */
+  readonly at: number | null;
 }
 
 /** What a prompt that reasons ends with. */
@@ -61,46 +71,77 @@ function schemaOf({ words, reasons }: VerdictForm) {
   return reasons ? z.strictObject({ reason: z.string(), answer }) : z.strictObject({ answer });
 }
 
-export function readVerdict({ text }: Pick<ChatAnswer, 'text'>, form: VerdictForm): Reading<Verdict> {
-  const { words, reasons } = form;
-  const isJson = typeof wholeJson(text) === 'object';
-  const whole = readLine(text, words);
-  if (whole.label !== null) return { value: { label: whole.label, reason: '', at: placeOf(whole.word, text) } };
-  if (isJson) return readVerdictInJson(text, form);
-  if (!reasons) return { problem: `it is not exactly one of: ${namedAnswers(words)}.` };
+/**
+ * Reads a text that is an answer and nothing else, as a word, a sentence or JSON, or a reason that ends with one. Both are read
+ * whatever was asked for.
+ */
+export function readVerdict(
+  { text: whole }: Pick<ChatAnswer, 'text'>,
+  { words, reasons }: VerdictForm,
+): Reading<Verdict> {
+  const text = /^\s*```\w*\n([\s\S]*)\n```\s*$/.exec(whole)?.[1] ?? whole;
+  const read = readWhole(text, words);
+  const indent = whole.indexOf(text);
+  if (read !== null)
+    return { value: { label: read.label, reason: '', at: placeOf(read, { text: whole, isFirst: true }) } };
+  const ending = readJsonVerdict(text, words) ?? lastAnswer(text, words);
+  if (ending === null)
+    return {
+      problem: reasons
+        ? `its last line is not "Answer: " and exactly one of: ${namedAnswers(words)}.`
+        : `it is not exactly one of: ${namedAnswers(words)}.`,
+    };
+  if ('problem' in ending) return ending;
+  const { label } = ending;
+  const problem = [ending.before, ending.reason]
+    .map((reason) => whyNoReason(reason, { words, label }))
+    .find((each) => each !== null);
+  if (problem !== undefined) return { problem };
+  const reason = [ending.before, ending.reason]
+    .map((each) => each.trim())
+    .filter(Boolean)
+    .join('\n');
+  return { value: { label, reason, at: ending.at === null ? null : indent + ending.at } };
+}
+
+interface Ending extends Pick<Verdict, 'label' | 'at'> {
+  /** All that is said before the answer. */
+  readonly before: string;
+  /** The reason beside it, in JSON. */
+  readonly reason: string;
+}
+
+const BULLET = /^\s*(?:#{1,6}|[-*•]|\d+[.)])\s+/;
+/** No answer is longer, and texts are not looked at for ever. */
+const LONGEST_END = 2000;
+const LAST_SENTENCE = /^([\s\S]*[.!?。！？]["'”’*_)]{0,3})(?:\s+|(?<=[。！？]))(.+)$/;
+
+/** The answer that ends a text: its last line or sentence says that it is one, or the last line is an answer word. */
+function lastAnswer(text: string, words: AnswerWords): Ending | null {
   const lines = text.trim().split(/\r\n?|\n/);
-  const last = readLine(lines[lines.length - 1], words);
-  if (!last.isLed || last.label === null)
-    return { problem: `its last line is not "Answer: " and exactly one of: ${namedAnswers(words)}.` };
-  const reason = lines.slice(0, -1).join('\n').trim();
-  if (!agrees(reason, { words, label: last.label })) return { problem: 'it gives several answers.' };
-  return { value: { label: last.label, reason, at: placeOf(last.word, text) } };
+  const last = lines.pop() ?? '';
+  const before = lines.join('\n').trimEnd();
+  const line = readLine(last.replace(BULLET, ''), words);
+  const previous = lines.findLast((each) => each.trim() !== '') ?? '';
+  const ending = (read: ReadLine, before: string) => {
+    return { label: read.label, at: placeOf(read, { text, isFirst: false }), before, reason: '' };
+  };
+  if (line?.opening === 'lead' || (line !== null && isHeading(previous))) return ending(line, before);
+  // A word alone could belong to a list, or to the sentence before it.
+  if (line?.opening === null && !BULLET.test(last) && /[.!?。！？]["'”’*_)]{0,3}$/.test(before.slice(-LONGEST_END)))
+    return ending(line, before);
+  const [, earlier, sentence] = LAST_SENTENCE.exec(last.slice(-LONGEST_END)) ?? [];
+  const ended = sentence === undefined ? null : readLine(sentence, words);
+  return ended?.opening === 'lead' ? ending(ended, `${before}\n${last.slice(0, -LONGEST_END)}${earlier}`) : null;
 }
 
-function readVerdictInJson(text: string, form: VerdictForm): Reading<Verdict> {
-  const { words } = form;
-  const read = readWholeJson<{ reason?: string; answer: string }>(text, schemaOf(form));
-  if ('problem' in read) return read;
-  const { reason = '', answer } = read.value;
-  const label = Object.keys(words).find((each) => words[each][0] === answer) ?? answer;
-  if (!agrees(reason, { words, label })) return { problem: 'it gives several answers.' };
-  const key = [...text.matchAll(/"answer"\s*:\s*"/g)].at(-1);
-  return { value: { label, reason: reason.trim(), at: key === undefined ? 0 : key.index + key[0].length } };
-}
-
-/** The answer ends a text; what holds signs that nobody sees is as good as at its beginning. */
-function placeOf(word: string, text: string): number {
-  return Math.max(0, text.lastIndexOf(word));
-}
-
-/** Also in a draft: "- **Answer:** no", `{"answer": "no"}`, "The answer is clear. Answer: no". */
-const ANSWERS = /answer["'*_`]*\s*[:：](.*)/gi;
-
-/** Whether whatever a reason calls an answer is this one. */
-function agrees(reason: string, { words, label }: { words: AnswerWords; label: string }): boolean {
-  return [...reason.matchAll(ANSWERS)].every(([whole, said]) =>
-    [whole, said].some((text) => readLine(text, words).label === label),
-  );
+/** Where the answer word stands; what holds signs that nobody sees is as good as at its beginning. */
+function placeOf({ word, opening }: ReadLine, { text, isFirst }: { text: string; isFirst: boolean }): number | null {
+  if (opening === 'statement') return null;
+  const sought = escaped(word);
+  const places = [...text.matchAll(new RegExp(`(?<![\\p{L}\\p{N}])${sought}(?![\\p{L}\\p{N}])`, 'giu'))];
+  const place = (isFirst ? places[0] : places.at(-1))?.index ?? text.lastIndexOf(word);
+  return Math.max(0, place);
 }
 
 /**
@@ -115,13 +156,15 @@ export function verdictProbabilities(options: {
   const { answer, verdict, words } = options;
   const { logprobs } = answer;
   if (logprobs === null) return { probabilities: null, isDropped: false };
+  const { at } = verdict;
+  if (at === null) return { probabilities: null, isDropped: true };
   // The tokens spell the text, but for white space around it.
   const spelt = logprobs.map(({ token }) => token).join('');
   const start = spelt.length - spelt.trimStart().length - (answer.text.length - answer.text.trimStart().length);
   let end = 0;
   const first = logprobs.findIndex(({ token }) => {
     end += token.length;
-    return end > start + verdict.at;
+    return end > start + at;
   });
   const found = first < 0 ? null : classProbabilities({ answerWords: words, logprobs: logprobs.slice(first) });
   const isLikeliest = found !== null && Object.values(found).every((each) => each <= found[verdict.label]);

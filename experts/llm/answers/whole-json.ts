@@ -4,7 +4,7 @@ import { matchedOption } from './answer-words.ts';
 import type { Reading } from './ask-with-repair.ts';
 
 /** To be raised whenever the same text could be read differently. */
-export const jsonReaderVersion = 1;
+export const jsonReaderVersion = 2;
 
 /** The schema as endpoints and models are shown it. */
 export function toJsonSchema(schema: z.ZodType): Record<string, unknown> {
@@ -16,17 +16,18 @@ export function toJsonSchema(schema: z.ZodType): Record<string, unknown> {
   return jsonSchema;
 }
 
-/** The value of a text that is one JSON value, or a single fence around one; undefined where it is anything else. */
-export function wholeJson(text: string): unknown {
+/** The value of a text that is one JSON value, or a single fence around one; undefined where it is anything else. Some models repeat it. */
+function wholeJson(text: string): unknown {
   const fenced = /^```\w*([\s\S]*)```$/.exec(text.trim())?.[1];
-  return jsonOrUndefined(fenced ?? text);
+  const [first, ...others] = (fenced ?? text).trim().split(/(?<=\})\s*(?=\{)/);
+  return jsonOrUndefined(others.length > 0 && others.every((each) => each === first) ? first : (fenced ?? text));
 }
 
 /** Reads a text that is one JSON value. Around the value of an enum quotation marks, stars and case are forgiven, nothing else. */
 export function readWholeJson<T>(text: string, schema: z.ZodType<T>): Reading<T> {
   const value = wholeJson(text);
   if (value === undefined) return { problem: 'it is not one complete JSON value and nothing else.' };
-  if (repeatsKey(text)) return { problem: 'a key stands twice in it.' };
+  if (contradictsKey(text)) return { problem: 'a key stands twice in it, with two values.' };
   const parsed = schema.safeParse(value);
   if (parsed.success) return { value: parsed.data };
   const forgiven = schema.safeParse(parsed.error.issues.reduce(withOption, value));
@@ -48,20 +49,25 @@ function withOption(value: unknown, issue: z.core.$ZodIssue): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, own]) => [name, name === key ? mended(own) : own]));
 }
 
-/** `JSON.parse` silently takes the last of two values; which one the model meant, nobody knows. */
-function repeatsKey(json: string): boolean {
-  const open: Set<string>[] = [];
+/** Whether a key stands twice, but for the same text or number: `JSON.parse` takes the last; which one the model meant, nobody knows. */
+export function contradictsKey(json: string): boolean {
+  const open: Map<string, string | null>[] = [];
   let last = '';
-  for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*"|[{}:]/g)) {
-    if (token === '{') open.push(new Set());
-    else if (token === '}') open.pop();
-    else if (token !== ':') last = token;
-    else {
-      // Escapes are spellings: "\u0061" is "a".
-      const key = String(jsonOrUndefined(last));
-      if (open.at(-1)?.has(key)) return true;
-      open.at(-1)?.add(key);
+  let key: string | null = null;
+  for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\]:]|[^\s{}[\]:,"]+/g)) {
+    // Escapes are spellings: "\u0061" is "a".
+    const value = jsonOrUndefined(token);
+    const inside = open.at(-1);
+    if (key !== null && inside) {
+      const text = value === undefined ? null : JSON.stringify(value);
+      if (inside.has(key) && (text === null || inside.get(key) !== text)) return true;
+      inside.set(key, text);
+      key = null;
     }
+    if (token === '{') open.push(new Map());
+    else if (token === '}') open.pop();
+    else if (token === ':') key = String(jsonOrUndefined(last));
+    last = token;
   }
   return false;
 }

@@ -38,6 +38,24 @@ describe('one word', () => {
     ['\u200eRu\u200bmor', 'rumor'],
     ['{"answer": "Yes"}', 'rumor'],
     ['```json\n{"answer": "**no**"}\n```', 'non-rumor'],
+    ['```\nNo\n```', 'non-rumor'],
+    ['{"Answer": "Yes"}', 'rumor'],
+    ['{"answer": "Rumor"}', 'rumor'],
+    ['{"verdict": "Yes", "explanation": "It is one."}', 'rumor'],
+    ['{"answer": "Yes", "answer": "Yes"}', 'rumor'],
+    ['{"answer": "Yes"}\n{"answer": "Yes"}', 'rumor'],
+    ['["Yes"]', 'rumor'],
+    ['Yes\nYes\n\nYes', 'rumor'],
+    ['Yes. Yes.', 'rumor'],
+    ['no no no', 'non-rumor'],
+    ['It is a rumor. It is a rumor.', 'rumor'],
+    ['Yes, it is a rumor.', 'rumor'],
+    ['Yes (rumor)', 'rumor'],
+    ['Yes, it is.', 'rumor'],
+    ['No, it is not a rumor.', 'non-rumor'],
+    ["No, it isn't.", 'non-rumor'],
+    ['## Final answer\n\nNo', 'non-rumor'],
+    ['Nobody says where it comes from.\nAnswer: Yes', 'rumor'],
   ])('reads %j as %j', (text, label) => {
     expect(labelOf(text)).toBe(label);
   });
@@ -67,6 +85,17 @@ describe('one word', () => {
     '{"rumor": false}',
     '**Rumor:** false',
     'Yes, the correct answer is No.',
+    'Yes, it is not a rumor.',
+    'Yes, it is not.',
+    'No, it is a rumor.',
+    'No, it is.',
+    'Yes. Yes. No.',
+    'Yes yes no',
+    'Yes\nNobody knows',
+    'Yes?\nNo',
+    '{"answer": "Yes", "verdict": "No"}',
+    '{"answer": "Yes", "reason": "So the answer is No."}',
+    '{"answer": "Yes"}\n{"answer": "No"}',
     'No, there is not enough information to decide.',
     'No. **Answer: Yes**',
     'rumor?',
@@ -74,8 +103,6 @@ describe('one word', () => {
     '~~rumor~~',
     '> Rumor',
     '- Yes',
-    '[Yes]',
-    '(yes)',
     '<answer>No, wait: <answer>Yes',
     'Options:\n- non-rumor\n- rumor',
     '```json\n{"answer": "Yes"}\n```\nThat is wrong, it is:\n```json\n{"answer": "No"}\n```',
@@ -87,12 +114,8 @@ describe('one word', () => {
     '{"answer": "Yes?"}',
     '{"answer": "not Yes"}',
     '{"answer": true}',
-    '{"Answer": "Yes"}',
-    '{"answer": "Rumor"}',
-    '["Yes"]',
     'true',
     'null',
-    'Yes!',
     'Yes...',
     'Yes…',
     'Yes*',
@@ -100,7 +123,6 @@ describe('one word', () => {
     'Yes/No',
     'Yes or No',
     'Yes\nNo',
-    'Yes, it is a rumor.',
     'Yes - nobody confirms it',
     'Yes 50%',
     'Yes (low confidence)',
@@ -113,9 +135,6 @@ describe('one word', () => {
     'Y',
     'Answer: not a rumor',
     'Answer: Answer: Yes',
-    'Final answer: Yes',
-    'The answer is Yes',
-    'My verdict: Yes',
     'Wrong answer: Yes',
     'Answer Yes',
     'Non rumor',
@@ -128,8 +147,6 @@ describe('one word', () => {
     '%Yes%',
     '/* Yes */',
     '<!-- Yes -->',
-    '\\boxed{Yes}',
-    '$Yes$',
     "I'm sorry, but I can't say Yes",
     'As an AI language model I have no opinion',
     'Respond Yes or No only.',
@@ -160,12 +177,23 @@ describe('a last line', () => {
     ['rumor', 'rumor'],
     ['{"reason": "It is no rumor, they say.", "answer": "rumor"}', 'rumor'],
     ['{"answer": "rumor", "reason": "because"}', 'rumor'],
+    ['{"answer": "rumor"}', 'rumor'],
+    ['Well: {"reason": "r", "answer": "rumor"}', 'rumor'],
+    ['Here it is:\n```json\n{"reason": "r", "answer": "rumor"}\n```', 'rumor'],
+    ['So.\nrumor', 'rumor'],
+    ['So. Answer: rumor', 'rumor'],
+    ['So.\n- Answer: rumor', 'rumor'],
+    ['So.\nFinal answer: rumor', 'rumor'],
+    ['So.\n### Answer\nrumor', 'rumor'],
+    ['No source. Therefore, the answer is rumor.', 'rumor'],
+    ['```\nSo.\nAnswer: rumor\n```', 'rumor'],
+    ['So.\n<answer>rumor</answer>', 'rumor'],
+    ['So.\n\\boxed{rumor}', 'rumor'],
   ])('reads %j as %j', (text, label) => {
     expect(of(text)).toBe(label);
   });
 
   it.each([
-    'So.\nrumor',
     'Options:\n- non-rumor\n- rumor',
     'Options:\nAnswer: non-rumor\nAnswer: rumor',
     'Answer: non-rumor\nNo, wait.\nAnswer: rumor',
@@ -177,26 +205,81 @@ describe('a last line', () => {
     'It is none. Answer: non-rumor.\nAnswer: rumor',
     '1) Answer: non-rumor\n2) Answer: rumor\nAnswer: rumor',
     '{"reason": "r", "answer": "non-rumor"}\nAnswer: rumor',
-    'So. Answer: rumor',
-    'So.\n- Answer: rumor',
     'So.\n> Answer: rumor',
+    'The list is\nrumor',
     'So.\nAnswer: rumor?',
     'So.\nAnswer: not a rumor',
     'So.\nAnswer: rumor, I think',
     'So.\nAnswer: rumor or non-rumor',
     'So.\nAnswer: ~~rumor~~',
-    'So.\nFinal answer: rumor',
     'So.\nAnswer: rumor\n```',
-    '```\nSo.\nAnswer: rumor\n```',
     'So.\nAnswer:',
     '{"reason": "Answer: non-rumor", "answer": "rumor"}',
     '{"reason": "So.\\nAnswer: non-rumor\\nNo:", "answer": "rumor"}',
     '{"reason": "cut',
-    '{"answer": "rumor"}',
-    'Well: {"reason": "r", "answer": "rumor"}',
     '{"reason": "r", "answer": "non-rumor"} Wait: {"reason": "r", "answer": "rumor"}',
   ])('reads nothing in %j', (text) => {
     expect(of(text)).toBeNull();
+  });
+
+  // A reason that agrees, in the words of one that does not.
+  it.each([
+    ['The police confirmed it, so the answer is non-rumor.\nAnswer: non-rumor', 'non-rumor'],
+    ['This is not a rumor.\nAnswer: non-rumor', 'non-rumor'],
+    ['It should not be labelled a rumor.\nAnswer: non-rumor', 'non-rumor'],
+    ['The answer is rumor, not non-rumor.\nAnswer: rumor', 'rumor'],
+    ['Therefore, it is most likely a rumor.\nAnswer: rumor', 'rumor'],
+    ['The post is spreading a rumor.\nAnswer: rumor', 'rumor'],
+    ['The answer depends on whether the rumor was confirmed.\nAnswer: rumor', 'rumor'],
+    ['Options: rumor or non-rumor.\nNobody names a source.\nAnswer: rumor', 'rumor'],
+    ["The proponent's conclusion is that it is a rumor.\nAnswer: non-rumor", 'non-rumor'],
+    ['"I cannot believe it", says the post.\nAnswer: rumor', 'rumor'],
+    ['I cannot find a source, and I would say that no one can.\nAnswer: rumor', 'rumor'],
+    ['Let me look. I think that my opponent is wrong.\nAnswer: rumor', 'rumor'],
+    ['Mi pare che i post non citano una fonte.\nAnswer: rumor', 'rumor'],
+  ])('is read behind %j', (text, label) => {
+    expect(of(text)).toBe(label);
+  });
+
+  it.each([
+    'The answer is non-rumor.\nAnswer: rumor',
+    'Nobody denies it, so the answer is non-rumor.\nAnswer: rumor',
+    'The verdict must be non-rumor given the sources.\nAnswer: rumor',
+    'The answer is not rumor.\nAnswer: rumor',
+    'Conclusion: after all that was said, it is NOT a rumor.\nAnswer: rumor',
+    'Conclusion: after all that was said, it is a non-rumor.\nAnswer: rumor',
+    "So it isn't a rumor.\nAnswer: rumor",
+    'This is not a rumor.\nAnswer: rumor',
+    'This is a non-rumor. Answer: rumor',
+    'Therefore, it is most likely a rumor.\nAnswer: non-rumor',
+    'It should be labelled a rumor.\nAnswer: non-rumor',
+    'I would classify the thread as a non-rumor.\nAnswer: rumor',
+    'non-rumor\n\nAnswer: rumor',
+    'Non-rumor, all things considered.\nAnswer: rumor',
+    'Label: non-rumor. Hm.\nAnswer: rumor',
+    '{"reason": "So the answer is non-rumor.", "answer": "rumor"}',
+    '{"reason": "It is not a rumor.", "answer": "rumor"}',
+    '{"answer": "non-rumor"}\nNo: {"answer": "rumor"}',
+    "I'm sorry, but I can't help with that.\nAnswer: rumor",
+    'I will not judge people.\nAnswer: rumor',
+    'I choose not to answer.\nAnswer: rumor',
+    'As an AI language model, this is hard.\nAnswer: rumor',
+    'My guidelines do not allow this.\nAnswer: rumor',
+    '{"reason": "I cannot help with that.", "answer": "rumor"}',
+  ])('is not read behind a reason that says otherwise: %j', (text) => {
+    expect(of(text)).toBeNull();
+  });
+
+  it.each([
+    ['所以答案是非谣言。\n答案：谣言', { 谣言: ['谣言'], 非谣言: ['非谣言'] }],
+    ['这不是谣言。\n答案：谣言', { 谣言: ['谣言'], 非谣言: ['非谣言'] }],
+    ['抱歉，我无法回答。\n答案：谣言', { 谣言: ['谣言'], 非谣言: ['非谣言'] }],
+    ['La respuesta es verificado.\nRespuesta: bulo', { bulo: ['bulo'], verificado: ['verificado'] }],
+    ['No es un bulo.\nRespuesta: bulo', { bulo: ['bulo'], verificado: ['verificado'] }],
+    ["Ce n'est pas une rumeur.\nRéponse : rumeur", { rumeur: ['rumeur'], fait: ['fait'] }],
+    ['Das ist kein Gerücht.\nAntwort: Gerücht', { Gerücht: ['Gerücht'], Fakt: ['Fakt'] }],
+  ])('is not read in another language either: %j', (text, own) => {
+    expect(labelOf(text, { words: own, reasons: true })).toBeNull();
   });
 
   it('keeps what was said before it', () => {
@@ -274,16 +357,24 @@ describe('random texts around an answer word', () => {
   });
 
   it('are none where letters, digits or any other signs are left', () => {
-    const harmless = /[\s"'`*_.。．｡۔।“”„‘’‚«»‹›「」『』《》【】＂\u00ad\u200b\u200e\u200f\u2060\ufeff]/gu;
+    const harmless = /[\s"'`*_.。．｡۔।!！()（）[\]$“”„‘’‚«»‹›「」『』《》【】＂\u00ad\u200b\u200e\u200f\u2060\ufeff]/gu;
     fc.assert(
       fc.property(fc.oneof(anyText, likelyText), fc.oneof(anyText, likelyText), (before, after) => {
         const text = `${before}Yes${after}`;
         const left = text.replace(harmless, '').replace(/^Answer[:：]/i, '');
-        const isWord = ['yes', 'no', 'rumor'].includes(left.toLowerCase());
-        if (!isWord) expect([text, labelOf(text)]).toEqual([text, null]);
-        // In plain text that reasons, the last line is held to the same.
-        if (!isWord && !/(?:^|[\r\n])[\s"'`*_“„‘«‹「『《【＂]*Answer/i.test(text))
-          expect([text, labelOf(text, { reasons: true })]).toEqual([text, null]);
+        // A model may repeat itself.
+        const isWord = /^(?:(?:(?:yes|rumor)[,-]*)+|no)$/i.test(left);
+        if (isWord) return;
+        // Behind other lines, the last one is held to the same, unless it says that it is the answer.
+        const last =
+          text
+            .trim()
+            .split(/[\r\n]+/)
+            .at(-1) ?? '';
+        const ending = /(?:^|[.!?]\s)[\s"'`*_“„‘«‹「『《【＂([]*Answer/i.test(last) ? labelOf(text) : labelOf(last);
+        for (const form of forms) expect([null, ending]).toContain(labelOf(text, form));
+        if (last === text.trim() && !/[.!?]\s.*Answer|^[^\p{L}]*Answer/iu.test(text))
+          expect([text, ending]).toEqual([text, null]);
       }),
       { numRuns: 2000 },
     );
@@ -324,13 +415,13 @@ describe('verdictProbabilities', () => {
 
   it('pass over the words of a reason', () => {
     const logprobs = tokens(
-      { 'Yes?': 0.9, No: 0.1 },
+      { 'Is it one?': 0.9, No: 0.1 },
       { '\n': 1 },
       { Answer: 1 },
       { ':': 1 },
       { ' No': 0.6, ' Yes': 0.4 },
     );
-    expect(of('Yes?\nAnswer: No', logprobs, true).probabilities?.rumor).toBeCloseTo(0.4, 12);
+    expect(of('Is it one?\nAnswer: No', logprobs, true).probabilities?.rumor).toBeCloseTo(0.4, 12);
   });
 
   it('are dropped where another label is likelier, or no token is one', () => {
@@ -374,7 +465,7 @@ describe('askVerdict', () => {
   });
 
   it('asks once more, reads as strictly, and then gives up', async () => {
-    const { server, asked } = await asking(inTurn(['No, I think.', '{"answer": "No"}', 'No!', 'Yes, sorry.']));
+    const { server, asked } = await asking(inTurn(['No, I think.', '{"answer": "No"}', 'No?', 'Yes, sorry.']));
     const repaired = await asked();
     expect(repaired).toMatchObject({ label: 'non-rumor', probabilities: null, isDropped: false });
     expect(repaired.answers).toHaveLength(2);
