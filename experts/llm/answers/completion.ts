@@ -192,7 +192,9 @@ interface ReadMessage {
 function readMessage(message: z.infer<typeof messageSchema>): ReadMessage {
   const { content, reasoning_content, reasoning } = message;
   const parts = Array.isArray(content)
-    ? content.map((part) => (typeof part === 'string' ? { type: 'text', text: part, refusal: null } : part))
+    ? content.map((part) =>
+        typeof part === 'string' ? { type: 'text', text: part, refusal: null } : thoughtApart(part),
+      )
     : [{ type: 'text', text: content, refusal: null }];
   const isText = ({ type }: { type: string }) => type === 'text' || type === 'output_text';
   const joined = (texts: readonly (string | null | undefined)[]) => texts.filter(Boolean).join('');
@@ -203,6 +205,14 @@ function readMessage(message: z.infer<typeof messageSchema>): ReadMessage {
     thinking: [reasoning_content ?? reasoning, ...apart, thinking].filter((each) => each?.trim()).join('\n') || null,
     refusal: joined([message.refusal, ...parts.map((part) => part.refusal)]).trim() || null,
   };
+}
+
+const SAYS_THOUGHT = /thought|thinking|reasoning/i;
+
+/** A part that its endpoint marks as a thought, such as `{"type": "text", "thought": true}`, is none of the text. */
+function thoughtApart(part: z.infer<typeof partSchema>): z.infer<typeof partSchema> {
+  const isThought = Object.entries(part).some(([key, value]) => value === true && SAYS_THOUGHT.test(key));
+  return isThought ? { ...part, type: 'thought' } : part;
 }
 
 function jsonOf({ thinking }: { readonly thinking?: unknown }): string | null {

@@ -1,17 +1,34 @@
+import { jsonOrUndefined } from '../../../src/json.ts';
+import { ANSWER_MARKS } from './answer-grammar.ts';
+
 /*
- * Models think in several notations, and servers pass on what they do not recognise. Whatever a model wrote on the way
- * to its answer must never be read as the answer, so it is split off here, where a completion is read, and nowhere else.
+ * Models think in many notations, and servers pass on what they do not recognise. A thought must never be read as the answer, so
+ * thoughts are split off here, where a completion is read, and nowhere else. The rule needs no list of notations:
+ *
+ *   - A mark opens or closes: `<x>` and `</x>`, `[X]` and `[/X]`, `<|START_X|>` and `<|END_X|>`, `<|x>` and `<x|>`, `◁x▷` and `◁/x▷`.
+ *   - What a mark of any name encloses is a thought. So is all text before it, and all text before a closing mark without an opening
+ *     one, because the chat template may have opened it.
+ *   - Behind an opening mark that is never closed there is no answer, and none before it.
+ *   - Marks that name an answer (`<answer>`, `<verdict>`, `<|START_RESPONSE|>`) and marks of typesetting (`<b>`) open no thought. Nor
+ *     does an unknown name in the middle of a line that nothing closes: posts hold `<URL>` and `[USER]`.
+ *   - In the channels of harmony only the final one is meant for the user (https://cookbook.openai.com/articles/openai-harmony).
+ *
+ * A text that is one JSON value holds no marks, only texts.
  */
 
-const TAG = '(?:seed:)?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad)';
-const OPENING = new RegExp(`<${TAG}>|\\[THINK\\]|◁think▷|<\\|begin_of_thought\\|>`, 'i');
-const CLOSING = new RegExp(`</${TAG}>|\\[/THINK\\]|◁/think▷|<\\|end_of_thought\\|>`, 'gi');
-/** https://cookbook.openai.com/articles/openai-harmony: only the final channel is meant for the user. */
-const FINAL_CHANNEL = /<\|channel\|>\s*final\b[^<]*<\|message\|>/g;
+/** Marks that open a thought wherever they stand. */
+const KNOWN = /^(?:seed:)?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad)$/;
+const TYPESETTING =
+  /^(?:b|i|u|s|p|a|br|hr|em|strong|code|pre|span|div|ul|ol|li|h[1-6]|sup|sub|blockquote|table|t[rdh])$/;
+const MARK =
+  /<(?<xmlClose>\/?)(?<xml>\p{L}[\w:.-]*)(?:\s[^<>\n]*)?>|\[(?<boxClose>\/?)(?<box>[A-Z][A-Z_]*)\]|<[|｜](?<token>[^<>|｜\n]{1,40})(?<tokenEnd>[|｜]?)>|<(?<shut>[^<>|｜\n]{1,40})[|｜]>|◁(?<signClose>\/?)(?<sign>\w+)▷/gu;
+const FINAL_CHANNEL = /<\|channel\|>\s*final\b(?:[^<]|<\|constrain\|>)*<\|message\|>/g;
 /** What is left of the channels where a server drops the special tokens: "analysisWe need to …assistantfinalYes". */
 const BARE_CHANNELS = /^\s*analysis[\s\S]*assistantfinal/;
-const END_TOKENS = /\s*(?:<\|(?:im_end|eot_id|end|return|end_of_text|endoftext|end_of_solution)\|>|<\/s>)\s*$/;
-const WRAPPED = /^\s*(?:<(answer|solution|final)>([\s\S]*)<\/\1>|<\|begin_of_solution\|>([\s\S]*))\s*$/i;
+const END_TOKENS =
+  /(?:<\|(?:im_end|eot_id|eom_id|end|return|end_of_text|endoftext|end_of_solution|END_OF_TURN_TOKEN)\|>|<\/s>|<end_of_turn>|<eos>|<｜end▁of▁sentence｜>)$/;
+
+const LONGEST_TOKEN = 40;
 
 export interface SplitText {
   /** What the model says to whoever asked; empty where it never got that far. */
@@ -20,21 +37,17 @@ export interface SplitText {
   readonly thinking: string | null;
 }
 
-/**
- * Splits the thinking off a model's text: tags such as `<think>`, also where only the closing one was written because the
- * template had opened it, or only the opening one because the answer never came; and the channels of the harmony format.
- * A text without any of these comes back as it is.
- */
+/** Splits the thoughts off a model's text. A text without any comes back as it is. */
 export function splitThinking(text: string): SplitText {
-  const { answer, thinking } = split(text);
-  const ended = withoutEndTokens(answer);
-  const wrapped = WRAPPED.exec(ended);
-  return { answer: wrapped ? (wrapped[2] ?? wrapped[3]).trim() : ended, thinking };
+  const { answer, thinking } = split(withoutEndTokens(text));
+  return { answer: unwrapped(withoutEndTokens(answer)), thinking };
 }
 
 /** Some servers pass on the token that ends a turn. */
 export function withoutEndTokens(text: string): string {
-  return text.replace(END_TOKENS, '');
+  const said = text.trimEnd();
+  const end = END_TOKENS.exec(said.slice(-LONGEST_TOKEN));
+  return end === null ? text : said.slice(0, -end[0].length).trimEnd();
 }
 
 function split(text: string): SplitText {
@@ -48,13 +61,69 @@ function split(text: string): SplitText {
   }
   const bare = BARE_CHANNELS.exec(text);
   if (bare) return { answer: text.slice(bare[0].length).trim(), thinking: bare[0].trim() };
-  const closing = [...text.matchAll(CLOSING)].at(-1);
-  const end = closing === undefined ? 0 : closing.index + closing[0].length;
-  const rest = text.slice(end);
-  const isUnclosed = OPENING.test(rest);
-  if (closing === undefined && !isUnclosed) return { answer: text, thinking: null };
-  const before = closing === undefined ? '' : text.slice(0, closing.index).replace(OPENING, '').trim();
-  // Whatever it said before, it had not done with thinking.
-  const after = isUnclosed ? rest.replace(OPENING, '').trim() : '';
-  return { answer: isUnclosed ? '' : rest.trim(), thinking: [before, after].filter(Boolean).join('\n') || null };
+  if (isJson(text)) return { answer: text, thinking: null };
+  const marks = marksOf(text);
+  const open: string[] = [];
+  for (const { name, isClosing } of marks) {
+    const opened = open.lastIndexOf(name);
+    if (isClosing) open.length = Math.max(0, opened);
+    else open.push(name);
+  }
+  const last = marks.at(-1);
+  if (last === undefined) return { answer: text, thinking: null };
+  const thought = text.slice(marks[0].start === 0 ? marks[0].end : 0, open.length > 0 ? undefined : last.start).trim();
+  return { answer: open.length > 0 ? '' : text.slice(last.end).trim(), thinking: thought || null };
+}
+
+interface Mark {
+  readonly name: string;
+  readonly isClosing: boolean;
+  /** Whether it has the form of a special token, which no post and no sentence has. */
+  readonly isToken: boolean;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The marks of thoughts, in their order. */
+function marksOf(text: string): Mark[] {
+  const all = [...text.matchAll(MARK)].map(markOf);
+  const lastClosing = new Map(all.flatMap(({ name, isClosing, start }) => (isClosing ? [[name, start] as const] : [])));
+  const isThought = ({ name, isClosing, isToken, start }: Mark, index: number) => {
+    if (ANSWER_MARKS.test(name) || TYPESETTING.test(name)) return false;
+    if (isClosing || isToken || KNOWN.test(name) || (lastClosing.get(name) ?? 0) > start) return true;
+    let before = start;
+    while (before > 0 && /\s/.test(text[before - 1])) before--;
+    return before === 0 || text.slice(before, start).includes('\n') || all[index - 1]?.end === before;
+  };
+  return all.filter(isThought).map((mark) => (KNOWN.test(mark.name) ? { ...mark, name: 'think' } : mark));
+}
+
+const EDGE = /^(?:start|begin|end)(?:[_▁ ]of)?[_▁ ]|[_▁ ](?:start|begin|end)$/;
+
+function markOf(match: RegExpExecArray): Mark {
+  const { xml, xmlClose, box, boxClose, token, tokenEnd, shut, sign, signClose } = match.groups ?? {};
+  const word = (xml ?? box ?? token ?? shut ?? sign ?? '').trim().toLowerCase();
+  const name = word.replace(/^\//, '').replace(EDGE, '');
+  const isClosing =
+    shut !== undefined ||
+    [xmlClose, boxClose, signClose].includes('/') ||
+    (tokenEnd !== '' && token !== undefined && /^(?:\/|end[_▁ ])|[_▁ ]end$/.test(word));
+  const isToken = xml === undefined && box === undefined;
+  return { name, isClosing, isToken, start: match.index, end: match.index + match[0].length };
+}
+
+/** The inside of one mark that names an answer, around the whole text. Its other half may have been left to the chat template. */
+function unwrapped(text: string): string {
+  const marks = [...text.matchAll(MARK)].map(markOf).filter(({ name }) => ANSWER_MARKS.test(name));
+  const [first, second, third] = marks;
+  if (first === undefined || third !== undefined || (second !== undefined && !second.isClosing)) return text;
+  const isAround = first.isClosing || text.slice(0, first.start).trim() === '';
+  const closing = marks.find(({ isClosing }) => isClosing);
+  if (!isAround || (closing !== undefined && text.slice(closing.end).trim() !== '')) return text;
+  return text.slice(first.isClosing ? 0 : first.end, closing?.start).trim();
+}
+
+function isJson(text: string): boolean {
+  const first = text.trimStart()[0];
+  return (first === '{' || first === '[') && jsonOrUndefined(text) !== undefined;
 }

@@ -66,6 +66,17 @@ const readable: Record<string, (text: string) => ScriptedReply | string> = {
   'after another tag': (text) => `<thinking>${think}</thinking>${text}`,
   'in the final channel': (text) =>
     `<|channel|>analysis<|message|>${think}<|end|><|start|>assistant<|channel|>final<|message|>${text}<|return|>`,
+  'after a mark that nobody has heard of': (text) => `<ponder>${think}</ponder>\n${text}`,
+  'after special tokens that nobody has heard of': (text) => `<|START_PONDERING|>${think}<|END_PONDERING|>${text}`,
+  'in the final channel, as JSON': (text) => `<|channel|>final <|constrain|>json<|message|>${text}`,
+  'behind parts that are marked as thoughts': (text) =>
+    message({
+      content: [
+        { type: 'text', text: think, thought: true },
+        { type: 'text', text },
+      ],
+    }),
+  twice: (text) => `${text}\n${text}`,
   'beside reasoning_content': (text) => message({ content: text, reasoning_content: think }),
   'in parts': (text) =>
     message({
@@ -103,6 +114,11 @@ const unreadable: Record<string, (text: string) => ScriptedReply | string> = {
   'a draft that is taken back': (text) =>
     `\`\`\`json\n${instead(text, 'rumor')}\n\`\`\`\nThat is wrong, it is:\n${text}.`,
   'cut off in its thinking': () => ({ text: `<think>${think}`, finishReason: 'stop' }),
+  'behind a mark of any name that is never closed': (text) => `<ponder>\n${instead(text, 'rumor')}`,
+  'a part that is marked as a thought': (text) =>
+    message({ content: [{ type: 'text', text: instead(text, 'rumor'), thought: true }] }),
+  'behind a conclusion that says otherwise': (text) => `So the answer is ${text}.\nAnswer: rumor`,
+  'behind a refusal': (text) => `I cannot help with that.\n${instead(text, 'rumor')}`,
   'refused in a field': () => ({ text: null, refusal: 'No, I cannot help with that.\nAnswer: rumor' }),
   'refused in words': () => "No, I can't help with that.",
   'not believed': () => 'I do not believe that this is a rumor',
