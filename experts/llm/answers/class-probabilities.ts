@@ -5,11 +5,18 @@ import type { AnswerWords } from './answer-words.ts';
 const LEADING = /^[\s\u2581\u0120"'`*_([{]+/u;
 const WORD_CHARACTER = /[\p{L}\p{N}]/u;
 
+/** The largest share of the mass that may be of unknown labels. */
+const MOST_UNKNOWN = 0.05;
+
 /**
  * The probability of each label, from the log-probabilities of an answer that begins with one of the answer words. At each
  * token the likeliest alternatives are read. An alternative that decides for a label
  * gives that label its mass. A beginning that several labels share is followed further if the model chose it, and its
- * mass is split by what could come next. Null when no label got any mass.
+ * mass is split by what could come next.
+ *
+ * A label that no alternative decides for has at most the mass of the least likely one that is listed, and of all that is not. It is
+ * given that much, so that no label is certain because others are not listed. Null where no label got any mass, and where more than
+ * 5% of it would be given so: a token without its alternatives says nothing about the other labels.
  */
 export function classProbabilities(options: {
   answerWords: AnswerWords;
@@ -24,8 +31,16 @@ export function classProbabilities(options: {
 
   let prefix = '';
   let reached = 1;
+  /** What is not listed, and what a label that is not listed may have of it. */
+  const unlisted = { all: 0, each: 0 };
   for (const [position, { token, logprob, top }] of logprobs.entries()) {
     const others = top.filter((alternative) => alternative.token !== token);
+    const chances = [logprob, ...others.map((other) => other.logprob)].map(Math.exp);
+    if (new Set(words.filter(({ word }) => word.startsWith(prefix)).map(({ label }) => label)).size > 1) {
+      const rest = Math.max(0, 1 - chances.reduce((total, each) => total + each, 0));
+      unlisted.all += reached * rest;
+      unlisted.each += reached * Math.min(rest, ...chances);
+    }
     for (const alternative of others) {
       const decision = decide({ text: joined(prefix, alternative.token), words, next: null, isLast: true });
       if (decision.label !== null) give(decision.label, reached * Math.exp(alternative.logprob));
@@ -38,8 +53,13 @@ export function classProbabilities(options: {
     if (decision.isCertain) break;
   }
 
-  const sum = [...mass.values()].reduce((total, value) => total + value, 0);
-  return sum > 0 ? Object.fromEntries([...mass].map(([label, value]) => [label, value / sum])) : null;
+  const known = [...mass.values()].reduce((total, value) => total + value, 0);
+  const missing = [...mass].flatMap(([label, value]) => (value === 0 ? [label] : []));
+  const unknown = Math.min(unlisted.all, unlisted.each * missing.length);
+  const sum = known + unknown;
+  if (known === 0 || unknown > MOST_UNKNOWN * sum) return null;
+  for (const label of missing) give(label, unknown / missing.length);
+  return Object.fromEntries([...mass].map(([label, value]) => [label, value / sum]));
 }
 
 /** Quotes, spaces and Markdown may precede the answer, but not interrupt it. */

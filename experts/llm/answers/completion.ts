@@ -1,15 +1,17 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { jsonOrUndefined } from '../../../src/json.ts';
 import { CallFailure, failureOfStatus } from '../call-failure.ts';
 import { type ChatAnswer, type ChatRequest, type ChatUsage, incompletenessOf, type TokenLogprob } from '../chat.ts';
 import { estimateMessageTokens, estimateTokens } from '../cost/estimate.ts';
+import { pythonJson } from './python-json.ts';
 import { maxTokensOf } from './request-form.ts';
 import { splitThinking, withoutEndTokens } from './thinking.ts';
 
 /** To be raised whenever the same body could be read differently. */
-export const completionReaderVersion = 1;
+export const completionReaderVersion = 2;
 
-const count = z.number().nonnegative().transform(Math.ceil);
+/** No request takes a billion tokens: a larger count is a mistake of the endpoint, and counts as none. */
+const count = z.number().nonnegative().max(1e9).transform(Math.ceil);
 const usageSchema = z.object({
   prompt_tokens: count.nullish().catch(null),
   completion_tokens: count.nullish().catch(null),
@@ -72,7 +74,7 @@ export interface ReadCompletion {
 /** Reads the body of a response with status 200. It may hold no answer and still cost tokens. */
 export function readCompletion(options: { body: string; request: ChatRequest }): ReadCompletion {
   const { body, request } = options;
-  const json = jsonOrUndefined(body);
+  const json = pythonJson(body);
   const needsLogprobs = request.wantLogprobs === true && request.endpoint.logprobs === 'on';
   const answer = answerIn({ body, json, needsLogprobs });
   const counted = tokensIn({ json, body, answer, request });
@@ -112,7 +114,7 @@ function tokensIn(options: {
 
 /** Reads the answer in a body that was kept. */
 export function readKeptBody(body: string): ReadCompletion['answer'] {
-  return answerIn({ body, json: jsonOrUndefined(body), needsLogprobs: false });
+  return answerIn({ body, json: pythonJson(body), needsLogprobs: false });
 }
 
 function answerIn(options: { body: string; json: unknown; needsLogprobs: boolean }): ReadCompletion['answer'] {
@@ -121,12 +123,6 @@ function answerIn(options: { body: string; json: unknown; needsLogprobs: boolean
 }
 
 function notJson(body: string): CallFailure {
-  // Python writes log-probabilities so that are not finite.
-  const number = /[:,[]\s*(-?Infinity|NaN)\b/.exec(body)?.[1];
-  if (number !== undefined)
-    return noAnswer(
-      `the response is not JSON: it holds ${number}, which is no number there, most likely as a log-probability; set logprobs: off`,
-    );
   return /^\s*(?:data|event|id|retry)?:/.test(body)
     ? noAnswer(
         'the endpoint streams its answer (server-sent events), though no stream was asked for; set extraBody: { stream: false }',
@@ -138,7 +134,10 @@ function readAnswer(json: unknown, { needsLogprobs }: { needsLogprobs: boolean }
   const parsed = completionSchema.safeParse(json);
   if (!parsed.success) return toldFailure(json) ?? noCompletion('is not a chat completion', json);
   const { choices } = parsed.data;
-  const [choice, second] = choices.filter(({ index }, place) => (index ?? place) === 0);
+  // The same one twice is one.
+  const [choice, second] = choices
+    .filter(({ index }, place) => (index ?? place) === 0)
+    .filter((each, place, all) => place === 0 || !isDeepStrictEqual(each, all[0]));
   const told = [json, choice, choice?.message].map(toldFailure).find((failure) => failure !== null);
   if (told) return told;
   if (choice === undefined || second !== undefined)

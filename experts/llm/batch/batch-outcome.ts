@@ -1,7 +1,8 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { ProviderError } from '../../../src/errors.ts';
-import { jsonOrUndefined } from '../../../src/json.ts';
 import { readCompletion } from '../answers/completion.ts';
+import { pythonJson } from '../answers/python-json.ts';
 import { CallFailure } from '../call-failure.ts';
 import type { ChatAnswer, ChatRequest } from '../chat.ts';
 
@@ -33,17 +34,21 @@ export function batchOutcomes(options: {
   status: string;
 }): Map<string, BatchOutcome> {
   const { items, lines, status } = options;
-  const read = lines.flatMap((line) => lineSchema.safeParse(jsonOrUndefined(line)).data ?? []);
+  const read = lines.flatMap((line) => lineSchema.safeParse(pythonJson(line)).data ?? []);
   if (read.length === 0 && lines.length > 0)
     throw new ProviderError(
       `the batch's output is not what the batch protocol says: ${lines[0].slice(0, 200)}; check that the endpoint speaks ` +
         'it, or ask without batches',
     );
-  const told = new Map(read.map((line) => [line.custom_id, line]));
+  const told = new Map<string, z.infer<typeof lineSchema>[]>();
+  for (const line of read) told.set(line.custom_id, [...(told.get(line.custom_id) ?? []), line]);
   return new Map(
     items.map(({ customId, request }) => {
-      const line = told.get(customId);
+      const [line, ...others] = told.get(customId) ?? [];
       if (line === undefined) return [customId, { problem: `the batch ended (${status}) without an answer to it` }];
+      // Which of several answers is the one to this item, nobody knows.
+      if (!others.every((other) => isDeepStrictEqual(other, line)))
+        return [customId, { problem: `the batch has ${others.length + 1} different lines for it` }];
       return [customId, outcomeOf({ line, request })];
     }),
   );

@@ -27,11 +27,28 @@ describe('classProbabilities', () => {
 
   it('does not take longer words for the answer', () => {
     const nobody = tokens({ No: 0.7, Yes: 0.1 }, { body: 1 }, { ' knows': 1 });
-    expect(classProbabilities({ answerWords: yesNo, logprobs: nobody })).toEqual({
-      rumor: 1,
-      'non-rumor': 0,
-    });
+    // What is left for a no that is not listed is twice as likely as that yes.
+    expect(classProbabilities({ answerWords: yesNo, logprobs: nobody })).toBeNull();
+    const listed = tokens({ No: 0.7, Yes: 0.1, ' no': 0.1, '.': 0.1 }, { body: 1 }, { ' knows': 1 });
+    expect(classProbabilities({ answerWords: yesNo, logprobs: listed })?.rumor).toBeCloseTo(0.5, 12);
     expect(classProbabilities({ answerWords: yesNo, logprobs: tokens({ Nobody: 0.5, yesterday: 0.5 }) })).toBeNull();
+  });
+
+  it('makes no label certain because the others are not listed', () => {
+    for (const alone of [tokens({ Yes: 0.6 }), [{ token: 'Yes', logprob: Math.log(0.6), top: [] }]])
+      expect(classProbabilities({ answerWords: yesNo, logprobs: alone })).toBeNull();
+    const pieces = [tokens({ non: 0.7 }), tokens({ '-': 1 }), tokens({ rumor: 1 })].flat();
+    const labels = { rumor: ['rumor'], 'non-rumor': ['non-rumor'] };
+    expect(classProbabilities({ answerWords: labels, logprobs: pieces })).toBeNull();
+    const likely = classProbabilities({ answerWords: yesNo, logprobs: tokens({ Yes: 0.98 }) });
+    expect(likely?.['non-rumor']).toBeCloseTo(0.02, 12);
+    // The list goes on behind its last entry, with less of each.
+    const listed = classProbabilities({ answerWords: yesNo, logprobs: tokens({ Yes: 0.8, ' yes': 0.1, Well: 0.001 }) });
+    expect(listed?.['non-rumor']).toBeCloseTo(0.001 / 0.901, 12);
+    const several = { a: ['a'], b: ['b'], c: ['c'], d: ['d'] };
+    const four = classProbabilities({ answerWords: several, logprobs: tokens({ a: 0.9, b: 0.09, x: 0.0001 }) });
+    expect(four?.d).toBeCloseTo(0.0001 / 0.9902, 12);
+    expect(classProbabilities({ answerWords: several, logprobs: tokens({ a: 0.9, b: 0.03 }) })).toBeNull();
   });
 
   it('follows a prefix that labels share, and splits its mass by what may come next', () => {

@@ -64,6 +64,13 @@ describe('tokens', () => {
     expect(read(completion({}, usage)).tokens).toMatchObject({ inputTokens: 11, outputTokens: 2 });
   });
 
+  it('are estimated where the endpoint counts what cannot be', () => {
+    const usage = { prompt_tokens: 1e300, completion_tokens: 1e300, total_tokens: 1e300 };
+    const { tokens, isEstimated } = read(completion({}, usage));
+    expect(isEstimated).toBe(true);
+    expect(tokens.inputTokens + tokens.outputTokens).toBeLessThan(100);
+  });
+
   it('are estimated with the thinking where the endpoint counts none', () => {
     const short = read(completion({}));
     const long = read(completion({ thinking: 'This may well be a rumor. '.repeat(50) }));
@@ -207,11 +214,12 @@ describe('bodies', () => {
   it('hold the answer in the choice with index 0', () => {
     expect(read({ choices: [other, choice] }).answer).toMatchObject({ text: 'Yes' });
     expect(read({ choices: [{ message, finish_reason: 'stop' }] }).answer).toMatchObject({ text: 'Yes' });
+    expect(read({ choices: [choice, choice] }).answer).toMatchObject({ text: 'Yes' });
   });
 
   it.each([
     ['no choice with index 0', { choices: [other] }, 'malformed', /of the 1 choices of the response none has index 0/],
-    ['two of them', { choices: [choice, choice] }, 'malformed', /several have index 0/],
+    ['two of them', { choices: [choice, { ...other, index: 0 }] }, 'malformed', /several have index 0/],
     ['an error beside the choices', { choices: [choice], error: { message: 'half' } }, 'malformed', /an error: half/],
     ['an error with a status', { choices: [choice], error: { message: 'slow', code: 429 } }, 'rate-limit', /slow/],
     ['an error without a message', { choices: [choice], error: { type: 'x' } }, 'malformed', /an error: "{/],
@@ -253,15 +261,19 @@ describe('bodies', () => {
     },
   );
 
-  it.each(['NaN', '-Infinity'])('are failures where a log-probability is %s', (number) => {
-    const logprobs = { content: [{ token: 'Yes', logprob: 0, top_logprobs: [] }] };
-    const json = JSON.stringify({ choices: [{ ...choice, logprobs }] });
-    const { answer } = readCompletion({
-      body: json.replace('"logprob":0', `"logprob": ${number}`),
-      request: ask(endpoint),
-    });
-    expect(answer).toMatchObject({ kind: 'no-answer', message: expect.stringContaining(number) });
-    expect(answer).toMatchObject({ message: expect.stringMatching(/logprobs: off/) });
+  it.each([
+    ['-Infinity', [{ token: 'No', logprob: -9999 }]],
+    ['NaN', null],
+    ['Infinity', null],
+  ])('hold an answer, and in a log-probability %s', (number, top) => {
+    const told = { token: 'Yes', logprob: -0.5, top_logprobs: [{ token: 'No', logprob: 0 }] };
+    const body = (content: string) =>
+      JSON.stringify({ choices: [{ ...choice, message: { ...message, content }, logprobs: { content: [told] } }] });
+    const written = (content: string) => body(content).replace('"logprob":0', `"logprob": ${number}`);
+    const { answer } = readCompletion({ body: written('Yes'), request: ask(endpoint) });
+    expect(answer).toMatchObject({ text: 'Yes', logprobs: top && [{ token: 'Yes', logprob: -0.5, top }] });
+    const quoted = readCompletion({ body: written('It is "-Infinity".'), request: ask(endpoint) });
+    expect(quoted.answer).toMatchObject({ text: 'It is "-Infinity".' });
   });
 
   it.each([

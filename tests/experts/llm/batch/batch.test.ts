@@ -149,6 +149,20 @@ describe('runBatch', () => {
     );
   });
 
+  it('takes none of two different lines for one item', () => {
+    const endpoint = endpointAt({ baseURL: 'http://localhost:1/v1' });
+    const items = ['a', 'b'].map((each) => ({ customId: `id-${each}`, request: ask(endpoint, each) }));
+    const line = (id: string, content: string) => {
+      const body = { choices: [{ message: { content }, finish_reason: 'stop', logprobs: null }] };
+      return JSON.stringify({ custom_id: id, response: { status_code: 200, body } });
+    };
+    const python = line('id-b', 'Yes').replace('"logprobs":null', '"logprobs": {"content": [{"logprob": -Infinity}]}');
+    const lines = [line('id-a', 'Yes'), line('id-a', 'No'), python, python];
+    const outcomes = batchOutcomes({ items, lines, status: 'completed' });
+    expect(outcomes.get('id-a')).toEqual({ problem: 'the batch has 2 different lines for it' });
+    expect(outcomes.get('id-b')).toMatchObject({ answer: { text: 'Yes' } });
+  });
+
   it('says that an endpoint has no batches', async () => {
     const { options } = await setUp();
     const endpoint = { ...options.endpoint, baseURL: options.endpoint.baseURL.replace('/v1', '/v2') };
