@@ -90,7 +90,18 @@ export function annotationTally(options: {
     return { ...settled, failures, stopped, remaining: total - done };
   }
 
-  return { countAsked, countCached, countFailure, countUnreadable, countUnreadableAnswer, settle, result };
+  /** Before so many answers nobody knows their unreadable share; 0 where nobody minds it. */
+  const answersForShare = maxUnreadable < 1 ? ANSWERS_FOR_SHARE : 0;
+  return {
+    answersForShare,
+    countAsked,
+    countCached,
+    countFailure,
+    countUnreadable,
+    countUnreadableAnswer,
+    settle,
+    result,
+  };
 }
 
 export type AnnotationTally = ReturnType<typeof annotationTally>;

@@ -8,6 +8,7 @@ import type { AnnotationTally } from './annotation-tally.ts';
 import type { CallJournal } from './call-journal.ts';
 import { checkedJudgement } from './checked-judgement.ts';
 import { commitQueue } from './commit-queue.ts';
+import { FirstAnswers } from './first-answers.ts';
 import type { PrefixQuestion } from './question-group.ts';
 import { type JudgementStore, lastText, sharedJudgements } from './shared-judgements.ts';
 import { Slots } from './slots.ts';
@@ -37,7 +38,7 @@ export interface JudgementQueueOptions {
  */
 export function judgementQueue(options: JudgementQueueOptions) {
   const { detector, store, leases = true, calls, retryUnreadable, concurrency, tally, onSettled, signal } = options;
-  const settling = new Set<Promise<void>>();
+  const settling = new Set<Promise<unknown>>();
   const failures: unknown[] = [];
   /** Aborted by the first failure. */
   const failed = new AbortController();
@@ -46,6 +47,8 @@ export function judgementQueue(options: JudgementQueueOptions) {
   /** Ends the judgements under way as well, where nothing can be stored any more. */
   const lost = new AbortController();
   const slots = new Slots(concurrency);
+  const firstAnswers = new FirstAnswers(leases ? tally.answersForShare : 0);
+  ended.addEventListener('abort', () => firstAnswers.open());
   const commits = commitQueue({ store, onFailure: end });
   const judgements = sharedJudgements({
     store,
@@ -66,7 +69,11 @@ export function judgementQueue(options: JudgementQueueOptions) {
     const atOnce = leases && store.leases ? concurrency : Math.max(1, questions.length);
     for (let first = 0; first < questions.length && !ended.aborted; first += atOnce) {
       for (const question of questions.slice(first, first + atOnce)) {
-        const one = settle(question).catch(fail);
+        // Others begin only after a failure that ends the queue has ended it.
+        const one = settle(question).then(
+          (isAnswered) => isAnswered !== null && firstAnswers.settle({ isAnswered }),
+          fail,
+        );
         settling.add(one);
         void one.then(() => settling.delete(one));
       }
@@ -101,11 +108,14 @@ export function judgementQueue(options: JudgementQueueOptions) {
     }
   }
 
-  async function settle(question: PrefixQuestion): Promise<void> {
+  /** Whether it was answered; null where it was not asked. */
+  async function settle(question: PrefixQuestion): Promise<boolean | null> {
     // Only who asks has a slot: not who waits for another process, or for the same question of another thread.
     const slot: { giveBack?: () => void } = {};
     const ask = async () => {
       slot.giveBack = await slots.take();
+      ended.throwIfAborted();
+      await firstAnswers.begin();
       ended.throwIfAborted();
       return judge(question);
     };
@@ -115,11 +125,13 @@ export function judgementQueue(options: JudgementQueueOptions) {
       else tally.countCached();
       onSettled(question, judgement);
       await commits.commitWhenDue();
+      return slot.giveBack ? true : null;
     } catch (error) {
       // It was not begun, so it remains.
-      if (ended.aborted && error === ended.reason) return;
+      if (ended.aborted && error === ended.reason) return null;
       countFailure(question, error, { isAsked: slot.giveBack !== undefined });
       onSettled(question, null);
+      return slot.giveBack ? error instanceof MalformedAnswerError : null;
     } finally {
       slot.giveBack?.();
     }

@@ -138,6 +138,21 @@ describe('unreadable answers', () => {
     expect((await command(...annotate, '--max-unreadable', '2')).errors).toContain('It must be a number from 0 to 1.');
   });
 
+  it('end the run before more is asked, however much is asked at once', async () => {
+    const more = Array.from({ length: 40 }, (_, index) => `${JSON.stringify(makeThread(`m${index}`, { posts: 5 }))}\n`);
+    let isMute = true;
+    const { server, cwd, command } = await setUp(() => ({ text: isMute ? 'Hm.' : 'No', delayMs: 5 }));
+    writeFileSync(join(cwd, 'threads.jsonl'), more.join(''));
+    const crowd = [...annotate.slice(0, -1), '64', '--json'];
+    const stopped = await command(...crowd);
+    expect(stopped.errors).toContain('20 of 20 answers could not be read');
+    expect(JSON.parse(stopped.out)).toMatchObject({ asked: 0, unreadable: 20, remaining: 180 });
+    expect(server.requests).toHaveLength(20 * 2);
+    isMute = false;
+    const heard = await command(...crowd);
+    expect(JSON.parse(heard.out)).toMatchObject({ asked: 180, unreadable: 20, remaining: 0, stopped: null });
+  });
+
   it('cost a debate nothing but the verdict that could not be read', async () => {
     let verdict: ScriptedReply | string = 'Well.';
     const { server, command } = await setUp((body) =>
