@@ -35,7 +35,8 @@ export interface ReadLine {
 export function readLine(text: string, words: AnswerWords): ReadLine | null {
   const line = text.replace(INVISIBLE, '').trim();
   if (line === '' || line.length > LONGEST) return null;
-  return readBare(line, words) ?? readSentence(line, words);
+  // A sentence of the grammar is one line.
+  return readBare(line, words) ?? (/[\r\n]/.test(line) ? null : readSentence(line, words));
 }
 
 /** Takes away white space, pairs of marks around the text and one stop, and compares what is left. */

@@ -76,7 +76,7 @@ describe('annotations reread', () => {
     });
     const told = (await command('annotations', 'reread', 's.sqlite')).out;
     expect(told).toMatch(
-      /^3 answers to 3 questions read again, 1 of them read by other versions before \(readers: completion 1/,
+      /^3 answers to 3 questions read again, 1 of them read by other versions before \(readers: completion 2/,
     );
     expect(told).toMatch(/\| t +\| +3 \| single-prompt \| rumor \| non-rumor \| gets the label \|/);
     expect(told).toContain('Nothing was written. With --write 1 judgements get another label');
@@ -115,7 +115,7 @@ describe('annotations reread', () => {
   it('opens what could be read and cannot be now: the next run asks only the repair', async () => {
     const { server, annotate, reread, labels, run } = await setUp(() => 'Yes');
     await annotate();
-    run(`UPDATE response SET body = json_set(body, '$.choices[0].message.content', 'Yes!') WHERE number = 2`);
+    run(`UPDATE response SET body = json_set(body, '$.choices[0].message.content', 'Yes?') WHERE number = 2`);
     expect(await reread('--write')).toMatchObject({ changes: [{ was: 'rumor', now: null, effect: 'next-run' }] });
     expect(await labels()).toHaveLength(2);
     expect(await annotate()).toMatchObject({ asked: 1, cached: 2 });

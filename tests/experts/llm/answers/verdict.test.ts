@@ -288,6 +288,7 @@ describe('a last line', () => {
     expect(readVerdict({ text }, form)).toEqual({
       value: { label: 'rumor', reason: 'It is so.\nTruly.', at: text.indexOf('rumor') },
     });
+    expect(readVerdict({ text: 'so\nAnswer: rumor' }, form)).toMatchObject({ value: { reason: 'so' } });
     const json = '{"reason": "\\"answer\\": \\"rumor\\" ", "answer": "rumor"}';
     expect(readVerdict({ text: json }, form)).toMatchObject({
       value: { reason: '"answer": "rumor"', at: json.lastIndexOf('rumor') },
