@@ -46,7 +46,7 @@ const phrase = `(?:the|this|that|these|those) (?:${adjective}[ -])*${noun}${behi
 const placed = ` (?:of|in|from|by|about|made in|made by|presented in|contained in) (?:(?:the|this|that|these|those) )?(?:${adjective}[ -])*${noun}${behind}`;
 const subject = `(?:it|this|that|these|${phrase}(?:${placed}){0,3}(?: that ${phrase} makes)?)`;
 const answerNoun =
-  '(?:answer|verdict|conclusion|label|classification|class|category|decision|judge?ment|prediction|determination|assessment|response|result|output|stance|veracity|vote)';
+  '(?:answer|verdict|conclusion|label|classification|class|category|decision|judge?ment|prediction|determination|assessment|response|result|output|stance|veracity|status|vote)';
 const answerAdjective = '(?:final|correct|right|best|proper|appropriate|overall|most appropriate|resulting|predicted)';
 const classify = '(?:classify|categori[sz]e|label|judge|rate|deem)';
 
@@ -61,9 +61,9 @@ const english: Language = {
   connective:
     '(?:(?:and )?(?:so|therefore|thus|hence|consequently|accordingly|overall|finally|in conclusion|to conclude|in summary|to sum up|in short|as a result)[,:]? |' +
     `(?:based on|given|considering|after (?:reading|considering|reviewing|analy[sz]ing)) (?:this|${phrase}(?:${placed}){0,3}|the (?:${adjective} )*(?:analysis|evidence|facts)), )`,
-  choice: `i(?: would| will|['’]d|['’]ll)? (?:${classify} ${subject}(?: as| to be)? |(?:choose|answer|pick|select|vote(?: for)?):? |(?:conclude|find|determine|decide) that ${subject}(?: is| are) )`,
+  choice: `i(?: would| will|['’]d|['’]ll)? (?:${classify} ${subject}(?: as| to be)? |(?:choose|answer|pick|select|vote(?: for)?):? |(?:conclude|find|determine|decide|predict) that ${subject}(?: is| are) )`,
   denial:
-    "\\b(?:not|no|never|neither|nor|nothing|none|nobody|cannot|hardly|scarcely|barely|far from|anything but|rather than|instead of)\\b|n['’]t\\b",
+    "\\b(?:not|no|never|neither|nor|nothing|none|nobody|cannot|hardly|scarcely|barely|far from|anything but|rather than|instead of|wrong|incorrect|mistaken)\\b|n['’]t\\b",
 };
 
 const chinese: Language = {
@@ -143,7 +143,9 @@ const CONCLUDING = anyOf(
 );
 const CONCLUDED = anyOf((each) => `^${each.connective}${statement(each)}$`);
 const STATED = anyOf((each) => `^${statement(each)}$`);
-const VERB_SUBJECT = new RegExp(`^(?:${english.connective})?(?:${english.answer}${english.link})?(?:it|${phrase}) $`);
+const VERB_SUBJECT = new RegExp(
+  `^(?:${english.connective})?(?:i (?:conclude|predict) that )?(?:${english.answer}${english.link})?(?:it|${phrase}) $`,
+);
 const NOUN_BEHIND =
   / (?:claims?|(?:news )?article|news|story|post|tweet|thread|statement|report|information|content|conversation|discussion)$/;
 

@@ -100,7 +100,8 @@ function withoutMarks(text: string): string {
  * says a word and then the sentence ("Yes, it is a rumor").
  */
 export function readWhole(text: string, words: AnswerWords): ReadLine | null {
-  const whole = readLine(text, words);
+  // A list of one.
+  const whole = readLine(/^\s*(?:[-*•]|1[.)])\s+(\S[^\r\n]*)\s*$/.exec(text)?.[1] ?? text, words);
   if (whole !== null) return whole;
   const pieces = new Set<string>();
   for (const piece of text.split(/[\r\n]+|(?<=[.!。！]["'”’*_)]{0,3})\s+/)) {
@@ -129,7 +130,7 @@ function readPiece(piece: string, words: AnswerWords): ReadLine | null {
   if (tokens.size === 1) return readLine([...tokens][0], words);
   const parts = TWO_PARTS.exec(piece);
   const first = parts && readLine(parts[1], words);
-  if (!parts || !first || first.opening !== null) return null;
+  if (!parts || !first || first.opening === 'statement') return null;
   const [, , more] = parts;
   const rest = plainSentence(more.replace(/[)）]([.。!！]?)$/, '$1'));
   const second = readPiece(rest, words);

@@ -14,7 +14,8 @@ import { type AnswerWords, escaped, folded, plainSentence, readLine } from './an
  *
  *   - a line or sentence that is an answer by the grammar ("It is a non-rumor."), or an answer word and a comma;
  *   - what follows a noun that means "answer" ("so the answer is No", `"answer": "No"`), or a verb of labelling ("should be labelled");
- *   - the end of a statement about the thread, also of a denied one ("Therefore, this is NOT a rumor").
+ *   - the end of a clause that names a label, or denies the answer ("Therefore, this is NOT a rumor"), unless others say so or it only
+ *     may be so.
  *
  * And it speaks about the thread. Where the model speaks of itself it says what it thinks, finds or concludes; any other sentence in
  * the first person ("I cannot …", "my guidelines …") is no reason for an answer, and mostly a refusal. Quotations are not its words.
@@ -56,6 +57,8 @@ function sentenceAgrees(sentence: string, named: Named): boolean {
   // "It is a rumor, they say" says it of others.
   if (beforeComma !== null && beforeComma.opening !== 'statement' && beforeComma.label !== label) return false;
   const plain = plainSentence(bare);
+  if (CONDITION.test(plain)) return true;
+  if (!sentenceNames(folded(bare.replace(QUOTED, ' ')), named)) return false;
   for (const place of [...plain.matchAll(ANSWER_PLACE), ...plain.matchAll(LABELLING)])
     if (!placeAgrees(plain.slice(place.index + place[0].length), DENIAL.test(place[0]), named)) return false;
   return plain.split(CLAUSES).every((clause) => statementAgrees(clause, named));
@@ -64,6 +67,40 @@ function sentenceAgrees(sentence: string, named: Named): boolean {
 /** What may follow a label that is named, rather than a word that happens to be spelt like it: "no" in "there is no source". */
 const NAMED =
   /^["'*_`”’)\]}>]*(?:$|[^\p{L}\p{N}\s-]|\s+(?:or|and|but|because|since|as|given|due|based|for|not|rather|instead)\b)/u;
+
+/** "If it had been confirmed, the answer would be …" answers nothing. */
+const CONDITION = /^(?:if|unless|had|were)\b/;
+/** Before a label that is used as a noun: "nobody confirms the rumor". */
+const NOUN_USE = /\b(?:(?:the|this|that|these|those|its|any|such)|(?:of|about)(?: an?)?) $/;
+/** Labels that mean something else in front of another word: "no source". */
+const FUNCTION_WORD = /^(?:no|yes|non|nein|si|sí|是|否)$/;
+/** Sentences that say what others say, and sentences that say what may be. */
+const REPORTED =
+  /\b(?:says?|said|claim(?:s|ed)|argue[sd]?|calls?|called|believes?|thinks?|thought|asks?|asked|according|suggest(?:s|ed)?|insists?|reports?|reported|options?|either|between|whether|users?|others?|some|proponents?|opponents?|debaters?)\b/;
+const POSSIBLE = /\b(?:may|might|could|would|can|seems?|appears?|possible|possibly|perhaps|first glance)\b/;
+const FIRST_PERSON = /\b(?:i|we)\b/;
+const CLAUSE_ENDS = /[,;:，；：]|\b(?:and|but|so|because)\b/;
+const AFFIRMED = /(?:\b(?:is|are|as)|['’]s) (?:an? )?$/;
+/** "That is no longer so" denies, "a claim with no source is a rumor" does not. */
+const DENIED_CLAUSE = /\b(?:not|nobody|wrong|hardly|never)\b/;
+const NEAR = /(?:\S+\s+){0,5}\S{0,9}$/;
+
+/** A sentence names no other label, and denies not the answer, unless others say so or it only may be so. */
+function sentenceNames(sentence: string, { words, label, mentions }: Named): boolean {
+  const isOfItsWriter = FIRST_PERSON.test(sentence);
+  const isReported = REPORTED.test(sentence) && !isOfItsWriter && !/\bwrong to\b/.test(sentence);
+  const isPossible = POSSIBLE.test(sentence) && !isOfItsWriter;
+  return [...sentence.matchAll(mentions)].every((mention) => {
+    const before = sentence.slice(0, mention.index);
+    const isFunctionWord =
+      FUNCTION_WORD.test(mention[0]) && !NAMED.test(sentence.slice(mention.index + mention[0].length));
+    if (NOUN_USE.test(before) || isFunctionWord) return true;
+    const near = NEAR.exec(before.split(CLAUSE_ENDS).at(-1) ?? '')?.[0] ?? '';
+    const isDenied = AFFIRMED.test(near) ? DENIED_CLAUSE.test(near.replace(AFFIRMED, '')) : DENIAL.test(near);
+    const isAnswer = labelNamed(mention[0], words) === label;
+    return isReported || isAnswer !== isDenied || (!isAnswer && isPossible);
+  });
+}
 
 /** What follows a noun that means "answer". */
 function placeAgrees(rest: string, isDenied: boolean, { words, label, mentions }: Named): boolean {
@@ -118,7 +155,7 @@ const ADVERBS =
   '(?:(?:also|now|then|first|therefore|thus|still|clearly|carefully|would|will|can|could|must|should|have|do|need to|have to|want to|am going to) )*';
 const OF_ITSELF = [
   `i(?: (?!can not)|['’](?:d|ll|ve) )${ADVERBS}${THINKING}(?! not\\b)`,
-  "i (?:do not|don['’]t|cannot|can['’]t|can not|could not|couldn['’]t|did not|didn['’]t) (?:see|find|notice|observe|detect)",
+  "i (?:do not|don['’]t|cannot|can['’]t|can not|could not|couldn['’]t|did not|didn['’]t) (?:see|find|notice|observe|detect|tell)",
   `i(?:['’]m| am) (?:convinced|inclined|confident|certain|sure|going to ${THINKING}|looking|analy[sz]ing|considering|weighing|evaluating|leaning)`,
   'my (?:own |final |initial |first |previous |earlier |overall )*(?:answer|verdict|conclusion|label|classification|decision|judge?ment|prediction|assessment|analysis|reasoning|view|opinion|reading|position|argument|opponent|stance|side|vote)',
   '(?:let|to|leads?|makes?|convinces?|persuades?|tells?) me',
