@@ -37,7 +37,7 @@ import { countsIn, inSession, pretendedReason, type Session } from './session.ts
  *   - So the wording differs, of `prompt: published` too: theirs is "Analyze the given sequence of social media posts, determine if
  *     it is a rumor. Respond Yes or No only." A copy of the file of prompts that says so (`prompts`) is their instruction.
  *   - Each post is on one numbered line, marked as evidence; the paper only says that they are an ordered list.
- *   - Endpoints that take JSON schemas are given the answers as an enum. Unless an answer is one of the answer words and
+ *   - Endpoints that take JSON schemas are given the answers as an enum. Unless a text is an answer by the grammar and
  *     nothing else, the model is asked once more, and then there is no judgement. `reading: published` is the substring
  *     search of the authors' code, in which "Maybe" contains a y and so is a yes; it sends no schema and asks nobody again.
  *   - The paper has no probabilities. Here they come from the log-probabilities of the answer's tokens, or else from the
