@@ -30,6 +30,7 @@ export async function loadPretrained(
   const library = await import('@xenova/transformers');
   const { AutoTokenizer, PreTrainedTokenizer, Tensor: LibraryTensor, env } = library;
   env.remoteHost = `${options.hub.replace(/\/+$/, '')}/`;
+  env.fetch = answerProbe;
   const source = {
     revision: options.revision,
     cache_dir: location.cacheDirectory,
@@ -72,6 +73,15 @@ export async function loadPretrained(
       }
     },
   };
+}
+
+/**
+ * transformers 4.3 asks the hub whether a model has a tokenizer: without the revision, the cache or the wish to stay off the network that
+ * it was given. The answer is yes, and whoever has none is told so when its file is asked for.
+ */
+async function answerProbe(url: string | URL, request?: RequestInit): Promise<Response> {
+  const isProbe = new Headers(request?.headers).get('range') === 'bytes=0-0';
+  return isProbe && String(url).endsWith('/tokenizer_config.json') ? new Response('{}') : fetch(url, request);
 }
 
 async function readBertweetTokenizer(folder: string): Promise<object> {
