@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { mapTensors, namesOf, perMember, type Tensors } from './population-ops.ts';
+import { mapTensors, namesOf, perMember, sumOfSquares, type Tensors } from './population-ops.ts';
 
 /*
  * Adam (Kingma & Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015, Algorithm 1) on the tensors of a population. It uses
@@ -102,8 +102,7 @@ export function adopt<Name extends string>(state: Optimized<Name>, moved: Moving
 
 /** min(1, max / ‖g‖) for each member, [members, 1, 1]. */
 function clipScale(gradients: Tensors, maxGradientNorm: tf.Tensor3D): tf.Tensor {
-  const squares = Object.values(gradients).map((gradient) => tf.sum(tf.square(gradient), [1, 2], true));
-  const norm = tf.sqrt(tf.addN(squares));
+  const norm = tf.sqrt(tf.addN(Object.values(gradients).map(sumOfSquares)));
   return tf.minimum(1, tf.div(maxGradientNorm, tf.add(norm, 1e-6)));
 }
 

@@ -163,6 +163,16 @@ export function sumRows(x: tf.Tensor3D): tf.Tensor3D {
   return tf.sum(x, 1, true);
 }
 
+/**
+ * The sum of all squares of each member, [members, 1, 1]. On onnx it is a product: how a sum rounds depends there on where in memory a
+ * member's numbers start, so in a population it would round otherwise than alone.
+ */
+export function sumOfSquares(x: tf.Tensor3D): tf.Tensor3D {
+  if (tf.getBackend() !== 'onnx') return tf.sum<tf.Tensor3D>(tf.square(x), [1, 2], true);
+  const row = tf.reshape<tf.Rank.R3>(x, [x.shape[0], 1, -1]);
+  return product(row, row, { transposeRight: true });
+}
+
 /** Rows `start` to `start + count − 1` of every member: [members, count, columns]. */
 export function sliceRows(x: tf.Tensor3D, start: number, count: number): tf.Tensor3D {
   return tf.slice(x, [0, start, 0], [x.shape[0], count, x.shape[2]]);

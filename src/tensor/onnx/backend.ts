@@ -78,11 +78,23 @@ export class OnnxBackend extends tf.KernelBackend {
     if (outputs.length === 0) return;
     const inputs = recorder.read;
     const session = this.session(recorder.file({ inputs, outputs }));
-    const results = session.run(
-      new Map(inputs.map((value) => [recorder.nameOf(value), { shape: value.shape, array: arrayOf(value) }])),
-      outputs.map((value) => recorder.nameOf(value)),
+    const arrays = outputs.map((value) => this.emptyArray(value));
+    const named = (values: readonly Value[], arrayOf: (value: Value, place: number) => Numbers) =>
+      new Map(
+        values.map((value, place) => [recorder.nameOf(value), { shape: value.shape, array: arrayOf(value, place) }]),
+      );
+    session.run(
+      named(inputs, arrayOf),
+      named(outputs, (_, place) => arrays[place]),
     );
-    for (const value of outputs) value.array = results.get(recorder.nameOf(value)) ?? null;
+    for (const [place, value] of outputs.entries()) value.array = arrays[place];
+  }
+
+  /** For a result. */
+  emptyArray({ shape, kind }: Pick<Value, 'shape' | 'kind'>): Numbers {
+    const length = tf.util.sizeFromShape([...shape]);
+    if (kind === 'float32') return this.emptyNumbers(length);
+    return kind === 'int32' ? new Int32Array(length) : new Uint8Array(length);
   }
 
   /** Numbers to be written and made a tensor of: those that a disposed tensor left, or new ones. */
@@ -95,6 +107,11 @@ export class OnnxBackend extends tf.KernelBackend {
     const numbers = new Float32Array(length);
     this.recycled.add(numbers);
     return numbers;
+  }
+
+  /** Never uses the array again. */
+  keep(array: Numbers): void {
+    this.recycled.delete(array);
   }
 
   private recycle(value: Value): void {
@@ -147,7 +164,7 @@ export class OnnxBackend extends tf.KernelBackend {
     }
     const array = arrayOf(value);
     // Whoever reads it may keep it.
-    this.recycled.delete(array);
+    this.keep(array);
     return array;
   }
 

@@ -1,5 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { arrayOf, OnnxBackend } from './backend.ts';
+import type { Shaped } from './engine.ts';
 import type { Value } from './recorder.ts';
 
 /*
@@ -135,17 +136,24 @@ function run(
 ): unknown {
   const given = tensors.map((tensor) => backend.valueBehind(tensor));
   if (given.some(({ array }) => array === null)) backend.settle();
-  const arrays = backend
+  const outputs = new Map<string, Shaped>();
+  for (const [index, name] of program.names.entries()) {
+    const known = outputs.get(name);
+    // Two tensors of one value: neither may give its array away.
+    if (known !== undefined) backend.keep(known.array);
+    else outputs.set(name, { shape: program.outputs[index].shape, array: backend.emptyArray(program.outputs[index]) });
+  }
+  backend
     .session(program.file, key)
     .run(
       new Map(
         program.inputs.map(({ name, place }) => [name, { shape: given[place].shape, array: arrayOf(given[place]) }]),
       ),
-      program.names,
+      outputs,
     );
   let next = 0;
   return rebuilt(program.result, () => {
-    const array = arrays.get(program.names[next]) ?? null;
+    const array = outputs.get(program.names[next])?.array ?? null;
     return tensorOf(backend, backend.made(array, program.outputs[next++]));
   });
 }

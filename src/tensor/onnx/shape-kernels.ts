@@ -92,6 +92,7 @@ export function registerShapes(): void {
 }
 
 function reshaped(backend: OnnxBackend, x: tf.TensorInfo, shape: number[]): tf.TensorInfo {
+  if (tf.util.arraysEqual(x.shape, shape)) return backend.shared(x);
   return backend.append({ type: 'Reshape' }, [x], { ...like(x), shape, operands: [shape] });
 }
 

@@ -123,6 +123,24 @@ describe('an array for a tensor', () => {
     sum.dispose();
   });
 
+  it('is a result’s that nobody read, unless two tensors share it', () => {
+    const twice = compiled(({ x }: { x: tf.Tensor }) => {
+      const doubled = tf.mul(x, 2);
+      return { once: tf.mul(x, 3), both: [doubled, tf.clone(doubled)] };
+    });
+    const x = tf.ones([779]);
+    const { once, both } = twice({ x });
+    tf.dispose([once, both[0]]);
+    const [first, second] = [emptyNumbers(779).fill(-1), emptyNumbers(779).fill(-1)];
+    expect(first).not.toBe(second);
+    expect(new Set(both[1].dataSync())).toEqual(new Set([2]));
+    const { once: again } = twice({ x });
+    again.dispose();
+    const left = emptyNumbers(779);
+    expect(new Set(left)).toEqual(new Set([3]));
+    tf.dispose([x, both[1]]);
+  });
+
   it('outlives the trace of a function that was given it', () => {
     const { numbers, tensor } = filled(4);
     compiled(({ x }: { x: tf.Tensor }) => tf.mul(x, 2))({ x: tensor }).dispose();
