@@ -21,9 +21,9 @@ export function mapTensors<Name extends string>(
   return Object.fromEntries(namesOf(tensors).map((name) => [name, f(tensors[name], name)])) as Tensors<Name>;
 }
 
-/** Whether the current backend computes in memory of its own, so that what is read often belongs there. */
+/** Whether the current backend gathers rows of a table fast, so that the table belongs to it. */
 export function isOnDevice(): boolean {
-  return ['tensorflow', 'webgpu'].includes(tf.getBackend());
+  return ['tensorflow', 'onnx'].includes(tf.getBackend());
 }
 
 /** One number for each member, shaped [members, 1, 1] so that it broadcasts over the member's rows and columns. */
@@ -147,7 +147,7 @@ export function logSoftmax(x: tf.Tensor3D): tf.Tensor3D {
 /** tanh x, on wasm and cpu as 2σ(2x) − 1: wasm has a fast sigmoid and a slow tanh. */
 export function tanh(x: tf.Tensor3D): tf.Tensor3D {
   const value = () => {
-    if (isOnDevice() || tf.getBackend() === 'onnx') return tf.tanh(x);
+    if (isOnDevice()) return tf.tanh(x);
     return tf.tidy(() => tf.sub<tf.Tensor3D>(tf.mul(tf.sigmoid(tf.mul(x, 2)), 2), 1));
   };
   return withGradient([x], { saved: [], value, gradients: (dy, [y]) => [tf.mul(dy, tanhDerivative(y))] });

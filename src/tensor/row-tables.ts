@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { emptyNumbers, paddedCount } from './onnx/compiled.ts';
+import { paddedCount, takenRows } from './onnx/compiled.ts';
 import { isOnDevice } from './population-ops.ts';
 
 /** Row-major rows, [rows, columns]. */
@@ -9,7 +9,7 @@ export interface Rows {
 }
 
 /**
- * The rows that each member's network reads by index. On a device the tables are uploaded once and gathered there; on
+ * The rows that each member's network reads by index. On tensorflow and onnx the tables belong to the backend and are gathered there; on
  * wasm and cpu rows are copied in plain JavaScript, which is fifty times faster than the gather of those backends.
  */
 export class RowTables {
@@ -40,9 +40,9 @@ export class RowTables {
           const firstRow = onDevice.firstRows[Math.floor(list / listsOfMember)];
           for (let i = 0; i < count; i++) all[list * count + i] = firstRow + own[i];
         }
-        return tf.reshape(tf.gather(onDevice.table, tf.tensor1d(all, 'int32')), shape);
+        return takenRows(onDevice.table, tf.tensor2d(all, [rows.length, count], 'int32')) as tf.Tensor3D;
       });
-    const copied = emptyNumbers(rows.length * count * columns);
+    const copied = new Float32Array(rows.length * count * columns);
     for (const [list, own] of rows.entries()) {
       const { data } = this.members[Math.floor(list / listsOfMember)];
       for (let i = 0; i < count; i++)
@@ -72,6 +72,10 @@ export class RowTables {
 /** Every distinct table once, one below the other. */
 function upload(members: readonly Rows[], columns: number) {
   const distinct = [...new Set(members)];
+  if (distinct.length === 1) {
+    const { data } = distinct[0];
+    return { table: tf.tensor2d(data, [data.length / columns, columns]), firstRows: members.map(() => 0) };
+  }
   const firstRow = new Map<Rows, number>();
   let rows = 0;
   for (const table of distinct) {

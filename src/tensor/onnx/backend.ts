@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
 import type { Engine, Numbers, Session } from './engine.ts';
-import { type Kind, Recorder, type Value } from './recorder.ts';
+import { type Kind, Recorder, type TakenRows, type Value } from './recorder.ts';
 
 /*
  * A tfjs backend whose kernels (kernels.ts) append nodes to a graph instead of computing. The graph runs when one of its
@@ -59,13 +59,32 @@ export class OnnxBackend extends tf.KernelBackend {
     return { shape, kind, recorder: this.recorder, array, references: 1 };
   }
 
+  /** Rows by their numbers, gathered by the compiled step that is given them, or when somebody else reads them. */
+  takenRows(taken: TakenRows): tf.TensorInfo {
+    const shape = [...taken.numbers.shape, ...taken.table.shape.slice(1)];
+    return this.tensorOf({ ...this.made(null, { shape, kind: 'float32' }), taken });
+  }
+
+  /** The value with its numbers, where it is rows of a table. */
+  gathered(value: Value): Value {
+    const { taken, array } = value;
+    if (taken === undefined || array !== null) return value;
+    const { table, numbers } = taken;
+    const columns = tf.util.sizeFromShape(table.shape.slice(1));
+    const rows = this.emptyNumbers(numbers.array.length * columns);
+    for (const [place, row] of numbers.array.entries())
+      rows.set(table.array.subarray(row * columns, (row + 1) * columns), place * columns);
+    value.array = rows;
+    return value;
+  }
+
   /** Appends a node to the graph in hand; see `Recorder.append`. */
   append(
     node: Parameters<Recorder['append']>[0],
     inputs: readonly tf.TensorInfo[],
     output: Parameters<Recorder['append']>[2],
   ): tf.TensorInfo {
-    const operands = inputs.map((input) => this.valueBehind(input));
+    const operands = inputs.map((input) => this.gathered(this.valueBehind(input)));
     if (!this.isTracing && this.recorder.length >= mostNodes) this.settle();
     return this.tensorOf(this.recorder.append(node, operands, output));
   }
@@ -97,7 +116,10 @@ export class OnnxBackend extends tf.KernelBackend {
     return kind === 'int32' ? new Int32Array(length) : new Uint8Array(length);
   }
 
-  /** Numbers to be written and made a tensor of: those that a disposed tensor left, or new ones. */
+  /**
+   * An array to be filled for a tensor: one that a disposed tensor left, whatever stands in it, or a new one. Arrays lie outside of V8's
+   * heap, and V8 collects all of the heap when new ones add up, which they would in an iteration of a training.
+   */
   emptyNumbers(length: number): Float32Array {
     const left = this.free.get(length)?.pop();
     if (left !== undefined) {
@@ -157,7 +179,7 @@ export class OnnxBackend extends tf.KernelBackend {
   }
 
   override readSync(dataId: object): Numbers {
-    const value = this.values.get(dataId);
+    const value = this.gathered(this.values.get(dataId));
     if (value.array === null) {
       if (this.isTracing) throw new Error('a compiled step cannot read a tensor; return it and read the result');
       this.settle();

@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { arrayOf, OnnxBackend } from './backend.ts';
-import type { Shaped } from './engine.ts';
-import type { Value } from './recorder.ts';
+import type { Numbers, Shaped } from './engine.ts';
+import type { TakenRows, Value } from './recorder.ts';
 
 /*
  * Steps of training as graphs. A function of tensors is traced once for the shapes of its inputs, on the backend that records,
@@ -12,11 +12,16 @@ import type { Value } from './recorder.ts';
  * baked in is refused instead of used.
  */
 
+/** What an input of a graph holds: the tensor at a place among those given, or one of both parts of rows that are taken there. */
+interface Feed {
+  readonly place: number;
+  readonly part: 'all' | keyof TakenRows;
+}
+
 /** A traced function, for one set of shapes. */
 interface Program {
   readonly file: Uint8Array;
-  /** For each of the graph's inputs, its name and its place among the tensors given. */
-  readonly inputs: readonly { readonly name: string; readonly place: number }[];
+  readonly inputs: readonly { readonly name: string; readonly feed: Feed }[];
   readonly outputs: readonly Pick<Value, 'shape' | 'kind'>[];
   /** Their names in the graph; two outputs may be one value. */
   readonly names: readonly string[];
@@ -41,7 +46,10 @@ export function compiled<I, O>(f: (inputs: I) => O): (inputs: I) => O {
     const backend = tf.backend();
     if (!(backend instanceof OnnxBackend) || backend.isTracing) return tidied(() => f(inputs));
     const given = tensorsOf(inputs);
-    const shapes = given.map(({ path, tensor }) => `${path} ${tensor.dtype} ${tensor.shape}`).join(', ');
+    const values = given.map(({ tensor }) => backend.valueBehind(tensor));
+    const shapes = given
+      .map(({ path, tensor }, place) => `${path} ${tensor.dtype} ${tensor.shape}${takenFrom(values, place)}`)
+      .join(', ');
     const tensors = given.map(({ tensor }) => tensor);
     const trace = () => traced(backend, { f, inputs, tensors });
     const program = programs.get(shapes) ?? trace();
@@ -69,12 +77,26 @@ export function paddedCount(count: number): number {
 const countStep = 64;
 
 /**
- * An array to fill and make a tensor of at once. On onnx it is one that a disposed tensor left, whatever stands in it: arrays lie
- * outside of V8's heap, and V8 collects all of the heap when new ones add up, which they would in an iteration of a training.
+ * Rows by their numbers, each a row of the table: [...numbers, columns]. On onnx they stay a table and numbers until a compiled step, or
+ * who reads them, needs them: a step gathers them in its graph, and nothing is copied before.
  */
-export function emptyNumbers(length: number): Float32Array {
+export function takenRows(table: tf.Tensor2D, numbers: tf.Tensor): tf.Tensor {
   const backend = tf.backend();
-  return backend instanceof OnnxBackend ? backend.emptyNumbers(length) : new Float32Array(length);
+  if (!(backend instanceof OnnxBackend)) return tf.gather(table, numbers);
+  const [of, by] = [table, numbers].map((tensor) => {
+    const { shape, array } = backend.valueBehind(tensor);
+    if (array === null) throw new Error('a table of rows and the numbers of rows must be arrays, not results');
+    return { shape, array };
+  });
+  return tf.engine().makeTensorFromTensorInfo(backend.takenRows({ table: of, numbers: by }), backend);
+}
+
+/** Which tensors take rows is a part of a graph, and which of them from one table. */
+function takenFrom(values: readonly Value[], place: number): string {
+  const { taken, array } = values[place];
+  if (taken === undefined || array !== null) return '';
+  const first = values.findIndex((other) => other.taken?.table.array === taken.table.array);
+  return ` by ${taken.numbers.shape} from ${taken.table.shape} of ${first}`;
 }
 
 function traced<I>(
@@ -82,13 +104,24 @@ function traced<I>(
   { f, inputs, tensors }: { f: (inputs: I) => unknown; inputs: I; tensors: readonly tf.Tensor[] },
 ): Program {
   // Each input by a tensor of its own, so that one given twice is two inputs.
-  const placeholders: Value[] = [];
+  const placeholders: { value: Value; feed: Feed }[] = [];
   const { result: made, recorder } = backend.traced(() => {
-    const own = tensors.map((tensor) => {
-      const { shape, kind, array } = backend.valueBehind(tensor);
-      const placeholder = backend.made(array, { shape, kind });
-      placeholders.push(placeholder);
-      return tensorOf(backend, placeholder);
+    const placeholder = (feed: Feed, { shape, kind, array }: Pick<Value, 'shape' | 'kind' | 'array'>) => {
+      const value = backend.made(array, { shape, kind });
+      placeholders.push({ value, feed });
+      return tensorOf(backend, value);
+    };
+    const tables = new Map<Numbers, tf.Tensor>();
+    const own = tensors.map((tensor, place) => {
+      const value = backend.valueBehind(tensor);
+      if (value.taken === undefined || value.array !== null) return placeholder({ place, part: 'all' }, value);
+      const { table, numbers } = value.taken;
+      const from = tables.get(table.array) ?? placeholder({ place, part: 'table' }, { ...table, kind: 'float32' });
+      tables.set(table.array, from);
+      const by = placeholder({ place, part: 'numbers' }, { ...numbers, kind: 'int32' });
+      const rows = tf.gather(from, by);
+      by.dispose();
+      return rows;
     });
     let next = 0;
     try {
@@ -98,7 +131,7 @@ function traced<I>(
       tf.dispose(returned);
       return { result, outputs };
     } finally {
-      tf.dispose(own);
+      tf.dispose([own, [...tables.values()]]);
     }
   });
   const { result, outputs } = made;
@@ -111,10 +144,10 @@ function traced<I>(
         `a compiled step reads a tensor of shape [${value.shape}] that is not among its inputs; pass it in`,
       );
   const read = new Set(recorder.read);
-  const used = placeholders.flatMap((value, place) => (read.has(value) ? [{ value, place }] : []));
+  const used = placeholders.filter(({ value }) => read.has(value));
   return {
     file: recorder.file({ inputs: used.map(({ value }) => value), outputs: [...new Set(outputs)] }),
-    inputs: used.map(({ value, place }) => ({ name: recorder.nameOf(value), place })),
+    inputs: used.map(({ value, feed }) => ({ name: recorder.nameOf(value), feed })),
     outputs: outputs.map(({ shape, kind }) => ({ shape, kind })),
     names: outputs.map((value) => recorder.nameOf(value)),
     result,
@@ -135,7 +168,7 @@ function run(
   { program, tensors, key }: { program: Program; tensors: readonly tf.Tensor[]; key: string },
 ): unknown {
   const given = tensors.map((tensor) => backend.valueBehind(tensor));
-  if (given.some(({ array }) => array === null)) backend.settle();
+  if (given.some(({ array, taken }) => array === null && taken === undefined)) backend.settle();
   const outputs = new Map<string, Shaped>();
   for (const [index, name] of program.names.entries()) {
     const known = outputs.get(name);
@@ -145,17 +178,17 @@ function run(
   }
   backend
     .session(program.file, key)
-    .run(
-      new Map(
-        program.inputs.map(({ name, place }) => [name, { shape: given[place].shape, array: arrayOf(given[place]) }]),
-      ),
-      outputs,
-    );
+    .run(new Map(program.inputs.map(({ name, feed }) => [name, fedFrom(given[feed.place], feed.part)])), outputs);
   let next = 0;
   return rebuilt(program.result, () => {
     const array = outputs.get(program.names[next])?.array ?? null;
     return tensorOf(backend, backend.made(array, program.outputs[next++]));
   });
+}
+
+function fedFrom(value: Value, part: Feed['part']): Shaped {
+  if (part === 'all' || value.taken === undefined) return { shape: value.shape, array: arrayOf(value) };
+  return value.taken[part];
 }
 
 function tensorOf(backend: OnnxBackend, value: Value): tf.Tensor {

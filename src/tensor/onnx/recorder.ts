@@ -1,4 +1,4 @@
-import type { Numbers } from './engine.ts';
+import type { Numbers, Shaped } from './engine.ts';
 import { bool, float, int32, type OnnxNode, type OnnxTensor, type OnnxValue, onnxFile } from './onnx-file.ts';
 
 /** The types of tensors that this backend knows. */
@@ -17,10 +17,17 @@ export interface Value {
   readonly kind: Kind;
   /** The graph during which it came up. */
   readonly recorder: Recorder;
-  /** Null while its node has not run. */
+  /** Null while its node has not run, or its rows were not gathered. */
   array: Numbers | null;
+  readonly taken?: TakenRows | undefined;
   /** How many tensors share it. */
   references: number;
+}
+
+/** Rows of a table by their numbers: what a value is that a graph gathers for itself. */
+export interface TakenRows {
+  readonly table: Shaped;
+  readonly numbers: Shaped;
 }
 
 /** A graph while kernels append nodes to it. */

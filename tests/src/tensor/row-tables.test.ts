@@ -34,12 +34,14 @@ describe.each(testBackends)('RowTables on %s', (backend) => {
 
   it('hands out copies and frees what it made', () => {
     const before = tf.memory().numTensors;
-    const own = data.slice();
-    const table = new RowTables([{ data: own, columns: 3 }]);
-    const gathered = table.gather([Int32Array.of(1)]);
-    own[3] = 99;
-    expect([...gathered.dataSync()]).toEqual([3, 4, 5]);
-    gathered.dispose();
+    const table = new RowTables([{ data: data.slice(), columns: 3 }]);
+    const gathered = [0, 1].map(() => table.gather([Int32Array.of(1)]));
+    for (const own of gathered) {
+      const read = own.dataSync();
+      expect([...read]).toEqual([3, 4, 5]);
+      read.fill(99);
+    }
+    tf.dispose(gathered);
     table.dispose();
     expect(tf.memory().numTensors).toBe(before);
   });
