@@ -13,8 +13,10 @@ import { type PrefixSchedule, scheduledLengths } from './prefix-schedule.ts';
 /** Threads whose prefixes are looked up in the store at the same time. */
 const THREADS_A_LOOKUP = 20;
 
+const TOLD_EVERY_MS = 1000;
+
 /** What judging the prefixes of some threads came to. */
-export interface AnnotateResult extends Omit<AnnotateProgress, 'done' | 'total'> {
+export interface AnnotateResult extends Omit<AnnotateProgress, 'done' | 'total' | 'waiting'> {
   /** One for each thread whose prefixes were all asked about. */
   readonly sequences: Map<string, JudgementSequence>;
   readonly failures: readonly AnnotationFailure[];
@@ -28,7 +30,7 @@ export interface AnnotateResult extends Omit<AnnotateProgress, 'done' | 'total'>
 }
 
 export interface AnnotateOptions
-  extends Pick<JudgementQueueOptions, 'detector' | 'store' | 'leases' | 'calls' | 'retryUnreadable'> {
+  extends Pick<JudgementQueueOptions, 'detector' | 'store' | 'leases' | 'calls' | 'retryUnreadable' | 'waits'> {
   threads: readonly Thread[];
   /** The largest share of the answers of this run that may be unreadable, as soon as there are 20 of them. */
   maxUnreadable?: number | undefined;
@@ -60,7 +62,7 @@ export function annotationRequest(options: {
  * @throws InputError where two threads share an id or an option is out of range
  */
 export async function annotate(options: AnnotateOptions): Promise<AnnotateResult> {
-  const { threads, detector, store, sampleIndex, onProgress } = options;
+  const { threads, detector, store, sampleIndex, onProgress, waits } = options;
   const { maxPosts = 500, schedule = { name: 'every' }, concurrency = 1, maxUnreadable = 0.5 } = options;
   checkOptions({ threads, maxPosts, concurrency, maxUnreadable });
   const openGroups = new Set<QuestionGroup>();
@@ -68,7 +70,7 @@ export async function annotate(options: AnnotateOptions): Promise<AnnotateResult
   const postsOf = (thread: Thread) => Math.min(thread.posts.length, maxPosts);
   const lengthsOf = (thread: Thread) => scheduledLengths({ schedule, posts: postsOf(thread) });
   const total = threads.reduce((sum, thread) => sum + lengthsOf(thread).length, 0);
-  const tally = annotationTally({ total, maxUnreadable, onProgress });
+  const tally = annotationTally({ total, maxUnreadable, onProgress, waits });
   const queue = judgementQueue({
     ...options,
     concurrency,
@@ -127,6 +129,8 @@ export async function annotate(options: AnnotateOptions): Promise<AnnotateResult
   }
 
   let stopped: ProviderError | null = null;
+  // Nothing is settled while all wait, but what they wait for is told.
+  const telling = setInterval(() => waits?.inWords() && tally.settle(0), TOLD_EVERY_MS);
   try {
     await askAboutAll().catch(queue.fail);
     await queue.settled();
@@ -135,6 +139,7 @@ export async function annotate(options: AnnotateOptions): Promise<AnnotateResult
     stopped = error;
     for (const group of openGroups) finish(group);
   } finally {
+    clearInterval(telling);
     queue.close();
   }
   // In the order of the threads, whatever the order in which they were finished.

@@ -5,7 +5,14 @@ import { tasks } from '../../src/data/task.ts';
 import { InputError } from '../../src/errors.ts';
 import { isDetectorFile } from '../config/is-detector-file.ts';
 import type { JudgingMode } from '../judging/judge-options.ts';
-import { type BudgetFlags, budgetOf, budgetOptions, unreadableOptions } from './budget-options.ts';
+import {
+  type BudgetFlags,
+  budgetOf,
+  budgetOptions,
+  maxWaitMsOf,
+  maxWaitOption,
+  unreadableOptions,
+} from './budget-options.ts';
 import { amount, flagOf, positiveInteger, wholeNumber } from './option-values.ts';
 import { Interrupted, type Terminal } from './terminal.ts';
 
@@ -56,6 +63,7 @@ export function annotateCommand(terminal: Terminal): Command {
     .addOption(budgetOptions.requests)
     .addOption(budgetOptions.tokens)
     .addOption(budgetOptions.money)
+    .addOption(maxWaitOption)
     .addOption(unreadableOptions.retry)
     .addOption(unreadableOptions.most)
     .option('--batch', 'language models: ask through batches, for about half the price and within a day')
@@ -99,6 +107,7 @@ async function annotateFile(threads: string, options: AnnotateCommandOptions): P
       task: tasks[task],
       skipInvalid,
       budget: budgetOf(options),
+      maxWaitMs: maxWaitMsOf(options),
       mode: modeOf(options),
       onCounts: (now) => {
         counts = now;
@@ -120,7 +129,16 @@ function modeOf({ store, dryRun, batch, batchPoll }: AnnotateCommandOptions): Ju
 /** Ignoring these options silently would suggest that a budget is in force. */
 function refuseModelOptions(options: AnnotateCommandOptions): void {
   const given = (
-    ['dryRun', 'batch', 'retryUnreadable', 'maxUnreadable', 'budgetRequests', 'budgetTokens', 'budgetMoney'] as const
+    [
+      'dryRun',
+      'batch',
+      'retryUnreadable',
+      'maxUnreadable',
+      'budgetRequests',
+      'budgetTokens',
+      'budgetMoney',
+      'maxWait',
+    ] as const
   ).filter((name) => options[name] !== undefined);
   if (given.length > 0)
     throw new InputError(

@@ -7,6 +7,7 @@ export interface BudgetFlags {
   budgetRequests?: number;
   budgetTokens?: number;
   budgetMoney?: number;
+  maxWait?: number;
 }
 
 /** Limits on what language models may cost, as every command that asks them takes them. */
@@ -24,6 +25,16 @@ export const budgetOptions = {
     "language models: spend at most so much, in the prices' currency, counted likewise",
   ).argParser(amount),
 };
+
+/** How long a run waits for a limit of an endpoint. */
+export const maxWaitOption = new Option(
+  '--max-wait <seconds>',
+  'language models: longest wait that an endpoint may ask for; a longer one, as for the quota of a day, ends the run (default: 300)',
+).argParser(amount);
+
+export function maxWaitMsOf({ maxWait }: Pick<BudgetFlags, 'maxWait'>): number | undefined {
+  return maxWait === undefined ? undefined : 1000 * maxWait;
+}
 
 /** Of answers that cannot be read, likewise. */
 export const unreadableOptions = {

@@ -5,7 +5,14 @@ import { InputError } from '../../src/errors.ts';
 import { earlyDetectionReplies, type Replies } from '../detectors/decisions.ts';
 import type { DetectorEvaluation } from '../detectors/detect.ts';
 import { numbersTable } from '../report/numbers-table.ts';
-import { type BudgetFlags, budgetOf, budgetOptions, unreadableOptions } from './budget-options.ts';
+import {
+  type BudgetFlags,
+  budgetOf,
+  budgetOptions,
+  maxWaitMsOf,
+  maxWaitOption,
+  unreadableOptions,
+} from './budget-options.ts';
 import { collect, positiveInteger, wholeNumber } from './option-values.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
@@ -38,6 +45,7 @@ export function detectCommand(terminal: Terminal): Command {
         'budgetRequests',
         'budgetTokens',
         'budgetMoney',
+        'maxWait',
         'concurrency',
         'retryUnreadable',
         'maxUnreadable',
@@ -56,6 +64,7 @@ export function detectCommand(terminal: Terminal): Command {
     .addOption(budgetOptions.requests)
     .addOption(budgetOptions.tokens)
     .addOption(budgetOptions.money)
+    .addOption(maxWaitOption)
     .option('--concurrency <count>', 'judgements under way at the same time', positiveInteger)
     .addOption(unreadableOptions.retry)
     .addOption(unreadableOptions.most)
@@ -110,7 +119,15 @@ async function detectWith(
   ]);
   const evaluations = await watched(path, terminal, async (context) => {
     const threads = await loadThreads(path, { skipInvalid, onSkipped: context.onNote });
-    return detect({ ...options, threads, detectors: detector, replies: at, budget: budgetOf(options), context });
+    return detect({
+      ...options,
+      threads,
+      detectors: detector,
+      replies: at,
+      budget: budgetOf(options),
+      maxWaitMs: maxWaitMsOf(options),
+      context,
+    });
   });
   if (json) printJson(terminal, { threads: path, evaluations });
   else {

@@ -75,8 +75,9 @@ export function liveLines({ stderr }: Pick<Terminal, 'stderr'>): LiveLines {
 }
 
 /** What tells most has the least. */
-const ranks = { count: 0, left: 1, measured: 2, curve: 3, unit: 4, rate: 5, bar: 6 };
+const ranks = { count: 0, note: 1, left: 2, measured: 3, curve: 4, unit: 5, rate: 6, bar: 7 };
 const fewestOfCurve = 3;
+const fewestOfNote = 20;
 
 /**
  * One line: `label 120/300 iterations · 5.9/s · 31 s left · macro-F1 0.712 ER 0.430 ▁▃▅▆ ████░░░░`. Where there is no room for
@@ -93,7 +94,7 @@ export function liveLine(state: LiveState, { width }: { width: number }): string
     { text: left === null ? '' : `· ${left} left`, rank: ranks.left },
     { text: values.length === 0 ? '' : `· ${values.join(' ')}`, rank: ranks.measured },
     { text: sparkline(curve), rank: ranks.curve },
-    { text: note === '' ? '' : `· ${note}`, rank: ranks.left },
+    { text: note === '' ? '' : `· ${note}`, rank: ranks.note },
     { text: bar((done + underWay) / Math.max(1, total)), rank: ranks.bar },
   ].filter(({ text }) => text !== '');
   const line = () => [label, ...parts.map(({ text }) => text)].join(' ');
@@ -105,6 +106,10 @@ export function liveLine(state: LiveState, { width }: { width: number }): string
     const room = width - [...line()].length - 1;
     if (rank === ranks.curve && room >= fewestOfCurve)
       parts.splice(place, 0, { text: sparkline(curve.slice(-Math.min(room, text.length - 1))), rank });
+    if (rank === ranks.note && room >= fewestOfNote) {
+      parts.splice(place, 0, { text: `${text.slice(0, room - 1)}…`, rank });
+      break;
+    }
   }
   const tail = parts.map(({ text }) => text).join(' ');
   const room = Math.max(1, width - [...tail].length - 1);

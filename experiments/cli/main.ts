@@ -77,7 +77,7 @@ function passSettingsDown(command: Command): void {
 }
 
 /** Prints an error the way its reader needs it and returns the exit code. */
-function report(error: unknown, { stderr }: Terminal): number {
+async function report(error: unknown, { stderr, words }: Terminal): Promise<number> {
   const code = exitCodeOf(error);
   if (isCommanders(error)) return code;
   if (code === 130) {
@@ -85,6 +85,10 @@ function report(error: unknown, { stderr }: Terminal): number {
     stderr.write(`earshot: ${what}; give the same command again to go on\n`);
   } else if (error instanceof InputError || error instanceof ProviderError) {
     stderr.write(`earshot: ${error.message}\n`);
+    const { QuotaSpentError } = await import('../../experts/llm/failures.ts');
+    const { quoted } = await import('../../src/shell-words.ts');
+    if (error instanceof QuotaSpentError || error.cause instanceof QuotaSpentError)
+      stderr.write(`To go on then: ${['earshot', ...words].map(quoted).join(' ')}\n`);
   } else {
     stderr.write('earshot: this is a defect in Earshot; please report it with the lines below.\n');
     stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);

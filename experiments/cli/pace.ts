@@ -2,7 +2,7 @@
 export interface Pace {
   /**
    * @param done items, parts of items included
-   * @returns items a second; null until a second sight of the work tells
+   * @returns items a second; null until a second sight of the work tells, and while the work stands still
    */
   see(done: number): number | null;
 }
@@ -11,6 +11,9 @@ export interface Pace {
 const soonestMs = 200;
 /** Sights are kept this far apart, as a share of all the time, so that long work does not keep thousands. */
 const finest = 1 / 200;
+/** Work that has stood still for so long, and for so many times an item's usual time, has no rate. */
+const standstillMs = 5000;
+const standstillItems = 3;
 
 /**
  * The pace over the later half of the time that has passed. What went faster or slower at first (answers that were in the
@@ -37,7 +40,10 @@ export function paceMeter(): Pace {
       const latestStart = Math.min((startedMs + newest.ms) / 2, newest.ms - soonestMs);
       while (sights.length > 2 && sights[1].ms <= latestStart) sights.shift();
       const [oldest] = sights;
-      return newest.ms - oldest.ms < soonestMs ? null : ((newest.done - oldest.done) * 1000) / (newest.ms - oldest.ms);
+      const seenMs = newest.ms - oldest.ms;
+      const usualMs = seenMs / (newest.done - oldest.done);
+      const isStanding = ms - newest.ms > Math.max(standstillMs, standstillItems * usualMs);
+      return seenMs < soonestMs || isStanding ? null : 1000 / usualMs;
     },
   };
 }

@@ -69,6 +69,7 @@ function printModels(
       remaining > 0
         ? `${stopped.message} (${remaining} of ${total} prefixes remain; what was answered is kept)`
         : stopped.message,
+      { cause: stopped },
     );
   if (failed > 0) throw failureOf({ failures, unreadable, terminal });
 }

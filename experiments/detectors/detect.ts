@@ -1,6 +1,6 @@
 import type { AnnotateResult } from '../../experts/annotate.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
-import type { EndpointUsage } from '../../experts/llm/cost/usage.ts';
+import { type EndpointUsage, usageSummary } from '../../experts/llm/cost/usage.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import type { Interval } from '../../src/metrics/bootstrap.ts';
@@ -37,7 +37,7 @@ export interface DetectorEvaluation {
 }
 
 export interface DetectOptions
-  extends Pick<JudgeOptions, 'budget' | 'concurrency' | 'retryUnreadable' | 'maxUnreadable' | 'context'> {
+  extends Pick<JudgeOptions, 'budget' | 'maxWaitMs' | 'concurrency' | 'retryUnreadable' | 'maxUnreadable' | 'context'> {
   threads: readonly Thread[];
   /** So many of the labelled threads, drawn with each label in proportion: the first of a file are often of one class. */
   limit?: number | undefined;
@@ -90,7 +90,8 @@ async function evaluateDetector(
   if (stopped !== null)
     throw new ProviderError(
       `${stopped.message} (${name}: ${remaining} prefixes remain, nothing was scored; ` +
-        `${store.path === ':memory:' ? 'without --store no answer is kept' : 'what was answered is kept'})`,
+        `${store.path === ':memory:' ? 'without --store no answer is kept' : 'what was answered is kept'})\n${usageSummary(usage)}`,
+      { cause: stopped },
     );
   const metrics = detectorMetrics.filter((metric) => metric.name === 'macroF1');
   const at = Array.from(byReplies(decisions), ([seen, own]) => {

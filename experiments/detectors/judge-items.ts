@@ -126,13 +126,13 @@ function saidOf({ costOf }: Judge, row: StoredAnnotation | undefined) {
 }
 
 function checkJudged(
-  { result }: JudgedItems,
+  { result, usage }: JudgedItems,
   { failures: onFailure }: DetectorsExperiment,
   { onNote }: WorkContext,
 ): void {
   const { stopped, remaining, asked, cached, failed, unreadable, unreadableParts, failures } = result;
   const all = `${asked + cached + failed} prefixes`;
-  if (stopped !== null) throw judgingStopped(stopped, remaining);
+  if (stopped !== null) throw judgingStopped(stopped, { remaining, usage });
   const [first] = failures.filter(({ isUnreadable }) => !isUnreadable);
   if (failed > unreadable && onFailure === 'stop')
     throw new ProviderError(

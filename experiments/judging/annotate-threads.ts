@@ -17,7 +17,15 @@ import type { Judged, JudgeOptions } from './judge-options.ts';
 export interface AnnotateThreadsOptions
   extends Pick<
     JudgeOptions,
-    'mode' | 'budget' | 'schedule' | 'maxPosts' | 'concurrency' | 'retryUnreadable' | 'maxUnreadable' | 'onCounts'
+    | 'mode'
+    | 'budget'
+    | 'maxWaitMs'
+    | 'schedule'
+    | 'maxPosts'
+    | 'concurrency'
+    | 'retryUnreadable'
+    | 'maxUnreadable'
+    | 'onCounts'
   > {
   threads: string;
   store: string;

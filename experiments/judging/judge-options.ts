@@ -4,7 +4,7 @@ import type { AnnotateProgress } from '../../experts/annotations/annotation-tall
 import type { Detector } from '../../experts/detector.ts';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import type { DryRunEstimate } from '../../experts/llm/cost/dry-run-chat-service.ts';
-import type { EndpointUsage } from '../../experts/llm/cost/usage.ts';
+import { type EndpointUsage, usageSummary } from '../../experts/llm/cost/usage.ts';
 import type { PrefixSchedule } from '../../experts/prefix-schedule.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { ProviderError } from '../../src/errors.ts';
@@ -29,6 +29,8 @@ export interface JudgeOptions {
   readonly mode?: JudgingMode | undefined;
   /** Limits that replace those of the detector file. */
   readonly budget?: Partial<BudgetLimits> | undefined;
+  /** The longest wait that is granted an endpoint, in place of the detector file's. */
+  readonly maxWaitMs?: number | undefined;
   /** Whether parts that prefixes share are kept in the store, too; otherwise the judgements count their usage. */
   readonly sharesParts?: boolean | undefined;
   readonly schedule?: PrefixSchedule | undefined;
@@ -66,11 +68,12 @@ export function annotateOptions(
     concurrency: number;
     /** What was sent so far; nothing unless given. */
     usage?: () => readonly EndpointUsage[];
+    waits?: AnnotateOptions['waits'];
   },
 ): AnnotateOptions {
   const { threads, schedule = { name: 'every' }, maxPosts = 500, onCounts, context = workContext() } = options;
   const { retryUnreadable, maxUnreadable, stage = 'judging prefixes' } = options;
-  const { detector, store, usage = () => [] } = by;
+  const { detector, store, waits, usage = () => [] } = by;
   return {
     threads,
     detector,
@@ -80,6 +83,7 @@ export function annotateOptions(
     maxPosts,
     retryUnreadable,
     maxUnreadable,
+    waits,
     onProgress(counts) {
       onCounts?.(counts);
       context.onProgress(stage, counts.done, counts.total, progressNote(counts, usage()));
@@ -90,20 +94,25 @@ export function annotateOptions(
 
 /** What of the counts does not go without saying, and what was spent, for the end of a line of progress. */
 function progressNote(
-  { failed, unreadable, unreadableParts }: AnnotateProgress,
+  { failed, unreadable, unreadableParts, waiting }: AnnotateProgress,
   usage: readonly EndpointUsage[],
 ): string | undefined {
   const counts = { unreadable, failed: failed - unreadable, 'unreadable parts': unreadableParts };
-  const notes = Object.entries(counts).flatMap(([name, count]) => (count > 0 ? [`${count} ${name}`] : []));
+  const notes = waiting === null ? [] : [waiting];
+  notes.push(...Object.entries(counts).flatMap(([name, count]) => (count > 0 ? [`${count} ${name}`] : [])));
   const cost = usage.reduce((sum, row) => sum + row.cost, 0);
   if (cost > 0) notes.push(`cost ${cost.toFixed(4)}`);
   return notes.length === 0 ? undefined : notes.join(', ');
 }
 
 /** What is said where a budget or an endpoint ended before everything was judged. */
-export function judgingStopped(stopped: ProviderError, remaining: number): ProviderError {
+export function judgingStopped(
+  stopped: ProviderError,
+  { remaining, usage }: { remaining: number; usage: readonly EndpointUsage[] },
+): ProviderError {
   return new ProviderError(
-    `${stopped.message}\n${remaining} prefixes are not judged yet; what was answered is kept, so the same command goes on from there`,
+    `${stopped.message}\n${usageSummary(usage)}\n` +
+      `${remaining} prefixes are not judged yet; what was answered is kept, so the same command goes on from there`,
     { cause: stopped },
   );
 }

@@ -38,7 +38,8 @@ export async function judgeWithModels(options: JudgeWithModelsOptions): Promise<
   }
   const { service, calls, detector } = await openLive({ ...options, random });
   const usage = () => service.usage();
-  const annotating = annotate({ ...annotateOptions(options, { detector, store, concurrency, usage }), calls });
+  const { waits } = service;
+  const annotating = annotate({ ...annotateOptions(options, { detector, store, concurrency, usage, waits }), calls });
   const result = await annotating.finally(() => calls.settled());
   return { detector, result, usage: usage(), estimates: null };
 }
@@ -47,12 +48,19 @@ export async function judgeWithModels(options: JudgeWithModelsOptions): Promise<
 export async function openLive(
   options: Omit<JudgeWithModelsOptions, 'threads' | 'mode'> & { readonly random: Random },
 ): Promise<{ service: LiveChatService; calls: CallJournal; detector: Detector }> {
-  const { file, store, sharesParts = true, context = workContext(), random } = options;
+  const {
+    file,
+    store,
+    sharesParts = true,
+    context = workContext(),
+    random,
+    maxWaitMs = file.retry.maxWaitMs,
+  } = options;
   const service = new LiveChatService({
     random,
     budget: { ...file.budget, ...options.budget },
     ledger: store.ledgers.named(file.name),
-    retry: file.retry,
+    retry: { ...file.retry, maxWaitMs },
     signal: context.signal,
     capabilitiesPath: store.path === ':memory:' ? null : `${store.path}.endpoints.json`,
     onNote: context.onNote,
@@ -61,7 +69,7 @@ export async function openLive(
   const calls = new CallJournal({ service, table: store.path === ':memory:' ? null : store.responses });
   const { retryUnreadable } = options;
   const sharedParts = sharesParts
-    ? sharedPartsIn({ store, calls, signal: context.signal, retryUnreadable })
+    ? sharedPartsIn({ store, calls, signal: context.signal, retryUnreadable, waits: service.waits })
     : undefined;
   const detector = await detectorFor(options, { service: calls, sharedParts });
   return { service, calls, detector };

@@ -70,11 +70,11 @@ interface JudgeForTrainingSettings {
 
 /** @throws ProviderError when a budget or an endpoint ended before every prefix was asked about; what was answered is kept. */
 export async function judgeForTraining(settings: JudgeForTrainingSettings): Promise<JudgedForTraining> {
-  const { detector, result } = await judged(settings, 'live');
+  const { detector, result, usage } = await judged(settings, 'live');
   const { sequences, unreadable, failures, stopped, remaining } = result;
   const failed = result.failed - unreadable;
   const [first] = failures.filter(({ isUnreadable }) => !isUnreadable);
-  if (stopped !== null) throw judgingStopped(stopped, remaining);
+  if (stopped !== null) throw judgingStopped(stopped, { remaining, usage });
   if (failed > 0 && settings.judge.options.failures === 'stop')
     throw new ProviderError(
       `${failed} prefixes could not be judged (the first: thread ${first.threadId}, ${first.prefixLength} posts: ${first.message}); give the same command again to ask for them once more, or set detector.failures=neither-label to go on without them`,

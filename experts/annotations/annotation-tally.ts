@@ -1,6 +1,7 @@
 import type { ProviderError } from '../../src/errors.ts';
 import type { Judgement } from '../detector.ts';
 import { UnreadableShareError } from '../llm/failures.ts';
+import type { Waits } from '../llm/waits.ts';
 
 /** Answers after which their unreadable share says something. */
 const ANSWERS_FOR_SHARE = 20;
@@ -19,6 +20,8 @@ export interface AnnotateProgress {
   readonly unreadable: number;
   /** Answers that could not be read and that judgements of this run do without, such as votes of a council. */
   readonly unreadableParts: number;
+  /** What has been waited for since more than 5 s, in words; null where nothing has. */
+  readonly waiting: string | null;
 }
 
 /** A prefix without a judgement. */
@@ -35,8 +38,9 @@ export function annotationTally(options: {
   /** The largest share of the answers of this run that may be unreadable. */
   maxUnreadable: number;
   onProgress: ((progress: AnnotateProgress) => void) | undefined;
+  waits: Waits | undefined;
 }) {
-  const { total, maxUnreadable, onProgress } = options;
+  const { total, maxUnreadable, onProgress, waits } = options;
   const failures: AnnotationFailure[] = [];
   const counts = { done: 0, asked: 0, cached: 0, failed: 0, unreadable: 0, unreadableParts: 0 };
   /** Unreadable ones that were answered now. */
@@ -82,7 +86,7 @@ export function annotationTally(options: {
   /** So many more prefixes are settled. */
   function settle(prefixes = 1): void {
     counts.done += prefixes;
-    onProgress?.({ ...counts, total });
+    onProgress?.({ ...counts, total, waiting: waits?.inWords() ?? null });
   }
 
   function result(stopped: ProviderError | null) {

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Waits } from '../llm/waits.ts';
 import type { LeaseTable } from './lease-table.ts';
 
 /** What is known of a question: its answer, or why what was answered is of no use. */
@@ -32,8 +33,10 @@ export function onceAsker<Answer>(options: {
   leases: Pick<LeaseTable, 'take' | 'release'> | null;
   /** Aborting ends the waiting, and nothing new is asked. */
   signal: AbortSignal;
+  /** Told while other processes are waited for. */
+  waits?: Waits | undefined;
 }): AskOnce<Answer> {
-  const { find, leases, signal } = options;
+  const { find, leases, signal, waits } = options;
   const underWay = new Map<string, Promise<Answer>>();
   /** What is asked in this turn of the event loop: looked up and leased in one go. */
   let newcomers = new Map<string, Waiting<Answer>>();
@@ -110,6 +113,7 @@ export function onceAsker<Answer>(options: {
   }
 
   async function watch(): Promise<void> {
+    const over = waits?.begin({ kind: 'process', what: 'what other processes are asking' });
     for (let waitMs = FIRST_LOOK_MS; elsewhere.size > 0; ) {
       // An abort ends the wait, and the next look tells it to those who wait.
       await delay(waitMs, undefined, { signal: signal }).catch(() => {});
@@ -117,6 +121,7 @@ export function onceAsker<Answer>(options: {
       admit(new Map(elsewhere));
       waitMs = elsewhere.size < before ? FIRST_LOOK_MS : Math.min(2 * waitMs, LONGEST_LOOK_MS);
     }
+    over?.();
   }
 
   return askOnce;

@@ -3,6 +3,7 @@ import { prefixOf } from '../../src/data/thread.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import type { Detector, Judgement } from '../detector.ts';
 import { endsAllCalls, MalformedAnswerError } from '../llm/failures.ts';
+import type { Waits } from '../llm/waits.ts';
 import type { AnnotationRow } from './annotation-row.ts';
 import type { AnnotationTally } from './annotation-tally.ts';
 import type { CallJournal } from './call-journal.ts';
@@ -27,6 +28,8 @@ export interface JudgementQueueOptions {
   readonly tally: AnnotationTally;
   /** Gets each judgement that comes, null where the detector failed in a way that leaves hope for other questions. */
   readonly onSettled: (question: PrefixQuestion, judgement: Judgement | null) => void;
+  /** What the detector's calls wait for; other processes that are waited for come to it. */
+  readonly waits?: Waits | undefined;
   /** Aborting begins nothing new. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -37,7 +40,18 @@ export interface JudgementQueueOptions {
  * waited for beside all that.
  */
 export function judgementQueue(options: JudgementQueueOptions) {
-  const { detector, store, leases = true, calls, retryUnreadable, concurrency, tally, onSettled, signal } = options;
+  const {
+    detector,
+    store,
+    leases = true,
+    calls,
+    retryUnreadable,
+    concurrency,
+    tally,
+    onSettled,
+    signal,
+    waits,
+  } = options;
   const settling = new Set<Promise<unknown>>();
   const failures: unknown[] = [];
   /** Aborted by the first failure. */
@@ -60,6 +74,7 @@ export function judgementQueue(options: JudgementQueueOptions) {
     calls,
     leases,
     retryUnreadable,
+    waits,
     signal: ended,
   });
 

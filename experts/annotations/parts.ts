@@ -2,6 +2,7 @@ import { PromiseCache } from '../../src/promise-cache.ts';
 import type { Judgement, Usage } from '../detector.ts';
 import { type ChatAnswer, usageOf } from '../llm/chat.ts';
 import { MalformedAnswerError, orUnreadable } from '../llm/failures.ts';
+import type { Waits } from '../llm/waits.ts';
 import type { AnnotationRow } from './annotation-row.ts';
 import type { CallJournal } from './call-journal.ts';
 import { type JudgementStore, type Question, sharedJudgements } from './shared-judgements.ts';
@@ -33,13 +34,16 @@ export function sharedPartsIn(options: {
   signal?: AbortSignal | undefined;
   /** Ask once more for parts whose earlier answers could not be read. */
   retryUnreadable?: boolean | undefined;
+  /** Told while other processes are waited for. */
+  waits?: Waits | undefined;
 }): SharedParts {
-  const { store, calls, signal, retryUnreadable } = options;
+  const { store, calls, signal, retryUnreadable, waits } = options;
   const judgements = sharedJudgements({
     store,
     keep: (key, row) => calls.kept(() => (store.put(row) ? undefined : store.getMany([key]).get(key)) ?? row.judgement),
     calls,
     retryUnreadable,
+    waits,
     signal: AbortSignal.any([calls.ended, ...(signal ? [signal] : [])]),
   });
   return {

@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { Judgement } from '../detector.ts';
 import { MalformedAnswerError } from '../llm/failures.ts';
+import type { Waits } from '../llm/waits.ts';
 import type { AnnotationRequest, AnnotationRow } from './annotation-row.ts';
 import { type Known, onceAsker } from './ask-once.ts';
 import type { CallJournal } from './call-journal.ts';
@@ -41,11 +42,13 @@ export function sharedJudgements(options: {
   retryUnreadable?: boolean | undefined;
   /** Aborting ends the waiting for other processes, and nothing new is asked. */
   signal: AbortSignal;
+  /** Told while other processes are waited for. */
+  waits?: Waits | undefined;
 }) {
-  const { store, keep, uncommitted, calls, leases = true, retryUnreadable = false, signal } = options;
+  const { store, keep, uncommitted, calls, leases = true, retryUnreadable = false, signal, waits } = options;
   /** What could not be read up to here is asked again. */
   const retriedUpTo = retryUnreadable ? (store.unreadable?.last() ?? 0) : 0;
-  const once = onceAsker({ find, leases: (leases && store.leases) || null, signal });
+  const once = onceAsker({ find, leases: (leases && store.leases) || null, signal, waits });
 
   /** What was answered to these questions, readable or not. */
   function find(keys: readonly string[]): Map<string, Known<Judgement>> {

@@ -54,7 +54,17 @@ export class CallFailure extends Error {
   }
 
   get isRetryable(): boolean {
-    return this.shouldRetry ?? RETRYABLE.includes(this.kind);
+    return !this.isQuotaSpent && (this.shouldRetry ?? RETRYABLE.includes(this.kind));
+  }
+
+  /** Whether the limit is that of an hour or longer, and the server does not say when it is lifted. */
+  get isQuotaSpent(): boolean {
+    return this.retryAfterMs === null && this.namesLongPeriod;
+  }
+
+  /** Whether the server names a limit of an hour or longer. */
+  get namesLongPeriod(): boolean {
+    return this.kind === 'rate-limit' && LONG_PERIOD.test(this.message);
   }
 
   /** A whole body that is no completion is what the endpoint has to say of the text, and hardly another one the next time. */
@@ -77,6 +87,10 @@ export class CallFailure extends Error {
     return this.kind === 'rate-limit' || this.kind === 'timeout' || this.status === 503 || this.status === 529;
   }
 }
+
+/** "requests per day", "PerDay", "free-models-per-day", "daily limit", "RPD", "your limit for this month". */
+const LONG_PERIOD =
+  /per[ _-]?(?:hour|day|week|month)|\b(?:this|an|each) (?:hour|day|week|month)\b|\b(?:hourly|daily|weekly|monthly)|\b[RT]P[HD]\b/i;
 
 /** The codes of connections that were never made. */
 export const NOBODY_THERE = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|bad port/;
@@ -157,19 +171,28 @@ function kindOf(options: { status: number; message: string; code: string | null 
  * OpenAI and vLLM speak of the maximum context length, llama.cpp of the context size, Anthropic of the context limit, xAI
  * of the maximum prompt length, Gemini of an input token count that exceeds a maximum, text-generation-inference of
  * max_new_tokens, others of a prompt that is too long. A request that is larger than a whole minute's limit is a 413 at
- * Groq and a 429 at OpenAI; no waiting makes it smaller.
+ * Groq and a 429 at OpenAI; no waiting makes it smaller. Where the numbers say that it is smaller, it is a rate limit.
  */
 function isTooLong(options: { message: string; code: string | null }): boolean {
   if (options.code === 'context_length_exceeded') return true;
+  const { limit, requested } = LARGE_REQUEST.exec(options.message)?.groups ?? {};
+  if (limit !== undefined) return numberIn(requested) > numberIn(limit);
   return /context[ _]?(?:length|size|window|limit)|maximum (?:model|input|prompt) length|(?:prompt|input) is too long|too many (?:input )?tokens|token count .{0,40}exceeds|max_new_tokens. must be|request too large/i.test(
     options.message,
   );
 }
 
+/** "Request too large for gpt-4o (…) on tokens per min (TPM): Limit 30000, Requested 45000." */
+const LARGE_REQUEST = /request too large.*\blimit:? (?<limit>[\d,]+).*\brequested:? (?<requested>[\d,]+)/is;
+
+function numberIn(digits: string): number {
+  return Number(digits.replaceAll(',', ''));
+}
+
 /**
  * Not everybody uses 401, 402 and 404: a wrong key is a 400 at Google, and so are a wrong model at OpenRouter, Mistral,
  * DeepSeek and LiteLLM and a lack of credit at Anthropic. A text that a filter refuses is a 400 at Azure, DeepSeek, Qwen and
- * Moonshot and a 403 at OpenRouter.
+ * Moonshot and a 403 at OpenRouter. A quota that is used up is a 403 at older services of Google.
  */
 const SAID_WITH_ANY_STATUS: readonly (readonly [CallFailureKind, RegExp])[] = [
   [
@@ -180,6 +203,7 @@ const SAID_WITH_ANY_STATUS: readonly (readonly [CallFailureKind, RegExp])[] = [
     'key',
     /\bapi[ _-]?key\b.{0,20}\b(?:not valid|invalid|incorrect|expired|missing|required)\b|\b(?:invalid|incorrect|missing|no|expired|a valid) api[ _-]?key\b/i,
   ],
+  ['rate-limit', /\b(?:hourly|daily|weekly|monthly) (?:\w+ )?(?:quota|limit)\b|\b(?:daily|rate)_?limit_?exceeded\b/i],
   ['quota', /\bcredit balance\b|\b(?:insufficient|not enough|out of) (?:account )?(?:balance|credits?|funds)\b/i],
   [
     'not-found',

@@ -7,6 +7,12 @@ export class BudgetSpentError extends ProviderError {}
 /** No request to this endpoint can succeed until the user changes something: key, model, address or credit. */
 export class EndpointUnusableError extends ProviderError {}
 
+/**
+ * The quota of an hour or a day is used up: waiting for it takes longer than the user wants to wait. The same command goes on
+ * when it is back.
+ */
+export class QuotaSpentError extends EndpointUnusableError {}
+
 /** Whether all further calls would fail as well, so that asking on is pointless. */
 export function endsAllCalls(error: unknown): boolean {
   return (

@@ -1,7 +1,7 @@
 import { ProviderError } from '../../src/errors.ts';
 import { type CallFailure, NOBODY_THERE } from './call-failure.ts';
 import { apiKeyOf, type Endpoint, keyAdvice, secretsOf } from './endpoint.ts';
-import { ContextLengthError, EndpointUnusableError } from './failures.ts';
+import { ContextLengthError, EndpointUnusableError, QuotaSpentError } from './failures.ts';
 import { type Environment, withoutSecrets } from './secrets.ts';
 
 const PROXIES = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'];
@@ -16,13 +16,17 @@ export function providerErrorOf(options: {
   env: Environment;
   attempts: number;
   /** The longest wait that the caller grants an endpoint. */
-  retryAfterCapMs: number;
+  maxWaitMs: number;
+  /** How long it asked this request to wait in all, while it answered no other one. */
+  askedMs?: number;
 }): ProviderError {
-  const { failure, endpoint, env, attempts, retryAfterCapMs } = options;
+  const { failure, endpoint, env, attempts, maxWaitMs, askedMs = 0 } = options;
   const said = withoutSecrets(failure.message, secretsOf({ endpoint, env })).replace(/\s+/g, ' ').slice(0, 500);
   const where = `endpoint ${endpoint.name} (${endpoint.baseURL}, model ${endpoint.model})`;
   const status = failure.status === null ? '' : ` with status ${failure.status}`;
   const tried = attempts === 1 ? 'at the first attempt' : `after ${attempts} attempts`;
+  const quota = quotaInWords(failure, { maxWaitMs, askedMs });
+  if (quota !== null) return new QuotaSpentError(`${where} ${quota} (asked ${tried}${status}: ${said})`);
   switch (failure.kind) {
     case 'key':
       return new EndpointUnusableError(
@@ -70,17 +74,10 @@ export function providerErrorOf(options: {
         `${where} gave no completion ${tried}: ${said}; if that tells of a text that it does not take, use an endpoint that ` +
           'accepts such posts; else check that baseURL is right (it usually ends in /v1) and speaks chat completions',
       );
-    case 'rate-limit': {
-      const seconds = Math.ceil((failure.retryAfterMs ?? 0) / 1000);
-      // The quota of an hour or a day: every other request would wait as long in vain.
-      if ((failure.retryAfterMs ?? 0) > retryAfterCapMs)
-        return new EndpointUnusableError(
-          `${where} wants no request for another ${seconds} s (asked ${tried}${status}: ${said}); run again then`,
-        );
+    case 'rate-limit':
       return new ProviderError(
         `${where} limited the rate ${tried}${status}: ${said}; set requestsPerMinute or tokensPerMinute to what it allows, or run again later`,
       );
-    }
     case 'timeout':
       return new ProviderError(
         `${where} did not answer within ${endpoint.timeoutMs} ms ${tried}${status}: ${said}; raise timeoutMs, or lower maxTokens or concurrency`,
@@ -100,6 +97,27 @@ export function providerErrorOf(options: {
     case 'server':
       return new ProviderError(`${where} failed${status} ${tried}: ${said}; run again later`);
   }
+}
+
+/**
+ * What there is to say of a quota that is used up; null where waiting is worth it. Every other request would wait as long in
+ * vain.
+ */
+function quotaInWords(
+  { retryAfterMs, namesLongPeriod }: CallFailure,
+  { maxWaitMs, askedMs }: { maxWaitMs: number; askedMs: number },
+): string | null {
+  if (retryAfterMs !== null && Math.max(retryAfterMs, askedMs) > maxWaitMs) {
+    const back = new Date(Date.now() + retryAfterMs).toISOString().slice(0, 16).replace('T', ' ');
+    const before = retryAfterMs > maxWaitMs ? '' : ` after ${Math.floor((askedMs - retryAfterMs) / 1000)} s of waiting`;
+    return (
+      `takes no request for another ${Math.ceil(retryAfterMs / 1000)} s${before}, until ${back} UTC; a run waits ` +
+      `${maxWaitMs / 1000} s at most (--max-wait, or retry.maxWaitMs)`
+    );
+  }
+  // One that names a day and still refuses after the waits that it asked for was too hopeful.
+  if (!namesLongPeriod || (retryAfterMs !== null && askedMs === 0)) return null;
+  return 'has used up a quota of an hour or longer, and it is not known when that is back';
 }
 
 function contextLengthError(options: { said: string; where: string; endpoint: Endpoint }): ContextLengthError {

@@ -49,7 +49,7 @@ function momentMs(value: string, headers: Headers): number | null {
   return Number.isNaN(until) ? null : Math.max(0, until - now);
 }
 
-const PIECE = /(\d+(?:\.\d+)?)\s*(milliseconds?|ms|hours?|h|minutes?|mins?|m|seconds?|secs?|s)(?![a-z])/gi;
+const PIECE = /(\d+(?:\.\d+)?)\s*(milliseconds?|ms|days?|d|hours?|h|minutes?|mins?|m|seconds?|secs?|s)(?![a-z])/gi;
 const DURATION = new RegExp(`^(?:${PIECE.source}\\s*)+$`, 'i');
 const SAID = new RegExp(`\\b(?:try again|retry|retrying|wait)\\b[^.\\d]{0,30}?((?:${PIECE.source}\\s*)+)`, 'i');
 
@@ -71,5 +71,6 @@ function durationMs(text: string): number | null {
 function unitMs(unit: string): number {
   if (unit.startsWith('ms') || unit.startsWith('milli')) return 1;
   if (unit.startsWith('s')) return 1000;
-  return unit.startsWith('m') ? 60_000 : 3_600_000;
+  if (unit.startsWith('m')) return 60_000;
+  return unit.startsWith('h') ? 3_600_000 : 86_400_000;
 }

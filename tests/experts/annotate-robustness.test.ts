@@ -1,12 +1,13 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import Database from 'libsql';
-import { describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it, vi } from 'vitest';
 import { annotate } from '../../experts/annotate.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { createSinglePrompt, singlePromptOptionsSchema } from '../../experts/detectors/single-prompt.ts';
 import { BudgetSpentError, EndpointUnusableError } from '../../experts/llm/failures.ts';
 import type { LiveChatOptions } from '../../experts/llm/sending/live-chat-service.ts';
+import { Waits } from '../../experts/llm/waits.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { outputOf } from '../child-output.ts';
 import { lastMessage } from '../llm-server/scripted-rule.ts';
@@ -178,6 +179,37 @@ describe('annotation', () => {
     expect(failed).toBe(0);
     // Answers under way were paid for and are kept.
     expect(store.stats().annotations).toBe(server.requests.length);
+    store.close();
+  });
+
+  it('tells every second what is waited for, though nothing is settled', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+    const server = await startServer(() => ({ fault: 'hang' }));
+    const store = AnnotationStore.open(':memory:');
+    const controller = new AbortController();
+    const waits = new Waits();
+    const told: unknown[] = [];
+    const running = annotate({
+      threads: numberedThreads(1),
+      detector: singlePrompt({ url: server.baseURL, service: { signal: controller.signal, graceMs: 0 } }),
+      store,
+      waits,
+      signal: controller.signal,
+      onProgress: ({ done, waiting }) => told.push([done, waiting]),
+    });
+    await vi.waitFor(() => expect(server.requests).toHaveLength(1));
+    waits.begin({ kind: 'answer', what: 'an answer' });
+    vi.advanceTimersByTime(7000);
+    expect(told).toEqual([
+      [0, null],
+      [0, 'waiting 5 s for an answer'],
+      [0, 'waiting 6 s for an answer'],
+    ]);
+    controller.abort(new Error('enough'));
+    await expect(running).rejects.toThrow('enough');
+    vi.advanceTimersByTime(6000);
+    expect(told).toHaveLength(3);
+    vi.useRealTimers();
     store.close();
   });
 

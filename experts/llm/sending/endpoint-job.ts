@@ -83,7 +83,7 @@ export async function endpointJob(
       const said = withoutSecrets(failure.message, secrets);
       const advised = advice({ kind: failure.kind, said });
       if (advised !== null) throw new ProviderError(`endpoint ${endpoint.name} (${endpoint.baseURL}) ${advised}`);
-      throw providerErrorOf({ failure, attempts, endpoint, env, retryAfterCapMs: policy.retryAfterCapMs });
+      throw providerErrorOf({ failure, attempts, endpoint, env, maxWaitMs: policy.maxWaitMs });
     }
   }
 

@@ -12,8 +12,10 @@ import type { Ledger } from '../cost/ledger.ts';
 import { mostOf } from '../cost/most-of.ts';
 import { type EndpointUsage, UsageTally } from '../cost/usage.ts';
 import { COMPLETIONS_PATH, type Endpoint, secretsOf } from '../endpoint.ts';
+import { EndpointUnusableError } from '../failures.ts';
 import { providerErrorOf } from '../provider-error.ts';
 import type { Environment } from '../secrets.ts';
+import { Waits } from '../waits.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import { ConcurrencyLimiter } from './concurrency-limiter.ts';
 import {
@@ -25,7 +27,6 @@ import {
   withoutRefused,
 } from './endpoint-capabilities.ts';
 import { endpointClient, send } from './endpoint-client.ts';
-import { longWait } from './long-wait.ts';
 import { type RateLimiter, rateLimiter } from './rate-limiter.ts';
 import { RetriesEndedError, type RetryPolicy, retrySchema, withRetries } from './retry.ts';
 
@@ -45,7 +46,7 @@ export interface LiveChatOptions {
   env?: Environment | undefined;
   /** Keeps what endpoints refuse, so that the next process need not ask for it; none where null. */
   capabilitiesPath?: string | null | undefined;
-  /** Hears, once, what an endpoint refuses, and that it makes requests wait long. */
+  /** Hears, once, what an endpoint refuses. */
   onNote?: ((line: string) => void) | undefined;
 }
 
@@ -54,8 +55,17 @@ interface Line {
   readonly limiter: ConcurrencyLimiter;
   readonly breaker: CircuitBreaker;
   readonly rate: RateLimiter;
-  /** Whether it was said that the endpoint makes requests wait long. */
-  isWaitSaid: boolean;
+  answers: number;
+  /** Ends what waits, once nothing of it can be answered. */
+  ending: AbortController;
+}
+
+/** What cancels a call. */
+interface Signals {
+  /** At any time: after a grace period once it was sent. */
+  readonly signal: AbortSignal | null;
+  /** While it is not sent. */
+  readonly waiting: AbortSignal;
 }
 
 /** The endpoint refuses a part of the protocol by name, so the same request is not worth a second attempt. */
@@ -82,6 +92,8 @@ export class LiveChatService implements ChatService {
   private readonly signal: AbortSignal | null;
   private readonly graceMs: number;
   private readonly tally = new UsageTally();
+  /** What requests wait for. */
+  readonly waits = new Waits();
   private readonly lines = new Map<string, Line>();
   private readonly capabilities: EndpointCapabilities;
   // Hard private, so that no dump or log of the service shows a key.
@@ -116,13 +128,17 @@ export class LiveChatService implements ChatService {
     this.budget.checkPrices(endpoint);
     const signal = this.signalOf(request);
     const form = this.capabilities.allowed(endpoint, fullForm(request));
-    const { breaker } = this.lineOf(endpoint);
+    const { breaker, ending } = this.lineOf(endpoint);
     const isFailing = () => breaker.isFailing;
-    return this.capabilities.afterTrial({ endpoint, form, signal, isFailing }, () => this.ask(request, signal));
+    // Ends waiting, not what was sent: that is paid for.
+    const waiting = signal ? AbortSignal.any([signal, ending.signal]) : ending.signal;
+    return this.capabilities.afterTrial({ endpoint, form, signal: waiting, isFailing }, () =>
+      this.ask(request, { signal, waiting }),
+    );
   }
 
   /** Asks with as much of the protocol as the endpoint takes. */
-  private async ask(request: ChatRequest, signal: AbortSignal | null): Promise<ChatAnswer> {
+  private async ask(request: ChatRequest, signals: Signals): Promise<ChatAnswer> {
     const { endpoint } = request;
     const line = this.lineOf(endpoint);
     const counter = { requests: 0 };
@@ -130,14 +146,20 @@ export class LiveChatService implements ChatService {
     let learnt: Refusals = {};
     let { policy } = this;
     const tried = new Set<string>();
+    let answersBefore: number | null = null;
+    const onWait = (failure: CallFailure) => {
+      answersBefore ??= line.answers;
+      return this.waits.begin({ kind: 'endpoint', what: waitInWords(failure, endpoint) });
+    };
     for (;;) {
       tried.add(JSON.stringify(form));
       try {
         const answer = await withRetries({
-          attempt: () => this.attemptForm({ request, form, line, signal, counter }),
+          attempt: () => this.attemptForm({ request, form, line, signals, counter }),
           policy,
           random: this.random,
-          signal,
+          signal: signals.waiting,
+          onWait,
         });
         // Only remembered after a success: the request might have been refused for a reason of its own.
         this.capabilities.learn(endpoint, { form, learnt });
@@ -152,8 +174,16 @@ export class LiveChatService implements ChatService {
           if (!(error instanceof RetriesEndedError || error instanceof PartRefusedError)) throw error;
           const { failure } = error;
           const attempts = counter.requests;
-          const told = this.described(failure, { endpoint, attempts });
+          // An endpoint that answers others is only slow.
+          const askedMs = error instanceof RetriesEndedError && line.answers === answersBefore ? error.askedMs : 0;
+          const told = this.described(failure, { endpoint, attempts, askedMs });
           line.breaker.failed(failure, { isFinal: true, attempts, message: told.message });
+          if (told instanceof EndpointUnusableError) {
+            const { ending } = line;
+            // What a service that runs on is asked later is another matter.
+            line.ending = endingController();
+            ending.abort(told);
+          }
           throw told;
         }
         learnt = { ...learnt, ...refusal };
@@ -181,36 +211,46 @@ export class LiveChatService implements ChatService {
     request: ChatRequest;
     form: RequestForm;
     line: Line;
-    signal: AbortSignal | null;
+    signals: Signals;
     counter: { requests: number };
   }): Promise<ChatAnswer> {
-    const { request, form, line, signal, counter } = options;
+    const { request, form, line, counter } = options;
+    const { signal, waiting } = options.signals;
     const { endpoint } = request;
     line.breaker.check();
-    const permit = await line.limiter.acquire(signal);
+    const permit = await line.limiter.acquire(waiting);
     let outcome: 'success' | 'congested' | 'neutral' = 'neutral';
     try {
       const most = mostOf(request);
-      await line.rate.admit({ tokens: most.tokens, signal });
-      const reservation = await this.budget.reserve({ model: lineKey(endpoint), most }, signal);
+      await this.waited(
+        { kind: 'pace', what: `the pace of endpoint ${endpoint.name} (requestsPerMinute, tokensPerMinute)` },
+        line.rate.admit({ tokens: most.tokens, signal: waiting }),
+      );
+      const reservation = await this.waited(
+        { kind: 'budget', what: 'requests under way, since the budget may not suffice for more' },
+        this.budget.reserve({ model: lineKey(endpoint), most }, waiting),
+      );
       let took: Took = 'unsent';
       try {
         // It may have tripped while this call was waiting.
         line.breaker.check();
-        signal?.throwIfAborted();
+        waiting.throwIfAborted();
         const client = await this.clientOf(endpoint);
         took = 'unknown';
         counter.requests++;
         this.tally.addRequest(endpoint);
-        const { body, latencyMs } = await send({
-          client,
-          endpoint,
-          secrets: secretsOf({ endpoint, env: this.#env }),
-          path: COMPLETIONS_PATH,
-          body: completionBody({ request, form }),
-          graceMs: this.graceMs,
-          signal,
-        });
+        const { body, latencyMs } = await this.waited(
+          { kind: 'answer', what: `an answer of endpoint ${endpoint.name} (timeoutMs: ${endpoint.timeoutMs})` },
+          send({
+            client,
+            endpoint,
+            secrets: secretsOf({ endpoint, env: this.#env }),
+            path: COMPLETIONS_PATH,
+            body: completionBody({ request, form }),
+            graceMs: this.graceMs,
+            signal,
+          }),
+        );
         const { answer, tokens, isEstimated } = readCompletion({ body, request });
         const isAnswer = !(answer instanceof CallFailure);
         const spent = { tokens: tokens.inputTokens + tokens.outputTokens, money: costOf({ endpoint, usage: tokens }) };
@@ -220,6 +260,8 @@ export class LiveChatService implements ChatService {
         line.rate.giveBack(most.tokens - spent.tokens);
         if (!isAnswer) throw answer;
         outcome = 'success';
+        line.answers++;
+        this.waits.answered();
         line.breaker.answered();
         line.rate.answered();
         return { ...answer, latencyMs, usage: { requests: counter.requests, ...tokens } };
@@ -239,27 +281,28 @@ export class LiveChatService implements ChatService {
         });
       if (failure?.isCongestion) outcome = 'congested';
       if (failure?.kind === 'rate-limit' && failure.retryAfterMs === null) line.rate.refused();
-      if (failure) this.sayLongWait(failure, { endpoint, line });
-      if (failure?.isCongestion && failure.retryAfterMs !== null)
-        line.limiter.pause(Math.min(failure.retryAfterMs, this.policy.retryAfterCapMs));
+      const forMs = failure?.retryAfterMs ?? 0;
+      // Nothing waits for longer than that.
+      if (failure?.isCongestion && forMs > 0 && forMs <= this.policy.maxWaitMs) {
+        line.limiter.pause(forMs);
+        this.waits.begin({ kind: 'endpoint', what: waitInWords(failure, endpoint), forMs });
+      }
       throw error;
     } finally {
       permit.release(outcome);
     }
   }
 
-  private sayLongWait(failure: CallFailure, { endpoint, line }: { endpoint: Endpoint; line: Line }): void {
-    const said = line.isWaitSaid ? null : longWait(failure, endpoint);
-    if (said === null) return;
-    line.isWaitSaid = true;
-    this.onNote(
-      `endpoint ${endpoint.name} (model ${endpoint.model}) ${said}; requests go on by themselves, and later waits are not said`,
-    );
+  private async waited<T>(wait: Parameters<Waits['begin']>[0], promise: Promise<T>): Promise<T> {
+    return promise.finally(this.waits.begin(wait));
   }
 
-  private described(failure: CallFailure, { endpoint, attempts }: { endpoint: Endpoint; attempts: number }) {
-    const { retryAfterCapMs } = this.policy;
-    return providerErrorOf({ failure, attempts, endpoint, env: this.#env, retryAfterCapMs });
+  private described(
+    failure: CallFailure,
+    { endpoint, attempts, askedMs = 0 }: { endpoint: Endpoint; attempts: number; askedMs?: number },
+  ) {
+    const { maxWaitMs } = this.policy;
+    return providerErrorOf({ failure, attempts, endpoint, env: this.#env, maxWaitMs, askedMs });
   }
 
   private lineOf(endpoint: Endpoint): Line {
@@ -269,7 +312,8 @@ export class LiveChatService implements ChatService {
     const { requestsPerMinute, tokensPerMinute, concurrency } = endpoint;
     const { baseMs, capMs } = this.policy;
     const line: Line = {
-      isWaitSaid: false,
+      answers: 0,
+      ending: endingController(),
       limiter: new ConcurrencyLimiter(concurrency),
       breaker: new CircuitBreaker(),
       rate: rateLimiter({ requestsPerMinute, tokensPerMinute, stepMs: baseMs / 5, capMs }),
@@ -293,8 +337,22 @@ export class LiveChatService implements ChatService {
   }
 }
 
+/** Many requests listen to it, so many listeners are no leak. */
+function endingController(): AbortController {
+  const controller = new AbortController();
+  setMaxListeners(0, controller.signal);
+  return controller;
+}
+
 function refusalOf(options: { error: unknown } & Omit<Parameters<typeof weakerForm>[0], 'failure'>): Refusals | null {
   const { error, ...asked } = options;
   if (error instanceof PartRefusedError) return error.refusal;
   return error instanceof RetriesEndedError ? weakerForm({ ...asked, failure: error.failure }) : null;
+}
+
+/** Whom a request that failed waits for before it is sent again, and why. */
+function waitInWords({ kind, status, retryAfterMs }: CallFailure, { name, timeoutMs }: Endpoint): string {
+  if (kind === 'timeout') return `endpoint ${name} (no answer in time, timeoutMs: ${timeoutMs})`;
+  const why = status === null ? kind : `status ${status}`;
+  return `endpoint ${name} (${why}${retryAfterMs === null ? '' : `, asks to wait ${Math.ceil(retryAfterMs / 1000)} s`})`;
 }

@@ -12,11 +12,11 @@ export const retrySchema = z
       .default(500)
       .describe('the first wait is between 0 and this; the bound doubles each time'),
     capMs: z.number().nonnegative().default(30_000).describe('upper bound of our own waits'),
-    retryAfterCapMs: z
+    maxWaitMs: z
       .number()
       .nonnegative()
-      .default(60_000)
-      .describe('a retry-after of the server is honoured up to this'),
+      .default(300_000)
+      .describe('longest time that a request waits because the server asks for it; a longer wait ends the run'),
   })
   .describe('what happens after a failed request');
 
@@ -26,17 +26,20 @@ export type RetryPolicy = z.infer<typeof retrySchema>;
 export class RetriesEndedError extends Error {
   readonly failure: CallFailure;
   readonly attempts: number;
+  /** How long the server asked this request to wait, all its failures together. */
+  readonly askedMs: number;
 
-  constructor(options: { failure: CallFailure; attempts: number }) {
+  constructor(options: { failure: CallFailure; attempts: number; askedMs: number }) {
     super(options.failure.message);
     this.failure = options.failure;
     this.attempts = options.attempts;
+    this.askedMs = options.askedMs;
   }
 }
 
 /**
- * Retries until the attempt succeeds, fails for good, or the attempts are used up. Errors that are not call failures
- * pass through.
+ * Retries until the attempt succeeds, fails for good, the attempts are used up, or the server asks for more waiting than
+ * the user has patience for. Errors that are not call failures pass through.
  * @throws RetriesEndedError with the last failure
  */
 export async function withRetries<T>(options: {
@@ -44,17 +47,22 @@ export async function withRetries<T>(options: {
   policy: RetryPolicy;
   random: Random;
   signal: AbortSignal | null;
+  /** Told before each wait; what it returns is called after it. */
+  onWait?: ((failure: CallFailure) => () => void) | undefined;
 }): Promise<T> {
-  const { attempt, policy, random, signal } = options;
+  const { attempt, policy, random, signal, onWait } = options;
+  let askedMs = 0;
   for (let attempts = 1; ; attempts++) {
     try {
       return await attempt();
     } catch (error) {
       const failure = await callFailureOf(error);
       if (failure === null) throw error;
-      if (!failure.isRetryable || attempts >= Math.min(policy.maxAttempts, failure.mostAttempts))
-        throw new RetriesEndedError({ failure, attempts });
-      await sleep(waitMs({ failure, attempts, policy, random }), signal);
+      askedMs += failure.retryAfterMs ?? 0;
+      const isLast = attempts >= Math.min(policy.maxAttempts, failure.mostAttempts) || askedMs > policy.maxWaitMs;
+      if (isLast || !failure.isRetryable) throw new RetriesEndedError({ failure, attempts, askedMs });
+      const waited = onWait?.(failure);
+      await sleep(waitMs({ failure, attempts, policy, random }), signal).finally(waited);
     }
   }
 }
@@ -74,8 +82,7 @@ export function waitMs(options: {
   random: Pick<Random, 'uniform'>;
 }): number {
   const { failure, attempts, policy, random } = options;
-  if (failure.retryAfterMs !== null)
-    return Math.min(failure.retryAfterMs, policy.retryAfterCapMs) + random.uniform() * policy.baseMs;
+  if (failure.retryAfterMs !== null) return failure.retryAfterMs + random.uniform() * policy.baseMs;
   const bound = Math.min(policy.capMs, policy.baseMs * 2 ** (attempts - 1));
   if (failure.kind !== 'rate-limit') return random.uniform() * bound;
   return (0.5 + random.uniform() / 2) * Math.min(policy.capMs, RATE_LIMIT_FACTOR * bound);

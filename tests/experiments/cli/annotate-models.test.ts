@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { loadDetectorFile } from '../../../experiments/config/detector-file.ts';
 import { startServer, stopServer } from '../../experts/llm/service.ts';
 import type { ScriptedLlmServer } from '../../llm-server/scripted-llm-server.ts';
-import { lastMessage, type ScriptedRule } from '../../llm-server/scripted-rule.ts';
+import { inTurn, lastMessage, type ScriptedRule } from '../../llm-server/scripted-rule.ts';
 import { makeThread, temporaryFolder } from '../../src/data/fixtures.ts';
 import { earshot, start, until } from './command-line.ts';
 
@@ -53,6 +53,41 @@ describe('annotate with language models', () => {
     const dryAgain = await earshot([...judge, '--dry-run', '--json'], { cwd });
     expect(JSON.parse(dryAgain.out)).toMatchObject({ dryRun: true, toAsk: 0, cached: 20, estimates: [] });
     expect(server.requests).toHaveLength(20);
+  });
+
+  it.each([
+    [
+      'retry-after',
+      { headers: { 'retry-after': '3600' } },
+      / takes no request for another 3600 s, until \d{4}-\d\d-\d\d \d\d:\d\d UTC; /,
+    ],
+    ['words', { message: 'Limit of 20 requests per day reached' }, / has used up a quota of an hour or longer, /],
+  ])('ends where the quota of a day is used up, told by %s, and goes on once it is back', async (_by, told, said) => {
+    let asked = 0;
+    const { server, cwd } = await setUp(() => (++asked <= 8 ? 'Yes' : { status: 429, ...told }));
+    const stopped = await earshot(judge, { cwd });
+    expect(stopped.code).toBe(2);
+    expect(stopped.out).toMatch(
+      /asked 8, cached 0, failed 0, not asked 12\nscripted \(tiny\): 8 answers in .* cost 0\.\d+/,
+    );
+    expect(stopped.errors).toMatch(said);
+    expect(stopped.errors).toMatch(/\(12 of 20 prefixes remain; what was answered is kept\)/);
+    expect(stopped.errors).toContain(
+      '\nTo go on then: earshot annotate threads.jsonl --store judged.sqlite --detector prompt.yaml\n',
+    );
+    server.rule = () => 'No';
+    const again = await earshot(judge, { cwd });
+    expect(again.out).toMatch(/asked 12, cached 8, failed 0\n/);
+  });
+
+  it('waits for an endpoint as long as --max-wait says', async () => {
+    const wait = { status: 429, headers: { 'retry-after': '0.2' } };
+    const { server, cwd } = await setUp(inTurn(['Yes', wait, 'Yes']));
+    const stopped = await earshot([...judge, '--max-wait', '0.1'], { cwd });
+    expect(stopped.code).toBe(2);
+    expect(stopped.errors).toMatch(/a run waits 0\.1 s at most/);
+    server.rule = inTurn([wait, 'Yes']);
+    expect((await earshot([...judge, '--max-wait', '1'], { cwd })).code).toBe(0);
   });
 
   it('sends no more than the budget allows and goes on from there', async () => {

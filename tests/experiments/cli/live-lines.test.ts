@@ -39,6 +39,15 @@ describe('a line of the live view', () => {
     expect(at(100, { note: '2 failed, cost 0.1200', measured: {}, curve: [] })).toContain('· 2 failed, cost 0.1200');
   });
 
+  it('leaves all but the count out before a note, and cuts that', () => {
+    const note = 'waiting 12 s for endpoint scripted (status 429, asks to wait 60 s)';
+    const judging = { label: 'threads.jsonl: judging prefixes', done: 20, total: 100, measured: {}, curve: [], note };
+    expect(at(80, { ...judging, perSecond: null })).toBe(
+      'threads.jsonl: judging prefixes 20/100 · waiting 12 s for endpoint scripted (st…',
+    );
+    expect(at(40, judging)).toBe('threads.jsonl: judging prefixes 20/100');
+  });
+
   it('counts slow work by the minute and long work by the hour', () => {
     expect(at(120, { done: 21, curve: [], perSecond: 0.05 })).toContain('3.0/min · 93 min left');
     const trials = { unit: 'trials', done: 16, total: 21, curve: [], measured: {}, perSecond: 1 / 1680 };

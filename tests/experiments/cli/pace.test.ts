@@ -36,12 +36,15 @@ it('takes the trials that an earlier command finished for no work of this one', 
   expect(rates(meter, { from: 30, count: 2, ms: 60_000 })).toEqual([1 / 60, 1 / 60]);
 });
 
-it('keeps its rate while nothing ends, and begins anew where less is done than before', () => {
+it('keeps its rate while nothing ends, unless that lasts, and begins anew where less is done than before', () => {
   const meter = paceMeter();
   meter.see(0);
   rates(meter, { from: 0, count: 3, ms: 1000 });
-  vi.advanceTimersByTime(10_000);
+  vi.advanceTimersByTime(5000);
   expect(meter.see(3)).toBe(1);
+  vi.advanceTimersByTime(1);
+  expect(meter.see(3)).toBeNull();
+  expect(rates(meter, { from: 3, count: 1, ms: 999 })).toEqual([1 / 6]);
   expect(meter.see(0)).toBeNull();
   expect(rates(meter, { from: 0, count: 1, ms: 500 })).toEqual([2]);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { callFailureOf, failureOfStatus } from '../../../experts/llm/call-failure.ts';
-import { ContextLengthError, EndpointUnusableError } from '../../../experts/llm/failures.ts';
+import { ContextLengthError, EndpointUnusableError, QuotaSpentError } from '../../../experts/llm/failures.ts';
 import { providerErrorOf } from '../../../experts/llm/provider-error.ts';
 import { endpointAt } from './service.ts';
 
@@ -8,10 +8,33 @@ const endpoint = endpointAt({ baseURL: 'http://localhost:1/v1' });
 
 function told(status: number, message: string, code: string | null = null) {
   const failure = failureOfStatus({ status, message, code, headers: null });
-  return { failure, error: providerErrorOf({ failure, endpoint, env: {}, attempts: 1, retryAfterCapMs: 60_000 }) };
+  return { failure, error: providerErrorOf({ failure, endpoint, env: {}, attempts: 1, maxWaitMs: 60_000 }) };
 }
 
 describe('what services say in their own words', () => {
+  it.each([
+    [429, 'Rate limit exceeded: free-models-per-day. Add 10 credits to unlock 1000 free model requests per day'],
+    [429, 'Rate limit reached for gpt-4o on requests per day (RPD): Limit 200, Used 200, Requested 1.'],
+    [429, 'Quota exceeded for quotaId: GenerateRequestsPerDayPerProjectPerModel-FreeTier'],
+    [429, 'You have reached your limit for this month.'],
+    [403, 'Daily Limit Exceeded. The quota will be reset at midnight Pacific Time'],
+    [403, 'dailyLimitExceeded'],
+  ])('is a quota of more than a minute, which no wait is worth: %s %s', (status, message) => {
+    const { failure, error } = told(status, message);
+    expect(failure).toMatchObject({ kind: 'rate-limit', isRetryable: false });
+    expect(error).toBeInstanceOf(QuotaSpentError);
+    expect(error.message).toContain('has used up a quota of an hour or longer');
+  });
+
+  it.each([
+    'Rate limit reached for gpt-4o on requests per min (RPM): Limit 3, Used 3, Requested 1.',
+    'Request too large for gpt-4o on tokens per min (TPM): Limit 250000, Requested 546. Please try again later.',
+    'Request too large for gpt-4o on input tokens per min: Limit: 250,000, Requested: 546.',
+    'Too many requests',
+  ])('is a limit that another attempt may pass: %s', (message) => {
+    expect(told(429, message).failure).toMatchObject({ kind: 'rate-limit', isRetryable: true });
+  });
+
   it.each([
     [400, 'API key not valid. Please pass a valid API key.'],
     [400, 'Missing API key'],
@@ -98,7 +121,7 @@ describe('what services say in their own words', () => {
     const failure = await callFailureOf(new TypeError('fetch failed', { cause }));
     if (failure === null) throw new Error('it was read as a defect');
     expect(failure.isRetryable).toBe(false);
-    const error = providerErrorOf({ failure, endpoint, env: {}, attempts: 1, retryAfterCapMs: 60_000 });
+    const error = providerErrorOf({ failure, endpoint, env: {}, attempts: 1, maxWaitMs: 60_000 });
     expect(error).toBeInstanceOf(EndpointUnusableError);
     expect(error.message).toMatch(new RegExp(`${code} ${message}.*NODE_EXTRA_CA_CERTS.*http://`));
   });
@@ -108,7 +131,7 @@ describe('what services say in their own words', () => {
     const failure = await callFailureOf(new TypeError('fetch failed', { cause }));
     if (failure === null) throw new Error('it was read as a defect');
     const toldIn = (env: Record<string, string>) =>
-      providerErrorOf({ failure, endpoint, env, attempts: 1, retryAfterCapMs: 60_000 }).message;
+      providerErrorOf({ failure, endpoint, env, attempts: 1, maxWaitMs: 60_000 }).message;
     expect(toldIn({ HTTP_PROXY: 'http://10.0.0.1:3128' })).toMatch(/the proxy that HTTP_PROXY names \(NO_PROXY/);
     expect(toldIn({})).not.toContain('proxy');
   });

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { usageOf } from '../../../../experts/llm/chat.ts';
 import { usageSummary } from '../../../../experts/llm/cost/usage.ts';
 import { endpointSchema } from '../../../../experts/llm/endpoint.ts';
-import { ContextLengthError, EndpointUnusableError } from '../../../../experts/llm/failures.ts';
+import { ContextLengthError, QuotaSpentError } from '../../../../experts/llm/failures.ts';
 import { ConcurrencyLimiter } from '../../../../experts/llm/sending/concurrency-limiter.ts';
 import { ProviderError } from '../../../../src/errors.ts';
 import { inTurn, lastMessage, type ScriptedReply } from '../../../llm-server/scripted-rule.ts';
@@ -175,55 +175,100 @@ describe('LiveChatService', () => {
     );
   });
 
-  it('waits as long as the server asks, in seconds or milliseconds or until a date, up to a bound', async () => {
+  it('waits as long as the server asks, in seconds or milliseconds or until a date', async () => {
     const pause = vi.spyOn(ConcurrencyLimiter.prototype, 'pause');
     const date = new Date(Date.UTC(2020, 1, 1, 12, 0, 0)).toUTCString();
     const until = new Date(Date.UTC(2020, 1, 1, 12, 0, 1)).toUTCString();
-    for (const headers of [
-      { 'retry-after': '0.02' },
-      { 'retry-after-ms': '20' },
-      { date, 'retry-after': until },
-      { 'retry-after': '3600' },
-    ]) {
+    for (const headers of [{ 'retry-after': '0.02' }, { 'retry-after-ms': '20' }, { date, 'retry-after': until }]) {
       const server = await startServer(inTurn([{ status: 429, headers }, 'yes']));
-      await quickService({ retry: { retryAfterCapMs: 30 } }).chat(ask(endpointAt(server)));
+      await quickService().chat(ask(endpointAt(server)));
     }
-    expect(pause.mock.calls).toEqual([[20], [20], [30], [30]]);
+    expect(pause.mock.calls).toEqual([[20], [20], [1000]]);
     pause.mockRestore();
   });
 
-  it('says once that the server asks for a long wait', async () => {
-    const wait = { status: 429, headers: { 'retry-after': '40' } };
-    const server = await startServer(inTurn([wait, wait, 'yes', wait, 'yes']));
-    const onNote = vi.fn();
-    const service = quickService({ onNote, retry: { retryAfterCapMs: 1 } });
-    await service.chat(ask(endpointAt(server), 'one'));
-    await service.chat(ask(endpointAt(server), 'two'));
-    expect(onNote.mock.calls).toEqual([[expect.stringMatching(/^endpoint scripted .* asks to wait 40 s/)]]);
+  it('ends at once where the server asks for a longer wait than it is granted, and says when it is over', async () => {
+    vi.setSystemTime('2026-11-26T14:30:10Z');
+    const headers = { 'retry-after': '3600' };
+    const server = await startServer(() => ({ status: 429, message: 'limit of the day', headers }));
+    const failed = quickService().chat(ask(endpointAt(server)));
+    await expect(failed).rejects.toThrow(QuotaSpentError);
+    await expect(failed).rejects.toThrow(
+      /takes no request for another 3600 s, until 2026-11-26 15:30 UTC; a run waits 300 s at most \(--max-wait, or retry\.maxWaitMs\) .*limit of the day/,
+    );
+    expect(server.requests).toHaveLength(1);
+    vi.useRealTimers();
   });
 
-  it('says once that the server has not answered in a long time', async () => {
-    const timedOut = { status: 408, message: 'timed out' };
-    const server = await startServer(inTurn([timedOut, timedOut, 'yes']));
-    const onNote = vi.fn();
-    await quickService({ onNote }).chat(ask(endpointAt(server, { timeoutMs: 60_000 })));
-    expect(onNote.mock.calls).toEqual([[expect.stringMatching(/ did not answer in time \(timeoutMs: 60000\); /)]]);
+  it('ends at once where the limit of a day is named and no wait, but asks again after the wait that one names', async () => {
+    const message = 'Rate limit reached on requests per day (RPD): Limit 200, Used 200';
+    const server = await startServer(inTurn([{ status: 429, message }]));
+    await expect(quickService().chat(ask(endpointAt(server)))).rejects.toThrow(
+      /has used up a quota of an hour or longer, and it is not known when that is back .*RPD/,
+    );
+    expect(server.requests).toHaveLength(1);
+    const hopeful = await startServer(
+      inTurn([{ status: 429, message: `${message}. Please try again in 2ms.` }, 'yes']),
+    );
+    expect(await quickService().chat(ask(endpointAt(hopeful)))).toMatchObject({ text: 'yes' });
+    hopeful.rule = () => ({ status: 429, message: `${message}. Please try again in 2ms.` });
+    const refused = quickService({ retry: { maxAttempts: 3 } }).chat(ask(endpointAt(hopeful)));
+    await expect(refused).rejects.toThrow(QuotaSpentError);
+    expect(hopeful.requests).toHaveLength(5);
   });
 
-  it('ends all calls where the server still asks for a longer wait than it is granted', async () => {
-    const server = await startServer(() => ({
-      status: 429,
-      message: 'daily quota',
-      headers: { 'retry-after': '3600' },
-    }));
-    const failed = quickService({ retry: { retryAfterCapMs: 5 } }).chat(ask(endpointAt(server)));
-    await expect(failed).rejects.toThrow(EndpointUnusableError);
-    await expect(failed).rejects.toThrow(/wants no request for another 3600 s.*daily quota.*run again then/);
-    expect(server.requests).toHaveLength(6);
-    const passing = await startServer(() => ({ status: 429, headers: { 'retry-after': '0.004' } }));
-    const limited = quickService({ retry: { retryAfterCapMs: 5 } }).chat(ask(endpointAt(passing)));
-    await expect(limited).rejects.not.toThrow(EndpointUnusableError);
-    await expect(limited).rejects.toThrow(/limited the rate after 6 attempts/);
+  it('ends where the waits that it is asked for add up to more than is granted, unless others are answered', async () => {
+    const slow = { status: 429, headers: { 'retry-after': '0.004' } };
+    const server = await startServer(() => slow);
+    const refused = quickService({ retry: { maxWaitMs: 10 } }).chat(ask(endpointAt(server)));
+    await expect(refused).rejects.toThrow(/takes no request for another 1 s after 0 s of waiting, until /);
+    expect(server.requests).toHaveLength(3);
+    const unlucky = await startServer((body) => (lastMessage(body) === 'unlucky' ? slow : 'yes'));
+    const service = quickService({ retry: { maxWaitMs: 10 } });
+    const others = (async () => {
+      for (let asked = 0; asked < 40; asked++) await service.chat(ask(endpointAt(unlucky), `other ${asked}`));
+    })();
+    const failed = service.chat(ask(endpointAt(unlucky), 'unlucky'));
+    await expect(failed).rejects.not.toThrow(QuotaSpentError);
+    await others;
+  });
+
+  it('ends with one quota all that waits for the endpoint, and asks later calls anew', async () => {
+    const server = await startServer((body) =>
+      lastMessage(body) === 'first'
+        ? { status: 429, headers: { 'retry-after': '3600' }, delayMs: 100 }
+        : { status: 429, headers: { 'retry-after': '200' } },
+    );
+    const service = quickService();
+    const endpoint = endpointAt(server);
+    const calls = ['first', ...new Array(20).fill('other')].map((text) => service.chat(ask(endpoint, text)));
+    for (const { reason } of (await Promise.allSettled(calls)) as PromiseRejectedResult[])
+      expect(reason).toBeInstanceOf(QuotaSpentError);
+    server.rule = () => 'yes';
+    expect(await quickService().chat(ask(endpoint))).toMatchObject({ text: 'yes' });
+  });
+
+  it('tells what is waited for once nothing was answered for 5 s', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    const headers = { 'retry-after': '60' };
+    const server = await startServer(inTurn([{ status: 429, headers }, 'yes']));
+    const abort = new AbortController();
+    const service = quickService({ signal: abort.signal });
+    const asked = service.chat(ask(endpointAt(server)));
+    await vi.waitFor(() => expect(server.requests).toHaveLength(1));
+    expect(service.waits.inWords()).toBeNull();
+    // The answer may still be on its way.
+    await vi.waitFor(() => {
+      vi.advanceTimersByTime(12_000);
+      expect(service.waits.inWords()).toMatch(
+        /^waiting \d+ s for endpoint scripted \(status 429, asks to wait 60 s\)$/,
+      );
+    });
+    abort.abort(new Error('enough'));
+    await expect(asked).rejects.toThrow('enough');
+    vi.advanceTimersByTime(60_000);
+    expect(service.waits.inWords()).toBeNull();
+    vi.useRealTimers();
   });
 
   it('gives log-probabilities with their alternatives', async () => {

@@ -24,9 +24,9 @@ describe('waitMs', () => {
     expect(wait(1, 0, 70, 'rate-limit')).toBe(70);
   });
 
-  it('has the wish of the server as its floor, up to 60 s', () => {
+  it('has the wish of the server as its floor', () => {
     expect(wait(1, 0.5, 2000)).toBe(2050);
-    expect(wait(1, 0, 3_600_000)).toBe(60_000);
+    expect(wait(1, 0, 250_000)).toBe(250_000);
   });
 
   it('repeats under the same seed', () => {
@@ -85,6 +85,7 @@ describe('retryAfterMs', () => {
     ['Quota exceeded. Please retry in 34.07s.', 34_070],
     ['You may wait 2 minutes and 3 seconds', 120_000],
     ['Please try again in 7m12.3s', 432_300],
+    ['Please try again in 1d2h', 93_600_000],
     ['Try again later. You sent 20 requests', null],
     ['Please try again. The model took 30 s', null],
     ['The limit is 3s', null],
