@@ -11,6 +11,7 @@ import { keptDecisions } from '../experiments/selector/kept-models.ts';
 import { testedAndHeldOut } from '../experiments/selector/protocol.ts';
 import { scoreTest } from '../experiments/selector/scores.ts';
 import { freshSettings, selectorWorkshop } from '../experiments/selector/workshop.ts';
+import { PredictionTally } from '../experts/task-models/chat/prediction-tally.ts';
 import { workContext } from '../src/work-context.ts';
 import { createSelector } from '../trainers/selector/jsdrv.ts';
 import type { SelectorTraining } from '../trainers/selector/setup.ts';
@@ -46,7 +47,8 @@ export async function plantedSelection(options: {
       const experiment = selectorExperimentSchema.parse({ ...recipe, selector: { ...recipe.selector, postReward } });
       const shared = await workshop.sharedFor(experiment, context);
       const { tested, heldOut } = testedAndHeldOut(experiment, shared.data.tests);
-      const trial = { experiment, seed, directory: runs, shared, context, tested, heldOut };
+      const tally = new PredictionTally();
+      const trial = { experiment, seed, directory: runs, shared, tally, context, tested, heldOut };
       const decide = async ({ settings }: SelectorTraining, system: System) => {
         const rest = { settings, system, stage: system, context, policies: null };
         return {

@@ -2,8 +2,9 @@ import { join } from 'node:path';
 import type { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { CallJournal } from '../../experts/annotations/call-journal.ts';
 import { type SharedParts, sharedPartsIn } from '../../experts/annotations/parts.ts';
-import type { ChatService } from '../../experts/llm/chat.ts';
 import { LiveChatService } from '../../experts/llm/sending/live-chat-service.ts';
+import type { Waits } from '../../experts/llm/waits.ts';
+import type { PredictionTally } from '../../experts/task-models/chat/prediction-tally.ts';
 import { createChatStanceModel } from '../../experts/task-models/chat/stance.ts';
 import { createChatVeracityModel } from '../../experts/task-models/chat/veracity.ts';
 import { createLocalStanceModel } from '../../experts/task-models/local/stance.ts';
@@ -22,8 +23,10 @@ export interface TaskModels {
 
 /** What the language models of an experiment share: one budget, one set of connections, one store. */
 export interface ModelContext {
-  readonly service: ChatService;
+  readonly service: LiveChatService;
   readonly annotations: AnnotationStore;
+  /** Counts what task models do without. */
+  readonly tally: PredictionTally;
   /** Of local task models. */
   readonly encoders: Encoders;
   /** Where fine-tuning files go, unless the experiment names a folder. */
@@ -51,7 +54,13 @@ export async function createTaskModels(experiment: SelectorExperiment, models: M
   const { stanceModel, veracityModel, retry } = experiment;
   const { sharedParts: shared, ...asking } = { ...chatSettings(models), retry };
   const asked = <Item>(task: string, create: (sharedParts: SharedParts) => TaskModel<Item>) =>
-    withAskingProgress({ task, sharedParts: shared, onProgress: models.context.onProgress, create });
+    withAskingProgress({
+      task,
+      sharedParts: shared,
+      onProgress: models.context.onProgress,
+      waits: models.service.waits,
+      create,
+    });
   return {
     stanceModel:
       stanceModel.name === 'chat'
@@ -75,12 +84,13 @@ async function localSettings<Options extends { encoder: EncoderConfig; name: 'lo
   return { options, encoder: await encoders(encoder) };
 }
 
-function chatSettings({ service, annotations, context: { onNote, signal } }: ModelContext) {
+function chatSettings({ service, annotations, tally, context: { onNote, signal } }: ModelContext) {
   // An answer that cannot be read is paid for as well. It is kept until the one that replaces it is there.
   const calls = new CallJournal({ service, table: annotations.responses });
   return {
     service: calls,
-    sharedParts: sharedPartsIn({ store: annotations, calls, signal }),
+    sharedParts: sharedPartsIn({ store: annotations, calls, signal, waits: service.waits }),
+    tally,
     onFile: ({ path, examples }: { path: string; examples: number }) =>
       onNote(`${examples} examples for fine-tuning: ${path}`),
     onStatus: (status: string) => onNote(`fine-tuning: ${status}`),
@@ -101,6 +111,8 @@ function withFolder<Options extends { fineTuning: { directory: string | null } }
 
 /** A prediction of fewer items is over soon, and showing it would interrupt the progress of the work it belongs to. */
 const fewestItems = 100;
+/** Unless it waits. */
+const toldEveryMs = 1000;
 
 /** A task model that tells how many of its questions are answered, because a prediction may take hours. */
 export function withAskingProgress<Item>(options: {
@@ -108,12 +120,15 @@ export function withAskingProgress<Item>(options: {
   task: string;
   sharedParts: SharedParts;
   onProgress: WorkContext['onProgress'];
+  /** Tells what is waited for where nothing comes. */
+  waits: Waits;
   create: (sharedParts: SharedParts) => TaskModel<Item>;
 }): TaskModel<Item> {
-  const { task, sharedParts, onProgress, create } = options;
+  const { task, sharedParts, onProgress, waits, create } = options;
   let underWay: { answered: number; total: number } | null = null;
   const show = () => {
-    if (underWay !== null) onProgress(`asking for ${task}`, underWay.answered, underWay.total);
+    if (underWay !== null)
+      onProgress(`asking for ${task}`, underWay.answered, underWay.total, waits.inWords() ?? undefined);
   };
   const model = create({
     async part(question, ask) {
@@ -129,14 +144,20 @@ export function withAskingProgress<Item>(options: {
   return {
     ...model,
     async predict(items) {
-      if (items.length < fewestItems) return model.predict(items);
-      underWay = { answered: 0, total: items.length };
+      const isLong = items.length >= fewestItems;
+      if (isLong) underWay = { answered: 0, total: items.length };
+      const telling = setInterval(() => {
+        if (waits.inWords() === null) return;
+        underWay ??= { answered: 0, total: items.length };
+        show();
+      }, toldEveryMs);
       try {
         const predictions = await model.predict(items);
-        underWay.answered = underWay.total;
+        if (underWay !== null) underWay.answered = underWay.total;
         show();
         return predictions;
       } finally {
+        clearInterval(telling);
         underWay = null;
       }
     },

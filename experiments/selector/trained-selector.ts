@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
+import { PredictionTally } from '../../experts/task-models/chat/prediction-tally.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
@@ -32,6 +33,8 @@ export interface OpenedSelectorRun {
   readonly run: RunDirectory;
   readonly experiment: SelectorExperiment;
   readonly tools: SelectorTools;
+  /** What its task models did without so far. */
+  readonly tally: PredictionTally;
   /** Identities of the threads that it was trained on. */
   readonly trained: ReadonlySet<string>;
   /** Policies and task models as they were after the last epoch that was saved. */
@@ -64,7 +67,8 @@ export async function openSelectorRun(options: {
   const tools = await workshop.toolsFor(experiment, context);
   const trained = readParts(run).train.map(({ identity }) => identity);
   const claims = readClaims(run);
-  const trainer = createSelector(await settingsFor({ experiment, seed, tools, claims, context }));
+  const tally = new PredictionTally();
+  const trainer = createSelector(await settingsFor({ experiment, seed, tools, claims, tally, context }));
   const { training } = trainer;
   const identity = selectorIdentity(training, tools.embeddings);
   trainer.restore([loadMember(latest.path, { algorithm: trainer.algorithm, identity })]);
@@ -76,12 +80,12 @@ export async function openSelectorRun(options: {
     context.onNote(
       `${run.path} keeps the untuned models for ${task}: on ${kept[task]?.items} held-out items their macro-F1 is ${kept[task]?.untuned.toFixed(3)}, that of the tuned ones ${kept[task]?.tuned.toFixed(3)}`,
     );
-  return { run, experiment, tools, trained: new Set(trained), training, kept };
+  return { run, experiment, tools, tally, trained: new Set(trained), training, kept };
 }
 
 /** What a selector makes of claims, each task as the models say that its run keeps for it. Where those are the untuned ones, they are what is left. */
 export async function selectWithKept(
-  { training, kept }: OpenedSelectorRun,
+  { training, kept, tools, tally }: OpenedSelectorRun,
   options: { claims: readonly SelectorClaim[]; context: WorkContext },
 ): Promise<GreedySelection[]> {
   const { settings, policies } = training;
@@ -96,9 +100,9 @@ export async function selectWithKept(
     });
   const tuned = await select();
   const untunedTasks = keptUntuned(kept);
-  if (untunedTasks.length === 0) return tuned;
-  await untune(training);
-  const untuned = await select();
+  if (untunedTasks.length > 0) await untune(training);
+  const untuned = untunedTasks.length > 0 ? await select() : tuned;
+  for (const line of tally.lines(tools.annotations.path)) context.onNote(line);
   const of = (task: SelectorTask, claim: number) => (untunedTasks.includes(task) ? untuned : tuned)[claim];
   return tuned.map((_, claim) => ({ posts: of('stance', claim).posts, claim: of('veracity', claim).claim }));
 }
@@ -148,7 +152,12 @@ export async function evaluateSelectorRun(
   const { run, data, runs, skipInvalid, includeTrained, context } = settings;
   const workshop = selectorWorkshop({ runs });
   try {
-    const { experiment, trained, training, kept } = await openSelectorRun({ run, workshop, budget: {}, context });
+    const { experiment, tools, tally, trained, training, kept } = await openSelectorRun({
+      run,
+      workshop,
+      budget: {},
+      context,
+    });
     const loaded = await loadSelectorThreads(data, {
       data: { ...experiment.data, skipInvalid },
       onNote: context.onNote,
@@ -175,6 +184,7 @@ export async function evaluateSelectorRun(
       await untune(training);
       systems.push(await scored('untuned', `task models untuned, kept for ${keptUntuned(kept).join(' and ')}`));
     }
+    for (const line of tally.lines(tools.annotations.path)) context.onNote(line);
     if (systems[0].scores.stance === null && systems[0].scores.veracity === null)
       throw new InputError(
         `none of the ${threads.length} threads of ${data} has a veracity or a reply with a stance; give labelled threads`,

@@ -2,6 +2,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { usageSummary } from '../../experts/llm/cost/usage.ts';
+import { QuotaSpentError } from '../../experts/llm/failures.ts';
+import { PredictionTally } from '../../experts/task-models/chat/prediction-tally.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { readJsonFile } from '../../src/json-file.ts';
 import type { WorkContext } from '../../src/work-context.ts';
@@ -29,13 +32,25 @@ import { freshSettings, type SelectorShared, type SelectorTrial, selectorIdentit
  * finished run is left as it is, and one that was cut off goes on from the last epoch. False when the signal stopped it.
  * @throws InputError when the directory holds a run of another config, seed or data
  */
-export async function runSelectorTrial(settings: {
+export async function runSelectorTrial(settings: TrialSettings): Promise<boolean> {
+  try {
+    return await trainAndTest(settings);
+  } catch (error) {
+    const { shared, context } = settings;
+    if (error instanceof QuotaSpentError) context.onNote(usageSummary(shared.service.usage()));
+    throw error;
+  }
+}
+
+interface TrialSettings {
   experiment: SelectorExperiment;
   seed: number;
   directory: string;
   shared: SelectorShared;
   context: WorkContext;
-}): Promise<boolean> {
+}
+
+async function trainAndTest(settings: TrialSettings): Promise<boolean> {
   const { experiment, seed, directory, shared, context } = settings;
   const { data } = shared;
   const hashes = { data: selectorDataHash(data), embeddings: shared.embeddings.identityHash };
@@ -44,7 +59,8 @@ export async function runSelectorTrial(settings: {
   const tests = data.tests.map(({ name, threads }) => [`test ${name}`, threads] as const);
   writeParts(run, { train: data.train, ...Object.fromEntries(tests) });
 
-  const trial = { experiment, seed, directory, shared, context, ...testedAndHeldOut(experiment, data.tests) };
+  const tally = new PredictionTally();
+  const trial = { experiment, seed, directory, shared, tally, context, ...testedAndHeldOut(experiment, data.tests) };
   const trainer = createSelector(await freshSettings(trial));
   writeClaims(run, trainer.training.settings.claims);
   const { training } = trainer;
@@ -61,6 +77,7 @@ export async function runSelectorTrial(settings: {
     writeDecisions(directory, decisions);
   }
   const { claims } = training.settings;
+  for (const line of tally.lines(shared.annotations.path)) context.onNote(line);
   selectorResult.write(run, {
     seed,
     claims: {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
-import type { ChatService } from '../../experts/llm/chat.ts';
 import type { LiveChatService } from '../../experts/llm/sending/live-chat-service.ts';
+import type { PredictionTally } from '../../experts/task-models/chat/prediction-tally.ts';
 import { makeFolder } from '../../src/atomic-file.ts';
 import { canonicalJson, sha256 } from '../../src/content-hash.ts';
 import { PromiseCache } from '../../src/promise-cache.ts';
@@ -21,7 +21,7 @@ export interface SelectorTools {
   readonly encoder: Encoder;
   readonly embeddings: EmbeddingStore;
   readonly annotations: AnnotationStore;
-  readonly service: ChatService;
+  readonly service: LiveChatService;
   /** Of local task models. */
   readonly encoders: Encoders;
   readonly runs: string;
@@ -95,6 +95,8 @@ export interface SelectorTrial extends TestedAndHeldOut {
   readonly seed: number;
   readonly directory: string;
   readonly shared: SelectorShared;
+  /** Counts what task models do without. */
+  readonly tally: PredictionTally;
   readonly context: WorkContext;
 }
 
@@ -102,7 +104,7 @@ export interface SelectorTrial extends TestedAndHeldOut {
 export async function freshSettings({
   shared,
   ...trial
-}: Pick<SelectorTrial, 'experiment' | 'seed' | 'shared' | 'context'>): Promise<SelectorSettings> {
+}: Pick<SelectorTrial, 'experiment' | 'seed' | 'shared' | 'tally' | 'context'>): Promise<SelectorSettings> {
   const { seedShare } = trial.experiment;
   const { train, stancePretraining } = shared.data;
   const claims = selectorClaims(train, { seedShare, seed: trial.seed });
@@ -115,12 +117,13 @@ export async function settingsFor(options: {
   seed: number;
   tools: SelectorTools;
   claims: readonly SelectorClaim[];
+  tally: PredictionTally;
   context: WorkContext;
 }): Promise<SelectorSettings> {
-  const { experiment, seed, tools, claims, context } = options;
+  const { experiment, seed, tools, claims, tally, context } = options;
   const { encoder, embeddings, annotations, service, encoders, runs } = tools;
   return {
-    ...(await createTaskModels(experiment, { service, annotations, encoders, runs, context })),
+    ...(await createTaskModels(experiment, { service, annotations, tally, encoders, runs, context })),
     claims,
     stancePretraining: [],
     embedTexts: (texts) => embeddings.embed(texts),

@@ -26,7 +26,8 @@ export function providerErrorOf(options: {
   const status = failure.status === null ? '' : ` with status ${failure.status}`;
   const tried = attempts === 1 ? 'at the first attempt' : `after ${attempts} attempts`;
   const quota = quotaInWords(failure, { maxWaitMs, askedMs });
-  if (quota !== null) return new QuotaSpentError(`${where} ${quota} (asked ${tried}${status}: ${said})`);
+  if (quota !== null)
+    return new QuotaSpentError(`${where} ${quota} (asked ${tried}${status}: ${said}); the same command goes on then`);
   switch (failure.kind) {
     case 'key':
       return new EndpointUnusableError(

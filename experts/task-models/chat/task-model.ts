@@ -16,6 +16,7 @@ import type { Example, TaskModel, TaskPrediction } from '../task-model.ts';
 import { type ChatTask, predictionOf, uniformPrediction } from './answer.ts';
 import { createFineTuning, type FineTuningContext } from './fine-tuning.ts';
 import type { ChatOptions } from './options.ts';
+import { PredictionTally } from './prediction-tally.ts';
 import { type ChatTuning, createInContextTuning, type TunedModel, type TuningExample } from './tuning.ts';
 
 export interface ChatSettings<Options> extends FineTuningContext {
@@ -23,6 +24,8 @@ export interface ChatSettings<Options> extends FineTuningContext {
   readonly service: ChatService;
   /** Keeps the answers, so that no process pays for one twice. */
   readonly sharedParts?: SharedParts | undefined;
+  /** Counts what has no answer, for all models of a run. */
+  readonly tally?: PredictionTally | undefined;
 }
 
 interface ItemQuestion {
@@ -48,14 +51,13 @@ const PREDICTIONS_FOR_SHARE = 20;
 export function createChatTaskModel<Item extends { readonly threadId: string }>(
   settings: ChatSettings<ChatOptions> & { readonly task: ChatTask<Item> },
 ): TaskModel<Item> {
-  const { task, options, service, sharedParts, signal } = settings;
+  const { task, options, service, sharedParts, tally = new PredictionTally(), signal } = settings;
   const { classes, version, promptVersion } = task;
   const { samples, smoothing, failuresAtMost, unreadableAtMost } = options;
   const endpoint = checkedEndpoint({ options, task: task.name });
   const tuning = tuningOf({ settings, endpoint });
   // Hashed, because they end up in checkpoints.
   const subjectOf = (item: Item) => hashOf(task.subject(item)).slice(0, 16);
-  const predicted = { items: 0, unreadable: 0 };
 
   function questionOf(item: Item): ItemQuestion {
     const { threadId } = item;
@@ -131,15 +133,15 @@ export function createChatTaskModel<Item extends { readonly threadId: string }>(
   }
 
   /** @throws UnreadableShareError where asking on would mostly pay for what nobody can read */
-  function counted(prediction: TaskPrediction | MalformedAnswerError): TaskPrediction {
+  function counted(prediction: TaskPrediction | MalformedAnswerError, key: string): TaskPrediction {
+    const isUnreadable = prediction instanceof MalformedAnswerError;
+    tally.count({ task: task.name, key, outcome: isUnreadable ? 'unreadable' : 'answered' });
+    if (!isUnreadable) return prediction;
     // Over all predictions, since one is often of few items.
-    predicted.items++;
-    if (!(prediction instanceof MalformedAnswerError)) return prediction;
-    predicted.unreadable++;
-    const { items, unreadable } = predicted;
-    if (items < PREDICTIONS_FOR_SHARE || unreadable <= unreadableAtMost * items) return uniformPrediction(classes);
+    const { asked, unreadable } = tally.of(task.name);
+    if (asked < PREDICTIONS_FOR_SHARE || unreadable <= unreadableAtMost * asked) return uniformPrediction(classes);
     throw new UnreadableShareError(
-      `${unreadable} of ${items} answers of the ${task.name} model could not be read, more than the share of ` +
+      `${unreadable} of ${asked} answers of the ${task.name} model could not be read, more than the share of ` +
         `${unreadableAtMost} that is allowed; the last one: ${prediction.message}. Check the model and its maxTokens, or raise unreadableAtMost`,
     );
   }
@@ -183,9 +185,10 @@ export function createChatTaskModel<Item extends { readonly threadId: string }>(
           signal?.throwIfAborted();
           const key = hashOf(JSON.stringify([question.text, question.modelOptions]));
           try {
-            predictions[index] = counted(await cache.get(key, () => predictionFor(question)));
+            predictions[index] = counted(await cache.get(key, () => predictionFor(question)), key);
           } catch (error) {
             const isTolerable = error instanceof ProviderError && !endsAllCalls(error);
+            if (isTolerable) tally.count({ task: task.name, key, outcome: 'failed' });
             if (!isTolerable || ++failures > failuresAtMost * items.length) throw error;
             predictions[index] = uniformPrediction(classes);
           }

@@ -25,6 +25,9 @@ const answer = (body: ChatBody): string => {
   return `most of the posts are of one kind\nAnswer: ${veracity}`;
 };
 
+const UNREAD =
+  /of \d+ questions to the stance model, \d+ were answered with something that could not be read; their items count as equally likely of every class; earshot annotations unreadable \S+annotations\.sqlite shows the answers/;
+
 const train = ['train', 'tiny.yaml'];
 const runOf = (cwd: string) => join(cwd, 'runs/tiny/agent/seed-1');
 const keyOf = ({ model, messages }: ChatBody) => JSON.stringify([model, messages]);
@@ -146,6 +149,41 @@ describe('a selector whose task models are language models', () => {
       expect(outcomeOf(runOf(cwd))).toEqual(whole);
       rmSync(join(cwd, 'runs'), { recursive: true });
     }
+  });
+
+  it('says how many answers could not be read, and stops where they are too many', async () => {
+    const rule: ScriptedRule = (body) => {
+      const isOdd = /^Post .*\n<evidence>\n\w*[a-e]\b/m.test(
+        lastMessage({
+          ...body,
+          messages: body.messages
+            .filter(({ content }) => !content.startsWith('Your answer'))
+            .filter(({ role }) => role === 'user'),
+        }),
+      );
+      return isOdd ? 'I would rather not say.' : answer(body);
+    };
+    const { cwd } = await setUp({ rule, parts: { evaluation: {} } });
+    const trained = await earshot(train, { cwd });
+    expect(trained.code, trained.errors).toBe(0);
+    expect(trained.errors).toMatch(UNREAD);
+    const selected = await earshot(['select', 'runs/tiny/agent/seed-1', '--out', 'items.jsonl'], { cwd });
+    expect(selected.errors).toMatch(UNREAD);
+    rmSync(join(cwd, 'runs/tiny'), { recursive: true });
+    const stopped = await earshot([...train, '--set', 'stanceModel.unreadableAtMost=0.01'], { cwd });
+    expect(stopped.code).toBe(2);
+    expect(stopped.errors).toMatch(/ answers of the stance model could not be read, more than the share of 0\.01 /);
+  });
+
+  it('prints what it cost and how to go on where a quota is used up', async () => {
+    let asked = 0;
+    const headers = { 'retry-after': '3600' };
+    const { cwd } = await setUp({ rule: (body) => (++asked > 30 ? { status: 429, headers } : answer(body)) });
+    const stopped = await earshot(train, { cwd });
+    expect(stopped.code).toBe(2);
+    expect(stopped.errors).toMatch(/scripted \(tiny\): 30 answers in \d+ requests, \d+ tokens in/);
+    expect(stopped.errors).toMatch(/takes no request for another 3600 s, until .* UTC/);
+    expect(stopped.errors).toMatch(/; the same command goes on then\n$/);
   });
 
   it('says in one sentence that nobody listens, or that a key is missing', async () => {

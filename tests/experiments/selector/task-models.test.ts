@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { withAskingProgress } from '../../../experiments/selector/task-models.ts';
 import type { SharedParts } from '../../../experts/annotations/parts.ts';
 import type { Judgement } from '../../../experts/detector.ts';
+import { Waits } from '../../../experts/llm/waits.ts';
 import type { TaskPrediction } from '../../../experts/task-models/task-model.ts';
 import { scriptedModel } from '../../trainers/selector/scripted-task-models.ts';
 
@@ -17,10 +18,12 @@ const prediction: TaskPrediction = { distribution: Float64Array.of(0, 1), explan
 /** A model that looks up each item so many times, and fails of item 150. */
 function asking(samples: number) {
   const shown: [string, number, number][] = [];
+  const waits = new Waits();
   const known: SharedParts = { part: async () => judgement };
   const model = withAskingProgress<number>({
     task: 'stances',
     sharedParts: known,
+    waits,
     onProgress: (stage, done, total) => shown.push([stage, done, total]),
     create: (sharedParts) => ({
       ...scriptedModel<number>({ classes: ['support', 'deny'], answer: () => prediction }).model,

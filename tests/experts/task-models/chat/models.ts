@@ -2,6 +2,7 @@ import type { SharedParts } from '../../../../experts/annotations/parts.ts';
 import type { ChatService } from '../../../../experts/llm/chat.ts';
 import type { EndpointInput } from '../../../../experts/llm/endpoint.ts';
 import type { FineTuningContext } from '../../../../experts/task-models/chat/fine-tuning.ts';
+import type { PredictionTally } from '../../../../experts/task-models/chat/prediction-tally.ts';
 import {
   type ChatStanceOptions,
   chatStanceOptionsSchema,
@@ -17,6 +18,7 @@ interface Settings extends FineTuningContext {
   readonly options?: Readonly<Record<string, unknown>>;
   readonly service?: ChatService;
   readonly sharedParts?: SharedParts | undefined;
+  readonly tally?: PredictionTally;
 }
 
 function filled(settings: Settings) {

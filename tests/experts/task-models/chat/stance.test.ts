@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { AnnotationStore } from '../../../../experts/annotations/annotation-store.ts';
 import { DryRunChatService } from '../../../../experts/llm/cost/dry-run-chat-service.ts';
 import { BudgetSpentError } from '../../../../experts/llm/failures.ts';
+import { PredictionTally } from '../../../../experts/task-models/chat/prediction-tally.ts';
 import { chatStanceOptionsSchema } from '../../../../experts/task-models/chat/stance.ts';
 import { InputError, ProviderError } from '../../../../src/errors.ts';
 import { inTurn, lastMessage, type ScriptedReply } from '../../../llm-server/scripted-rule.ts';
@@ -111,6 +112,31 @@ describe('the chat stance model', () => {
     );
     expect((await predicting(0.6)).map(({ distribution }) => distribution[1] > 0.25)).toEqual(
       items.map(({ post }) => post.startsWith('even')),
+    );
+  });
+
+  it('counts with the other models of a run, each question once, what has no answer', async () => {
+    const server = await startServer((body) => {
+      const asked = body.messages[0].content;
+      if (asked.includes('\nfiltered')) return { status: 400, message: 'content_filter' };
+      return asked.includes('\nodd') ? 'hm' : 'Answer: Deny';
+    });
+    const tally = new PredictionTally();
+    const options = { unreadableAtMost: 0.4, failuresAtMost: 0.5 };
+    const predicting = (items: ReturnType<typeof reply>[]) =>
+      stanceModel({ server, endpoint: oneAtATime, options, tally }).predict(items);
+    const items = ['odd 1', 'even', 'filtered', 'odd 2'].map((post) => reply(post));
+    await predicting(items);
+    await predicting([...items, ...items]);
+    expect(tally.of('stance')).toEqual({ asked: 4, unreadable: 2, failed: 1 });
+    expect(tally.lines('judged.sqlite')).toEqual([
+      'of 4 questions to the stance model, 2 were answered with something that could not be read and 1 were not answered; ' +
+        'their items count as equally likely of every class; earshot annotations unreadable judged.sqlite shows the answers',
+    ]);
+    // No prediction alone is of 20 items.
+    await predicting(Array.from({ length: 13 }, (_, index) => reply(`even ${index}`)));
+    await expect(predicting(Array.from({ length: 19 }, (_, index) => reply(`odd ${index + 3}`)))).rejects.toThrow(
+      /^11 of 26 answers of the stance model could not be read/,
     );
   });
 

@@ -1,0 +1,46 @@
+/** What became of the questions that the models of a task were asked. */
+export interface PredictionCounts {
+  readonly asked: number;
+  /** Answered with something that names no class. */
+  readonly unreadable: number;
+  /** Not answered for good, such as texts that a filter refused. */
+  readonly failed: number;
+}
+
+type Outcome = 'answered' | 'unreadable' | 'failed';
+
+/**
+ * Counts the questions of all task models of a run, by task. A question that is asked again counts once. Items whose question has
+ * no answer count as equally likely of every class, so users must hear how many there are.
+ */
+export class PredictionTally {
+  private readonly tasks = new Map<string, Map<string, Outcome>>();
+
+  /** @param question.key the same for the same question */
+  count({ task, key, outcome }: { task: string; key: string; outcome: Outcome }): void {
+    const outcomes = this.tasks.get(task) ?? new Map<string, Outcome>();
+    this.tasks.set(task, outcomes.set(key, outcome));
+  }
+
+  of(task: string): PredictionCounts {
+    const outcomes = [...(this.tasks.get(task)?.values() ?? [])];
+    const count = (wanted: Outcome) => outcomes.filter((outcome) => outcome === wanted).length;
+    return { asked: outcomes.length, unreadable: count('unreadable'), failed: count('failed') };
+  }
+
+  /** A sentence for each task of which something has no answer. */
+  lines(store: string): string[] {
+    return [...this.tasks.keys()].flatMap((task) => {
+      const { asked, unreadable, failed } = this.of(task);
+      const what = [
+        ...(unreadable > 0 ? [`${unreadable} were answered with something that could not be read`] : []),
+        ...(failed > 0 ? [`${failed} were not answered`] : []),
+      ];
+      if (what.length === 0) return [];
+      const shown = unreadable > 0 ? `; earshot annotations unreadable ${store} shows the answers` : '';
+      return [
+        `of ${asked} questions to the ${task} model, ${what.join(' and ')}; their items count as equally likely of every class${shown}`,
+      ];
+    });
+  }
+}
