@@ -155,7 +155,8 @@ function kindOf(options: { status: number; message: string; code: string | null 
   // A spent quota is also a 429, but waiting does not refill it.
   if (status === 429) return code === 'insufficient_quota' ? 'quota' : 'rate-limit';
   if (status === 408) return 'timeout';
-  if (status === 409 || status >= 500) return 'server';
+  // Too early, sent to the wrong server, given up by a proxy.
+  if ([409, 421, 425, 499].includes(status) || status >= 500) return 'server';
   if (status === 401) return 'key';
   if (status === 402) return 'quota';
   // What takes no POST, or is gone, is not where completions are asked for.

@@ -7,6 +7,7 @@ export interface RequestForm {
   readonly topLogprobs: number;
   readonly json: 'schema' | 'object' | 'none';
   readonly temperature: boolean;
+  readonly seed: boolean;
   /** What the length limit is called. */
   readonly tokensField: 'max_tokens' | 'max_completion_tokens';
 }
@@ -18,6 +19,7 @@ export function fullForm(request: ChatRequest): RequestForm {
     topLogprobs: request.endpoint.topLogprobs,
     json: request.jsonSchema ? 'schema' : 'none',
     temperature: temperatureOf(request) !== null,
+    seed: request.endpoint.seed !== null,
     tokensField: request.endpoint.maxTokensField,
   };
 }
@@ -40,7 +42,7 @@ export function completionBody(options: { request: ChatRequest; form: RequestFor
     messages: messages.map(({ role, content }) => ({ role, content: wellFormed(content) })),
     ...(temperature !== null && { temperature }),
     ...(endpoint.topP !== null && { top_p: endpoint.topP }),
-    ...(endpoint.seed !== null && { seed: endpoint.seed + sampleIndex }),
+    ...(form.seed && endpoint.seed !== null && { seed: endpoint.seed + sampleIndex }),
     ...(maxTokens !== null && { [form.tokensField]: maxTokens }),
     ...(endpoint.reasoningEffort !== null && { reasoning_effort: endpoint.reasoningEffort }),
     ...(form.logprobs && { logprobs: true, top_logprobs: form.topLogprobs }),

@@ -9,7 +9,7 @@ import type { CallFailure } from '../call-failure.ts';
 import type { Endpoint } from '../endpoint.ts';
 
 /*
- * Endpoints that speak the same protocol refuse different parts of it: a temperature, the name of the length limit,
+ * Endpoints that speak the same protocol refuse different parts of it: a temperature, a seed, the name of the length limit,
  * log-probabilities, a JSON schema. A refused request is sent again without that part, and what was learnt holds for
  * all later requests to the same model at the same address: in this process, and where a file is given, in the next.
  */
@@ -19,6 +19,7 @@ const refusalsSchema = z.strictObject({
   topLogprobs: z.int().positive().optional(),
   json: z.enum(['object', 'none']).optional(),
   temperature: z.literal(false).optional(),
+  seed: z.literal(false).optional(),
   tokensField: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
 });
 /** What an endpoint takes instead of what it refused. */
@@ -66,7 +67,14 @@ export class EndpointCapabilities {
     send: () => Promise<T>,
   ): Promise<T> {
     const { endpoint, form, signal, isFailing } = options;
-    const key = JSON.stringify([lineKey(endpoint), form.logprobs, form.json, form.temperature, form.tokensField]);
+    const key = JSON.stringify([
+      lineKey(endpoint),
+      form.logprobs,
+      form.json,
+      form.temperature,
+      form.seed,
+      form.tokensField,
+    ]);
     for (let trial = this.trials.get(key); trial !== undefined; trial = this.trials.get(key)) {
       await trial;
       signal?.throwIfAborted();
@@ -124,12 +132,13 @@ export class EndpointCapabilities {
 
 /** The most of a form that is left without what was refused. */
 export function withoutRefused(form: RequestForm, refused: Refusals): RequestForm {
-  const { logprobs, topLogprobs, json, temperature, tokensField } = refused;
+  const { logprobs, topLogprobs, json, temperature, seed, tokensField } = refused;
   return {
     logprobs: form.logprobs && logprobs !== false,
     topLogprobs: Math.min(form.topLogprobs, topLogprobs ?? form.topLogprobs),
     json: form.json === 'none' ? 'none' : (json ?? form.json),
     temperature: form.temperature && temperature !== false,
+    seed: form.seed && seed !== false,
     tokensField: tokensField ?? form.tokensField,
   };
 }
@@ -151,9 +160,9 @@ const OUT_OF_RANGE =
   /between|range|<=|≤|less than|at most|greater|maximum|max allowed|exceed|up to|too (?:large|high)/i;
 
 /**
- * What to leave out after a refusal: what the refusal names, or else, if it names nothing, the request for JSON. Null
- * where nothing is left to omit, or the refusal is about something else. Some servers break down over a JSON schema (status 500),
- * attempt after attempt; from one that has taken a schema before, such a failure is another one.
+ * What to leave out after a refusal that names no part of the form: the request for JSON. Null where that is left out already, or
+ * the refusal is about something else. Some servers break down over a JSON schema (status 500), attempt after attempt; from one
+ * that has taken a schema before, such a failure is another one. It is a guess: the failure may have been a passing one.
  */
 export function weakerForm(options: {
   form: RequestForm;
@@ -162,8 +171,6 @@ export function weakerForm(options: {
   hasTakenSchema: boolean;
 }): Refusals | null {
   const { form, failure, endpoint, hasTakenSchema } = options;
-  const named = namedRefusal(options);
-  if (named !== null) return named;
   if (failure.status === 500 && form.json !== 'none') return hasTakenSchema ? null : { json: 'none' };
   // The user set the temperature, the effort or the length wrongly; JSON has nothing to do with it.
   if (failure.kind !== 'bad-request' || /temperature|max_(?:completion_)?tokens|reasoning/i.test(failure.message))
@@ -172,7 +179,7 @@ export function weakerForm(options: {
   return lessJson(form);
 }
 
-/** The same, only where the refusal names the part. Such a refusal is no reason to send the same request again. */
+/** The part of the form that a refusal names. Such a refusal is no reason to send the same request again. */
 export function namedRefusal(options: {
   form: RequestForm;
   failure: CallFailure;
@@ -192,6 +199,7 @@ export function namedRefusal(options: {
     return { tokensField: 'max_tokens' };
   if (form.temperature && /temperature/i.test(said) && UNSUPPORTED.test(said) && !OUT_OF_RANGE.test(said))
     return { temperature: false };
+  if (form.seed && /\bseed\b/i.test(said) && UNSUPPORTED.test(said) && !OUT_OF_RANGE.test(said)) return { seed: false };
   if (
     form.json !== 'none' &&
     /response_format|json_schema|json_object|json schema|structured output|json mode/i.test(said)
@@ -214,8 +222,9 @@ function lessJson(form: RequestForm): Refusals | null {
   return form.json === 'object' ? { json: 'none' } : null;
 }
 
-function inWords({ logprobs, topLogprobs, json, temperature, tokensField }: Refusals): string {
+function inWords({ logprobs, topLogprobs, json, temperature, seed, tokensField }: Refusals): string {
   return [
+    ...(seed === false ? ['takes no seed, so its answers may not repeat'] : []),
     ...(temperature === false ? ['takes no temperature, so it answers at its own'] : []),
     ...(tokensField === undefined ? [] : [`wants the length limit as ${tokensField}`]),
     ...(topLogprobs === undefined ? [] : [`gives at most ${topLogprobs} alternatives a token`]),

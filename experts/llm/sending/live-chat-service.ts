@@ -144,6 +144,8 @@ export class LiveChatService implements ChatService {
     const counter = { requests: 0 };
     let form = this.capabilities.allowed(endpoint, fullForm(request));
     let learnt: Refusals = {};
+    /** What failed without naming a part, so that it is a guess that JSON was the reason. */
+    let guess: { form: RequestForm; failure: CallFailure } | null = null;
     let { policy } = this;
     const tried = new Set<string>();
     let answersBefore: number | null = null;
@@ -161,6 +163,13 @@ export class LiveChatService implements ChatService {
           signal: signals.waiting,
           onWait,
         });
+        if (guess !== null) {
+          const { json: _, ...named } = learnt;
+          const again = await this.failsAgain(guess, { request, line, signals, counter });
+          if (again instanceof CallFailure) this.capabilities.learn(endpoint, { form, learnt });
+          else this.capabilities.learn(endpoint, { form: again === null ? form : guess.form, learnt: named });
+          return again === null || again instanceof CallFailure ? answer : again;
+        }
         // Only remembered after a success: the request might have been refused for a reason of its own.
         this.capabilities.learn(endpoint, { form, learnt });
         return answer;
@@ -186,12 +195,31 @@ export class LiveChatService implements ChatService {
           }
           throw told;
         }
+        if (error instanceof RetriesEndedError) guess ??= { form, failure: error.failure };
         learnt = { ...learnt, ...refusal };
         form = weaker;
         if (error instanceof PartRefusedError) this.capabilities.suspect(endpoint, refusal);
         // The server broke down over every attempt: without that part it answers soon, or not at all.
         else if (error instanceof RetriesEndedError && error.attempts > 1) policy = { ...policy, maxAttempts: 2 };
       }
+    }
+  }
+
+  /**
+   * Sends a request whose failure is taken for a refusal of JSON once more, now that the endpoint has answered it without: had it
+   * been a passing failure, JSON would be given up for good. Returns the failure where it is the same, the answer where there is
+   * one, and null where that is not known.
+   */
+  private async failsAgain(
+    { form, failure }: { form: RequestForm; failure: CallFailure },
+    { request, ...rest }: Omit<Parameters<LiveChatService['attempt']>[0], 'form'>,
+  ): Promise<CallFailure | ChatAnswer | null> {
+    if (this.capabilities.hasTakenSchema(request.endpoint)) return null;
+    try {
+      return await this.attempt({ request, form, ...rest });
+    } catch (error) {
+      const again = await callFailureOf(error);
+      return again?.kind === failure.kind && again.status === failure.status ? again : null;
     }
   }
 

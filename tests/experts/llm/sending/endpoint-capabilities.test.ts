@@ -54,6 +54,14 @@ const refusals: Refusal[] = [
     said: /takes no temperature/,
   },
   {
+    name: 'a seed',
+    refuses: has('seed'),
+    reply: { status: 400, message: 'Unsupported parameter: seed' },
+    sent: { seed: undefined },
+    said: /takes no seed/,
+    endpoint: { seed: 7 },
+  },
+  {
     name: 'log-probabilities with 403',
     refuses: hasLogprobs,
     reply: { status: 403, message: 'You are not allowed to request logprobs from this model' },
@@ -166,6 +174,34 @@ describe('what endpoints refuse', () => {
     const answers = await Promise.all([1, 2, 3].map(() => service.chat(ask(endpointAt(server), everything))));
     expect(answers.map(({ text }) => text)).toEqual(['yes', 'yes', 'yes']);
     expect(notes).toEqual([expect.stringMatching(/knows no JSON mode/)]);
+  });
+
+  const passing: [string, ScriptedReply, number][] = [
+    ['six failures of the server', { status: 500, message: 'Internal Server Error' }, 6],
+    ['one bare 400', { status: 400, message: 'Bad Request' }, 1],
+    ['six of status 425', { status: 425, message: 'Too Early' }, 6],
+  ];
+  it.each(passing)('is no JSON schema after %s that passed', async (_name, failure, times) => {
+    const server = await startServer((_body, { index }) => (index < times ? failure : 'yes'));
+    const path = join(temporaryFolder(), 'endpoints.json');
+    const service = quickService({ capabilitiesPath: path });
+    const told = service.chat(ask(endpointAt(server), everything));
+    if ('status' in failure && failure.status === 425)
+      await expect(told).rejects.toThrow('status 425 after 6 attempts');
+    else expect(await told).toMatchObject({ text: 'yes' });
+    const { length } = server.requests;
+    await service.chat(ask(endpointAt(server), everything));
+    expect(server.requests.slice(length).map(({ body }) => 'response_format' in body)).toEqual([true]);
+    expect(existsSync(path)).toBe(false);
+  });
+
+  it.each([400, 500])('is a JSON schema that status %i refuses without a word, each time', async (status) => {
+    const server = await startServer((body) => ('response_format' in body ? { status, message: 'no' } : 'yes'));
+    const path = join(temporaryFolder(), 'endpoints.json');
+    await quickService({ capabilitiesPath: path }).chat(ask(endpointAt(server), everything));
+    const { length } = server.requests;
+    await quickService({ capabilitiesPath: path }).chat(ask(endpointAt(server), everything));
+    expect(server.requests.slice(length).map(({ body }) => 'response_format' in body)).toEqual([false]);
   });
 
   it('is not looked for for long where a server answers nothing at all', async () => {
