@@ -28,6 +28,15 @@ export const endpointSchema = z
       })
       .describe('where the chat-completions protocol is spoken, usually ending in /v1'),
     model: z.string().min(1).describe('the name of the model at the endpoint'),
+    provider: z
+      .string()
+      .min(1)
+      .nullable()
+      .default(null)
+      .describe(
+        'who answers; stands in annotation keys in place of the address, so endpoints of one provider and model share answers; ' +
+          'null: host, port and path of baseURL, where all addresses of this machine are localhost',
+      ),
     apiKeyEnv: variableName
       .nullable()
       .default(null)
@@ -115,13 +124,13 @@ export type EndpointInput = z.input<typeof endpointSchema>;
 
 /**
  * The settings of an endpoint that can change an answer, for a detector's `options` and thus for annotation keys.
- * Names, keys, prices, time limits and concurrency cannot, so changing them makes nobody pay twice.
+ * Names, addresses of one provider, keys, prices, time limits and concurrency cannot, so changing them makes nobody pay twice.
  */
 export function answerRelevantOptions(endpoint: Endpoint): Record<string, unknown> {
-  const { baseURL, model, temperature, topP, seed, maxTokens, logprobs, topLogprobs, extraBody } = endpoint;
+  const { model, temperature, topP, seed, maxTokens, logprobs, topLogprobs, extraBody } = endpoint;
   const { headers, query, reasoningEffort } = endpoint;
   return {
-    baseURL,
+    provider: endpoint.provider ?? providerAt(endpoint.baseURL),
     model,
     temperature,
     topP,
@@ -135,6 +144,16 @@ export function answerRelevantOptions(endpoint: Endpoint): Record<string, unknow
     ...(Object.keys(query).length > 0 && { query }),
     ...(reasoningEffort !== null && { reasoningEffort }),
   };
+}
+
+/** Names of this machine. */
+const THIS_MACHINE = /^(?:localhost|127(?:\.\d+){3}|\[::1\]|0\.0\.0\.0)$/;
+
+/** The address without what does not tell who answers: the scheme, how this machine is called, the version of the protocol. */
+function providerAt(baseURL: string): string {
+  const { hostname, port, pathname } = new URL(baseURL);
+  const host = THIS_MACHINE.test(hostname) ? 'localhost' : hostname;
+  return `${host}${port && `:${port}`}${pathname.replace(/\/(?:v1)?\/*$/, '')}`;
 }
 
 function isSecretHeader(name: string): boolean {

@@ -18,6 +18,9 @@ describe('callKey', () => {
     const keys = [
       asking(),
       asking({}, { baseURL: 'http://b/v1' }),
+      asking({}, { baseURL: 'http://a:81/v1' }),
+      asking({}, { baseURL: 'http://a/deployments/x' }),
+      asking({}, { provider: 'somebody' }),
       asking({}, { model: 'n' }),
       asking({}, { temperature: 0.5 }),
       asking({}, { topP: 0.9 }),
@@ -41,9 +44,19 @@ describe('callKey', () => {
     for (const key of keys) expect(key).toMatch(/^[0-9a-f]{64}$/);
   });
 
+  it('is the same under each name of this machine, and under each address of a provider', () => {
+    const at = (baseURL: string, provider: string | null = null) => callKey(asking({}, { baseURL, provider }));
+    const here = ['localhost', '127.0.0.1', '[::1]', '0.0.0.0'].map((host) => at(`http://${host}:8000/v1`));
+    expect(new Set(here).size).toBe(1);
+    expect(at('http://localhost:8001/v1')).not.toBe(here[0]);
+    expect(at('http://gpu-1:8000/v1', 'ours')).toBe(at('http://gpu-2:8000/v1', 'ours'));
+  });
+
   it('changes with nothing else', () => {
     const same = [
       asking({}, { name: 'other' }),
+      asking({}, { baseURL: 'https://a' }),
+      asking({}, { baseURL: 'http://b/v1', provider: 'a' }),
       asking({}, { apiKeyEnv: 'ANOTHER_KEY' }),
       asking({}, { timeoutMs: 5 }),
       asking({}, { concurrency: 1 }),
@@ -56,7 +69,7 @@ describe('callKey', () => {
       asking({ temperature: 0, maxTokens: 7 }, { temperature: 1, maxTokens: 8 }),
       asking({ dryRunText: 'no', sampleIndex: 0, wantLogprobs: false, signal: new AbortController().signal }),
     ].map(callKey);
-    expect(new Set(same.toSpliced(8, 1))).toEqual(new Set([callKey(asking())]));
-    expect(same[8]).toBe(callKey(asking({}, { maxTokens: 7 })));
+    expect(new Set(same.toSpliced(10, 1))).toEqual(new Set([callKey(asking())]));
+    expect(same[10]).toBe(callKey(asking({}, { maxTokens: 7 })));
   });
 });
