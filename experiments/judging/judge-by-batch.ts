@@ -6,7 +6,7 @@ import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { CallJournal } from '../../experts/annotations/call-journal.ts';
 import type { Detector } from '../../experts/detector.ts';
 import { batchForm, completionBody } from '../../experts/llm/answers/request-form.ts';
-import { runBatch } from '../../experts/llm/batch/batch.ts';
+import { BatchFailedError, runBatch } from '../../experts/llm/batch/batch.ts';
 import type { BatchItem, BatchOutcome } from '../../experts/llm/batch/batch-outcome.ts';
 import type { ChatRequest, ChatService } from '../../experts/llm/chat.ts';
 import { type BudgetLimits, checkPrices } from '../../experts/llm/cost/budget.ts';
@@ -63,6 +63,7 @@ export async function judgeByBatch(options: JudgeByBatchOptions): Promise<Judged
   if (handedIn.length === 0) store.ledgers.reserveBatch({ ...ledger, most: checkedCosts(options, asking) });
 
   const parts = handedIn.length > 0 ? handedIn.map((ids) => asking.items(ids)) : partsOf(asking.items());
+  const failures: BatchFailedError[] = [];
   const answered = await Promise.all(
     parts.map((items, index) =>
       runBatch({
@@ -75,9 +76,18 @@ export async function judgeByBatch(options: JudgeByBatchOptions): Promise<Judged
           context.onNote(`batch ${index + 1} of ${parts.length}, ${items.length} requests: ${status}`),
         ...(mode.pollMs !== undefined && { pollMs: mode.pollMs }),
         signal: context.signal,
+      }).catch((error) => {
+        if (!(error instanceof BatchFailedError)) throw error;
+        failures.push(error);
+        return new Map(items.map(({ customId }) => [customId, { problem: error.message }]));
       }),
     ),
   );
+  if (parts.length > 0 && failures.length === parts.length) {
+    store.ledgers.releaseBatch(ledger);
+    renameSync(folder, freePath(`${folder}-failed`));
+    throw failures[0];
+  }
   const replay = new ReplayingService(new Map(answered.flatMap((outcomes) => [...outcomes])));
   const calls = new CallJournal({ service: replay, table: store.path === ':memory:' ? null : store.responses });
   const detector = await create(calls);
@@ -148,7 +158,7 @@ function checkedCosts({ limits, store, file }: JudgeByBatchOptions, asking: Coll
 
 /** Records each call once and answers with a made-up one. */
 class CollectingService implements ChatService {
-  readonly estimates = new DryRunChatService();
+  readonly estimates = new DryRunChatService({ isBatch: true });
   private readonly requests = new Map<string, ChatRequest>();
 
   chat(request: ChatRequest) {
@@ -185,7 +195,14 @@ class ReplayingService implements ChatService {
     this.tally.addRequest(endpoint);
     if ('problem' in outcome) throw new ProviderError(`endpoint ${endpoint.name}, in the batch: ${outcome.problem}`);
     const { usage: tokens, response } = outcome.answer;
-    this.tally.addTokens({ endpoint, tokens, isEstimated: false, isAnswer: true, model: response?.model });
+    this.tally.addTokens({
+      endpoint,
+      tokens,
+      isEstimated: false,
+      isAnswer: true,
+      model: response?.model,
+      isBatch: true,
+    });
     return outcome.answer;
   }
 

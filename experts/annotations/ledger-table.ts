@@ -67,6 +67,17 @@ export function ledgerTable(database: AnnotationDatabase, owner: StoreOwner | nu
     });
   }
 
+  /** Takes back what a batch reserved of which nothing was answered, its requests too. */
+  function releaseBatch({ name, batch }: { name: string; batch: string }): void {
+    database.transaction(() => {
+      const isIts = 'FROM reservation WHERE ledger = ? AND owner = ?';
+      const its = [name, batchOwner(batch)];
+      for (const { requests } of database.read(`SELECT requests, tokens, money ${isIts}`, its, countedSchema))
+        addSpent(name, { ...nothingSpent, requests: -requests });
+      database.write(`DELETE ${isIts}`, ...its);
+    });
+  }
+
   function read(name: string): LedgerState {
     const spent = database.read('SELECT requests, tokens, money FROM ledger WHERE name = ?', [name], countedSchema);
     const elsewhere = new Map<string, CountedSpending>();
@@ -121,7 +132,7 @@ export function ledgerTable(database: AnnotationDatabase, owner: StoreOwner | nu
     database.write(`DELETE FROM reservation WHERE ${isNobodys}`);
   }
 
-  return { named, list, reserveBatch, settleBatch };
+  return { named, list, reserveBatch, settleBatch, releaseBatch };
 }
 
 export type LedgerTable = ReturnType<typeof ledgerTable>;

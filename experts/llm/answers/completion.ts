@@ -6,18 +6,11 @@ import { estimateMessageTokens, estimateTokens } from '../cost/estimate.ts';
 import { pythonJson } from './python-json.ts';
 import { maxTokensOf } from './request-form.ts';
 import { splitThinking, withoutEndTokens } from './thinking.ts';
+import { toldUsage } from './told-usage.ts';
 
 /** To be raised whenever the same body could be read differently. */
 export const completionReaderVersion = 2;
 
-/** No request takes a billion tokens: a larger count is a mistake of the endpoint, and counts as none. */
-const count = z.number().nonnegative().max(1e9).transform(Math.ceil);
-const usageSchema = z.object({
-  prompt_tokens: count.nullish().catch(null),
-  completion_tokens: count.nullish().catch(null),
-  total_tokens: count.nullish().catch(null),
-  prompt_tokens_details: z.object({ cached_tokens: count.nullish() }).nullish().catch(null),
-});
 const tokenSchema = z.object({ token: z.string(), logprob: z.number() });
 /** A token may be a piece of a character, which only its bytes tell. */
 const chosenTokenSchema = tokenSchema.extend({
@@ -54,7 +47,6 @@ const choiceSchema = z.object({
   error: z.unknown().optional(),
 });
 const completionSchema = z.object({ choices: z.array(choiceSchema) });
-const withUsageSchema = z.object({ usage: usageSchema });
 const sourceSchema = z.object({
   model: z.string().nullish().catch(null),
   system_fingerprint: z.string().nullish().catch(null),
@@ -69,6 +61,8 @@ export interface ReadCompletion {
   readonly tokens: Omit<ChatUsage, 'requests'>;
   /** The tokens are an estimate because the endpoint did not count them. */
   readonly isEstimated: boolean;
+  /** What the endpoint says that the request cost; null where it does not say. */
+  readonly toldCost: number | null;
 }
 
 /** Reads the body of a response with status 200. It may hold no answer and still cost tokens. */
@@ -92,23 +86,20 @@ function tokensIn(options: {
   body: string;
   answer: ReadCompletion['answer'];
   request: ChatRequest;
-}): Pick<ReadCompletion, 'tokens' | 'isEstimated'> {
+}): Pick<ReadCompletion, 'tokens' | 'isEstimated' | 'toldCost'> {
   const { json, body, answer, request } = options;
-  const told = withUsageSchema.safeParse(json).data?.usage;
-  const { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details } = told ?? {};
-  const inputTold = prompt_tokens ?? 0;
-  // Google and xAI count the thinking, which costs as much as the answer, in the total only.
-  const outputTold = Math.max(completion_tokens ?? 0, inputTold > 0 ? (total_tokens ?? 0) - inputTold : 0);
+  const { inputTokens: inputTold, outputTokens: outputTold, ...told } = toldUsage(json);
   const isFailure = answer instanceof CallFailure;
   const isFree = isFailure && answer.status !== null;
   const said = isFailure ? body : `${answer.thinking ?? ''}${answer.text}`;
   const inputTokens = inputTold || (isFree ? 0 : estimateMessageTokens(request.messages));
   const saidTokens = isFree || (isFailure && outputTold === 0 && inputTold > 0) ? 0 : estimateTokens(said);
   const outputTokens = outputTold || Math.min(saidTokens, maxTokensOf(request) ?? saidTokens);
-  const cachedInputTokens = Math.min(inputTokens, prompt_tokens_details?.cached_tokens ?? 0);
+  const cachedInputTokens = Math.min(inputTokens, told.cachedInputTokens);
   return {
     tokens: { inputTokens, cachedInputTokens, outputTokens },
     isEstimated: inputTokens > inputTold || outputTokens > outputTold,
+    toldCost: told.cost,
   };
 }
 

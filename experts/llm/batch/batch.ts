@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { makeFolder, writeFileAtomically } from '../../../src/atomic-file.ts';
@@ -33,7 +33,8 @@ type Batch = z.infer<typeof batchSchema>;
 
 /**
  * Writes the requests, submits them, waits and collects the answers; usually for half the price and within a day.
- * @throws InputError where the folder holds another batch, ProviderError where the endpoint failed the batch
+ * @throws InputError where the folder holds another batch, BatchFailedError where the endpoint answered nothing of it; the next
+ * call submits it anew
  */
 export async function runBatch(options: BatchOptions): Promise<Map<string, BatchOutcome>> {
   const { endpoint, items, directory } = options;
@@ -63,7 +64,10 @@ export async function runBatch(options: BatchOptions): Promise<Map<string, Batch
     async ({ signal }) => batchSchema.parse(await job.client.batches.retrieve(batchId, { signal })),
     { ended: ENDED, onLook: ({ status }) => advance({ status }) },
   );
-  if (batch.status === 'failed') throw failedBatch({ batch, endpoint, directory, job });
+  if (batch.status === 'failed') {
+    rmSync(batchStatePath(directory));
+    throw failedBatch({ batch, endpoint, job });
+  }
   return batchOutcomes({ items, lines: await download({ job, batch, directory }), status: batch.status });
 }
 
@@ -129,13 +133,23 @@ async function download(options: { job: EndpointJob; batch: Batch; directory: st
   return lines;
 }
 
-function failedBatch(failed: { batch: Batch; endpoint: Endpoint; directory: string; job: EndpointJob }): ProviderError {
-  const { batch, endpoint, directory, job } = failed;
+/** The endpoint answered nothing of a batch, and charges for nothing. */
+export class BatchFailedError extends ProviderError {}
+
+function failedBatch({
+  batch,
+  endpoint,
+  job,
+}: {
+  batch: Batch;
+  endpoint: Endpoint;
+  job: EndpointJob;
+}): BatchFailedError {
   const reasons = batch.errors?.data?.map(({ message }) => message).join('; ') || 'no reason given';
   const text = job.withoutSecrets(reasons);
-  return new ProviderError(
-    `endpoint ${endpoint.name} (${endpoint.baseURL}) failed batch ${batch.id}: ${text}; fix the requests and delete ` +
-      `${batchStatePath(directory)} to submit it again`,
+  return new BatchFailedError(
+    `endpoint ${endpoint.name} (${endpoint.baseURL}) failed batch ${batch.id}: ${text}; it costs nothing: fix what that names, then ` +
+      'give the same command again to submit it anew',
   );
 }
 

@@ -2,12 +2,23 @@ import type { ChatUsage } from '../chat.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { pricesOf } from './prices.ts';
 
+/** How requests are charged for. */
+export interface Charge {
+  /** What the endpoint says that the request cost. It counts where the endpoint has no prices of its own. */
+  readonly toldCost?: number | null | undefined;
+  /** Whether it is asked in a batch. */
+  readonly isBatch?: boolean | undefined;
+}
+
 /** The cost of a request, in the currency of the endpoint's prices; 0 where these are not known. */
-export function costOf(options: { endpoint: Endpoint; usage: Omit<ChatUsage, 'requests'> }): number {
+export function costOf(options: { endpoint: Endpoint; usage: Omit<ChatUsage, 'requests'> } & Charge): number {
+  const { toldCost = null, isBatch = false } = options;
+  if (toldCost !== null && options.endpoint.prices === null) return toldCost;
   const prices = pricesOf(options.endpoint);
   if (prices === null) return 0;
   const { inputTokens, cachedInputTokens, outputTokens } = options.usage;
   const cachedPrice = prices.cachedInputPerMillion ?? prices.inputPerMillion;
   const input = (inputTokens - cachedInputTokens) * prices.inputPerMillion + cachedInputTokens * cachedPrice;
-  return (input + outputTokens * prices.outputPerMillion) / 1_000_000;
+  const share = isBatch ? prices.batchShare : 1;
+  return (share * (input + outputTokens * prices.outputPerMillion)) / 1_000_000;
 }

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+import { jsonOrUndefined } from '../../../src/json.ts';
 import { maxTokensOf } from '../answers/request-form.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from '../chat.ts';
 import { costOf } from './cost-of.ts';
@@ -18,8 +20,8 @@ export interface DryRunEstimate extends Amount {
   /** If every answer is as long as it may be. */
   readonly outputTokensAtMost: number;
   readonly costAtMost: number;
-  /** Calls whose answers are sent back once where they cannot be read; such calls are not in any other number. */
-  readonly repairsAtMost: number;
+  /** What comes to it if no answer can be read, so that each is sent back once; it is in no other number. */
+  readonly repairs: Amount & { readonly outputTokensAtMost: number; readonly costAtMost: number };
   /** If the models agree as soon as they can. */
   readonly atLeast: Amount;
   /** Where the prices come from; null where there are none, so that costs are 0. */
@@ -36,30 +38,49 @@ export class DryRunChatService implements ChatService {
   hasShorter = false;
   private readonly estimates = new Map<string, { -readonly [key in keyof DryRunEstimate]: DryRunEstimate[key] }>();
 
-  constructor(options: { bound: 'lower' | 'upper' } = { bound: 'upper' }) {
-    this.bound = options.bound;
+  private readonly isBatch: boolean;
+
+  constructor({ bound = 'upper', isBatch = false }: { bound?: 'lower' | 'upper'; isBatch?: boolean } = {}) {
+    this.bound = bound;
+    this.isBatch = isBatch;
   }
 
   chat(request: ChatRequest): Promise<ChatAnswer> {
     const { endpoint, dryRunText, shortestDryRunText = dryRunText } = request;
-    this.hasShorter ||= shortestDryRunText !== dryRunText;
+    const json = asJson(dryRunText, request);
+    this.hasShorter ||= shortestDryRunText !== json;
     const text = this.bound === 'upper' ? dryRunText : shortestDryRunText;
     const inputTokens = estimateMessageTokens(request.messages);
     const longest = maxTokensOf(request) ?? Number.POSITIVE_INFINITY;
-    const outputTokens = Math.max(
-      estimateTokens(text),
-      Math.min(longest, estimateTokens(text) + estimateReasoningTokens(endpoint)),
-    );
+    const plainTokens = estimateTokens(text);
+    const jsonTokens = this.bound === 'upper' ? estimateTokens(json) : plainTokens;
+    const textTokens = Math.max(plainTokens, Math.min(longest, jsonTokens));
+    const outputTokens = Math.max(textTokens, Math.min(longest, textTokens + estimateReasoningTokens(endpoint)));
     const atMost = Math.max(outputTokens, maxTokensOf(request) ?? outputTokens);
     const estimate = this.estimateOf(request);
     estimate.calls++;
-    if (request.mayBeRepaired) estimate.repairsAtMost++;
     estimate.inputTokens += inputTokens;
     estimate.outputTokens += outputTokens;
     estimate.outputTokensAtMost += atMost;
     const input = { inputTokens, cachedInputTokens: 0 };
-    estimate.cost += costOf({ endpoint, usage: { ...input, outputTokens } });
-    estimate.costAtMost += costOf({ endpoint, usage: { ...input, outputTokens: atMost } });
+    const charged = { endpoint, isBatch: this.isBatch };
+    estimate.cost += costOf({ ...charged, usage: { ...input, outputTokens } });
+    estimate.costAtMost += costOf({ ...charged, usage: { ...input, outputTokens: atMost } });
+    if (request.mayBeRepaired) {
+      // The answer is sent back with what is wrong about it.
+      const again = (answerTokens: number) => inputTokens + answerTokens + REPAIR_TOKENS;
+      const { repairs } = estimate;
+      const costWith = (tokens: number) =>
+        costOf({ ...charged, usage: { inputTokens: again(tokens), cachedInputTokens: 0, outputTokens: tokens } });
+      estimate.repairs = {
+        calls: repairs.calls + 1,
+        inputTokens: repairs.inputTokens + again(outputTokens),
+        outputTokens: repairs.outputTokens + outputTokens,
+        outputTokensAtMost: repairs.outputTokensAtMost + atMost,
+        cost: repairs.cost + costWith(outputTokens),
+        costAtMost: repairs.costAtMost + costWith(atMost),
+      };
+    }
     return Promise.resolve({
       text,
       logprobs: null,
@@ -83,7 +104,11 @@ export class DryRunChatService implements ChatService {
     const found = this.estimates.get(key);
     if (found) return found;
     const prices = endpoint.prices !== null ? 'endpoint' : pricesOf(endpoint) === null ? null : 'list';
-    const atMost = { outputTokensAtMost: 0, costAtMost: 0, repairsAtMost: 0 };
+    const atMost = {
+      outputTokensAtMost: 0,
+      costAtMost: 0,
+      repairs: { ...nothing, outputTokensAtMost: 0, costAtMost: 0 },
+    };
     const estimate: DryRunEstimate = { endpoint: name, model, ...nothing, ...atMost, atLeast: nothing, prices };
     const counted = { ...estimate };
     this.estimates.set(key, counted);
@@ -93,16 +118,33 @@ export class DryRunChatService implements ChatService {
 
 const nothing: Amount = { calls: 0, inputTokens: 0, outputTokens: 0, cost: 0 };
 
-/** What `--dry-run` prints. */
+/** Tokens of the sentences that send an answer back. */
+const REPAIR_TOKENS = 60;
+
+/** An answer as an endpoint that takes a schema writes it: as JSON with all its fields, where the text is none. */
+function asJson(text: string, { jsonSchema }: ChatRequest): string {
+  const fields = schemaSchema.safeParse(jsonSchema?.schema).data?.properties;
+  if (fields === undefined || jsonOrUndefined(text) !== undefined) return text;
+  const names = Object.keys(fields);
+  return JSON.stringify(Object.fromEntries(names.map((name, place) => [name, place === 0 ? text : ''])));
+}
+
+const schemaSchema = z.object({ properties: z.record(z.string(), z.unknown()) });
+
+/**
+ * What `--dry-run` prints: a range from what is needed at least to what it takes where every answer has to be sent back, and the
+ * bound where every answer is as long as it may be, too.
+ */
 export function dryRunSummary(rows: readonly DryRunEstimate[]): string {
   if (rows.length === 0) return 'no language model would be asked';
   return rows
     .map((row) => {
-      const { atLeast, calls, inputTokens, outputTokensAtMost, repairsAtMost } = row;
+      const { atLeast, repairs } = row;
       return (
-        `${row.endpoint} (${row.model}): ${range(atLeast.calls, calls)} calls, about ${range(atLeast.inputTokens, inputTokens)} ` +
-        `tokens in and ${range(atLeast.outputTokens, row.outputTokens)} out (at most ${outputTokensAtMost})${costInWords(row)}; ` +
-        `retries not counted, nor up to ${repairsAtMost} calls to repair answers that cannot be read`
+        `${row.endpoint} (${row.model}): ${range(atLeast.calls, row.calls + repairs.calls)} calls, about ` +
+        `${range(atLeast.inputTokens, row.inputTokens + repairs.inputTokens)} tokens in and ` +
+        `${range(atLeast.outputTokens, row.outputTokens + repairs.outputTokens)} out ` +
+        `(at most ${row.outputTokensAtMost + repairs.outputTokensAtMost})${costInWords(row)}; retries not counted`
       );
     })
     .join('\n');
@@ -112,9 +154,15 @@ function range(atLeast: number, atMost: number): string {
   return atLeast === atMost ? String(atMost) : `${atLeast} to ${atMost}`;
 }
 
-function costInWords({ prices, atLeast, costAtMost }: DryRunEstimate): string {
+function costInWords({ prices, atLeast, cost, costAtMost, repairs }: DryRunEstimate): string {
   if (prices === null) return ', cost unknown: give the endpoint prices';
   if (costAtMost === 0) return '';
   const source = prices === 'list' ? ` (by ${priceList().name}: check it)` : '';
-  return `, cost about ${atLeast.cost.toFixed(4)}, at most ${costAtMost.toFixed(4)}${source}`;
+  const likely = moneyRange(atLeast.cost, cost + repairs.cost);
+  return `, cost about ${likely}, at most ${(costAtMost + repairs.costAtMost).toFixed(4)}${source}`;
+}
+
+function moneyRange(atLeast: number, atMost: number): string {
+  const [from, to] = [atLeast.toFixed(4), atMost.toFixed(4)];
+  return from === to ? to : `${from} to ${to}`;
 }

@@ -10,6 +10,7 @@ export const pricesSchema = z.strictObject({
   inputPerMillion: price,
   cachedInputPerMillion: price.nullable().default(null).describe('null: as much as other input'),
   outputPerMillion: price,
+  batchShare: z.number().min(0).max(1).default(0.5).describe('what a batch costs, as a share of these prices'),
 });
 export type Prices = z.output<typeof pricesSchema>;
 

@@ -1,6 +1,6 @@
 import type { ChatUsage } from '../chat.ts';
 import type { Endpoint } from '../endpoint.ts';
-import { costOf } from './cost-of.ts';
+import { type Charge, costOf } from './cost-of.ts';
 
 export interface EndpointUsage {
   readonly endpoint: string;
@@ -30,15 +30,17 @@ export class UsageTally {
   }
 
   /** Unusable answers cost tokens, too; `isAnswer` is false for them. */
-  addTokens(options: {
-    endpoint: Endpoint;
-    tokens: Tokens;
-    isEstimated: boolean;
-    isAnswer: boolean;
-    /** As the endpoint names it; null where it names none. */
-    model?: string | null | undefined;
-  }): void {
-    const { endpoint, tokens, isEstimated, isAnswer, model = null } = options;
+  addTokens(
+    options: {
+      endpoint: Endpoint;
+      tokens: Tokens;
+      isEstimated: boolean;
+      isAnswer: boolean;
+      /** As the endpoint names it; null where it names none. */
+      model?: string | null | undefined;
+    } & Charge,
+  ): void {
+    const { endpoint, tokens, isEstimated, isAnswer, model = null, toldCost, isBatch } = options;
     const entry = this.entryOf(endpoint);
     if (isAnswer) entry.answers++;
     if (isAnswer && isEstimated) entry.estimatedAnswers++;
@@ -49,7 +51,7 @@ export class UsageTally {
     entry.inputTokens += tokens.inputTokens;
     entry.cachedInputTokens += tokens.cachedInputTokens;
     entry.outputTokens += tokens.outputTokens;
-    entry.cost += costOf({ endpoint, usage: tokens });
+    entry.cost += costOf({ endpoint, usage: tokens, toldCost, isBatch });
   }
 
   rows(): EndpointUsage[] {

@@ -279,12 +279,13 @@ export class LiveChatService implements ChatService {
             signal,
           }),
         );
-        const { answer, tokens, isEstimated } = readCompletion({ body, request });
+        const { answer, tokens, isEstimated, toldCost } = readCompletion({ body, request });
         const isAnswer = !(answer instanceof CallFailure);
-        const spent = { tokens: tokens.inputTokens + tokens.outputTokens, money: costOf({ endpoint, usage: tokens }) };
+        const money = costOf({ endpoint, usage: tokens, toldCost });
+        const spent = { tokens: tokens.inputTokens + tokens.outputTokens, money };
         took = spent.tokens === 0 ? 'nothing' : spent;
         const model = isAnswer ? answer.response?.model : null;
-        this.tally.addTokens({ endpoint, tokens, isEstimated, isAnswer, model });
+        this.tally.addTokens({ endpoint, tokens, isEstimated, isAnswer, model, toldCost });
         line.rate.giveBack(most.tokens - spent.tokens);
         if (!isAnswer) throw answer;
         outcome = 'success';

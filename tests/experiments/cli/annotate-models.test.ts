@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadDetectorFile } from '../../../experiments/config/detector-file.ts';
+import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
 import { startServer, stopServer } from '../../experts/llm/service.ts';
 import type { ScriptedLlmServer } from '../../llm-server/scripted-llm-server.ts';
 import { inTurn, lastMessage, type ScriptedRule } from '../../llm-server/scripted-rule.ts';
@@ -34,7 +35,7 @@ describe('annotate with language models', () => {
     const dry = await earshot([...judge, '--dry-run'], { cwd });
     expect(dry.code, dry.errors).toBe(0);
     expect(dry.out).toMatch(
-      /^4 threads, 20 prefixes: 20 to ask about, 0 cached\nscripted \(tiny\): 20 calls, about \d+ tokens in and 20 out \(at most 100\), cost about 0\.\d+, at most 0\.\d+; retries not counted, nor up to 20 calls to repair answers that cannot be read\nNothing was sent\.\n$/,
+      /^4 threads, 20 prefixes: 20 to ask about, 0 cached\nscripted \(tiny\): 20 to 40 calls, about \d+ to \d+ tokens in and 20 to 200 out \(at most 200\), cost about 0\.\d+ to 0\.\d+, at most 0\.\d+; retries not counted\nNothing was sent\.\n$/,
     );
     expect(server.requests).toHaveLength(0);
     expect(existsSync(join(cwd, 'judged.sqlite'))).toBe(false);
@@ -160,6 +161,30 @@ describe('annotate with language models', () => {
     const refused = await earshot(batch, { cwd: other });
     expect(refused.code).toBe(1);
     expect(refused.errors).toContain('debate-single asks one model after the other');
+  });
+
+  it('counts a batch at its price, takes back what a failed one reserved, and submits it anew', async () => {
+    const { server, cwd } = await setUp();
+    const batch = [...judge, '--batch', '--batch-poll', '0.05', '--json'];
+    const ledgerOf = () => {
+      const store = AnnotationStore.open(join(cwd, 'judged.sqlite'));
+      const [{ requests, tokens, money }] = store.ledgers.list();
+      store.close();
+      return { requests, tokens, money };
+    };
+    server.batches.finalStatus = 'failed';
+    const failed = await earshot(batch, { cwd });
+    expect(failed.code).toBe(2);
+    expect(failed.errors).toMatch(
+      /failed batch batch-1: scripted batch failure; it costs nothing: .* submit it anew\n$/,
+    );
+    expect(ledgerOf()).toEqual({ requests: 0, tokens: 0, money: 0 });
+    server.batches.finalStatus = 'completed';
+    const { usage } = JSON.parse((await earshot(batch, { cwd })).out);
+    expect(server.batches.created).toBe(2);
+    const [{ inputTokens, outputTokens, cost }] = usage;
+    expect(cost).toBeCloseTo((0.5 * (inputTokens + 2 * outputTokens)) / 1e6, 12);
+    expect(ledgerOf()).toEqual({ requests: 20, tokens: inputTokens + outputTokens, money: expect.closeTo(cost, 12) });
   });
 
   it('sends together what one would send alone where two fill one store, parts of judgements included', async () => {

@@ -27,13 +27,43 @@ describe('DryRunChatService', () => {
     expect(row.cost).toBeCloseTo(row.inputTokens + 2 * row.outputTokens, 6);
     expect(row.costAtMost).toBeCloseTo(row.inputTokens + 2 * 100, 6);
     expect(server.requests).toHaveLength(0);
-    expect(dryRunSummary(service.rows())).toMatch(/^scripted \(tiny\): 2 calls, about \d+ tokens in .* at most/);
-    expect(service.hasShorter).toBe(false);
+    // Only the second is sent back where it cannot be read, with its answer, and may be as long again.
+    expect(row.repairs).toMatchObject({ calls: 1, outputTokensAtMost: 50 });
+    expect(row.repairs.inputTokens).toBeGreaterThan(row.inputTokens / 2 + 60);
+    expect(dryRunSummary(service.rows())).toMatch(
+      /^scripted \(tiny\): 2 to 3 calls, about \d+ to \d+ tokens in and \d+ to \d+ out \(at most 150\), cost about [\d.]+ to [\d.]+, at most [\d.]+; retries not counted$/,
+    );
     const lower = new DryRunChatService({ bound: 'lower' });
     const answer = await lower.chat(ask(endpoint, { shortestDryRunText: 'n' }));
     expect(answer.text).toBe('n');
     expect(lower.hasShorter).toBe(true);
-    expect(dryRunSummary(service.rows(lower))).toMatch(/^scripted \(tiny\): 1 to 2 calls, about \d+ to \d+ tokens in/);
+    expect(dryRunSummary(service.rows(lower))).toMatch(/^scripted \(tiny\): 1 to 3 calls, about \d+ to \d+ tokens in/);
+  });
+
+  it('counts an answer to a schema as JSON, but at least as the plain text that may do', async () => {
+    const jsonSchema = { name: 'verdict', schema: { properties: { answer: {} } }, isPlainTextEnough: true };
+    const outputOf = async (bound: 'lower' | 'upper', more: object) => {
+      const service = new DryRunChatService({ bound });
+      await service.chat(ask(endpointAt({ baseURL: 'http://localhost:1/v1' }), { jsonSchema, ...more }));
+      return [service.rows()[0].outputTokens, service.hasShorter];
+    };
+    expect(await outputOf('lower', {})).toEqual([1, true]);
+    expect(await outputOf('upper', {})).toEqual([estimateTokens('{"answer":"yes"}'), true]);
+    expect(await outputOf('upper', { maxTokens: 2 })).toEqual([2, true]);
+    expect(await outputOf('upper', { jsonSchema: undefined })).toEqual([1, false]);
+  });
+
+  it('charges a batch with its share', async () => {
+    const prices = { inputPerMillion: 1, outputPerMillion: 1 };
+    const costOf = async (batchShare: number | undefined, isBatch: boolean) => {
+      const service = new DryRunChatService({ isBatch });
+      const own = batchShare === undefined ? prices : { ...prices, batchShare };
+      await service.chat(ask(endpointAt({ baseURL: 'http://localhost:1/v1' }, { prices: own })));
+      return service.rows()[0].costAtMost;
+    };
+    const whole = await costOf(undefined, false);
+    expect(await costOf(undefined, true)).toBeCloseTo(whole / 2, 12);
+    expect(await costOf(0.8, true)).toBeCloseTo(0.8 * whole, 12);
   });
 
   it('says where the prices are from', async () => {

@@ -25,7 +25,7 @@ describe('the price list', () => {
     expect(pricesOf({ model: 'gpt-4o-mini', prices: null })).toMatchObject({ inputPerMillion: 7, outputPerMillion: 0 });
     expect(pricesOf({ model: 'own/model-2024-07-18', prices: null })).toMatchObject({ outputPerMillion: 3 });
     expect(pricesOf({ model: 'gpt-5', prices: null })).toBe(null);
-    const own = { inputPerMillion: 1, cachedInputPerMillion: null, outputPerMillion: 1 };
+    const own = { inputPerMillion: 1, cachedInputPerMillion: null, outputPerMillion: 1, batchShare: 1 };
     expect(pricesOf({ model: 'gpt-4o-mini', prices: own })).toBe(own);
   });
 

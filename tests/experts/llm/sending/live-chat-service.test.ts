@@ -303,6 +303,21 @@ describe('LiveChatService', () => {
     await expect(failed).rejects.toThrow(/sends no log-probabilities, although logprobs is on/);
   });
 
+  it('counts what the endpoint says that a request cost, where it has no prices of its own', async () => {
+    const body = JSON.stringify({
+      choices: [{ message: { content: 'yes' }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 1000, completion_tokens: 100, cost: 0.25 },
+    });
+    const server = await startServer(() => ({ body }));
+    const service = quickService({ budget: { money: 0.6 } });
+    const listed = endpointAt(server, { name: 'listed', model: 'gpt-4o-mini' });
+    for (let asked = 0; asked < 2; asked++) await service.chat(ask(listed));
+    await expect(service.chat(ask(listed))).rejects.toThrow(/the budget of 0\.6 of money is spent: 0\.5000 used/);
+    const own = endpointAt(server, { name: 'own', prices: { inputPerMillion: 1 } });
+    await service.chat(ask(own));
+    expect(service.usage().map(({ cost }) => cost)).toEqual([0.5, 0.001]);
+  });
+
   it('sums usage and cost for each endpoint', async () => {
     const server = await startServer((body) =>
       lastMessage(body) === 'silent'

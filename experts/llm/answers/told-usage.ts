@@ -1,0 +1,45 @@
+import { z } from 'zod';
+
+const number = z.union([
+  z.number(),
+  z
+    .string()
+    .regex(/^\s*\d+(?:\.\d+)?\s*$/)
+    .transform(Number),
+]);
+/** No request takes a billion tokens: a larger count is a mistake of the endpoint, and counts as none. */
+const count = number.pipe(z.number().nonnegative().max(1e9)).transform(Math.ceil).nullish().catch(null);
+const usageSchema = z.object({
+  prompt_tokens: count,
+  completion_tokens: count,
+  total_tokens: count,
+  prompt_tokens_details: z.object({ cached_tokens: count }).nullish().catch(null),
+  // DeepSeek's name for them.
+  prompt_cache_hit_tokens: count,
+  // OpenRouter and LiteLLM: what the request cost, in US dollars.
+  cost: number.pipe(z.number().nonnegative().max(1e6)).nullish().catch(null),
+});
+const withUsageSchema = z.object({ usage: usageSchema });
+
+/** What an endpoint tells of the tokens of a request: 0 where it tells nothing. */
+export interface ToldUsage {
+  readonly inputTokens: number;
+  readonly cachedInputTokens: number;
+  readonly outputTokens: number;
+  /** What it says that the request cost. */
+  readonly cost: number | null;
+}
+
+/** Reads the usage in the body of a response. */
+export function toldUsage(json: unknown): ToldUsage {
+  const told = withUsageSchema.safeParse(json).data?.usage;
+  const inputTokens = told?.prompt_tokens ?? 0;
+  // Google and xAI count the thinking, which costs as much as the answer, in the total only.
+  const beside = inputTokens > 0 ? (told?.total_tokens ?? 0) - inputTokens : 0;
+  return {
+    inputTokens,
+    cachedInputTokens: told?.prompt_tokens_details?.cached_tokens ?? told?.prompt_cache_hit_tokens ?? 0,
+    outputTokens: Math.max(told?.completion_tokens ?? 0, beside),
+    cost: told?.cost ?? null,
+  };
+}
