@@ -42,10 +42,8 @@ function configProblems(options: { schema: z.ZodType; input: unknown; error: z.Z
       // Of several kinds of value none can be told to be meant, nor which of their keys are known.
       if (value === undefined && issue.code === 'invalid_union' && issue.discriminator !== undefined)
         return `  ${issue.path.join('.')}: missing beside what is set there; ${issue.message.replace(/^.*Expected /, 'give ')}`;
-      const seen =
-        value === undefined
-          ? ''
-          : ` (found ${typeof value === 'number' ? value : JSON.stringify(value)?.slice(0, 80)})`;
+      const isShown = value !== undefined && !issue.path.some((part) => MAY_HOLD_SECRET.test(String(part)));
+      const seen = isShown ? ` (found ${typeof value === 'number' ? value : shown(value)})` : '';
       const message = issue.message.replace(
         /^Invalid input: expected (.*), received undefined$/,
         'is missing; give a $1',
@@ -53,6 +51,16 @@ function configProblems(options: { schema: z.ZodType; input: unknown; error: z.Z
       return `  ${issue.path.join('.') || 'the file'}: ${message}${seen}`;
     })
     .join('\n');
+}
+
+/** Settings into which people write keys and passwords by mistake. What stands there is in no message. */
+const MAY_HOLD_SECRET = /^(?:baseURL|url|headers|query)$|(?:Env|key|password|secret)$/i;
+
+/** A value as JSON, without the user name and password of an address in it. */
+function shown(value: unknown): string | undefined {
+  return JSON.stringify(value)
+    ?.replace(/\/\/[^/\s"@]*@/g, '//…@')
+    .slice(0, 80);
 }
 
 /** Where several kinds of value are allowed, says what is wrong for the kind that was meant; "invalid" alone helps nobody. */

@@ -29,6 +29,19 @@ it('has none of a good configuration', () => {
   expect(problems({ name: 'x' })).toEqual([]);
 });
 
+it('quotes no place into which people write passwords, nor a password in an address', () => {
+  const url = z.url({ protocol: /^https$/, error: 'must be an address' });
+  const endpoint = z.strictObject({
+    baseURL: url,
+    apiKeyEnv: z.string().regex(/^[A-Z_]+$/, 'must be a name'),
+    site: url,
+  });
+  const input = { baseURL: 'http://me:hunter2@a/v1', apiKeyEnv: 'sk-hunter2', site: 'http://me:hunter2@a/?q=1' };
+  expect(() => checkedConfig({ schema: endpoint, input, wrong: 'it is wrong' })).toThrow(
+    'it is wrong:\n  baseURL: must be an address\n  apiKeyEnv: must be a name\n  site: must be an address (found "http://…@a/?q=1")',
+  );
+});
+
 it('names the place, the reason and the value', () => {
   expect(problems({ name: 3, byName: { a: { weight: 'much' } } })).toEqual([
     '  name: Invalid input: expected string, received number (found 3)',

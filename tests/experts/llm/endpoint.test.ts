@@ -18,6 +18,7 @@ describe('endpointSchema', () => {
     expect(endpointSchema.parse({ ...base, prices: {} }).prices).toEqual({
       inputPerMillion: 0,
       cachedInputPerMillion: null,
+      batchShare: 0.5,
       outputPerMillion: 0,
     });
   });

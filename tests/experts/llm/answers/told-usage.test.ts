@@ -17,7 +17,7 @@ it.each([
     { prompt_tokens: 32, completion_tokens: 9, total_tokens: '135' },
     { inputTokens: 32, outputTokens: 103 },
   ],
-  [{ prompt_tokens: 1e300, completion_tokens: '1' + '0'.repeat(300), total_tokens: 1e300 }, {}],
+  [{ prompt_tokens: 1e300, completion_tokens: `1${'0'.repeat(300)}`, total_tokens: 1e300 }, {}],
   [{ prompt_tokens: -1, completion_tokens: 2 }, { outputTokens: 2 }],
   [
     { prompt_tokens: 9, prompt_tokens_details: { cached_tokens: '4' } },
