@@ -97,8 +97,11 @@ function mapMoving<From extends string, To extends string>(
   return { parameters: map(parameters), firstMoments: map(firstMoments), secondMoments: map(secondMoments) };
 }
 
-/** Each step more in a graph saves that its parameters are copied in and out, and takes the memory of its batch. */
-const mostSteps = 8;
+/**
+ * All updates of an iteration with the defaults, 15 of the discriminator and 16 of the policy, are a graph each: copying parameters in and
+ * out costs more than that the graph is prepared, half a second a training. Each step takes the memory of its batch.
+ */
+const mostSteps = 16;
 
 /** Equal parts where there are any, for every length is a graph of its own. */
 function stepsAtOnce(steps: number): number {

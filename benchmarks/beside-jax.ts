@@ -1,0 +1,86 @@
+/*
+ * An iteration of imitation on the onnx backend beside one of the same shapes in JAX: processor time, in turns, each in a process of its
+ * own. The script of the other side is not here; it is called with numbers a state, members, its mode and iterations, and prints
+ * "… <ms> a member". Usage:
+ *
+ *   taskset -c 1 node --import tsx benchmarks/beside-jax.ts --python venv/bin/python --script jax_gail_bench.py [--mode alg]
+ *     [--dimensions 256,1024] [--members 1,8] [--rounds 3] [--timed 20]
+ */
+import { execFileSync } from 'node:child_process';
+import { parseArgs } from 'node:util';
+import { markdownTable } from 'markdown-table';
+import { paperShapedProblem } from '../experiments/run/time-training-step.ts';
+import { mean } from '../src/metrics/summary-statistics.ts';
+import { selectBackend } from '../src/tensor/backend.ts';
+import { workContext } from '../src/work-context.ts';
+import { stopAgentSchema } from '../trainers/stop-agent/config.ts';
+import { createImitation } from '../trainers/stop-agent/imitation-trainer.ts';
+
+const { values: given } = parseArgs({
+  options: {
+    python: { type: 'string', default: 'python3' },
+    script: { type: 'string' },
+    mode: { type: 'string', default: 'alg' },
+    dimensions: { type: 'string', default: '256,1024' },
+    members: { type: 'string', default: '1,8' },
+    rounds: { type: 'string', default: '3' },
+    timed: { type: 'string', default: '20' },
+    /** Of the process that times one shape of ours. */
+    only: { type: 'string' },
+  },
+});
+/** Not timed: each graph is traced twice before it is only run. */
+const warmup = 4;
+
+if (given.only !== undefined) await timeOurs(given.only);
+else compare();
+
+function compare(): void {
+  if (given.script === undefined) throw new Error('--script names the JAX script');
+  const rows: string[][] = [];
+  for (const dimensions of given.dimensions.split(','))
+    for (const members of given.members.split(',')) {
+      const rounds = Array.from({ length: Number(given.rounds) }, () => {
+        const theirs = memberMs(given.python, [given.script ?? '', dimensions, members, given.mode, given.timed]);
+        const script = [import.meta.filename, '--only', `${dimensions},${members}`, '--timed', given.timed];
+        return { theirs, ours: memberMs(process.execPath, [...process.execArgv, ...script]) };
+      });
+      const column = (of: (round: { theirs: number; ours: number }) => number, digits: number) =>
+        rounds.map((round) => of(round).toFixed(digits)).join(', ');
+      const ratio = ({ theirs, ours }: { theirs: number; ours: number }) => ours / theirs;
+      rows.push([
+        dimensions,
+        members,
+        column(({ theirs }) => theirs, 1),
+        column(({ ours }) => ours, 1),
+        column(ratio, 2),
+        mean(rounds.map(ratio)).toFixed(2),
+      ]);
+      console.log(rows.at(-1)?.join(' | '));
+    }
+  const head = ['numbers a state', 'members', 'JAX', 'ours', 'ours over JAX', 'mean'];
+  console.log(`\nms of processor time a member-iteration, in each round:\n\n${markdownTable([head, ...rows])}`);
+}
+
+function memberMs(program: string, words: readonly string[]): number {
+  const printed = execFileSync(program, words, { encoding: 'utf8' });
+  const found = /([\d.]+) a member/.exec(printed);
+  if (found === null) throw new Error(`${program} ${words.join(' ')} printed no "<ms> a member": ${printed}`);
+  return Number(found[1]);
+}
+
+async function timeOurs(shape: string): Promise<void> {
+  const [dimensions, members] = shape.split(',').map(Number);
+  await selectBackend('onnx');
+  const config = stopAgentSchema.parse({ iterations: 1000, imitation: { discriminator: { warmupIterations: 0 } } });
+  const problem = paperShapedProblem(dimensions);
+  const trainer = await createImitation(
+    Array.from({ length: members }, (_, index) => ({ seed: index + 1, config, problem })),
+  );
+  for (let iteration = 0; iteration < warmup; iteration++) await trainer.iterate(workContext());
+  const before = process.cpuUsage();
+  for (let iteration = 0; iteration < Number(given.timed); iteration++) await trainer.iterate(workContext());
+  const { user, system } = process.cpuUsage(before);
+  trainer.dispose();
+  console.log(`${((user + system) / 1000 / Number(given.timed) / members).toFixed(1)} a member`);
+}
