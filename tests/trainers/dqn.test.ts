@@ -15,7 +15,7 @@ import {
   stopReward,
 } from '../../trainers/dqn.ts';
 import { createStopAgent } from '../../trainers/stop-agent/create.ts';
-import { greedyStop, stopProbabilities } from '../../trainers/stop-agent/policy.ts';
+import { stopProbabilities } from '../../trainers/stop-agent/policy.ts';
 import { testBackend } from '../src/tensor/test-backend.ts';
 import { smallMember, smallProblem } from './stop-agent/small-problem.ts';
 
@@ -137,8 +137,12 @@ describe('trained to the end', () => {
     const trainer = await createStopAgent([smallMember({ more, problem })]);
     while (trainer.iteration < trainer.iterations) await trainer.iterate(workContext());
     const [policy] = await trainer.policies();
-    const probabilities = await stopProbabilities(policy, problem.table);
-    expect(Array.from(problem.labelled.keys(), (thread) => greedyStop(probabilities[thread]))).toEqual(expected);
+    const probabilities = stopProbabilities(policy, problem.table);
+    const stops = Array.from(problem.labelled.keys(), (thread) => {
+      const first = probabilities[thread].findIndex((probability) => probability > 0.5);
+      return first < 0 ? probabilities[thread].length - 1 : first;
+    });
+    expect(stops).toEqual(expected);
     trainer.dispose();
   });
 });
