@@ -6,3 +6,48 @@ export function jsonOrUndefined(text: string): unknown {
     return undefined;
   }
 }
+
+/** A JSON text whose integers beyond 2^53, which `JSON.parse` rounds, stand in quotes, with all their digits. */
+export function withWholeIntegers(text: string): string {
+  if (!/\d{16}/.test(text)) return text;
+  let whole = '';
+  for (const { piece, isString } of pieces(text))
+    whole += isString ? piece : piece.replace(number, (found) => (isRounded(found) ? `"${found}"` : found));
+  return whole;
+}
+
+/** The first integer of a JSON text that `JSON.parse` would round; null where there is none. */
+export function roundedInteger(text: string): string | null {
+  if (!/\d{16}/.test(text)) return null;
+  for (const { piece, isString } of pieces(text)) {
+    const found = isString ? undefined : piece.match(number)?.find(isRounded);
+    if (found !== undefined) return found;
+  }
+  return null;
+}
+
+const number = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+
+function isRounded(token: string): boolean {
+  return /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token));
+}
+
+/** The strings of a JSON text, and what stands between them. */
+function* pieces(text: string): Generator<{ readonly piece: string; readonly isString: boolean }> {
+  let start = 0;
+  while (start < text.length) {
+    const open = text.indexOf('"', start);
+    yield { piece: text.slice(start, open < 0 ? undefined : open), isString: false };
+    if (open < 0) return;
+    let end = text.indexOf('"', open + 1);
+    while (end >= 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
+    start = end < 0 ? text.length : end + 1;
+    yield { piece: text.slice(open, start), isString: true };
+  }
+}
+
+function isEscaped(text: string, place: number): boolean {
+  let before = place;
+  while (text[before - 1] === '\\') before--;
+  return (place - before) % 2 === 1;
+}

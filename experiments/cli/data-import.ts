@@ -11,6 +11,7 @@ interface Options extends Partial<Record<TableField, string>> {
   labelMap: Record<string, string>;
   dateOrder?: 'dmy' | 'mdy';
   delimiter?: string;
+  encoding?: string;
   out: string;
   sort?: true;
   texts?: string;
@@ -33,6 +34,10 @@ export function dataImportCommand(terminal: Terminal): Command {
       {},
     )
     .addOption(new Option('--date-order <order>', 'tables: how to read 03/04/2024').choices(['dmy', 'mdy']))
+    .option(
+      '--encoding <name>',
+      'text files: what they are in, such as gbk or windows-1252 (default: UTF-8, or UTF-16 by its mark)',
+    )
     .option('--delimiter <character>', 'csv: between the fields (default: found from the header)')
     .option('--skip-invalid', 'leave bad items out, count them and go on')
     .option('--json', 'print the summary as JSON')
@@ -59,6 +64,7 @@ async function importToFile(
     paths: options.paths,
     sort: options.sort,
     texts: options.texts,
+    encoding: options.encoding,
     skipInvalid: options.skipInvalid,
     table: tableOptions(options),
     onSkipped: skipped.onSkipped,
@@ -81,6 +87,7 @@ async function importToFile(
 const meanings: Readonly<Record<TableField, string>> = {
   threadId: 'the thread that a post is of',
   postId: 'the post’s id',
+  title: 'the title, which is read before the text',
   text: 'the text',
   time: 'the time: ISO 8601, Unix seconds or milliseconds, 31/12/2024 14:00',
   author: 'the author',
@@ -175,10 +182,13 @@ Formats:
 ${formats.join('\n')}
 
 Columns of a table are found by common names (conversation_id, body, created_at, …), and what was read from where is said at the end.
+Where none names the thread, posts are put to what they answer (--post-id and --parent). Rows of a thread may stand in several files.
 
 Examples:
   earshot data import csv posts.csv --out threads.jsonl
   earshot data import csv posts.csv.gz --thread-id conversation --text body --label verdict --label-map fake=rumor --label-map real=non-rumor --out threads.jsonl
+  earshot data import csv weibo.csv --encoding gbk --out threads.jsonl
+  earshot data import posts tweets.jsonl --rumor is_rumor --out threads.jsonl
   earshot data import parquet posts.parquet --out threads.jsonl.gz
   earshot data import pheme all-rnr-annotated-threads --out pheme.jsonl.gz
   earshot data import rumoureval2017 semeval2017-task8-dataset test-data subtaska.json subtaskb.json -o re17.jsonl

@@ -21,6 +21,7 @@ export interface SelectTableOptions {
   share: number;
   seed: number;
   delimiter?: string;
+  encoding?: string;
   json?: true;
 }
 

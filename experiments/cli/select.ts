@@ -38,6 +38,7 @@ export function selectCommand(terminal: Terminal): Command {
     .option('--share <share>', 'table: how much of every class to select', share, 0.5)
     .option('--seed <number>', 'table: of folds and random selections', wholeNumber, 1)
     .option('--delimiter <character>', 'table: between the fields (default: found from the header)')
+    .option('--encoding <name>', 'table: what it is in, such as gbk (default: UTF-8, or UTF-16 by its mark)')
     .option('--data <threads>', "run: thread file to label, .jsonl or .jsonl.gz, instead of the run's training data")
     .addOption(new Option('--kind <kind>', 'run: what to write').choices(['posts', 'claims', 'both']).default('both'))
     .option('--all', 'run: write what was discarded, too, with "retained": false')

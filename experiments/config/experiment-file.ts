@@ -3,6 +3,7 @@ import { basename, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
+import { refuseTable } from '../../src/data/refuse-table.ts';
 import { InputError } from '../../src/errors.ts';
 import { quoted } from '../../src/shell-words.ts';
 import { isPlainObject, mergeDeep, overrideOf, type PlainObject } from './overrides.ts';
@@ -94,14 +95,9 @@ function recipeLike(path: string): string | undefined {
 
 /** @throws InputError for a file of threads or a table, with what makes an experiment of it */
 function refuseData(path: string): void {
-  const [, ending] = /\.(jsonl|csv|tsv|parquet)(?:\.gz)?$/i.exec(path) ?? [];
-  if (ending === undefined) return;
-  const format = ending.toLowerCase();
-  if (format === 'jsonl')
+  refuseTable(path, { after: ', then an experiment file: `earshot init threads.jsonl`' });
+  if (/\.jsonl(?:\.gz)?$/i.test(path))
     throw new InputError(
       `${path} holds threads, and an experiment file is needed: \`earshot init ${quoted(path)}\` asks what you want and writes one`,
     );
-  throw new InputError(
-    `${path} is a table; make threads of it first: \`earshot data import ${format === 'parquet' ? 'parquet' : 'csv'} ${quoted(path)} --out threads.jsonl\`, then an experiment file: \`earshot init threads.jsonl\``,
-  );
 }

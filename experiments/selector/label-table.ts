@@ -2,6 +2,7 @@ import { closest } from 'fastest-levenshtein';
 import { csvText } from '../../src/csv-text.ts';
 import { shortened } from '../../src/data/bad-item.ts';
 import { type DelimitedRow, delimiterNamed, readDelimitedFile } from '../../src/data/importers/delimited-file.ts';
+import { encodingNamed } from '../../src/data/text-encoding.ts';
 import { InputError } from '../../src/errors.ts';
 
 /** Columns of a table of machine labels. */
@@ -38,13 +39,15 @@ const addedColumns = ['selected', 'training_label', 'selection_score', 'selectio
 /** @throws InputError for a file that is no such table, with the column or cell that is wrong */
 export async function readLabelTable(
   path: string,
-  { columns, delimiter }: { columns: LabelColumns; delimiter: string | null },
+  options: { columns: LabelColumns; delimiter: string | null; encoding?: string | undefined },
 ): Promise<LabelTable> {
+  const { columns, delimiter, encoding } = options;
   const cells: string[][] = [];
   const rows: LabelledRow[] = [];
   let headings: readonly string[] | null = null;
   for await (const row of readDelimitedFile(path, {
     delimiter: delimiter === null ? undefined : delimiterNamed(delimiter),
+    encoding: encoding === undefined ? undefined : encodingNamed(encoding),
   })) {
     if (headings === null) {
       headings = row.headings;

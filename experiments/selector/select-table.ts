@@ -54,6 +54,8 @@ export async function selectLabels(options: {
   path: string;
   columns: LabelColumns;
   delimiter: string | null;
+  /** UTF-8 unless given, or UTF-16 by its mark. */
+  encoding?: string | undefined;
   out: string;
   encoder: Encoder | null;
   selector: SelectorName | null;

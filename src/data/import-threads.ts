@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { closest } from 'fastest-levenshtein';
+import { sha256 } from '../content-hash.ts';
 import { InputError } from '../errors.ts';
 import { BadItemError, orSkip, shortened } from './bad-item.ts';
 import { articlesImporter } from './importers/articles.ts';
@@ -10,17 +11,20 @@ import { fakeNewsNetImporter } from './importers/fakenewsnet.ts';
 import type { Importer, ImportOptions } from './importers/importer.ts';
 import { parquetImporter } from './importers/parquet.ts';
 import { phemeImporter } from './importers/pheme.ts';
+import { postsImporter } from './importers/posts.ts';
 import { rumorevalSImporter } from './importers/rumoreval-s.ts';
 import { rumoureval2017Importer } from './importers/rumoureval2017.ts';
 import { rumoureval2019Importer } from './importers/rumoureval2019.ts';
 import { threadsImporter } from './importers/threads.ts';
 import { twitter1516Importer } from './importers/twitter1516.ts';
+import { encodingNamed } from './text-encoding.ts';
 import type { Thread } from './thread.ts';
 
 /** Every format that can be imported. A new one is a file in `importers/` and a line here. */
 export const importers: readonly Importer[] = [
   threadsImporter,
   csvImporter,
+  postsImporter,
   parquetImporter,
   eardImporter,
   phemeImporter,
@@ -57,7 +61,7 @@ export async function* importThreads(
   options: ImportOptions & { paths: readonly string[] },
 ): AsyncGenerator<Thread> {
   const importer = findImporter(format);
-  for (const option of ['sort', 'texts', 'table'] as const)
+  for (const option of ['sort', 'texts', 'encoding', 'table'] as const)
     if (options[option] !== undefined && options[option] !== false && !importer.takes.includes(option))
       throw new InputError(
         `${option === 'table' ? 'options on columns mean' : `--${option} means`} nothing to the format ${format}; only to ` +
@@ -65,21 +69,30 @@ export async function* importThreads(
       );
   for (const path of [...options.paths, ...(options.texts === undefined ? [] : [options.texts])])
     if (!existsSync(path)) throw new InputError(`${path} does not exist; ${format} expects ${importer.expects}`);
-  const seen = new Set<string>();
-  for await (const thread of importer.read(options.paths, options)) {
+  // By id, what is in it: an export that ran twice has exact copies.
+  const seen = new Map<string, string>();
+  let copies = 0;
+  const encoding = options.encoding === undefined ? undefined : encodingNamed(options.encoding);
+  for await (const thread of importer.read(options.paths, { ...options, encoding })) {
+    const content = sha256(thread);
     const kept = await orSkip(options, () => {
+      if (seen.get(thread.id) === content) {
+        copies++;
+        return null;
+      }
       if (seen.has(thread.id))
         throw new BadItemError({
-          place: `${options.paths.join(', ')}: thread ${seen.size + 1}, id`,
+          place: `${options.paths.join(', ')}: thread ${seen.size + copies + 1}, id`,
           value: shortened(thread.id),
-          reason: 'repeats the id of an earlier thread',
+          reason: 'repeats the id of an earlier thread, and differs from it',
         });
       return thread;
     });
     if (kept === null) continue;
-    seen.add(kept.id);
+    seen.set(kept.id, content);
     yield kept;
   }
+  if (copies > 0) options.onNote?.(`${copies} threads are exact copies of earlier ones and were left out`);
   if (seen.size === 0)
     throw new InputError(`${options.paths.join(', ')}: no ${format} threads found; expected ${importer.expects}`);
 }

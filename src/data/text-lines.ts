@@ -3,6 +3,7 @@ import { open, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { InputError } from '../errors.ts';
+import { encodingAdvice, inUtf8, markedEncoding } from './text-encoding.ts';
 
 /** One line of a file, without its line end. */
 export interface TextLine {
@@ -18,12 +19,18 @@ export interface ByteRange {
   readonly length: number;
 }
 
+/** How a file is read. */
+export interface ReadingOptions {
+  /** What its text is in; by its mark, else UTF-8, unless given. */
+  readonly encoding?: string | undefined;
+}
+
 /**
- * The lines of a UTF-8 file, plain or gzip, one at a time. Blank lines are counted but not returned.
- * @throws InputError for a file that is missing, empty, a folder, not UTF-8 or broken gzip
+ * The lines of a text file, plain or gzip, one at a time. Blank lines are counted but not returned.
+ * @throws InputError for a file that is missing, empty, a folder, in another encoding or broken gzip
  */
-export async function* readLines(path: string): AsyncGenerator<TextLine> {
-  yield* linesOf(await openBytes(path), { path });
+export async function* readLines(path: string, options: ReadingOptions = {}): AsyncGenerator<TextLine> {
+  yield* linesOf(await openText(path, options), { path });
 }
 
 const lineEnd = 0x0a;
@@ -44,9 +51,11 @@ export async function* linesOf(
   let start = 0;
   /** Of a line that is not complete. */
   let pieces: Uint8Array[] = [];
+  let last: Uint8Array = new Uint8Array();
   const taken = (piece: Uint8Array): TextLine => {
     const whole = pieces.length === 0 ? piece : Buffer.concat([...pieces, piece]);
     pieces = [];
+    last = whole;
     const line = { start, length: whole.length };
     const text = (number === 0 ? first : further).decode(whole);
     number++;
@@ -65,31 +74,32 @@ export async function* linesOf(
       }
       if (from < buffer.length) pieces.push(buffer.subarray(from));
     }
-    const last = taken(new Uint8Array());
-    if (last.text.trim() !== '') yield last;
+    const end = taken(new Uint8Array());
+    if (end.text.trim() !== '') yield end;
   } catch (error) {
-    throw readingError(error, { path, line: number });
+    throw readingError(error, { path, line: number, bytes: last });
   }
 }
 
 /**
- * Pieces of the bytes of a file, plain or gzip, in the order of the ranges.
+ * Pieces of the bytes that a file's lines have in UTF-8, in the order of the ranges.
  * @param ranges in ascending order, without overlap
  * @throws InputError for a file that cannot be read, or ends before the last of them
  */
 export async function* readRanges(path: string, ranges: readonly ByteRange[]): AsyncGenerator<Buffer> {
-  if (await startsAsGzip(path)) yield* rangesOfStream(await openBytes(path), { path, ranges });
+  const { isGzip, mark } = await beginningOf(path);
+  if (isGzip || mark !== null) yield* rangesOfStream(await openText(path), { path, ranges });
   else yield* rangesOfFile(path, ranges);
 }
 
 async function* rangesOfStream(
-  bytes: AsyncIterable<Buffer>,
+  bytes: AsyncIterable<Uint8Array>,
   { path, ranges }: { path: string; ranges: readonly ByteRange[] },
 ): AsyncGenerator<Buffer> {
   let position = 0;
   let next = 0;
   /** Of a range that began in an earlier chunk. */
-  let pieces: Buffer[] = [];
+  let pieces: Uint8Array[] = [];
   for await (const chunk of bytes) {
     while (next < ranges.length) {
       const begin = ranges[next].start - position;
@@ -124,36 +134,46 @@ async function* rangesOfFile(path: string, ranges: readonly ByteRange[]): AsyncG
 }
 
 /**
- * The text of a UTF-8 file, plain or gzip, in pieces.
- * @throws InputError for a file that is missing, empty, a folder, not UTF-8 or broken gzip
+ * The text of a file, plain or gzip, in pieces.
+ * @throws InputError for a file that is missing, empty, a folder, in another encoding or broken gzip
  */
-export async function readText(path: string): Promise<AsyncGenerator<string>> {
-  return decoded(await openBytes(path), path);
+export async function readText(path: string, options: ReadingOptions = {}): Promise<AsyncGenerator<string>> {
+  return decoded(await openText(path, options), path);
+}
+
+/** The text of a file as one string; see `readText`. */
+export async function readWholeText(path: string, options: ReadingOptions = {}): Promise<string> {
+  let text = '';
+  for await (const piece of await readText(path, options)) text += piece;
+  return text;
 }
 
 async function* decoded(bytes: AsyncIterable<Uint8Array>, path: string): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let line = 0;
+  let last: Uint8Array = new Uint8Array();
   try {
     for await (const chunk of bytes) {
+      last = chunk;
       const text = decoder.decode(chunk, { stream: true });
       line += text.split('\n').length - 1;
       yield text;
     }
     yield decoder.decode();
   } catch (error) {
-    throw readingError(error, { path, line });
+    throw readingError(error, { path, line, bytes: last });
   }
 }
 
-async function openBytes(path: string): Promise<AsyncIterable<Buffer>> {
-  const gzip = await startsAsGzip(path);
+/** The text of a file in UTF-8. */
+async function openText(path: string, { encoding }: ReadingOptions = {}): Promise<AsyncIterable<Uint8Array>> {
+  const { isGzip } = await beginningOf(path);
   const file = createReadStream(path);
-  if (!gzip) return file;
+  if (!isGzip) return inUtf8(file, { path, encoding });
   const unzipped = createGunzip();
   // The reader sees the errors of both streams through `unzipped`.
   pipeline(file, unzipped, () => {});
-  return unzipped;
+  return inUtf8(unzipped, { path, encoding });
 }
 
 const unpack = 'which is not read; unpack it, or pack it with gzip';
@@ -164,28 +184,28 @@ const noText: readonly (readonly [RegExp, string])[] = [
   [/^425a68/, `is packed with bzip2, ${unpack}`],
   [/^fd377a585a/, `is packed with xz, ${unpack}`],
   [/^28b52ffd/, `is packed with zstd, ${unpack}`],
-  [/^(?:fffe|feff|00..|..00)/, 'holds UTF-16; convert it to UTF-8 (in Excel: save as "CSV UTF-8")'],
 ];
 
-/** Decided by the first bytes, not by the name; a file that ends in .gz and is not gzip is an error. */
-async function startsAsGzip(path: string): Promise<boolean> {
+/** What the first bytes say, and not the name; a file that ends in .gz and is not gzip is an error. */
+async function beginningOf(path: string): Promise<{ isGzip: boolean; mark: ReturnType<typeof markedEncoding> }> {
   await assertFile(path);
   const handle = await open(path).catch((error: unknown) => {
     throw readingError(error, { path, line: 0 });
   });
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(6), 0, 6, 0);
-    const hex = buffer.subarray(0, bytesRead).toString('hex');
+    const first = buffer.subarray(0, bytesRead);
+    const hex = first.toString('hex');
     const [, other] = noText.find(([beginning]) => beginning.test(hex)) ?? [];
     if (other !== undefined) throw new InputError(`${path} ${other}`);
-    const start = buffer.subarray(0, Math.min(bytesRead, 2));
-    const gzip = start.equals(Buffer.from([0x1f, 0x8b]));
-    if (!gzip && path.endsWith('.gz'))
+    const start = first.subarray(0, 2);
+    const isGzip = start.equals(Buffer.from([0x1f, 0x8b]));
+    if (!isGzip && path.endsWith('.gz'))
       throw new InputError(
         `${path} ends in .gz but is not gzip: it starts with the bytes ${start.toString('hex')}, not 1f8b. ` +
           'Rename it if it is plain text, or compress it again',
       );
-    return gzip;
+    return { isGzip, mark: markedEncoding(first) };
   } finally {
     await handle.close();
   }
@@ -208,8 +228,8 @@ function cutOff(path: string): InputError {
   return new InputError(`${path} has become shorter while it was read; give the command again`);
 }
 
-function readingError(error: unknown, place: { path: string; line: number }): unknown {
-  const { path, line } = place;
+function readingError(error: unknown, place: { path: string; line: number; bytes?: Uint8Array }): unknown {
+  const { path, line, bytes = new Uint8Array() } = place;
   if (!(error instanceof Error)) return error;
   const code = 'code' in error ? String(error.code) : '';
   if (code === 'ENOENT')
@@ -223,7 +243,7 @@ function readingError(error: unknown, place: { path: string; line: number }): un
     );
   if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA')
     return new InputError(
-      `${path}: the text${line === 0 ? '' : ` after line ${line}`} is not UTF-8; convert the file to UTF-8 (in Excel: save as "CSV UTF-8")`,
+      `${path}: the text${line === 0 ? '' : ` after line ${line}`} is not UTF-8; ${encodingAdvice(bytes)}`,
     );
   return error;
 }

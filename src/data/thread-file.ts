@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { InputError } from '../errors.ts';
+import { roundedInteger, withWholeIntegers } from '../json.ts';
+import { quoted } from '../shell-words.ts';
 import { writeText } from '../write-text.ts';
 import { BadItemError, orSkip, parseItem, type SkipOptions, shortened } from './bad-item.ts';
+import { refuseTable } from './refuse-table.ts';
 import { type ByteRange, linesOf, readLines, type TextLine } from './text-lines.ts';
 import { type Thread, threadSchema } from './thread.ts';
 
@@ -27,14 +30,15 @@ export async function* readPlacedThreads(
       options.onSkipped?.(line);
     },
   };
+  refuseTable(path);
   yield* itemsOfLines(readLines(path), { ...counting, name: path }, (value, place, line) => {
-    const thread = parseThread(value, place);
+    const thread = strictThread(value, { place, line, path });
     const first = lineOfId.get(thread.id);
     if (first !== undefined)
       throw new BadItemError({
         place: `${place} id`,
         value: shortened(thread.id),
-        reason: `repeats the thread id of line ${first}; ids are unique within a file`,
+        reason: `repeats the thread id of line ${first}; ids are unique within a file (\`earshot data import threads\` leaves out exact copies)`,
       });
     lineOfId.set(thread.id, line.number);
     return { thread, bytes: line.bytes };
@@ -52,7 +56,21 @@ export function threadsOfStream(
   stream: AsyncIterable<Uint8Array | string>,
   options: SkipOptions & { name: string },
 ): AsyncGenerator<Thread> {
-  return itemsOfLines(linesOf(stream, { path: options.name }), options, parseThread);
+  return itemsOfLines(linesOf(stream, { path: options.name }), options, (value, place, line) =>
+    strictThread(value, { place, line }),
+  );
+}
+
+/** @throws BadItemError for a thread that is not valid, or has a number that loses digits */
+function strictThread(value: unknown, { line, ...at }: ThreadPlace & { line: TextLine }): Thread {
+  const thread = threadAt(value, at);
+  const rounded = roundedInteger(line.text);
+  if (rounded === null) return thread;
+  throw new BadItemError({
+    place: at.place,
+    value: rounded,
+    reason: `a number of so many digits loses the last ones; write it in quotes, as \`earshot data import threads\` does`,
+  });
 }
 
 /**
@@ -99,12 +117,12 @@ export async function writeThreads(path: string, threads: Iterable<Thread> | Asy
 }
 
 /**
- * The value of a JSON text that stands at `place`.
+ * The value of a foreign JSON text that stands at `place`. Integers that are no exact numbers are texts in it.
  * @throws BadItemError for a text that is not JSON
  */
 export function parseJson(text: string, place: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(withWholeIntegers(text));
   } catch (error) {
     const reason = error instanceof SyntaxError ? error.message.replace(/, (\.\.\.)?".*/s, '') : String(error);
     throw new BadItemError({ place, value: shortened(text), reason: `is not JSON (${reason})` });
@@ -122,7 +140,7 @@ function parseJsonLine(text: string, place: string): unknown {
     place,
     value: shortened(text),
     reason:
-      'is not one whole object, and each line has to be one (JSON Lines): `jq -c ".[]"` makes lines of an array, `jq -c .` of objects over several lines',
+      'is not one whole object, and each line has to be one (JSON Lines); `earshot data import threads` reads a list of them, too, and writes lines',
   });
 }
 
@@ -130,16 +148,31 @@ const singleItem = z
   .looseObject({ text: z.string().nullable(), posts: z.undefined().optional() })
   .refine(({ replies, comments, reactions }) => ![replies, comments, reactions].some(Array.isArray));
 
+/** Where a thread stands, for messages. */
+interface ThreadPlace {
+  readonly place: string;
+  /** The file, where there is one that can be given to a command. */
+  readonly path?: string;
+}
+
 /**
  * Checks that a value that stands at `place` is a thread.
  * @throws BadItemError that says what is wrong; for a single post, which importer reads it
  */
 export function parseThread(value: unknown, place: string): Thread {
-  if (singleItem.safeParse(value).success && !threadSchema.safeParse(value).success)
+  return threadAt(value, { place });
+}
+
+/** See `parseThread`. */
+export function threadAt(value: unknown, { place, path }: ThreadPlace): Thread {
+  if (singleItem.safeParse(value).success && !threadSchema.safeParse(value).success) {
+    const command = (format: string) =>
+      `\`earshot data import ${format} ${path === undefined ? '<file>' : quoted(path)} --out threads.jsonl\``;
     throw new BadItemError({
       place,
       value: shortened(value),
-      reason: 'has a text but no posts: a single post or article, which `earshot data import articles` makes a thread',
+      reason: `has a text but no posts. Where it is a post, ${command('posts')} puts the posts of a conversation together; where it is an article, ${command('articles')} makes a thread of each`,
     });
+  }
   return parseItem(threadSchema, { value, place });
 }

@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import { parseItem } from '../bad-item.ts';
-import { readLines } from '../text-lines.ts';
-import { itemsOfLines } from '../thread-file.ts';
 import { assembleThread } from './assemble-thread.ts';
 import type { Importer } from './importer.ts';
+import { itemsOfJson } from './json-items.ts';
 
 const articleSchema = z
   .object({
-    id: z.string().min(1),
+    id: z.union([z.string().min(1), z.int().transform(String)]),
     title: z.string().nullish(),
     text: z.string().nullish(),
     split: z.string().optional(),
@@ -20,11 +19,11 @@ export const articlesImporter: Importer = {
   name: 'articles',
   description: 'articles and single posts with labels from other sources (P-Stance, …): threads of one post',
   expects: 'JSON Lines files of {id, text, labels: {name: value}}, optionally with title and split',
-  takes: [],
+  takes: ['encoding'],
   async *read(paths, options) {
     let titlesOnly = 0;
     for (const path of paths)
-      yield* itemsOfLines(readLines(path), { ...options, name: path }, (value, place) => {
+      yield* itemsOfJson(path, options, (value, place) => {
         const { id, title, text, split, labels } = parseItem(articleSchema, { value, place });
         if (!text) titlesOnly++;
         const posts = [{ id, text: [title, text].filter(Boolean).join('\n') }];

@@ -34,7 +34,7 @@ export const checkthat4aImporter: Importer = {
   description: 'CheckThat! 2025 task 4a: tweets with three yes-or-no labels on science, as threads of one post',
   expects:
     "the task's tab-separated files (ct_train.tsv, ct_dev.tsv, ct_test.tsv) with the columns index, text, labels, or their folder",
-  takes: [],
+  takes: ['encoding'],
   async *read(paths, options) {
     let withoutLabels = 0;
     for (const path of (await Promise.all(paths.map(partsAt))).flat()) {

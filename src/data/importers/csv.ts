@@ -1,7 +1,7 @@
 import { delimiterNamed, readDelimitedFile } from './delimited-file.ts';
 import type { Importer } from './importer.ts';
 import type { TableRow } from './table/cells.ts';
-import { threadsOfRows } from './table/threads-of-rows.ts';
+import { type PostTable, threadsOfTables } from './table/threads-of-tables.ts';
 
 /** A table of posts as text. */
 export const csvImporter: Importer = {
@@ -9,18 +9,21 @@ export const csvImporter: Importer = {
   description:
     'a table with a row for each post, from a spreadsheet, a database or pandas; columns are found by common names',
   expects: 'one or more .csv or .tsv files, plain or gzip, with a header',
-  takes: ['table'],
+  takes: ['table', 'encoding'],
   async *read(paths, options) {
     const delimiter = options.table?.delimiter === undefined ? undefined : delimiterNamed(options.table.delimiter);
-    for (const path of paths) {
-      const rows = readDelimitedFile(path, { ...options, delimiter });
-      const first = await rows.next();
-      if (first.done) continue;
-      async function* all(): AsyncGenerator<TableRow> {
-        yield first.value;
-        yield* rows;
+    async function* tables(): AsyncGenerator<PostTable> {
+      for (const path of paths) {
+        const rows = readDelimitedFile(path, { ...options, delimiter });
+        const first = await rows.next();
+        if (first.done) continue;
+        async function* all(): AsyncGenerator<TableRow> {
+          yield first.value;
+          yield* rows;
+        }
+        yield { source: path, headings: first.value.headings, rows: all() };
       }
-      yield* threadsOfRows(all(), { source: path, headings: first.value.headings, options });
     }
+    yield* threadsOfTables(tables(), options);
   },
 };

@@ -1,8 +1,9 @@
 import { pipeline, Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
 import { InputError } from '../../errors.ts';
+import { quoted } from '../../shell-words.ts';
 import { BadItemError, orSkip, type SkipOptions, shortened } from '../bad-item.ts';
-import { readText } from '../text-lines.ts';
+import { type ReadingOptions, readText } from '../text-lines.ts';
 
 /** One row of a table with a header. */
 export interface DelimitedRow {
@@ -25,9 +26,9 @@ const delimiters = [',', '\t', ';', '|'] as const;
  */
 export async function* readDelimitedFile(
   path: string,
-  options: SkipOptions & { delimiter?: string | undefined },
+  options: SkipOptions & ReadingOptions & { delimiter?: string | undefined },
 ): AsyncGenerator<DelimitedRow> {
-  const text = await readText(path);
+  const text = await readText(path, options);
   const start = await text.next();
   const whole = start.done ? '' : start.value;
   // What Excel reads as a word about the file, and not as its first row.
@@ -35,7 +36,7 @@ export async function* readDelimitedFile(
   const first = whole.slice(hint.length);
   if (/^\ufeff?\s*(\{\s*"|\[\s*[[{])/.test(first))
     throw new InputError(
-      `${path} holds JSON, not a table; read threads as JSON Lines with \`earshot data import threads ${path}\`, or write the table as CSV`,
+      `${path} holds JSON, not a table: \`earshot data import ${/"posts"\s*:\s*\[/.test(first) ? 'threads' : 'posts'} ${quoted(path)} --out threads.jsonl\` reads it`,
     );
   const parser = parse({
     bom: true,

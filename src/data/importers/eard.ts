@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { BadItemError, orSkip, parseItem, shortened } from '../bad-item.ts';
-import { assertFile } from '../text-lines.ts';
+import { readWholeText } from '../text-lines.ts';
 import type { Thread } from '../thread.ts';
 import { parseJson } from '../thread-file.ts';
 import { assembleThread } from './assemble-thread.ts';
@@ -30,15 +29,12 @@ export const eardImporter: Importer = {
   name: 'eard',
   description: 'the JSON of the EARD and HEARD code: {id: {label, seq: {timeline, tids, texts}}}',
   expects: 'one or more .json files',
-  takes: [],
+  takes: ['encoding'],
   async *read(paths, options) {
     for (const path of paths) {
-      await assertFile(path);
-      const entries = await orSkip(options, async () =>
-        parseItem(z.record(z.string(), z.unknown()), {
-          value: parseJson(await readFile(path, 'utf8'), path),
-          place: path,
-        }),
+      const text = await readWholeText(path, options);
+      const entries = await orSkip(options, () =>
+        parseItem(z.record(z.string(), z.unknown()), { value: parseJson(text, path), place: path }),
       );
       for (const [id, value] of Object.entries(entries ?? {})) {
         const thread = await orSkip(options, () => threadOf(id, { value, place: `${path} ${id}` }));

@@ -8,6 +8,8 @@ export interface ImportOptions extends SkipOptions {
   readonly sort?: boolean | undefined;
   /** A file of lines `id<TAB>text` with texts that the release leaves out. */
   readonly texts?: string | undefined;
+  /** What text files are in; by their marks, else UTF-8, unless given. */
+  readonly encoding?: string | undefined;
   /** How the columns of a table of posts are to be read. */
   readonly table?: TableOptions | undefined;
   /** Called at the end with what the user should know of the result: what was dropped or guessed, and how often. */
@@ -22,7 +24,7 @@ export interface Importer {
   /** What the paths given to `read` should be, for help and errors. */
   readonly expects: string;
   /** The options, beyond skipping, that mean something here. */
-  readonly takes: readonly ('sort' | 'texts' | 'table')[];
+  readonly takes: readonly ('sort' | 'texts' | 'encoding' | 'table')[];
   /**
    * Yields the threads one at a time. A bad item goes through `orSkip`; keys that the format does not need are ignored.
    * @throws InputError for a bad item that is not to be skipped, or paths that are not what the format expects

@@ -3,7 +3,7 @@ import { InputError } from '../../errors.ts';
 import { assertFile } from '../text-lines.ts';
 import type { Importer } from './importer.ts';
 import type { TableRow } from './table/cells.ts';
-import { threadsOfRows } from './table/threads-of-rows.ts';
+import { type PostTable, threadsOfTables } from './table/threads-of-tables.ts';
 
 /** Rows that are in memory at a time, beside the threads they make. */
 const rowsAtOnce = 10_000;
@@ -16,12 +16,15 @@ export const parquetImporter: Importer = {
   takes: ['table'],
   async *read(paths, options) {
     const { parquetSchema } = await import('hyparquet');
-    for (const path of paths) {
-      await assertFile(path);
-      const { file, metadata } = await opened(path);
-      const headings = parquetSchema(metadata).children.map(({ element }) => element.name);
-      yield* threadsOfRows(rowsOf(file, { path, metadata }), { source: path, headings, options });
+    async function* tables(): AsyncGenerator<PostTable> {
+      for (const path of paths) {
+        await assertFile(path);
+        const { file, metadata } = await opened(path);
+        const headings = parquetSchema(metadata).children.map(({ element }) => element.name);
+        yield { source: path, headings, rows: rowsOf(file, { path, metadata }) };
+      }
     }
+    yield* threadsOfTables(tables(), options);
   },
 };
 

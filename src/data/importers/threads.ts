@@ -1,24 +1,24 @@
 import { z } from 'zod';
-import { readLines } from '../text-lines.ts';
-import { itemsOfLines, parseThread } from '../thread-file.ts';
+import { threadAt } from '../thread-file.ts';
 import { sortReplies } from './assemble-thread.ts';
 import type { Importer } from './importer.ts';
+import { itemsOfJson } from './json-items.ts';
 
 /** Earshot's own thread files. Unlike other formats they are checked strictly: an unknown key is a bad item. */
 export const threadsImporter: Importer = {
   name: 'threads',
   description: 'thread files of this program: checks them, joins several, sorts replies with --sort',
-  expects: 'one or more .jsonl or .jsonl.gz files',
-  takes: ['sort'],
+  expects: 'one or more .jsonl or .jsonl.gz files, or JSON lists of threads',
+  takes: ['sort', 'encoding'],
   async *read(paths, options) {
     let sorted = 0;
     for (const path of paths)
-      yield* itemsOfLines(readLines(path), { ...options, name: path }, (value, place) => {
+      yield* itemsOfJson(path, options, (value, place) => {
         const named = withTextIds(value);
-        if (!options.sort) return parseThread(named, place);
+        if (!options.sort) return threadAt(named, { place, path });
         const inOrder = withSortedReplies(named);
         if (inOrder !== named) sorted++;
-        return parseThread(inOrder, place);
+        return threadAt(inOrder, { place, path });
       });
     if (options.sort) options.onNote?.(`the replies of ${sorted} threads were out of time order and are now sorted`);
   },

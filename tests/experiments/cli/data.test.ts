@@ -61,6 +61,21 @@ describe('data import', () => {
     expect(run.out).toContain('warning: no thread has times: replies keep the order of the file');
   });
 
+  it('reads posts that stand one by one, and a table in another encoding', async () => {
+    const folder = temporaryFolder({
+      'a.jsonl': '{"id": 1669700650467246081, "conversation_id": 1669700650467246081, "text": "x", "is_rumor": true}\n',
+      'a.csv': Buffer.concat([Buffer.from('thread,text\nt,'), Buffer.from('d2a5d1d4', 'hex')]),
+    });
+    const out = join(folder, 'out.jsonl');
+    const posts = await data('import', 'posts', join(folder, 'a.jsonl'), '-o', out);
+    expect(posts.out).toContain('1 threads, 1 posts');
+    expect(await loadThreads(out)).toMatchObject([{ id: '1669700650467246081', rumor: true }]);
+    await data('import', 'csv', join(folder, 'a.csv'), '-o', out, '--encoding', 'gbk');
+    expect(await loadThreads(out)).toMatchObject([{ posts: [{ text: '谣言' }] }]);
+    const refused = await data('import', 'pheme', folder, '-o', out, '--encoding', 'gbk');
+    expect(refused.errors).toContain('--encoding means nothing to the format pheme; only to threads, csv, posts, ');
+  });
+
   it('names the nearest format', async () => {
     const run = await data('import', 'twiter1516', 'x', '-o', 'y');
     expect(run).toMatchObject({ code: 1, out: '' });

@@ -51,6 +51,16 @@ async function rowsOf(path: string) {
 }
 
 describe('select from a table', () => {
+  it('reads the encoding that it is told, and writes UTF-8', async () => {
+    const planted = plantedRows({ count: 60, fooled: 0.2 });
+    const text = table(planted, { gold: 0 }).replaceAll('today', 'ni\u00f1o');
+    const cwd = temporaryFolder({ 'labels.csv': Buffer.from(text, 'latin1') });
+    expect((await earshot(select, { cwd })).errors).toMatch(/not UTF-8; .*--encoding windows-1252 if .* “.*niño/);
+    const { code, errors } = await earshot([...select, '--encoding', 'windows-1252'], { cwd });
+    expect(code, errors).toBe(0);
+    expect(readFileSync(join(cwd, 'selected.csv'), 'utf8')).toContain('niño');
+  });
+
   it('writes the same rows with what to train on, and opens its report with what that gains', async () => {
     const planted = plantedRows({ count: 360, fooled: 0.4 });
     const cwd = temporaryFolder({ 'labels.csv': table(planted, { gold: 80 }) });

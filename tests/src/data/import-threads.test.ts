@@ -37,7 +37,7 @@ async function importFrom(
 describe('any format', () => {
   it('names the nearest format and all formats', async () => {
     await expect(importFrom('phemme', { files: {}, paths: [''] })).rejects.toThrow(
-      'there is no format "phemme"; did you mean pheme? Formats: threads, csv, parquet, eard, pheme, rumoureval2017, rumoureval2019',
+      'there is no format "phemme"; did you mean pheme? Formats: threads, csv, posts, parquet, eard, pheme, rumoureval2017, rumoureval2019',
     );
   });
 
@@ -54,15 +54,26 @@ describe('any format', () => {
     );
   });
 
-  it('refuses a thread id that repeats across files', async () => {
+  it('leaves out exact copies of a thread with a count, and refuses those that differ', async () => {
     const line = JSON.stringify({ id: 'a', posts: [{ id: 'a', text: 'x' }] });
-    const files = { 'a.jsonl': line, 'b.jsonl': line };
-    await expect(importFrom('threads', { files, paths: ['a.jsonl', 'b.jsonl'] })).rejects.toThrow(
-      /a\.jsonl, .*b\.jsonl: thread 2, id: repeats the id of an earlier thread; found "a"/,
+    const files = { 'a.jsonl': line, 'b.jsonl': line, 'c.jsonl': line.replace('"x"', '"y"') };
+    const copied = await importFrom('threads', { files, paths: ['a.jsonl', 'b.jsonl'] });
+    expect(copied.threads).toHaveLength(1);
+    expect(copied.notes).toEqual(['1 threads are exact copies of earlier ones and were left out']);
+    const paths = ['a.jsonl', 'b.jsonl', 'c.jsonl'];
+    await expect(importFrom('threads', { files, paths })).rejects.toThrow(
+      /a\.jsonl, .*c\.jsonl: thread 3, id: repeats the id of an earlier thread, and differs from it; found "a"/,
     );
-    const kept = await importFrom('threads', { files, paths: ['a.jsonl', 'b.jsonl'], more: { skipInvalid: true } });
+    const kept = await importFrom('threads', { files, paths, more: { skipInvalid: true } });
     expect(kept.threads).toHaveLength(1);
     expect(kept.skipped).toHaveLength(1);
+  });
+
+  it('refuses an encoding that no decoder has', async () => {
+    const more = { encoding: 'utf-9' };
+    await expect(importFrom('threads', { files: { 'a.jsonl': '{}' }, paths: ['a.jsonl'], more })).rejects.toThrow(
+      '--encoding utf-9 is not known; give a name such as gbk',
+    );
   });
 });
 
@@ -85,7 +96,7 @@ describe('threads', () => {
     expect(notes).toEqual(['the replies of 1 threads were out of time order and are now sorted']);
   });
 
-  it('puts numbers that are ids into quotes, as far as no digit was lost', async () => {
+  it('puts numbers that are ids into quotes, those of 64 bits with all their digits', async () => {
     const posts = [
       { id: 7, text: 'claim' },
       { id: 8, parent: 7, author: 3, text: 'reply' },
@@ -96,14 +107,24 @@ describe('threads', () => {
       paths: ['a.jsonl'],
       more: { skipInvalid: true },
     });
-    expect(threads.map(({ id }) => id)).toEqual(['7']);
+    expect(threads.map(({ id }) => id)).toEqual(['7', '524922729485848577']);
     expect(threads[0].posts).toMatchObject([
       { id: '7', parent: null },
       { id: '8', parent: '7', author: '3' },
     ]);
-    expect(skipped).toEqual([
-      expect.stringContaining('a.jsonl:2 id: must be a text, in quotes: as a number it has lost'),
-    ]);
+    expect(skipped).toEqual([]);
+    const rounded = { 'a.jsonl': '{"id": 5.24922729485848577e17, "posts": [{"id": "1", "text": "x"}]}' };
+    await expect(importFrom('threads', { files: rounded, paths: ['a.jsonl'] })).rejects.toThrow(
+      'a.jsonl:1 id: must be a text, in quotes: as a number it has lost',
+    );
+  });
+
+  it('reads a list of threads, and one that stands over several lines', async () => {
+    const list = [unsorted, { ...unsorted, id: 'b' }].map(({ id, posts: [claim] }) => ({ id, posts: [claim] }));
+    for (const text of [JSON.stringify(list), JSON.stringify(list, null, 2), JSON.stringify(list[0], null, 2)]) {
+      const { threads } = await importFrom('threads', { files: { 'a.json': text }, paths: ['a.json'] });
+      expect(threads.map(({ id }) => id)).toEqual(text.startsWith('[') ? ['a', 'b'] : ['a']);
+    }
   });
 
   it('leaves saying what is wrong with a broken thread to the schema', async () => {

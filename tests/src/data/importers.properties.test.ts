@@ -80,6 +80,11 @@ const tweet = { text: 'one', created_at: 'Sat Aug 09 22:33:06 +0000 2014', user:
 const releases: Record<string, Record<string, unknown>> = {
   threads: { 'a.jsonl': { id: 'a', rumor: true, posts: [{ id: 'a', text: 'one', time: '2020-01-01T00:00:00Z' }] } },
   csv: { 'posts.csv': 'thread,text,time,label\na,"one, two",2020-01-01T00:00:00Z,rumor\na,three,1577836801,\n' },
+  posts: {
+    'posts.jsonl':
+      '{"id": 1669700650467246081, "conversation_id": "a", "text": "one", "user": {"id": 5}}\n{"id": 7, "conversation_id": "a", "text": "two", "created_at": 1577836801}\n',
+    'list.json': { messages: [{ id: 1, conversation_id: 'b', text: ['one', { type: 'link', text: 'two' }] }] },
+  },
   parquet: {
     'posts.parquet': Buffer.from(
       parquetWriteBuffer({

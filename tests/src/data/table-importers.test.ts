@@ -161,15 +161,20 @@ describe('a CSV file with a row for each post', () => {
   });
 
   it('says that a file of JSON is no table', async () => {
-    for (const content of ['{"id": "a", "posts": []}\n', '[{"id": "a"}]'])
-      expect(await failure(content)).toBe(
-        'posts.csv holds JSON, not a table; read threads as JSON Lines with `earshot data import threads posts.csv`, or write the table as CSV',
+    for (const [content, format] of [
+      ['{"id": "a", "posts": []}\n', 'threads'],
+      ['[{"id": "a"}]', 'posts'],
+    ])
+      expect(await failure(content)).toMatch(
+        new RegExp(
+          `^posts\\.csv holds JSON, not a table: \`earshot data import ${format} \\S*posts\\.csv --out threads\\.jsonl\` reads it$`,
+        ),
       );
   });
 
   it('says of columns that it cannot tell what to do', async () => {
     expect(await failure('a,text\n1,x\n')).toBe(
-      'posts.csv: no column says which thread a post is of; give --thread-id <column>. Where every row is a thread of its own, name its id there. Columns: a, text',
+      'posts.csv: no column says which thread a post is of; give --thread-id <column>, or --post-id <column> and --parent <column>, by which replies follow what they answer. Where every row is a thread of its own, name its id as --thread-id. Columns: a, text',
     );
     expect(await failure('thread,text,body\n1,x,y\n')).toContain(
       'both "text" and "body" could be the text; say which with --text <column>',
@@ -319,6 +324,6 @@ describe('a Parquet file with a row for each post', () => {
 
 it('refuses options on columns where a format has none', async () => {
   expect(await failure('{}', { name: 'posts.json', format: 'eard', table: {} })).toBe(
-    'options on columns mean nothing to the format eard; only to csv, parquet',
+    'options on columns mean nothing to the format eard; only to csv, posts, parquet',
   );
 });

@@ -39,6 +39,16 @@ describe('reading threads', () => {
     expect((await loadThreads(join(folder, 'a.jsonl')))[0].posts[0].text).toBe(text);
   });
 
+  it.each<[string, Buffer]>([
+    ['a mark', Buffer.from(`\ufeff${good}`, 'utf16le')],
+    ['a mark, the high bytes first', Buffer.from(`\ufeff${good}`, 'utf16le').swap16()],
+    ['no mark', Buffer.from(good, 'utf16le')],
+    ['a mark, packed', gzipSync(Buffer.from(`\ufeff${good}`, 'utf16le'))],
+  ])('reads UTF-16 with %s', async (_, content) => {
+    const folder = temporaryFolder({ 'a.jsonl': content });
+    expect(await loadThreads(join(folder, 'a.jsonl'))).toEqual([makeThread('a')]);
+  });
+
   it('can be left before the end', async () => {
     const folder = temporaryFolder({ 'a.jsonl.gz': gzipSync(good + line(makeThread('b'))) });
     for await (const thread of readThreads(join(folder, 'a.jsonl.gz'))) {
@@ -57,7 +67,7 @@ describe('reading threads', () => {
     );
     for (const other of [`[${good.trim()}]`, `[\n${good}]`, `{\n  "id": "b"\n}`])
       expect(await failure(other)).toMatch(
-        /^threads\.jsonl:1: is not one whole object, and each line has to be one \(JSON Lines\): `jq -c "\.\[\]"` makes/,
+        /^threads\.jsonl:1: is not one whole object, and each line has to be one \(JSON Lines\); `earshot data import threads` reads/,
       );
     expect(await failure(line({ id: 'b', posts: [post('b')], rumor: 'maybe' }))).toContain(
       'threads.jsonl:1 rumor: must be true, false or null, without quotes; found "maybe"',
@@ -67,7 +77,10 @@ describe('reading threads', () => {
   it('says what to do about numbers and labels of another kind', async () => {
     const messages: [unknown, string][] = [
       [{ id: 12, posts: [post('b')] }, '1 id: must be a text, "12" in quotes; `earshot data import threads` puts'],
-      [{ id: 'b', posts: [{ id: 2 ** 60, text: 'x' }] }, '1 posts.0.id: must be a text, in quotes: as a number'],
+      [
+        { id: 'b', posts: [{ id: 2 ** 60, text: 'x' }] },
+        '1: a number of so many digits loses the last ones; write it in quotes',
+      ],
       [{ id: 'b', posts: [{ ...post('b'), parent: 7 }] }, '1 posts.0.parent: must be a text, "7" in quotes'],
       [{ id: 'b', rumor: 1, posts: [post('b')] }, '1 rumor: must be true, false or null, without quotes; found 1'],
       [{ id: 'b', veracity: false, posts: [post('b')] }, '1 veracity: must be a text, "false" in quotes; found false'],
@@ -94,7 +107,7 @@ describe('reading threads', () => {
 
   it('refuses ids that repeat, of threads and of posts', async () => {
     expect(await failure(good + line(makeThread('b')) + good)).toContain(
-      'threads.jsonl:3 id: repeats the thread id of line 1; ids are unique within a file; found "a"',
+      'threads.jsonl:3 id: repeats the thread id of line 1; ids are unique within a file (`earshot data import threads` leaves out exact copies); found "a"',
     );
     expect(await failure(line({ id: 'b', posts: [post('b'), post('b')] }))).toContain('repeats the id "b" of posts.0');
   });
@@ -174,7 +187,9 @@ describe('reading threads', () => {
     expect(await failure(many.subarray(0, many.length - 20), 'a.jsonl.gz')).toMatch(
       /a\.jsonl\.gz: the gzip data breaks off after line \d+ \(unexpected end of file\)/,
     );
-    expect(await failure(Buffer.from([0x7b, 0xff, 0xfe, 0x0a]))).toContain('the text is not UTF-8; convert');
+    expect(await failure(Buffer.from([0x7b, 0xff, 0xfe, 0x0a]))).toContain(
+      'the text is not UTF-8; `earshot data import` and `select` take --encoding ',
+    );
     await expect(loadThreads('https://example.org/a.jsonl')).rejects.toThrow('it is an address: download it first');
     const pipe = join(folder, 'pipe');
     execFileSync('mkfifo', [pipe]);
@@ -187,11 +202,25 @@ describe('reading threads', () => {
     ['is packed with bzip2, which is not read; unpack it', Buffer.from('BZh91AY')],
     ['is packed with xz,', Buffer.from('fd377a585a00', 'hex')],
     ['is packed with zstd,', Buffer.from('28b52ffd', 'hex')],
-    ['holds UTF-16; convert it to UTF-8', Buffer.from(`\ufeff${good}`, 'utf16le')],
-    ['holds UTF-16;', Buffer.from(good, 'utf16le')],
-    ['holds UTF-16;', Buffer.from(good, 'utf16le').swap16()],
   ])('says that a file %s', async (message, content) => {
     expect(await failure(content)).toContain(`threads.jsonl ${message}`);
+  });
+
+  it('says which command reads a table', async () => {
+    expect(await failure('a,b\n', 'posts.csv')).toMatch(
+      /^posts\.csv is a table; make threads of it first: `earshot data import csv posts\.csv --out threads\.jsonl`$/,
+    );
+    expect(await failure('a\tb\n', 'my posts.tsv.gz')).toContain("data import csv '");
+    expect(await failure('PAR1', 'posts.parquet')).toContain('`earshot data import parquet posts.parquet --out');
+  });
+
+  it('shows all digits of a number that is no exact one', async () => {
+    expect(await failure('{"id": 1669700650467246081, "posts": [{"id": "1", "text": "x"}]}')).toMatch(
+      /^threads\.jsonl:1: a number of so many digits loses the last ones; .*found 1669700650467246081\. /,
+    );
+    expect(await failure('{"id": 1669700650467246081, "text": "x"}')).toMatch(
+      /^threads\.jsonl:1: has a text but no posts\. Where it is a post, `earshot data import posts threads\.jsonl --out threads\.jsonl` puts .*found \{"id":"1669700650467246081"/,
+    );
   });
 });
 

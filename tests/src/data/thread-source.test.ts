@@ -14,9 +14,10 @@ const threads = Array.from({ length: 40 }, (_, index): Thread => {
 const lines = threads.map((thread) => JSON.stringify(thread));
 const text = `\ufeff${lines.slice(0, 5).join('\n')}\n\n  \nno thread\r\n${lines.slice(5).join('\r\n')}`;
 
-describe.each(['plain', 'gzip'])('a %s file whose threads do not stay in memory', (form) => {
+describe.each(['plain', 'gzip', 'UTF-16'] as const)('a %s file whose threads do not stay in memory', (form) => {
   const write = () => {
-    const folder = temporaryFolder({ 'threads.jsonl': form === 'plain' ? text : gzipSync(text) });
+    const forms = { plain: text, gzip: gzipSync(text), 'UTF-16': Buffer.from(`\ufeff${text}`, 'utf16le') };
+    const folder = temporaryFolder({ 'threads.jsonl': forms[form] });
     return join(folder, 'threads.jsonl');
   };
   const index = (path: string) => indexThreadFile(path, { skipInvalid: true, keptBytes: 0 });

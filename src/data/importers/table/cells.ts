@@ -23,20 +23,18 @@ export function cellText(row: TableRow, column: string): string | null {
 }
 
 /**
- * An id. Spreadsheets and pandas make numbers of ids, and those of tweets do not survive that.
+ * An id. Spreadsheets and pandas make numbers of ids, and those of tweets do not survive that. Of Reddit's full names, such as
+ * t1_abc, the prefix says only of what kind a thing is.
  * @throws BadItemError for an id that has lost digits
  */
 export function cellId(row: TableRow, column: string): string | null {
   const text = cellText(row, column);
   if (text === null) return null;
-  if (/^[+-]?\d+(\.\d+)?e[+-]?\d+$/i.test(text) || (typeof row.value[column] === 'number' && !isExact(Number(text))))
+  const isNumber = typeof row.value[column] === 'number' || /^\d+\.0*$/.test(text);
+  if (/^[+-]?\d+(\.\d+)?e[+-]?\d+$/i.test(text) || (isNumber && !Number.isSafeInteger(Number(text))))
     throw badCell(row, column, 'is an id that has lost digits: write ids as text (in pandas, dtype=str)');
   // 123.0 is what pandas makes of 123 in a column with gaps.
-  return text.replace(/^(\d{1,15})\.0$/, '$1');
-}
-
-function isExact(value: number): boolean {
-  return Number.isSafeInteger(value);
+  return text.replace(/^(\d+)\.0*$/, '$1').replace(/^t[13]_(?=[a-z0-9]{5,}$)/, '');
 }
 
 /** For a cell that cannot be used. */
@@ -51,6 +49,9 @@ export function badCell(row: TableRow, column: string, reason: string): BadItemE
 function textOf(value: unknown, { row, column }: { row: TableRow; column: string }): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') return String(value);
+  // Telegram writes a text with links as a list of its pieces.
+  if (Array.isArray(value)) return value.map((piece: unknown) => textOf(piece, { row, column })).join('');
+  if (typeof value === 'object' && value !== null && 'text' in value) return textOf(value.text, { row, column });
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? '' : value.toISOString();
   throw badCell(row, column, 'must be text, a number, a time or true or false');
 }

@@ -8,6 +8,7 @@ import { areVeracities, labelMapOptions } from './label-words.ts';
 export const tableFields = [
   'threadId',
   'postId',
+  'title',
   'text',
   'time',
   'author',
@@ -24,17 +25,37 @@ export type TableField = (typeof tableFields)[number];
 /** Headings that people use, without case and punctuation. */
 const commonNames: Readonly<Record<TableField, readonly string[]>> = {
   threadId: ['thread', 'threadid', 'conversation', 'conversationid', 'claimid', 'rootid', 'sourceid'],
-  postId: ['postid', 'id', 'tweetid', 'tid', 'statusid', 'commentid', 'messageid'],
+  postId: ['postid', 'id', 'idstr', 'tweetid', 'tid', 'statusid', 'commentid', 'messageid'],
+  title: ['title'],
   text: ['text', 'body', 'content', 'fulltext', 'message', 'tweet', 'tweettext', 'posttext'],
   time: ['time', 'createdat', 'timestamp', 'date', 'datetime', 'created', 'createdutc', 'posttime', 'postedat'],
   author: ['author', 'user', 'username', 'screenname', 'userid', 'authorid'],
-  parent: ['parent', 'parentid', 'inreplyto', 'inreplytostatusid', 'inreplytoid', 'replyto'],
+  parent: [
+    'parent',
+    'parentid',
+    'inreplyto',
+    'inreplytostatusid',
+    'inreplytostatusidstr',
+    'inreplytoid',
+    'replyto',
+    'replytomessageid',
+  ],
   rumor: ['rumor', 'rumour', 'isrumor', 'isrumour'],
   veracity: ['veracity', 'verdict', 'truthvalue'],
   label: ['label', 'class', 'target', 'y'],
   stance: ['stance', 'stancelabel'],
   event: ['event', 'topic'],
   split: ['split', 'fold', 'subset', 'partition'],
+};
+
+/** Names of common exports, taken where no heading above is there: X's API and twarc, Bluesky, Mastodon, Reddit, Telegram. */
+const platformNames: Partial<Record<TableField, readonly string[]>> = {
+  threadId: ['record.reply.root.uri', 'link_id'],
+  postId: ['uri'],
+  text: ['record.text', 'selftext'],
+  time: ['record.createdAt'],
+  author: ['user.screen_name', 'author.username', 'author.handle', 'account.acct', 'from'],
+  parent: ['referenced_tweets.replied_to.id', 'record.reply.parent.uri'],
 };
 
 /** Which column holds which field, by heading. */
@@ -62,9 +83,7 @@ export function tableColumns(
   const doubtful = new Map<TableField, readonly string[]>();
   for (const field of tableFields) {
     if (columns[field] !== undefined) continue;
-    const named = [...new Set(headings)].filter(
-      (heading) => !taken.has(heading) && commonNames[field].includes(plain(heading)),
-    );
+    const named = namedFor(field, headings).filter((heading) => !taken.has(heading));
     // A column of ids may be called "tweet", too.
     const running = field === 'text' ? named.filter((heading) => looks.texts.includes(heading)) : [];
     const found = running.length === 1 ? running : named;
@@ -88,20 +107,33 @@ export function tableColumns(
       ([field, found]) =>
         `both ${found.map((heading) => JSON.stringify(heading)).join(' and ')} could be the ${field}; say which with ${optionOf(field)} <column>`,
     ),
-    ...(columns.threadId === undefined && !doubtful.has('threadId')
+    ...(columns.threadId === undefined && !doubtful.has('threadId') && !hasReplyChains(columns)
       ? [
-          'no column says which thread a post is of; give --thread-id <column>. Where every row is a thread of its own, name its id there',
+          'no column says which thread a post is of; give --thread-id <column>, or --post-id <column> and --parent <column>, by which replies follow what they answer. Where every row is a thread of its own, name its id as --thread-id',
         ]
       : []),
-    ...(columns.text === undefined && !doubtful.has('text')
+    ...(columns.text === undefined && columns.title === undefined && !doubtful.has('text')
       ? ['no column says the text of a post; give --text <column>']
       : []),
   ];
   if (missing.length > 0)
     throw new InputError(
-      `${source}:${missing.length > 1 ? '\n  ' : ' '}${missing.join('\n  ')}${missing.length > 1 ? '\n' : '. '}Columns: ${headings.join(', ')}${advised(columns, { looks, free })}`,
+      `${source}:${missing.length > 1 ? '\n  ' : ' '}${missing.join('\n  ')}${missing.length > 1 ? '\n' : '. '}Columns: ${listed(headings)}${advised(columns, { looks, free })}`,
     );
   return columns;
+}
+
+/** Whether replies can be put to what they answer where no column names the thread. */
+export function hasReplyChains({ postId, parent }: TableColumns): boolean {
+  return postId !== undefined && parent !== undefined;
+}
+
+/** The headings that say what a field is; of a number and its text, such as id and id_str, the text. */
+function namedFor(field: TableField, headings: readonly string[]): string[] {
+  const common = [...new Set(headings)].filter((heading) => commonNames[field].includes(plain(heading)));
+  const platform = platformNames[field]?.find((name) => headings.includes(name));
+  if (common.length === 0) return platform === undefined ? [] : [platform];
+  return common.filter((heading) => !common.includes(`${heading}_str`));
 }
 
 /**
@@ -165,6 +197,14 @@ function advised(
 /** The option that reads a column of labels. */
 function labelOption(heading: string, looks: ColumnLooks): string {
   return `${optionOf(areVeracities(looks.labels.get(heading) ?? []) ? 'veracity' : 'label')} ${quoted(heading)}`;
+}
+
+const mostListed = 40;
+
+/** Exports of platforms have hundreds of nested names. */
+export function listed(headings: readonly string[]): string {
+  const rest = headings.length - mostListed;
+  return rest <= 0 ? headings.join(', ') : `${headings.slice(0, mostListed).join(', ')} and ${rest} more`;
 }
 
 function fieldNamed(name: string): TableField {

@@ -1,62 +1,103 @@
 import { BadItemError, orSkip, shortened } from '../../bad-item.ts';
-import type { Post, Thread } from '../../thread.ts';
+import type { Thread } from '../../thread.ts';
 import { assembleThread } from '../assemble-thread.ts';
 import type { ImportOptions } from '../importer.ts';
 import { cellId, cellText, rawText, type TableRow } from './cells.ts';
 import { columnLooks, lookedAtRows } from './column-looks.ts';
-import { overlooked, tableColumns } from './columns.ts';
+import { listed, overlooked, type TableColumns, tableColumns } from './columns.ts';
 import { cellRumor, cellStance, cellVeracity } from './labels.ts';
+import { refuseRoundedIds } from './rounded-ids.ts';
+import type { RowOfPost, RowOfThread } from './row-of-post.ts';
+import { type ThreadedRows, threadedRows } from './threaded-rows.ts';
 import { cellTime } from './times.ts';
 
-interface RowOfThread {
-  readonly place: string;
-  readonly post: Post;
-  readonly labels: Pick<Thread, 'rumor' | 'veracity' | 'event' | 'split'>;
+/** A table with a row for each post. */
+export interface PostTable {
+  /** The file, for messages. */
+  readonly source: string;
+  readonly headings: readonly string[];
+  readonly rows: AsyncIterable<TableRow>;
 }
 
 /**
- * Threads of a table with a row for each post. Rows of a thread need not stand together. The claim is the post whose id is the
- * thread's, else the earliest of those that answer none, else the earliest; the replies are put in time order.
- * @throws InputError for columns that cannot be told, or a bad row or thread that is not to be skipped
+ * Threads of tables with a row for each post. Rows of a thread may stand anywhere, in several tables too. The claim is the post whose
+ * id is the thread's, else the earliest of those that answer none, else the earliest; the replies are put in time order.
+ * @throws InputError for columns that cannot be told, ids that were rounded, or a bad row or thread that is not to be skipped
  */
-export async function* threadsOfRows(
-  rows: AsyncIterable<TableRow>,
-  { source, headings, options }: { source: string; headings: readonly string[]; options: ImportOptions },
+export async function* threadsOfTables(
+  tables: AsyncIterable<PostTable>,
+  options: ImportOptions,
 ): AsyncGenerator<Thread> {
+  const rows: RowOfPost[] = [];
+  const notes = new Set<string>();
+  let withoutZone = 0;
+  for await (const table of tables) {
+    const start = rows.length;
+    const columns = await readRows(table, { rows, options, notes, onWithoutZone: () => void withoutZone++ });
+    refuseRoundedIds(rows.slice(start), { source: table.source, columns });
+  }
+  const { threads, ...counts } = await threadedRows(rows, options);
+  for (const note of notesOf(counts)) options.onNote?.(note);
+  let withoutClaim = 0;
+  for (const [id, own] of threads) {
+    if (own.every(({ post }) => post.id !== id && post.parent !== null && post.parent !== post.id)) withoutClaim++;
+    const thread = await orSkip(options, () => threadOf(id, own));
+    if (thread !== null) yield thread;
+  }
+  if (withoutZone > 0)
+    options.onNote?.(`${withoutZone} times name no zone and are taken for UTC; write +02:00 or so behind them if not`);
+  if (withoutClaim > 0)
+    options.onNote?.(
+      `${withoutClaim} threads lack their claim: each of their posts answers another one, so the earliest is taken for it`,
+    );
+  for (const note of notes) options.onNote?.(note);
+}
+
+function* notesOf({ copies, byReplies }: Omit<ThreadedRows, 'threads'>): Generator<string> {
+  if (copies > 0) yield `${copies} rows are exact copies of earlier ones and were left out`;
+  if (byReplies > 0)
+    yield `${byReplies} posts name no thread: they are in that of the post they answer, or begin one of their own where they answer none`;
+}
+
+/** Reads the rows of a table behind those of others. Returns which columns it has. */
+async function readRows(
+  { source, headings, rows: all }: PostTable,
+  told: { rows: RowOfPost[]; options: ImportOptions; notes: Set<string>; onWithoutZone: () => void },
+): Promise<TableColumns> {
+  const { options, notes, onWithoutZone } = told;
   const { columns: given = {}, labelMap = {}, dateOrder = null } = options.table ?? {};
   const first: TableRow[] = [];
-  const iterator = rows[Symbol.asyncIterator]();
+  const iterator = all[Symbol.asyncIterator]();
   for (let next = await iterator.next(); !next.done; next = await iterator.next())
     if (first.push(next.value) >= lookedAtRows) break;
   const looks = columnLooks(headings, first);
   const columns = tableColumns(headings, { given, source, looks });
   const valuesOf = (column: string) => looks.labels.get(column) ?? [];
-  const threads = new Map<string, RowOfThread[]>();
-  let withoutZone = 0;
-  const onWithoutZone = () => void withoutZone++;
-  async function* all(): AsyncGenerator<TableRow> {
+  async function* inOrder(): AsyncGenerator<TableRow> {
     yield* first;
     yield* { [Symbol.asyncIterator]: () => iterator };
   }
-  for await (const row of all())
+  for await (const row of inOrder())
     await orSkip(options, () => {
       const read = <T>(column: string | undefined, of: (column: string) => T) =>
         column === undefined ? null : of(column);
-      const { threadId, text } = columns;
-      const id = read(threadId, (column) => cellId(row, column));
-      if (id === null)
+      const threadId = read(columns.threadId, (column) => cellId(row, column));
+      const postId = read(columns.postId, (column) => cellId(row, column));
+      if (threadId === null && (postId === null || columns.parent === undefined))
         throw new BadItemError({
-          place: `${row.place}, column ${JSON.stringify(threadId)}`,
+          place:
+            columns.threadId === undefined ? row.place : `${row.place}, column ${JSON.stringify(columns.threadId)}`,
           value: shortened(''),
           reason: 'names no thread',
         });
-      const own = threads.get(id) ?? [];
-      const post: Post = {
-        id: read(columns.postId, (column) => cellId(row, column)) ?? (own.length === 0 ? id : `${id}-${own.length}`),
+      const post = {
         time: read(columns.time, (column) => cellTime(row, column, { dateOrder, onWithoutZone })),
         author: read(columns.author, (column) => cellText(row, column)),
         parent: read(columns.parent, (column) => cellId(row, column)),
-        text: read(text, (column) => rawText(row, column)) ?? '',
+        text: [columns.title, columns.text]
+          .map((of) => read(of, (column) => rawText(row, column)))
+          .filter(Boolean)
+          .join('\n'),
         stance: read(columns.stance, (column) => cellStance(row, column, { labelMap })),
       };
       const labels = {
@@ -71,28 +112,14 @@ export async function* threadsOfRows(
         event: read(columns.event, (column) => cellText(row, column)),
         split: read(columns.split, (column) => cellText(row, column)) ?? undefined,
       };
-      own.push({ place: row.place, post, labels });
-      threads.set(id, own);
+      told.rows.push({ place: row.place, threadId, postId, post, labels });
     });
-  let withoutClaim = 0;
-  for (const [id, own] of threads) {
-    if (own.every(({ post }) => post.id !== id && post.parent !== null && post.parent !== post.id)) withoutClaim++;
-    const thread = await orSkip(options, () => threadOf(id, own));
-    if (thread !== null) yield thread;
-  }
-  if (withoutZone > 0)
-    options.onNote?.(`${withoutZone} times name no zone and are taken for UTC; write +02:00 or so behind them if not`);
-  if (withoutClaim > 0)
-    options.onNote?.(
-      `${withoutClaim} threads lack their claim: each of their posts answers another one, so the earliest is taken for it`,
-    );
-  for (const note of overlooked(columns, looks)) options.onNote?.(note);
+  for (const note of overlooked(columns, looks)) notes.add(note);
   const used = new Set(Object.values(columns));
-  const unused = headings.filter((heading) => heading !== '' && !used.has(heading));
+  const unused = headings.filter((heading) => heading !== '' && !used.has(heading)).map((own) => JSON.stringify(own));
   const chosen = Object.entries(columns).map(([field, heading]) => `${field} from ${JSON.stringify(heading)}`);
-  options.onNote?.(
-    `read ${chosen.join(', ')}${unused.length === 0 ? '' : `; left out ${unused.map((heading) => JSON.stringify(heading)).join(', ')}`}`,
-  );
+  notes.add(`read ${chosen.join(', ')}${unused.length === 0 ? '' : `; left out ${listed(unused)}`}`);
+  return columns;
 }
 
 function threadOf(id: string, rows: readonly RowOfThread[]): Thread {

@@ -1,0 +1,78 @@
+import { TextDecoder } from 'node:util';
+import { InputError } from '../errors.ts';
+
+/** Most bytes that are decoded to show what a text would be. */
+const shownBytes = 60;
+
+/**
+ * The encoding of a text that its first bytes tell: those of a byte order mark, or UTF-16 of Latin letters, where each second byte
+ * is 0. Null where nothing tells, which UTF-8 is then taken for.
+ */
+export function markedEncoding(start: Uint8Array): 'utf-16le' | 'utf-16be' | null {
+  const [a, b, c, d] = start;
+  if (a === 0xff && b === 0xfe) return 'utf-16le';
+  if (a === 0xfe && b === 0xff) return 'utf-16be';
+  if (start.length < 4) return null;
+  if (a !== 0 && b === 0 && c !== 0 && d === 0) return 'utf-16le';
+  return a === 0 && b !== 0 && c === 0 && d !== 0 ? 'utf-16be' : null;
+}
+
+/** @throws InputError for a name that no decoder has */
+export function encodingNamed(name: string): string {
+  try {
+    return new TextDecoder(name).encoding;
+  } catch {
+    throw new InputError(
+      `--encoding ${name} is not known; give a name such as gbk, big5, shift_jis, euc-kr, windows-1252, windows-1251 or utf-16le`,
+    );
+  }
+}
+
+/**
+ * A text as UTF-8. Its mark decides what it is in, else `encoding`.
+ * @throws InputError for bytes that the encoding does not have
+ */
+export async function* inUtf8(
+  bytes: AsyncIterable<Uint8Array>,
+  { path, encoding = 'utf-8' }: { path: string; encoding?: string | undefined },
+): AsyncGenerator<Uint8Array> {
+  let decoder: TextDecoder | null | undefined;
+  let lines = 0;
+  const decoded = (chunk?: Uint8Array) => {
+    if (!decoder) return new Uint8Array();
+    try {
+      const text = chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true });
+      lines += text.split('\n').length - 1;
+      return Buffer.from(text);
+    } catch {
+      const after = lines === 0 ? '' : ` after line ${lines}`;
+      throw new InputError(`${path}: the text${after} is not ${decoder.encoding}; give another --encoding`);
+    }
+  };
+  for await (const chunk of bytes) {
+    if (decoder === undefined) {
+      const own = markedEncoding(chunk) ?? encoding;
+      decoder = own === 'utf-8' ? null : new TextDecoder(own, { fatal: true });
+    }
+    yield decoder === null ? chunk : decoded(chunk);
+  }
+  if (decoder) yield decoded();
+}
+
+/** What to do about bytes that are not UTF-8: the encodings that are most likely, each with what the text would be in it. */
+export function encodingAdvice(bytes: Uint8Array): string {
+  const foreign = bytes.findIndex((byte) => byte >= 0x80);
+  const start = bytes.lastIndexOf(0x0a, Math.max(0, foreign)) + 1;
+  const lineEnd = bytes.indexOf(0x0a, start);
+  const line = bytes.subarray(start, lineEnd < 0 ? undefined : lineEnd).subarray(0, shownBytes);
+  const readings = ['gbk', 'windows-1252', 'windows-1251'].flatMap((name) => {
+    try {
+      // As a stream, because the last character may have been cut through.
+      const text = new TextDecoder(name, { fatal: true }).decode(line, { stream: true });
+      return [`--encoding ${name} if it should read “${text.trim()}”`];
+    } catch {
+      return [];
+    }
+  });
+  return `\`earshot data import\` and \`select\` take ${readings.join(', ') || '--encoding <name>'}; anywhere else, convert the file to UTF-8`;
+}
