@@ -4,6 +4,7 @@ export interface Scored {
   readonly logits: Float64Array;
   /** Row-major `[rows, classes]`; each row adds up to 1. */
   readonly targets: Float64Array;
+  /** Those of an item, such as the prefixes of a thread, add up to 1. */
   readonly rowWeights: Float64Array;
   readonly classCount: number;
 }
@@ -28,6 +29,12 @@ export function logLoss(scored: Scored, temperature = 1): number {
   return loss / weight;
 }
 
+function withOneMoreOfEach({ targets, ...scored }: Scored): Scored {
+  const { classCount } = scored;
+  const items = scored.rowWeights.reduce((sum, weight) => sum + weight, 0);
+  return { ...scored, targets: targets.map((target) => (items * target + 1) / (items + classCount)) };
+}
+
 const SMALLEST = 0.05;
 const LARGEST = 20;
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
@@ -36,8 +43,12 @@ const GOLDEN = (Math.sqrt(5) - 1) / 2;
  * The temperature that calibrates held-out probabilities (Guo et al., 2017, https://arxiv.org/abs/1706.04599), found
  * by golden-section search: the loss is convex in 1 / temperature, so it has a single minimum in its logarithm, too.
  * A temperature changes no decision.
+ *
+ * One more item of each class is counted, as Platt does (1999, "Probabilistic outputs for support vector machines"): of n that
+ * were all right, the next is right with (n + 1) / (n + 2). Otherwise a few items that a word separates would be certainties.
  */
-export function fitTemperature(scored: Scored): number {
+export function fitTemperature(given: Scored): number {
+  const scored = withOneMoreOfEach(given);
   let low = Math.log(SMALLEST);
   let high = Math.log(LARGEST);
   while (high - low > 1e-4) {

@@ -21,7 +21,7 @@ import { fitTiming } from './timing-fit.ts';
 import { loneClaimWeight, ngramLengths, type TrainingRows, trainingRows } from './training-rows.ts';
 
 /** To be raised whenever the same threads and options could train another detector. */
-export const localTrainingVersion = 2;
+export const localTrainingVersion = 3;
 
 export const localDetectorOptionsSchema = z
   .strictObject({

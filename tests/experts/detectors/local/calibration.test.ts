@@ -24,6 +24,28 @@ describe('fitTemperature', () => {
   });
 });
 
+describe('fitTemperature of few items', () => {
+  it.each([
+    [2, 18],
+    [2, 400],
+    [4, 40],
+  ])('is as sure of %i classes as %i items that were all right can show', (classCount, items) => {
+    // Each item has two rows, of half its weight.
+    const rows = 2 * items;
+    const ones = Float64Array.from({ length: rows * classCount }, (_, index) =>
+      Number(index % classCount === Math.floor(index / classCount / 2) % classCount),
+    );
+    const scored = {
+      logits: ones.map((one) => 7 * one),
+      targets: ones,
+      rowWeights: new Float64Array(rows).fill(0.5),
+      classCount,
+    };
+    const own = Math.exp(7 / fitTemperature(scored));
+    expect(own / (own + classCount - 1)).toBeCloseTo((items + 1) / (items + classCount), 4);
+  });
+});
+
 describe('fitClassOffsets', () => {
   /** Logits of a class that is rare, too small to be seen by a grid of fixed steps: honest, so that it is seldom likeliest. */
   const rare = (classCount: number, scale: number) => {

@@ -246,3 +246,24 @@ describe('the local detector', () => {
     ).rejects.toThrow(/options are wrong:[\s\S]*folds/);
   });
 });
+
+it('is no surer of few threads that a word separates than so few can show', async () => {
+  const telling = (index: number, posts: number) =>
+    threadOf({
+      id: `t${index}`,
+      texts: Array.from({ length: posts }, () => (index % 2 === 0 ? 'fake hoax' : 'confirmed official')),
+      rumor: index % 2 === 0,
+    });
+  const few = await trainLocalDetector({
+    threads: Array.from({ length: 18 }, (_, index) => telling(index, 4)),
+    task: rumorTask,
+    seed: 7,
+  });
+  const judged = await judgeAll(few, [telling(100, 30), telling(101, 30)]);
+  for (const { thread, rumor } of judged) {
+    const wrong = thread.rumor ? 1 - rumor : rumor;
+    // After 18 that were right, 1 in 20 is wrong by the rule of succession.
+    expect(wrong).toBeGreaterThan(0.04);
+    expect(wrong).toBeLessThan(0.1);
+  }
+});
