@@ -33,7 +33,7 @@ export function leaderOf(plan: SweepPlan, settings: readonly SettingSummary[]): 
   const gaps = others.map(({ setting }) => ({ setting, gap: gapBetween(best.setting, setting) }));
   const alike = gaps.filter(({ gap }) => gap.low === null || gap.low <= 0);
   const why = [
-    `It has the highest ${plan.aim} on the development part: ${shownInterval(best.objective, 3)}, ${overSeeds(best.objective.seeds)}, of ${counted(ranked.length, 'setting')}.`,
+    `It has the highest ${plan.aim} on the development part: ${shownInterval(best.objective, 3)}, ${overSeeds(best.objective)}, of ${counted(ranked.length, 'setting')}.`,
   ];
   if (where.length > 0)
     why.push(`${ranked.length} of ${counted(complete.length, 'setting')} meet ${where.join(' and ')}.`);
@@ -83,6 +83,8 @@ function whyAlike(
   const { seeds } = objective;
   if (seeds === 1) return 'one seed tells no setting from another; give at least three';
   const rest = others.length === 0 ? '' : ` or ${counted(others.length, 'other')}`;
+  if (next.gap.low === null)
+    return `with each of ${seeds} seeds the difference between ${setting.label} and ${next.setting.label} is the same, so nothing tells how much it varies; give more seeds, and more threads to the development part`;
   const alike = `${seeds} seeds do not tell ${setting.label} from ${next.setting.label}${rest}`;
   const more = seedsToTell(next.gap) - seeds;
   return more > seedsAtMost
@@ -106,6 +108,9 @@ function againstNext({ setting, gap: { mean, low, high } }: { setting: SettingSu
   return `${next} (paired by seed, 95 % interval ${low.toFixed(3)} to ${high.toFixed(3)}).`;
 }
 
-function overSeeds(seeds: number): string {
-  return seeds === 1 ? 'one seed' : `mean and 95 % interval over ${seeds} seeds`;
+function overSeeds({ seeds, low }: SeedInterval): string {
+  if (seeds === 1) return 'one seed';
+  return low === null
+    ? `the same with each of ${seeds} seeds, which leaves no interval`
+    : `mean and 95 % interval over ${seeds} seeds`;
 }

@@ -4,7 +4,7 @@ import { withInterval } from '../report/shown-numbers.ts';
 /** A mean over seeds. */
 export interface SeedInterval {
   readonly mean: number;
-  /** The 95 % interval; null with one seed. */
+  /** The 95 % interval; null with one seed, and where all have the same value: that tells nothing of their spread. */
   readonly low: number | null;
   readonly high: number | null;
   readonly seeds: number;
@@ -19,6 +19,9 @@ const quantiles = [
 /** What a number can be at all. */
 export type Range = readonly [least: number, most: number];
 
+/** Equal numbers differ by so much after sums and differences. */
+const rounding = 1e-12;
+
 const anything: Range = [-Infinity, Infinity];
 
 /**
@@ -27,7 +30,8 @@ const anything: Range = [-Infinity, Infinity];
  */
 export function seedInterval(values: readonly number[], [least, most]: Range = anything): SeedInterval {
   const { mean, deviation } = meanAndDeviation(values);
-  if (deviation === null) return { mean, low: null, high: null, seeds: 1 };
+  const isSame = Math.max(...values) - Math.min(...values) < rounding;
+  if (deviation === null || isSame) return { mean, low: null, high: null, seeds: values.length };
   const half = (quantile(values.length - 1) * deviation) / Math.sqrt(values.length);
   return { mean, low: Math.max(least, mean - half), high: Math.min(most, mean + half), seeds: values.length };
 }
@@ -38,7 +42,7 @@ function quantile(freedom: number): number {
   return quantiles[freedom - 1] ?? normal + (normal ** 3 + normal) / (4 * freedom);
 }
 
-/** `0.512 [0.480, 0.544]`, or the mean alone of a single seed. */
+/** `0.512 [0.480, 0.544]`, or the mean alone where there is no interval. */
 export function shownInterval({ mean, low, high }: SeedInterval, decimals: number): string {
   if (low === null || high === null) return mean.toFixed(decimals);
   return withInterval({ estimate: mean, low, high }, decimals);

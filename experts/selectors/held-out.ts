@@ -1,4 +1,4 @@
-import { comparePaired, type Interval } from '../../src/metrics/bootstrap.ts';
+import { type BootstrapOptions, comparePaired, type Interval } from '../../src/metrics/bootstrap.ts';
 import { macroF1 } from '../../src/metrics/classification.ts';
 
 /** What models say of gold rows that they have not seen. Each entry is one set of models that together cover all gold rows. */
@@ -32,13 +32,17 @@ export function gainOver(options: {
 }): Gain {
   const { first, second, gold, classCount, groups = gold.map((_, row) => [row]) } = options;
   const labels = Int32Array.from(gold, ({ label }) => label);
-  const compare = (statisticOf: (of: typeof first) => (rows: readonly number[]) => number) => {
+  const compare = (
+    statisticOf: (of: typeof first) => (rows: readonly number[]) => number,
+    scoreRange: BootstrapOptions['scoreRange'] = () => null,
+  ) => {
     const over = (of: typeof first) => (drawn: Int32Array) =>
       statisticOf(of)([...drawn].flatMap((group) => groups[group]));
     const { pValue: _, ...compared } = comparePaired({
       items: groups.length,
       seed: 1,
       resamples: 1000,
+      scoreRange,
       first: over(first),
       second: over(second),
     });
@@ -49,6 +53,7 @@ export function gainOver(options: {
       ({ predicted }) =>
         (items) =>
           mean(predicted, (own) => macroF1({ gold: labels, predicted: own, classes: classCount, items })),
+      () => [-1, 1],
     ),
     logLikelihood: compare(
       ({ logLikelihoods }) =>

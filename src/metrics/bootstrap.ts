@@ -14,6 +14,8 @@ export interface BootstrapOptions {
   readonly resamples?: number;
   /** How much of the samples the interval covers; 0.95 by default. */
   readonly confidence?: number;
+  /** The range of each statistic that is a share of what is right, or a difference of such; null for others, and for all unless given. */
+  readonly scoreRange?: (statistic: number) => readonly [least: number, most: number] | null;
 }
 
 /** A confidence interval, in the units of the statistic. */
@@ -58,6 +60,17 @@ export function comparePaired(
   return { difference: estimate, ...interval };
 }
 
+/** With fewer items a bootstrap says nothing: its samples hardly differ. */
+export const fewestItems = 10;
+
+/**
+ * The largest share that items of a kind may have of which so many had none, by the binomial distribution; for 95 % and both
+ * sides about 3.7 / items.
+ */
+export function largestUnseen(items: number, confidence = 0.95): number {
+  return 1 - ((1 - confidence) / 2) ** (1 / items);
+}
+
 function defined(statistic: number): number {
   if (Number.isNaN(statistic))
     throw new Error('the statistic of a bootstrap sample is not a number; define it for every choice of items');
@@ -71,7 +84,8 @@ export type GroupStatistics = (group: number, items: Int32Array) => readonly num
  * Means of statistics over groups of items, with percentile intervals that resample the groups first and then the items of
  * each (Davison & Hinkley, "Bootstrap Methods and their Application", 1997, §3.8): items of one group are less independent
  * than items of all groups pooled would pretend. One group alone is resampled by its items. Where a statistic is NaN, the
- * group does not count towards its mean.
+ * group does not count towards its mean. No sample holds what no item is: the bound of a score that no sample crosses the
+ * estimate by, such as that of items which are all right, is as far off as the largest share that may be unseen.
  * @param options.groups items of each group
  * @returns one entry a statistic, with the two-sided p-value of 0 (see `comparePaired`)
  * @throws InputError without groups, or for a group without items
@@ -82,7 +96,7 @@ export function bootstrapGroups(
     readonly statistics: GroupStatistics;
   },
 ): (Interval & { readonly estimate: number; readonly pValue: number })[] {
-  const { groups, seed, statistics, resamples = 2000, confidence = 0.95 } = options;
+  const { groups, seed, statistics, resamples = 2000, confidence = 0.95, scoreRange = () => null } = options;
   if (groups.length === 0 || groups.some((items) => !(items >= 1)))
     throw new InputError(
       `a bootstrap over ${groups.join(', ') || 'no'} items is not possible; evaluate on at least one`,
@@ -103,11 +117,22 @@ export function bootstrapGroups(
     });
     for (const [index, mean] of meansOver(values).entries()) samples[index][sample] = mean;
   }
+  const unseen = largestUnseen(groups.reduce((sum, items) => sum + items, 0) / groups.length, confidence);
   return estimates.map((estimate, index) => {
     const known = samples[index].filter((value) => !Number.isNaN(value)).sort();
-    return { estimate, ...percentileInterval(known, confidence), pValue: twoSided(known) };
+    const { low, high } = percentileInterval(known, confidence);
+    const range = scoreRange(index);
+    return {
+      estimate,
+      low: range !== null && low >= estimate - rounding ? Math.max(range[0], estimate - unseen) : low,
+      high: range !== null && high <= estimate + rounding ? Math.min(range[1], estimate + unseen) : high,
+      pValue: twoSided(known),
+    };
   });
 }
+
+/** Sums of the same numbers in another order differ by so much. */
+const rounding = 1e-12;
 
 /** The mean of each column over the rows that know it; NaN where none does. */
 function meansOver(rows: readonly (readonly number[])[]): number[] {

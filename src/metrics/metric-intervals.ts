@@ -62,9 +62,13 @@ export function metricIntervals<Decision, Columns extends object>(options: {
     seed,
     resamples,
     statistics: (group, places) => valuesOf(group, places, known),
+    scoreRange: (index) => (!scoreNames.has(known[index].name) ? null : groups[0].right === null ? [0, 1] : [-1, 1]),
   });
   return known.map(({ name, title }, index) => ({ name, title, ...intervals[index] }));
 }
+
+/** Shares of what is right. */
+const scoreNames: ReadonlySet<string> = new Set(['macroF1', 'accuracy']);
 
 /** The items at the places drawn, one after the other. */
 function joined(places: Int32Array, drawn: readonly (readonly number[])[]): Int32Array {

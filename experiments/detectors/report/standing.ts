@@ -1,6 +1,6 @@
 import { counted } from '../../../src/counted.ts';
 import { groupBy } from '../../../src/data/group-by.ts';
-import { bootstrapGroups } from '../../../src/metrics/bootstrap.ts';
+import { bootstrapGroups, fewestItems } from '../../../src/metrics/bootstrap.ts';
 import type { MetricInterval } from '../../../src/metrics/metric-intervals.ts';
 import { meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
 import { isMeasurable, withInterval } from '../../report/shown-numbers.ts';
@@ -56,8 +56,6 @@ export interface Standing {
 }
 
 const resamples = 1000;
-/** With fewer, the samples of a bootstrap hardly differ, and intervals are far too narrow. */
-const fewestItems = 10;
 
 export function standingOf(results: readonly VariantResults<DetectorsResult>[]): Standing {
   const detectors = results.map(standing);
@@ -132,6 +130,7 @@ function differencesOf(detectors: readonly DetectorStanding[]): DetectorDifferen
         scores[first].accuracy - scores[second].accuracy,
       ]);
     },
+    scoreRange: () => [-1, 1],
   });
   return pairs.map(([first, second], pair) => ({
     first: detectors[first].variant,

@@ -44,6 +44,7 @@ function agentStanding({ variant, trials }: VariantResults<QueryResult>): AgentS
   const titles = scorers[0].titles.filter((title) => scorers.every((own) => own.titles.includes(title)));
   const metrics = metricsOf(first);
   const width = metrics.length;
+  const aboves = titles.length * width;
   const intervals = bootstrapGroups({
     groups: trials.map(({ systems }) => systems[0].decisions.length),
     seed: 1,
@@ -58,8 +59,15 @@ function agentStanding({ variant, trials }: VariantResults<QueryResult>): AgentS
         ...scores.flatMap((system) => agent.slice(0, 2).map((value, at) => value - system[at])),
       ];
     },
+    scoreRange: (statistic) =>
+      statistic >= aboves
+        ? (statistic - aboves) % 2 === 1
+          ? [-1, 1]
+          : null
+        : metrics[statistic % width].name === 'macroF1'
+          ? [0, 1]
+          : null,
   });
-  const aboves = titles.length * width;
   return {
     variant,
     trials,

@@ -1,4 +1,4 @@
-import { bootstrapGroups } from '../../../src/metrics/bootstrap.ts';
+import { bootstrapGroups, fewestItems, type Interval } from '../../../src/metrics/bootstrap.ts';
 import { macroF1 } from '../../../src/metrics/classification.ts';
 import { bestMixture, meanOf, type PricedPoint, paretoFront } from '../../../src/metrics/pareto.ts';
 import { meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
@@ -42,10 +42,9 @@ function mostFrequent(names: readonly string[]): string {
   return [...names].sort((a, b) => count(b) - count(a))[0];
 }
 
-/** A mean over seeds with a 95 % interval: a bootstrap over seeds and the threads of each. */
+/** A mean over seeds with a 95 % interval: a bootstrap over seeds and the threads of each; null where these are too few for one. */
 export interface Margin extends MeanAndDeviation {
-  readonly low: number;
-  readonly high: number;
+  readonly interval: Interval | null;
 }
 
 /**
@@ -83,15 +82,18 @@ export function compareToFront(trials: readonly TrialResult[]): FrontComparison 
           : own - mixture.reduce((sum, { point, share }) => sum + share * point.at(items).macroF1, 0),
       );
     },
+    scoreRange: () => [-1, 1],
   });
   const all = seeds.map(({ agent, threads, mixtures }) => {
     const { macroF1: own } = agent(everyItem(threads));
     return mixtures.map((mixture) => (mixture === null ? null : own - meanOf(mixture, 'macroF1')));
   });
+  const isEnough = seeds.every(({ threads }) => threads >= fewestItems);
   const [overBestRule, overOneCall, overEqualCalls, overAnyCalls] = intervals.map(
     ({ low, high }, index): Margin | null => {
       const known = all.flatMap((own) => own[index] ?? []);
-      return known.length === 0 ? null : { ...meanAndDeviation(known), low, high };
+      const interval = isEnough ? { low, high } : null;
+      return known.length === 0 ? null : { ...meanAndDeviation(known), interval };
     },
   );
   return { overBestRule, overOneCall, overEqualCalls, overAnyCalls };
@@ -161,8 +163,9 @@ export function isCollapsed({ mostCommonStop }: SystemSummary): boolean {
   return mostCommonStop.share >= collapsedShare;
 }
 
-/** `+0.014 ± 0.016 [+0.001, +0.027]`; without the deviation unless asked for. */
+/** `+0.014 ± 0.016 [+0.001, +0.027]`, or the mean alone where there is no interval; without the deviation unless asked for. */
 export function shownMargin(margin: Margin, { withDeviation = false }: { withDeviation?: boolean } = {}): string {
   const mean = plusMinus(withDeviation ? margin : { ...margin, deviation: null }, { isDifference: true });
-  return `${mean} [${signed(margin.low, 3)}, ${signed(margin.high, 3)}]`;
+  if (margin.interval === null) return mean;
+  return `${mean} [${signed(margin.interval.low, 3)}, ${signed(margin.interval.high, 3)}]`;
 }

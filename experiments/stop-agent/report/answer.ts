@@ -2,6 +2,7 @@ import { manyUnlike } from '../../../checkpoints/policy/claim-shift.ts';
 import { promiseInWords } from '../../../checkpoints/policy/promise.ts';
 import { allPosts } from '../../../checkpoints/policy/rules.ts';
 import { counted } from '../../../src/counted.ts';
+import { fewestItems } from '../../../src/metrics/bootstrap.ts';
 import { mean } from '../../../src/metrics/summary-statistics.ts';
 import { quoted } from '../../../src/shell-words.ts';
 import { percent, plusMinus } from '../../report/shown-numbers.ts';
@@ -65,7 +66,10 @@ export function answerOf(results: readonly VariantResults<TrialResult>[]): Answe
         .map((system) => row(system.name, system, { margin: null })),
     ],
     legend: `ER: share of a thread’s posts read at the decision. Calls: of the detector, a thread. Above rules: macro-F1 above every mixture of rules as early with as many calls; 95 % ${seeds === 1 ? 'over threads, for this one seed' : 'over seeds and threads'}.`,
-    verdict: verdict(agents),
+    verdict:
+      threads[part] < fewestItems
+        ? `${counted(threads[part], `${part} thread`)} ${threads[part] === 1 ? 'is' : 'are'} too few for intervals and a verdict; give at least ${fewestItems}, better 100.`
+        : verdict(agents),
     promises: results.flatMap(({ trials }) => trials.flatMap(promiseSentence)),
     choice: `${agents.length > 1 ? 'Best first, by' : 'Of several runs the best is chosen by'} macro-F1 − ${delayCost} × ER${callCost === 0 ? '' : ` − ${callCost} × calls`} on ${ranking.part === 'development' ? 'the development part' : `the ${ranking.part} part, for there is no development part`}.`,
     recommended: system,
@@ -151,6 +155,7 @@ type Standing = 'above' | 'level' | 'below' | 'earliest';
 
 function standing(margin: Margin | null): Standing {
   if (margin === null) return 'earliest';
-  if (margin.low > 0) return 'above';
-  return margin.high < 0 ? 'below' : 'level';
+  if (margin.interval === null) return 'level';
+  if (margin.interval.low > 0) return 'above';
+  return margin.interval.high < 0 ? 'below' : 'level';
 }

@@ -78,6 +78,7 @@ function intervalsOf(own: readonly SystemDecisions[], classes: number): PlottedS
       const point = at[group](items);
       return [point.macroF1, point.er, point.calls];
     },
+    scoreRange: (statistic) => (statistic === 0 ? [0, 1] : null),
   });
   return { macroF1, er, calls };
 }

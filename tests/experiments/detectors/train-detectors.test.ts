@@ -51,7 +51,7 @@ describe('train, of detectors', () => {
     expect(run.out).toMatch(
       /^panel: 2 detectors\n\ndetector +macro-F1 +accuracy +calls +tokens in +tokens out +money\n/,
     );
-    expect(run.out).toMatch(/\nright +1\.000 \[1\.000, 1\.000\] +1\.000 +1\.0 /);
+    expect(run.out).toMatch(/\nright +1\.000 \[0\.858, 1\.000\] +1\.000 +1\.0 /);
     expect(run.out).toMatch(/\nyes +0\.333 \[0\.\d{3}, 0\.\d{3}\] +0\.500 /);
     expect(run.out.replaceAll('\n', ' ')).toContain(
       'Verdict: right has the highest macro-F1 of 2 detectors, and these items tell it apart from every other',

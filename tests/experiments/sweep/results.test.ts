@@ -61,7 +61,7 @@ describe('the leading setting', () => {
     // The first is best but too late, the second better than the third but for a failed seed.
     const rows = rowsOf(plan, (place, seed) => {
       if (place === 1 && seed === 2) return null;
-      return { macroF1: [0.9, 0.8, 0.6, 0.5][place] + 0.02 * seed, er: place === 0 ? 0.7 : 0.3 };
+      return { macroF1: [0.9, 0.8, 0.6, 0.5 + 0.002 * seed][place] + 0.02 * seed, er: place === 0 ? 0.7 : 0.3 };
     });
     const settings = summarizeSettings(plan, rows);
     const chosen = leaderOf(plan, settings);
@@ -69,7 +69,7 @@ describe('the leading setting', () => {
     expect(chosen?.why.join(' ')).toMatch(
       /It has the highest macroF1 .* 0\.630 .* of 2 settings\. 2 of 3 settings meet er <= 0\.5/,
     );
-    expect(chosen?.why.join(' ')).toContain('is 0.100 below (paired by seed, 95 % interval 0.100 to 0.100).');
+    expect(chosen?.why.join(' ')).toContain('is 0.097 below (paired by seed, 95 % interval 0.084 to 0.110).');
     expect(chosen).toMatchObject({ isToldApart: true, verdict: `${settings[2].label} is recommended` });
   });
 
@@ -107,9 +107,21 @@ describe('the leading setting', () => {
       'no setting is recommended, because one seed tells no setting from another; give at least three',
     );
     expect(await verdictOf([1, 2], () => 0.5)).toMatch(
-      /because 2 seeds do not tell .* from .* or 2 others, nor would 100 more$/,
+      /because with each of 2 seeds the difference between .* and .* is the same, so nothing tells how much it varies; give more/,
     );
     expect(await verdictOf([1, 2], () => null)).toBeNull();
+  });
+
+  it('has no interval, and says why, where every seed gives the same number', async () => {
+    const plan = await planned({ seeds: [1, 2] });
+    const settings = summarizeSettings(
+      plan,
+      rowsOf(plan, (place) => ({ macroF1: place === 0 ? 1 : 5 / 6, er: 0.3 })),
+    );
+    expect(settings[0].objective).toEqual({ mean: 1, low: null, high: null, seeds: 2 });
+    const leader = leaderOf(plan, settings);
+    expect(leader?.isToldApart).toBe(false);
+    expect(leader?.why[0]).toContain('part: 1.000, the same with each of 2 seeds, which leaves no interval, of');
   });
 
   it('has intervals that end at what its metrics can be', async () => {

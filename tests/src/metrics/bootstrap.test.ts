@@ -162,3 +162,36 @@ function binomialCumulative(trials: number, success: number, limit: number): num
   }
   return cumulative;
 }
+
+describe('scores of items that are all alike', () => {
+  it.each([19, 100, 2000])('may be off by what %i items may not have shown', (items) => {
+    const unseen = 1 - 0.025 ** (1 / items);
+    const [accuracy, difference, share] = bootstrapGroups({
+      groups: [items],
+      seed: 1,
+      resamples: 50,
+      statistics: () => [1, 0, 0.5],
+      scoreRange: (statistic) => [[0, 1] as const, [-1, 1] as const, null][statistic],
+    });
+    expect([accuracy.low, accuracy.high]).toEqual([1 - unseen, 1]);
+    expect([difference.low, difference.high]).toEqual([-unseen, unseen]);
+    expect([share.low, share.high]).toEqual([0.5, 0.5]);
+  });
+
+  it('cover a share that is rarely seen as often as they promise', () => {
+    // Each of 30 items is wrong with 2 %: more than half of the samples have none that is.
+    const random = Random.seeded({ seed: 3, purpose: 'covering' });
+    const covered = Array.from({ length: 400 }, (_, seed) => {
+      const right = Array.from({ length: 30 }, () => Number(random.uniform() >= 0.02));
+      const { low, high } = bootstrapInterval({
+        items: 30,
+        seed,
+        resamples: 200,
+        statistic: (drawn) => drawn.reduce((sum, item) => sum + right[item], 0) / drawn.length,
+        scoreRange: () => [0, 1],
+      });
+      return low <= 0.98 && 0.98 <= high;
+    });
+    expect(covered.filter(Boolean).length / covered.length).toBeGreaterThan(0.95);
+  });
+});

@@ -111,9 +111,25 @@ describe('aggregation', () => {
     expect(front.overEqualCalls?.mean).toBeLessThan(withoutNine.overEqualCalls?.mean ?? 0);
     expect(front.overAnyCalls?.mean).toBeLessThan(front.overEqualCalls?.mean ?? 0);
     for (const margin of Object.values(front)) {
-      expect(margin?.low).toBeLessThanOrEqual(margin?.mean ?? 0);
-      expect(margin?.high).toBeGreaterThanOrEqual(margin?.mean ?? 0);
+      expect(margin?.interval?.low).toBeLessThanOrEqual(margin?.mean ?? 0);
+      expect(margin?.interval?.high).toBeGreaterThanOrEqual(margin?.mean ?? 0);
     }
+  });
+
+  it('has an interval of the width of what so few threads may not show, and none below ten', () => {
+    const all = [system('all posts', { er: 0.5, macroF1: 1 })];
+    const right = trial(1, { er: 0.5, macroF1: 1 }, all);
+    const unseen = 1 - 0.025 ** (1 / 20);
+    const margin = compareToFront([right]).overEqualCalls;
+    expect(margin).toMatchObject({ mean: 0, interval: { low: -unseen, high: unseen } });
+    const few = {
+      ...right,
+      decisions: right.decisions.map((own) => ({ ...own, decisions: own.decisions.slice(0, 9) })),
+    };
+    expect(compareToFront([few]).overEqualCalls).toMatchObject({ mean: 0, interval: null });
+    const verdictOf = (test: number) =>
+      answerOf([{ variant: 'agent', trials: [{ ...few, threads: { ...right.threads, test } }] }]).verdict;
+    expect(verdictOf(9)).toBe('9 test threads are too few for intervals and a verdict; give at least 10, better 100.');
   });
 
   it('has no margin where no rule is as early', () => {
