@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { makeFolder } from '../src/atomic-file.ts';
 import { diskError, InputError } from '../src/errors.ts';
 import { differences, exactJson, readJsonFile, writeJsonFile } from '../src/json-file.ts';
+import { missingPath } from '../src/missing-path.ts';
 import { provenance, type RunFacts, type RunRecord, runRecordSchema } from './run-record.ts';
 
 /** What a start that was cut off before `config.json` leaves in a folder: it may still become a run. */
@@ -67,6 +68,7 @@ export class RunDirectory {
    */
   static open(path: string): RunDirectory {
     const run = new RunDirectory(path);
+    if (!existsSync(path)) throw new InputError(`${missingPath(path)}. \`earshot runs\` lists the runs that are here`);
     if (!existsSync(run.file('config.json'))) {
       const below = firstRunBelow(path, 2);
       throw new InputError(

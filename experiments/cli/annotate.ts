@@ -13,7 +13,7 @@ import {
   maxWaitOption,
   unreadableOptions,
 } from './budget-options.ts';
-import { amount, flagOf, positiveInteger, wholeNumber } from './option-values.ts';
+import { amount, flagOf, positiveInteger, seed } from './option-values.ts';
 import { Interrupted, type Terminal } from './terminal.ts';
 
 interface Flags extends BudgetFlags {
@@ -50,7 +50,7 @@ export function annotateCommand(terminal: Terminal): Command {
     )
     .option('--train-on <threads>', 'labelled threads to train the detector on, where its file does not exist yet')
     .addOption(new Option('--task <name>', 'what that detector decides').choices(Object.keys(tasks)).default('rumor'))
-    .option('--seed <number>', 'seed of that training', wholeNumber, 1)
+    .option('--seed <number>', 'seed of that training', seed, 1)
     .option('--schedule <which>', 'prefixes judged: every (default), step:<posts> or geometric:<factor>', schedule)
     .option('--limit <count>', 'only the first so many threads of the file', positiveInteger)
     .option('--max-posts <count>', 'posts of a thread that are judged', positiveInteger, 500)

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { Command } from 'commander';
 import type { AnnotationStats, AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { InputError } from '../../src/errors.ts';
+import { missingPath } from '../../src/missing-path.ts';
 import { numbersTable } from '../report/numbers-table.ts';
 import { annotationNamed, debateText, listTable, unreadableText } from './annotations-show.ts';
 import { positiveInteger } from './option-values.ts';
@@ -202,7 +203,7 @@ async function withStore<T>(path: string, use: (store: AnnotationStore) => T | P
 
 /** Opening a store creates it, which would hide a mistyped path. */
 function existing(path: string): string {
-  if (!existsSync(path)) throw new InputError(`there is no annotation store ${path}; check the path`);
+  if (!existsSync(path)) throw new InputError(missingPath(path));
   return path;
 }
 

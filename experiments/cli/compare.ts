@@ -11,7 +11,7 @@ import { type ComparedPair, firstRunIn } from '../run/compare-systems.ts';
 import { type KindName, kindOfRun } from '../run/kind-name.ts';
 import { selectorName } from '../selector/system-names.ts';
 import { agentName } from '../stop-agent/decisions.ts';
-import { wholeNumber } from './option-values.ts';
+import { seed } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 
 const defaultSeed = 1;
@@ -35,7 +35,7 @@ export function compareCommand({ stdout, stderr }: Terminal): Command {
       '--second-system <name>',
       'system of the second, such as "first 4 posts" or random (default: the same as of the first)',
     )
-    .option('--seed <number>', 'seed of the bootstrap', wholeNumber, defaultSeed)
+    .option('--seed <number>', 'seed of the bootstrap', seed, defaultSeed)
     .option('--json', 'print the comparison as JSON')
     .option('--html', 'also write a page with the differences and the items on which they differ')
     .option('--out <file>', 'where the page goes', 'comparison.html')

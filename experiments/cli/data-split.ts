@@ -6,7 +6,7 @@ import { splitThreads } from '../../src/data/split.ts';
 import { tasks } from '../../src/data/task.ts';
 import { writeThreads } from '../../src/data/thread-file.ts';
 import { indexThreadFile, type ThreadFacts } from '../../src/data/thread-source.ts';
-import { wholeNumber } from './option-values.ts';
+import { seed } from './option-values.ts';
 import { collectSkipped } from './progress.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -48,7 +48,7 @@ export function dataSplitCommand(terminal: Terminal): Command {
         .default('rumor'),
     )
     .option('--by-event', 'whole events to one part; sizes are then targets')
-    .option('--seed <integer>', 'another seed, another split', wholeNumber, 1)
+    .option('--seed <integer>', 'another seed, another split', seed, 1)
     .option('--gzip', 'write <part>.jsonl.gz')
     .option('--skip-invalid', 'leave bad lines out, count them and go on')
     .option('--json', 'print the summary as JSON')

@@ -60,5 +60,5 @@ export async function detectTrain(path: string, options: DetectTrainOptions): Pr
     `The local detector on ${heldOut.threads} threads labelled for ${task.name}, each judged by one that has not seen it\n\n` +
       `${numbersTable(heading, rows)}\n\n${wrapped(`Verdict: ${said}.`, { width })}\n`,
   );
-  stderr.write(`\nNext: earshot init ${quoted(path)}\n`);
+  stderr.write(`\nNext: npx earshot init ${quoted(path)}\n`);
 }

@@ -13,7 +13,7 @@ import {
   maxWaitOption,
   unreadableOptions,
 } from './budget-options.ts';
-import { collect, positiveInteger, wholeNumber } from './option-values.ts';
+import { collect, positiveInteger, seed } from './option-values.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
 interface DetectCommandOptions extends BudgetFlags {
@@ -59,7 +59,7 @@ export function detectCommand(terminal: Terminal): Command {
     .option('--set <path=value>', 'with --train: an option of the local detector; may be repeated', collect, [])
     .option('--store <file>', 'annotation store that keeps the judgements; made when absent')
     .option('--limit <count>', 'only so many labelled threads, drawn with each label in proportion', positiveInteger)
-    .option('--seed <number>', 'seed of that draw', wholeNumber, 1)
+    .option('--seed <number>', 'seed of that draw', seed, 1)
     .option('--at <replies>', 'replies seen, such as 0,10,all; 0 is the claim alone', replies, earlyDetectionReplies)
     .addOption(budgetOptions.requests)
     .addOption(budgetOptions.tokens)

@@ -6,6 +6,7 @@ import { tasks } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { InputError } from '../../src/errors.ts';
+import { missingPath } from '../../src/missing-path.ts';
 import { quoted } from '../../src/shell-words.ts';
 import { isPlainObject } from '../config/overrides.ts';
 import { explanations } from '../init/explanations.ts';
@@ -87,7 +88,7 @@ async function init(given: string | undefined, options: InitOptions & { terminal
         explanation: explanations.threads,
         check: async (answer) => {
           refuseTables(answer);
-          if (!existsSync(answer)) throw new InputError(`${answer} does not exist; check the path`);
+          if (!existsSync(answer)) throw new InputError(missingPath(answer));
         },
       }));
     refuseTables(path);

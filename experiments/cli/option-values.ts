@@ -12,6 +12,18 @@ export function wholeNumber(text: string): number {
   return value;
 }
 
+/** For options that take a seed. */
+export function seed(text: string): number {
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(Number(text)))
+    throw new InvalidArgumentError('A seed is a whole number from 0 up, such as 1.');
+  return Number(text);
+}
+
+/** For options that take a list of seeds. */
+export function seeds(text: string): number[] {
+  return text.split(',').map((part) => seed(part.trim()));
+}
+
 /** For options that take a count of at least 1. */
 export function positiveInteger(text: string): number {
   const value = wholeNumber(text);

@@ -3,7 +3,7 @@ import { selectorNames } from '../../experts/selectors/names.ts';
 import { numbersTable } from '../report/numbers-table.ts';
 import type { Count, SelectionSummary } from '../selector/select-items.ts';
 import { type BudgetFlags, budgetOf, budgetOptions } from './budget-options.ts';
-import { share, wholeNumber } from './option-values.ts';
+import { seed, share } from './option-values.ts';
 import { type SelectTableOptions, selectFromTable } from './select-table.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -36,7 +36,7 @@ export function selectCommand(terminal: Terminal): Command {
       'table: selectors read its vectors in place of words: universal-sentence-encoder, the folder of a transformer, or options as in an experiment (docs/encoders.md)',
     )
     .option('--share <share>', 'table: how much of every class to select', share, 0.5)
-    .option('--seed <number>', 'table: of folds and random selections', wholeNumber, 1)
+    .option('--seed <number>', 'table: of folds and random selections', seed, 1)
     .option('--delimiter <character>', 'table: between the fields (default: found from the header)')
     .option('--encoding <name>', 'table: what it is in, such as gbk (default: UTF-8, or UTF-16 by its mark)')
     .option('--data <threads>', "run: thread file to label, .jsonl or .jsonl.gz, instead of the run's training data")

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import { counted } from '../../src/counted.ts';
 import { quoted } from '../../src/shell-words.ts';
@@ -94,7 +96,8 @@ async function sweep(file: string, options: SweepOptions & { terminal: Terminal 
   const { stdout, stderr } = terminal;
   const plan = await loadPlan(file, options);
   const { method } = plan.sweep;
-  const [{ rungsOf }, { openSweepFolder }] = await Promise.all([
+  const [{ checkThreads }, { rungsOf }, { openSweepFolder }] = await Promise.all([
+    import('../kinds/check-threads.ts'),
     import('../sweep/run-sweep.ts'),
     import('../sweep/sweep-folder.ts'),
   ]);
@@ -106,6 +109,9 @@ async function sweep(file: string, options: SweepOptions & { terminal: Terminal 
     return;
   }
   const signal = terminal.interruptSignal();
+  // A split that only some settings cannot have is their failure alone.
+  const settings = plan.settings.map(({ resolved }) => ({ ...resolved, checkThreads: null }));
+  if (!existsSync(join(runs, plan.name))) await checkThreads(settings);
   const folder = await openSweepFolder(plan, { runs, restart });
   await runTrials(plan, { ...options, folder, signal });
   if (signal.aborted) throw new Interrupted('stopped');

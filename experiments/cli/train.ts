@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { counted } from '../../src/counted.ts';
 import { InputError } from '../../src/errors.ts';
 import { quoted } from '../../src/shell-words.ts';
 import type { PlainObject } from '../config/overrides.ts';
 import type { OpenedExperiment } from '../kinds/open-experiment.ts';
 import { screenText, wrapped } from '../report/narrow-table.ts';
-import { collect, positiveInteger } from './option-values.ts';
+import { collect, positiveInteger, seeds as seedsOf } from './option-values.ts';
 import { proseWidth, type Terminal } from './terminal.ts';
 
 const defaultRuns = 'runs';
@@ -38,7 +38,7 @@ export function trainCommand(terminal: Terminal): Command {
     )
     .option('--set <path=value>', 'change a setting, such as agent.imitation.alpha=0.5; may be repeated', collect, [])
     .option('--name <name>', 'name of the runs instead of that of the file')
-    .option('--seeds <list>', 'seeds instead of those of the file, such as 1,2,3', integers)
+    .option('--seeds <list>', 'seeds instead of those of the file, such as 1,2,3', seedsOf)
     .option('--variants <list>', 'only these variants of the file, such as paper,one-call', names)
     .option('--runs <folder>', 'where runs and their shared cache go', defaultRuns)
     .option(
@@ -106,6 +106,7 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
   const { name, trials } = experiment;
   const left = restart ? trials.length : trials.length - opened.finishedTrials(experiment).length;
   if (left > 0) refuseMissingThreads(experiment);
+  if (left === trials.length) await experiment.checkThreads();
   if (others !== null)
     stderr.write(
       `${wrapped(`${runs}/${others.name} holds other runs: ${others.differences.join(', ')}. These stand beside them, as ${name}; --restart would replace the others.`, { width: proseWidth(terminal) })}\n\n`,
@@ -175,11 +176,4 @@ function trainingWords(path: string, options: TrainOptions): string[] {
 
 function names(text: string): string[] {
   return text.split(',').map((name) => name.trim());
-}
-
-function integers(text: string): number[] {
-  const parts = text.split(',');
-  if (parts.some((part) => part.trim() === '' || !Number.isInteger(Number(part))))
-    throw new InvalidArgumentError('It must be a list such as 1,2,3.');
-  return parts.map(Number);
 }

@@ -36,7 +36,13 @@ function configProblems(options: { schema: z.ZodType; input: unknown; error: z.Z
     .map((issue) => {
       if (issue.code === 'unrecognized_keys')
         return issue.keys
-          .map((key) => unknownKey(key, { path: issue.path, known: keysAt(schema, issue.path, options.input) }))
+          .map((key) =>
+            unknownKey(key, {
+              path: issue.path,
+              known: keysAt(schema, issue.path, options.input),
+              paths: pathsOf(schema, options.input),
+            }),
+          )
           .join('\n');
       const value = valueAt(options.input, [...issue.path]);
       // Of several kinds of value none can be told to be meant, nor which of their keys are known.
@@ -73,15 +79,22 @@ function withinAlternatives(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
   return meant.flatMap((inner) => withinAlternatives({ ...inner, path: [...issue.path, ...inner.path] }));
 }
 
-function unknownKey(key: string, { path, known }: { path: readonly PropertyKey[]; known: readonly string[] }): string {
+function unknownKey(
+  key: string,
+  { path, known, paths }: { path: readonly PropertyKey[]; known: readonly string[]; paths: readonly string[] },
+): string {
   const place = [...path, key].join('.');
+  const meant = (found: readonly string[]) =>
+    `  ${place}: unknown key; did you mean ${found.slice(0, mostPaths).join(' or ')}?`;
+  const elsewhere = paths.filter((each) => each !== place && each.endsWith(`.${key}`));
+  if (elsewhere.length > 0) return meant(elsewhere);
   if (known.length === 0) return `  ${place}: unknown key`;
   const nearest = closest(key, [...known]);
-  const hint =
-    distance(key, nearest) <= Math.max(2, key.length / 2)
-      ? `did you mean ${nearest}?`
-      : `known are ${known.join(', ')}`;
-  return `  ${place}: unknown key; ${hint}`;
+  if (distance(key, nearest) <= Math.max(2, key.length / 2)) return meant([nearest]);
+  const like = paths.filter(
+    (each) => each !== place && distance(key, each.slice(each.lastIndexOf('.') + 1)) <= key.length / 3,
+  );
+  return like.length > 0 ? meant(like) : `  ${place}: unknown key; known are ${known.join(', ')}`;
 }
 
 function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
@@ -102,6 +115,25 @@ function keysAt(schema: z.ZodType, path: readonly PropertyKey[], input: unknown)
     return !isPlainObject(own) || own.const === undefined || own.const === name;
   });
   return [...new Set(meant.flatMap((node) => Object.keys(propertiesOf(node))))];
+}
+
+const mostPaths = 3;
+
+/** The paths of all keys, those within an object that is there before others: the options of what is not used come last. */
+function pathsOf(schema: z.ZodType, input: unknown): string[] {
+  const paths = new Set<string>();
+  const walk = (node: unknown, path: readonly string[]) => {
+    for (const each of alternatives([node]))
+      for (const [key, child] of Object.entries(propertiesOf(each))) {
+        const own = [...path, key];
+        if (own.length > 1) paths.add(own.join('.'));
+        walk(child, own);
+      }
+  };
+  walk(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', reused: 'inline' }), []);
+  const known = (path: string) =>
+    path.split('.').filter((_, at, keys) => valueAt(input, keys.slice(0, at + 1)) !== undefined);
+  return [...paths].sort((a, b) => known(b).length - known(a).length || a.split('.').length - b.split('.').length);
 }
 
 function alternatives(nodes: readonly unknown[]): unknown[] {

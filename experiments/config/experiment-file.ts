@@ -1,10 +1,12 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { basename, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { refuseTable } from '../../src/data/refuse-table.ts';
 import { InputError } from '../../src/errors.ts';
+import { missingPath } from '../../src/missing-path.ts';
+import { seedSchema } from '../../src/seed.ts';
 import { quoted } from '../../src/shell-words.ts';
 import { isPlainObject, mergeDeep, overrideOf, type PlainObject } from './overrides.ts';
 import { readYamlMap } from './yaml-map.ts';
@@ -14,7 +16,7 @@ const name = z.string().regex(/^[a-z0-9][a-z0-9._-]*$/i, 'letters, digits, dots,
 /** The first keys of every experiment. */
 export const experimentName = name.describe('names the run directories');
 export const seedList = z
-  .array(z.int())
+  .array(seedSchema)
   .min(1)
   .refine((seeds) => new Set(seeds).size === seeds.length, 'a seed stands there twice');
 export const experimentSeeds = seedList.default([1, 2, 3, 4, 5]).describe('seeds, with one run for each');
@@ -76,6 +78,10 @@ export async function readExperimentYaml(path: string): Promise<PlainObject> {
   refuseData(path);
   const recipe = existsSync(path) ? undefined : recipeLike(path);
   if (recipe !== undefined) throw new InputError(`there is no ${path}; the recipe of that name is ${quoted(recipe)}`);
+  if (!existsSync(path) && !/\.ya?ml$/i.test(path))
+    throw new InputError(
+      `${missingPath(path, isRunsOrFile)}. Give an experiment file, or a folder of runs: \`earshot runs\` lists those that are here`,
+    );
   const value = await readYamlMap(path, { what: 'experiment', holds: 'of settings, such as "name: my-experiment"' });
   const { name: experiment, kind, detector } = value;
   if (experiment === undefined && kind === undefined && isPlainObject(detector) && 'name' in detector)
@@ -83,6 +89,11 @@ export async function readExperimentYaml(path: string): Promise<PlainObject> {
       `${path} is a detector file, and an experiment file is needed: name it in one as detector.file, or test it with \`earshot detect threads.jsonl --detector ${quoted(path)}\``,
     );
   return value;
+}
+
+/** Whether a path may be meant where an experiment is asked for. */
+function isRunsOrFile(path: string): boolean {
+  return /\.ya?ml$/i.test(path) || (statSync(path).isDirectory() && basename(path) !== 'cache');
 }
 
 /** The recipe that comes with Earshot under this name: it lies in the checkout, or in the package beside the compiled program. */

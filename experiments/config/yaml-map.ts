@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { diskError, InputError } from '../../src/errors.ts';
+import { missingPath } from '../../src/missing-path.ts';
 import { parseYaml } from '../../src/yaml.ts';
 import { isPlainObject, type PlainObject } from './overrides.ts';
 
@@ -10,6 +12,7 @@ import { isPlainObject, type PlainObject } from './overrides.ts';
  * @throws InputError for a file that cannot be read, or holds something else
  */
 export async function readYamlMap(path: string, options: { what: string; holds: string }): Promise<PlainObject> {
+  if (!existsSync(path)) throw new InputError(missingPath(path, (other) => /\.ya?ml$/i.test(other)));
   const text = await readFile(path, 'utf8').catch((error) => {
     throw diskError(error, { what: `read the ${options.what} ${path}` });
   });

@@ -6,6 +6,7 @@ import { budgetSchema } from '../../experts/llm/cost/budget.ts';
 import { retrySchema } from '../../experts/llm/sending/retry.ts';
 import { shippedTasks } from '../../experts/tasks/task-file.ts';
 import { tasks } from '../../src/data/task.ts';
+import { seedSchema } from '../../src/seed.ts';
 import { experimentResolver } from '../config/config-problems.ts';
 import { maxOutputTokensSchema } from '../config/detector-file.ts';
 import { experimentName, seedList } from '../config/experiment-file.ts';
@@ -66,7 +67,7 @@ export const detectorsExperimentSchema = z
           .nullable()
           .default(null)
           .describe('test on all threads of these events instead, and take the other parts from the other events'),
-        seed: z.int().nullable().default(1).describe('fixes the parts; null draws new ones for each seed'),
+        seed: seedSchema.nullable().default(1).describe('fixes the parts; null draws new ones for each seed'),
       })
       .prefault({})
       .describe('which threads are used for what; no thread is used twice'),

@@ -1,3 +1,4 @@
+import type { ThreadFacts } from '../../src/data/thread-source.ts';
 import type { ExperimentHead } from '../config/experiment-file.ts';
 import type { PlainObject } from '../config/overrides.ts';
 import type { EvaluationSplit } from '../run/decisions-file.ts';
@@ -12,6 +13,11 @@ export interface ResolvedExperiment extends ExperimentHead {
   readonly config: PlainObject;
   /** Files of threads that it reads. */
   readonly threadFiles: readonly string[];
+  /**
+   * Whether the threads of its file will do for a seed; null where nothing is known before the training.
+   * @throws InputError, as the training would
+   */
+  readonly checkThreads: ((threads: readonly ThreadFacts[], seed: number) => Promise<unknown>) | null;
   /** Every file that it reads. */
   readonly files: readonly string[];
   /** Why it cannot be swept; null if it can. */
@@ -33,7 +39,14 @@ export interface ResolvedExperiment extends ExperimentHead {
 /** What is so of most experiments: each trial is trained alone, and from its beginning to its end. */
 export function trainedAlone<Experiment extends ExperimentHead & PlainObject>(experiment: Experiment) {
   const { name, description, seeds } = experiment;
-  const alone = { detectorKey: null, backend: null, gainsOnOnnx: false, shape: null, iterations: null };
+  const alone = {
+    checkThreads: null,
+    detectorKey: null,
+    backend: null,
+    gainsOnOnnx: false,
+    shape: null,
+    iterations: null,
+  };
   return { name, description, seeds, config: { ...experiment }, ...alone };
 }
 

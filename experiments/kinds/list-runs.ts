@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
 import { readJsonFile } from '../../src/json-file.ts';
+import { missingPath } from '../../src/missing-path.ts';
 import { markedFiles } from '../run/marked-files.ts';
 
 /** The runs of an experiment or a sweep, and what they came to. */
@@ -35,7 +36,9 @@ const reportSchema = z.looseObject({
  */
 export function listRuns(runs: string): ListedRuns[] {
   if (!existsSync(runs) || !statSync(runs).isDirectory())
-    throw new InputError(`there is no folder ${runs}; train an experiment first, or say where its runs are`);
+    throw new InputError(
+      `${missingPath(runs, (path) => statSync(path).isDirectory())}. Train an experiment first, or give the folder of its runs`,
+    );
   const names = readdirSync(runs).filter((name) => statSync(join(runs, name)).isDirectory());
   return names
     .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))

@@ -12,6 +12,7 @@ import type { VariantRuns } from '../report/variant-results.ts';
 import type { KindName } from '../run/kind-name.ts';
 import type { RequestedBackend } from '../run/programs.ts';
 import type { Trial } from '../run/trial.ts';
+import { checkThreads } from './check-threads.ts';
 import { type ResolvedExperiment, trialOf } from './experiment-kind.ts';
 import { kindOf, reportOf } from './kinds.ts';
 import { refuseCopies, runsBelow } from './report-runs.ts';
@@ -33,6 +34,11 @@ export interface OpenedExperiment {
   readonly trials: readonly VariantTrial[];
   /** Files of threads that they read. */
   readonly threadFiles: readonly string[];
+  /**
+   * Reads these files and checks that they will do, so that no run begins that has to fail.
+   * @throws InputError for what is wrong with one of them
+   */
+  checkThreads(): Promise<void>;
   /** Whether any trial sends paid requests to language models. */
   readonly asksModels: boolean;
   /** The tensor backend that trials ask for; null where they cannot be trained together. */
@@ -115,6 +121,7 @@ export async function openExperiment(source: ExperimentSource): Promise<OpenedEx
       })),
     ),
     threadFiles: [...new Set(variants.flatMap(({ experiment }) => experiment.threadFiles))],
+    checkThreads: () => checkThreads(variants.map(({ experiment }) => experiment)),
     asksModels: variants.some(({ experiment }) => experiment.asksModels),
     backend: variants[0].experiment.backend,
     gainsOnOnnx: variants.every(({ experiment }) => experiment.gainsOnOnnx),

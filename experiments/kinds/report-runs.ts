@@ -5,6 +5,7 @@ import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
+import { missingPath } from '../../src/missing-path.ts';
 import type { VariantRuns } from '../report/variant-results.ts';
 import { type KindName, kindOfRun } from '../run/kind-name.ts';
 
@@ -56,7 +57,8 @@ export function refuseCopies(directories: readonly string[]): void {
 
 /** Finished runs in a folder and at most so many levels below it, in the order of their names. */
 export function runsBelow(folder: string, levels: number): string[] {
-  if (!existsSync(folder)) throw new InputError(`there is no ${folder}; give an experiment file, or a folder of runs`);
+  if (!existsSync(folder))
+    throw new InputError(`${missingPath(folder)}. \`earshot runs\` lists the runs that are here`);
   if (!statSync(folder).isDirectory()) return [];
   if (existsSync(join(folder, 'config.json'))) return existsSync(join(folder, 'result.json')) ? [folder] : [];
   if (levels === 0) return [];

@@ -19,7 +19,7 @@ export const selectorReport: KindReport = {
       answer: { verdict: `${selectorVerdict(results)}.` },
       next: [
         `npx earshot select ${quoted(lastRun)} --out selected.jsonl`,
-        'npx earshot select labels.csv --text text --label machine_label --gold gold_label --out selected.csv (machine labels of your own)',
+        'npx earshot select labels.csv --text text --label machine_label --gold gold_label --out selected.csv # machine labels of your own',
       ],
       page: () => selectorPage(document, results),
     };

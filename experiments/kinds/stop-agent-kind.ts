@@ -55,6 +55,8 @@ export const stopAgentKind: ExperimentKind = {
     return {
       ...trainedAlone(experiment),
       threadFiles: [data.threads].filter((file) => file !== null),
+      checkThreads: async (threads, seed) =>
+        (await import('../stop-agent/parts.ts')).splitParts(threads, experiment, seed),
       files: [data.threads, isModel ? detector.file : null].filter((file) => file !== null),
       sweepProblem: splitProblem(split),
       asksModels: isModel,

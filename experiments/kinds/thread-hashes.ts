@@ -5,6 +5,7 @@ import { makeFolder } from '../../src/atomic-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { hashesOf } from '../../src/file-hash.ts';
 import { readJsonFile, writeJsonFile } from '../../src/json-file.ts';
+import { missingPath } from '../../src/missing-path.ts';
 import { markedFiles } from '../run/marked-files.ts';
 
 /*
@@ -24,7 +25,7 @@ const hashesSchema = z.record(z.string(), z.string());
 /** @throws InputError for a file that runs are to read and that is not there */
 export function refuseMissingThreads({ threadFiles }: Pick<Reading, 'threadFiles'>): void {
   const missing = threadFiles.find((file) => !existsSync(file));
-  if (missing !== undefined) throw new InputError(`${missing} does not exist; check the path`);
+  if (missing !== undefined) throw new InputError(missingPath(missing));
 }
 
 /** Notes what the files are now, before runs read them. */

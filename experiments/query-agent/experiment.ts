@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { scheduledLengths } from '../../experts/prefix-schedule.ts';
+import { seedSchema } from '../../src/seed.ts';
 import { queryAgentSchema } from '../../trainers/query-agent/config.ts';
 import { experimentResolver } from '../config/config-problems.ts';
 import { seedList } from '../config/experiment-file.ts';
@@ -52,7 +53,7 @@ export const queryExperimentSchema = z
           .default(50)
           .describe('labelled threads that the agent’s settings are chosen on; then it learns from them, too'),
         test: part.test,
-        seed: z.int().nullable().default(null).describe('fixes the parts; null draws new ones for each seed'),
+        seed: seedSchema.nullable().default(null).describe('fixes the parts; null draws new ones for each seed'),
       })
       .prefault({})
       .describe('which threads are used for what; no thread is used twice'),

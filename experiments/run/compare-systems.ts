@@ -4,6 +4,7 @@ import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
 import type { MetricInterval, SeedDecisions } from '../../src/metrics/metric-intervals.ts';
+import { missingPath } from '../../src/missing-path.ts';
 import type { ComparedPlace } from '../report/page/comparison-page.ts';
 import { type Decided, fileNameOf, hasDecisions } from './decisions-file.ts';
 
@@ -18,7 +19,7 @@ export type ComparedPair = readonly [ComparedSystem, ComparedSystem];
 /** The runs in a folder, as paths in it: '' if the folder is itself a run, else its `seed-…` folders. */
 export function runsIn(folder: string): string[] {
   if (!existsSync(folder))
-    throw new InputError(`there is no folder ${folder}; give a run directory or a folder of runs`);
+    throw new InputError(`${missingPath(folder)}. \`earshot runs\` lists the runs that are here`);
   const runs = hasDecisions(folder) ? [''] : readdirSync(folder).filter((name) => name.startsWith('seed-'));
   const decided = runs.filter((run) => hasDecisions(join(folder, run)));
   if (decided.length === 0)

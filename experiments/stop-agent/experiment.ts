@@ -10,6 +10,7 @@ import {
 } from '../../experts/prefix-schedule.ts';
 import { postPoolings } from '../../src/data/post-pooling.ts';
 import { type Task, tasks } from '../../src/data/task.ts';
+import { seedSchema } from '../../src/seed.ts';
 import { backendSchema } from '../../src/tensor/backend.ts';
 import { encoderSchema } from '../../src/text/create-encoder.ts';
 import { stopAgentPresetNames, stopAgentPresets, stopAgentSchema } from '../../trainers/stop-agent/config.ts';
@@ -45,8 +46,7 @@ const splitSchema = z
       .union([z.int().min(1), z.literal('rest')])
       .default('rest')
       .describe('threads to test on'),
-    seed: z
-      .int()
+    seed: seedSchema
       .nullable()
       .default(null)
       .describe('fixes the split; null draws a new one for each seed, as EARD does'),

@@ -54,6 +54,8 @@ export interface TrialResult
   > {
   /** Of the run. */
   readonly directory: string;
+  /** What its threads were read from; null where they were made. */
+  readonly threadFile: string | null;
   readonly systems: readonly SystemScores[];
   /** What they were computed from, in the same order. */
   readonly decisions: readonly SystemDecisions[];
@@ -115,6 +117,7 @@ export function readTrialResult(
   return {
     ...stored,
     directory: run.path,
+    threadFile: experiment.data.threads,
     decisions,
     sampled:
       stopProbabilities === null
@@ -146,8 +149,9 @@ export function trialJson(run: RunDirectory): unknown {
   const {
     systems,
     directory: _,
-    decisions: __,
-    ranking: ___,
+    threadFile: __,
+    decisions: ___,
+    ranking: ____,
     ...result
   } = readTrialResult(run, { withIntervals: true });
   return { ...result, systems: systems.map(scoresJson) };

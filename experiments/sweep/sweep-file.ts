@@ -1,6 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
+import { seedSchema } from '../../src/seed.ts';
 import { checkedConfig } from '../config/config-problems.ts';
 import { experimentName, readExperimentYaml, seedList } from '../config/experiment-file.ts';
 import { isPlainObject, mergeDeep, type PlainObject } from '../config/overrides.ts';
@@ -31,7 +32,7 @@ export type Range = z.output<typeof rangeSchema>;
 
 const drawn = {
   trials: z.int().min(1).describe('settings to draw; each is run with every seed'),
-  seed: z.int().default(1).describe('fixes what is drawn'),
+  seed: seedSchema.default(1).describe('fixes what is drawn'),
 };
 
 const samplers = [

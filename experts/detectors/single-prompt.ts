@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Prefix } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
+import { seedSchema } from '../../src/seed.ts';
 import type { Detector, Judgement } from '../detector.ts';
 import { type AnswerWords, namedAnswers } from '../llm/answers/answer-words.ts';
 import { sampledProbabilities } from '../llm/answers/class-probabilities.ts';
@@ -82,7 +83,7 @@ export const singlePromptOptionsSchema = z.strictObject({
     .nullable()
     .default(null)
     .describe('read the first post and at most so many later ones, drawn at random (40 in S2MAD’s Table 1); null: all'),
-  seed: z.int().default(1).describe('draws the comments'),
+  seed: seedSchema.default(1).describe('draws the comments'),
   samples: z
     .int()
     .min(1)

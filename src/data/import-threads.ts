@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { closest } from 'fastest-levenshtein';
 import { sha256 } from '../content-hash.ts';
 import { InputError } from '../errors.ts';
+import { missingPath } from '../missing-path.ts';
 import { BadItemError, orSkip, shortened } from './bad-item.ts';
 import { articlesImporter } from './importers/articles.ts';
 import { checkthat4aImporter } from './importers/checkthat4a.ts';
@@ -68,7 +69,7 @@ export async function* importThreads(
           importers.flatMap(({ name, takes }) => (takes.includes(option) ? [name] : [])).join(', '),
       );
   for (const path of [...options.paths, ...(options.texts === undefined ? [] : [options.texts])])
-    if (!existsSync(path)) throw new InputError(`${path} does not exist; ${format} expects ${importer.expects}`);
+    if (!existsSync(path)) throw new InputError(`${missingPath(path)}. ${format} expects ${importer.expects}`);
   // By id, what is in it: an export that ran twice has exact copies.
   const seen = new Map<string, string>();
   let copies = 0;

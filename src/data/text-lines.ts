@@ -3,6 +3,7 @@ import { open, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { InputError } from '../errors.ts';
+import { missingPath } from '../missing-path.ts';
 import { encodingAdvice, inUtf8, markedEncoding } from './text-encoding.ts';
 
 /** One line of a file, without its line end. */
@@ -233,9 +234,7 @@ function readingError(error: unknown, place: { path: string; line: number; bytes
   if (!(error instanceof Error)) return error;
   const code = 'code' in error ? String(error.code) : '';
   if (code === 'ENOENT')
-    return new InputError(
-      `${path} does not exist; ${/^https?:/.test(path) ? 'it is an address: download it first' : 'check the path'}`,
-    );
+    return new InputError(/^https?:/.test(path) ? `${path} is an address: download it first` : missingPath(path));
   if (code === 'EACCES' || code === 'EPERM') return new InputError(`${path} may not be read (${code})`);
   if (code.startsWith('Z_'))
     return new InputError(

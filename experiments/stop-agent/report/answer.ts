@@ -46,7 +46,7 @@ export interface Answer {
 
 export function answerOf(results: readonly VariantResults<TrialResult>[]): Answer {
   const agents = rankedAgents(results);
-  const [{ threads, part, ranking }] = results[0].trials;
+  const [{ threads, threadFile, part, ranking }] = results[0].trials;
   const seeds = Math.max(...results.map(({ trials }) => trials.length));
   const best = recommendedAgent(agents);
   const system = recommendedSystem(agents);
@@ -75,9 +75,18 @@ export function answerOf(results: readonly VariantResults<TrialResult>[]): Answe
     recommended: system,
     next: [
       `npx earshot export ${quoted(system.run)}${chosen} --out policy`,
-      `npx earshot decide threads.jsonl --policy ${quoted(system.run)}${chosen}`,
+      ...decideCommands(threadFile, `--policy ${quoted(system.run)}${chosen}`),
     ],
   };
+}
+
+/** What decides threads that are there: those of the experiment, or some that are made first. */
+function decideCommands(threadFile: string | null, policy: string): string[] {
+  const path = threadFile ?? 'made-up.jsonl';
+  return [
+    ...(threadFile === null ? [`npx earshot data synth --threads 20 --seed 2 --out ${path}`] : []),
+    `npx earshot decide ${quoted(path)} ${policy}`,
+  ];
 }
 
 function promiseSentence({ directory: path }: TrialResult): string[] {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { seedSchema } from '../../../src/seed.ts';
 import { endpointsByRole, endpointsSchema, modelSchema } from '../models-by-role.ts';
 import { promptsSchema } from '../prompt-templates.ts';
 
@@ -35,7 +36,7 @@ export const s2madOptionsSchema = z.strictObject({
     .default('by-subjectivity')
     .describe('ablation: all claims get the same prompt instead of the one that fits them'),
   debate: z.boolean().default(true).describe('ablation: without it one agent reads all comments and decides alone'),
-  seed: z.int().default(1).describe('draws the comments if stances are not separated'),
+  seed: seedSchema.default(1).describe('draws the comments if stances are not separated'),
 });
 export type S2madOptions = z.infer<typeof s2madOptionsSchema>;
 

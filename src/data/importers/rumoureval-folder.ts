@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { InputError } from '../../errors.ts';
+import { missingPath } from '../../missing-path.ts';
 import { BadItemError, orSkip } from '../bad-item.ts';
 import type { Thread } from '../thread.ts';
 import { assembleThread } from './assemble-thread.ts';
@@ -91,7 +92,7 @@ async function walk(
 ): Promise<void> {
   const { year, found } = context;
   const place = await stat(path).catch(() => {
-    throw new InputError(`${path} does not exist; check the path`);
+    throw new InputError(missingPath(path));
   });
   if (place.isFile()) {
     const key = await parseKey(path, year);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { InputError } from '../../errors.ts';
+import { seedSchema } from '../../seed.ts';
 import { firstIssue } from '../bad-item.ts';
 import { stories } from './stories.ts';
 
@@ -11,7 +12,7 @@ const accuracy = z.number().min(0.01).max(0.99);
 export const syntheticOptionsSchema = z
   .strictObject({
     threads: z.int().min(1).default(600).describe('how many threads'),
-    seed: z.int().default(1).describe('fixes everything drawn'),
+    seed: seedSchema.default(1).describe('fixes everything drawn'),
     rumorShare: accuracy.default(0.5).describe('probability that a thread is a rumor'),
     minPosts: z.int().min(1).default(3).describe('fewest posts of a thread, the claim counted'),
     maxPosts: z.int().min(1).max(200).default(30).describe('most posts of a thread'),

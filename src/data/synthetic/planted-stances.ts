@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { seedSchema } from '../../seed.ts';
 import { Random } from '../../tensor/random.ts';
 import type { Post, Thread } from '../thread.ts';
 
@@ -34,7 +35,7 @@ export const plantedStanceOptionsSchema = z.strictObject({
       'share of the training claims whose replies stand as those of another veracity; words of the claim mark them',
     ),
   pretrainingItems: z.int().min(8).default(400).describe('posts from elsewhere that stance is learnt from first'),
-  seed: z.int().default(1),
+  seed: seedSchema.default(1),
 });
 /** The options as a caller gives them: what is left out takes its default. */
 export type PlantedStanceOptions = z.input<typeof plantedStanceOptionsSchema>;

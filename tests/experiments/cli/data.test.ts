@@ -117,7 +117,7 @@ describe('data describe', () => {
     expect((await data('describe', a, b, a, b)).out).toMatch(/\| a\.jsonl \| +4 \| +12 \| +3\.0 \| +3 \|/);
     const json = JSON.parse((await data('describe', bad, '--skip-invalid', '--json')).out);
     expect(json).toMatchObject({ files: [{ path: bad, skipped: 1, threads: 1, posts: 3 }], overlaps: [] });
-    expect((await data('describe', join(folder, 'none'))).errors).toContain('does not exist; check the path');
+    expect((await data('describe', join(folder, 'none'))).errors).toContain('earshot: there is no ');
   });
 });
 

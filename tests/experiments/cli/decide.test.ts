@@ -198,7 +198,7 @@ describe('decide', () => {
     );
     expect(await refused(['--policy', bundle, '--system', 'first post'])).toContain('is a bundle of "stop agent"');
     expect(await refused(['--policy', run], '{"id": 1}\n')).toMatch(/standard input:1.*--skip-invalid/s);
-    expect(await refused(['--policy', 'nowhere'])).toContain('nowhere is no run directory');
+    expect(await refused(['--policy', 'nowhere'])).toContain('there is no nowhere');
     cpSync(join(cwd, bundle), join(cwd, 'changed'), { recursive: true });
     writeFileSync(
       join(cwd, 'changed/detector.json'),

@@ -112,7 +112,7 @@ describe('init', () => {
     const stdin = Readable.from(['nosuch.jsonl\nthreads.csv\nthreads.jsonl\n', 'gpt\nlocal\n', '\nasked\n']);
     const made = await earshot(['init'], { cwd, stdin });
     expect(made.code, made.errors).toBe(0);
-    expect(made.errors).toContain('nosuch.jsonl does not exist; check the path.');
+    expect(made.errors).toContain('there is no nosuch.jsonl');
     expect(made.errors).toContain('threads.csv is a table;');
     expect(made.errors).toContain('there is no detector file gpt;');
     expect(existsSync(join(cwd, 'asked.yaml'))).toBe(true);

@@ -1,19 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
-import { earshot, logged, start, startProcess, tiny, until, writeExperiment } from './command-line.ts';
+import { earshot, logged, start, startProcess, threadLines, tiny, until, writeExperiment } from './command-line.ts';
 
 const read = (...path: string[]) => readFileSync(join(...path), 'utf8');
 const checkpoints = (run: string) => readdirSync(join(run, 'checkpoints')).filter((name) => !name.startsWith('.'));
@@ -50,7 +40,7 @@ describe('train', () => {
       expect(report).toContain(`| ${system} `);
     expect(first.errors).toContain('[1/1] agent, seed 1: training: 4/4 iterations');
     expect(first.errors).toMatch(
-      /\nRuns: runs\/tiny {3}Report: runs\/tiny\/report\.md {3}Page: runs\/tiny\/report\.html\nNext: npx earshot export /,
+      /\nRuns: runs\/tiny {3}Report: runs\/tiny\/report\.md {3}Page: runs\/tiny\/report\.html\nNext: npx earshot data synth .*\n +npx earshot decide made-up\.jsonl /,
     );
     expect(first.errors).toMatch(/^tiny: 1 run in this process, into runs\/tiny; then a table and a report\. /);
 
@@ -159,17 +149,33 @@ describe('train', () => {
     expect(outcomeOf(begun)).toEqual(outcomeOf(join(cwd, 'alone/tiny/ratio/seed-1')));
   });
 
+  it.each<[string, string, Record<string, unknown>, RegExp]>([
+    ['is empty', '', {}, /threads\.jsonl is empty \(0 bytes\)/],
+    ['holds blank lines', '\n\n', {}, /threads\.jsonl holds no threads/],
+    ['has a bad line far down', `${threadLines(80)}{\n`, {}, /threads\.jsonl:81: is not one whole object/],
+    ['has no labels', threadLines(80, { labelled: false }), {}, /none of the 80 threads has a label/],
+    ['has too few threads', threadLines(40), {}, /the parts need 60 threads/],
+    ['is too small for the test', threadLines(70), { split: { ...tiny.split, test: 30 } }, /the parts need 74 threads/],
+  ])('begins no run where the file of threads %s', async (_, lines, parts, message) => {
+    const cwd = temporaryFolder({ 'threads.jsonl': lines });
+    writeExperiment(join(cwd, 'tiny.yaml'), { data: { threads: 'threads.jsonl' }, seeds: [1, 2], ...parts });
+    const { code, errors } = await earshot(['train', 'tiny.yaml'], { cwd });
+    expect(code).toBe(1);
+    expect(errors).toMatch(message);
+    expect(errors.split('\n')).toHaveLength(2);
+    expect(existsSync(join(cwd, 'runs'))).toBe(false);
+  });
+
   it('names what fails, once where all fail alike, and trains the others', async () => {
     const cwd = temporaryFolder();
-    writeFileSync(join(cwd, 'none.jsonl'), 'none\n');
-    writeExperiment(join(cwd, 'none.yaml'), { data: { threads: 'none.jsonl' }, seeds: [1, 2] });
+    writeExperiment(join(cwd, 'none.yaml'), { split: { ...tiny.split, test: 100 }, seeds: [1, 2] });
     const alike = await earshot(['train', 'none.yaml'], { cwd });
     expect(alike.code).toBe(1);
-    expect(alike.errors.split('none.jsonl:1: is not JSON')).toHaveLength(2);
+    expect(alike.errors.split('the parts need 144 threads')).toHaveLength(2);
     // Running it again would not help.
     expect(alike.errors).toMatch(/\nearshot: all 2 runs failed alike\n$/);
     const single = await earshot(['train', 'none.yaml', '--seeds', '1'], { cwd });
-    expect(single.errors).toMatch(/\n\nearshot: backend wasm .*\nearshot: .*none\.jsonl:1: is not JSON.*\n$/);
+    expect(single.errors).toMatch(/\n\nearshot: backend wasm .*\nearshot: .*the parts need 144 threads.*\n$/);
 
     const many = { split: { ...tiny.split, demonstrations: 1000 } };
     writeExperiment(join(cwd, 'some.yaml'), { variants: { many, few: {} } });

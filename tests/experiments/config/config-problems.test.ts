@@ -55,6 +55,14 @@ it('names the place, the reason and the value', () => {
   expect(problems({ name: ['long'.repeat(50)] })[0].length).toBeLessThan(160);
 });
 
+it('names the path of a key that belongs elsewhere, first where something is set', () => {
+  expect(problems({ name: 'x', events: ['a'] })).toEqual(['  events: unknown key; did you mean size.events?']);
+  expect(problems({ name: 'x', evnets: ['a'] })).toEqual(['  evnets: unknown key; did you mean size.events?']);
+  expect(problems({ name: 'x', dimensions: 8 })).toEqual([
+    '  dimensions: unknown key; did you mean encoder.dimensions?',
+  ]);
+});
+
 it('names the nearest known key, or all where none is near', () => {
   expect(problems({ name: 'x', nmae: 1 })).toEqual(['  nmae: unknown key; did you mean name?']);
   expect(problems({ name: 'x', colour: 1 })).toEqual(['  colour: unknown key; known are name, size, encoder, byName']);

@@ -231,7 +231,7 @@ describe('words by tf-idf', () => {
       expect(await optionsOf(moved)).toEqual(await optionsOf(corpus));
       expect(await optionsOf(other)).not.toEqual(await optionsOf(corpus));
       expect(JSON.stringify(await optionsOf(corpus))).not.toContain(root);
-      await expect(create({ method: 'tf-idf', corpus: join(root, 'no.jsonl') })).rejects.toThrow('does not exist');
+      await expect(create({ method: 'tf-idf', corpus: join(root, 'no.jsonl') })).rejects.toThrow('there is no ');
     } finally {
       await rm(root, { recursive: true });
     }

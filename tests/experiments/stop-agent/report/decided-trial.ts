@@ -55,6 +55,7 @@ export function decidedTrial(
   return {
     seed,
     directory: `runs/x/seed-${seed}`,
+    threadFile: 'my threads.jsonl',
     threads: { test: 10 },
     demonstrations: count,
     stopsAtFirstPost: { conservative: 1 / 3, earlyAction: 0, misleading: 0 },

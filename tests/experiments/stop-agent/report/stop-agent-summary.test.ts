@@ -115,7 +115,15 @@ describe('the summary of an experiment', () => {
     const system = `'${recommended.system}'`;
     expect(next).toEqual([
       `npx earshot export runs/x/seed-2 --system ${system} --out policy`,
-      `npx earshot decide threads.jsonl --policy runs/x/seed-2 --system ${system}`,
+      `npx earshot decide 'my threads.jsonl' --policy runs/x/seed-2 --system ${system}`,
+    ]);
+    const madeUp = results.map((own) => ({
+      ...own,
+      trials: own.trials.map((trial) => ({ ...trial, threadFile: null })),
+    }));
+    expect(answerOf(madeUp).next.slice(1)).toEqual([
+      'npx earshot data synth --threads 20 --seed 2 --out made-up.jsonl',
+      `npx earshot decide made-up.jsonl --policy runs/x/seed-2 --system ${system}`,
     ]);
     expect(recommended.sentence).toContain(`Recommended: ${recommended.system} (`);
     expect(answerOf(results.slice(0, 1)).reading).toBeNull();

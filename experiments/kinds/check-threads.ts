@@ -1,0 +1,38 @@
+import { statSync } from 'node:fs';
+import { z } from 'zod';
+import { readThreads } from '../../src/data/thread-file.ts';
+import { indexThreadFile } from '../../src/data/thread-source.ts';
+import type { ResolvedExperiment } from './experiment-kind.ts';
+
+/** Of larger files only the first thread is read: all would take longer than the failure of a run. */
+const checkedBytes = 2 ** 26;
+
+const skippingSchema = z.looseObject({ data: z.looseObject({ skipInvalid: z.boolean().optional() }) });
+
+/**
+ * Reads the thread files of some variants and checks that they will do for every seed.
+ * @throws InputError for what is wrong with one of them
+ */
+export async function checkThreads(variants: readonly ResolvedExperiment[]): Promise<void> {
+  const read = new Map<string, Promise<Awaited<ReturnType<typeof indexThreadFile>> | null>>();
+  for (const { threadFiles, config, seeds, checkThreads: check } of variants) {
+    const skipInvalid = skippingSchema.safeParse(config).data?.data.skipInvalid;
+    for (const path of threadFiles) {
+      const own =
+        read.get(path) ?? (isSmall(path) ? indexThreadFile(path, { skipInvalid }) : firstThread(path, skipInvalid));
+      read.set(path, own);
+      const source = await own;
+      if (source !== null && check !== null) for (const seed of seeds) await check(source.threads, seed);
+    }
+  }
+}
+
+function isSmall(path: string): boolean {
+  const { size } = statSync(path);
+  return size < (path.endsWith('.gz') ? checkedBytes / 8 : checkedBytes);
+}
+
+async function firstThread(path: string, skipInvalid: boolean | undefined): Promise<null> {
+  for await (const _ of readThreads(path, { skipInvalid })) return null;
+  return null;
+}

@@ -1,0 +1,36 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { closest, distance } from 'fastest-levenshtein';
+
+/** Names that are listed where none is near. */
+const mostNames = 5;
+
+/**
+ * That a path is not there, with what was probably meant: the name beside the first part of it that is missing which is most like
+ * it, or else the names that are there.
+ * @param isMeant leaves out names that nobody can mean here
+ */
+export function missingPath(path: string, isMeant: (path: string) => boolean = () => true): string {
+  let missing = path;
+  while (dirname(missing) !== missing && !existsSync(dirname(missing))) missing = dirname(missing);
+  const folder = dirname(missing);
+  const name = basename(missing);
+  const names = namesIn(folder).filter((other) => isMeant(join(folder, other)));
+  const there = `there is no ${path}`;
+  if (names.length === 0) return there;
+  const nearest = closest(name, names);
+  if (distance(name, nearest) <= Math.max(2, name.length / 3))
+    return `${there}; did you mean ${join(folder, nearest) + path.slice(missing.length)}?`;
+  const rest = names.length - mostNames;
+  return `${there}; ${folder === '.' ? 'this folder' : folder} has ${names.slice(0, mostNames).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+      .filter((name) => !name.startsWith('.'))
+      .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
+  } catch {
+    return [];
+  }
+}
