@@ -16,6 +16,14 @@ export function withWholeIntegers(text: string): string {
   return whole;
 }
 
+/** A JSON text with null for the NaN and Infinity that Python writes, which JSON does not have. */
+export function withoutNaN(text: string): string {
+  let plain = '';
+  for (const { piece, isString } of pieces(text))
+    plain += isString ? piece : piece.replace(/-?\b(?:NaN|Infinity)\b/g, 'null');
+  return plain;
+}
+
 /** The first integer of a JSON text that `JSON.parse` would round; null where there is none. */
 export function roundedInteger(text: string): string | null {
   if (!/\d{16}/.test(text)) return null;

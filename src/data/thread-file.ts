@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { InputError } from '../errors.ts';
-import { roundedInteger, withWholeIntegers } from '../json.ts';
+import { roundedInteger, withoutNaN, withWholeIntegers } from '../json.ts';
 import { quoted } from '../shell-words.ts';
 import { writeText } from '../write-text.ts';
 import { BadItemError, orSkip, parseItem, type SkipOptions, shortened } from './bad-item.ts';
@@ -117,12 +117,15 @@ export async function writeThreads(path: string, threads: Iterable<Thread> | Asy
 }
 
 /**
- * The value of a foreign JSON text that stands at `place`. Integers that are no exact numbers are texts in it.
+ * The value of a foreign JSON text that stands at `place`. Integers that are no exact numbers are texts in it, and
+ * what Python writes for a missing number is null.
  * @throws BadItemError for a text that is not JSON
  */
 export function parseJson(text: string, place: string): unknown {
+  const whole = withWholeIntegers(text);
+  const plain = /\b(?:NaN|Infinity)\b/.test(whole) ? withoutNaN(whole) : whole;
   try {
-    return JSON.parse(withWholeIntegers(text));
+    return JSON.parse(plain);
   } catch (error) {
     const reason = error instanceof SyntaxError ? error.message.replace(/, (\.\.\.)?".*/s, '') : String(error);
     throw new BadItemError({ place, value: shortened(text), reason: `is not JSON (${reason})` });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { roundedInteger, withWholeIntegers } from '../../src/json.ts';
+import { roundedInteger, withoutNaN, withWholeIntegers } from '../../src/json.ts';
 
 it('puts integers that are no exact numbers into quotes, and nothing else', () => {
   const text =
@@ -19,4 +19,12 @@ it('puts integers that are no exact numbers into quotes, and nothing else', () =
 it('reads a text of megabytes', () => {
   const text = JSON.stringify({ text: 'a"\\'.repeat(2_000_000), id: '1669700650467246081' });
   expect(withWholeIntegers(text)).toBe(text);
+});
+
+it('puts null for what Python writes and JSON does not have, outside of texts', () => {
+  expect(JSON.parse(withoutNaN('{"a": NaN, "b": [-Infinity, 1], "c": "NaN \\" Infinity"}'))).toEqual({
+    a: null,
+    b: [null, 1],
+    c: 'NaN " Infinity',
+  });
 });

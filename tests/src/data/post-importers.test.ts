@@ -286,6 +286,37 @@ describe('tables that were exported badly', () => {
     Buffer.from('"\n'),
   ]);
 
+  it('refuses days of a spreadsheet as times, which would all lie in 1970', async () => {
+    const days = 'thread,id,text,time\nt,a,x,45292.5\nt,b,y,45293\n';
+    await expect(imported({ 'a.csv': days }, { format: 'csv' })).rejects.toThrow(
+      'a.csv, column "time": the times are days as a spreadsheet counts them, such as 45292.5; give the column a format of date',
+    );
+    const seconds = 'thread,id,text,time\nt,a,x,0\nt,b,y,45293\n';
+    expect((await imported({ 'a.csv': seconds }, { format: 'csv' })).threads).toMatchObject([
+      { posts: [{ time: '1970-01-01T00:00:00.000Z' }, { time: '1970-01-01T12:34:53.000Z' }] },
+    ]);
+  });
+
+  it.each(['1700000000', '1700000000.0', '1700000000000', '1700000000000000', '1700000000000000000'])(
+    'reads the Unix time %s, whatever part of a second it counts',
+    async (time) => {
+      for (const [name, format, text] of [
+        ['a.csv', 'csv', `thread,text,time\nt,x,${time}\n`],
+        ['a.jsonl', 'posts', `{"thread": "t", "text": "x", "time": ${time}}\n`],
+      ] as const)
+        expect((await imported({ [name]: text }, { format })).threads[0].posts[0].time).toBe(
+          '2023-11-14T22:13:20.000Z',
+        );
+    },
+  );
+
+  it('reads the NaN that Python writes for nothing as nothing', async () => {
+    const text = '{"id": 1, "thread": "t", "text": "NaN", "author": NaN, "label": NaN}\n';
+    expect((await imported({ 'a.jsonl': text })).threads).toMatchObject([
+      { rumor: null, posts: [{ text: 'NaN', author: null }] },
+    ]);
+  });
+
   it.each<[string, Buffer, string | undefined, string]>([
     ['GBK', gbk, 'gbk', '谣言, 真的?'],
     ['Windows-1252', windows, 'windows-1252', 'Où? 5 €'],

@@ -1,3 +1,4 @@
+import { InputError } from '../../../errors.ts';
 import { BadItemError, orSkip, shortened } from '../../bad-item.ts';
 import type { Thread } from '../../thread.ts';
 import { assembleThread } from '../assemble-thread.ts';
@@ -9,7 +10,7 @@ import { cellRumor, cellStance, cellVeracity } from './labels.ts';
 import { refuseRoundedIds } from './rounded-ids.ts';
 import type { RowOfPost, RowOfThread } from './row-of-post.ts';
 import { type ThreadedRows, threadedRows } from './threaded-rows.ts';
-import { cellTime } from './times.ts';
+import { areSpreadsheetDays, cellTime } from './times.ts';
 
 /** A table with a row for each post. */
 export interface PostTable {
@@ -72,6 +73,11 @@ async function readRows(
     if (first.push(next.value) >= lookedAtRows) break;
   const looks = columnLooks(headings, first);
   const columns = tableColumns(headings, { given, source, looks });
+  const { time } = columns;
+  if (time !== undefined && areSpreadsheetDays(first.flatMap((row) => cellText(row, time) ?? [])))
+    throw new InputError(
+      `${source}, column ${JSON.stringify(time)}: the times are days as a spreadsheet counts them, such as ${cellText(first[0], time)}; give the column a format of date and time there, and export it again`,
+    );
   const valuesOf = (column: string) => looks.labels.get(column) ?? [];
   async function* inOrder(): AsyncGenerator<TableRow> {
     yield* first;

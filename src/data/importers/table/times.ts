@@ -65,6 +65,17 @@ export function cellTime(row: TableRow, column: string, { dateOrder, onWithoutZo
 
 const expected = 'must be a time: ISO 8601 such as 2014-08-09T22:33:06Z, or Unix seconds or milliseconds';
 
+/**
+ * Whether all times of a column are days since 1900, as spreadsheets keep them, of the years 2000 to 2099. Seconds since a claim
+ * begin with 0.
+ */
+export function areSpreadsheetDays(times: readonly string[]): boolean {
+  return (
+    times.length > 0 &&
+    times.every((time) => /^\d{5}(\.\d+)?$/.test(time) && Number(time) >= 36_526 && Number(time) < 73_051)
+  );
+}
+
 /** Where one number is above 12 there is no doubt; nor where both are the same. */
 function orderOf(first: number, second: number): DateOrder | null {
   if (first > 12 || first === second) return 'dmy';
@@ -77,9 +88,10 @@ function isDay(day: string): boolean {
   return Number.isNaN(date.getTime()) || date.toISOString().startsWith(day);
 }
 
-/** By size: seconds until the year 5138, then milliseconds, then microseconds. */
+/** By size: seconds until the year 5138, then milliseconds, then microseconds, then nanoseconds, as pandas keeps them. */
 function milliseconds(number: number): number {
   const size = Math.abs(number);
   if (size < 1e11) return number * 1000;
-  return size < 1e14 ? number : number / 1000;
+  if (size < 1e14) return number;
+  return size < 1e17 ? number / 1000 : number / 1_000_000;
 }

@@ -1,0 +1,165 @@
+import { spawn } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { csvText } from '../../src/csv-text.ts';
+import { syntheticOptionsSchema } from '../../src/data/synthetic/options.ts';
+import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
+import { outputOf } from '../child-output.ts';
+import { ScriptedLlmServer } from '../llm-server/scripted-llm-server.ts';
+import { interopPython } from './python.ts';
+import { startRedis } from './redis-server.ts';
+
+/*
+ * Follows README.md and the tutorials, block by block in their order, each in a folder that holds nothing but what a reader is to
+ * bring. Trainings are shortened by their own options. docs/from-run-to-decision.md has a test of its own.
+ */
+
+const home = join(import.meta.dirname, '../..');
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** Options that a command is given on top, so that it takes seconds. */
+const shortened: Readonly<Record<string, readonly string[]>> = {
+  train: ['--seeds', '1', '--no-html', '--jobs', '1'],
+  sweep: ['--set', 'agent.iterations=2', '--set', 'seeds=[1]', '--no-html', '--jobs', '1'],
+};
+
+/** A folder in which `npx earshot` is this checkout, as it is in the checkout itself. */
+function emptyFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'earshot-reader-'));
+  folders.push(folder);
+  const program = join(home, 'experiments/cli/earshot.mjs');
+  const cases = Object.entries(shortened).map(
+    ([command, words]) => `${command}) extra=(${words.map((own) => `'${own}'`).join(' ')});;`,
+  );
+  const run = `extra=()\ncase "$1" in ${cases.join(' ')} esac\nexec '${process.execPath}' '${program}' "$@" "\${extra[@]}"\n`;
+  const { demo } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')).scripts;
+  expect(demo).toMatch(/^node experiments\/cli\/earshot\.mjs train /);
+  const scripts = {
+    npx: `[ "$1" = earshot ] || exit 64\nshift\n${run}`,
+    // Installing and testing the checkout is what every other test does.
+    npm: `case "$1" in ci|test) exit 0;; run) set -- ${demo.replace(/^\S+ \S+ /, '')}\n${run};; *) exec '${join(dirname(process.execPath), 'npm')}' "$@";; esac\n`,
+  };
+  for (const [name, text] of Object.entries(scripts)) {
+    mkdirSync(join(folder, '.bin'), { recursive: true });
+    writeFileSync(join(folder, '.bin', name), `#!/bin/bash\n${text}`);
+    chmodSync(join(folder, '.bin', name), 0o755);
+  }
+  mkdirSync(join(folder, 'here'));
+  symlinkSync(join(home, 'experiments'), join(folder, 'here/experiments'));
+  return join(folder, 'here');
+}
+
+/** What stands in for machines that a page names. */
+type Stands = Readonly<Record<string, string>>;
+
+function inPlace(text: string, stands: Stands): string {
+  return Object.entries(stands).reduce((changed, [from, to]) => changed.replaceAll(from, to), text);
+}
+
+function environment(folder: string, stands: Stands) {
+  const python = dirname(interopPython());
+  const path = `${join(folder, '../.bin')}:${python}:${process.env.PATH}`;
+  return { cwd: folder, env: { ...process.env, NODE_OPTIONS: '', PATH: path, ...stands } };
+}
+
+/** Does what a page says: writes the files that its blocks name, unless the reader has brought them, and runs its commands. */
+async function follow(page: string, { folder, stands = {} }: { folder: string; stands?: Stands }): Promise<void> {
+  const text = readFileSync(join(home, page), 'utf8');
+  const background: Promise<unknown>[] = [];
+  for (const [, language, name, code] of text.matchAll(/^```(\w+) ?(\S*)\n(.*?)^```/gms)) {
+    const path = join(folder, name);
+    if (name !== '' && !existsSync(path)) writeFileSync(path, inPlace(code, stands));
+    if (language !== 'sh') continue;
+    const words = ['-euo', 'pipefail', '-c', inPlace(code, stands)];
+    const surroundings = environment(folder, stands);
+    if (/ sweep .*--queue/.test(code)) {
+      // It waits for workers, whom the next block starts.
+      const waiting = outputOf(spawn('bash', words, surroundings)).outcome;
+      background.push(
+        waiting.then(({ code: status, errors }) => expect(status, `${page}: ${code}\n${errors}`).toBe(0)),
+      );
+      continue;
+    }
+    const { code: status, out, errors } = await outputOf(spawn('bash', words, surroundings)).outcome;
+    expect(status, `${page}: ${code}\n${out.slice(-2000)}\n${errors.slice(-2000)}`).toBe(0);
+    // What it proposes can be done, too.
+    for (const [, next] of errors.matchAll(/^(?:Next:| {5}) (npx earshot (?:decide|data synth) .*)$/gm)) {
+      const proposed = await outputOf(spawn('bash', ['-c', next], surroundings)).outcome;
+      expect(proposed.code, `${next}\n${proposed.errors}`).toBe(0);
+    }
+  }
+  await Promise.all(background);
+}
+
+/** Threads of a reader, in the columns of the tutorial. */
+function ownPosts(threads: number): string {
+  const synthetic = syntheticOptionsSchema.parse({ threads, minPosts: 4, typicalPosts: 6, maxPosts: 8 });
+  const rows = synthesizeThreads(synthetic).flatMap(({ id, rumor, posts }) =>
+    posts.map((post) => [
+      id,
+      post.id,
+      post.text,
+      post.time ?? '',
+      post.author ?? '',
+      post.parent ?? '',
+      rumor ? 'fake' : 'real',
+    ]),
+  );
+  return csvText([['conversation_id', 'id', 'body', 'created_at', 'user', 'in_reply_to', 'verdict'], ...rows]);
+}
+
+/** Labels of a machine that is right three times in four, with 200 by people. */
+function ownLabels(): string {
+  const rows = Array.from({ length: 500 }, (_, row) => {
+    const gold = row % 2 === 0 ? 'favor' : 'against';
+    const machine = row % 4 === 1 ? 'favor' : gold;
+    const word = gold === 'favor' ? ['great', 'proud', 'best'][row % 3] : ['liar', 'shame', 'worst'][row % 3];
+    return [`so ${word} today ${row % 17}`, 'Donald Trump', machine, '0.8', row < 200 ? gold : ''];
+  });
+  return csvText([['text', 'target', 'machine_stance', 'probability', 'stance'], ...rows]);
+}
+
+it('README.md runs in an empty folder', async () => {
+  const folder = emptyFolder();
+  writeFileSync(join(folder, 'posts.csv'), ownPosts(300));
+  await follow('README.md', { folder });
+});
+
+it('the tutorials run one after the other in an empty folder', async () => {
+  const folder = emptyFolder();
+  writeFileSync(join(folder, 'posts.csv'), ownPosts(800));
+  writeFileSync(join(folder, 'labels.csv'), ownLabels());
+  await follow('docs/tutorials/your-own-threads.md', { folder });
+  await follow('docs/tutorials/a-promise.md', { folder });
+  const model = await ScriptedLlmServer.start(({ messages }) =>
+    JSON.stringify(messages).length % 3 === 0 ? 'yes' : 'no',
+  );
+  try {
+    const stands = { 'http://localhost:11434/v1': model.baseURL };
+    await follow('docs/tutorials/language-model-on-a-budget.md', { folder, stands });
+  } finally {
+    await model.stop();
+  }
+  await follow('docs/tutorials/machine-labels.md', { folder });
+  const redis = await startRedis();
+  try {
+    const stands = { '/shared/': `${folder}/shared/`, 'redis://head:6379': redis.address, '--idle 600': '--idle 10' };
+    await follow('docs/tutorials/sweep-on-several-machines.md', { folder, stands });
+  } finally {
+    await redis.kill();
+  }
+});
