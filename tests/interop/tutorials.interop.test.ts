@@ -33,7 +33,7 @@ afterAll(() => {
 
 /** Options that a command is given on top, so that it takes seconds. */
 const shortened: Readonly<Record<string, readonly string[]>> = {
-  train: ['--seeds', '1', '--no-html', '--jobs', '1'],
+  train: ['--set', 'agent.iterations=20', '--seeds', '1', '--no-html', '--jobs', '1'],
   sweep: ['--set', 'agent.iterations=2', '--set', 'seeds=[1]', '--no-html', '--jobs', '1'],
 };
 

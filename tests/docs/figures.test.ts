@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+
+/* Figures that pages repeat in prose are those of the table or picture that they come from. */
+
+const home = join(import.meta.dirname, '../..');
+const textOf = (page: string) => readFileSync(join(home, page), 'utf8').replace(/\s+/g, ' ');
+
+it('of the demo are those of its picture', () => {
+  const picture = textOf('docs/pictures/front.svg');
+  const [, macroF1, er] = /aria-label="one-call&#xA;macro-F1 ([\d.]+) .*?&#xA;ER ([\d.]+)/.exec(picture) ?? [];
+  const [, everything] = /aria-label="all posts&#xA;macro-F1 ([\d.]+)/.exec(picture) ?? [];
+  const percent = (share: number) => `${Math.round(100 * share)}`;
+  expect(textOf('docs/scale.md')).toContain(`quickstart's agent decides (${percent(Number(er))} % of the posts)`);
+  const [, read, kept] =
+    /In the demo, reading (\d+) ?% of the posts, the agent keeps (\d+) ?%/.exec(textOf('README.md')) ?? [];
+  // The README may say it in other words; where it has these figures, they are right.
+  if (read !== undefined)
+    expect([read, kept]).toEqual([percent(Number(er)), percent(Number(macroF1) / Number(everything))]);
+});
+
+it('of broken promises are the worst of the table', () => {
+  const page = textOf('experiments/results/promises.md');
+  const rows = readFileSync(join(home, 'experiments/results/promises.md'), 'utf8')
+    .split('\n')
+    .filter((line) => /^\| (Weibo-CED|Twitter1\d|PHEME) +\| +\d+ \|/.test(line))
+    .map((line) => line.split('|').map((cell) => /\(([\d.]+)\)/.exec(cell)?.[1]));
+  const worst = (column: number) => Math.max(...rows.map((cells) => Number(cells[column]))).toFixed(3);
+  expect(rows.length).toBeGreaterThan(8);
+  expect(page).toContain(`single settled agents break it up to ${worst(5)} of the time`);
+  expect(page).toContain(`(the detector's confidence: up to ${worst(6)})`);
+});
