@@ -40,7 +40,7 @@ describe('train', () => {
       expect(report).toContain(`| ${system} `);
     expect(first.errors).toContain('[1/1] agent, seed 1: training: 4/4 iterations');
     expect(first.errors).toMatch(
-      /\nRuns: runs\/tiny {3}Report: runs\/tiny\/report\.md {3}Page: runs\/tiny\/report\.html\nNext: npx earshot data synth .*\n +npx earshot decide made-up\.jsonl /,
+      /\nRuns: runs\/tiny {3}Report: runs\/tiny\/report\.md {3}Page: runs\/tiny\/report\.html\nNext: npx earshot export .*\n +npx earshot data synth .*\n +npx earshot decide made-up\.jsonl --policy /,
     );
     expect(first.errors).toMatch(/^tiny: 1 run in this process, into runs\/tiny; then a table and a report\. /);
 
