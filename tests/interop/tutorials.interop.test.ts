@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { csvText } from '../../src/csv-text.ts';
 import { syntheticOptionsSchema } from '../../src/data/synthetic/options.ts';
 import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
@@ -107,7 +107,7 @@ async function follow(page: string, { folder, stands = {} }: { folder: string; s
 
 /** Threads of a reader, in the columns of the tutorial. */
 function ownPosts(threads: number): string {
-  const synthetic = syntheticOptionsSchema.parse({ threads, minPosts: 4, typicalPosts: 6, maxPosts: 8 });
+  const synthetic = syntheticOptionsSchema.parse({ threads, minPosts: 3, typicalPosts: 4, maxPosts: 6 });
   const rows = synthesizeThreads(synthetic).flatMap(({ id, rumor, posts }) =>
     posts.map((post) => [
       id,
@@ -139,27 +139,38 @@ it('README.md runs in an empty folder', async () => {
   await follow('README.md', { folder });
 });
 
-it('the tutorials run one after the other in an empty folder', async () => {
-  const folder = emptyFolder();
-  writeFileSync(join(folder, 'posts.csv'), ownPosts(800));
-  writeFileSync(join(folder, 'labels.csv'), ownLabels());
-  await follow('docs/tutorials/your-own-threads.md', { folder });
-  await follow('docs/tutorials/a-promise.md', { folder });
-  const model = await ScriptedLlmServer.start(({ messages }) =>
-    JSON.stringify(messages).length % 3 === 0 ? 'yes' : 'no',
-  );
-  try {
-    const stands = { 'http://localhost:11434/v1': model.baseURL };
-    await follow('docs/tutorials/language-model-on-a-budget.md', { folder, stands });
-  } finally {
-    await model.stop();
-  }
-  await follow('docs/tutorials/machine-labels.md', { folder });
-  const redis = await startRedis();
-  try {
-    const stands = { '/shared/': `${folder}/shared/`, 'redis://head:6379': redis.address, '--idle 600': '--idle 10' };
-    await follow('docs/tutorials/sweep-on-several-machines.md', { folder, stands });
-  } finally {
-    await redis.kill();
-  }
+describe('the tutorials, one after the other in an empty folder', () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = emptyFolder();
+    writeFileSync(join(folder, 'posts.csv'), ownPosts(560));
+    writeFileSync(join(folder, 'labels.csv'), ownLabels());
+  });
+
+  it('your own threads', () => follow('docs/tutorials/your-own-threads.md', { folder }));
+
+  it('a promise', () => follow('docs/tutorials/a-promise.md', { folder }));
+
+  it('a language model on a budget', async () => {
+    const answer = ({ messages }: { messages: unknown }) => (JSON.stringify(messages).length % 3 === 0 ? 'yes' : 'no');
+    const model = await ScriptedLlmServer.start(answer);
+    try {
+      const stands = { 'http://localhost:11434/v1': model.baseURL };
+      await follow('docs/tutorials/language-model-on-a-budget.md', { folder, stands });
+    } finally {
+      await model.stop();
+    }
+  });
+
+  it('machine labels', () => follow('docs/tutorials/machine-labels.md', { folder }));
+
+  it('a sweep on several machines', async () => {
+    const redis = await startRedis();
+    try {
+      const stands = { '/shared/': `${folder}/shared/`, 'redis://head:6379': redis.address, '--idle 600': '--idle 10' };
+      await follow('docs/tutorials/sweep-on-several-machines.md', { folder, stands });
+    } finally {
+      await redis.kill();
+    }
+  });
 });
