@@ -875,7 +875,8 @@ def threads_of(lines):
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
-            thread = json.loads(line, parse_constant=no_number)
+            # NaN and Infinity are no JSON; Python writes them for missing numbers.
+            thread = json.loads(line, parse_constant=lambda name: None)
             problem = problem_of(thread)
             if problem is not None:
                 raise ThreadError(f"line {number}: {problem}")
@@ -886,10 +887,6 @@ def threads_of(lines):
         raise ThreadError(f"line {number} is not JSON ({problem}); write one thread a line") from problem
     except RecursionError as problem:
         raise ThreadError(f"line {number} is nested too deeply") from problem
-
-
-def no_number(name):
-    raise json.JSONDecodeError(f"{name} is no number of JSON", name, 0)
 
 
 def is_text(value):

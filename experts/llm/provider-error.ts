@@ -2,6 +2,7 @@ import { ProviderError } from '../../src/errors.ts';
 import { type CallFailure, NOBODY_THERE } from './call-failure.ts';
 import { apiKeyOf, type Endpoint, keyAdvice, secretsOf } from './endpoint.ts';
 import { ContextLengthError, EndpointUnusableError, QuotaSpentError } from './failures.ts';
+import { minuteAfter } from './retry-after.ts';
 import { type Environment, withoutSecrets } from './secrets.ts';
 
 const PROXIES = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'];
@@ -109,7 +110,7 @@ function quotaInWords(
   { maxWaitMs, askedMs }: { maxWaitMs: number; askedMs: number },
 ): string | null {
   if (retryAfterMs !== null && Math.max(retryAfterMs, askedMs) > maxWaitMs) {
-    const back = new Date(Date.now() + retryAfterMs).toISOString().slice(0, 16).replace('T', ' ');
+    const back = minuteAfter(retryAfterMs);
     const before = retryAfterMs > maxWaitMs ? '' : ` after ${Math.floor((askedMs - retryAfterMs) / 1000)} s of waiting`;
     return (
       `takes no request for another ${Math.ceil(retryAfterMs / 1000)} s${before}, until ${back} UTC; a run waits ` +

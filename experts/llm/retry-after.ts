@@ -3,6 +3,11 @@ export function retryAfterMs({ headers, message = '' }: { headers: Headers | nul
   return (headers && (askedFor(headers) ?? resetIn(headers))) ?? saidIn(message);
 }
 
+/** The minute that lies so many milliseconds ahead, in UTC: "2026-01-31 23:59". */
+export function minuteAfter(milliseconds: number): string {
+  return new Date(Date.now() + milliseconds).toISOString().slice(0, 16).replace('T', ' ');
+}
+
 function askedFor(headers: Headers): number | null {
   const milliseconds = Number(headers.get('retry-after-ms') ?? Number.NaN);
   if (milliseconds >= 0) return milliseconds;

@@ -80,7 +80,7 @@ describe('train with the judgements of language models', () => {
     const stopped = await earshot(train, { cwd });
     expect(stopped.code).toBe(2);
     expect(stopped.errors).toMatch(
-      /the budget of 3 requests is spent.*\n\d+ prefixes are not judged yet; what was answered is kept/,
+      /the budget of 3 requests is spent.*\n.*3 answers in 3 requests.*\n\d+ prefixes are not judged yet; what was answered is kept/,
     );
     expect(server.requests).toHaveLength(3);
     writeFileSync(path, JSON.stringify(file));

@@ -57,7 +57,7 @@ function sentenceAgrees(sentence: string, named: Named): boolean {
   // "It is a rumor, they say" says it of others.
   if (beforeComma !== null && beforeComma.opening !== 'statement' && beforeComma.label !== label) return false;
   const plain = plainSentence(bare);
-  if (CONDITION.test(plain)) return true;
+  if (CONDITION.test(plain) || QUESTION.test(bare)) return true;
   if (!sentenceNames(folded(bare.replace(QUOTED, ' ')), named)) return false;
   for (const place of [...plain.matchAll(ANSWER_PLACE), ...plain.matchAll(LABELLING)])
     if (!placeAgrees(plain.slice(place.index + place[0].length), DENIAL.test(place[0]), named)) return false;
@@ -70,6 +70,8 @@ const NAMED =
 
 /** "If it had been confirmed, the answer would be …" answers nothing. */
 const CONDITION = /^(?:if|unless|had|were)\b/;
+/** "Is it a rumor?" answers nothing; "Rumor?" alone is read as an answer above. */
+const QUESTION = /^(?:is|was|are|does|do|did|has|have|could|can|should|would|will|what|which|why|who|how)\b.*\?\W*$/i;
 /** Before a label that is used as a noun: "nobody confirms the rumor". */
 const NOUN_USE = /\b(?:(?:the|this|that|these|those|its|any|such)|(?:of|about)(?: an?)?) $/;
 /** Labels that mean something else in front of another word: "no source". */

@@ -271,7 +271,7 @@ describe('loadDetectorFile', () => {
       /detector\.model\.modl: unknown key; did you mean model\?/,
     );
     await expect(loadDetectorFile(join(folder, 'c.yaml'))).rejects.toThrow(/detector\.name/);
-    await expect(loadDetectorFile(join(folder, 'd.yaml'))).rejects.toThrow(/cannot read the detector file/);
+    await expect(loadDetectorFile(join(folder, 'd.yaml'))).rejects.toThrow(/there is no .*d\.yaml/);
   });
 });
 

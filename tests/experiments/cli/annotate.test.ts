@@ -126,7 +126,7 @@ describe('annotations', () => {
     const stats = await earshot(['annotations', 'stats', 'juged.sqlite'], { cwd });
     expect(stats).toMatchObject({
       code: 1,
-      errors: 'earshot: there is no annotation store juged.sqlite; check the path\n',
+      errors: 'earshot: there is no juged.sqlite; this folder has labelled.jsonl, threads.jsonl\n',
     });
     expect(existsSync(join(cwd, 'juged.sqlite'))).toBe(false);
     const imported = await earshot(['annotations', 'import', 'new.sqlite', 'none.jsonl'], { cwd });

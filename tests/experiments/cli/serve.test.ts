@@ -50,7 +50,7 @@ describe('serve', () => {
     expect(await fails(folder, '--sessions', 'redis://127.0.0.1:1')).toMatch(
       /^2 earshot: Redis at 127\.0\.0\.1:1 cannot be used/,
     );
-    expect(await fails(folder, '--detector', 'no.yaml')).toMatch(/^1 earshot: cannot read the detector file no\.yaml/);
+    expect(await fails(folder, '--detector', 'no.yaml')).toMatch(/^1 earshot: there is no no\.yaml/);
   });
 
   it('finishes 60 requests that wait for a language model when it gets SIGTERM, and asks once a thread', async () => {

@@ -223,7 +223,7 @@ describe('select', () => {
     expect({ ...after, out: '' }).toEqual({ ...before, out: '' });
     expect(readFileSync(join(cwd, 'after.jsonl'))).toEqual(readFileSync(join(cwd, 'before.jsonl')));
     expect((await earshot(scored, { cwd })).out).toBe(scores.out);
-    await expect(selecting(cwd, { out: 'own.jsonl' })).rejects.toThrow(/there is no train\.jsonl/);
+    await expect(selecting(cwd, { out: 'own.jsonl' })).rejects.toThrow(/there is no .*train\.jsonl/);
   });
 
   it('refuses labels of a model that was never trained', async () => {
@@ -269,11 +269,11 @@ describe('select', () => {
 
     const complaint = (options: Partial<Parameters<typeof selecting>[1]>) =>
       expect(selecting(cwd, { out: 'x.jsonl', ...options })).rejects;
-    await complaint({ run: 'none' }).toThrow('there is no none');
+    await complaint({ run: 'none' }).toThrow(/there is no .*none/);
     await complaint({ run: 'stop' }).toThrow('stop is a run of kind "stop-agent", and one of a selector is needed');
     await complaint({ out: 'x.csv' }).toThrow('x.csv: the name must end in .jsonl');
     await complaint({ out: 'taken/x.jsonl' }).toThrow(/cannot make the folder .*taken \(EEXIST\)/);
-    await complaint({ data: 'none.jsonl' }).toThrow('there is no none.jsonl');
+    await complaint({ data: 'none.jsonl' }).toThrow(/there is no .*none\.jsonl/);
 
     const path = join(cwd, run, 'config.json');
     const config = JSON.parse(readFileSync(path, 'utf8'));
