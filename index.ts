@@ -57,16 +57,6 @@ export {
 } from './trainers/stop-agent/policy.ts';
 export type { StopMember, StopProblem } from './trainers/stop-agent/problem.ts';
 export { embeddingStates, type StateSource, stateTableOf } from './trainers/stop-agent/states.ts';
-export { type QueryAgentConfig, queryAgentSchema } from './trainers/query-agent/config.ts';
-export { decideQueries, type QueryPolicy } from './trainers/query-agent/policy.ts';
-export {
-  judgedThread,
-  type PricedDetector,
-  type QueriedVerdict,
-  queryThread,
-} from './trainers/query-agent/query-thread.ts';
-export type { QueryThread } from './trainers/query-agent/states.ts';
-export { createQueryTrainer } from './trainers/query-agent/trainer.ts';
 export { selectorSchema } from './trainers/selector/config.ts';
 export { createSelector, type SelectorPolicies, type SelectorTrainer } from './trainers/selector/jsdrv.ts';
 export { selectGreedily } from './trainers/selector/select-greedily.ts';

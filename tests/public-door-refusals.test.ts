@@ -11,8 +11,6 @@ import {
   decide,
   embeddingStates,
   InputError,
-  judgedThread,
-  type PricedDetector,
   rumorTask,
   splitThreads,
   stopAgentSchema,
@@ -132,35 +130,6 @@ it.each([0, 0.5, Number.NaN, 1000])('refuses a rule that stops after %d posts', 
   expect(() => decide('mine', tested, [{ postsUsed: 1, hours: null }])).toThrow(
     'mine stops in 1 threads, and 4 are tested',
   );
-});
-
-class Priced implements PricedDetector {
-  readonly schedule: PricedDetector['schedule'] = { name: 'lengths', lengths: [1] };
-  private readonly price: number;
-  private readonly label: string;
-
-  constructor(price: number, label: string) {
-    this.price = price;
-    this.label = label;
-  }
-
-  async judge() {
-    return { ...right, label: this.label };
-  }
-
-  costOf() {
-    return this.price;
-  }
-}
-
-it('asks priced detectors that are objects of a class, and refuses costs and labels that are none', async () => {
-  const asked = (price: number, label: string) =>
-    judgedThread(thread, { task: rumorTask, detectors: [new Priced(0, 'rumor'), new Priced(price, label)] });
-  expect((await asked(0.5, 'rumor')).judgements[0].map((own) => own?.cost)).toEqual([0, 0.5]);
-  await expect(asked(Number.NaN, 'rumor')).rejects.toThrow(
-    'asking detector 2 of 2 costs NaN; a cost must be a finite number',
-  );
-  await expect(asked(0.5, 'Rumour')).rejects.toThrow('detector 2 of 2 said of the first 1 posts');
 });
 
 it("stratifies by a task's labels, as the documentation of splits says", () => {

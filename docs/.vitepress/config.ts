@@ -50,7 +50,6 @@ export default defineConfig({
           { text: 'Options: stop agent', link: '/reference/options-stop-agent' },
           { text: 'Options: selector', link: '/reference/options-selector' },
           { text: 'Options: detectors', link: '/reference/options-detectors' },
-          { text: 'Options: several detectors', link: '/reference/options-several-detectors' },
           { text: 'Options: sweep', link: '/reference/options-sweep' },
           { text: 'Options: detector', link: '/reference/options-detector' },
         ],

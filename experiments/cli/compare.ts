@@ -4,7 +4,6 @@ import { counted } from '../../src/counted.ts';
 import type { MetricInterval } from '../../src/metrics/metric-intervals.ts';
 import { quoted } from '../../src/shell-words.ts';
 import { detectorName } from '../detectors/decisions.ts';
-import { queryAgentName } from '../query-agent/outcomes.ts';
 import type { ComparedPlace } from '../report/page/comparison-page.ts';
 import { signed } from '../report/shown-numbers.ts';
 import { type ComparedPair, firstRunIn } from '../run/compare-systems.ts';
@@ -43,7 +42,7 @@ export function compareCommand({ stdout, stderr }: Terminal): Command {
       'after',
       `
 Stop agents are compared by macro-F1, ER and calls of the detector, selectors by macro-F1 and micro-F1 for each test set and task,
-detectors by every metric after each number of replies, agents with several detectors by return, macro-F1, ER and cost.
+and detectors by every metric after each number of replies.
 Intervals are over seeds and the threads of each; replies are drawn with their thread.
 
 Examples:
@@ -109,10 +108,6 @@ const kinds: Readonly<Record<KindName, { learnt: string; compare: Compare }>> = 
   detectors: {
     learnt: detectorName,
     compare: async (...of) => (await import('../detectors/compare.ts')).compareDetectors(...of),
-  },
-  'several-detectors': {
-    learnt: queryAgentName,
-    compare: async (...of) => (await import('../query-agent/compare.ts')).compareQuerySystems(...of),
   },
 };
 

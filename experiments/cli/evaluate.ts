@@ -63,18 +63,11 @@ const kinds = {
   'stop-agent': evaluatedAgent,
   selector: evaluatedSelector,
   detectors: refuseDetectors,
-  'several-detectors': refuseQueryAgent,
 };
 
 async function refuseDetectors({ run, data }: { run: string; data: string }): Promise<never> {
   throw new InputError(
     `${run} is a run of detectors; to judge other threads with them, train the same experiment with --data ${data} and another --name, or use \`earshot detect ${data}\``,
-  );
-}
-
-async function refuseQueryAgent({ run, data }: { run: string; data: string }): Promise<never> {
-  throw new InputError(
-    `${run} is an agent that asks several detectors, which is tested where it is trained; train the same experiment with --data ${data} and another --name`,
   );
 }
 

@@ -35,10 +35,6 @@ Examples:
       const kind = kindOfRun(RunDirectory.open(run));
       if (kind === 'detectors')
         throw new InputError(`${run} is a run of detectors, which have no policy; export a run of a stop agent`);
-      if (kind === 'several-detectors')
-        throw new InputError(
-          `${run} is an agent that asks several detectors: a bundle cannot ask them for it, so it has none. Its report names the rules beside it, which need no policy; export a run of a stop agent`,
-        );
       if (kind === 'selector')
         throw new InputError(`${run} is a selector: it is applied with \`earshot select ${run}\`, not exported`);
       const { exportRun } = await import('../stop-agent/export/export-run.ts');

@@ -8,7 +8,6 @@ export const schemas = {
   'stop-agent': async () => (await import('../stop-agent/experiment.ts')).experimentSchema,
   selector: async () => (await import('../selector/experiment.ts')).selectorExperimentSchema,
   detectors: async () => (await import('../detectors/experiment.ts')).detectorsExperimentSchema,
-  'several-detectors': async () => (await import('../query-agent/experiment.ts')).queryExperimentSchema,
   detector: async () => (await import('../config/detector-file.ts')).detectorFileSchema,
   sweep: async () => (await import('../sweep/sweep-file.ts')).sweepSchema,
 } as const;

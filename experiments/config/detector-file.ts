@@ -47,7 +47,7 @@ const holds = 'with detector and task, such as those in experiments/recipes/dete
 
 /** @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one. */
 export async function loadDetectorFile(path: string): Promise<DetectorFile> {
-  const input = withOwnPrompts(withPrices(await readYamlMap(path, { what: 'detector file', holds })), path);
+  const input = withFilesBeside(withPrices(await readYamlMap(path, { what: 'detector file', holds })), path);
   const wrong = `${path} is not a valid detector file`;
   const file = checkedConfig({ schema: detectorFileSchema, input, wrong, keys: schemaFor(input) });
   const beside = join(dirname(path), file.task);
@@ -71,11 +71,18 @@ function withPrices(file: PlainObject): PlainObject {
   return { ...file, detector: priced(file.detector) };
 }
 
-/** The file with its prompts looked for beside it. */
-function withOwnPrompts(file: PlainObject, path: string): PlainObject {
-  const { detector } = file;
-  if (!isPlainObject(detector) || typeof detector.prompts !== 'string') return file;
-  return { ...file, detector: { ...detector, prompts: resolve(dirname(path), detector.prompts) } };
+/** The file with the files that it names looked for beside it. */
+function withFilesBeside(file: PlainObject, path: string): PlainObject {
+  const beside = (detector: unknown): unknown => {
+    if (!isPlainObject(detector)) return detector;
+    const named = Object.entries(detector).map(([key, value]) =>
+      (key === 'prompts' || key === 'first') && typeof value === 'string'
+        ? [key, resolve(dirname(path), value)]
+        : [key, key === 'otherwise' ? beside(value) : value],
+    );
+    return Object.fromEntries(named);
+  };
+  return { ...file, detector: beside(file.detector) };
 }
 
 /** The schema with only the named detector, so that a misspelt key is not compared with keys of the other detectors. */

@@ -2,7 +2,6 @@ import { type KindName, kindName } from '../run/kind-name.ts';
 import { detectorsKind } from './detectors-kind.ts';
 import type { ExperimentKind } from './experiment-kind.ts';
 import type { KindReport } from './kind-report.ts';
-import { queryAgentKind } from './query-agent-kind.ts';
 import { selectorKind } from './selector-kind.ts';
 import { stopAgentKind } from './stop-agent-kind.ts';
 
@@ -10,7 +9,6 @@ const kinds: Readonly<Record<KindName, ExperimentKind>> = {
   'stop-agent': stopAgentKind,
   selector: selectorKind,
   detectors: detectorsKind,
-  'several-detectors': queryAgentKind,
 };
 
 /** @throws InputError for a kind that is not known */
@@ -22,6 +20,5 @@ export function kindOf(name: unknown, source: string): ExperimentKind {
 export async function reportOf(kind: KindName): Promise<KindReport> {
   if (kind === 'selector') return (await import('./selector-report.ts')).selectorReport;
   if (kind === 'detectors') return (await import('./detectors-report.ts')).detectorsReport;
-  if (kind === 'several-detectors') return (await import('./query-agent-report.ts')).queryAgentReport;
   return (await import('./stop-agent-report.ts')).stopAgentReport;
 }

@@ -7,7 +7,6 @@ const kinds: Readonly<Record<KindName, () => Promise<ExperimentKind>>> = {
   'stop-agent': async () => (await import('./stop-agent-kind.ts')).stopAgentKind,
   selector: async () => (await import('./selector-kind.ts')).selectorKind,
   detectors: async () => (await import('./detectors-kind.ts')).detectorsKind,
-  'several-detectors': async () => (await import('./query-agent-kind.ts')).queryAgentKind,
 };
 
 /** Begins to train trials of whatever kind the first one has. */

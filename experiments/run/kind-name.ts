@@ -3,7 +3,7 @@ import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { InputError } from '../../src/errors.ts';
 
 /** The kinds of experiment. Files that name none are about stop agents. */
-export const kindNames = ['stop-agent', 'selector', 'detectors', 'several-detectors'] as const;
+export const kindNames = ['stop-agent', 'selector', 'detectors'] as const;
 export type KindName = (typeof kindNames)[number];
 
 /** @throws InputError for a kind that is not known */
@@ -13,7 +13,7 @@ export function kindName(value: unknown, source: string): KindName {
   throw new InputError(
     value === 'sweep'
       ? `${source} is a sweep; run it with \`earshot sweep ${source}\``
-      : `${source}: kind is ${JSON.stringify(value)}; it must be stop-agent (the default), selector, detectors or several-detectors`,
+      : `${source}: kind is ${JSON.stringify(value)}; it must be stop-agent (the default), selector or detectors`,
   );
 }
 

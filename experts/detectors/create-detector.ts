@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import type { Detector } from '../detector.ts';
 import type { EvidenceServices } from '../retrieval/retrieval.ts';
+import { cascade, cascadeOptionsSchema } from './cascade.ts';
 import { createDebateCouncil, debateCouncilOptionsSchema } from './debate/debate-council.ts';
 import { createDebateSingle, debateSingleOptionsSchema } from './debate/debate-single.ts';
 import { createDebateTeam, debateTeamOptionsSchema } from './debate/debate-team.ts';
 import type { DetectorSettings } from './detector-settings.ts';
+import { LocalDetector } from './local/local-detector.ts';
 import { s2madOptionsSchema } from './s2mad/options.ts';
 import { createS2mad } from './s2mad/s2mad.ts';
 import { createSinglePrompt, singlePromptOptionsSchema } from './single-prompt.ts';
@@ -12,15 +14,19 @@ import { zofiaOptionsSchema } from './zofia/options.ts';
 import { createZofia } from './zofia/zofia.ts';
 
 /** The configuration of every detector that asks language models, by its name. */
+const onModels = [
+  singlePromptOptionsSchema,
+  s2madOptionsSchema,
+  debateSingleOptionsSchema,
+  debateTeamOptionsSchema,
+  debateCouncilOptionsSchema,
+  zofiaOptionsSchema,
+] as const;
+const otherwise = z
+  .discriminatedUnion('name', onModels)
+  .describe('the other detector, as it would stand in a file alone');
 export const detectorSchema = z
-  .discriminatedUnion('name', [
-    singlePromptOptionsSchema,
-    s2madOptionsSchema,
-    debateSingleOptionsSchema,
-    debateTeamOptionsSchema,
-    debateCouncilOptionsSchema,
-    zofiaOptionsSchema,
-  ])
+  .discriminatedUnion('name', [...onModels, cascadeOptionsSchema(otherwise)])
   .describe('the detector, its models and its hyperparameters');
 export type DetectorConfig = z.infer<typeof detectorSchema>;
 export type DetectorConfigInput = z.input<typeof detectorSchema>;
@@ -46,5 +52,11 @@ export async function createDetector(
       return createDebateCouncil({ options: config, ...shared });
     case 'zofia':
       return createZofia({ options: config, ...shared, env, retry, random, signal });
+    case 'cascade':
+      return cascade({
+        first: await LocalDetector.load({ path: config.first }),
+        otherwise: await createDetector({ ...settings, config: config.otherwise }),
+        confidence: config.confidence,
+      });
   }
 }

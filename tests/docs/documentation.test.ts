@@ -9,7 +9,6 @@ import { schemas } from '../../experiments/cli/options.ts';
 import { detectorFileSchema } from '../../experiments/config/detector-file.ts';
 import { isPlainObject } from '../../experiments/config/overrides.ts';
 import { resolveDetectorsExperiment } from '../../experiments/detectors/experiment.ts';
-import { resolveQueryExperiment } from '../../experiments/query-agent/experiment.ts';
 import { resolveSelectorExperiment } from '../../experiments/selector/experiment.ts';
 import { resolveExperiment } from '../../experiments/stop-agent/experiment.ts';
 import { sweepSchema } from '../../experiments/sweep/sweep-file.ts';
@@ -159,7 +158,6 @@ describe('files in YAML blocks', () => {
     if (kind === 'sweep') expect(sweepSchema.safeParse(value)).toMatchObject({ success: true });
     else if (kind === 'selector') resolveSelectorExperiment(value, place);
     else if (kind === 'detectors') resolveDetectorsExperiment({ kind, ...settings }, place);
-    else if (kind === 'several-detectors') resolveQueryExperiment({ kind, ...settings }, place);
     else if ('name' in value) resolveExperiment(settings, place);
     else expect(detectorFileSchema.safeParse(value)).toMatchObject({ success: true });
   });

@@ -32,7 +32,7 @@ describe('an experiment file', () => {
   it('tells its kind, and an unknown one is refused', async () => {
     const path = join(temporaryFolder({ 'my.yaml': 'kind: selctor\nname: x' }), 'my.yaml');
     await expect(openExperiment({ path, overrides: [], runs: 'runs' })).rejects.toThrow(
-      `${path}: kind is "selctor"; it must be stop-agent (the default), selector, detectors or several-detectors`,
+      `${path}: kind is "selctor"; it must be stop-agent (the default), selector or detectors`,
     );
   });
 
