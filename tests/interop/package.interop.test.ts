@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -86,6 +86,28 @@ stopAgentSchema.parse({}).iteration;
     expect(existsSync(join(project, 'node_modules/earshot/dist/checkpoints/policy/earshot_policy.py'))).toBe(true);
   });
 
+  it('has the same entry as a package of its own, which installs zod and nothing else', async () => {
+    const reader = join(project, 'reader');
+    mkdirSync(reader);
+    writeFileSync(join(reader, 'package.json'), JSON.stringify({ name: 'reader', type: 'module', private: true }));
+    await run('npm', ['pack', '--pack-destination', reader, join(home, 'dist/policy-package')]);
+    const [archive] = readdirSync(reader).filter((name) => name.endsWith('.tgz'));
+    await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', `./${archive}`], reader);
+    expect(readdirSync(join(reader, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual([
+      'earshot-policy',
+      'zod',
+    ]);
+    const program = `import { loadPolicy } from 'earshot-policy';
+const policy = await loadPolicy('http://localhost:1/policy/').catch((problem: unknown) => String(problem));
+console.log(typeof policy);
+`;
+    writeFileSync(join(reader, 'typed.ts'), program);
+    const tsc = join(home, 'node_modules/typescript/bin/tsc');
+    const options = ['--strict', '--module', 'nodenext', '--target', 'es2023', '--lib', 'es2023,dom'];
+    await run(process.execPath, [tsc, ...options, 'typed.ts'], reader);
+    expect(await run(process.execPath, ['typed.js'], reader)).toBe('string\n');
+  });
+
   it('serves a decision after all that the Dockerfile takes away', async () => {
     const dockerfile = readFileSync(join(home, 'docs/deploy/Dockerfile'), 'utf8').replaceAll(/ \\\n/g, '');
     const [, pruning] = /^RUN (cd node_modules .*)$/m.exec(dockerfile) ?? [];
@@ -107,7 +129,7 @@ stopAgentSchema.parse({}).iteration;
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ posts, end: true }),
       });
-      expect(await answer.json()).toMatchObject({ decision: 'stop', verdict: { label: expect.any(String) } });
+      expect(await answer.json()).toMatchObject({ decision: 'stop', prediction: { label: expect.any(String) } });
     } finally {
       await server.kill('SIGTERM');
     }
