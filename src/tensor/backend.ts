@@ -4,17 +4,16 @@ import { z } from 'zod';
 import { InputError } from '../errors.ts';
 import { type BackendName, backendNames } from './backend-names.ts';
 import { OnnxBackend } from './onnx/backend.ts';
-import { loadEngine } from './onnx/engine.ts';
+import { loadEngine, type Provider } from './onnx/engine.ts';
 import { registerKernels } from './onnx/kernels.ts';
 import { describeTensorflow, registerTensorflow } from './tensorflow.ts';
-import { startWebgpu } from './webgpu.ts';
 
 /** The `backend` part of every configuration. */
 export const backendSchema = z
   .enum(['auto', ...backendNames])
   .default('auto')
   .describe(
-    'where tensors live: tensorflow (see `earshot backend install`), webgpu, onnx, wasm, cpu; auto takes the first that works, webgpu only on a GPU',
+    'where tensors live: tensorflow (see `earshot backend install`), webgpu, onnx, wasm, cpu; auto takes the first that works, and webgpu never, for no GPU was at hand to time it',
   );
 
 /** Which backend was taken and why. */
@@ -29,8 +28,8 @@ export interface BackendChoice {
 /** Each starts a backend and says what it runs on. */
 const loaders: Readonly<Record<BackendName, (options: { isAsked: boolean }) => Promise<string>>> = {
   tensorflow: loadTensorflow,
-  webgpu: ({ isAsked }) => startWebgpu({ hardwareOnly: !isAsked }),
-  onnx: ({ isAsked }) => loadOnnx({ isAsked }),
+  webgpu: loadWebgpu,
+  onnx: loadOnnx,
   wasm: loadWasm,
   cpu: loadCpu,
 };
@@ -96,13 +95,44 @@ async function loadTensorflow(): Promise<string> {
 async function loadOnnx({ isAsked }: { isAsked: boolean }): Promise<string> {
   if (!isAsked && process.env.EARSHOT_ONNX === 'none')
     throw new Error('EARSHOT_ONNX=none leaves it to those who ask for it');
-  const { engine, device } = await loadEngine();
-  if (tf.findBackendFactory('onnx') === null) {
-    registerKernels();
+  return startOnnx('cpu');
+}
+
+/** The graphs of `onnx` on a GPU, by the WebGPU provider within its package. */
+async function loadWebgpu({ isAsked }: { isAsked: boolean }): Promise<string> {
+  if (!isAsked) throw new Error('it was never timed on a GPU, so it is taken only where it is named');
+  try {
+    const device = await startOnnx('webgpu');
+    // The first graph asks for an adapter.
+    tf.tidy(() => tf.add(tf.tensor1d([1]), 1).dataSync());
+    return device;
+  } catch (error) {
+    stopOnnx();
+    // The provider's message begins with the place in its sources.
+    const reason = (error instanceof Error ? error.message : String(error)).split('\n')[0].replace(/^\/.*false\. /, '');
+    throw new Error(
+      `no adapter could be used (${reason}). It needs a GPU with a driver for Vulkan, Metal or Direct3D 12, and on Linux the Vulkan loader (Debian's package libvulkan1)`,
+    );
+  }
+}
+
+/** What the backend `onnx` runs on in this process; null before the first start. */
+let running: Provider | null = null;
+
+async function startOnnx(provider: Provider): Promise<string> {
+  const { engine, device } = await loadEngine(provider);
+  if (running !== provider) {
+    if (running === null) registerKernels();
+    stopOnnx();
     tf.registerBackend('onnx', () => new OnnxBackend(engine));
+    running = provider;
   }
   await activate('onnx');
   return device;
+}
+
+function stopOnnx(): void {
+  if (tf.findBackendFactory('onnx') !== null) tf.removeBackend('onnx');
 }
 
 async function loadWasm(): Promise<string> {

@@ -42,24 +42,28 @@ const sessionOptions = {
   extra: { session: { intra_op: { allow_spinning: '0' } } },
 } as const;
 
+/** What runs the graphs: the processor, or a GPU of any maker by Vulkan, Metal or Direct3D 12. */
+export type Provider = 'cpu' | 'webgpu';
+
 /**
  * Loads the native library.
- * @throws an error where the package has none for this machine
+ * @throws an error where the package has none for this machine, or the first graph shows that there is no adapter
  */
-export async function loadEngine(): Promise<{ engine: Engine; device: string }> {
+export async function loadEngine(provider: Provider): Promise<{ engine: Engine; device: string }> {
   const { binding, initOrt } = await import('onnxruntime-node/dist/binding.js');
   initOrt();
   const engine = (file: Uint8Array): Session => {
     const session: Binding.InferenceSession = new binding.InferenceSession();
     // A copy, for the binding reads the whole buffer that a small array may be a part of.
     const { buffer } = file.slice();
-    session.loadModel(buffer, 0, buffer.byteLength, sessionOptions);
+    session.loadModel(buffer, 0, buffer.byteLength, { ...sessionOptions, executionProviders: [provider] });
     return {
       run: (inputs, outputs) => void session.run(tensorsOf(inputs), tensorsOf(outputs), {}),
       dispose: () => session.dispose(),
     };
   };
-  return { engine, device: `ONNX Runtime ${version()}, one thread of ${processor()}` };
+  const device = provider === 'cpu' ? `one thread of ${processor()}` : 'a GPU by WebGPU';
+  return { engine, device: `ONNX Runtime ${version()}, ${device}` };
 }
 
 /**
