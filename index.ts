@@ -18,7 +18,7 @@ export { EmbeddingStore } from './src/text/embedding-store.ts';
 
 // Judgements: detectors, their cache, and what experts make of them.
 export { type AnnotateResult, annotate } from './experts/annotate.ts';
-export type { AnnotateProgress } from './experts/annotations/annotation-tally.ts';
+export type { AnnotateProgress } from './experts/asking/annotation-tally.ts';
 export { AnnotationStore } from './experts/annotations/annotation-store.ts';
 export { type Detector, detectorIdentity, type Judgement, type Usage } from './experts/detector.ts';
 export { createDetector } from './experts/detectors/create-detector.ts';

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { AnnotateProgress } from '../../experts/annotations/annotation-tally.ts';
+import type { AnnotateProgress } from '../../experts/asking/annotation-tally.ts';
 import { type PrefixSchedule, prefixScheduleSchema } from '../../experts/prefix-schedule.ts';
 import { tasks } from '../../src/data/task.ts';
 import { InputError } from '../../src/errors.ts';
@@ -73,8 +73,9 @@ export function annotateCommand(terminal: Terminal): Command {
     .addHelpText(
       'after',
       `
-A judgement is asked for once: what the store holds already is not asked again, so the same command goes on where Ctrl-C, a
-kill or a full disk stopped it. Several processes may fill one store. A judgement holds until the next judged prefix.
+A language model is asked for a judgement once: what the store holds already is not asked again, so the same command goes on
+where Ctrl-C, a kill or a full disk stopped it. Several processes may fill one store. A local detector costs nothing, so it judges
+all prefixes again, and the store keeps the first judgement of each. A judgement holds until the next judged prefix.
 An answer that cannot be read is a failure: it is counted, its text is kept (earshot annotations unreadable), and it is asked
 for again by --retry-unreadable only.
 

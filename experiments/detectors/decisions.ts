@@ -31,7 +31,12 @@ export const detectorDecisionSchema = z.strictObject({
     .nullable()
     .describe('from the question to the judgement, when it was made; null where it is not known'),
   explanation: z.string(),
-  key: z.string().describe('of the annotation, with transcript and answers'),
+  key: z
+    .string()
+    .nullable()
+    .describe(
+      'of the annotation, with transcript and answers; null for a detector that costs nothing, which keeps none',
+    ),
 });
 export type DetectorDecision = z.output<typeof detectorDecisionSchema>;
 

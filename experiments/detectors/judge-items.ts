@@ -1,5 +1,7 @@
-import { type AnnotateResult, annotationRequest } from '../../experts/annotate.ts';
+import type { AnnotateResult } from '../../experts/annotate.ts';
+import { type AnnotationRow, keyOf } from '../../experts/annotations/annotation-row.ts';
 import type { AnnotationStore, StoredAnnotation } from '../../experts/annotations/annotation-store.ts';
+import { annotationRequest } from '../../experts/asking/annotation-request.ts';
 import type { Usage } from '../../experts/detector.ts';
 import { addedUsage } from '../../experts/detectors/session.ts';
 import type { EndpointUsage } from '../../experts/llm/cost/usage.ts';
@@ -58,8 +60,11 @@ export async function judgeItems(
 ): Promise<JudgedItems> {
   const { replies, ...judging } = options;
   const { threads, store } = judging;
+  const free = new Map<string, AnnotationRow>();
+  const placeIn = (threadId: string, posts: number) => JSON.stringify([threadId, posts]);
   const { detector, result, usage } = await judge.judge({
     ...judging,
+    onJudgement: (row) => free.set(placeIn(row.threadId, row.prefixLength), row),
     schedule: scheduleOf(replies),
     maxPosts: Number.MAX_SAFE_INTEGER,
     // Nobody reads a store in memory again: keeping shared parts in it would only hide what a judgement took.
@@ -69,15 +74,17 @@ export async function judgeItems(
   const decisions = replies.flatMap((seen) => {
     const asked = threads.map((thread) => {
       const [posts] = scheduledLengths({ schedule: scheduleOf([seen]), posts: thread.posts.length });
-      return { posts, key: store.keyOf(annotationRequest({ detector, prefix: prefixOf(thread, posts) })) };
+      if (!judge.asksModels) return { posts, key: null };
+      return { posts, key: keyOf(annotationRequest({ detector, prefix: prefixOf(thread, posts) })) };
     });
     const rows = rowsOf(
       store,
-      asked.map(({ key }) => key),
+      asked.flatMap(({ key }) => key ?? []),
     );
     return threads.map((thread, index) => {
-      const row = rows.get(asked[index].key);
-      return { ...placeOf(judge, thread), replies: seen, ...asked[index], ...saidOf(judge, row) };
+      const { posts, key } = asked[index];
+      const row = key === null ? free.get(placeIn(thread.id, posts)) : rows.get(key);
+      return { ...placeOf(judge, thread), replies: seen, posts, key, ...judgementIn(judge, row) };
     });
   });
   return { decisions, result, usage };
@@ -102,7 +109,7 @@ function placeOf({ task }: Judge, thread: Thread) {
   return { system: detectorName, threadId, event, gold: task.goldLabel(thread) ?? '' } as const;
 }
 
-function saidOf({ costOf }: Judge, row: StoredAnnotation | undefined) {
+function judgementIn({ costOf }: Judge, row: AnnotationRow | undefined) {
   const {
     usage = nothing,
     partsUsage = nothing,

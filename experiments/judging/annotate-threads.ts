@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { AnnotateResult } from '../../experts/annotate.ts';
+import type { AnnotationRow } from '../../experts/annotations/annotation-row.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { makeFolder } from '../../src/atomic-file.ts';
 import type { Task } from '../../src/data/task.ts';
@@ -41,6 +42,9 @@ export interface AnnotateThreadsOptions
   context: WorkContext;
 }
 
+/** Free judgements that are stored in one go. */
+const rowsAtOnce = 500;
+
 export type AnnotatedThreads = Omit<AnnotateResult, 'sequences'> &
   Pick<Judged, 'usage' | 'estimates'> & { readonly threads: number; readonly asksModels: boolean };
 
@@ -53,15 +57,16 @@ export async function annotateThreads(options: AnnotateThreadsOptions): Promise<
   const judge = opened ?? (await savedOrTrained(options, threads));
   // A dry run leaves nothing behind, not even an empty store.
   const store = AnnotationStore.open(mode === 'dry-run' && !existsSync(options.store) ? ':memory:' : options.store);
+  const rows: AnnotationRow[] = [];
   try {
-    const { result, usage, estimates } = await judge.judge({
-      ...options,
-      threads,
-      store,
-    });
+    const onJudgement = (row: AnnotationRow) => {
+      if (rows.push(row) === rowsAtOnce) store.putMany(rows.splice(0));
+    };
+    const { result, usage, estimates } = await judge.judge({ ...options, threads, store, onJudgement });
     const { sequences: _, ...counts } = result;
     return { threads: threads.length, asksModels: judge.asksModels, ...counts, usage, estimates };
   } finally {
+    store.putMany(rows);
     store.close();
   }
 }

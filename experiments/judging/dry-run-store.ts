@@ -1,23 +1,19 @@
-import type { AnnotateOptions } from '../../experts/annotate.ts';
-import type { AnnotationRequest, AnnotationRow } from '../../experts/annotations/annotation-row.ts';
+import { type AnnotationRow, keyOf } from '../../experts/annotations/annotation-row.ts';
 import type { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
+import type { JudgementStore } from '../../experts/asking/ask-once.ts';
 import type { Judgement } from '../../experts/detector.ts';
 
 /** A store for dry runs: it reads the real one and keeps pretended judgements in memory, so nothing is written or counted twice. */
-export class DryRunStore {
+export class DryRunStore implements JudgementStore {
   private readonly store: AnnotationStore;
   /** What is asked again is not forgotten by only being counted. */
-  readonly unreadable: AnnotateOptions['store']['unreadable'];
+  readonly unreadable: JudgementStore['unreadable'];
   private readonly pretended = new Map<string, Judgement>();
 
   constructor(store: AnnotationStore) {
     this.store = store;
     const { unreadable } = store;
     this.unreadable = { find: (...asked) => unreadable.find(...asked), last: () => unreadable.last(), put: () => {} };
-  }
-
-  keyOf(request: AnnotationRequest): string {
-    return this.store.keyOf(request);
   }
 
   getMany(keys: readonly string[]): Map<string, Judgement> {
@@ -29,15 +25,10 @@ export class DryRunStore {
     return found;
   }
 
+  /** Judgements read the text of a part. Nobody reads that of a whole judgement, so it is dropped. */
   put({ request, judgement }: AnnotationRow): boolean {
-    this.pretended.set(this.keyOf(request), judgement);
+    const isPart = request.detector.includes('/');
+    this.pretended.set(keyOf(request), isPart ? judgement : { ...judgement, explanation: '', transcript: [] });
     return true;
-  }
-
-  /** Whole judgements. Their texts are dropped, because nobody reads them. */
-  putMany(rows: readonly AnnotationRow[]): number {
-    for (const { request, judgement } of rows)
-      this.pretended.set(this.keyOf(request), { ...judgement, explanation: '', transcript: [] });
-    return rows.length;
   }
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { annotate } from '../../experts/annotate.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
-import { CallJournal } from '../../experts/annotations/call-journal.ts';
+import { CallJournal } from '../../experts/asking/call-journal.ts';
 import type { Detector } from '../../experts/detector.ts';
 import { batchForm, completionBody } from '../../experts/llm/answers/request-form.ts';
 import { BatchFailedError, runBatch } from '../../experts/llm/batch/batch.ts';

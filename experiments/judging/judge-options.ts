@@ -1,6 +1,7 @@
 import type { AnnotateOptions, AnnotateResult } from '../../experts/annotate.ts';
+import type { AnnotationRow } from '../../experts/annotations/annotation-row.ts';
 import type { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
-import type { AnnotateProgress } from '../../experts/annotations/annotation-tally.ts';
+import type { AnnotateProgress } from '../../experts/asking/annotation-tally.ts';
 import type { Detector } from '../../experts/detector.ts';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import type { DryRunEstimate } from '../../experts/llm/cost/dry-run-chat-service.ts';
@@ -17,8 +18,8 @@ export interface BatchMode {
 }
 
 /**
- * `live` asks. `dry-run` writes nothing: it counts what would be asked, except that a detector that costs nothing is asked
- * after all. A batch is handed in and waited for.
+ * `live` asks. `dry-run` writes nothing and counts what would be asked. A batch is handed in and waited for. A detector that
+ * costs nothing is queried in every mode.
  */
 export type JudgingMode = 'live' | 'dry-run' | BatchMode;
 
@@ -42,6 +43,8 @@ export interface JudgeOptions {
   readonly retryUnreadable?: boolean | undefined;
   /** The largest share of unreadable answers, after which judging stops. */
   readonly maxUnreadable?: number | undefined;
+  /** Gets each judgement of a detector that costs nothing, which the store does not keep. */
+  readonly onJudgement?: ((row: AnnotationRow) => void) | undefined;
   /** What becomes of the prefixes. */
   readonly onCounts?: ((counts: AnnotateProgress) => void) | undefined;
   /** Begins the lines of progress; `judging prefixes` unless given. */

@@ -1,12 +1,13 @@
-import { annotate, annotationRequest } from '../../experts/annotate.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
+import { annotationRequest } from '../../experts/asking/annotation-request.ts';
+import { judged } from '../../experts/asking/checked-judgement.ts';
 import type { Judgement } from '../../experts/detector.ts';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import type { EndpointUsage } from '../../experts/llm/cost/usage.ts';
 import { judgementLabels } from '../../experts/tasks/task-file.ts';
 import type { Task } from '../../src/data/task.ts';
-import type { Prefix, Thread } from '../../src/data/thread.ts';
-import { InputError, ProviderError } from '../../src/errors.ts';
+import type { Prefix } from '../../src/data/thread.ts';
+import { InputError } from '../../src/errors.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 import { loadDetectorFile } from '../config/detector-file.ts';
@@ -44,28 +45,17 @@ export async function openPrefixJudge(options: {
   const store = AnnotationStore.open(options.store);
   const random = Random.seeded({ seed: 0, purpose: 'waiting times' });
   const opening = openLive({ file, store, budget, context, random, retryUnreadable });
-  const { service, calls, detector } = await opening.catch((error) => {
+  const { service, calls, askOnce, detector } = await opening.catch((error) => {
     store.close();
     throw error;
   });
   return {
     name: file.name,
     labels: judgementLabels(file.task),
-    async judge(prefix) {
-      const { length } = prefix.posts;
-      const { failures, stopped } = await annotate({
-        threads: [threadOf(prefix)],
-        detector,
-        store,
-        calls,
-        schedule: { name: 'lengths', lengths: [length] },
-        maxPosts: length,
-        retryUnreadable,
-        signal: context.signal,
-      });
-      const judgement = store.getMany([store.keyOf(annotationRequest({ detector, prefix }))]);
-      for (const found of judgement.values()) return found;
-      throw stopped ?? new ProviderError(failures[0]?.message ?? `${file.name} gave no judgement`);
+    judge(prefix) {
+      const { threadId, posts } = prefix;
+      const question = { ...annotationRequest({ detector, prefix }), threadId, prefixLength: posts.length };
+      return askOnce(question, () => judged(detector, prefix, context.signal));
     },
     usage: () => service.usage(),
     async close() {
@@ -81,8 +71,4 @@ export function checkDecides(judge: PrefixJudge, task: Pick<Task, 'name' | 'labe
   throw new InputError(
     `the detector ${judge.name} answers ${judge.labels.join(' or ')}, and the agent decides ${task.name} (${task.labels.join(', ')}); give a detector of that task`,
   );
-}
-
-function threadOf({ threadId, posts }: Prefix): Thread {
-  return { id: threadId, event: null, veracity: null, rumor: null, posts: [...posts] };
 }

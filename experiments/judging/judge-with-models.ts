@@ -1,6 +1,6 @@
 import { annotate } from '../../experts/annotate.ts';
-import { CallJournal } from '../../experts/annotations/call-journal.ts';
-import { type SharedParts, sharedPartsIn } from '../../experts/annotations/parts.ts';
+import { type AskOnce, askOnceIn } from '../../experts/asking/ask-once.ts';
+import { CallJournal } from '../../experts/asking/call-journal.ts';
 import type { Detector } from '../../experts/detector.ts';
 import { createDetector } from '../../experts/detectors/create-detector.ts';
 import { limitedOutput } from '../../experts/detectors/output-limit.ts';
@@ -33,7 +33,7 @@ export async function judgeWithModels(options: JudgeWithModelsOptions): Promise<
   const random = Random.seeded({ seed: 0, purpose: 'waiting times' });
   const limits: BudgetLimits = { ...file.budget, ...options.budget };
   if (mode !== 'live') {
-    const create = (service: ChatService) => detectorFor(options, { service, sharedParts: undefined });
+    const create = (service: ChatService) => detectorFor(options, { service, askOnce: undefined });
     return judgeByBatch({ ...options, create, mode, random, limits, concurrency: options.concurrency ?? concurrency });
   }
   const { service, calls, detector } = await openLive({ ...options, random });
@@ -44,10 +44,10 @@ export async function judgeWithModels(options: JudgeWithModelsOptions): Promise<
   return { detector, result, usage: usage(), estimates: null };
 }
 
-/** The service that sends the calls of a detector, what keeps them, and the detector that makes them. */
+/** The service that sends the calls of a detector, what keeps calls and judgements, and the detector that makes the calls. */
 export async function openLive(
   options: Omit<JudgeWithModelsOptions, 'threads' | 'mode'> & { readonly random: Random },
-): Promise<{ service: LiveChatService; calls: CallJournal; detector: Detector }> {
+): Promise<{ service: LiveChatService; calls: CallJournal; askOnce: AskOnce; detector: Detector }> {
   const {
     file,
     store,
@@ -68,11 +68,9 @@ export async function openLive(
   // A store in memory does not outlive the process.
   const calls = new CallJournal({ service, table: store.path === ':memory:' ? null : store.responses });
   const { retryUnreadable } = options;
-  const sharedParts = sharesParts
-    ? sharedPartsIn({ store, calls, signal: context.signal, retryUnreadable, waits: service.waits })
-    : undefined;
-  const detector = await detectorFor(options, { service: calls, sharedParts });
-  return { service, calls, detector };
+  const askOnce = askOnceIn({ store, calls, signal: context.signal, retryUnreadable, waits: service.waits });
+  const detector = await detectorFor(options, { service: calls, askOnce: sharesParts ? askOnce : undefined });
+  return { service, calls, askOnce, detector };
 }
 
 /** Judges without sending anything, with the answers that lead to the fewest or to the most calls. */
@@ -80,28 +78,28 @@ async function pretend(options: JudgeWithModelsOptions, bound: 'lower' | 'upper'
   const service = new DryRunChatService({ bound });
   const store = new DryRunStore(options.store);
   const { retryUnreadable } = options;
-  const sharedParts = sharedPartsIn({ store, calls: new CallJournal({ service, table: null }), retryUnreadable });
-  const detector = await detectorFor(options, { service, sharedParts });
+  const askOnce = askOnceIn({ store, retryUnreadable });
+  const detector = await detectorFor(options, { service, askOnce });
   const result = await annotate(annotateOptions(options, { detector, store, concurrency }));
   return { service, detector, result };
 }
 
 async function detectorFor(
   options: Pick<JudgeWithModelsOptions, 'file' | 'context'>,
-  { service, sharedParts }: { service: ChatService; sharedParts: SharedParts | undefined },
+  { service, askOnce }: { service: ChatService; askOnce: AskOnce | undefined },
 ) {
   const { file, context = workContext() } = options;
   const { maxOutputTokens: most } = file;
-  const create = (through: ChatService, parts: SharedParts | undefined) =>
+  const create = (through: ChatService, parts: AskOnce | undefined) =>
     createDetector({
       config: file.detector,
       task: file.task,
       service: through,
       signal: context.signal,
-      sharedParts: parts,
+      askOnce: parts,
       retry: file.retry,
     });
-  if (most === null) return create(service, sharedParts);
+  if (most === null) return create(service, askOnce);
   const output = limitedOutput({ service, most });
   // What a part may write depends on the judgement that asks for it, so it is no answer for others.
   return output.limited(await create(service instanceof DryRunChatService ? service : output.service, undefined));

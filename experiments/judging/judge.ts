@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
-import { annotate } from '../../experts/annotate.ts';
 import type { Detector, Usage } from '../../experts/detector.ts';
 import type { DetectorConfig } from '../../experts/detectors/create-detector.ts';
 import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
+import { judgeThreads } from '../../experts/judge-threads.ts';
 import { costOf } from '../../experts/llm/cost/cost-of.ts';
 import { pricesOf } from '../../experts/llm/cost/prices.ts';
 import { type Endpoint, endpointSchema } from '../../experts/llm/endpoint.ts';
@@ -12,7 +12,6 @@ import { InputError } from '../../src/errors.ts';
 import type { DetectorFile } from '../config/detector-file.ts';
 import { isDetectorFile } from '../config/is-detector-file.ts';
 import { isPlainObject } from '../config/overrides.ts';
-import { DryRunStore } from './dry-run-store.ts';
 import { type ScoredTask, scoredTask, scoredTaskNamed } from './gold-labels.ts';
 import { annotateOptions, type Judged, type JudgeOptions } from './judge-options.ts';
 
@@ -75,17 +74,18 @@ export function judgeByModels(file: DetectorFile): Judge {
   };
 }
 
-/** A judge that asks a detector which is loaded already and costs nothing. */
+/** A judge that queries a detector which is loaded already and costs nothing: nothing is stored. */
 export function judgeBy(detector: Detector, { name, task }: { name: string; task: string }): Judge {
   return {
     name,
     task: scoredTaskNamed(task),
     asksModels: false,
     async judge(options) {
-      const store = options.mode === 'dry-run' ? new DryRunStore(options.store) : options.store;
-      // Asking such a detector twice is cheaper than to keep others from asking it.
-      const leases = false;
-      const result = await annotate({ ...annotateOptions(options, { detector, store, concurrency: 1 }), leases });
+      const { store, onJudgement } = options;
+      const result = await judgeThreads({
+        ...annotateOptions(options, { detector, store, concurrency: 1 }),
+        onJudgement,
+      });
       return { detector, result, usage: [], estimates: null };
     },
     costOf: () => 0,

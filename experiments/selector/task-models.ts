@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
-import { CallJournal } from '../../experts/annotations/call-journal.ts';
-import { type SharedParts, sharedPartsIn } from '../../experts/annotations/parts.ts';
+import { type AskOnce, askOnceIn } from '../../experts/asking/ask-once.ts';
+import { CallJournal } from '../../experts/asking/call-journal.ts';
 import { LiveChatService } from '../../experts/llm/sending/live-chat-service.ts';
 import type { Waits } from '../../experts/llm/waits.ts';
 import type { PredictionTally } from '../../experts/task-models/chat/prediction-tally.ts';
@@ -52,11 +52,11 @@ export function chatServiceOf(
 /** Fresh, untuned models. */
 export async function createTaskModels(experiment: SelectorExperiment, models: ModelContext): Promise<TaskModels> {
   const { stanceModel, veracityModel, retry } = experiment;
-  const { sharedParts: shared, ...asking } = { ...chatSettings(models), retry };
-  const asked = <Item>(task: string, create: (sharedParts: SharedParts) => TaskModel<Item>) =>
+  const { askOnce: shared, ...asking } = { ...chatSettings(models), retry };
+  const asked = <Item>(task: string, create: (askOnce: AskOnce) => TaskModel<Item>) =>
     withAskingProgress({
       task,
-      sharedParts: shared,
+      askOnce: shared,
       onProgress: models.context.onProgress,
       waits: models.service.waits,
       create,
@@ -64,14 +64,14 @@ export async function createTaskModels(experiment: SelectorExperiment, models: M
   return {
     stanceModel:
       stanceModel.name === 'chat'
-        ? asked('stances', (sharedParts) =>
-            createChatStanceModel({ ...asking, sharedParts, options: withFolder(stanceModel, models) }),
+        ? asked('stances', (askOnce) =>
+            createChatStanceModel({ ...asking, askOnce, options: withFolder(stanceModel, models) }),
           )
         : createLocalStanceModel(await localSettings(stanceModel, models)),
     veracityModel:
       veracityModel.name === 'chat'
-        ? asked('veracities', (sharedParts) =>
-            createChatVeracityModel({ ...asking, sharedParts, options: withFolder(veracityModel, models) }),
+        ? asked('veracities', (askOnce) =>
+            createChatVeracityModel({ ...asking, askOnce, options: withFolder(veracityModel, models) }),
           )
         : createLocalVeracityModel(await localSettings(veracityModel, models)),
   };
@@ -89,7 +89,7 @@ function chatSettings({ service, annotations, tally, context: { onNote, signal }
   const calls = new CallJournal({ service, table: annotations.responses });
   return {
     service: calls,
-    sharedParts: sharedPartsIn({ store: annotations, calls, signal, waits: service.waits }),
+    askOnce: askOnceIn({ store: annotations, calls, signal, waits: service.waits }),
     tally,
     onFile: ({ path, examples }: { path: string; examples: number }) =>
       onNote(`${examples} examples for fine-tuning: ${path}`),
@@ -118,28 +118,26 @@ const toldEveryMs = 1000;
 export function withAskingProgress<Item>(options: {
   /** What is asked for: "stances". */
   task: string;
-  sharedParts: SharedParts;
+  askOnce: AskOnce;
   onProgress: WorkContext['onProgress'];
   /** Tells what is waited for where nothing comes. */
   waits: Waits;
-  create: (sharedParts: SharedParts) => TaskModel<Item>;
+  create: (askOnce: AskOnce) => TaskModel<Item>;
 }): TaskModel<Item> {
-  const { task, sharedParts, onProgress, waits, create } = options;
+  const { task, askOnce, onProgress, waits, create } = options;
   let underWay: { answered: number; total: number } | null = null;
   const show = () => {
     if (underWay !== null)
       onProgress(`asking for ${task}`, underWay.answered, underWay.total, waits.inWords() ?? undefined);
   };
-  const model = create({
-    async part(question, ask) {
-      const answer = await sharedParts.part(question, ask);
-      // Several samples of an item make more answers than items, so the last step waits for the whole prediction.
-      if (underWay !== null && underWay.answered < underWay.total - 1) {
-        underWay.answered++;
-        show();
-      }
-      return answer;
-    },
+  const model = create(async (question, ask) => {
+    const answer = await askOnce(question, ask);
+    // Several samples of an item make more answers than items, so the last step waits for the whole prediction.
+    if (underWay !== null && underWay.answered < underWay.total - 1) {
+      underWay.answered++;
+      show();
+    }
+    return answer;
   });
   return {
     ...model,

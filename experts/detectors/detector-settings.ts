@@ -1,4 +1,4 @@
-import type { SharedParts } from '../annotations/parts.ts';
+import type { AskOnce } from '../asking/ask-once.ts';
 import type { ChatService } from '../llm/chat.ts';
 import type { JudgingTask } from '../tasks/task-file.ts';
 
@@ -12,5 +12,5 @@ export interface DetectorSettings<Options> {
    * Keeps what judgements share beyond this process. Such parts are then annotations of their own, and judgements count
    * them as parts.
    */
-  readonly sharedParts?: SharedParts | undefined;
+  readonly askOnce?: AskOnce | undefined;
 }

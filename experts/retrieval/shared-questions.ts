@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
-import type { AskPart, PartQuestion } from '../annotations/parts.ts';
+import type { Question } from '../asking/ask-once.ts';
+import type { AskPart } from '../asking/parts.ts';
 import { chatJson } from '../llm/answers/chat-json.ts';
 import type { ChatAnswer, ChatService } from '../llm/chat.ts';
 import type { Endpoint } from '../llm/endpoint.ts';
 
-interface SharedQuestion<T> extends Omit<PartQuestion, 'threadId' | 'prefixLength'> {
+interface SharedQuestion<T> extends Omit<Question, 'threadId' | 'prefixLength'> {
   /** What a kept answer must still be. */
   readonly schema: z.ZodType<T>;
 }
@@ -21,7 +22,7 @@ export type AskShared = <T>(
 export function sharedAsker(options: {
   askPart: AskPart;
   /** Where the question is asked now. */
-  place: Pick<PartQuestion, 'threadId' | 'prefixLength'>;
+  place: Pick<Question, 'threadId' | 'prefixLength'>;
   /** What the judgement took so far. */
   counts: Parameters<AskPart>[1];
 }): AskShared {

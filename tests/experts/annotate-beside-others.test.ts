@@ -1,14 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import Database from 'libsql';
 import { afterEach, describe, expect, it } from 'vitest';
-import { annotate, annotationRequest } from '../../experts/annotate.ts';
+import { annotate } from '../../experts/annotate.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
+import { annotationRequest } from '../../experts/asking/annotation-request.ts';
+import { askOnceIn } from '../../experts/asking/ask-once.ts';
 import type { Detector, Judgement } from '../../experts/detector.ts';
 import { BudgetSpentError, MalformedAnswerError } from '../../experts/llm/failures.ts';
 import { prefixOf } from '../../src/data/thread.ts';
 import { ProviderError } from '../../src/errors.ts';
 import { temporaryFolder } from '../src/data/fixtures.ts';
-import { sharedPartsOf } from './annotations/shared-parts.ts';
 import { numberedThreads } from './threads.ts';
 
 const opened: AnnotationStore[] = [];
@@ -137,7 +138,7 @@ describe('annotate beside another process', () => {
       return judgementOf('rumor');
     };
     const part = { detector: 'd/part', version: '1', options: {}, input: 'i', threadId: 't', prefixLength: 1 };
-    const answers = await Promise.all(all.map((store) => sharedPartsOf(store).part(part, ask)));
+    const answers = await Promise.all(all.map((store) => askOnceIn({ store })(part, ask)));
     expect(asked).toBe(1);
     expect(answers[0]).toEqual(answers[1]);
   });

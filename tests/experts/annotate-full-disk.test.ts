@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { annotate } from '../../experts/annotate.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
-import { CallJournal } from '../../experts/annotations/call-journal.ts';
+import { CallJournal } from '../../experts/asking/call-journal.ts';
 import { InputError } from '../../src/errors.ts';
 import { temporaryFolder } from '../src/data/fixtures.ts';
 import { detectorOf, role, rumorTask, verdict } from './detectors/roles.ts';
@@ -36,7 +36,7 @@ it('sends nothing more once a judgement could not be stored', async () => {
           })
         : debate.judge(prefix, context),
   };
-  const broken = { keyOf: store.keyOf, getMany: () => new Map(), putMany: full };
+  const broken = { getMany: () => new Map(), put: full };
   await expect(annotate({ threads: numberedThreads(1), detector, store: broken, concurrency: 4 })).rejects.toThrow(
     'the disk is full',
   );

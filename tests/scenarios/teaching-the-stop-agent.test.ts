@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { buildStateTable } from '../../envs/state-table.ts';
 import { annotate } from '../../experts/annotate.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
+import { askOnceIn } from '../../experts/asking/ask-once.ts';
 import { loadJudgingTask } from '../../experts/tasks/task-file.ts';
 import { demonstrationsOf, selectDemonstrations } from '../../experts/trajectories.ts';
 import { rumorTask as goldTask } from '../../src/data/task.ts';
@@ -12,7 +13,6 @@ import { workContext } from '../../src/work-context.ts';
 import { stopAgentSchema } from '../../trainers/stop-agent/config.ts';
 import { createStopAgent } from '../../trainers/stop-agent/create.ts';
 import type { Metrics } from '../../trainers/trainer.ts';
-import { sharedPartsOf } from '../experts/annotations/shared-parts.ts';
 import { quotedIn } from '../experts/detectors/quoted.ts';
 import { detectorOf, role, startRoles } from '../experts/detectors/roles.ts';
 import { toyThreads } from '../experts/threads.ts';
@@ -64,7 +64,7 @@ describe('the stop agent', () => {
         rounds: 1,
       },
       task,
-      sharedParts: sharedPartsOf(store),
+      askOnce: askOnceIn({ store }),
     });
     expect(detector.labels).toEqual(goldTask.labels);
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { annotationRequest } from '../../../experts/annotate.ts';
 import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
+import { annotationRequest } from '../../../experts/asking/annotation-request.ts';
 import { scheduledLengths } from '../../../experts/prefix-schedule.ts';
 import { prefixOf, type Thread } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { InputError } from '../../../src/errors.ts';
 import { jsonOrUndefined } from '../../../src/json.ts';
-import { type AskPart, type PartQuestion, partAsker, type SharedParts } from '../../annotations/parts.ts';
+import type { AskOnce, Question } from '../../asking/ask-once.ts';
+import { type AskPart, partAsker } from '../../asking/parts.ts';
 import { chatJson } from '../../llm/answers/chat-json.ts';
 import { askVerdict } from '../../llm/answers/verdict.ts';
 import type { ChatService } from '../../llm/chat.ts';
@@ -36,12 +37,12 @@ interface Settings {
   /** Not that of one judgement: others wait for the same answers and must get them even if that judgement fails. */
   readonly service: ChatService;
   readonly endpoint: Endpoint;
-  readonly sharedParts: SharedParts | undefined;
+  readonly askOnce: AskOnce | undefined;
 }
 
 /** How far a comment supports the claim, in [−1, 1]; null where no score could be read, even after one repair. */
-export function createCommentScorer({ prompts, service, endpoint, sharedParts }: Settings) {
-  const askReadable = readablePart(sharedParts);
+export function createCommentScorer({ prompts, service, endpoint, askOnce }: Settings) {
+  const askReadable = readablePart(askOnce);
   return async (question: { claim: string; comment: Comment; threadId: string; session: Session }) => {
     const { claim, comment, threadId, session } = question;
     const judgement = await askReadable({
@@ -88,8 +89,8 @@ export function createCommentScorer({ prompts, service, endpoint, sharedParts }:
 }
 
 /** Whether a claim is nothing but an opinion (§3.3); what cannot be read even after one repair counts as no. */
-export function createSubjectivityClassifier({ prompts, service, endpoint, sharedParts }: Settings) {
-  const askReadable = readablePart(sharedParts);
+export function createSubjectivityClassifier({ prompts, service, endpoint, askOnce }: Settings) {
+  const askReadable = readablePart(askOnce);
   return async (question: { claim: string; threadId: string; session: Session }) => {
     const { claim, threadId, session } = question;
     const judgement = await askReadable({
@@ -120,9 +121,9 @@ export function createSubjectivityClassifier({ prompts, service, endpoint, share
 }
 
 /** Asks a part that a judgement can do without: null where the answer could not be read. */
-function readablePart(sharedParts: SharedParts | undefined) {
-  const askPart = partAsker(sharedParts);
-  return async (question: { part: PartQuestion; session: Session; ask: Parameters<AskPart>[2] }) => {
+function readablePart(askOnce: AskOnce | undefined) {
+  const askPart = partAsker(askOnce);
+  return async (question: { part: Question; session: Session; ask: Parameters<AskPart>[2] }) => {
     const { part, session, ask } = question;
     const judgement = await orUnreadable(askPart(part, session, ask));
     if (!(judgement instanceof MalformedAnswerError)) return judgement;

@@ -52,11 +52,11 @@ import { dealtOut, inTimeOrder, type Sides, separated } from './sides.ts';
  *     independent of later comments.
  */
 
-export function createS2mad({ options, task, service, sharedParts }: DetectorSettings<S2madOptions>): Detector {
+export function createS2mad({ options, task, service, askOnce }: DetectorSettings<S2madOptions>): Detector {
   const { topComments, rounds, stanceSeparation, claimPrompt, debate, seed } = options;
   const prompts = loadPrompts({ detector: 's2mad', path: options.prompts });
   const endpoints = s2madEndpoints(options);
-  const shared = { prompts, service, sharedParts };
+  const shared = { prompts, service, askOnce };
   const debating: Debating = {
     options,
     prompts,

@@ -1,5 +1,5 @@
 import type { Prefix } from '../../../src/data/thread.ts';
-import { partAsker } from '../../annotations/parts.ts';
+import { partAsker } from '../../asking/parts.ts';
 import type { Detector, Judgement } from '../../detector.ts';
 import { DryRunChatService } from '../../llm/cost/dry-run-chat-service.ts';
 import { dialogueOf, quotedEvidence, quotedPosts, type TranscriptEntry } from '../../llm/prompt-text.ts';
@@ -65,7 +65,7 @@ import { insufficient } from './words.ts';
  */
 
 export async function createZofia(settings: DetectorSettings<ZofiaOptions> & EvidenceServices): Promise<Detector> {
-  const { options, task, service, sharedParts, env, retry, random, signal } = settings;
+  const { options, task, service, askOnce, env, retry, random, signal } = settings;
   const { use, maxRounds, insufficientLabel } = options;
   const prompts = loadPrompts({ detector: 'zofia', path: options.prompts });
   const sides = sidesOf({ options, task });
@@ -81,7 +81,7 @@ export async function createZofia(settings: DetectorSettings<ZofiaOptions> & Evi
     signal,
   });
   const analystSettings: AnalystSettings = { prompts, options, endpoints, service, sides, retrieval };
-  const askPart = partAsker(sharedParts);
+  const askPart = partAsker(askOnce);
 
   async function judge(prefix: Prefix, session: Session): Promise<Judgement> {
     const [claim, ...reactions] = prefix.posts;

@@ -48,7 +48,7 @@ const stanceTask: ChatTask<StanceItem> = {
   length: () => 2,
 };
 
-/** Without `sharedParts` every prediction asks again. */
+/** Without `askOnce` every prediction asks again. */
 export function createChatStanceModel(settings: ChatSettings<ChatStanceOptions>): TaskModel<StanceItem> {
   return createChatTaskModel({ ...settings, task: stanceTask });
 }

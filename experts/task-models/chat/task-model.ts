@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { InputError, ProviderError } from '../../../src/errors.ts';
 import { PromiseCache } from '../../../src/promise-cache.ts';
-import type { SharedParts } from '../../annotations/parts.ts';
+import type { AskOnce } from '../../asking/ask-once.ts';
 import type { Judgement } from '../../detector.ts';
 import { endpointOf } from '../../detectors/models-by-role.ts';
 import { askVerdict, verdictInWords } from '../../llm/answers/verdict.ts';
@@ -23,7 +23,7 @@ export interface ChatSettings<Options> extends FineTuningContext {
   readonly options: Options;
   readonly service: ChatService;
   /** Keeps the answers, so that no process pays for one twice. */
-  readonly sharedParts?: SharedParts | undefined;
+  readonly askOnce?: AskOnce | undefined;
   /** Counts what has no answer, for all models of a run. */
   readonly tally?: PredictionTally | undefined;
 }
@@ -51,7 +51,7 @@ const PREDICTIONS_FOR_SHARE = 20;
 export function createChatTaskModel<Item extends { readonly threadId: string }>(
   settings: ChatSettings<ChatOptions> & { readonly task: ChatTask<Item> },
 ): TaskModel<Item> {
-  const { task, options, service, sharedParts, tally = new PredictionTally(), signal } = settings;
+  const { task, options, service, askOnce, tally = new PredictionTally(), signal } = settings;
   const { classes, version, promptVersion } = task;
   const { samples, smoothing, failuresAtMost, unreadableAtMost } = options;
   const endpoint = checkedEndpoint({ options, task: task.name });
@@ -110,7 +110,7 @@ export function createChatTaskModel<Item extends { readonly threadId: string }>(
       prefixLength: question.length,
     };
     const asking = () => ask(question, sample);
-    return sharedParts ? sharedParts.part(part, asking) : asking();
+    return askOnce ? askOnce(part, asking) : asking();
   }
 
   /** The failure where none of the answers can be read. */

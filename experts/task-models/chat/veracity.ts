@@ -81,7 +81,7 @@ function veracityTask(limits: { maxPosts: number; maxExamplePosts: number }): Ch
   };
 }
 
-/** Without `sharedParts` every prediction asks again. */
+/** Without `askOnce` every prediction asks again. */
 export function createChatVeracityModel(settings: ChatSettings<ChatVeracityOptions>): TaskModel<VeracityItem> {
   const { maxPosts, maxExamplePosts } = settings.options;
   return createChatTaskModel({ ...settings, task: veracityTask({ maxPosts, maxExamplePosts }) });

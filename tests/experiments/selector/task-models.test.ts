@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { withAskingProgress } from '../../../experiments/selector/task-models.ts';
-import type { SharedParts } from '../../../experts/annotations/parts.ts';
+import type { AskOnce } from '../../../experts/asking/ask-once.ts';
 import type { Judgement } from '../../../experts/detector.ts';
 import { Waits } from '../../../experts/llm/waits.ts';
 import type { TaskPrediction } from '../../../experts/task-models/task-model.ts';
@@ -19,19 +19,19 @@ const prediction: TaskPrediction = { distribution: Float64Array.of(0, 1), explan
 function asking(samples: number) {
   const shown: [string, number, number][] = [];
   const waits = new Waits();
-  const known: SharedParts = { part: async () => judgement };
+  const known: AskOnce = async () => judgement;
   const model = withAskingProgress<number>({
     task: 'stances',
-    sharedParts: known,
+    askOnce: known,
     waits,
     onProgress: (stage, done, total) => shown.push([stage, done, total]),
-    create: (sharedParts) => ({
+    create: (askOnce) => ({
       ...scriptedModel<number>({ classes: ['support', 'deny'], answer: () => prediction }).model,
       async predict(items) {
         const call = { detector: 'd', version: '1', options: {}, input: '', threadId: 't', prefixLength: 1 };
         for (const item of items) {
           if (item === 150) throw new Error('refused');
-          for (let sample = 0; sample < samples; sample++) await sharedParts.part(call, async () => judgement);
+          for (let sample = 0; sample < samples; sample++) await askOnce(call, async () => judgement);
         }
         return items.map(() => prediction);
       },

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
+import { askOnceIn } from '../../../experts/asking/ask-once.ts';
 import type { DetectorConfigInput } from '../../../experts/detectors/create-detector.ts';
 import { DryRunChatService } from '../../../experts/llm/cost/dry-run-chat-service.ts';
 import { loadJudgingTask } from '../../../experts/tasks/task-file.ts';
-import { sharedPartsOf } from '../annotations/shared-parts.ts';
 import { detectorOf, prefix } from './roles.ts';
 
 const model = { baseURL: 'http://localhost:1/v1', model: 'm' };
@@ -30,8 +30,8 @@ it.each<{ config: DetectorConfigInput; task: string; atLeast: number; atMost: nu
 ])('a dry run of $config.name tells the fewest and the most calls', async ({ config, task, atLeast, atMost }) => {
   const calls = async (bound: 'lower' | 'upper') => {
     const service = new DryRunChatService({ bound });
-    const sharedParts = sharedPartsOf(AnnotationStore.open(':memory:'));
-    const detector = await detectorOf({ config, task: await loadJudgingTask(task), service, sharedParts });
+    const askOnce = askOnceIn({ store: AnnotationStore.open(':memory:') });
+    const detector = await detectorOf({ config, task: await loadJudgingTask(task), service, askOnce });
     await detector.judge(prefix(5));
     return service.rows().reduce((sum, row) => sum + row.calls, 0);
   };

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
-import { annotationRequest } from '../../../experts/annotate.ts';
 import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
-import { callKey } from '../../../experts/annotations/call-key.ts';
+import { annotationRequest } from '../../../experts/asking/annotation-request.ts';
+import { askOnceIn } from '../../../experts/asking/ask-once.ts';
+import { callKey } from '../../../experts/asking/call-key.ts';
 import {
   createDetector,
   type DetectorConfigInput,
@@ -12,7 +13,6 @@ import { DryRunChatService } from '../../../experts/llm/cost/dry-run-chat-servic
 import { loadJudgingTask } from '../../../experts/tasks/task-file.ts';
 import { sha256 } from '../../../src/content-hash.ts';
 import { prefixOf } from '../../../src/data/thread.ts';
-import { sharedPartsOf } from '../annotations/shared-parts.ts';
 import { threadOf } from '../threads.ts';
 
 /*
@@ -151,7 +151,7 @@ it.each(Object.keys(configs))('%s keeps its keys and prompts', async (name) => {
     config: detectorSchema.parse(config),
     task: await loadJudgingTask(task),
     service,
-    sharedParts: sharedPartsOf(store),
+    askOnce: askOnceIn({ store }),
   });
   const prefix = prefixOf(thread, 3);
   const request = annotationRequest({ detector, prefix });

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
+import { askOnceIn } from '../../../experts/asking/ask-once.ts';
 import type { DetectorConfigInput } from '../../../experts/detectors/create-detector.ts';
 import type { ChatRequest } from '../../../experts/llm/chat.ts';
 import { DryRunChatService } from '../../../experts/llm/cost/dry-run-chat-service.ts';
 import { quotedEvidence } from '../../../experts/llm/prompt-text.ts';
 import { loadJudgingTask } from '../../../experts/tasks/task-file.ts';
 import { prefixOf } from '../../../src/data/thread.ts';
-import { sharedPartsOf } from '../annotations/shared-parts.ts';
 import { threadOf } from '../threads.ts';
 import { detectorOf } from './roles.ts';
 
@@ -53,8 +53,8 @@ const configs: { config: DetectorConfigInput; task: string }[] = [
 
 it.each(configs)('$config.name quotes posts that pose as something else', async ({ config, task }) => {
   const service = new Recording();
-  const sharedParts = sharedPartsOf(AnnotationStore.open(':memory:'));
-  const detector = await detectorOf({ config, task: await loadJudgingTask(task), service, sharedParts });
+  const askOnce = askOnceIn({ store: AnnotationStore.open(':memory:') });
+  const detector = await detectorOf({ config, task: await loadJudgingTask(task), service, askOnce });
   await detector.judge(prefixOf(thread, 3));
   const prompts = service.requests.flatMap(({ messages }) => messages.map(({ content }) => content));
   expect(prompts.some((prompt) => prompt.includes(MARK))).toBe(true);

@@ -1,5 +1,5 @@
 import { parse } from 'yaml';
-import type { SharedParts } from '../../../experts/annotations/parts.ts';
+import type { AskOnce } from '../../../experts/asking/ask-once.ts';
 import {
   createDetector,
   type DetectorConfigInput,
@@ -64,10 +64,10 @@ export function detectorOf(settings: {
   config: DetectorConfigInput;
   task: JudgingTask;
   service?: ChatService;
-  sharedParts?: SharedParts | undefined;
+  askOnce?: AskOnce | undefined;
 }) {
-  const { config, task, service = quickService(), sharedParts } = settings;
-  return createDetector({ config: detectorSchema.parse(config), task, service, sharedParts });
+  const { config, task, service = quickService(), askOnce } = settings;
+  return createDetector({ config: detectorSchema.parse(config), task, service, askOnce });
 }
 
 export function verdict(side: string, explanation = `because ${side}`): string {

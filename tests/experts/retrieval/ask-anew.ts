@@ -1,4 +1,4 @@
-import { partAsker } from '../../../experts/annotations/parts.ts';
+import { partAsker } from '../../../experts/asking/parts.ts';
 import { type AskShared, sharedAsker } from '../../../experts/retrieval/shared-questions.ts';
 
 /** Keeps nothing. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { AnnotationStore } from '../../../../experts/annotations/annotation-store.ts';
+import { askOnceIn } from '../../../../experts/asking/ask-once.ts';
 import { InputError, ProviderError } from '../../../../src/errors.ts';
 import type { ChatBody } from '../../../llm-server/scripted-rule.ts';
-import { sharedPartsOf } from '../../annotations/shared-parts.ts';
 import { threadOf } from '../../threads.ts';
 import { quotedIn } from '../quoted.ts';
 import {
@@ -45,11 +45,11 @@ function configAt(server: { baseURL: string }) {
 async function setUp(
   parts: Record<string, Part> = {},
   more: object = {},
-  sharedParts?: Parameters<typeof detectorOf>[0]['sharedParts'],
+  askOnce?: Parameters<typeof detectorOf>[0]['askOnce'],
 ) {
   const server = await startRoles({ ...agreeing, ...parts });
   const config = { ...configAt(server), ...more };
-  const detector = await detectorOf({ config, task: rumorTask, sharedParts });
+  const detector = await detectorOf({ config, task: rumorTask, askOnce });
   return { server, detector };
 }
 
@@ -183,7 +183,7 @@ describe('s2mad', () => {
 
   it('remembers scores as annotations, also for other processes, and through an export', async () => {
     const store = AnnotationStore.open(':memory:');
-    const first = await setUp({ supporter: 'So.\nAnswer: rumor' }, {}, sharedPartsOf(store));
+    const first = await setUp({ supporter: 'So.\nAnswer: rumor' }, {}, askOnceIn({ store }));
     const judgement = await first.detector.judge(prefix(5));
     // What is remembered counts its own usage.
     expect(judgement.usage.requests).toBe(6);
@@ -196,7 +196,7 @@ describe('s2mad', () => {
     const again = await detectorOf({
       config: configAt(first.server),
       task: rumorTask,
-      sharedParts: sharedPartsOf(store),
+      askOnce: askOnceIn({ store }),
     });
     expect((await again.judge(prefix(5))).label).toBe(judgement.label);
     expect(askedOf(first.server, 'scorer')).toHaveLength(4);
@@ -208,7 +208,7 @@ describe('s2mad', () => {
     const { server, detector } = await setUp(
       { scorer: 'no idea', supporter: 'So.\nAnswer: rumor' },
       {},
-      sharedPartsOf(store),
+      askOnceIn({ store }),
     );
     const judgement = await detector.judge(prefix(2));
     expect(judgement.transcript[0].text).toBe('2: unreadable');

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { AnnotationStore } from '../../../../experts/annotations/annotation-store.ts';
-import type { SharedParts } from '../../../../experts/annotations/parts.ts';
+import type { AskOnce } from '../../../../experts/asking/ask-once.ts';
+import { askOnceIn } from '../../../../experts/asking/ask-once.ts';
 import { zofiaInputOf, zofiaOptionsSchema } from '../../../../experts/detectors/zofia/options.ts';
 import { createZofia } from '../../../../experts/detectors/zofia/zofia.ts';
 import type { ChatService } from '../../../../experts/llm/chat.ts';
@@ -12,7 +13,6 @@ import { prefixOf, type Thread, threadSchema } from '../../../../src/data/thread
 import { InputError, ProviderError } from '../../../../src/errors.ts';
 import type { ScriptedLlmServer } from '../../../llm-server/scripted-llm-server.ts';
 import { type ChatBody, lastMessage, type ScriptedReply } from '../../../llm-server/scripted-rule.ts';
-import { sharedPartsOf } from '../../annotations/shared-parts.ts';
 import { endpointAt, quickService, startServer } from '../../llm/service.ts';
 import { startService, webResults, wikipediaAnswer } from '../../retrieval/fake-service.ts';
 import { quotedIn } from '../quoted.ts';
@@ -122,11 +122,11 @@ async function setUp(settings: {
   replies?: Replies;
   options?: Partial<z.input<typeof zofiaOptionsSchema>>;
   retrieval?: object;
-  sharedParts?: SharedParts | undefined;
+  askOnce?: AskOnce | undefined;
   task?: JudgingTask;
   service?: ChatService;
 }) {
-  const { decisions, replies, retrieval, sharedParts } = settings;
+  const { decisions, replies, retrieval, askOnce } = settings;
   const server = await startServer(script(decisions, replies));
   const search = await startService(web);
   const wikipedia = await startService(wiki);
@@ -145,7 +145,7 @@ async function setUp(settings: {
     options,
     task: settings.task ?? (await loadJudgingTask('news')),
     service: settings.service ?? quickService(),
-    sharedParts,
+    askOnce,
     retry: retrySchema.parse({ maxAttempts: 2, baseMs: 1 }),
   });
   return { server, search, wikipedia, detector, options };
@@ -361,7 +361,7 @@ describe('evidence', () => {
     const { detector } = await setUp({
       decisions: ['fake'],
       retrieval: { webSearch: { baseURL: 'http://127.0.0.1:9', apiKeyEnv: null } },
-      sharedParts: sharedPartsOf(store),
+      askOnce: askOnceIn({ store }),
     });
     await expect(detector.judge(prefixOf(article(), 1))).rejects.toThrow(ProviderError);
     await expect(detector.judge(prefixOf(article(), 1))).rejects.toThrow(/the web search .* failed/);
@@ -399,8 +399,8 @@ describe('prefixes', () => {
 
   it('ask nothing again that a store knows, in another process too', async () => {
     const store = AnnotationStore.open(':memory:');
-    const sharedParts = sharedPartsOf(store);
-    const { server, search, wikipedia, options, detector } = await setUp({ decisions: ['fake'], sharedParts });
+    const askOnce = askOnceIn({ store });
+    const { server, search, wikipedia, options, detector } = await setUp({ decisions: ['fake'], askOnce });
     const first = await detector.judge(prefixOf(article(), 1));
     // What is remembered is counted where it is kept.
     expect(first.usage.requests).toBe(3);
@@ -409,7 +409,7 @@ describe('prefixes', () => {
       options,
       task: await loadJudgingTask('news'),
       service: quickService(),
-      sharedParts,
+      askOnce,
     });
     const second = await again.judge(prefixOf(article(), 1));
     expect(agents(server).slice(before.llm)).toEqual(round);
@@ -490,7 +490,7 @@ describe('ablations', () => {
     const { server, search, detector, options } = await setUp({
       decisions: ['fake'],
       retrieval: { entities: { method } },
-      sharedParts: sharedPartsOf(store),
+      askOnce: askOnceIn({ store }),
     });
     const thread = article(['Never!']);
     const { transcript } = await detector.judge(prefixOf(thread, 1));

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AnnotationStore } from '../../../../experts/annotations/annotation-store.ts';
+import { askOnceIn } from '../../../../experts/asking/ask-once.ts';
 import { DryRunChatService } from '../../../../experts/llm/cost/dry-run-chat-service.ts';
 import type { WrittenTuningFile } from '../../../../experts/task-models/chat/fine-tuning.ts';
 import { InputError, ProviderError } from '../../../../src/errors.ts';
-import { sharedPartsOf } from '../../annotations/shared-parts.ts';
 import { startServer } from '../../llm/service.ts';
 import { reply, shownPost, stanceExample, stanceModel } from './models.ts';
 
@@ -186,12 +186,12 @@ describe('fine-tuning', () => {
 
   it('asks anew of a tuned model, and the same after its state went through JSON', async () => {
     const { server, model, judgeOf } = await setUp();
-    const sharedParts = sharedPartsOf(AnnotationStore.open(':memory:'));
-    const tuned = model({ sharedParts });
+    const askOnce = askOnceIn({ store: AnnotationStore.open(':memory:') });
+    const tuned = model({ askOnce });
     expect(await judgeOf(tuned)).toBe('tiny');
     await tuned.tune(examples);
     expect(await judgeOf(tuned)).toBe('ft:tiny:1');
-    const later = model({ sharedParts });
+    const later = model({ askOnce });
     later.restore({ arrays: {}, json: JSON.parse(JSON.stringify(tuned.state().json)) });
     expect(later.state()).toEqual(tuned.state());
     expect(await judgeOf(later)).toBe('ft:tiny:1');

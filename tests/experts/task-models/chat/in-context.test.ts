@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { AnnotationStore } from '../../../../experts/annotations/annotation-store.ts';
+import { askOnceIn } from '../../../../experts/asking/ask-once.ts';
 import { type ChatExample, chooseExamples, showableExamples } from '../../../../experts/task-models/chat/tuning.ts';
 import { InputError } from '../../../../src/errors.ts';
 import { Random } from '../../../../src/tensor/random.ts';
 import type { ScriptedLlmServer } from '../../../llm-server/scripted-llm-server.ts';
-import { sharedPartsOf } from '../../annotations/shared-parts.ts';
 import { startServer } from '../../llm/service.ts';
 import { reply, shownPost, stanceExample, stanceModel } from './models.ts';
 
@@ -91,8 +91,8 @@ describe('in-context tuning', () => {
 
   it('asks anew after other examples, and not after the same', async () => {
     const server = await startServer(() => 'Answer: Deny');
-    const sharedParts = sharedPartsOf(AnnotationStore.open(':memory:'));
-    const model = stanceModel({ server, sharedParts });
+    const askOnce = askOnceIn({ store: AnnotationStore.open(':memory:') });
+    const model = stanceModel({ server, askOnce });
     const asked = async (threadId = 'dam') => {
       const before = server.requests.length;
       await model.predict([reply('new', threadId)]);

@@ -1,4 +1,4 @@
-import type { SharedParts } from '../../../../experts/annotations/parts.ts';
+import type { AskOnce } from '../../../../experts/asking/ask-once.ts';
 import type { ChatService } from '../../../../experts/llm/chat.ts';
 import type { EndpointInput } from '../../../../experts/llm/endpoint.ts';
 import type { FineTuningContext } from '../../../../experts/task-models/chat/fine-tuning.ts';
@@ -17,7 +17,7 @@ interface Settings extends FineTuningContext {
   readonly endpoint?: Partial<EndpointInput>;
   readonly options?: Readonly<Record<string, unknown>>;
   readonly service?: ChatService;
-  readonly sharedParts?: SharedParts | undefined;
+  readonly askOnce?: AskOnce | undefined;
   readonly tally?: PredictionTally;
 }
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { AnnotationStore } from '../../../../experts/annotations/annotation-store.ts';
+import { askOnceIn } from '../../../../experts/asking/ask-once.ts';
 import { DryRunChatService } from '../../../../experts/llm/cost/dry-run-chat-service.ts';
 import { BudgetSpentError } from '../../../../experts/llm/failures.ts';
 import { PredictionTally } from '../../../../experts/task-models/chat/prediction-tally.ts';
 import { chatStanceOptionsSchema } from '../../../../experts/task-models/chat/stance.ts';
 import { InputError, ProviderError } from '../../../../src/errors.ts';
 import { inTurn, lastMessage, type ScriptedReply } from '../../../llm-server/scripted-rule.ts';
-import { sharedPartsOf } from '../../annotations/shared-parts.ts';
 import { quickService, startServer } from '../../llm/service.ts';
 import { reply, rounded, shownPost, stanceModel } from './models.ts';
 
@@ -85,7 +85,7 @@ describe('the chat stance model', () => {
       /last line is not "Answer: " and exactly one of: Support, Deny, Question, Comment/,
     );
     const store = AnnotationStore.open(':memory:');
-    const remembering = stanceModel({ server, sharedParts: sharedPartsOf(store) });
+    const remembering = stanceModel({ server, askOnce: askOnceIn({ store }) });
     const items = [reply('What?')];
     const [unreadable] = await remembering.predict(items);
     expect([...unreadable.distribution]).toEqual(uniform);
@@ -94,11 +94,11 @@ describe('the chat stance model', () => {
     expect(store.stats()).toMatchObject({ annotations: 0, unreadable: 1 });
     const { length } = server.requests;
     expect(length).toBe(4);
-    const later = stanceModel({ server, sharedParts: sharedPartsOf(store) });
+    const later = stanceModel({ server, askOnce: askOnceIn({ store }) });
     expect(await later.predict(items)).toEqual([unreadable]);
     expect(server.requests).toHaveLength(length);
     store.unreadable.forget(store.unreadable.list().map(({ key }) => key));
-    await stanceModel({ server, sharedParts: sharedPartsOf(store) }).predict(items);
+    await stanceModel({ server, askOnce: askOnceIn({ store }) }).predict(items);
     expect(server.requests).toHaveLength(length + 2);
   });
 
@@ -151,11 +151,11 @@ describe('the chat stance model', () => {
   it('never asks twice what the store knows, from whatever thread and process', async () => {
     const server = await startServer(() => 'r\nAnswer: Comment');
     const store = AnnotationStore.open(':memory:');
-    const model = stanceModel({ server, sharedParts: sharedPartsOf(store) });
+    const model = stanceModel({ server, askOnce: askOnceIn({ store }) });
     // The same claim and post twice at the same time, too.
     const first = await model.predict([reply('a'), reply('b'), reply('a', 'other')]);
     expect(server.requests).toHaveLength(2);
-    const later = stanceModel({ server, service: quickService(), sharedParts: sharedPartsOf(store) });
+    const later = stanceModel({ server, service: quickService(), askOnce: askOnceIn({ store }) });
     expect(await later.predict([reply('b', 'third'), reply('a')])).toEqual([first[1], first[0]]);
     expect(server.requests).toHaveLength(2);
     const [row] = store.getRows(store.keys()).values();
@@ -169,10 +169,10 @@ describe('the chat stance model', () => {
 
   it('asks anew of another model, temperature or sample, but not for another smoothing or more samples', async () => {
     const server = await startServer(() => 'Answer: Comment');
-    const sharedParts = sharedPartsOf(AnnotationStore.open(':memory:'));
+    const askOnce = askOnceIn({ store: AnnotationStore.open(':memory:') });
     const asked = async (options: Record<string, unknown>, endpoint = {}) => {
       const before = server.requests.length;
-      await stanceModel({ server, sharedParts, options, endpoint }).predict([reply('a')]);
+      await stanceModel({ server, askOnce, options, endpoint }).predict([reply('a')]);
       return server.requests.length - before;
     };
     expect(await asked({ temperature: 1 })).toBe(1);
@@ -191,13 +191,13 @@ describe('the chat stance model', () => {
     const killed = stanceModel({
       server,
       service: quickService({ budget: { requests: 7 } }),
-      sharedParts: sharedPartsOf(store),
+      askOnce: askOnceIn({ store }),
       endpoint: { concurrency: 3 },
     });
     await expect(killed.predict(items)).rejects.toThrow(BudgetSpentError);
     expect(server.requests).toHaveLength(7);
     expect(store.stats().annotations).toBe(7);
-    const predictions = await stanceModel({ server, sharedParts: sharedPartsOf(store) }).predict(items);
+    const predictions = await stanceModel({ server, askOnce: askOnceIn({ store }) }).predict(items);
     expect(predictions.map(({ explanation }) => explanation)).toEqual([...'0123456789']);
     expect(server.requests).toHaveLength(10);
   });
@@ -207,10 +207,10 @@ describe('the chat stance model', () => {
     const store = AnnotationStore.open(':memory:');
     const service = quickService({ budget: { requests: 3 } });
     const options = { samples: 5, temperature: 1 };
-    const model = stanceModel({ server, service, sharedParts: sharedPartsOf(store), options });
+    const model = stanceModel({ server, service, askOnce: askOnceIn({ store }), options });
     await expect(model.predict([reply('a')])).rejects.toThrow(BudgetSpentError);
     expect(store.stats().annotations).toBe(3);
-    await stanceModel({ server, sharedParts: sharedPartsOf(store), options }).predict([reply('a')]);
+    await stanceModel({ server, askOnce: askOnceIn({ store }), options }).predict([reply('a')]);
     expect(server.requests).toHaveLength(5);
   });
 
@@ -224,9 +224,9 @@ describe('the chat stance model', () => {
 
   it('reads 20,000 known answers without asking, and hears of an abort meanwhile', async () => {
     const known = { label: 'deny', probabilities: null, explanation: '', transcript: [], usage: noUsage };
-    const sharedParts = { part: async () => known };
+    const askOnce = async () => known;
     const abort = new AbortController();
-    const model = stanceModel({ server: { baseURL: 'http://127.0.0.1:1/v1' }, sharedParts, signal: abort.signal });
+    const model = stanceModel({ server: { baseURL: 'http://127.0.0.1:1/v1' }, askOnce, signal: abort.signal });
     const items = Array.from({ length: 20_000 }, (_, index) => reply(`${index}`));
     expect(await model.predict(items)).toHaveLength(20_000);
     const aborted = model.predict(items);
@@ -246,7 +246,7 @@ describe('the chat stance model', () => {
     await expect(failed).rejects.toThrow(/content management policy/);
     const store = AnnotationStore.open(':memory:');
     const options = { failuresAtMost: 0.25 };
-    const model = stanceModel({ server, options, sharedParts: sharedPartsOf(store) });
+    const model = stanceModel({ server, options, askOnce: askOnceIn({ store }) });
     const predictions = await model.predict(items);
     expect([...predictions[3].distribution]).toEqual(uniform);
     expect(predictions[2].explanation).toBe('r');

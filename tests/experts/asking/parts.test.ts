@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
-import { partAsker } from '../../../experts/annotations/parts.ts';
+import { askOnceIn } from '../../../experts/asking/ask-once.ts';
+import { partAsker } from '../../../experts/asking/parts.ts';
 import type { Judgement, Usage } from '../../../experts/detector.ts';
 import type { ChatAnswer } from '../../../experts/llm/chat.ts';
 import { MalformedAnswerError } from '../../../experts/llm/failures.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
-import { sharedPartsOf } from './shared-parts.ts';
 
 const part = {
   detector: 'some/part',
@@ -42,14 +42,14 @@ function asker() {
 
 describe('parts', () => {
   it('asks once for each question, whatever thread it comes from', async () => {
-    const kept = sharedPartsOf(AnnotationStore.open(':memory:'));
+    const kept = askOnceIn({ store: AnnotationStore.open(':memory:') });
     const { ask, count } = asker();
-    await kept.part(part, ask);
-    expect(await kept.part({ ...part, threadId: 'u', prefixLength: 5 }, ask)).toMatchObject({
+    await kept(part, ask);
+    expect(await kept({ ...part, threadId: 'u', prefixLength: 5 }, ask)).toMatchObject({
       explanation: '1',
     });
-    await kept.part({ ...part, input: ['claim', 'other'] }, ask);
-    await kept.part({ ...part, options: { scorer: 'n' } }, ask);
+    await kept({ ...part, input: ['claim', 'other'] }, ask);
+    await kept({ ...part, options: { scorer: 'n' } }, ask);
     expect(count()).toBe(3);
   });
 
@@ -57,7 +57,7 @@ describe('parts', () => {
     const path = join(temporaryFolder(), 'export.jsonl');
     const first = AnnotationStore.open(':memory:');
     const { ask, count } = asker();
-    await sharedPartsOf(first).part(part, ask);
+    await askOnceIn({ store: first })(part, ask);
     expect(await first.export(path)).toBe(1);
     expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({
       request: { detector: 'some/part', input: ['claim', 'comment'] },
@@ -66,22 +66,22 @@ describe('parts', () => {
     });
     const second = AnnotationStore.open(':memory:');
     expect(await second.import(path)).toEqual({ read: 1, added: 1 });
-    await sharedPartsOf(second).part(part, ask);
+    await askOnceIn({ store: second })(part, ask);
     expect(count()).toBe(1);
   });
 
   it('keeps no failures', async () => {
     const store = AnnotationStore.open(':memory:');
     const failing = () => Promise.reject(new Error('no answer'));
-    await expect(sharedPartsOf(store).part(part, failing)).rejects.toThrow('no answer');
+    await expect(askOnceIn({ store })(part, failing)).rejects.toThrow('no answer');
     expect(store.stats().annotations).toBe(0);
   });
 
   it('asks once where several judgements want the same at the same time', async () => {
-    const kept = sharedPartsOf(AnnotationStore.open(':memory:'));
+    const kept = askOnceIn({ store: AnnotationStore.open(':memory:') });
     const { ask, count } = asker();
     const slowly = () => delay(10).then(ask);
-    const answers = await Promise.all([1, 2, 3].map(() => kept.part(part, slowly)));
+    const answers = await Promise.all([1, 2, 3].map(() => kept(part, slowly)));
     expect(count()).toBe(1);
     expect(new Set(answers.map(({ explanation }) => explanation))).toEqual(new Set(['1']));
   });
@@ -90,7 +90,7 @@ describe('parts', () => {
     const answered = { label: 'yes', explanation: '', transcript: [], answers: [answer] };
     for (const [kept, expected] of [
       [undefined, { answers: [1, 0], parts: [0, 0] }],
-      [sharedPartsOf(AnnotationStore.open(':memory:')), { answers: [0, 0], parts: [1, 1] }],
+      [askOnceIn({ store: AnnotationStore.open(':memory:') }), { answers: [0, 0], parts: [1, 1] }],
     ] as const) {
       const askPart = partAsker(kept);
       const counts: { answers: ChatAnswer[]; parts: Usage[] }[] = [];
@@ -104,7 +104,7 @@ describe('parts', () => {
   });
 
   it.each([true, false])('are not asked for again where they could not be read; kept: %s', async (isKept) => {
-    const askPart = partAsker(isKept ? sharedPartsOf(AnnotationStore.open(':memory:')) : undefined);
+    const askPart = partAsker(isKept ? askOnceIn({ store: AnnotationStore.open(':memory:') }) : undefined);
     let asked = 0;
     const unreadable = async () => {
       asked++;

@@ -1,11 +1,31 @@
 import { z } from 'zod';
 import type { Prefix } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
-import type { Judgement } from '../detector.ts';
-import { judgementSchema } from './annotation-row.ts';
+import { judgementSchema } from '../annotations/annotation-row.ts';
+import type { Detector, Judgement } from '../detector.ts';
+import { MalformedAnswerError } from '../llm/failures.ts';
+import { lastText } from './ask-once.ts';
 
 /** How far from 1 probabilities may add up, for those who round them. */
 const ROUNDING = 0.05;
+
+/**
+ * A detector's judgement of a prefix.
+ * @throws InputError where it is none, MalformedAnswerError where it has no label and the detector may not abstain
+ */
+export async function judged(detector: Detector, prefix: Prefix, signal?: AbortSignal): Promise<Judgement> {
+  const { labels, name, mayAbstain } = detector;
+  const answer = await detector.judge(prefix, signal && { signal });
+  const judgement = checkedJudgement(answer, { detector: `the detector ${name}`, labels, prefix });
+  if (judgement.label !== null || mayAbstain) return judgement;
+  const start = lastText(judgement)?.slice(0, 200);
+  throw new MalformedAnswerError(
+    `the detector read no label in ${start === undefined ? '(nothing)' : JSON.stringify(start)}`,
+    {
+      answers: judgement.transcript.slice(-1).map(({ text }) => ({ text, finishReason: 'unknown' })),
+    },
+  );
+}
 
 /**
  * A judgement as it came from a detector that somebody wrote: in the store it would stay for good, and a label that is none

@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'libsql';
 import { afterEach, describe, expect, it } from 'vitest';
 import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
-import { CallJournal } from '../../../experts/annotations/call-journal.ts';
-import { sharedPartsIn } from '../../../experts/annotations/parts.ts';
+import { askOnceIn } from '../../../experts/asking/ask-once.ts';
+import { CallJournal } from '../../../experts/asking/call-journal.ts';
 import type { Judgement } from '../../../experts/detector.ts';
 import { inSession } from '../../../experts/detectors/session.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from '../../../experts/llm/chat.ts';
@@ -51,7 +51,7 @@ function processOn(path: string, { retryUnreadable = false } = {}) {
   opened.push(store);
   const service = new Counting();
   const calls = new CallJournal({ service, table: store.responses });
-  const { part } = sharedPartsIn({ store, calls, retryUnreadable });
+  const part = askOnceIn({ store, calls, retryUnreadable });
   const say = async (content: string) => (await calls.chat(ask(endpoint, content))).text;
   return { store, service, calls, part, say, key: store.keyOf(request) };
 }

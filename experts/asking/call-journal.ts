@@ -2,14 +2,13 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { z } from 'zod';
 import { ProviderError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
+import type { CallId, ResponseTable } from '../annotations/response-table.ts';
 import { readCompletion } from '../llm/answers/completion.ts';
 import { outcomeOf, readerVersions } from '../llm/answers/read-again.ts';
 import { CallFailure } from '../llm/call-failure.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from '../llm/chat.ts';
 import { MalformedAnswerError, type UnreadableAnswer } from '../llm/failures.ts';
-import { type AskOnce, onceAsker } from './ask-once.ts';
 import { callKey } from './call-key.ts';
-import type { CallId, ResponseTable } from './response-table.ts';
 
 /** A judgement, or a part of one, that is being made. */
 interface UnfinishedJudgement {
@@ -33,10 +32,6 @@ const current = new AsyncLocalStorage<UnfinishedJudgement>();
 export class CallJournal implements ChatService {
   private readonly service: ChatService;
   private readonly table: Pick<ResponseTable, 'find' | 'keep' | 'use'> | null;
-  /** The lease of the judgement covers its calls. */
-  private readonly calls: AskOnce<ChatAnswer>;
-  /** Of the calls that are looked for or made. */
-  private readonly requests = new Map<string, ChatRequest>();
   private readonly underWay = new Set<Promise<unknown>>();
   /** Where each answer is kept, for the day that it turns out to be unreadable. */
   private readonly places = new WeakMap<UnreadableAnswer, CallId>();
@@ -51,7 +46,6 @@ export class CallJournal implements ChatService {
   }) {
     this.service = options.service;
     this.table = options.table;
-    this.calls = onceAsker({ find: (keys) => this.find(keys), leases: null, signal: this.ended });
   }
 
   /** Does the work of the judgement, or of the part of one, that will be annotated under this key. */
@@ -63,16 +57,6 @@ export class CallJournal implements ChatService {
     if (this.ended.aborted) return Promise.reject(this.ended.reason);
     const judgement = current.getStore();
     return judgement?.journal === this ? this.followed(this.answer(judgement, request)) : this.service.chat(request);
-  }
-
-  /** Keeps something, or ends all asking. */
-  kept<T>(keep: () => T): T {
-    try {
-      return keep();
-    } catch (error) {
-      this.ending.abort(error);
-      throw error;
-    }
   }
 
   /**
@@ -88,7 +72,7 @@ export class CallJournal implements ChatService {
     try {
       return await current.run({ journal: this, key, timesMade: new Map() }, work);
     } catch (error) {
-      // Whoever asks anew must not be given these answers, but all others of the judgement are as good as before.
+      // Whoever asks again must not be given these answers, but all others of the judgement are as good as before.
       if (error instanceof MalformedAnswerError)
         this.table?.use(
           error.answers.flatMap((answer) => this.places.get(answer) ?? []),
@@ -107,39 +91,21 @@ export class CallJournal implements ChatService {
     const before = timesMade.get(call) ?? 0;
     timesMade.set(call, before + 1);
     const id: CallId = { judgement: key, call: before === 0 ? call : `${call}-${before + 1}` };
-    const name = nameOf(id);
-    this.requests.set(name, request);
+    const answer = keptAnswer(table.find(id), request) ?? (await this.sentAnswer(table, id, request));
+    this.places.set(answer, id);
+    return answer;
+  }
+
+  private async sentAnswer(table: Pick<ResponseTable, 'find' | 'keep'>, id: CallId, request: ChatRequest) {
+    const sent = await this.service.chat(request);
     try {
-      const answer = await this.calls(name, async () => {
-        const sent = await this.service.chat(request);
-        const isFirst = this.kept(() => table.keep(id, { request, answer: sent, ...readingOf(request, sent) }));
-        // Where another process was first, both go on with the same answer and can use each other's.
-        return isFirst ? sent : (this.read(id) ?? sent);
-      });
-      this.places.set(answer, id);
-      return answer;
-    } finally {
-      this.requests.delete(name);
+      const isFirst = table.keep(id, { request, answer: sent, ...readingOf(request, sent) });
+      // Where another process was first, both go on with the same answer and can use each other's.
+      return isFirst ? sent : (keptAnswer(table.find(id), request) ?? sent);
+    } catch (error) {
+      this.ending.abort(error);
+      throw error;
     }
-  }
-
-  private find(names: readonly string[]) {
-    return new Map(
-      names.flatMap((name) => {
-        const answer = this.read(idNamed(name));
-        return answer === null ? [] : [[name, { answer }] as const];
-      }),
-    );
-  }
-
-  /** The kept answer, read anew. Null also where it cannot be read, which costs no more than asking again. */
-  private read(id: CallId): ChatAnswer | null {
-    const kept = this.table?.find(id) ?? null;
-    const answer = kept && answerSchema.safeParse(jsonOrUndefined(kept.answer)).data;
-    const request = this.requests.get(nameOf(id));
-    if (!kept || !answer || kept.body === null || request === undefined) return answer || null;
-    const { answer: read } = readCompletion({ body: kept.body, request });
-    return read instanceof CallFailure ? null : { ...answer, ...read };
   }
 
   private followed<T>(promise: Promise<T>): Promise<T> {
@@ -150,21 +116,19 @@ export class CallJournal implements ChatService {
   }
 }
 
+/** A kept answer, read again. Null also where it cannot be read, which costs no more than asking again. */
+function keptAnswer(kept: ReturnType<ResponseTable['find']>, request: ChatRequest): ChatAnswer | null {
+  const answer = kept && answerSchema.safeParse(jsonOrUndefined(kept.answer)).data;
+  if (!kept || !answer || kept.body === null) return answer || null;
+  const { answer: read } = readCompletion({ body: kept.body, request });
+  return read instanceof CallFailure ? null : { ...answer, ...read };
+}
+
 /** What reads an answer, and what it says by that. */
 function readingOf({ reader }: ChatRequest, answer: ChatAnswer): { reader: string | null; outcome: string | null } {
   if (reader === undefined) return { reader: null, outcome: null };
   const { completion } = readerVersions;
   return { reader: JSON.stringify({ ...reader, completion }), outcome: outcomeOf(reader, answer) };
-}
-
-/** A call's own key has no slash in it. */
-function nameOf({ judgement, call }: CallId): string {
-  return `${judgement}/${call}`;
-}
-
-function idNamed(name: string): CallId {
-  const slash = name.lastIndexOf('/');
-  return { judgement: name.slice(0, slash), call: name.slice(slash + 1) };
 }
 
 const count = z.number().nonnegative();

@@ -1,0 +1,133 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { prefixOf, type Thread } from '../../src/data/thread.ts';
+import { InputError, ProviderError } from '../../src/errors.ts';
+import type { Detector, Judgement } from '../detector.ts';
+import { endsAllCalls, MalformedAnswerError } from '../llm/failures.ts';
+import type { Waits } from '../llm/waits.ts';
+import { annotationRequest } from './annotation-request.ts';
+import type { AnnotationTally } from './annotation-tally.ts';
+import { type AskOnce, askOnceIn, type JudgementStore } from './ask-once.ts';
+import type { CallJournal } from './call-journal.ts';
+import { judged } from './checked-judgement.ts';
+import { Slots } from './slots.ts';
+
+export interface JudgementQueueOptions {
+  readonly detector: Detector;
+  readonly store: JudgementStore;
+  /** Keeps the calls of judgements that are not finished, where the detector sends its calls through it. */
+  readonly calls?: Pick<CallJournal, 'ofJudgement' | 'ended'> | undefined;
+  /** Ask again where an earlier answer could not be read. */
+  readonly retryUnreadable?: boolean | undefined;
+  /** Which of several answers to the same question is asked for. */
+  readonly sampleIndex?: number | undefined;
+  /** Judgements under way at the same time. */
+  readonly concurrency: number;
+  readonly tally: AnnotationTally;
+  /** What the detector's calls wait for; other processes that are waited for come to it. */
+  readonly waits?: Waits | undefined;
+  /** Aborting begins nothing new. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Gets judgements, so many at a time, and counts what becomes of them. The first failure that leaves no hope ends the
+ * queue: nothing new is begun, and what is under way is awaited, since it is paid for.
+ */
+export class JudgementQueue {
+  private readonly options: JudgementQueueOptions;
+  private readonly askOnce: AskOnce;
+  private readonly slots: Slots;
+  private readonly failures: unknown[] = [];
+  /** Aborted by the first failure. */
+  private readonly failed = new AbortController();
+  /** Aborted by that, or by the user. */
+  private readonly ended: AbortSignal;
+  /** Ends the judgements under way as well, where nothing can be stored any more. */
+  private readonly lost = new AbortController();
+
+  constructor(options: JudgementQueueOptions) {
+    const { concurrency: count, tally, signal } = options;
+    this.options = options;
+    this.ended = AbortSignal.any([this.failed.signal, ...(signal ? [signal] : [])]);
+    this.slots = new Slots({ count, trial: tally.answersForShare });
+    this.askOnce = askOnceIn({ ...options, signal: this.ended });
+  }
+
+  get isEnding(): boolean {
+    return this.ended.aborted;
+  }
+
+  /** Returns when another question would find something to do. */
+  async vacancy(): Promise<void> {
+    // By the next turn each question has a slot, waits for one, or waits for another process.
+    await nextTurn();
+    await this.slots.take();
+    this.slots.giveBack({ isAnswered: false });
+  }
+
+  /** Null where the detector failed in a way that leaves hope for other questions, undefined where it was not asked. */
+  async judgement(thread: Thread, prefixLength: number): Promise<Judgement | null | undefined> {
+    const { detector, sampleIndex, tally } = this.options;
+    const prefix = prefixOf(thread, prefixLength);
+    const place = { threadId: thread.id, prefixLength };
+    // Only who asks has a slot: not who waits for another process, or for the same question of another thread.
+    let hasSlot = false;
+    let isAnswered = false;
+    try {
+      const judgement = await this.askOnce(
+        { ...annotationRequest({ detector, prefix, sampleIndex }), ...place },
+        async () => {
+          await this.slots.take();
+          hasSlot = true;
+          this.ended.throwIfAborted();
+          return judged(detector, prefix, this.lost.signal);
+        },
+      );
+      isAnswered = hasSlot;
+      if (hasSlot) tally.countAsked(judgement);
+      else tally.countCached();
+      tally.settle();
+      return judgement;
+    } catch (error) {
+      // It was not begun, so it remains.
+      if (this.ended.aborted && error === this.ended.reason) return undefined;
+      isAnswered = hasSlot && error instanceof MalformedAnswerError;
+      try {
+        this.countFailure(error, { place, isAnswered });
+        tally.settle();
+        return null;
+      } catch (last) {
+        this.failures.push(last);
+        this.failed.abort(last);
+        return undefined;
+      }
+    } finally {
+      // Others begin only after a failure that ends the queue has ended it.
+      if (hasSlot) this.slots.giveBack({ isAnswered });
+    }
+  }
+
+  /** @throws what ended the queue: the user's signal, an unusable endpoint, a defect */
+  throwIfEnded(): void {
+    const { failures } = this;
+    this.options.signal?.throwIfAborted();
+    if (failures.length > 0) throw failures.find((error) => !endsAllCalls(error)) ?? failures[0];
+  }
+
+  /** @throws the error where it is not one of this question alone */
+  private countFailure(
+    error: unknown,
+    { place, isAnswered }: { place: { threadId: string; prefixLength: number }; isAnswered: boolean },
+  ): void {
+    const { tally, signal } = this.options;
+    // The user has something to solve, such as a full disk: what is asked from now on would be lost.
+    if (error instanceof InputError) this.lost.abort(error);
+    this.lost.signal.throwIfAborted();
+    // A service that failed this once leaves a gap. Anything else is for the user to solve, or a defect.
+    if (!(error instanceof ProviderError) || endsAllCalls(error) || signal?.aborted) throw error;
+    const failure = { ...place, message: error.message };
+    if (!(error instanceof MalformedAnswerError)) tally.countFailure(failure);
+    else if (isAnswered) tally.countUnreadableAnswer(failure);
+    else tally.countUnreadable(failure);
+  }
+}

@@ -1,0 +1,48 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { prefixOf } from '../src/data/thread.ts';
+import type { AnnotateOptions, AnnotateResult } from './annotate.ts';
+import type { AnnotationRow } from './annotations/annotation-row.ts';
+import { annotationRequest } from './asking/annotation-request.ts';
+import { annotationTally } from './asking/annotation-tally.ts';
+import type { Judgement } from './detector.ts';
+import type { JudgementSequence } from './judgement-sequence.ts';
+import { scheduledPrefixes, sequenceOf } from './scheduled-prefixes.ts';
+
+/**
+ * Judges the prefixes of every thread with a detector that costs nothing: one after the other, and nothing is kept, since
+ * looking a judgement up takes longer than making it.
+ * @param options.onJudgement gets each judgement as it could be stored
+ * @throws InputError where two threads share an id or `maxPosts` is out of range; the signal's reason when it is aborted
+ */
+export async function judgeThreads(
+  options: Pick<AnnotateOptions, 'threads' | 'maxPosts' | 'schedule' | 'detector' | 'onProgress' | 'signal'> & {
+    onJudgement?: ((row: AnnotationRow) => void) | undefined;
+  },
+): Promise<AnnotateResult> {
+  const { detector, onJudgement, onProgress, signal } = options;
+  const prefixes = scheduledPrefixes(options);
+  const total = prefixes.reduce((sum, { lengths }) => sum + lengths.length, 0);
+  const tally = annotationTally({ total, maxUnreadable: 1, onProgress, waits: undefined });
+  const sequences = new Map<string, JudgementSequence>();
+  for (const each of prefixes) {
+    const { thread, lengths } = each;
+    const judgements: Judgement[] = [];
+    for (const prefixLength of lengths) {
+      signal?.throwIfAborted();
+      const prefix = prefixOf(thread, prefixLength);
+      const started = performance.now();
+      const judgement = await detector.judge(prefix);
+      const latencyMs = performance.now() - started;
+      const request = onJudgement && annotationRequest({ detector, prefix });
+      if (request) onJudgement({ request, judgement, rawResponse: null, latencyMs, threadId: thread.id, prefixLength });
+      judgements.push(judgement);
+      tally.countAsked(judgement);
+      tally.settle();
+    }
+    const sequence = sequenceOf(each, { judgements, labels: detector.labels });
+    if (sequence !== null) sequences.set(thread.id, sequence);
+    // With a detector that never waits, nothing else would let Ctrl-C be heard.
+    await nextTurn();
+  }
+  return { sequences, ...tally.result(null) };
+}
