@@ -37,7 +37,7 @@ export async function detectTrain(path: string, options: DetectTrainOptions): Pr
     import('../config/overrides.ts'),
     import('../../experts/detectors/local/train-local-detector.ts'),
     import('../init/found-threads.ts'),
-    import('../judging/cross-validate.ts'),
+    import('../judging/cached-detector.ts'),
     import('../stop-agent/report/detector-truth.ts'),
     import('./progress.ts'),
   ]);

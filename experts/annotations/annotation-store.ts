@@ -1,5 +1,9 @@
 import { statSync } from 'node:fs';
 import { z } from 'zod';
+import { readLines, type TextLine } from '../../src/data/text-lines.ts';
+import { InputError } from '../../src/errors.ts';
+import { storedLine } from '../../src/json-file.ts';
+import { writeText } from '../../src/write-text.ts';
 import type { Judgement } from '../detector.ts';
 import {
   type AnnotationCounts,
@@ -9,15 +13,23 @@ import {
   listAnnotations,
   orderedKeys,
 } from './annotation-list.ts';
-import { type AnnotationRequest, type AnnotationRow, judgementSchema, keyOf } from './annotation-row.ts';
+import {
+  type AnnotationRequest,
+  type AnnotationRow,
+  annotationRowSchema,
+  judgementSchema,
+  keyOf,
+} from './annotation-row.ts';
 import { AnnotationDatabase, jsonColumn } from './database.ts';
 import { type LeaseTable, leaseTable } from './lease-table.ts';
-import { type LedgerRow, type LedgerTable, ledgerTable } from './ledger-table.ts';
+import { type LedgerRow, LedgerTable } from './ledger-table.ts';
 import { type RequestChain, requestChain } from './request-chain.ts';
 import { type ResponseTable, responseTable } from './response-table.ts';
 import { type StoreOwner, storeOwner } from './store-owner.ts';
-import { exportAnnotations, importAnnotations } from './transfer.ts';
 import { type UnreadableTable, unreadableTable } from './unreadable-table.ts';
+
+/** Of an export or an import. */
+const ROWS_AT_ONCE = 500;
 
 /** An annotation as it is read back, with its key and the time it was stored. */
 export interface StoredAnnotation extends AnnotationRow {
@@ -59,7 +71,7 @@ export class AnnotationStore {
     this.unreadable = unreadableTable(database);
     this.owner = path === ':memory:' ? null : storeOwner(database);
     this.leases = this.owner && leaseTable(database, this.owner);
-    this.ledgers = ledgerTable(database, this.owner);
+    this.ledgers = new LedgerTable(database, this.owner);
   }
 
   /**
@@ -148,19 +160,38 @@ export class AnnotationStore {
   }
 
   /** Writes every annotation as a line of JSON; gzipped when the name ends in `.gz`. Returns their number. */
-  export(path: string): Promise<number> {
-    return exportAnnotations({ path, keys: this.keys(), rowsOf: (keys) => this.getRows(keys) });
+  async export(path: string): Promise<number> {
+    const keys = this.keys();
+    await writeText(path, { texts: this.exportedLines(keys), what: 'annotations' });
+    return keys.length;
   }
 
   /** Adds the annotations of an exported file. A question that already has an answer here keeps it. */
-  import(path: string): Promise<{ read: number; added: number }> {
-    return importAnnotations({ path, add: (rows) => this.putMany(rows) });
+  async import(path: string): Promise<{ read: number; added: number }> {
+    let read = 0;
+    let added = 0;
+    const batch: ExportedRow[] = [];
+    // What an empty store exports.
+    if (statSync(path, { throwIfNoEntry: false })?.size === 0) return { read, added };
+    for await (const line of readLines(path)) {
+      read++;
+      if (batch.push(exportedRow(line, path)) === ROWS_AT_ONCE) added += this.putMany(batch.splice(0));
+    }
+    return { read, added: added + this.putMany(batch) };
   }
 
   close(): void {
     this.leases?.close();
     this.owner?.close();
     this.database.close();
+  }
+
+  private *exportedLines(keys: readonly string[]): Generator<string> {
+    for (let start = 0; start < keys.length; start += ROWS_AT_ONCE) {
+      const batch = keys.slice(start, start + ROWS_AT_ONCE);
+      const rows = this.getRows(batch);
+      yield batch.map((key) => `${JSON.stringify(rows.get(key))}\n`).join('');
+    }
   }
 
   private insertRow(key: string, row: AnnotationRow & { readonly date?: string }): number {
@@ -206,3 +237,16 @@ const storedSchema = z.object({
   threadId: z.string(),
   prefixLength: z.number(),
 });
+
+const lineSchema = annotationRowSchema.extend({ key: z.string(), date: z.iso.datetime({ offset: true }) });
+type ExportedRow = Omit<z.infer<typeof lineSchema>, 'key'>;
+
+function exportedRow({ text, number }: TextLine, path: string): ExportedRow {
+  const { key, ...row } = storedLine(text, { path, number, schema: lineSchema, remedy: 'export the store again' });
+  const expected = keyOf(row.request);
+  if (key !== expected)
+    throw new InputError(
+      `${path}:${number}: the key ${key} does not belong to its request, whose key is ${expected}; the line was changed after the export`,
+    );
+  return row;
+}

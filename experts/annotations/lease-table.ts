@@ -20,7 +20,7 @@ export function leaseTable(database: AnnotationDatabase, owner = storeOwner(data
     const values = [JSON.stringify(wanted), owner.id];
     const taken = database.transaction(() => {
       owner.renew();
-      owner.buryTheDead();
+      owner.removeGoneOwners();
       database.write('DELETE FROM lease WHERE owner NOT IN (SELECT owner FROM lease_owner)');
       database.write('INSERT OR IGNORE INTO lease SELECT value, ?2 FROM json_each(?1)', ...values);
       const own = 'SELECT key FROM lease WHERE owner = ?2 AND key IN (SELECT value FROM json_each(?1))';

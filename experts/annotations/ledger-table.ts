@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks';
 import { z } from 'zod';
 import {
   addedSpending,
@@ -12,7 +11,7 @@ import type { AnnotationDatabase } from './database.ts';
 import type { StoreOwner } from './store-owner.ts';
 
 /** Processes that are gone are looked for no more often than that. */
-const BURIAL_MS = 1000;
+const RELEASE_INTERVAL_MS = 1000;
 
 const countedSchema = z.object({ requests: z.number(), tokens: z.number(), money: z.number() });
 const reservedSchema = countedSchema.extend({ model: z.string() });
@@ -26,102 +25,106 @@ export type LedgerRow = z.infer<typeof rowSchema>;
  * The ledgers of an annotation store, each under the name of what spends: a detector file, or the experiment of a selector. What
  * a process had reserved when it was killed counts as spent, since its requests were on their way.
  */
-export function ledgerTable(database: AnnotationDatabase, owner: StoreOwner | null) {
-  const ownerId = owner?.id ?? '';
-  let buriedAtMs = Number.NEGATIVE_INFINITY;
+export class LedgerTable {
+  private readonly database: AnnotationDatabase;
+  private readonly owner: StoreOwner | null;
+  private readonly ownerId: string;
+  private releasedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(database: AnnotationDatabase, owner: StoreOwner | null) {
+    this.database = database;
+    this.owner = owner;
+    this.ownerId = owner?.id ?? '';
+  }
 
   /** The ledger of this name; its first request makes its row. */
-  function named(name: string): Ledger {
+  named(name: string): Ledger {
+    const { path } = this.database;
     return {
-      place: database.path === ':memory:' ? null : `by ${name} with the store ${database.path}`,
+      place: path === ':memory:' ? null : `by ${name} with the store ${path}`,
       transact: (change) =>
-        database.transaction(() => {
-          owner?.renew();
-          settleTheDead();
-          write(name, change(read(name)));
+        this.database.transaction(() => {
+          this.owner?.renew();
+          this.settleExpiredReservations();
+          this.write(name, change(this.read(name)));
         }),
     };
   }
 
   /** All ledgers, with what is reserved in them by whoever works now. */
-  function list(): LedgerRow[] {
+  list(): LedgerRow[] {
     const sql = `SELECT name, requests, tokens + total(reserved_tokens) AS tokens, money + total(reserved_money) AS money, since
                  FROM ledger LEFT JOIN (SELECT ledger, tokens AS reserved_tokens, money AS reserved_money FROM reservation)
                  ON ledger = name GROUP BY name ORDER BY name`;
-    return database.read(sql, [], rowSchema);
+    return this.database.read(sql, [], rowSchema);
   }
 
   /** Reserves for a batch, which goes on at the endpoint whether a process waits for it or not. */
-  function reserveBatch({ name, batch, most }: { name: string; batch: string; most: CountedSpending }): void {
-    database.transaction(() => {
-      addSpent(name, { ...nothingSpent, requests: most.requests });
-      putReserved({ name, owner: batchOwner(batch), model: batch, reserved: most });
+  reserveBatch({ name, batch, most }: { name: string; batch: string; most: CountedSpending }): void {
+    this.database.transaction(() => {
+      this.addSpent(name, { ...nothingSpent, requests: most.requests });
+      this.putReserved({ name, owner: batchOwner(batch), model: batch, reserved: most });
     });
   }
 
   /** Puts what a batch took in the place of what it reserved; nothing where that was done already. */
-  function settleBatch({ name, batch, took }: { name: string; batch: string; took: CountedSpending }): void {
-    database.transaction(() => {
+  settleBatch({ name, batch, took }: { name: string; batch: string; took: CountedSpending }): void {
+    this.database.transaction(() => {
       const sql = 'DELETE FROM reservation WHERE ledger = ? AND owner = ?';
-      if (database.write(sql, name, batchOwner(batch)) > 0) addSpent(name, { ...took, requests: 0 });
+      if (this.database.write(sql, name, batchOwner(batch)) > 0) this.addSpent(name, { ...took, requests: 0 });
     });
   }
 
   /** Takes back what a batch reserved of which nothing was answered, its requests too. */
-  function releaseBatch({ name, batch }: { name: string; batch: string }): void {
-    database.transaction(() => {
-      const isIts = 'FROM reservation WHERE ledger = ? AND owner = ?';
-      const its = [name, batchOwner(batch)];
-      for (const { requests } of database.read(`SELECT requests, tokens, money ${isIts}`, its, countedSchema))
-        addSpent(name, { ...nothingSpent, requests: -requests });
-      database.write(`DELETE ${isIts}`, ...its);
+  releaseBatch({ name, batch }: { name: string; batch: string }): void {
+    this.database.transaction(() => {
+      const rows = 'FROM reservation WHERE ledger = ? AND owner = ?';
+      const values = [name, batchOwner(batch)];
+      for (const { requests } of this.database.read(`SELECT requests, tokens, money ${rows}`, values, countedSchema))
+        this.addSpent(name, { ...nothingSpent, requests: -requests });
+      this.database.write(`DELETE ${rows}`, ...values);
     });
   }
 
-  function read(name: string): LedgerState {
+  private read(name: string): LedgerState {
+    const { database } = this;
     const spent = database.read('SELECT requests, tokens, money FROM ledger WHERE name = ?', [name], countedSchema);
     const elsewhere = new Map<string, CountedSpending>();
     const sql = 'SELECT model, requests, tokens, money FROM reservation WHERE ledger = ? AND owner <> ?';
-    for (const { model, ...counts } of database.read(sql, [name, ownerId], reservedSchema))
+    for (const { model, ...counts } of database.read(sql, [name, this.ownerId], reservedSchema))
       elsewhere.set(model, addedSpending(elsewhere.get(model) ?? nothingSpent, counts));
     const rows = database.read('SELECT model, ratio FROM cost_ratio', [], ratioSchema);
     const ratios = new Map(rows.map(({ model, ratio }) => [model, ratio]));
     return { spent: spent[0] ?? nothingSpent, elsewhere, ratios };
   }
 
-  function write(name: string, { spent, reserved, ratios }: LedgerChange): void {
-    addSpent(name, spent);
+  private write(name: string, { spent, reserved, ratios }: LedgerChange): void {
+    const { database, ownerId } = this;
+    this.addSpent(name, spent);
     database.write('DELETE FROM reservation WHERE ledger = ? AND owner = ?', name, ownerId);
-    for (const [model, each] of reserved) putReserved({ name, owner: ownerId, model, reserved: each });
-    for (const [model, ratio] of ratios)
-      database.write(
-        'INSERT INTO cost_ratio VALUES (?1, ?2) ON CONFLICT (model) DO UPDATE SET ratio = max(ratio, ?2) WHERE ratio < ?2',
-        model,
-        ratio,
-      );
+    for (const [model, each] of reserved) this.putReserved({ name, owner: ownerId, model, reserved: each });
+    const sql =
+      'INSERT INTO cost_ratio VALUES (?1, ?2) ON CONFLICT (model) DO UPDATE SET ratio = max(ratio, ?2) WHERE ratio < ?2';
+    for (const [model, ratio] of ratios) database.write(sql, model, ratio);
   }
 
-  function addSpent(name: string, { requests, tokens, money }: CountedSpending): void {
-    database.write(
-      `INSERT INTO ledger VALUES (?1, ?2, ?3, ?4, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
-       ON CONFLICT (name) DO UPDATE SET requests = requests + ?2, tokens = tokens + ?3, money = money + ?4`,
-      name,
-      requests,
-      tokens,
-      money,
-    );
+  private addSpent(name: string, { requests, tokens, money }: CountedSpending): void {
+    const sql = `INSERT INTO ledger VALUES (?1, ?2, ?3, ?4, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
+                 ON CONFLICT (name) DO UPDATE SET requests = requests + ?2, tokens = tokens + ?3, money = money + ?4`;
+    this.database.write(sql, name, requests, tokens, money);
   }
 
-  function putReserved(row: { name: string; owner: string; model: string; reserved: CountedSpending }): void {
+  private putReserved(row: { name: string; owner: string; model: string; reserved: CountedSpending }): void {
     const { requests, tokens, money } = row.reserved;
     const sql = 'INSERT OR REPLACE INTO reservation VALUES (?, ?, ?, ?, ?, ?)';
-    database.write(sql, row.name, row.owner, row.model, requests, tokens, money);
+    this.database.write(sql, row.name, row.owner, row.model, requests, tokens, money);
   }
 
-  function settleTheDead(): void {
-    if (owner === null || performance.now() - buriedAtMs < BURIAL_MS) return;
-    buriedAtMs = performance.now();
-    owner.buryTheDead();
+  private settleExpiredReservations(): void {
+    const { owner, database } = this;
+    if (owner === null || performance.now() - this.releasedAtMs < RELEASE_INTERVAL_MS) return;
+    this.releasedAtMs = performance.now();
+    owner.removeGoneOwners();
     const isNobodys = `owner NOT LIKE 'batch %' AND owner NOT IN (SELECT owner FROM lease_owner)`;
     database.write(
       `UPDATE ledger SET tokens = tokens + gone_tokens, money = money + gone_money
@@ -131,11 +134,7 @@ export function ledgerTable(database: AnnotationDatabase, owner: StoreOwner | nu
     );
     database.write(`DELETE FROM reservation WHERE ${isNobodys}`);
   }
-
-  return { named, list, reserveBatch, settleBatch, releaseBatch };
 }
-
-export type LedgerTable = ReturnType<typeof ledgerTable>;
 
 function batchOwner(batch: string): string {
   return `batch ${batch}`;

@@ -25,7 +25,7 @@ export function storeOwner(database: AnnotationDatabase, self = ownIdentity()) {
   }
 
   /** Removes the rows of processes that are gone. */
-  function buryTheDead(): void {
+  function removeGoneOwners(): void {
     const others = `SELECT owner, place, pid, started, expires < ${NOW} AS isExpired FROM lease_owner WHERE owner <> ?`;
     for (const { owner, isExpired, ...identity } of database.read(others, [id], ownerSchema)) {
       const state = stateOf(identity, self);
@@ -60,7 +60,7 @@ export function storeOwner(database: AnnotationDatabase, self = ownIdentity()) {
     database.write('DELETE FROM lease_owner WHERE owner = ?', owner);
   }
 
-  return { id, renew, buryTheDead, close };
+  return { id, renew, removeGoneOwners, close };
 }
 
 export type StoreOwner = ReturnType<typeof storeOwner>;

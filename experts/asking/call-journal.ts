@@ -1,14 +1,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { z } from 'zod';
+import { sha256 } from '../../src/content-hash.ts';
 import { ProviderError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
 import type { CallId, ResponseTable } from '../annotations/response-table.ts';
 import { readCompletion } from '../llm/answers/completion.ts';
 import { outcomeOf, readerVersions } from '../llm/answers/read-again.ts';
+import { maxTokensOf } from '../llm/answers/request-form.ts';
 import { CallFailure } from '../llm/call-failure.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from '../llm/chat.ts';
+import { answerRelevantOptions } from '../llm/endpoint.ts';
 import { MalformedAnswerError, type UnreadableAnswer } from '../llm/failures.ts';
-import { callKey } from './call-key.ts';
 
 /** A judgement, or a part of one, that is being made. */
 interface UnfinishedJudgement {
@@ -141,3 +143,24 @@ const answerSchema: z.ZodType<ChatAnswer> = z.object({
   latencyMs: count,
   finishReason: z.string(),
 });
+
+/**
+ * SHA-256, in hexadecimal, of everything that can change a call's answer. The endpoint's name, key, prices, time limits
+ * and concurrency cannot; nor can its settings for log-probabilities where the call wants none.
+ */
+export function callKey(request: ChatRequest): string {
+  const { endpoint, messages, sampleIndex = 0, wantLogprobs = false, jsonSchema = null } = request;
+  const { logprobs, topLogprobs, ...relevant } = answerRelevantOptions(endpoint);
+  return sha256({
+    endpoint: {
+      ...relevant,
+      temperature: request.temperature === undefined ? endpoint.temperature : request.temperature,
+      maxTokens: maxTokensOf(request),
+      ...(wantLogprobs && { logprobs, topLogprobs }),
+    },
+    messages: messages.map(({ role, content }) => ({ role, content })),
+    sampleIndex,
+    wantLogprobs,
+    jsonSchema,
+  });
+}

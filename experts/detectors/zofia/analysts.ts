@@ -8,7 +8,6 @@ import type { Retrieval } from '../../retrieval/retrieval.ts';
 import { type AskShared, askModel, type ModelQuestion } from '../../retrieval/shared-questions.ts';
 import { speakerOptions } from '../models-by-role.ts';
 import type { Prompts } from '../prompt-templates.ts';
-import { checkedQuotation } from './checked-quotation.ts';
 import { bothSides, type Sides, type ZofiaOptions, type ZofiaRole } from './options.ts';
 import { linguisticDimensions } from './words.ts';
 
@@ -257,4 +256,21 @@ async function searched(settings: AnalystSettings, input: AnalystInput): Promise
 
 function described({ title, url, date, text }: Evidence): string {
   return `${title} (${URL.canParse(url) ? new URL(url).hostname : url}, ${date ?? 'no date'}): ${text}`;
+}
+
+/**
+ * The quotation, if a passage contains it word for word, apart from quotation marks and case; otherwise a note that
+ * it was dropped.
+ */
+export function checkedQuotation(options: { quotation: string; passages: readonly string[] }): string {
+  const plain = (text: string) =>
+    text
+      .toLowerCase()
+      .replace(/[“”„]/g, '"')
+      .replace(/[‘’]/g, "'")
+      .replace(/^["'\s]+|["'\s.]+$/g, '')
+      .replace(/\s+/g, ' ');
+  const quotation = plain(options.quotation);
+  const isFound = quotation !== '' && options.passages.some((passage) => plain(passage).includes(quotation));
+  return isFound ? options.quotation : '(a quotation that stands in no passage was dropped)';
 }

@@ -1,5 +1,7 @@
-import type { ChatUsage } from '../chat.ts';
+import { maxTokensOf } from '../answers/request-form.ts';
+import type { ChatRequest, ChatUsage } from '../chat.ts';
 import type { Endpoint } from '../endpoint.ts';
+import { estimateMessageTokens, estimateReasoningTokens } from './estimate.ts';
 import { pricesOf } from './prices.ts';
 
 /** How requests are charged for. */
@@ -21,4 +23,12 @@ export function costOf(options: { endpoint: Endpoint; usage: Omit<ChatUsage, 're
   const input = (inputTokens - cachedInputTokens) * prices.inputPerMillion + cachedInputTokens * cachedPrice;
   const share = isBatch ? prices.batchShare : 1;
   return (share * (input + outputTokens * prices.outputPerMillion)) / 1_000_000;
+}
+
+/** The most a request can cost. Without a length limit, output is assumed to be as long as input. */
+export function mostOf(request: ChatRequest): { tokens: number; money: number } {
+  const inputTokens = estimateMessageTokens(request.messages);
+  const outputTokens = maxTokensOf(request) ?? inputTokens + estimateReasoningTokens(request.endpoint);
+  const usage = { inputTokens, cachedInputTokens: 0, outputTokens };
+  return { tokens: inputTokens + outputTokens, money: costOf({ endpoint: request.endpoint, usage }) };
 }

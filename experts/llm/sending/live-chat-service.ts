@@ -7,9 +7,8 @@ import { completionBody, fullForm, type RequestForm } from '../answers/request-f
 import { CallFailure, callFailureOf } from '../call-failure.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from '../chat.ts';
 import { Budget, type budgetSchema, type Took } from '../cost/budget.ts';
-import { costOf } from '../cost/cost-of.ts';
+import { costOf, mostOf } from '../cost/cost-of.ts';
 import type { Ledger } from '../cost/ledger.ts';
-import { mostOf } from '../cost/most-of.ts';
 import { type EndpointUsage, UsageTally } from '../cost/usage.ts';
 import { COMPLETIONS_PATH, type Endpoint, secretsOf } from '../endpoint.ts';
 import { EndpointUnusableError } from '../failures.ts';

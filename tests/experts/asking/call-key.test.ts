@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { callKey } from '../../../experts/asking/call-key.ts';
+import { callKey } from '../../../experts/asking/call-journal.ts';
 import type { ChatRequest } from '../../../experts/llm/chat.ts';
 import { type EndpointInput, endpointSchema } from '../../../experts/llm/endpoint.ts';
 

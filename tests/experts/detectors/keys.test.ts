@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
 import { annotationRequest } from '../../../experts/asking/annotation-request.ts';
 import { askOnceIn } from '../../../experts/asking/ask-once.ts';
-import { callKey } from '../../../experts/asking/call-key.ts';
+import { callKey } from '../../../experts/asking/call-journal.ts';
 import {
   createDetector,
   type DetectorConfigInput,
