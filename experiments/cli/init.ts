@@ -183,7 +183,7 @@ async function trainableParts(
   { experiment, seed }: { experiment: Experiment; seed: number },
 ): Promise<Parts> {
   const [{ assertEveryLabel }, { taskOf }, { splitParts }] = await Promise.all([
-    import('../../experts/detectors/local/labelled-threads.ts'),
+    import('../../experts/detectors/local/training-labels.ts'),
     import('../stop-agent/experiment.ts'),
     import('../stop-agent/parts.ts'),
   ]);

@@ -1,5 +1,5 @@
-import { certainTargets, minimize, softmaxLoss } from '../../src/regression/softmax-regression.ts';
-import { type SparseMatrix, SparseMatrixBuilder, seenColumns } from '../../src/regression/sparse-matrix.ts';
+import { addLogits, certainTargets, fitSoftmax } from '../../src/regression/softmax-regression.ts';
+import { type SparseMatrix, SparseMatrixBuilder } from '../../src/regression/sparse-matrix.ts';
 import { softmaxInPlace } from '../../src/softmax.ts';
 
 /** One probability for each class of a row of the features that it was fitted on. */
@@ -29,31 +29,20 @@ export async function fitRowClassifier(options: {
   const candidates = Array.from(totals, (total) => total > 0);
   const present = candidates.filter(Boolean).length;
   const all = totals.reduce((sum, total) => sum + total, 0);
-  const seen = seenColumns(rowsOf(features, examples));
-  const problem = {
-    features: seen.features,
+  const weights = await fitSoftmax({
+    features: rowsOf(features, examples),
     targets: certainTargets({ labels: examples.map(({ label }) => label), classCount }),
     rowWeights: Float64Array.from(examples, ({ label, weight = 1 }) => weight / (present * totals[label])),
     candidates,
-    prior: new Float64Array(seen.columns.length * classCount),
+    classCount,
     // The loss is a mean over the examples, so the penalty is one, too.
     l2: 1 / all,
-  };
-  const { point: weights } = await minimize({
-    start: problem.prior,
-    lossAt: (at, gradient) => softmaxLoss({ problem, weights: at, gradient }),
-    convexity: problem.l2,
     tolerance: 1e-3,
     maximumSteps: 100,
   });
   return (row) => {
     const logits = Float64Array.from(candidates, (isPresent) => (isPresent ? 0 : Number.NEGATIVE_INFINITY));
-    for (let entry = features.starts[row]; entry < features.starts[row + 1]; entry++) {
-      const column = seen.placeOf[features.indices[entry]];
-      if (column < 0) continue;
-      for (let label = 0; label < classCount; label++)
-        logits[label] += features.values[entry] * weights[column * classCount + label];
-    }
+    addLogits(logits, { features, row, weights });
     softmaxInPlace(logits);
     return logits;
   };

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { softmaxInPlace } from '../softmax.ts';
-import type { SparseMatrix } from './sparse-matrix.ts';
+import { type SparseMatrix, seenColumns } from './sparse-matrix.ts';
 
 /** A weighted softmax regression with a Gaussian prior on its weights. */
 export interface SoftmaxProblem {
@@ -55,6 +55,46 @@ export function softmaxLoss(options: {
     addGradient(gradient, { features, row, slopes: logits });
   }
   return loss;
+}
+
+/**
+ * The weights [columns, classes] where `softmaxLoss` is smallest. Those of columns that no row has stay at their prior, so the fit
+ * leaves them out.
+ * @param options.prior 0 unless given
+ * @param options.candidates all classes unless given
+ * @param options.tolerance distance from the smallest loss, in nats, at which the fit ends
+ */
+export async function fitSoftmax(
+  options: Omit<SoftmaxProblem, 'prior' | 'candidates'> & {
+    classCount: number;
+    prior?: Float64Array;
+    candidates?: readonly boolean[];
+    tolerance: number;
+    maximumSteps: number;
+    signal?: AbortSignal | undefined;
+  },
+): Promise<Float64Array> {
+  const { classCount, l2, tolerance, maximumSteps, signal } = options;
+  const candidates = options.candidates ?? new Array<boolean>(classCount).fill(true);
+  const weights = options.prior?.slice() ?? new Float64Array(options.features.columns * classCount);
+  const { features, columns } = seenColumns(options.features);
+  const prior = new Float64Array(columns.length * classCount);
+  for (const [place, column] of columns.entries())
+    prior.set(weights.subarray(column * classCount, (column + 1) * classCount), place * classCount);
+  const problem = { ...options, features, candidates, prior };
+  const { point } = await minimize({
+    start: prior,
+    lossAt(at, gradient) {
+      signal?.throwIfAborted();
+      return softmaxLoss({ problem, weights: at, gradient });
+    },
+    convexity: l2,
+    tolerance,
+    maximumSteps,
+  });
+  for (const [place, column] of columns.entries())
+    weights.set(point.subarray(place * classCount, (place + 1) * classCount), column * classCount);
+  return weights;
 }
 
 /**

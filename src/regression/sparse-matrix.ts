@@ -37,8 +37,6 @@ export function sparseRow(options: { vector: Float32Array; dense: Int32Array }):
 export interface SeenColumns {
   /** The columns that are left, by increasing index. */
   readonly columns: Int32Array;
-  /** Where each column of before is now; −1 for one that is gone. */
-  readonly placeOf: Int32Array;
   readonly features: SparseMatrix;
 }
 
@@ -49,7 +47,7 @@ export function seenColumns(features: SparseMatrix): SeenColumns {
   const columns = Int32Array.from(placeOf.keys()).filter((column) => placeOf[column] === 0);
   for (const [place, column] of columns.entries()) placeOf[column] = place;
   const indices = features.indices.map((column) => placeOf[column]);
-  return { columns, placeOf, features: { ...features, columns: columns.length, indices } };
+  return { columns, features: { ...features, columns: columns.length, indices } };
 }
 
 /** Collects rows into one matrix. Grows by doubling, so that the rows are never held twice. */

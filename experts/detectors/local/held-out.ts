@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { likeliest } from '../../../src/likeliest.ts';
 import { classificationScores } from '../../../src/metrics/classification.ts';
-import type { Scored } from './calibration.ts';
+import type { Scored } from '../../../src/regression/calibration.ts';
+import { weightsWithout } from '../../../src/regression/softmax-fitter.ts';
 import type { TrainingRows } from './training-rows.ts';
 
 export const heldOutSystems = ['all posts', 'claim only', 'most common label'] as const;
@@ -53,7 +54,7 @@ export function heldOutTruth(options: {
   const { threadOfRow, lengthOfRow } = options.rows;
   const { logits, targets, rowWeights, classCount } = scored;
   const offsetsOfFold = Array.from({ length: folds }, (_, fold) =>
-    offsetsOf({ ...scored, rowWeights: rowWeights.map((weight, row) => (foldOfRow[row] === fold ? 0 : weight)) }),
+    offsetsOf({ ...scored, rowWeights: weightsWithout({ rowWeights, foldOfRow }, fold) }),
   );
   const rowOf = (values: Float64Array, row: number) => [...values.subarray(row * classCount, (row + 1) * classCount)];
   const said = Array.from(foldOfRow, (fold, row) =>

@@ -9,9 +9,9 @@ import { createEncoder, encoderSchema } from '../../../src/text/create-encoder.t
 import type { Encoder } from '../../../src/text/encoder.ts';
 import type { Detector } from '../../detector.ts';
 import type { JudgementSequence } from '../../judgement-sequence.ts';
-import type { Target } from './labelled-threads.ts';
 import { fittedModelSchema, LocalDetector } from './local-detector.ts';
 import { type LocalDetectorOptions, trainCrossFitted } from './train-local-detector.ts';
+import type { Target } from './training-labels.ts';
 
 /*
  * The student: a small classifier distilled from cached judgements, where every prefix is an example. It costs no detector

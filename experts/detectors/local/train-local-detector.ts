@@ -5,19 +5,23 @@ import type { Task } from '../../../src/data/task.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
 import { stratifiedFolds } from '../../../src/metrics/stratified-folds.ts';
+import { fitClassOffsets, fitTemperature, logLoss, type Scored } from '../../../src/regression/calibration.ts';
+import {
+  crossFitted,
+  type FittedRows,
+  type FoldedRows,
+  type SoftmaxFitter,
+  softmaxFitter,
+} from '../../../src/regression/softmax-fitter.ts';
 import type { SparseMatrix } from '../../../src/regression/sparse-matrix.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { createEncoder, encoderSchema } from '../../../src/text/create-encoder.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
 import { ngramVersion } from '../../../src/text/ngram-counts.ts';
-import { fitTemperature, logLoss, type Scored } from './calibration.ts';
-import { fitClassOffsets } from './class-offsets.ts';
 import { heldOutTruth } from './held-out.ts';
-import { countByLabel, labelledThreads, type Target, type TargetOf } from './labelled-threads.ts';
 import { type FittedModel, LocalDetector } from './local-detector.ts';
-import { type FittedRows, type RowFitter, rowFitter } from './row-fitter.ts';
-import { savedWeights } from './saved-weights.ts';
-import { fitTiming } from './timing-fit.ts';
+import { type SavedWeights, savedWeights } from './saved-weights.ts';
+import { countByLabel, type Target, type TargetOf, trainingThreads } from './training-labels.ts';
 import { loneClaimWeight, ngramLengths, type TrainingRows, trainingRows } from './training-rows.ts';
 
 /** To be raised whenever the same threads and options could train another detector. */
@@ -91,91 +95,35 @@ export interface CrossFittedDetectors {
 
 /** What `trainLocalDetector` does, keeping the detectors of its cross-validation. */
 export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFittedDetectors> {
-  const { task, seed, onProgress, signal } = settings;
+  const { task, seed, targetOf, signal } = settings;
   const options = checked(localDetectorOptionsSchema, settings.options ?? {}, "the local detector's options are wrong");
-  const { threads, labels } = labelledThreads(settings);
+  const { threads, labels } = trainingThreads(settings);
   const encoder = options.encoder === null ? null : (settings.encoder ?? (await createEncoder(options.encoder)));
-
   const rows = await trainingRows({ threads, encoder, maxPosts: options.maxPosts, timing: options.timing });
   if (rows.timing?.scale.deviations.slice(1).every((deviation) => deviation === 0))
     throw new InputError(
       `the local detector is to read times (timing: true), and the replies of its ${threads.length} training threads have none that differ; give posts a "time", or leave timing out`,
     );
-  const { threadOfRow, lengthOfRow } = rows;
-  const rowsOfThread = new Float64Array(threads.length);
-  for (const thread of threadOfRow) rowsOfThread[thread]++;
-  const wanted = Array.from(threadOfRow, (thread, row) =>
-    settings.targetOf === undefined ? labels[thread] : settings.targetOf(threads[thread], lengthOfRow[row]),
-  );
-  const rowWeights = Float64Array.from(threadOfRow, (thread, row) =>
-    wanted[row] === null ? 0 : 1 / rowsOfThread[thread],
-  );
-  const classCount = task.labels.length;
-  const targets = targetRows(wanted, classCount);
-
-  const smallestClass = Math.min(...task.labels.map((_, label) => labels.filter((own) => own === label).length));
-  const folds = Math.min(options.folds, smallestClass);
+  const counts = countByLabel({ task, labels });
+  const folds = Math.min(options.folds, ...Object.values(counts));
   const random = Random.seeded({ seed, purpose: 'local detector folds' });
   const foldOfThread = stratifiedFolds({ classes: labels, folds, random });
-  const foldOfRow = threadOfRow.map((thread) => foldOfThread[thread]);
+  const wanted = Array.from(rows.threadOfRow, (thread, row) =>
+    targetOf === undefined ? labels[thread] : targetOf(threads[thread], rows.lengthOfRow[row]),
+  );
+  const learnt = { rows, ...weightedTargets(wanted, { rows, classCount: task.labels.length }) };
+  const folded = { rowWeights: learnt.rowWeights, foldOfRow: rows.threadOfRow.map((of) => foldOfThread[of]), folds };
 
-  const total = (options.characterWeights.length + options.l2.length - 1) * folds + 1;
-  let done = 0;
-  const fitted = async ({ fitRows, l2, without }: Pick<Candidate, 'fitRows' | 'l2'> & { without: number }) => {
-    signal?.throwIfAborted();
-    const own = await fitRows({
-      l2,
-      rowWeights: rowWeights.map((weight, row) => (foldOfRow[row] === without ? 0 : weight)),
-    });
-    onProgress?.({ done: ++done, total });
-    return own;
-  };
-  const candidate = async (own: Pick<Candidate, 'characterWeight' | 'l2' | 'fitRows'>): Promise<Candidate> => {
-    const ofFolds: FittedRows[] = [];
-    // From nothing: a fit that began where that of another fold ended would know the threads left out.
-    for (let fold = 0; fold < folds; fold++) ofFolds.push(await fitted({ ...own, without: fold }));
-    const logits = Float64Array.from(
-      targets,
-      (_, index) => ofFolds[foldOfRow[Math.floor(index / classCount)]].logits[index],
-    );
-    const scored = { logits, targets, rowWeights, classCount };
-    const temperature = fitTemperature(scored);
-    return { ...own, ofFolds, logits, temperature, loss: logLoss(scored, temperature) };
-  };
-  // First the weight of the characters, at the middle penalty, then the penalty.
-  const penalties = options.l2.toSorted((left, right) => left - right);
-  const [middle] = penalties.splice((penalties.length - 1) >> 1, 1);
-  const better = (left: Candidate, right: Candidate) => (right.loss < left.loss ? right : left);
-  let best: Candidate | null = null;
-  for (const characterWeight of options.characterWeights) {
-    const fitRows = await rowFitter({ features: weighted(rows, characterWeight), targets, classCount, signal });
-    const own = await candidate({ characterWeight, l2: middle, fitRows });
-    best = best === null ? own : better(best, own);
-  }
-  if (best === null) throw new Error('there is nothing to choose from');
-  for (const l2 of penalties) best = better(best, await candidate({ ...best, l2 }));
-  const { characterWeight, l2, ofFolds, temperature } = best;
-  const whole = await fitted({ ...best, without: -1 });
-  const words = { logits: best.logits.map((logit) => logit / temperature), targets, rowWeights, classCount };
-  const timing =
-    rows.timing === null ? null : await fitTiming({ values: rows.timing.values, words, foldOfRow, folds, signal });
+  const { best, whole } = await chosenFit({ ...settings, options, ...learnt, folded });
+  const { temperature, characterWeight, l2 } = best;
+  const words = { ...learnt, logits: best.heldOut.map((logit) => logit / temperature) };
+  const timing = rows.timing === null ? null : await fitTiming({ values: rows.timing.values, words, folded, signal });
   const scored = { ...words, logits: timing?.logits ?? words.logits };
 
   // A student is to be as sure as its detector, and is held against no label. Times change no offset: claims alone would pay for it.
   const offsetsOf = (of: Scored) =>
-    settings.targetOf === undefined
-      ? fitClassOffsets({ ...of, logits: words.logits })
-      : new Array<number>(classCount).fill(0);
-
-  const detectorWith = (weights: Float64Array, timingWeights: Float64Array | null) =>
-    new LocalDetector({
-      encoder,
-      model: {
-        ...model,
-        ...savedWeights({ weights, rows, timingWeights, temperature, characterWeight, classCount }),
-      },
-    });
-  const model: Omit<FittedModel, 'claim' | 'replies' | 'timing' | 'intercepts' | 'embedding'> = {
+    targetOf === undefined ? fitClassOffsets({ ...of, logits: words.logits }) : task.labels.map(() => 0);
+  const model: Omit<FittedModel, keyof SavedWeights> = {
     format: 'earshot-local-detector',
     formatVersion: 2,
     task: task.name,
@@ -187,18 +135,22 @@ export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFi
     offsets: offsetsOf(words),
     training: {
       seed,
-      threads: countByLabel({ task, labels }),
+      threads: counts,
       threadIdsSha256: createHash('sha256')
         .update(threads.map((thread) => `${thread.id}\n`).join(''))
         .digest('hex'),
-      rows: threadOfRow.length,
+      rows: wanted.length,
       l2,
       characterWeight,
       heldOutLogLoss: logLoss(scored),
-      heldOut: heldOutTruth({ scored, rows, foldOfRow, folds, offsetsOf, labels: task.labels }),
+      heldOut: heldOutTruth({ scored, rows, ...folded, offsetsOf, labels: task.labels }),
     },
   };
-  const weightsOfFolds = () => ofFolds.map(({ weights }) => weights());
+  const detectorWith = (weights: Float64Array, timingWeights: Float64Array | null) => {
+    const saved = savedWeights({ ...best, weights, timingWeights, rows, classCount: learnt.classCount });
+    return new LocalDetector({ encoder, model: { ...model, ...saved } });
+  };
+  const weightsOfFolds = () => best.ofFolds.map(({ weights }) => weights());
   return {
     whole: detectorWith(whole.weights(), timing?.whole ?? null),
     // Most callers want the whole alone, and a detector of many n-grams takes longer to write than to fit.
@@ -218,16 +170,74 @@ function meanOf(all: readonly Float64Array[]): Float64Array {
   return sum.map((value) => value / all.length);
 }
 
+/** What rows are to say, [rows, classes], and how much each weighs: a row without a target nothing, those of a thread 1 together. */
+function weightedTargets(
+  wanted: readonly Target[],
+  { rows: { threadOfRow }, classCount }: { rows: TrainingRows; classCount: number },
+): Omit<Scored, 'logits'> {
+  const targets = new Float64Array(wanted.length * classCount);
+  const rowsOfThread = new Map<number, number>();
+  for (const [row, target] of wanted.entries()) {
+    rowsOfThread.set(threadOfRow[row], (rowsOfThread.get(threadOfRow[row]) ?? 0) + 1);
+    if (typeof target === 'number' || target === null) targets[row * classCount + (target ?? 0)] = 1;
+    else targets.set(target, row * classCount);
+  }
+  const rowWeights = Float64Array.from(wanted, (target, row) =>
+    target === null ? 0 : 1 / (rowsOfThread.get(threadOfRow[row]) ?? 1),
+  );
+  return { targets, rowWeights, classCount };
+}
+
 interface Candidate {
   readonly characterWeight: number;
   readonly l2: number;
-  readonly fitRows: RowFitter;
-  /** Fitted without each fold. */
+  readonly fitRows: SoftmaxFitter;
   readonly ofFolds: readonly FittedRows[];
-  /** Of every row, by the fit without its fold; row-major [rows, classes]. */
-  readonly logits: Float64Array;
+  /** Logits of every row by the fit without its fold; row-major [rows, classes]. */
+  readonly heldOut: Float64Array;
   readonly temperature: number;
   readonly loss: number;
+}
+
+/** The words' fit with the smallest held-out loss: first the weight of the characters, at the middle penalty, then the penalty. */
+async function chosenFit(
+  settings: Omit<Scored, 'logits'> &
+    Pick<LocalTraining, 'onProgress' | 'signal'> & {
+      options: LocalDetectorOptions;
+      rows: TrainingRows;
+      folded: FoldedRows;
+    },
+): Promise<{ best: Candidate; whole: FittedRows }> {
+  const { options, rows, folded, onProgress, signal, targets, rowWeights, classCount } = settings;
+  const total = (options.characterWeights.length + options.l2.length - 1) * folded.folds + 1;
+  let done = 0;
+  const counted =
+    (fitRows: SoftmaxFitter): SoftmaxFitter =>
+    async (of) => {
+      signal?.throwIfAborted();
+      const own = await fitRows(of);
+      onProgress?.({ done: ++done, total });
+      return own;
+    };
+  const candidate = async (own: Pick<Candidate, 'characterWeight' | 'l2' | 'fitRows'>): Promise<Candidate> => {
+    const fitted = await crossFitted(own.fitRows, { ...folded, l2: own.l2 });
+    const scored = { logits: fitted.heldOut, targets, rowWeights, classCount };
+    const temperature = fitTemperature(scored);
+    return { ...own, ...fitted, temperature, loss: logLoss(scored, temperature) };
+  };
+  const penalties = options.l2.toSorted((left, right) => left - right);
+  const [middle] = penalties.splice((penalties.length - 1) >> 1, 1);
+  const better = (left: Candidate, right: Candidate) => (right.loss < left.loss ? right : left);
+  let best: Candidate | null = null;
+  for (const characterWeight of options.characterWeights) {
+    const features = weighted(rows, characterWeight);
+    const fitRows = counted(await softmaxFitter({ features, targets, classCount, signal }));
+    const own = await candidate({ characterWeight, l2: middle, fitRows });
+    best = best === null ? own : better(best, own);
+  }
+  if (best === null) throw new Error('there is nothing to choose from');
+  for (const l2 of penalties) best = better(best, await candidate({ ...best, l2 }));
+  return { best, whole: await best.fitRows({ l2: best.l2, rowWeights }) };
 }
 
 /** The rows with the character n-grams weighed. */
@@ -238,12 +248,32 @@ function weighted({ features, blocks }: TrainingRows, characterWeight: number): 
   return { ...features, values: features.values.map((value, entry) => value * factors[features.indices[entry]]) };
 }
 
-/** Row-major [rows, classes]; a row that is left out counts for nothing, whatever stands here. */
-function targetRows(wanted: readonly Target[], classCount: number): Float64Array {
-  const rows = new Float64Array(wanted.length * classCount);
-  for (const [row, target] of wanted.entries()) {
-    if (typeof target === 'number' || target === null) rows[row * classCount + (target ?? 0)] = 1;
-    else rows.set(target, row * classCount);
-  }
-  return rows;
+/** Chosen on development seeds (docs/decisions/stop-agent.md). */
+const timingL2 = 0.3;
+/** In nats; what times bring is a few hundredths. */
+const timingTolerance = 1e-6;
+
+/**
+ * The times are fitted after the words, to what these leave open: a softmax regression of the times' columns alone, without a
+ * constant, on top of the words' calibrated logits. In one regression with the words the times would explain what the words can,
+ * and a claim alone, which has no times, would be judged by poorer words.
+ * @param settings.words calibrated logits of rows by a fit without their fold
+ * @returns weights [columns, classes] fitted to all rows and without each fold, and the words' logits with what the times add
+ */
+async function fitTiming(settings: {
+  values: SparseMatrix;
+  words: Scored;
+  folded: FoldedRows;
+  signal?: AbortSignal | undefined;
+}): Promise<{ whole: Float64Array; ofFolds: readonly Float64Array[]; logits: Float64Array }> {
+  const { values, words, folded, signal } = settings;
+  const { targets, classCount, logits, rowWeights } = words;
+  const rows = { features: values, targets, classCount, baseLogits: logits, tolerance: timingTolerance, signal };
+  const fitRows = await softmaxFitter(rows);
+  const { ofFolds, heldOut } = await crossFitted(fitRows, { ...folded, l2: timingL2 });
+  return {
+    whole: (await fitRows({ rowWeights, l2: timingL2 })).weights(),
+    ofFolds: ofFolds.map(({ weights }) => weights()),
+    logits: logits.map((logit, index) => logit + heldOut[index]),
+  };
 }

@@ -86,127 +86,92 @@ export async function trainingRows(options: {
   const { threads, encoder, maxPosts } = options;
   const count = ngramCounter(ngramLengths);
   const textsOf = ({ posts }: Thread) => posts.slice(0, maxPosts).map(({ text }) => text);
-  const blocks = blocksOf({
-    vocabularies: vocabulariesOf(threads.map(textsOf), count),
-    dimensions: encoder?.dimensions ?? 0,
-  });
-  const timing = options.timing ? timingRows(threads, maxPosts) : null;
+  const dimensions = encoder?.dimensions ?? 0;
+  const blocks = featureBlocks(threads.map(textsOf), { count, dimensions });
   const constant = blocks.reduce((sum, { columns }) => sum + columns, 0);
   const into = new SparseMatrixBuilder({ columns: constant + 1 });
-  const threadOfRow: number[] = [];
-  const lengthOfRow: number[] = [];
+  const rows: { thread: number; length: number; times: TimingValues; weight: number }[] = [];
   for (const [index, thread] of threads.entries()) {
     const texts = textsOf(thread);
     const embeddings = await encoder?.encode(texts);
     const growing = blocks.map(growingValues);
+    const timesAfter = growingTiming();
     const lengths = trainingLengths({ posts: thread.posts.length, maxPosts });
     for (const [post, text] of texts.entries()) {
       const read = count(text);
-      const part = post === 0 ? 'claim' : 'replies';
-      const dimensions = encoder?.dimensions ?? 0;
+      const times = timesAfter(thread.posts[post]);
       const vector = embeddings?.subarray(post * dimensions, (post + 1) * dimensions);
-      for (const [place, block] of blocks.entries())
-        if (block.part === part) growing[place].add(block.kind === 'embedding' ? vector : read[block.kind]);
+      for (const [place, { part, kind }] of blocks.entries())
+        if ((part === 'claim') === (post === 0)) growing[place].add(kind === 'embedding' ? vector : read[kind]);
       if (!lengths.includes(post + 1)) continue;
-      for (const [place, { part: own, from }] of blocks.entries()) {
-        const length = own === 'replies' ? replyWeight : post === 0 ? loneClaimWeight : 1;
+      for (const [place, { part, from }] of blocks.entries()) {
+        const length = part === 'replies' ? replyWeight : post === 0 ? loneClaimWeight : 1;
         growing[place].addTo(into, { from, length });
       }
       into.add(constant, 1);
       into.endRow();
-      threadOfRow.push(index);
-      lengthOfRow.push(post + 1);
+      rows.push({ thread: index, length: post + 1, times, weight: 1 / lengths.length });
     }
   }
   return {
     features: into.build(),
     blocks,
-    timing,
-    threadOfRow: Int32Array.from(threadOfRow),
-    lengthOfRow: Int32Array.from(lengthOfRow),
+    timing: options.timing ? standardisedRows(rows) : null,
+    threadOfRow: Int32Array.from(rows, ({ thread }) => thread),
+    lengthOfRow: Int32Array.from(rows, ({ length }) => length),
   };
 }
 
 /** The times of all rows, standardised over the rows, of which every thread's weigh the same. */
-function timingRows(threads: readonly Thread[], maxPosts: number): { values: SparseMatrix; scale: TimingScale } {
-  const known: TimingValues[] = [];
-  const weights: number[] = [];
-  for (const { posts } of threads) {
-    const next = growingTiming();
-    const lengths = trainingLengths({ posts: posts.length, maxPosts });
-    for (const [index, post] of posts.slice(0, maxPosts).entries()) {
-      const values = next(post);
-      if (!lengths.includes(index + 1)) continue;
-      known.push(values);
-      weights.push(1 / lengths.length);
-    }
-  }
-  const scale = timingScaleOf(known, weights);
+function standardisedRows(rows: readonly { times: TimingValues; weight: number }[]): TrainingRows['timing'] {
+  const scale = timingScaleOf(
+    rows.map(({ times }) => times),
+    rows.map(({ weight }) => weight),
+  );
   const into = new SparseMatrixBuilder({ columns: timingColumns });
-  for (const values of known) {
-    for (const [column, value] of standardisedTiming(values, scale).entries()) into.add(column, value);
+  for (const { times } of rows) {
+    for (const [column, value] of standardisedTiming(times, scale).entries()) into.add(column, value);
     into.endRow();
   }
   return { values: into.build(), scale };
 }
 
-type Vocabularies = Record<'claim' | 'replies', Record<NgramUnit, Vocabulary>>;
-
-/** The n-grams of claims, and those of the replies of a thread taken together. */
-function vocabulariesOf(
-  texts: readonly (readonly string[])[],
-  count: (text: string) => Record<NgramUnit, NgramCounts>,
-): Vocabularies {
+/** Of the n-grams of claims, those of the replies of a thread taken together, and the embedding of either. */
+function featureBlocks(
+  threads: readonly (readonly string[])[],
+  { count, dimensions }: { count: ReturnType<typeof ngramCounter>; dimensions: number },
+): FeatureBlock[] {
   const frequencies = { claim: unitCounts(), replies: unitCounts() };
-  const documents = { claim: texts.length, replies: texts.filter(({ length }) => length > 1).length };
-  for (const [claim, ...replies] of texts) {
-    const read = count(claim);
-    const seen = { words: new Set<number>(), characters: new Set<number>() };
-    for (const reply of replies) {
-      const own = count(reply);
-      for (const unit of ngramUnits) for (const key of own[unit].keys) seen[unit].add(key);
+  for (const [claim, ...replies] of threads)
+    for (const part of ['claim', 'replies'] as const) {
+      const read = (part === 'claim' ? [claim] : replies).map(count);
+      for (const unit of ngramUnits)
+        for (const key of new Set(read.flatMap((own) => [...own[unit].keys])))
+          frequencies[part][unit].set(key, (frequencies[part][unit].get(key) ?? 0) + 1);
     }
-    for (const unit of ngramUnits) {
-      countAll(read[unit].keys, frequencies.claim[unit]);
-      countAll(seen[unit], frequencies.replies[unit]);
-    }
-  }
-  const kept = (part: 'claim' | 'replies', unit: NgramUnit): Vocabulary => {
-    // A sort that keeps the order of equals: the same threads give the same columns.
-    const entries = [...frequencies[part][unit]].sort((left, right) => right[1] - left[1]).slice(0, mostColumns);
-    return {
-      keys: Int32Array.from(entries, ([key]) => key),
-      idf: Float32Array.from(entries, ([, own]) => inverseDocumentFrequency(documents[part], own)),
-      columnOf: new Map(entries.map(([key], column) => [key, column])),
-    };
+  const documents = { claim: threads.length, replies: threads.filter(({ length }) => length > 1).length };
+  let from = 0;
+  const placed = (block: Omit<FeatureBlock, 'from'>): FeatureBlock => {
+    from += block.columns;
+    return { ...block, from: from - block.columns };
   };
-  const units = (part: 'claim' | 'replies') => ({ words: kept(part, 'words'), characters: kept(part, 'characters') });
-  return { claim: units('claim'), replies: units('replies') };
+  return (['claim', 'replies'] as const).flatMap((part) => [
+    ...ngramUnits.map((kind) => {
+      // A sort that keeps the order of equals: the same threads give the same columns.
+      const kept = [...frequencies[part][kind]].sort((left, right) => right[1] - left[1]).slice(0, mostColumns);
+      const vocabulary = {
+        keys: Int32Array.from(kept, ([key]) => key),
+        idf: Float32Array.from(kept, ([, own]) => inverseDocumentFrequency(documents[part], own)),
+        columnOf: new Map(kept.map(([key], column) => [key, column])),
+      };
+      return placed({ part, kind, columns: kept.length, vocabulary });
+    }),
+    ...(dimensions > 0 ? [placed({ part, kind: 'embedding', columns: dimensions })] : []),
+  ]);
 }
 
 function unitCounts(): Record<NgramUnit, Map<number, number>> {
   return { words: new Map(), characters: new Map() };
-}
-
-function countAll(keys: Iterable<number>, into: Map<number, number>): void {
-  for (const key of keys) into.set(key, (into.get(key) ?? 0) + 1);
-}
-
-function blocksOf({ vocabularies, dimensions }: { vocabularies: Vocabularies; dimensions: number }): FeatureBlock[] {
-  const blocks: FeatureBlock[] = [];
-  let from = 0;
-  const add = (block: Omit<FeatureBlock, 'from'>) => {
-    blocks.push({ ...block, from });
-    from += block.columns;
-  };
-  for (const part of ['claim', 'replies'] as const) {
-    for (const kind of ngramUnits) {
-      const vocabulary = vocabularies[part][kind];
-      add({ part, kind, columns: vocabulary.keys.length, vocabulary });
-    }
-    if (dimensions > 0) add({ part, kind: 'embedding', columns: dimensions });
-  }
-  return blocks;
 }
 
 /** A part of the features of a prefix that grows. */

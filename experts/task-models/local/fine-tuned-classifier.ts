@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { checked } from '../../../src/checked.ts';
 import { InputError } from '../../../src/errors.ts';
-import { certainTargets, minimize, softmaxLoss } from '../../../src/regression/softmax-regression.ts';
-import { type SparseMatrix, seenColumns } from '../../../src/regression/sparse-matrix.ts';
+import { certainTargets, fitSoftmax } from '../../../src/regression/softmax-regression.ts';
+import type { SparseMatrix } from '../../../src/regression/sparse-matrix.ts';
 import { finishHash, mixIntoHash, scrambleWord } from '../../../src/text/murmur3.ts';
 import type { TaskModelState } from '../task-model.ts';
 
@@ -145,7 +145,6 @@ export function fineTunedClassifier(setup: {
     const foldOfRow = rows.threadIds.map((threadId) => holdOutFold({ threadId, folds }));
     const labels = Int32Array.from(rows.labels);
     const targets = certainTargets({ labels, classCount });
-    const { features, columns } = seenColumns(rows.features);
     const weights: Float64Array[] = [];
     for (const [index, start] of priors.entries()) {
       // The first classifier holds out none.
@@ -155,40 +154,13 @@ export function fineTunedClassifier(setup: {
         weights.push(start);
         continue;
       }
-      const rowWeights = weightsOfRows({ labels, isUsed, classWeights });
       // The loss is a mean, so the prior is divided by the number of rows as well: the more examples, the less it
       // counts.
-      const convexity = l2 / usedRows;
-      const prior = ofColumns(start, columns);
-      const problem = { features, targets, rowWeights, candidates, prior, l2: convexity };
-      const { point } = await minimize({
-        start: prior,
-        lossAt: (at, gradient) => softmaxLoss({ problem, weights: at, gradient }),
-        convexity,
-        tolerance,
-        maximumSteps,
-      });
-      weights.push(withColumns(start, columns, point));
+      const own = { rowWeights: weightsOfRows({ labels, isUsed, classWeights }), prior: start, l2: l2 / usedRows };
+      const { features } = rows;
+      weights.push(await fitSoftmax({ features, targets, candidates, classCount, ...own, tolerance, maximumSteps }));
     }
     return { weights, threadIds: new Set(rows.threadIds) };
-  }
-
-  /** The weights of these columns, [columns, classes], out of those of all. */
-  function ofColumns(weights: Float64Array, columns: Int32Array): Float64Array {
-    const own = new Float64Array(columns.length * classCount);
-    for (let place = 0; place < columns.length; place++)
-      for (let label = 0; label < classCount; label++)
-        own[place * classCount + label] = weights[columns[place] * classCount + label];
-    return own;
-  }
-
-  /** All weights, with others for these columns. */
-  function withColumns(weights: Float64Array, columns: Int32Array, own: Float64Array): Float64Array {
-    const all = weights.slice();
-    for (let place = 0; place < columns.length; place++)
-      for (let label = 0; label < classCount; label++)
-        all[columns[place] * classCount + label] = own[place * classCount + label];
-    return all;
   }
 
   function splitArray(options: { state: TaskModelState; name: string }): Float64Array[] {

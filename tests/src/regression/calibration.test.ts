@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { fitTemperature, logLoss } from '../../../../experts/detectors/local/calibration.ts';
-import { fitClassOffsets } from '../../../../experts/detectors/local/class-offsets.ts';
-import { macroF1 } from '../../../../src/metrics/classification.ts';
-import { Random } from '../../../../src/tensor/random.ts';
+import { macroF1 } from '../../../src/metrics/classification.ts';
+import { fitClassOffsets, fitTemperature, logLoss } from '../../../src/regression/calibration.ts';
+import { Random } from '../../../src/tensor/random.ts';
 
 const random = Random.seeded({ seed: 5, purpose: 'rows' });
 
