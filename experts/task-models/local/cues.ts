@@ -176,7 +176,7 @@ export interface CueReader {
   readonly priorIntercept: Float64Array;
 }
 
-export const englishCueReader: CueReader = {
+const englishCueReader: CueReader = {
   count: englishCues.length,
   read(text) {
     const cleaned = maskHandlesAndUrls(normalizeText(text)).toLowerCase().replaceAll('\u2019', "'").replace(FRAME, '');
@@ -196,10 +196,12 @@ export const englishCueReader: CueReader = {
 };
 
 /** For other languages: nothing is known before training, so all stances are equally likely. */
-export const noCueReader: CueReader = {
+const noCueReader: CueReader = {
   count: 0,
   read: () => ({ found: [], values: new Float64Array(0) }),
   denial: null,
   priorWeights: new Float64Array(0),
   priorIntercept: new Float64Array(stanceClasses.length),
 };
+
+export const cueReaders = { english: englishCueReader, none: noCueReader };

@@ -75,122 +75,114 @@ export function fineTunedClassifier(setup: {
   classCount: number;
   options: FineTunedClassifierOptions;
 }) {
-  const { prior, classCount } = setup;
-  const { folds, classWeights, pretrainL2, l2: tuneL2, tuneFrom } = setup.options;
+  const { prior, classCount, options } = setup;
+  const { folds, pretrainL2, l2, tuneFrom } = options;
   const fitCount = folds === 1 ? 1 : 1 + folds;
   const untrained = Array.from({ length: fitCount }, () => prior);
   let pretrained: Fits = { weights: untrained, threadIds: new Set() };
   let tuned = pretrained;
-
-  /** Index in `weights` of the classifier that may predict the thread. */
-  function fitFor(threadId: string): number {
-    if (folds === 1) return 0;
-    const isKnown = tuned.threadIds.has(threadId) || pretrained.threadIds.has(threadId);
-    return isKnown ? 1 + holdOutFold({ threadId, folds }) : 0;
-  }
-
-  function checkLabels(examples: readonly { readonly label: number }[]): void {
-    const last = classCount - 1;
-    for (const [index, { label }] of examples.entries())
-      if (!Number.isInteger(label) || label < 0 || label > last)
-        throw new InputError(
-          `example ${index} has the class ${label}; give the index of one of the ${last + 1} classes, 0 to ${last}`,
-        );
-  }
-
-  async function pretrain(rows: LabelledRows): Promise<void> {
-    // Labels of other data may lack some classes (favor and against know no query). Such classes take no part in the
-    // loss. Otherwise they would be unlearnt, and nothing would be predicted as one of them again.
-    const candidates = Array.from({ length: classCount }, (_, label) => rows.labels.includes(label));
-    pretrained = await fitted({ rows, candidates, priors: untrained, l2: pretrainL2 });
-    tuned = { weights: pretrained.weights, threadIds: new Set() };
-  }
-
-  async function tune(rows: LabelledRows): Promise<void> {
-    const candidates = Array.from({ length: classCount }, () => true);
-    tuned = await fitted({ rows, candidates, priors: tuningPriors(rows), l2: tuneL2 });
-  }
-
-  function state(): TaskModelState {
-    const shape = [fitCount, prior.length / classCount, classCount];
-    return {
-      arrays: {
-        pretrained: { shape, data: joined(pretrained.weights) },
-        tuned: { shape, data: joined(tuned.weights) },
-      },
-      json: { pretrainedOn: [...pretrained.threadIds], tunedOn: [...tuned.threadIds] },
-    };
-  }
-
-  function restore(saved: TaskModelState): void {
-    const { pretrainedOn, tunedOn } = checked(stateSchema, saved.json, 'this is not the state of a local task model');
-    const [before, after] = ['pretrained', 'tuned'].map((name) => splitArray({ state: saved, name }));
-    pretrained = { weights: before, threadIds: new Set(pretrainedOn) };
-    tuned = { weights: after, threadIds: new Set(tunedOn) };
-  }
-
-  function tuningPriors({ labels }: LabelledRows): readonly Float64Array[] {
-    // Without examples the pretrained model comes back, whatever tuning starts from.
-    if (tuneFrom === 'pretrained' || labels.length === 0) return pretrained.weights;
-    return pretrained.weights.map(({ length }) => new Float64Array(length));
-  }
-
-  async function fitted(options: {
-    rows: LabelledRows;
-    candidates: readonly boolean[];
-    priors: readonly Float64Array[];
-    l2: number;
-  }): Promise<Fits> {
-    const { rows, candidates, priors, l2 } = options;
-    const foldOfRow = rows.threadIds.map((threadId) => holdOutFold({ threadId, folds }));
-    const labels = Int32Array.from(rows.labels);
-    const targets = certainTargets({ labels, classCount });
-    const weights: Float64Array[] = [];
-    for (const [index, start] of priors.entries()) {
-      // The first classifier holds out none.
-      const isUsed = foldOfRow.map((fold) => fold !== index - 1);
-      const usedRows = isUsed.filter(Boolean).length;
-      if (usedRows === 0) {
-        weights.push(start);
-        continue;
-      }
-      // The loss is a mean, so the prior is divided by the number of rows as well: the more examples, the less it
-      // counts.
-      const own = { rowWeights: weightsOfRows({ labels, isUsed, classWeights }), prior: start, l2: l2 / usedRows };
-      const { features } = rows;
-      weights.push(await fitSoftmax({ features, targets, candidates, classCount, ...own, tolerance, maximumSteps }));
-    }
-    return { weights, threadIds: new Set(rows.threadIds) };
-  }
-
-  function splitArray(options: { state: TaskModelState; name: string }): Float64Array[] {
-    const data = options.state.arrays[options.name]?.data;
-    if (!(data instanceof Float64Array) || data.length !== fitCount * prior.length)
-      throw new InputError(
-        `the array ${options.name} of the state holds ${data?.length ?? 'no'} numbers instead of ${fitCount * prior.length}; ` +
-          'restore it into a model with the same encoder and options',
-      );
-    return Array.from({ length: fitCount }, (_, index) => data.slice(index * prior.length, (index + 1) * prior.length));
-  }
-
   return {
     /** The weights of all fits, each `[features, classes]`. Training replaces these arrays and never changes them. */
     weights: () => tuned.weights,
-    fitFor,
-    checkLabels,
-    pretrain,
-    tune,
-    state,
-    restore,
+    /** Index in `weights` of the classifier that may predict the thread. */
+    fitFor(threadId: string): number {
+      if (folds === 1) return 0;
+      const isKnown = tuned.threadIds.has(threadId) || pretrained.threadIds.has(threadId);
+      return isKnown ? 1 + holdOutFold({ threadId, folds }) : 0;
+    },
+    /** @throws InputError for a label that is no class */
+    checkedLabels(examples: readonly { readonly label: number }[]): number[] {
+      const last = classCount - 1;
+      for (const [index, { label }] of examples.entries())
+        if (!Number.isInteger(label) || label < 0 || label > last)
+          throw new InputError(
+            `example ${index} has the class ${label}; give the index of one of the ${last + 1} classes, 0 to ${last}`,
+          );
+      return examples.map(({ label }) => label);
+    },
+    async pretrain(rows: LabelledRows): Promise<void> {
+      // Labels of other data may lack some classes (favor and against know no query). Such classes take no part in the
+      // loss. Otherwise they would be unlearnt, and nothing would be predicted as one of them again.
+      const candidates = Array.from({ length: classCount }, (_, label) => rows.labels.includes(label));
+      pretrained = await fitFolds(rows, { candidates, priors: untrained, l2: pretrainL2, options });
+      tuned = { weights: pretrained.weights, threadIds: new Set() };
+    },
+    async tune(rows: LabelledRows): Promise<void> {
+      const candidates = Array.from({ length: classCount }, () => true);
+      // Without examples the pretrained model comes back, whatever tuning starts from.
+      const isAnew = tuneFrom === 'nothing' && rows.labels.length > 0;
+      const priors = isAnew ? untrained.map(({ length }) => new Float64Array(length)) : pretrained.weights;
+      tuned = await fitFolds(rows, { candidates, priors, l2, options });
+    },
+    state(): TaskModelState {
+      const shape = [fitCount, prior.length / classCount, classCount];
+      return {
+        arrays: {
+          pretrained: { shape, data: joined(pretrained.weights) },
+          tuned: { shape, data: joined(tuned.weights) },
+        },
+        json: { pretrainedOn: [...pretrained.threadIds], tunedOn: [...tuned.threadIds] },
+      };
+    },
+    restore(saved: TaskModelState): void {
+      const state = checked(stateSchema, saved.json, 'this is not the state of a local task model');
+      const weightsOf = (name: string) => splitArray(saved, { name, count: fitCount, length: prior.length });
+      pretrained = { weights: weightsOf('pretrained'), threadIds: new Set(state.pretrainedOn) };
+      tuned = { weights: weightsOf('tuned'), threadIds: new Set(state.tunedOn) };
+    },
   };
 }
 
-export type FineTunedClassifier = ReturnType<typeof fineTunedClassifier>;
+/** Fits all rows, and the rows without each fold. */
+async function fitFolds(
+  rows: LabelledRows,
+  {
+    candidates,
+    priors,
+    l2,
+    options: { folds, classWeights },
+  }: {
+    candidates: readonly boolean[];
+    priors: readonly Float64Array[];
+    l2: number;
+    options: FineTunedClassifierOptions;
+  },
+): Promise<Fits> {
+  const { features } = rows;
+  const classCount = candidates.length;
+  const foldOfRow = rows.threadIds.map((threadId) => holdOutFold({ threadId, folds }));
+  const labels = Int32Array.from(rows.labels);
+  const targets = certainTargets({ labels, classCount });
+  const weights: Float64Array[] = [];
+  for (const [index, prior] of priors.entries()) {
+    // The first classifier holds out none.
+    const isUsed = foldOfRow.map((fold) => fold !== index - 1);
+    const usedRows = isUsed.filter(Boolean).length;
+    const rowWeights = weightsOfRows({ labels, isUsed, classWeights });
+    // The loss is a mean, so the prior is divided by the number of rows as well: the more examples, the less it counts.
+    const own = { rowWeights, prior, l2: l2 / usedRows, tolerance, maximumSteps };
+    weights.push(usedRows === 0 ? prior : await fitSoftmax({ features, targets, candidates, classCount, ...own }));
+  }
+  return { weights, threadIds: new Set(rows.threadIds) };
+}
 
 function joined(fits: readonly Float64Array[]): Float64Array {
   const all = new Float64Array(fits.length * fits[0].length);
   for (const [index, fit] of fits.entries()) all.set(fit, index * fit.length);
   return all;
+}
+
+function splitArray(
+  { arrays }: TaskModelState,
+  { name, count, length }: { name: string; count: number; length: number },
+): Float64Array[] {
+  const data = arrays[name]?.data;
+  if (!(data instanceof Float64Array) || data.length !== count * length)
+    throw new InputError(
+      `the array ${name} of the state holds ${data?.length ?? 'no'} numbers instead of ${count * length}; ` +
+        'restore it into a model with the same encoder and options',
+    );
+  return Array.from({ length: count }, (_, index) => data.slice(index * length, (index + 1) * length));
 }
 
 /** Row weights that sum to 1. */

@@ -86,23 +86,32 @@ export const replyFeatureCount = features.length;
 /** Texts held, of about 50 bytes for each of their words. */
 const CACHED_WORDS = 2_000_000;
 
-/** A function that gives the features of a reply, `[replyFeatureCount]`. */
-export function replyFeatureReader(): (item: StanceItem) => Float64Array {
+/**
+ * A function that reads a reply. `overlap` is the share of words that it and its claim have in common (Jaccard index, in [0, 1]),
+ * 1 where it says the claim again; handles and links do not count. `features` are [replyFeatureCount].
+ */
+export function replyReader(): (item: StanceItem) => { overlap: number; features: () => number[] } {
   const cache = new BoundedCache<Marks>({ maximumSize: CACHED_WORDS, sizeOf: ({ words }) => words.size + 12 });
-  const known = (text: string) => {
-    const marks = cache.get(text) ?? marksOf(text);
-    cache.set(text, marks);
-    return marks;
+  const marks = (text: string) => {
+    const cached = cache.get(text) ?? marksOf(text);
+    cache.set(text, cached);
+    return cached;
   };
-  return ({ claim, post, place }) => {
+  return ({ claim: claimText, post: postText, place }) => {
+    const [post, claim] = [marks(postText), marks(claimText)];
     const parent = place?.parent ?? null;
-    const reply: Reply = {
-      post: known(post),
-      claim: known(claim),
-      parent: parent === null ? null : known(parent),
-      depth: place?.depth ?? null,
-      minutesSinceClaim: place?.minutesSinceClaim ?? null,
+    return {
+      overlap: jaccardIndex(claim.words, post.words),
+      features() {
+        const reply: Reply = {
+          post,
+          claim,
+          parent: parent === null ? null : marks(parent),
+          depth: place?.depth ?? null,
+          minutesSinceClaim: place?.minutesSinceClaim ?? null,
+        };
+        return features.map((feature) => Number(feature(reply)));
+      },
     };
-    return Float64Array.from(features, (feature) => Number(feature(reply)));
   };
 }

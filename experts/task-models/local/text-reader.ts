@@ -1,9 +1,9 @@
 import { type SparseRow, sparseRow } from '../../../src/regression/sparse-matrix.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
 import { maskHandlesAndUrls, normalizeText } from '../../../src/text/normalize.ts';
-import { type CueReader, noCueReader, type ReadCues } from './cues.ts';
+import type { CueReader, ReadCues } from './cues.ts';
 
-/** A text as the local models see it, independent of their weights. */
+/** A text as classifiers see it, independent of their weights. */
 export interface ReadText {
   readonly row: SparseRow;
   readonly cues: ReadCues;
@@ -33,9 +33,8 @@ const NAMELESS = new Set(
 );
 
 /** Encodes each text and each word once, as long as they fit into the caches. */
-export function textReader(options: { encoder: Encoder; cues: CueReader | null; readsWords: boolean }) {
-  const { encoder, readsWords } = options;
-  const cues = options.cues ?? noCueReader;
+export function textReader(options: { encoder: Encoder; cues: CueReader; readsWords: boolean }) {
+  const { encoder, cues, readsWords } = options;
   const dense = Int32Array.from({ length: encoder.dimensions }, (_, index) => index);
   const entries = ({ row }: { row: SparseRow }) => row.values.length + 16;
   const readTexts = new BoundedCache<ReadText>({ maximumSize: CACHED_TEXT_ENTRIES, sizeOf: entries });
@@ -67,10 +66,8 @@ export function textReader(options: { encoder: Encoder; cues: CueReader | null; 
     );
   }
 
-  return { cues, read };
+  return { read };
 }
-
-export type TextReader = ReturnType<typeof textReader>;
 
 function distinctWords(text: string): string[] {
   const words = maskHandlesAndUrls(normalizeText(text)).toLowerCase().match(WORD) ?? [];

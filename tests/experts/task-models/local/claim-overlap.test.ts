@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { claimOverlapReader } from '../../../../experts/task-models/local/claim-overlap.ts';
+import { replyReader } from '../../../../experts/task-models/local/reply-features.ts';
 import { createLocalStanceModel } from '../../../../experts/task-models/local/stance.ts';
 import { stanceClasses } from '../../../../experts/task-models/task-model.ts';
 import { createHashingEncoder } from '../../../../src/text/hashing-encoder.ts';
 
 const encoder = createHashingEncoder({ dimensions: 64 });
+const overlapOf = (of: string, post: string) => replyReader()({ threadId: 't', claim: of, post }).overlap;
 const claim = 'Police close the bridge in Ottawa';
 
 describe('the overlap of a reply with its claim', () => {
@@ -15,12 +16,12 @@ describe('the overlap of a reply with its claim', () => {
     ['nothing of it', 0],
     ['', 0],
   ])('of %j', (post, expected) => {
-    expect(claimOverlapReader()({ claim, post })).toBeCloseTo(expected, 12);
+    expect(overlapOf(claim, post)).toBeCloseTo(expected, 12);
   });
 
   it('counts characters where words are not set apart', () => {
-    expect(claimOverlapReader()({ claim: '桥已关闭', post: '桥没关' })).toBeCloseTo(2 / 5, 12);
-    expect(claimOverlapReader()({ claim: '', post: '' })).toBe(0);
+    expect(overlapOf('桥已关闭', '桥没关')).toBeCloseTo(2 / 5, 12);
+    expect(overlapOf('', '')).toBe(0);
   });
 
   it('speaks for support before training, unless the reply denies it', async () => {

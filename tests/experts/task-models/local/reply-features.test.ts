@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { replyFeatureCount, replyFeatureReader } from '../../../../experts/task-models/local/reply-features.ts';
+import { replyFeatureCount, replyReader } from '../../../../experts/task-models/local/reply-features.ts';
 import { createLocalStanceModel } from '../../../../experts/task-models/local/stance.ts';
 import type { StanceItem } from '../../../../experts/task-models/task-model.ts';
 import { likeliest } from '../../../../src/likeliest.ts';
 import { createHashingEncoder } from '../../../../src/text/hashing-encoder.ts';
 
-const read = replyFeatureReader();
+const readReply = replyReader();
+const read = (item: StanceItem) => readReply(item).features();
 const item = (post: string, place?: StanceItem['place']): StanceItem => ({
   threadId: 't',
   claim: 'The bridge is closed',
@@ -18,7 +19,7 @@ function difference(one: StanceItem, other: StanceItem): number[] {
   return [...left.keys()].filter((feature) => left[feature] !== right[feature]);
 }
 
-describe('replyFeatureReader', () => {
+describe('replyReader', () => {
   it('gives numbers from about 0 to 1, whatever is unknown', () => {
     for (const text of ['', '?', 'NO!!! "never" https://t.co/x @a @b #tag ?', 'word '.repeat(60)]) {
       for (const place of [undefined, { parent: text, depth: 40, minutesSinceClaim: 100_000 }]) {

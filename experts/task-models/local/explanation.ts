@@ -1,0 +1,57 @@
+export interface TellingWord {
+  readonly word: string;
+  /** What it adds to the logit of the class, minus the mean of what it adds to the others. */
+  readonly margin: number;
+}
+
+/** Below this margin, chance collisions of hashed n-grams would be given as reasons. */
+const LEAST_MARGIN = 0.02;
+
+/**
+ * For each class, the words and cues of a text that speak most for it. A word's weight is that of its own embedding,
+ * scaled to its share in a text of this many words. This is exact where the text is a sum of words of equal length,
+ * and close enough elsewhere.
+ * @param parts words with their logits, [classes]; a word may occur several times
+ */
+export function tellingWords(
+  parts: readonly { readonly word: string; readonly of: Float64Array }[],
+  { share, classCount, wordCount }: { share: number; classCount: number; wordCount: number },
+): TellingWord[][] {
+  const logitsOf = new Map<string, Float64Array>();
+  for (const { word, of } of parts) {
+    const sum = logitsOf.get(word) ?? new Float64Array(classCount);
+    for (let label = 0; label < classCount; label++) sum[label] += share * of[label];
+    logitsOf.set(word, sum);
+  }
+  return Array.from({ length: classCount }, (_, label) =>
+    heaviest(
+      Array.from(logitsOf, ([word, logits]) => ({ word, margin: marginOf(logits, label) })),
+      wordCount,
+    ),
+  );
+}
+
+/** The words with the largest margins; equal ones in the order of their appearance. */
+function heaviest(words: readonly TellingWord[], wordCount: number): TellingWord[] {
+  return words
+    .filter(({ margin }) => margin >= LEAST_MARGIN)
+    .sort((left, right) => right.margin - left.margin)
+    .slice(0, wordCount);
+}
+
+function marginOf(logits: Float64Array, label: number): number {
+  let others = 0;
+  for (let index = 0; index < logits.length; index++) if (index !== label) others += logits[index];
+  return logits[label] - others / (logits.length - 1);
+}
+
+/** A classifier's explanation: the words with the largest weights, largest first. The selector embeds it. */
+export function explanationOf(words: readonly TellingWord[], wordCount: number): string {
+  const margins = new Map<string, number>();
+  for (const { word, margin } of words) margins.set(word, (margins.get(word) ?? 0) + margin);
+  const told = heaviest(
+    Array.from(margins, ([word, margin]) => ({ word, margin })),
+    wordCount,
+  );
+  return told.length === 0 ? 'no telling word' : told.map(({ word }) => word).join(', ');
+}

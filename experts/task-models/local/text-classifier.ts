@@ -1,0 +1,201 @@
+import { z } from 'zod';
+import { likeliest } from '../../../src/likeliest.ts';
+import { type SparseMatrix, SparseMatrixBuilder, type SparseRow } from '../../../src/regression/sparse-matrix.ts';
+import { softmaxInPlace } from '../../../src/softmax.ts';
+import type { Encoder } from '../../../src/text/encoder.ts';
+import type { Example, TaskModel, TaskPrediction } from '../task-model.ts';
+import { type CueReader, cueReaders } from './cues.ts';
+import { explanationOf, type TellingWord, tellingWords } from './explanation.ts';
+import { type FineTunedClassifierOptions, fineTunedClassifier } from './fine-tuned-classifier.ts';
+import { BoundedCache, type ReadText, textReader } from './text-reader.ts';
+
+/** The options that all text classifiers have. */
+export const textClassifierOptionsSchema = z.strictObject({
+  cues: z
+    .enum(['english', 'none'])
+    .default('english')
+    .describe('expressions of support, denial and doubt that are known before training'),
+  explanationWords: z
+    .int()
+    .min(0)
+    .max(20)
+    .default(5)
+    .describe('most words that an explanation names; 0: no explanations'),
+});
+
+/** A text of an item. */
+interface ItemText {
+  readonly text: string;
+  /** Which weights read it, from 0. */
+  readonly role: number;
+  /** Factor of its features. */
+  readonly share: number;
+}
+
+/** What a text contributes to a prediction, under one fit. */
+interface ScoredText {
+  /** One for each class. */
+  readonly logits: Float64Array;
+  /** For each class, the words that speak most for it. */
+  readonly words: readonly (readonly TellingWord[])[];
+  /** Values of the cues. */
+  readonly cues: Float64Array;
+}
+
+/** Items that are encoded and scored together. */
+const BATCH = 256;
+/** Numbers and words cached for each fit and role, of about 30 bytes each. */
+const CACHED_SIZE = 2_000_000;
+
+/**
+ * A softmax regression of items on the embeddings and cues of their texts, and on further features. Columns are those of the first
+ * role (its embedding, its cues), of the next role, and then the features.
+ *
+ * Each text is scored once for each fit, so a prediction for a claim and k posts is a sum of k + 1 short vectors, however long the
+ * texts are. A fit is identified by its weights array, which never changes, and its scores are dropped with it.
+ */
+export function textClassifier<Item extends { readonly threadId: string }>(setup: {
+  name: string;
+  /** To be raised with every change that changes a prediction. */
+  version: number;
+  classes: readonly string[];
+  options: z.infer<typeof textClassifierOptionsSchema> & { readonly classifier: FineTunedClassifierOptions };
+  encoder: Encoder;
+  roles: number;
+  features: number;
+  /** The texts of an item, in the order in which their scores are added. */
+  textsOf: (item: Item) => readonly ItemText[];
+  /** The further features, in the order in which their scores are added. @param cues values of the first text's cues */
+  featuresOf: (item: Item, cues: Float64Array) => readonly (readonly [feature: number, value: number])[];
+  /** Weights before any training, [cues, classes] of the first role and [features, classes]; 0 unless given. */
+  prior?: { readonly cues: Float64Array; readonly features: Float64Array };
+}): TaskModel<Item> {
+  const { name, version, classes, options, encoder, roles, textsOf, featuresOf } = setup;
+  const classCount = classes.length;
+  const wordCount = options.explanationWords;
+  const cues: CueReader = cueReaders[options.cues];
+  const reader = textReader({ encoder, cues, readsWords: wordCount > 0 });
+  const width = encoder.dimensions + cues.count;
+  const featureStart = roles * width;
+  const columns = featureStart + setup.features;
+  const prior = new Float64Array(columns * classCount);
+  prior.set(setup.prior?.cues ?? [], encoder.dimensions * classCount);
+  prior.set(setup.prior?.features ?? [], featureStart * classCount);
+  const classifier = fineTunedClassifier({ prior, classCount, options: options.classifier });
+  const caches = Array.from({ length: roles }, () => new WeakMap<Float64Array, BoundedCache<ScoredText>>());
+
+  async function rowsOf(items: readonly Item[]): Promise<SparseMatrix> {
+    const into = new SparseMatrixBuilder({ columns });
+    for (let start = 0; start < items.length; start += BATCH) {
+      const batch = items.slice(start, start + BATCH).map((item) => ({ item, texts: textsOf(item) }));
+      const read = await reader.read(batch.flatMap(({ texts }) => texts.map(({ text }) => text)));
+      for (const { item, texts } of batch) addRow(into, { item, texts, read: read.splice(0, texts.length) });
+    }
+    return into.build();
+  }
+
+  function addRow(
+    into: SparseMatrixBuilder,
+    { item, texts, read }: { item: Item; texts: readonly ItemText[]; read: readonly ReadText[] },
+  ): void {
+    const sums = new Float32Array(featureStart);
+    for (const [place, { role, share }] of texts.entries()) {
+      const { row, cues: own } = read[place];
+      for (let entry = 0; entry < row.indices.length; entry++)
+        sums[role * width + row.indices[entry]] += share * row.values[entry];
+      for (const [cue, value] of own.values.entries()) sums[role * width + encoder.dimensions + cue] += share * value;
+    }
+    for (let column = 0; column < featureStart; column++) into.add(column, sums[column]);
+    const features = [...featuresOf(item, read[0].cues.values)].sort(([left], [right]) => left - right);
+    for (const [feature, value] of features) into.add(featureStart + feature, value);
+    into.endRow();
+  }
+
+  function scoreText(read: ReadText, { role, weights }: { role: number; weights: Float64Array }): ScoredText {
+    const weightsOf = (column: number) =>
+      weights.subarray((role * width + column) * classCount, (role * width + column + 1) * classCount);
+    const add = (logits: Float64Array, column: number, value: number) => {
+      const own = weightsOf(column);
+      for (let label = 0; label < classCount; label++) logits[label] += value * own[label];
+    };
+    const rowLogits = ({ indices, values }: SparseRow) => {
+      const logits = new Float64Array(classCount);
+      for (let entry = 0; entry < indices.length; entry++) add(logits, indices[entry], values[entry]);
+      return logits;
+    };
+    const logits = rowLogits(read.row);
+    for (const [cue, value] of read.cues.values.entries()) add(logits, encoder.dimensions + cue, value);
+    const parts = [
+      ...read.cues.found.map(({ expression, cue }) => ({ word: expression, of: weightsOf(encoder.dimensions + cue) })),
+      ...read.words.map(({ text, row }) => ({ word: text, of: rowLogits(row) })),
+    ];
+    const share = 1 / Math.sqrt(1 + read.words.length);
+    const words = wordCount === 0 ? [] : tellingWords(parts, { share, classCount, wordCount });
+    return { logits, words, cues: read.cues.values };
+  }
+
+  async function score(items: readonly Item[], weights: Float64Array): Promise<TaskPrediction[]> {
+    const texts = items.map(textsOf);
+    const scored: ReadonlyMap<string, ScoredText>[] = [];
+    for (const [role, cache] of caches.entries()) {
+      const own = cache.get(weights) ?? new BoundedCache<ScoredText>({ maximumSize: CACHED_SIZE, sizeOf });
+      cache.set(weights, own);
+      const wanted = texts.flatMap((all) => all.flatMap((one) => (one.role === role ? [one.text] : [])));
+      const make = async (missing: readonly string[]) =>
+        (await reader.read(missing)).map((read) => scoreText(read, { role, weights }));
+      scored.push(await own.all(wanted, make));
+    }
+    return items.map((item, index) => {
+      const own = texts[index].map(({ text, role, share }) => ({ share, ...scored[role].get(text)! }));
+      const logits = new Float64Array(classCount);
+      for (const { share, logits: of } of own)
+        for (let label = 0; label < classCount; label++) logits[label] += share * of[label];
+      for (const [feature, value] of featuresOf(item, own[0].cues))
+        for (let label = 0; label < classCount; label++)
+          logits[label] += value * weights[(featureStart + feature) * classCount + label];
+      softmaxInPlace(logits);
+      const label = likeliest(logits);
+      const words = own.flatMap(({ share, words: of }) =>
+        (of[label] ?? []).map(({ word, margin }) => ({ word, margin: share * margin })),
+      );
+      return { distribution: logits, explanation: wordCount === 0 ? '' : explanationOf(words, wordCount) };
+    });
+  }
+
+  const labelledRows = async (examples: readonly Example<Item>[]) => ({
+    labels: classifier.checkedLabels(examples),
+    features: await rowsOf(examples.map(({ item }) => item)),
+    threadIds: examples.map(({ item }) => item.threadId),
+  });
+
+  return {
+    classes,
+    identity: { name, version, ...options, encoder: encoder.identity },
+    async predict(items) {
+      // The same weights throughout, even if the model is tuned while texts are being encoded.
+      const weights = classifier.weights();
+      const fits = items.map(({ threadId }) => classifier.fitFor(threadId));
+      const predictions: TaskPrediction[] = new Array(items.length);
+      for (const fit of new Set(fits)) {
+        const places = fits.flatMap((own, place) => (own === fit ? [place] : []));
+        for (let start = 0; start < places.length; start += BATCH) {
+          const batch = places.slice(start, start + BATCH);
+          const scores = await score(
+            batch.map((place) => items[place]),
+            weights[fit],
+          );
+          for (const [index, place] of batch.entries()) predictions[place] = scores[index];
+        }
+      }
+      return predictions;
+    },
+    pretrain: async (examples) => classifier.pretrain(await labelledRows(examples)),
+    tune: async (examples) => classifier.tune(await labelledRows(examples)),
+    state: classifier.state,
+    restore: classifier.restore,
+  };
+}
+
+function sizeOf({ logits, words, cues }: ScoredText): number {
+  return words.reduce((sum, list) => sum + list.length, logits.length + cues.length + 4);
+}
