@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { findImporter, importers, importThreads } from '../../src/data/import-threads.ts';
+import type { TableOptions } from '../../src/data/importers/table/columns.ts';
 import { optionOf, type TableColumns, type TableField, tableFields } from '../../src/data/importers/table/columns.ts';
-import type { TableOptions } from '../../src/data/importers/table/table-options.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { writeThreads } from '../../src/data/thread-file.ts';
 import { collectSkipped } from './progress.ts';

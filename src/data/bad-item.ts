@@ -50,6 +50,18 @@ export async function orSkip<T>(options: SkipOptions, parse: () => T | Promise<T
   }
 }
 
+/** What `parse` makes of each item; bad ones as `orSkip` has it, and null is left out. */
+export async function* eachOrSkip<From, To>(
+  items: Iterable<From> | AsyncIterable<From>,
+  options: SkipOptions,
+  parse: (item: From) => To | null | Promise<To | null>,
+): AsyncGenerator<To> {
+  for await (const item of items) {
+    const parsed = await orSkip(options, () => parse(item));
+    if (parsed !== null) yield parsed;
+  }
+}
+
 /** A value as JSON on one line, cut to 80 characters so that an error stays readable. */
 export function shortened(value: unknown): string {
   const text = JSON.stringify(value) ?? 'nothing';

@@ -3,7 +3,7 @@ import { closest } from 'fastest-levenshtein';
 import { sha256 } from '../content-hash.ts';
 import { InputError } from '../errors.ts';
 import { missingPath } from '../missing-path.ts';
-import { BadItemError, orSkip, shortened } from './bad-item.ts';
+import { BadItemError, eachOrSkip, shortened } from './bad-item.ts';
 import { articlesImporter } from './importers/articles.ts';
 import { checkthat4aImporter } from './importers/checkthat4a.ts';
 import { csvImporter } from './importers/csv.ts';
@@ -14,8 +14,7 @@ import { parquetImporter } from './importers/parquet.ts';
 import { phemeImporter } from './importers/pheme.ts';
 import { postsImporter } from './importers/posts.ts';
 import { rumorevalSImporter } from './importers/rumoreval-s.ts';
-import { rumoureval2017Importer } from './importers/rumoureval2017.ts';
-import { rumoureval2019Importer } from './importers/rumoureval2019.ts';
+import { rumoureval2017Importer, rumoureval2019Importer } from './importers/rumoureval.ts';
 import { threadsImporter } from './importers/threads.ts';
 import { twitter1516Importer } from './importers/twitter1516.ts';
 import { encodingNamed } from './text-encoding.ts';
@@ -72,28 +71,27 @@ export async function* importThreads(
     if (!existsSync(path)) throw new InputError(`${missingPath(path)}. ${format} expects ${importer.expects}`);
   // By id, what is in it: an export that ran twice has exact copies.
   const seen = new Map<string, string>();
+  const counts = new Map<string, number>();
+  const count = (note: string, by = 1) => void counts.set(note, (counts.get(note) ?? 0) + by);
   let copies = 0;
   const encoding = options.encoding === undefined ? undefined : encodingNamed(options.encoding);
-  for await (const thread of importer.read(options.paths, { ...options, encoding })) {
+  yield* eachOrSkip(importer.read(options.paths, { ...options, encoding, count }), options, (thread) => {
     const content = sha256(thread);
-    const kept = await orSkip(options, () => {
-      if (seen.get(thread.id) === content) {
-        copies++;
-        return null;
-      }
-      if (seen.has(thread.id))
-        throw new BadItemError({
-          place: `${options.paths.join(', ')}: thread ${seen.size + copies + 1}, id`,
-          value: shortened(thread.id),
-          reason: 'repeats the id of an earlier thread, and differs from it',
-        });
-      return thread;
-    });
-    if (kept === null) continue;
-    seen.set(kept.id, content);
-    yield kept;
-  }
-  if (copies > 0) options.onNote?.(`${copies} threads are exact copies of earlier ones and were left out`);
+    if (seen.get(thread.id) === content) {
+      copies++;
+      return null;
+    }
+    if (seen.has(thread.id))
+      throw new BadItemError({
+        place: `${options.paths.join(', ')}: thread ${seen.size + copies + 1}, id`,
+        value: shortened(thread.id),
+        reason: 'repeats the id of an earlier thread, and differs from it',
+      });
+    seen.set(thread.id, content);
+    return thread;
+  });
+  if (copies > 0) count('# threads are exact copies of earlier ones and were left out', copies);
+  for (const [note, times] of counts) options.onNote?.(note.replace('#', String(times)));
   if (seen.size === 0)
     throw new InputError(`${options.paths.join(', ')}: no ${format} threads found; expected ${importer.expects}`);
 }

@@ -3,7 +3,7 @@ import { InputError } from '../errors.ts';
 import { roundedInteger, withoutNaN, withWholeIntegers } from '../json.ts';
 import { quoted } from '../shell-words.ts';
 import { writeText } from '../write-text.ts';
-import { BadItemError, orSkip, parseItem, type SkipOptions, shortened } from './bad-item.ts';
+import { BadItemError, eachOrSkip, parseItem, type SkipOptions, shortened } from './bad-item.ts';
 import { refuseTable } from './refuse-table.ts';
 import { type ByteRange, linesOf, readLines, type TextLine } from './text-lines.ts';
 import { type Thread, threadSchema } from './thread.ts';
@@ -63,7 +63,7 @@ export function threadsOfStream(
 
 /** @throws BadItemError for a thread that is not valid, or has a number that loses digits */
 function strictThread(value: unknown, { line, ...at }: ThreadPlace & { line: TextLine }): Thread {
-  const thread = threadAt(value, at);
+  const thread = parseThread(value, at);
   const rounded = roundedInteger(line.text);
   if (rounded === null) return thread;
   throw new BadItemError({
@@ -79,16 +79,15 @@ function strictThread(value: unknown, { line, ...at }: ThreadPlace & { line: Tex
  * @param parse makes an item of a line's value, or throws a BadItemError
  * @throws InputError for a bad line that is not to be skipped
  */
-export async function* itemsOfLines<Item>(
+export function itemsOfLines<Item>(
   lines: AsyncIterable<TextLine>,
   { name, ...options }: SkipOptions & { name: string },
   parse: (value: unknown, place: string, line: TextLine) => Item,
 ): AsyncGenerator<Item> {
-  for await (const line of lines) {
+  return eachOrSkip(lines, options, (line) => {
     const place = `${name}:${line.number}`;
-    const item = await orSkip(options, () => parse(parseJsonLine(line.text, place), place, line));
-    if (item !== null) yield item;
-  }
+    return parse(parseJsonLine(line.text, place), place, line);
+  });
 }
 
 /** All threads of a file at once; see `readThreads`. */
@@ -162,12 +161,7 @@ interface ThreadPlace {
  * Checks that a value that stands at `place` is a thread.
  * @throws BadItemError that says what is wrong; for a single post, which importer reads it
  */
-export function parseThread(value: unknown, place: string): Thread {
-  return threadAt(value, { place });
-}
-
-/** See `parseThread`. */
-export function threadAt(value: unknown, { place, path }: ThreadPlace): Thread {
+export function parseThread(value: unknown, { place, path }: ThreadPlace): Thread {
   if (singleItem.safeParse(value).success && !threadSchema.safeParse(value).success) {
     const command = (format: string) =>
       `\`earshot data import ${format} ${path === undefined ? '<file>' : quoted(path)} --out threads.jsonl\``;

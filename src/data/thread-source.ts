@@ -89,7 +89,7 @@ export async function indexThreadFile(
         throw new InputError(`${path} was changed while it was in use; give the command again`);
       const lines = inOrder(wanted).map(({ place }) => ranges.at(place));
       for await (const line of readRanges(path, lines))
-        yield shaped(parseThread(parseJson(new TextDecoder().decode(line), path), path));
+        yield shaped(parseThread(parseJson(new TextDecoder().decode(line), path), { place: path }));
     },
   };
 }

@@ -21,14 +21,12 @@ export const articlesImporter: Importer = {
   expects: 'JSON Lines files of {id, text, labels: {name: value}}, optionally with title and split',
   takes: ['encoding'],
   async *read(paths, options) {
-    let titlesOnly = 0;
     for (const path of paths)
       yield* itemsOfJson(path, options, (value, place) => {
         const { id, title, text, split, labels } = parseItem(articleSchema, { value, place });
-        if (!text) titlesOnly++;
+        if (!text) options.count('# articles have a title only');
         const posts = [{ id, text: [title, text].filter(Boolean).join('\n') }];
         return assembleThread({ id, labels, posts, ...(split === undefined ? {} : { split }) }, place);
       });
-    if (titlesOnly > 0) options.onNote?.(`${titlesOnly} articles have a title only`);
   },
 };

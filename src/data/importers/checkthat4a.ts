@@ -1,6 +1,6 @@
 import { basename, join } from 'node:path';
 import { z } from 'zod';
-import { orSkip, parseItem } from '../bad-item.ts';
+import { eachOrSkip, parseItem } from '../bad-item.ts';
 import { assembleThread } from './assemble-thread.ts';
 import { readDelimitedFile } from './delimited-file.ts';
 import type { Importer } from './importer.ts';
@@ -36,31 +36,26 @@ export const checkthat4aImporter: Importer = {
     "the task's tab-separated files (ct_train.tsv, ct_dev.tsv, ct_test.tsv) with the columns index, text, labels, or their folder",
   takes: ['encoding'],
   async *read(paths, options) {
-    let withoutLabels = 0;
     for (const path of (await Promise.all(paths.map(partsAt))).flat()) {
       // Each part numbers its tweets from the start, and all parts may be imported at once.
       const split = basename(path)
         .match(/(train|dev|test)/i)?.[1]
         .toLowerCase();
-      for await (const row of readDelimitedFile(path, { ...options, delimiter: '\t' })) {
-        const thread = await orSkip(options, () => {
-          const { index, text, labels } = parseItem(rowSchema, row);
-          const id = split === undefined ? index : `${split}-${index}`;
-          if (labels === undefined) withoutLabels++;
-          return assembleThread(
-            {
-              id,
-              posts: [{ id, text }],
-              ...(split && { split }),
-              ...(labels && { labels: Object.fromEntries(categories.map((name, place) => [name, labels[place]])) }),
-            },
-            row.place,
-          );
-        });
-        if (thread !== null) yield thread;
-      }
+      yield* eachOrSkip(readDelimitedFile(path, { ...options, delimiter: '\t' }), options, (row) => {
+        const { index, text, labels } = parseItem(rowSchema, row);
+        const id = split === undefined ? index : `${split}-${index}`;
+        if (labels === undefined) options.count('# tweets have no labels');
+        return assembleThread(
+          {
+            id,
+            posts: [{ id, text }],
+            ...(split && { split }),
+            ...(labels && { labels: Object.fromEntries(categories.map((name, place) => [name, labels[place]])) }),
+          },
+          row.place,
+        );
+      });
     }
-    if (withoutLabels > 0) options.onNote?.(`${withoutLabels} tweets have no labels`);
   },
 };
 

@@ -2,7 +2,7 @@ import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { BadItemError, parseItem } from '../bad-item.ts';
 import type { Post } from '../thread.ts';
-import { firstFolder, namesIn, readJsonFile } from './json-file.ts';
+import { firstFolder, jsonIn, namesIn } from './json-file.ts';
 
 /** The posts of one conversation, each with its parent. */
 export interface Conversation {
@@ -47,7 +47,7 @@ async function readPosts(folder: string | null, readPost: PostReader): Promise<C
   for (const name of await namesIn(folder)) {
     if (!name.endsWith('.json')) continue;
     const place = join(folder, name);
-    const post = readPost({ value: await readJsonFile(place), place, id: name.slice(0, -'.json'.length) });
+    const post = readPost({ value: await jsonIn(place), place, id: name.slice(0, -'.json'.length) });
     if (post === null) withoutText++;
     else posts.push(post);
   }
@@ -69,7 +69,7 @@ async function parentsFromStructure(path: string): Promise<Map<string, string>> 
       walk(child, below);
     }
   };
-  const roots = parseItem(branchSchema, { value: await readJsonFile(path), place: path });
+  const roots = parseItem(branchSchema, { value: await jsonIn(path), place: path });
   for (const [root, below] of Object.entries(roots)) walk(root, below);
   return parents;
 }

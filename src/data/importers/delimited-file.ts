@@ -2,7 +2,7 @@ import { pipeline, Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
 import { InputError } from '../../errors.ts';
 import { quoted } from '../../shell-words.ts';
-import { BadItemError, orSkip, type SkipOptions, shortened } from '../bad-item.ts';
+import { BadItemError, eachOrSkip, orSkip, type SkipOptions, shortened } from '../bad-item.ts';
 import { type ReadingOptions, readText } from '../text-lines.ts';
 
 /** One row of a table with a header. */
@@ -53,33 +53,26 @@ export async function* readDelimitedFile(
   }
   // The reader sees the errors of both streams through the parser.
   pipeline(Readable.from(rows()), parser, () => {});
-  let header: string[] | null = null;
+  let names: readonly string[] | null = null;
   const linesBefore = hint === '' ? 0 : 1;
   let lastLine = linesBefore;
   try {
-    for await (const { record, info } of parsedRows(parser)) {
+    yield* eachOrSkip(parsedRows(parser), options, ({ record, info }) => {
       const place = `${path}:${lastLine + 1}`;
       lastLine = linesBefore + info.lines;
-      if (header === null) {
-        header = record.map((name) => name.trim());
-        continue;
+      const headings = names;
+      if (headings === null) {
+        names = record.map((name) => name.trim());
+        return null;
       }
-      const names: readonly string[] = header;
-      const row = await orSkip(options, () => {
-        if (record.length !== names.length)
-          throw new BadItemError({
-            place,
-            value: `${record.length} fields: ${shortened(record)}`,
-            reason: `must have ${names.length} fields (${names.join(', ')})`,
-          });
-        return {
+      if (record.length !== headings.length)
+        throw new BadItemError({
           place,
-          headings: names,
-          value: Object.fromEntries(names.map((name, index) => [name, record[index]])),
-        };
-      });
-      if (row !== null) yield row;
-    }
+          value: `${record.length} fields: ${shortened(record)}`,
+          reason: `must have ${headings.length} fields (${headings.join(', ')})`,
+        });
+      return { place, headings, value: Object.fromEntries(headings.map((name, index) => [name, record[index]])) };
+    });
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     await orSkip(options, () => {

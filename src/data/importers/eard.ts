@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BadItemError, orSkip, parseItem, shortened } from '../bad-item.ts';
+import { BadItemError, eachOrSkip, orSkip, parseItem, shortened } from '../bad-item.ts';
 import { readWholeText } from '../text-lines.ts';
 import type { Thread } from '../thread.ts';
 import { parseJson } from '../thread-file.ts';
@@ -36,10 +36,9 @@ export const eardImporter: Importer = {
       const entries = await orSkip(options, () =>
         parseItem(z.record(z.string(), z.unknown()), { value: parseJson(text, path), place: path }),
       );
-      for (const [id, value] of Object.entries(entries ?? {})) {
-        const thread = await orSkip(options, () => threadOf(id, { value, place: `${path} ${id}` }));
-        if (thread !== null) yield thread;
-      }
+      yield* eachOrSkip(Object.entries(entries ?? {}), options, ([id, value]) =>
+        threadOf(id, { value, place: `${path} ${id}` }),
+      );
     }
   },
 };

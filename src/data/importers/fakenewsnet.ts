@@ -1,12 +1,12 @@
 import { stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
-import { BadItemError, orSkip, parseItem } from '../bad-item.ts';
+import { BadItemError, eachOrSkip, parseItem } from '../bad-item.ts';
 import type { Thread } from '../thread.ts';
 import { assembleThread, unixSeconds } from './assemble-thread.ts';
 import { readDelimitedFile } from './delimited-file.ts';
-import type { Importer, ImportOptions } from './importer.ts';
-import { namesIn, readJsonFile } from './json-file.ts';
+import type { Importer, Reading } from './importer.ts';
+import { jsonIn, namesIn } from './json-file.ts';
 import { snowflakeTime } from './twitter-post.ts';
 
 const contentFile = 'news content.json';
@@ -22,12 +22,6 @@ const contentSchema = z
   })
   .refine(({ title, text }) => title?.trim() || text?.trim(), { path: ['text'], error: 'has neither text nor title' });
 
-interface Counts {
-  titlesOnly: number;
-  timesOfTweets: number;
-  withoutTime: number;
-}
-
 /** https://github.com/KaiDMML/FakeNewsNet */
 export const fakeNewsNetImporter: Importer = {
   name: 'fakenewsnet',
@@ -36,54 +30,49 @@ export const fakeNewsNetImporter: Importer = {
     'the CSV release (politifact_fake.csv, …; titles only), or downloaded folders politifact/fake/<id>/news content.json',
   takes: [],
   async *read(paths, options) {
-    const counts: Counts = { titlesOnly: 0, timesOfTweets: 0, withoutTime: 0 };
     for (const path of paths)
       for (const file of await filesBelow(path)) {
-        if (file.endsWith('.csv')) yield* readRelease(file, { ...options, counts });
-        else {
-          const thread = await orSkip(options, () => readArticle(dirname(file), counts));
-          if (thread !== null) yield thread;
-        }
+        if (file.endsWith('.csv')) yield* readRelease(file, options);
+        else yield* eachOrSkip([dirname(file)], options, (folder) => readArticle(folder, options));
       }
-    if (counts.titlesOnly > 0) options.onNote?.(`${counts.titlesOnly} articles have a title only`);
-    if (counts.timesOfTweets > 0)
-      options.onNote?.(`the time of ${counts.timesOfTweets} articles is that of the first tweet that shared them`);
-    if (counts.withoutTime > 0) options.onNote?.(`${counts.withoutTime} articles have no time`);
   },
 };
 
-async function* readRelease(path: string, options: ImportOptions & { counts: Counts }): AsyncGenerator<Thread> {
+async function* readRelease(path: string, options: Reading): AsyncGenerator<Thread> {
   const [, event, label] = basename(path).match(/^(.+)_(fake|real)\.csv$/) ?? [];
-  for await (const row of readDelimitedFile(path, { ...options, delimiter: ',' })) {
-    const thread = await orSkip(options, () => {
-      const { id, title, tweet_ids } = parseItem(rowSchema, row);
-      if (title.trim() === '')
-        throw new BadItemError({ place: row.place, value: id, reason: 'the article has no title' });
-      const time = firstTweetTime(tweet_ids.split(/\s+/));
-      options.counts.titlesOnly++;
-      options.counts[time === null ? 'withoutTime' : 'timesOfTweets']++;
-      const posts = [{ id, time, text: title.trim() }];
-      return assembleThread({ id, event, labels: { news: label }, posts }, row.place);
-    });
-    if (thread !== null) yield thread;
-  }
+  yield* eachOrSkip(readDelimitedFile(path, { ...options, delimiter: ',' }), options, (row) => {
+    const { id, title, tweet_ids } = parseItem(rowSchema, row);
+    if (title.trim() === '')
+      throw new BadItemError({ place: row.place, value: id, reason: 'the article has no title' });
+    const time = firstTweetTime(tweet_ids.split(/\s+/));
+    countLacks({ isTitleOnly: true, published: null, time }, options);
+    const posts = [{ id, time, text: title.trim() }];
+    return assembleThread({ id, event, labels: { news: label }, posts }, row.place);
+  });
 }
 
-async function readArticle(folder: string, counts: Counts): Promise<Thread> {
+async function readArticle(folder: string, options: Reading): Promise<Thread> {
   const id = basename(folder);
   const place = join(folder, contentFile);
-  const { title, text, publish_date } = parseItem(contentSchema, { value: await readJsonFile(place), place });
+  const { title, text, publish_date } = parseItem(contentSchema, { value: await jsonIn(place), place });
   const label = basename(dirname(folder));
   const event = basename(dirname(dirname(folder)));
   // A crawl that failed leaves no date. The first tweet that shared the article then comes closest to one.
   const published = publish_date ? new Date(publish_date * 1000).toISOString() : null;
   const tweets = (await namesIn(join(folder, 'tweets'))).map((name) => name.replace(/\.json$/, ''));
   const time = published ?? firstTweetTime(tweets);
-  if (!text?.trim()) counts.titlesOnly++;
-  if (time === null) counts.withoutTime++;
-  else if (published === null) counts.timesOfTweets++;
+  countLacks({ isTitleOnly: !text?.trim(), published, time }, options);
   const whole = [title, text].flatMap((part) => part?.trim() || []).join('\n');
   return assembleThread({ id, event, labels: { news: label }, posts: [{ id, time, text: whole }] }, place);
+}
+
+function countLacks(
+  { isTitleOnly, published, time }: { isTitleOnly: boolean; published: string | null; time: string | null },
+  { count }: Reading,
+): void {
+  if (isTitleOnly) count('# articles have a title only');
+  if (time === null) count('# articles have no time');
+  else if (published === null) count('the time of # articles is that of the first tweet that shared them');
 }
 
 function firstTweetTime(ids: readonly string[]): string | null {

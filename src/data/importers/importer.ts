@@ -1,6 +1,6 @@
 import type { SkipOptions } from '../bad-item.ts';
 import type { Thread } from '../thread.ts';
-import type { TableOptions } from './table/table-options.ts';
+import type { TableOptions } from './table/columns.ts';
 
 /** What an importer is told beside the paths. */
 export interface ImportOptions extends SkipOptions {
@@ -12,8 +12,14 @@ export interface ImportOptions extends SkipOptions {
   readonly encoding?: string | undefined;
   /** How the columns of a table of posts are to be read. */
   readonly table?: TableOptions | undefined;
-  /** Called at the end with what the user should know of the result: what was dropped or guessed, and how often. */
+  /** Called with what the user should know of the result: what was dropped or guessed, and how often. */
   readonly onNote?: ((note: string) => void) | undefined;
+}
+
+/** What an importer reads by. */
+export interface Reading extends ImportOptions {
+  /** Counts what was dropped or guessed. At the end it becomes a note, with the number in the place of #. */
+  readonly count: (note: string, by?: number) => void;
 }
 
 /** Reads one foreign format. */
@@ -29,5 +35,5 @@ export interface Importer {
    * Yields the threads one at a time. A bad item goes through `orSkip`; keys that the format does not need are ignored.
    * @throws InputError for a bad item that is not to be skipped, or paths that are not what the format expects
    */
-  read(paths: readonly string[], options: ImportOptions): AsyncGenerator<Thread>;
+  read(paths: readonly string[], options: Reading): AsyncGenerator<Thread>;
 }

@@ -7,7 +7,7 @@ import { parseJson } from '../thread-file.ts';
  * The value in a JSON file.
  * @throws BadItemError for a file that cannot be read or is not JSON
  */
-export async function readJsonFile(path: string): Promise<unknown> {
+export async function jsonIn(path: string): Promise<unknown> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new BadItemError({ place: path, value: error.code ?? error.message, reason: 'cannot be read' });
   });

@@ -1,4 +1,4 @@
-import { orSkip, type SkipOptions } from '../bad-item.ts';
+import { eachOrSkip, orSkip, type SkipOptions } from '../bad-item.ts';
 import { type ReadingOptions, readLines, readWholeText } from '../text-lines.ts';
 import { itemsOfLines, parseJson } from '../thread-file.ts';
 
@@ -19,10 +19,10 @@ export async function* itemsOfJson<Item>(
   const text = await readWholeText(path, options);
   const value = await orSkip(options, () => parseJson(text, path));
   if (value === null) return;
-  for (const [index, each] of (Array.isArray(value) ? value : [value]).entries()) {
-    const item = await orSkip(options, () => parse(each, Array.isArray(value) ? `${path} item ${index + 1}` : path));
-    if (item !== null) yield item;
-  }
+  const items = Array.isArray(value)
+    ? value.map((each, index) => [each, `${path} item ${index + 1}`])
+    : [[value, path]];
+  yield* eachOrSkip(items, options, ([each, place]) => parse(each, place));
 }
 
 /** Whether the first line that is not blank is no beginning of something longer. */

@@ -1,11 +1,11 @@
 import { basename, join } from 'node:path';
 import { z } from 'zod';
-import { BadItemError, orSkip, parseItem, shortened } from '../bad-item.ts';
+import { BadItemError, eachOrSkip, parseItem, shortened } from '../bad-item.ts';
 import type { Thread } from '../thread.ts';
 import { assembleThread } from './assemble-thread.ts';
 import { readConversation } from './conversation-folder.ts';
 import type { Importer } from './importer.ts';
-import { namesIn, readJsonFile } from './json-file.ts';
+import { jsonIn, namesIn } from './json-file.ts';
 import { twitterPost } from './twitter-post.ts';
 
 const classFolders = ['non-rumours', 'rumours'];
@@ -17,21 +17,19 @@ export const phemeImporter: Importer = {
   expects: 'the unpacked folder (all-rnr-annotated-threads), or folders of single events',
   takes: [],
   async *read(paths, options) {
-    let withoutAnnotation = 0;
     for (const path of paths)
       for (const event of await eventFolders(path, 2))
-        for (const kind of classFolders)
-          for (const name of await namesIn(join(event, kind))) {
-            const folder = join(event, kind, name);
+        for (const kind of classFolders) {
+          const folders = (await namesIn(join(event, kind))).map((name) => join(event, kind, name));
+          yield* eachOrSkip(folders, options, async (folder) => {
             // In places the archive has plain files among the threads' folders.
-            if ((await namesIn(folder)).length === 0) continue;
-            const thread = await orSkip(options, () => readThread(folder, { event, rumor: kind === 'rumours' }));
-            if (thread === null) continue;
-            if (thread.veracity === null) withoutAnnotation++;
-            yield thread;
-          }
-    if (withoutAnnotation > 0)
-      options.onNote?.(`${withoutAnnotation} rumours have no veracity in annotation.json; theirs is null`);
+            if ((await namesIn(folder)).length === 0) return null;
+            const thread = await readThread(folder, { event, rumor: kind === 'rumours' });
+            if (thread.veracity === null)
+              options.count('# rumours have no veracity in annotation.json; theirs is null');
+            return thread;
+          });
+        }
   },
 };
 
@@ -62,7 +60,7 @@ const annotationSchema = z.object({ misinformation: flag.optional(), true: flag.
 async function rumorVeracity(folder: string): Promise<Thread['veracity']> {
   if (!(await namesIn(folder)).includes('annotation.json')) return null;
   const place = join(folder, 'annotation.json');
-  const value = await readJsonFile(place);
+  const value = await jsonIn(place);
   const { misinformation, true: foundTrue } = parseItem(annotationSchema, { value, place });
   if (misinformation === undefined) return null;
   if (misinformation === 1 && foundTrue === 1)

@@ -1,5 +1,6 @@
-import { BadItemError, shortened } from '../bad-item.ts';
-import type { Importer, ImportOptions } from './importer.ts';
+import { BadItemError, type SkipOptions, shortened } from '../bad-item.ts';
+import type { ReadingOptions } from '../text-lines.ts';
+import type { Importer } from './importer.ts';
 import { itemsOfJson } from './json-items.ts';
 import type { TableRow } from './table/cells.ts';
 import { type PostTable, threadsOfTables } from './table/threads-of-tables.ts';
@@ -16,7 +17,7 @@ export const postsImporter: Importer = {
     const headings = new Set<string>();
     const silent = { ...options, skipInvalid: true, onSkipped: undefined };
     for await (const { value } of rowsOf(silent)) for (const name of Object.keys(value)) headings.add(name);
-    async function* rowsOf(reading: ImportOptions): AsyncGenerator<TableRow> {
+    async function* rowsOf(reading: SkipOptions & ReadingOptions): AsyncGenerator<TableRow> {
       for (const path of paths) for await (const rows of itemsOfJson(path, reading, rowsOfItem)) yield* rows;
     }
     async function* tables(): AsyncGenerator<PostTable> {

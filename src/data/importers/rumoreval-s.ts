@@ -10,7 +10,7 @@
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { InputError } from '../../errors.ts';
-import { BadItemError, orSkip, shortened } from '../bad-item.ts';
+import { BadItemError, eachOrSkip, type SkipOptions, shortened } from '../bad-item.ts';
 import { readLines } from '../text-lines.ts';
 import type { Post, Thread } from '../thread.ts';
 import { assembleThread } from './assemble-thread.ts';
@@ -40,63 +40,57 @@ export const rumorevalSImporter: Importer = {
   async *read(paths, options) {
     const files = (await Promise.all(paths.map(filesBelow))).flat();
     const stances = new Map<string, Post['stance']>();
-    for (const path of labelFiles(files, 'StanceLabel.txt'))
-      for await (const line of readLines(path))
-        await orSkip(options, () => {
-          const [, claim, reply, code] = matchLine(line.text, {
-            pattern: /^claimID:(\d+)\s+replyID:(\d+)\s+([SDQC])\s*$/,
-            place: `${path}:${line.number}`,
-            form: 'claimID:<id>, replyID:<id> and S, D, Q or C',
-          });
-          stances.set(`${claim} ${reply}`, stanceOfCode.get(code) ?? null);
-        });
+    const stanceLines = {
+      name: 'StanceLabel.txt',
+      pattern: /^claimID:(\d+)\s+replyID:(\d+)\s+([SDQC])\s*$/,
+      form: 'claimID:<id>, replyID:<id> and S, D, Q or C',
+    };
+    for await (const [, claim, reply, code] of labelLines(files, stanceLines, options))
+      stances.set(`${claim} ${reply}`, stanceOfCode.get(code) ?? null);
     const claims = new Map<string, Thread['veracity']>();
-    for (const path of labelFiles(files, 'ClaimLabel.txt'))
-      for await (const line of readLines(path))
-        await orSkip(options, () => {
-          const [, claim, code] = matchLine(line.text, {
-            pattern: /^claimID:(\d+)\s+(TR|FR|NR|UR)\s*$/,
-            place: `${path}:${line.number}`,
-            form: 'claimID:<id> and TR, FR, NR or UR',
-          });
-          claims.set(claim, veracityOfCode.get(code) ?? null);
-        });
+    const claimLines = {
+      name: 'ClaimLabel.txt',
+      pattern: /^claimID:(\d+)\s+(TR|FR|NR|UR)\s*$/,
+      form: 'claimID:<id> and TR, FR, NR or UR',
+    };
+    for await (const [, claim, code] of labelLines(files, claimLines, options))
+      claims.set(claim, veracityOfCode.get(code) ?? null);
     const textOf = new Map(files.map((path) => [basename(path).replace(/\.\w+$/, ''), path]));
-    let withoutTexts = 0;
-    for (const [id, veracity] of claims) {
+    yield* eachOrSkip(claims, options, async ([id, veracity]) => {
       const path = textOf.get(id);
       if (path === undefined) {
-        withoutTexts++;
-        continue;
+        options.count('# labelled claims have no text file and were left out');
+        return null;
       }
-      const thread = await orSkip(options, async () => {
-        const posts = await readPosts(path, id);
-        const withStance = posts.map((post) => ({ ...post, stance: stances.get(`${id} ${post.id}`) ?? null }));
-        return assembleThread({ id, veracity, rumor: veracity !== 'non-rumor', posts: withStance }, path);
-      });
-      if (thread !== null) yield thread;
-    }
-    if (withoutTexts > 0) options.onNote?.(`${withoutTexts} labelled claims have no text file and were left out`);
+      const posts = (await readPosts(path, id)).map((post) => ({
+        ...post,
+        stance: stances.get(`${id} ${post.id}`) ?? null,
+      }));
+      return assembleThread({ id, veracity, rumor: veracity !== 'non-rumor', posts }, path);
+    });
   },
 };
 
-function labelFiles(files: readonly string[], name: string): string[] {
+/** What the lines of the files of a name say. */
+async function* labelLines(
+  files: readonly string[],
+  { name, pattern, form }: { name: string; pattern: RegExp; form: string },
+  options: SkipOptions,
+): AsyncGenerator<RegExpMatchArray> {
   const found = files.filter((path) => basename(path) === name);
   if (found.length === 0) throw new InputError(`no ${name} among the ${files.length} files given`);
-  return found;
+  for (const path of found)
+    yield* eachOrSkip(readLines(path), options, ({ text, number }) => {
+      const match = text.match(pattern);
+      if (match !== null) return match;
+      throw new BadItemError({ place: `${path}:${number}`, value: shortened(text), reason: `must hold ${form}` });
+    });
 }
 
 async function filesBelow(path: string): Promise<string[]> {
   const names = await namesIn(path);
   if (names.length === 0) return [path];
   return (await Promise.all(names.map((name) => filesBelow(join(path, name))))).flat();
-}
-
-function matchLine(text: string, line: { pattern: RegExp; place: string; form: string }): RegExpMatchArray {
-  const match = text.match(line.pattern);
-  if (match === null)
-    throw new BadItemError({ place: line.place, value: shortened(text), reason: `must hold ${line.form}` });
-  return match;
 }
 
 async function readPosts(path: string, claimId: string): Promise<Post[]> {

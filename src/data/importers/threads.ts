@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { threadAt } from '../thread-file.ts';
+import { parseThread } from '../thread-file.ts';
 import { sortReplies } from './assemble-thread.ts';
 import type { Importer } from './importer.ts';
 import { itemsOfJson } from './json-items.ts';
@@ -11,16 +11,16 @@ export const threadsImporter: Importer = {
   expects: 'one or more .jsonl or .jsonl.gz files, or JSON lists of threads',
   takes: ['sort', 'encoding'],
   async *read(paths, options) {
-    let sorted = 0;
+    const note = 'the replies of # threads were out of time order and are now sorted';
+    if (options.sort) options.count(note, 0);
     for (const path of paths)
       yield* itemsOfJson(path, options, (value, place) => {
         const named = withTextIds(value);
-        if (!options.sort) return threadAt(named, { place, path });
+        if (!options.sort) return parseThread(named, { place, path });
         const inOrder = withSortedReplies(named);
-        if (inOrder !== named) sorted++;
-        return threadAt(inOrder, { place, path });
+        if (inOrder !== named) options.count(note);
+        return parseThread(inOrder, { place, path });
       });
-    if (options.sort) options.onNote?.(`the replies of ${sorted} threads were out of time order and are now sorted`);
   },
 };
 

@@ -1,10 +1,10 @@
 import { basename, join, resolve } from 'node:path';
 import { InputError } from '../../errors.ts';
-import { BadItemError, orSkip, type SkipOptions, shortened } from '../bad-item.ts';
+import { BadItemError, eachOrSkip, type SkipOptions, shortened } from '../bad-item.ts';
 import { assertFile, readLines } from '../text-lines.ts';
 import type { Thread } from '../thread.ts';
 import { assembleThread } from './assemble-thread.ts';
-import type { Importer, ImportOptions } from './importer.ts';
+import type { Importer, Reading } from './importer.ts';
 import { namesIn } from './json-file.ts';
 import { snowflakeTime } from './twitter-post.ts';
 
@@ -17,26 +17,22 @@ export const twitter1516Importer: Importer = {
   expects: 'folders (twitter15, twitter16) with label.txt, source_tweets.txt and tree/<id>.txt',
   takes: ['texts'],
   async *read(paths, options) {
-    const extra = options.texts === undefined ? new Map<string, string>() : await readTexts(options.texts, options);
-    const counts = { replies: 0, dropped: 0, retweets: 0 };
-    for (const path of paths) yield* readFolder(path, { ...options, extra, counts });
+    const { texts } = options;
+    const extra = texts === undefined ? new Map<string, string>() : await readTexts(texts, options);
+    const replies = { all: 0, dropped: 0 };
+    for (const path of paths) yield* readFolder(path, { ...options, extra, replies });
     const advice =
-      options.texts === undefined
+      texts === undefined
         ? 'every thread is its claim alone. Give the texts as lines id<TAB>text with --texts'
-        : `${counts.replies - counts.dropped} replies were found in ${options.texts}`;
-    if (counts.dropped > 0)
-      options.onNote?.(`${counts.dropped} of ${counts.replies} replies have no text and were dropped: ${advice}`);
-    if (counts.retweets > 0)
-      options.onNote?.(`${counts.retweets} retweets, which have no text of their own, were dropped`);
+        : `${replies.all - replies.dropped} replies were found in ${texts}`;
+    if (replies.dropped > 0)
+      options.count(`# of ${replies.all} replies have no text and were dropped: ${advice}`, replies.dropped);
   },
 };
 
 async function* readFolder(
   path: string,
-  options: ImportOptions & {
-    extra: ReadonlyMap<string, string>;
-    counts: { replies: number; dropped: number; retweets: number };
-  },
+  options: Reading & { extra: ReadonlyMap<string, string>; replies: { all: number; dropped: number } },
 ): AsyncGenerator<Thread> {
   const names = await namesIn(path);
   for (const needed of ['label.txt', 'source_tweets.txt', 'tree'])
@@ -44,35 +40,32 @@ async function* readFolder(
       throw new InputError(`${path} has no ${needed}; twitter1516 expects ${twitter1516Importer.expects}`);
   const claims = await readTexts(join(path, 'source_tweets.txt'), options);
   const labels = join(path, 'label.txt');
-  for await (const line of readLines(labels)) {
+  yield* eachOrSkip(readLines(labels), options, async (line) => {
     const place = `${labels}:${line.number}`;
-    const thread = await orSkip(options, async () => {
-      const { id, veracity } = parseLabel(line.text, place);
-      const claim = claims.get(id) ?? options.extra.get(id);
-      if (claim === undefined)
-        throw new BadItemError({ place, value: id, reason: 'this claim has no text in source_tweets.txt' });
-      const tree = await readTwitterTree(join(path, 'tree', `${id}.txt`), id);
-      const replies = tree.replies.flatMap((reply) => {
-        const text = options.extra.get(reply.id);
-        return text === undefined ? [] : [{ ...reply, text, parent: id }];
-      });
-      // A reply answers the tweet that the tree names if that one has a text, else the claim.
-      const present = new Set(replies.map((reply) => reply.id));
-      for (const reply of replies) {
-        const parent = tree.parents.get(reply.id);
-        if (parent !== undefined && present.has(parent)) reply.parent = parent;
-      }
-      options.counts.replies += tree.replies.length;
-      options.counts.dropped += tree.replies.length - replies.length;
-      options.counts.retweets += tree.retweets;
-      const posts = [{ ...tree.claim, text: claim }, ...replies];
-      return assembleThread(
-        { id, event: basename(resolve(path)), veracity, rumor: veracity !== 'non-rumor', posts },
-        place,
-      );
+    const { id, veracity } = parseLabel(line.text, place);
+    const claim = claims.get(id) ?? options.extra.get(id);
+    if (claim === undefined)
+      throw new BadItemError({ place, value: id, reason: 'this claim has no text in source_tweets.txt' });
+    const tree = await readTwitterTree(join(path, 'tree', `${id}.txt`), id);
+    const replies = tree.replies.flatMap((reply) => {
+      const text = options.extra.get(reply.id);
+      return text === undefined ? [] : [{ ...reply, text, parent: id }];
     });
-    if (thread !== null) yield thread;
-  }
+    // A reply answers the tweet that the tree names if that one has a text, else the claim.
+    const present = new Set(replies.map((reply) => reply.id));
+    for (const reply of replies) {
+      const parent = tree.parents.get(reply.id);
+      if (parent !== undefined && present.has(parent)) reply.parent = parent;
+    }
+    options.replies.all += tree.replies.length;
+    options.replies.dropped += tree.replies.length - replies.length;
+    if (tree.retweets > 0) options.count('# retweets, which have no text of their own, were dropped', tree.retweets);
+    const posts = [{ ...tree.claim, text: claim }, ...replies];
+    return assembleThread(
+      { id, event: basename(resolve(path)), veracity, rumor: veracity !== 'non-rumor', posts },
+      place,
+    );
+  });
 }
 
 function parseLabel(text: string, place: string): { id: string; veracity: NonNullable<Thread['veracity']> } {
@@ -89,19 +82,15 @@ function parseLabel(text: string, place: string): { id: string; veracity: NonNul
 
 /** The lines `id<TAB>text` of a file. */
 async function readTexts(path: string, options: SkipOptions): Promise<Map<string, string>> {
+  const read = eachOrSkip(readLines(path), options, ({ text, number }): [string, string] => {
+    const tab = text.indexOf('\t');
+    const id = text.slice(0, tab).trim();
+    if (tab >= 0 && id !== '') return [id, text.slice(tab + 1).trim()];
+    const place = `${path}:${number}`;
+    throw new BadItemError({ place, value: shortened(text), reason: 'must be an id, a tab and a text' });
+  });
   const texts = new Map<string, string>();
-  for await (const line of readLines(path))
-    await orSkip(options, () => {
-      const tab = line.text.indexOf('\t');
-      const id = line.text.slice(0, tab).trim();
-      if (tab < 0 || id === '')
-        throw new BadItemError({
-          place: `${path}:${line.number}`,
-          value: shortened(line.text),
-          reason: 'must be an id, a tab and a text',
-        });
-      texts.set(id, line.text.slice(tab + 1).trim());
-    });
+  for await (const [id, text] of read) texts.set(id, text);
   return texts;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { importThreads } from '../../../src/data/import-threads.ts';
-import type { TableOptions } from '../../../src/data/importers/table/table-options.ts';
+import type { TableOptions } from '../../../src/data/importers/table/columns.ts';
 import { collect, temporaryFolder } from './fixtures.ts';
 
 interface Importing {

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import { describe, expect, it } from 'vitest';
 import { importThreads } from '../../../src/data/import-threads.ts';
-import type { TableOptions } from '../../../src/data/importers/table/table-options.ts';
+import type { TableOptions } from '../../../src/data/importers/table/columns.ts';
 import { collect, temporaryFolder } from './fixtures.ts';
 
 async function imported(
@@ -253,7 +253,7 @@ describe('a CSV file with a row for each post', () => {
 
   it('says how many times name no zone', async () => {
     const { notes } = await imported('thread,text,time\nt1,x,2014-08-09 22:33\nt1,y,2014-08-09T22:34:00Z\n');
-    expect(notes[0]).toMatch(/^1 times name no zone and are taken for UTC/);
+    expect(notes.at(-1)).toMatch(/^1 times name no zone and are taken for UTC/);
   });
 
   it('refuses posts of a thread that disagree on its label, naming both rows', async () => {

@@ -2,7 +2,8 @@ import { closest } from 'fastest-levenshtein';
 import { InputError } from '../../../errors.ts';
 import { quoted } from '../../../shell-words.ts';
 import type { ColumnLooks } from './column-looks.ts';
-import { areVeracities, labelMapOptions } from './label-words.ts';
+import { areVeracities, type LabelMap, labelMapOptions } from './label-words.ts';
+import type { DateOrder } from './times.ts';
 
 /** What a column of a table of posts may hold. */
 export const tableFields = [
@@ -60,6 +61,15 @@ const platformNames: Partial<Record<TableField, readonly string[]>> = {
 
 /** Which column holds which field, by heading. */
 export type TableColumns = Partial<Readonly<Record<TableField, string>>>;
+
+/** How the columns of a table are to be read. */
+export interface TableOptions {
+  readonly columns?: TableColumns | undefined;
+  readonly labelMap?: LabelMap | undefined;
+  readonly dateOrder?: DateOrder | undefined;
+  /** Between the fields of a text file; found from the header unless given. */
+  readonly delimiter?: string | undefined;
+}
 
 /** The option of `data import` that names the column of a field. */
 export function optionOf(field: TableField): string {

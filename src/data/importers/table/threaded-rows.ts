@@ -1,6 +1,21 @@
 import { isDeepStrictEqual } from 'node:util';
+import { InputError } from '../../../errors.ts';
 import { BadItemError, orSkip, type SkipOptions, shortened } from '../../bad-item.ts';
-import type { RowOfPost, RowOfThread } from './row-of-post.ts';
+import type { Post, Thread } from '../../thread.ts';
+import type { TableColumns } from './columns.ts';
+
+/** What a row says. */
+export interface RowOfPost {
+  readonly place: string;
+  /** Null where the row names none, which what it answers may tell. */
+  readonly threadId: string | null;
+  readonly postId: string | null;
+  readonly post: Omit<Post, 'id'>;
+  readonly labels: Pick<Thread, 'rumor' | 'veracity' | 'event' | 'split'>;
+}
+
+/** A row as a post of a thread. */
+export type RowOfThread = Pick<RowOfPost, 'place' | 'labels'> & { readonly post: Post };
 
 export interface ThreadedRows {
   /** By the id of the thread, in the order in which threads begin. */
@@ -73,4 +88,37 @@ function rootsOf(rows: readonly RowOfPost[]): (row: RowOfPost) => string {
       at = next;
     }
   };
+}
+
+/** Digits that spreadsheets keep of a number, and those that programs show of one. */
+const keptDigits = [15, 16, 17];
+
+/** Zeros that must be seen, all in all, before they are no chance. */
+const leastZeros = 6;
+
+/** @throws InputError for ids that have lost their last digits to a program that took them for numbers: all of the long ones end in zeros */
+export function refuseRoundedIds(
+  rows: readonly RowOfPost[],
+  { source, columns }: { source: string; columns: TableColumns },
+): void {
+  const columnsOfIds = [
+    [columns.postId, rows.map(({ postId }) => postId)],
+    [columns.threadId, rows.map(({ threadId }) => threadId)],
+  ] as const;
+  for (const [column, ids] of columnsOfIds) {
+    const different = new Set(ids.filter((id) => id !== null));
+    if (!areRounded(different)) continue;
+    const [example] = [...different].filter((id) => id.length > keptDigits[0]);
+    throw new InputError(
+      `${source}, column ${JSON.stringify(column)}: the last digits of the ids are gone, for every long one ends in zeros, such as ${example}. A spreadsheet or a program has read them as numbers; export them again as text`,
+    );
+  }
+}
+
+function areRounded(ids: ReadonlySet<string>): boolean {
+  return keptDigits.some((kept) => {
+    const long = [...ids].filter((id) => /^\d+$/.test(id) && id.length > kept);
+    const zeros = long.reduce((sum, { length }) => sum + length - kept, 0);
+    return zeros >= leastZeros && long.every((id) => /^0+$/.test(id.slice(kept)));
+  });
 }

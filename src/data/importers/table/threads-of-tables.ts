@@ -1,15 +1,13 @@
 import { InputError } from '../../../errors.ts';
-import { BadItemError, orSkip, shortened } from '../../bad-item.ts';
+import { BadItemError, eachOrSkip, orSkip, shortened } from '../../bad-item.ts';
 import type { Thread } from '../../thread.ts';
 import { assembleThread } from '../assemble-thread.ts';
-import type { ImportOptions } from '../importer.ts';
+import type { Reading } from '../importer.ts';
 import { cellId, cellText, rawText, type TableRow } from './cells.ts';
 import { columnLooks, lookedAtRows } from './column-looks.ts';
 import { listed, overlooked, type TableColumns, tableColumns } from './columns.ts';
 import { cellRumor, cellStance, cellVeracity } from './labels.ts';
-import { refuseRoundedIds } from './rounded-ids.ts';
-import type { RowOfPost, RowOfThread } from './row-of-post.ts';
-import { type ThreadedRows, threadedRows } from './threaded-rows.ts';
+import { type RowOfPost, type RowOfThread, refuseRoundedIds, threadedRows } from './threaded-rows.ts';
 import { areSpreadsheetDays, cellTime } from './times.ts';
 
 /** A table with a row for each post. */
@@ -25,47 +23,38 @@ export interface PostTable {
  * id is the thread's, else the earliest of those that answer none, else the earliest; the replies are put in time order.
  * @throws InputError for columns that cannot be told, ids that were rounded, or a bad row or thread that is not to be skipped
  */
-export async function* threadsOfTables(
-  tables: AsyncIterable<PostTable>,
-  options: ImportOptions,
-): AsyncGenerator<Thread> {
+export async function* threadsOfTables(tables: AsyncIterable<PostTable>, options: Reading): AsyncGenerator<Thread> {
   const rows: RowOfPost[] = [];
   const notes = new Set<string>();
-  let withoutZone = 0;
   for await (const table of tables) {
     const start = rows.length;
-    const columns = await readRows(table, { rows, options, notes, onWithoutZone: () => void withoutZone++ });
+    const columns = await readRows(table, { rows, options, notes });
     refuseRoundedIds(rows.slice(start), { source: table.source, columns });
   }
-  const { threads, ...counts } = await threadedRows(rows, options);
-  for (const note of notesOf(counts)) options.onNote?.(note);
-  let withoutClaim = 0;
-  for (const [id, own] of threads) {
-    if (own.every(({ post }) => post.id !== id && post.parent !== null && post.parent !== post.id)) withoutClaim++;
-    const thread = await orSkip(options, () => threadOf(id, own));
-    if (thread !== null) yield thread;
-  }
-  if (withoutZone > 0)
-    options.onNote?.(`${withoutZone} times name no zone and are taken for UTC; write +02:00 or so behind them if not`);
-  if (withoutClaim > 0)
-    options.onNote?.(
-      `${withoutClaim} threads lack their claim: each of their posts answers another one, so the earliest is taken for it`,
-    );
-  for (const note of notes) options.onNote?.(note);
-}
-
-function* notesOf({ copies, byReplies }: Omit<ThreadedRows, 'threads'>): Generator<string> {
-  if (copies > 0) yield `${copies} rows are exact copies of earlier ones and were left out`;
+  const { threads, copies, byReplies } = await threadedRows(rows, options);
+  if (copies > 0) options.onNote?.(`${copies} rows are exact copies of earlier ones and were left out`);
   if (byReplies > 0)
-    yield `${byReplies} posts name no thread: they are in that of the post they answer, or begin one of their own where they answer none`;
+    options.onNote?.(
+      `${byReplies} posts name no thread: they are in that of the post they answer, or begin one of their own where they answer none`,
+    );
+  yield* eachOrSkip(threads, options, ([id, own]) => {
+    if (own.every(({ post }) => post.id !== id && post.parent !== null && post.parent !== post.id))
+      options.count(
+        '# threads lack their claim: each of their posts answers another one, so the earliest is taken for it',
+      );
+    return threadOf(id, own);
+  });
+  for (const note of notes) options.onNote?.(note);
 }
 
 /** Reads the rows of a table behind those of others. Returns which columns it has. */
 async function readRows(
   { source, headings, rows: all }: PostTable,
-  told: { rows: RowOfPost[]; options: ImportOptions; notes: Set<string>; onWithoutZone: () => void },
+  told: { rows: RowOfPost[]; options: Reading; notes: Set<string> },
 ): Promise<TableColumns> {
-  const { options, notes, onWithoutZone } = told;
+  const { options, notes } = told;
+  const onWithoutZone = () =>
+    options.count('# times name no zone and are taken for UTC; write +02:00 or so behind them if not');
   const { columns: given = {}, labelMap = {}, dateOrder = null } = options.table ?? {};
   const first: TableRow[] = [];
   const iterator = all[Symbol.asyncIterator]();
