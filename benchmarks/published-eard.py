@@ -92,7 +92,7 @@ def released_settings():
     for node in ast.walk(ast.parse((checkout / "main.py").read_text())):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict) and node.targets[0].id == "config":
             return eval(compile(ast.Expression(node.value), "main.py", "eval"), names)
-    sys.exit(f"{checkout}/main.py has no settings named config; check out the commit that docs/benchmarks.md names")
+    sys.exit(f"{checkout}/main.py has no settings named config; check out the commit that docs/explanation/benchmarks.md names")
 
 
 def prepare(settings):

@@ -18,7 +18,8 @@ export interface DetectTrainOptions {
   terminal: Terminal;
 }
 
-const whatToDo = 'label more threads, above all of the rarer labels, or try a sentence encoder (docs/encoders.md)';
+const whatToDo =
+  'label more threads, above all of the rarer labels, or try a sentence encoder (docs/how-to/choose-an-encoder.md)';
 
 /** Tests the local detector on one's own labels by cross-validation, and prints what it is worth. */
 export async function detectTrain(path: string, options: DetectTrainOptions): Promise<void> {

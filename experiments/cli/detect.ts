@@ -75,7 +75,7 @@ export function detectCommand(terminal: Terminal): Command {
       `
 The labels come from the threads: rumor, veracity, or labels.<task> and labels.<category>. What cannot be read counts as wrong.
 A thread with fewer replies than asked for is judged whole. With --store nothing is paid for twice. Intervals, paired differences,
-seeds and a page come from an experiment of kind detectors (docs/detectors.md).
+seeds and a page come from an experiment of kind detectors (docs/how-to/compare-detectors.md).
 
 With --train no detector is needed: the local one is trained on the threads, fold by fold, and judges those left out, after all
 posts and after the first. --limit takes as many as the detector of an experiment gets (split.detector).

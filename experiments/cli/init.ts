@@ -21,7 +21,7 @@ import { proseWidth, type Terminal } from './terminal.ts';
 
 /** Where more posts have no time, the detector is written to read texts alone. */
 const mostWithoutTime = 0.1;
-/** Times help a detector of 100 training threads, and hardly one of 400 (docs/benchmarks.md). */
+/** Times help a detector of 100 training threads, and hardly one of 400 (docs/explanation/benchmarks.md). */
 const mostTimedThreads = 200;
 
 interface InitOptions {
@@ -245,7 +245,7 @@ async function chosenEncoder(options: {
   const encoder = found.find(({ name }) => name === which) ?? transformerIn(which, which);
   if (encoder === null)
     throw new InputError(
-      `there is no sentence encoder ${which} here; there is ${names.join(', ')}. docs/encoders.md says how to get one`,
+      `there is no sentence encoder ${which} here; there is ${names.join(', ')}. docs/how-to/choose-an-encoder.md says how to get one`,
     );
   return encoder.config;
 }

@@ -36,7 +36,7 @@ export function reportCommand(terminal: Terminal): Command {
       'after',
       `
 The page shows macro-F1 against ER and calls, the training, where the agents stop, and every test thread post by post. It holds the
-texts of the threads where their file can still be read, so mind who may see it. docs/reading-a-report.md says how to read it.
+texts of the threads where their file can still be read, so mind who may see it. docs/how-to/read-a-report.md says how to read it.
 
 A sweep's page has its table, the front, the heat map, the triangle, how much each option matters, and the verdict.
 

@@ -33,7 +33,7 @@ export function selectCommand(terminal: Terminal): Command {
     )
     .option(
       '--encoder <encoder>',
-      'table: selectors read its vectors in place of words: universal-sentence-encoder, the folder of a transformer, or options as in an experiment (docs/encoders.md)',
+      'table: selectors read its vectors in place of words: universal-sentence-encoder, the folder of a transformer, or options as in an experiment (docs/how-to/choose-an-encoder.md)',
     )
     .option('--share <share>', 'table: how much of every class to select', share, 0.5)
     .option('--seed <number>', 'table: of folds and random selections', seed, 1)

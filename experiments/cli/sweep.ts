@@ -80,7 +80,7 @@ to the file later join the others.
 
 Settings are chosen on the development part (split.development). The test is scored once, for the setting that leads.
 
-\`earshot options sweep\` lists what may stand in the file. docs/sweeps.md has templates for Slurm and Kubernetes.
+\`earshot options sweep\` lists what may stand in the file. docs/how-to/sweep.md has templates for Slurm and Kubernetes.
 
 Examples:
   earshot sweep experiments/recipes/ratio-pareto.yaml

@@ -13,7 +13,7 @@ export interface Programs {
 }
 
 /**
- * How trials are divided into programs where the user does not say. What pays was measured (docs/benchmarks.md): a process a core.
+ * How trials are divided into programs where the user does not say. What pays was measured (docs/explanation/benchmarks.md): a process a core.
  * On wasm, where populations cost, each trains one trial; with TensorFlow on the processor, whose calls cost more, up to eight
  * together, and on onnx those of sampled imitation. A GPU is shared, so it gets one program, and a large one; no GPU was at hand to
  * measure that. Populations are about equal, and as many as keep every process busy to the end.

@@ -40,7 +40,7 @@ export async function locateModel(
     return { kind: 'folder', name: folder, cacheDirectory, ...(await inspect(folder, options)) };
   if (/^[./~\\]|^[A-Za-z]:[\\/]/.test(model))
     throw new InputError(
-      `there is no model folder ${folder}; give an existing folder (docs/encoders.md says where to get one) or the id of a model on the hub`,
+      `there is no model folder ${folder}; give an existing folder (docs/how-to/choose-an-encoder.md says where to get one) or the id of a model on the hub`,
     );
   return {
     kind: 'hub',

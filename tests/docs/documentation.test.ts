@@ -124,7 +124,7 @@ describe('commands in shell blocks', () => {
 });
 
 describe('the page of the papers', () => {
-  const page = 'docs/papers.md';
+  const page = 'docs/reference/papers.md';
   const named = Array.from(textOf(page).matchAll(/`([^`\n]+)`/g), ([, code]) => code);
   const paths = [
     ...new Set(named.flatMap((code) => code.split(' ')).filter((word) => /^[a-z]+\/\S+\.\w+$/.test(word))),

@@ -7,9 +7,9 @@ import { parseYaml } from '../../src/yaml.ts';
 import { ask, quickService, startServer } from '../experts/llm/service.ts';
 import type { ChatBody, ScriptedReply } from '../llm-server/scripted-rule.ts';
 
-const page = readFileSync(new URL('../../docs/endpoints.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../docs/reference/endpoints.md', import.meta.url), 'utf8');
 const yaml = /```yaml\n([\s\S]*?)```/.exec(page)?.[1] ?? '';
-const { endpoints: listed } = parseYaml(yaml, 'docs/endpoints.md is') as { endpoints: unknown };
+const { endpoints: listed } = parseYaml(yaml, 'docs/reference/endpoints.md is') as { endpoints: unknown };
 const endpoints = endpointsSchema.parse(listed);
 
 const KEY = 'sk-of-this-service-0123456789';

@@ -12,7 +12,9 @@ it('of the demo are those of its picture', () => {
   const [, macroF1, er] = /aria-label="one-call&#xA;macro-F1 ([\d.]+) .*?&#xA;ER ([\d.]+)/.exec(picture) ?? [];
   const [, everything] = /aria-label="all posts&#xA;macro-F1 ([\d.]+)/.exec(picture) ?? [];
   const percent = (share: number) => `${Math.round(100 * share)}`;
-  expect(textOf('docs/scale.md')).toContain(`quickstart's agent decides (${percent(Number(er))} % of the posts)`);
+  expect(textOf('docs/explanation/scale.md')).toContain(
+    `quickstart's agent decides (${percent(Number(er))} % of the posts)`,
+  );
   const [, read, kept] =
     /In the demo, reading (\d+) ?% of the posts, the agent keeps (\d+) ?%/.exec(textOf('README.md')) ?? [];
   // The README may say it in other words; where it has these figures, they are right.

@@ -13,7 +13,7 @@ import { temporaryFolder } from '../src/data/fixtures.ts';
 import { blocksOf, earshotCommands, home } from './pages.ts';
 
 /*
- * Every command of docs/papers.md, as written but for its sizes, on miniatures of the data that it names. Models are a server that
+ * Every command of docs/reference/papers.md, as written but for its sizes, on miniatures of the data that it names. Models are a server that
  * gives the first answer of every schema.
  */
 
@@ -80,7 +80,7 @@ async function smallest(
   ];
 }
 
-const blocks = blocksOf('docs/papers.md').filter(({ language }) => language === 'sh');
+const blocks = blocksOf('docs/reference/papers.md').filter(({ language }) => language === 'sh');
 
 it.each(blocks.map(({ place, code }) => [place, code] as const))('%s runs', async (_, code) => {
   const server = await startServer((body) => firstAnswer(body));

@@ -18,11 +18,11 @@ import { interopPython } from './python.ts';
 import { freePort, installed } from './serving.ts';
 
 /*
- * Follows docs/from-run-to-decision.md, block by block, in a project that has the package of Earshot installed.
+ * Follows docs/how-to/use-a-policy.md, block by block, in a project that has the package of Earshot installed.
  */
 
 const home = join(import.meta.dirname, '../..');
-const page = readFileSync(join(home, 'docs/from-run-to-decision.md'), 'utf8');
+const page = readFileSync(join(home, 'docs/how-to/use-a-policy.md'), 'utf8');
 const blocks = Array.from(page.matchAll(/```(\w+) ?(\S*)\n(.*?)```/gs), ([, language, name, code]) => ({
   language,
   name,

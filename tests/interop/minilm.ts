@@ -5,7 +5,7 @@ import { interopPython, runPython } from './python.ts';
 
 /*
  * The real weights of all-MiniLM-L6-v2 (sentence-transformers, Apache-2.0), which two Python packages carry: one as an int8 ONNX
- * graph, the other as the original weights with the tokenizer. docs/encoders.md tells users the same steps.
+ * graph, the other as the original weights with the tokenizer. docs/how-to/choose-an-encoder.md tells users the same steps.
  */
 
 export const encoderRequirements = join(import.meta.dirname, 'requirements-encoder.txt');

@@ -19,10 +19,11 @@ async function run(file: string, words: readonly string[], cwd = project): Promi
 
 /** The first block of code of this language in the README. */
 function blockOfPage(language: string, containing: string): string {
-  const page = readFileSync(join(home, 'docs/from-your-own-code.md'), 'utf8');
+  const page = readFileSync(join(home, 'docs/how-to/from-your-own-code.md'), 'utf8');
   const blocks = Array.from(page.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs')), ([, code]) => code);
   const found = blocks.find((code) => code.includes(containing));
-  if (found === undefined) throw new Error(`docs/from-your-own-code.md has no block of ${language} with ${containing}`);
+  if (found === undefined)
+    throw new Error(`docs/how-to/from-your-own-code.md has no block of ${language} with ${containing}`);
   return found;
 }
 
@@ -51,7 +52,7 @@ describe('the package, installed in another project', () => {
     expect(existsSync(join(project, 'node_modules/tsx'))).toBe(false);
   });
 
-  it('runs the example of docs/from-your-own-code.md on plain Node: threads, a detector, an agent, decisions', async () => {
+  it('runs the example of docs/how-to/from-your-own-code.md on plain Node: threads, a detector, an agent, decisions', async () => {
     writeFileSync(join(project, 'example.js'), blockOfPage('js', "from 'earshot'"));
     const lines = (await run(process.execPath, ['example.js'])).trimEnd().split('\n');
     expect(lines).toHaveLength(60);

@@ -22,7 +22,7 @@ import { startRedis } from './redis-server.ts';
 
 /*
  * Follows README.md and the tutorials, block by block in their order, each in a folder that holds nothing but what a reader is to
- * bring. Trainings are shortened by their own options. docs/from-run-to-decision.md has a test of its own.
+ * bring. Trainings are shortened by their own options. docs/how-to/use-a-policy.md has a test of its own.
  */
 
 const home = join(import.meta.dirname, '../..');
@@ -162,7 +162,7 @@ describe('the tutorials, one after the other in an empty folder', () => {
     }
   });
 
-  it('machine labels', () => follow('docs/tutorials/machine-labels.md', { folder }));
+  it('machine labels', () => follow('docs/tutorials/weak-labels.md', { folder }));
 
   it('a sweep on several machines', async () => {
     const redis = await startRedis();
