@@ -13,7 +13,7 @@ it('of the demo are those of its picture', () => {
   const [, everything] = /aria-label="all posts&#xA;macro-F1 ([\d.]+)/.exec(picture) ?? [];
   const percent = (share: number) => `${Math.round(100 * share)}`;
   expect(textOf('docs/explanation/scale.md')).toContain(
-    `quickstart's agent decides (${percent(Number(er))} % of the posts)`,
+    `quickstart's agent decides (${percent(Number(er))}% of the posts)`,
   );
   const [, read, kept] =
     /In the demo, reading (\d+) ?% of the posts, the agent keeps (\d+) ?%/.exec(textOf('README.md')) ?? [];
