@@ -12,12 +12,8 @@ import { resolveDetectorsExperiment } from '../../experiments/detectors/experime
 import { resolveSelectorExperiment } from '../../experiments/selector/experiment.ts';
 import { resolveExperiment } from '../../experiments/stop-agent/experiment.ts';
 import { sweepSchema } from '../../experiments/sweep/sweep-file.ts';
-import { blocksOf, earshotCommands, home, textOf } from './pages.ts';
+import { blocksOf, earshotCommands, home, markdown, textOf } from './pages.ts';
 
-const markdown = (folder: string) =>
-  readdirSync(join(home, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.md') && !name.includes('[') && !/^(\.vitepress|node_modules)\b/.test(name))
-    .map((name) => join(folder, name));
 const pages = ['README.md', 'CONTRIBUTING.md', ...markdown('docs'), ...markdown('experiments/results')];
 
 /** As GitHub and VitePress make them of headings. */

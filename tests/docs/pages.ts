@@ -1,9 +1,15 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** The checkout, which pages are named from. */
 export const home = join(import.meta.dirname, '../..');
 export const textOf = (page: string) => readFileSync(join(home, page), 'utf8');
+
+/** The pages of a folder and of those within it. */
+export const markdown = (folder: string) =>
+  readdirSync(join(home, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md') && !name.includes('[') && !/^(\.vitepress|node_modules)\b/.test(name))
+    .map((name) => join(folder, name));
 
 export interface Block {
   readonly language: string;
