@@ -42,7 +42,7 @@ export default defineConfig({
       { text: 'How-to', items: pagesOf('how-to', ['use-a-policy', 'read-a-report']) },
       { text: 'Reference', items: [...pagesOf('reference'), ...options] },
       { text: 'Explanation', items: pagesOf('explanation', ['results']) },
-      { text: 'Decisions', collapsed: true, items: pagesOf('explanation/decisions') },
+      { text: 'Decisions', collapsed: true, items: pagesOf('decisions') },
     ],
   },
 });
