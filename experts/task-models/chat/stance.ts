@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { lastLineAsked } from '../../llm/answers/verdict.ts';
 import { quotedEvidence } from '../../llm/prompt-text.ts';
 import { type StanceItem, stanceClasses, type TaskModel } from '../task-model.ts';
-import type { ChatTask } from './answer.ts';
+import type { ChatTask } from './chat-task.ts';
 import { chatOptionsShape } from './options.ts';
 import { type ChatSettings, createChatTaskModel } from './task-model.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { predictionOf } from '../../../../experts/task-models/chat/answer.ts';
+import { predictionOf } from '../../../../experts/task-models/chat/predictions.ts';
 
 describe('predictionOf', () => {
   const classes = ['a', 'b'];

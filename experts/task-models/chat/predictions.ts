@@ -1,0 +1,227 @@
+import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { ProviderError } from '../../../src/errors.ts';
+import { likeliest } from '../../../src/likeliest.ts';
+import { PromiseCache } from '../../../src/promise-cache.ts';
+import type { AskOnce } from '../../asking/ask-once.ts';
+import type { Judgement } from '../../detector.ts';
+import { askVerdict, verdictInWords } from '../../llm/answers/verdict.ts';
+import { type ChatMessage, type ChatService, usageOf } from '../../llm/chat.ts';
+import { endsAllCalls, MalformedAnswerError, orUnreadable, UnreadableShareError } from '../../llm/failures.ts';
+import { oneLine } from '../../llm/prompt-text.ts';
+import type { TaskPrediction } from '../task-model.ts';
+import type { ChatTask } from './chat-task.ts';
+import type { ChatOptions } from './options.ts';
+import type { PredictionTally } from './prediction-tally.ts';
+import type { TunedModel } from './tuning.ts';
+
+/** Answer of a dry run, as long as a typical reason. */
+const pretendedReason = 'this is what the words of the post say, read together with the claim that it replies to';
+
+/** Predictions after which their unreadable share says something. */
+const PREDICTIONS_FOR_SHARE = 20;
+
+/** A question about one item, as a model is asked it. */
+export interface ItemQuestion {
+  readonly text: string;
+  readonly model: TunedModel;
+  /** What of the model can change the answer, for annotation keys. */
+  readonly modelOptions: Readonly<Record<string, unknown>>;
+  readonly threadId: string;
+  readonly length: number;
+}
+
+/** What of a task model the asking needs, whatever an item is. */
+interface Asking {
+  readonly task: Pick<ChatTask<never>, 'name' | 'asker' | 'version' | 'classes' | 'words' | 'instruction'>;
+  readonly options: Pick<ChatOptions, 'samples' | 'smoothing' | 'failuresAtMost' | 'unreadableAtMost'>;
+  readonly service: ChatService;
+  readonly askOnce?: AskOnce | undefined;
+  readonly tally: PredictionTally;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** One for each question, in their order. */
+export async function predictions(
+  asking: Asking,
+  { questions, concurrency }: { questions: readonly ItemQuestion[]; concurrency: number },
+): Promise<TaskPrediction[]> {
+  const { task, options, tally, signal } = asking;
+  const cache = new PromiseCache<TaskPrediction | MalformedAnswerError>();
+  const predicted: TaskPrediction[] = [];
+  let failures = 0;
+  await inParallel(questions.entries(), {
+    // The service would make more of them wait anyway.
+    concurrency: Math.min(concurrency, questions.length),
+    async work([index, question]) {
+      signal?.throwIfAborted();
+      const key = hashOf(JSON.stringify([question.text, question.modelOptions]));
+      try {
+        predicted[index] = counted(await cache.get(key, () => predictionFor(question, asking)), { key, asking });
+      } catch (error) {
+        const isTolerable = error instanceof ProviderError && !endsAllCalls(error);
+        if (isTolerable) tally.count({ task: task.name, key, outcome: 'failed' });
+        if (!isTolerable || ++failures > options.failuresAtMost * questions.length) throw error;
+        predicted[index] = uniformPrediction(task.classes);
+      }
+      // Where every answer is kept already, nothing else would let Ctrl-C be heard.
+      await nextTurn();
+    },
+  });
+  return predicted;
+}
+
+/** The failure where none of the answers can be read. */
+async function predictionFor(question: ItemQuestion, asking: Asking): Promise<TaskPrediction | MalformedAnswerError> {
+  const { samples, smoothing } = asking.options;
+  const answer = (sample: number) => orUnreadable(keptAnswer(question, { sample, asking }));
+  const first = await answer(0);
+  const isEnough = samples === 1 || ('probabilities' in first && first.probabilities !== null);
+  // Awaits them all even when one fails, so that every answer that was paid for is kept.
+  const others = await Promise.allSettled(
+    Array.from({ length: isEnough ? 0 : samples - 1 }, (_, index) => answer(index + 1)),
+  );
+  const answers = [first];
+  for (const other of others) {
+    if (other.status === 'rejected') throw other.reason;
+    answers.push(other.value);
+  }
+  const readable = answers.flatMap((each) => (each instanceof MalformedAnswerError ? [] : [each]));
+  return readable.length === 0 && first instanceof MalformedAnswerError
+    ? first
+    : predictionOf({ classes: asking.task.classes, answers: readable, smoothing });
+}
+
+function keptAnswer(
+  question: ItemQuestion,
+  { sample, asking }: { sample: number; asking: Asking },
+): Promise<Judgement> {
+  const { task, askOnce } = asking;
+  const { text, modelOptions, threadId, length } = question;
+  const options = { ...modelOptions, sample };
+  const part = { detector: task.asker, version: task.version, options, input: text, threadId, prefixLength: length };
+  const ask = () => sampledAnswer(question, { sample, asking });
+  return askOnce ? askOnce(part, ask) : ask();
+}
+
+/** One answer. If it names no class, it is sent back once. */
+async function sampledAnswer(
+  { text, model }: ItemQuestion,
+  { sample, asking }: { sample: number; asking: Asking },
+): Promise<Judgement> {
+  const { task, service } = asking;
+  const { label, reason, probabilities, isDropped, answers } = await askVerdict({
+    service,
+    request: {
+      endpoint: model.endpoint,
+      messages: messagesOf({ instruction: task.instruction, examples: model.examples, question: text }),
+      dryRunText: wellFormedAnswer(task, { label: task.classes[0], explanation: pretendedReason }),
+      sampleIndex: sample,
+      wantLogprobs: sample === 0,
+    },
+    words: task.words,
+    reasons: true,
+  });
+  return {
+    label,
+    probabilities,
+    explanation: oneLine(reason),
+    transcript: answers.map((each) => ({ role: task.name, text: each.text })),
+    usage: usageOf(answers),
+    ...(isDropped && { unreadableParts: 1 }),
+  };
+}
+
+/** @throws UnreadableShareError where asking on would mostly pay for what nobody can read */
+function counted(
+  prediction: TaskPrediction | MalformedAnswerError,
+  { key, asking }: { key: string; asking: Asking },
+): TaskPrediction {
+  const { task, tally } = asking;
+  const { unreadableAtMost } = asking.options;
+  const isUnreadable = prediction instanceof MalformedAnswerError;
+  tally.count({ task: task.name, key, outcome: isUnreadable ? 'unreadable' : 'answered' });
+  if (!isUnreadable) return prediction;
+  // Over all predictions, since one is often of few items.
+  const { asked, unreadable } = tally.of(task.name);
+  if (asked < PREDICTIONS_FOR_SHARE || unreadable <= unreadableAtMost * asked) return uniformPrediction(task.classes);
+  throw new UnreadableShareError(
+    `${unreadable} of ${asked} answers of the ${task.name} model could not be read, more than the share of ` +
+      `${unreadableAtMost} that is allowed; the last one: ${prediction.message}. Check the model and its maxTokens, or raise unreadableAtMost`,
+  );
+}
+
+/**
+ * Combines several answers to one question, at least one: the log-probabilities of the first answer that has them, or else
+ * the shares of the classes, with `smoothing` answers added to each. The explanation is the first one given for the
+ * likeliest class.
+ */
+export function predictionOf(options: {
+  classes: readonly string[];
+  answers: readonly Pick<Judgement, 'label' | 'probabilities' | 'explanation'>[];
+  smoothing: number;
+}): TaskPrediction {
+  const { classes, answers, smoothing } = options;
+  const told = answers.find(({ probabilities }) => probabilities !== null)?.probabilities;
+  const countOf = (name: string) => answers.filter(({ label }) => label === name).length;
+  const total = answers.length + smoothing * classes.length;
+  const distribution = Float64Array.from(classes, (name) => told?.[name] ?? (countOf(name) + smoothing) / total);
+  const name = classes[likeliest(distribution)];
+  const explained = answers.find(({ label }) => label === name) ?? answers[0];
+  return { distribution, explanation: explained.explanation };
+}
+
+function uniformPrediction(classes: readonly string[]): TaskPrediction {
+  return { distribution: new Float64Array(classes.length).fill(1 / classes.length), explanation: '' };
+}
+
+export function wellFormedAnswer(
+  { words }: Pick<ChatTask<never>, 'words'>,
+  { label, explanation }: { label: string; explanation: string },
+): string {
+  return verdictInWords({ words, label, reason: oneLine(explanation) });
+}
+
+/**
+ * Examples become earlier turns of the conversation. The instruction precedes the first question instead of being a
+ * system message, which not every model supports.
+ */
+export function messagesOf(options: {
+  instruction: string;
+  examples: readonly { readonly question: string; readonly answer: string }[];
+  question: string;
+}): ChatMessage[] {
+  const { instruction, examples, question } = options;
+  const turns: ChatMessage[] = [
+    ...examples.flatMap((example): ChatMessage[] => [
+      { role: 'user', content: example.question },
+      { role: 'assistant', content: example.answer },
+    ]),
+    { role: 'user', content: question },
+  ];
+  const [first, ...rest] = turns;
+  return [{ ...first, content: `${instruction}\n\n${first.content}` }, ...rest];
+}
+
+/**
+ * Runs `work` on each item, `concurrency` at a time. After a failure no new item is begun. Those under way are awaited,
+ * so that their answers are kept, and then the first failure is thrown; a defect goes before a spent budget or an unusable
+ * endpoint.
+ */
+async function inParallel<Item>(
+  items: Iterable<Item>,
+  { concurrency, work }: { concurrency: number; work: (item: Item) => Promise<void> },
+): Promise<void> {
+  const iterator = items[Symbol.iterator]();
+  const errors: unknown[] = [];
+  const worker = async () => {
+    for (let next = iterator.next(); !next.done && errors.length === 0; next = iterator.next())
+      await work(next.value).catch((error) => errors.push(error));
+  };
+  await Promise.all(Array.from({ length: concurrency }, worker));
+  if (errors.length > 0) throw errors.find((error) => !endsAllCalls(error)) ?? errors[0];
+}
+
+export function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
