@@ -18,97 +18,96 @@ import type { KeptPost, Outcome, ThreadStore } from './thread-store.ts';
 /** How often to begin again when others add to the same thread at the same time. */
 const attempts = 10;
 
-/**
- * Threads that come post by post, decided by bundles.
- * @param options.now the clock that deadlines are held against
- */
-export function growingThreads({
-  store,
-  maxReadings,
-  now,
-}: {
-  store: ThreadStore;
-  maxReadings: number;
-  now: () => Date;
-}) {
+/** Threads that come post by post, decided by bundles. */
+export class GrowingThreads {
+  private readonly store: ThreadStore;
+  private readonly maxReadings: number;
+  private readonly now: () => Date;
   /** In the order of their last use. A reading that was dropped is made again from the posts. */
-  const readings = new Map<string, Reading>();
+  private readonly readings = new Map<string, Reading>();
   /** The last piece of work on each thread; within one process, a thread is worked on in turns. */
-  const turns = new Map<string, Promise<unknown>>();
+  private readonly turns = new Map<string, Promise<unknown>>();
+
+  /** @param options.now the clock that deadlines are held against */
+  constructor(options: { store: ThreadStore; maxReadings: number; now: () => Date }) {
+    this.store = options.store;
+    this.maxReadings = options.maxReadings;
+    this.now = options.now;
+  }
 
   /**
    * Adds posts. Those that are known are answered as before, by their id.
    * @param options.end no post will follow, so that a thread which the policy never stops is decided, too
    * @throws HttpProblem 409 for posts out of order, 503 where nothing more can be kept
    */
-  function add(
+  add(
     bundle: ServedBundle,
     { id, posts, end }: { id: string; posts: readonly NewPost[]; end: boolean },
   ): Promise<ThreadView> {
-    return inTurn(keyOf(bundle, id), async (key) => {
+    return this.inTurn(keyOf(bundle, id), async (key) => {
       for (let attempt = 0; attempt < attempts; attempt++) {
-        const reading = await readingOf(bundle, { id, key });
+        const reading = await this.readingOf(bundle, { id, key });
         if (reading !== null && 'outcome' in reading)
           return decidedView({ bundle, id, outcome: reading.outcome, posts });
-        const added = await addTo(reading, { bundle, id, key, posts, end });
+        const added = await this.addTo(reading, { bundle, id, key, posts, end });
         if (added === null) continue;
         const asked = posts.map((post) => post.id);
-        return view(added, { bundle, id, key, asked });
+        return this.view(added, { bundle, id, key, asked });
       }
       throw new HttpProblem(409, `others keep adding to thread ${id}; send the posts of a thread one after another`);
     });
   }
 
   /** Null where there is no such thread. Asks for a prediction that is still missing. */
-  function find(bundle: ServedBundle, id: string): Promise<ThreadView | null> {
-    return inTurn(keyOf(bundle, id), async (key) => {
-      const reading = await readingOf(bundle, { id, key });
+  find(bundle: ServedBundle, id: string): Promise<ThreadView | null> {
+    return this.inTurn(keyOf(bundle, id), async (key) => {
+      const reading = await this.readingOf(bundle, { id, key });
       if (reading === null) return null;
       if ('outcome' in reading) {
         const { outcome } = reading;
         return decidedView({ bundle, id, outcome, posts: outcome.posts });
       }
-      const { reading: own } = reading;
-      return view(own, { bundle, id, key, asked: own.posts.map((post) => post.id) });
+      const asked = reading.reading.posts.map((post) => post.id);
+      return this.view(reading.reading, { bundle, id, key, asked });
     });
   }
 
-  async function inTurn<T>(key: string, work: (key: string) => Promise<T>): Promise<T> {
-    const before = turns.get(key);
-    const own = (before ?? Promise.resolve()).then(
+  private async inTurn<T>(key: string, work: (key: string) => Promise<T>): Promise<T> {
+    const before = this.turns.get(key);
+    const turn = (before ?? Promise.resolve()).then(
       () => work(key),
       () => work(key),
     );
-    turns.set(key, own);
+    this.turns.set(key, turn);
     try {
-      return await own;
+      return await turn;
     } finally {
-      if (turns.get(key) === own) turns.delete(key);
+      if (this.turns.get(key) === turn) this.turns.delete(key);
     }
   }
 
   /** The thread, read up to its last kept post; or its outcome; null where it is not kept. */
-  async function readingOf(
+  private async readingOf(
     bundle: ServedBundle,
     { id, key }: { id: string; key: string },
   ): Promise<{ outcome: Outcome } | { reading: Reading; ended: boolean } | null> {
-    const cached = readings.get(key);
+    const cached = this.readings.get(key);
     const current = cached?.bundle === bundle.sha256 ? cached : undefined;
-    const kept = await store.read(key, current === undefined ? null : positionOf(current));
-    if (kept === null || kept.outcome !== null) readings.delete(key);
+    const kept = await this.store.read(key, current === undefined ? null : positionOf(current));
+    if (kept === null || kept.outcome !== null) this.readings.delete(key);
     if (kept === null) return null;
     if (kept.outcome !== null) return { outcome: kept.outcome };
     const reading =
       current?.incarnation === kept.incarnation ? current : begun(bundle, { incarnation: kept.incarnation, id });
     await readOn(reading, kept.posts);
     if (kept.ended) reading.thread.end();
-    waitUntil(reading, now());
-    keep(key, reading);
+    waitUntil(reading, this.now());
+    this.keep(key, reading);
     return { reading, ended: kept.ended };
   }
 
   /** Reads and keeps the posts that are new, up to the decision. Null where the thread has moved on elsewhere. */
-  async function addTo(
+  private async addTo(
     present: { reading: Reading; ended: boolean } | null,
     options: { bundle: ServedBundle; id: string; key: string; posts: readonly NewPost[]; end: boolean },
   ): Promise<Reading | null> {
@@ -117,11 +116,11 @@ export function growingThreads({
     if (isDecided(reading)) return reading;
     const position = present === null ? null : positionOf(reading);
     const before = reading.posts.length;
-    const [first, ...others] = newPosts(reading, posts).map((post) => dated(post, bundle));
+    const [first, ...others] = newPosts(reading, posts).map((post) => this.dated(post, bundle));
     // While this is read and kept, nobody else may go on from the reading.
-    readings.delete(key);
+    this.readings.delete(key);
     if (first !== undefined) await readOn(reading, [first]);
-    waitUntil(reading, now());
+    waitUntil(reading, this.now());
     await readOn(reading, others);
     if (reading.posts.length === 0)
       throw new HttpProblem(404, 'a thread begins with its first post, the claim', { field: 'posts' });
@@ -130,21 +129,21 @@ export function growingThreads({
     const ended = end || present?.ended === true;
     if (used > 0 || ended !== (present?.ended ?? false)) {
       const read = first === undefined ? [] : [first, ...others].slice(0, used);
-      const incarnation = await store.append(key, { position, posts: read.map(kept), ended });
+      const incarnation = await this.store.append(key, { position, posts: read.map(kept), ended });
       if (incarnation === null) return null;
       reading.incarnation = incarnation;
     }
-    keep(key, reading);
+    this.keep(key, reading);
     return reading;
   }
 
   /** A deadline in hours needs a clock: a post without a time has that of its arrival. */
-  function dated(post: NewPost, { policy }: ServedBundle): NewPost {
+  private dated(post: NewPost, { policy }: ServedBundle): NewPost {
     if (post.time !== null || policy.definition.limits.deadline.hours === null) return post;
-    return { ...post, time: now().toISOString() };
+    return { ...post, time: this.now().toISOString() };
   }
 
-  async function view(
+  private async view(
     reading: Reading,
     options: { bundle: ServedBundle; id: string; key: string; asked: readonly string[] },
   ): Promise<ThreadView> {
@@ -166,25 +165,25 @@ export function growingThreads({
     const posts = asked.map((post) => ({ id: post }));
     if (why === null)
       return { ...decidedView({ bundle, id, outcome, posts }), decision: 'continue', stopped: false, why: null };
-    const answer = await predictionOf({ bundle, id, key, postsUsed });
+    const answer = await this.predictionOf({ bundle, id, key, postsUsed });
     // The query at the stop, unless the policy queried there while it read.
     const isNew = answer.said.prediction !== null && !wasQueriedAt(bundle, postsUsed);
     const decided = { ...outcome, ...answer.said, queries: queries + Number(isNew) };
     if (answer.isFinal) {
-      await store.settle(key, { incarnation: reading.incarnation, outcome: decided });
-      readings.delete(key);
+      await this.store.settle(key, { incarnation: reading.incarnation, outcome: decided });
+      this.readings.delete(key);
     }
     return decidedView({ bundle, id, outcome: decided, posts });
   }
 
-  async function predictionOf(options: {
+  private async predictionOf(options: {
     bundle: ServedBundle;
     id: string;
     key: string;
     postsUsed: number;
   }): Promise<Asked> {
     const { bundle, id, key, postsUsed } = options;
-    const posts = ((await store.read(key, null))?.posts ?? []).slice(0, postsUsed);
+    const posts = ((await this.store.read(key, null))?.posts ?? []).slice(0, postsUsed);
     // Expired or deleted a moment ago: the decision stands, but what it was about is gone.
     if (posts.length === 0)
       return { isFinal: false, said: { prediction: null, predictionMissing: 'the thread was deleted or has expired' } };
@@ -192,28 +191,23 @@ export function growingThreads({
     return bundle.predictionOf(prefix);
   }
 
-  function keep(key: string, reading: Reading): void {
-    readings.delete(key);
-    readings.set(key, reading);
-    for (const oldest of readings.keys()) {
-      if (readings.size <= maxReadings) return;
-      readings.delete(oldest);
+  private keep(key: string, reading: Reading): void {
+    this.readings.delete(key);
+    this.readings.set(key, reading);
+    for (const oldest of this.readings.keys()) {
+      if (this.readings.size <= this.maxReadings) return;
+      this.readings.delete(oldest);
     }
   }
 
-  return {
-    add,
-    find,
-    /** Whether there was such a thread. */
-    delete: (bundle: ServedBundle, id: string) =>
-      inTurn(keyOf(bundle, id), (key) => {
-        readings.delete(key);
-        return store.delete(key);
-      }),
-  };
+  /** Whether there was such a thread. */
+  delete(bundle: ServedBundle, id: string): Promise<boolean> {
+    return this.inTurn(keyOf(bundle, id), (key) => {
+      this.readings.delete(key);
+      return this.store.delete(key);
+    });
+  }
 }
-
-export type GrowingThreads = ReturnType<typeof growingThreads>;
 
 function keyOf({ name }: ServedBundle, id: string): string {
   return `${name}/${id}`;

@@ -5,7 +5,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { InputError } from '../../src/errors.ts';
 import { type Access, hasToken, namesThisMachine } from './access.ts';
 import { decideRoutes } from './decide-routes.ts';
-import { growingThreads } from './growing-threads.ts';
+import { GrowingThreads } from './growing-threads.ts';
 import { HttpProblem } from './http-problem.ts';
 import { inferenceRoutes } from './inference-routes.ts';
 import { serverMetrics } from './metrics.ts';
@@ -47,7 +47,7 @@ export async function createServer(options: ServerOptions) {
   const { models, store, access, limits, logger, now = () => new Date() } = options;
   const state: ServerState = { isClosing: false };
   const metrics = serverMetrics(store);
-  const threads = growingThreads({ store, maxReadings: limits.maxReadings, now });
+  const threads = new GrowingThreads({ store, maxReadings: limits.maxReadings, now });
   const app = Fastify({
     loggerInstance: logger,
     // One line a request is written below: of route, status and time, and of nothing that the request holds.

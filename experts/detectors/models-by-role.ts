@@ -34,6 +34,14 @@ export function endpointOf(options: { role: string; model: Model; endpoints: End
   return { ...endpoint, name };
 }
 
+/** @throws InputError where several samples would all be the same */
+export function checkSamples(endpoint: Endpoint, { samples, asker }: { samples: number; asker: string }): void {
+  if (samples > 1 && endpoint.temperature === 0)
+    throw new InputError(
+      `${asker}: ${samples} samples of ${endpoint.name} at temperature 0 are one answer ${samples} times; set a temperature above 0, or samples to 1`,
+    );
+}
+
 /** The endpoints of a detector's roles. A role without a model of its own gets the default one. */
 export function endpointsByRole<Role extends string>(options: {
   models: { readonly [role in Role]?: Model | undefined };

@@ -15,13 +15,13 @@ import {
   verdictRequest,
 } from '../llm/answers/verdict.ts';
 import { type ChatAnswer, type ChatRequest, whyIncomplete } from '../llm/chat.ts';
-import { answerRelevantOptions } from '../llm/endpoint.ts';
+import { answerRelevantOptions, type Endpoint } from '../llm/endpoint.ts';
 import { MalformedAnswerError } from '../llm/failures.ts';
 import { quotedPosts, type TranscriptEntry } from '../llm/prompt-text.ts';
 import { combinedCategories, type JudgingTask, judgementLabels } from '../tasks/task-file.ts';
 import type { DetectorSettings } from './detector-settings.ts';
 import { drawnComments } from './drawn-comments.ts';
-import { endpointOf, endpointsSchema, modelSchema } from './models-by-role.ts';
+import { checkSamples, endpointOf, endpointsSchema, modelSchema } from './models-by-role.ts';
 import { loadPrompts, promptsSchema } from './prompt-templates.ts';
 import { type InstructionParts, PUBLISHED_VERSION, publishedInstruction, publishedPrompt } from './published-prompt.ts';
 import { countsIn, inSession, pretendedReason, type Session } from './session.ts';
@@ -108,88 +108,43 @@ interface Answer {
   readonly probabilities: Readonly<Record<string, number>> | null;
   /** What was said before the answer. */
   readonly reason: string;
-  /** All that was said for it; the last one was read. */
-  readonly said: readonly ChatAnswer[];
+  /** All that were given; the last one was read. */
+  readonly answers: readonly ChatAnswer[];
 }
 
 export function createSinglePrompt({ options, task, service }: DetectorSettings<SinglePromptOptions>): Detector {
   const { prompt, promptTokens, reading, samples, reasons, comments, seed } = options;
-  if (reasons && (prompt !== 'paper' || reading !== 'strict'))
-    throw new InputError(
-      'single-prompt: `reasons` needs `prompt: paper` and `reading: strict`; set both, or leave it out',
-    );
-  const endpoint = endpointOf({ role: 'judge', model: options.model, endpoints: options.endpoints });
-  if (samples > 1 && endpoint.temperature === 0)
-    throw new InputError(
-      `single-prompt: ${samples} samples of ${endpoint.name} at temperature 0 are one answer ${samples} times; set a temperature above 0, or samples to 1`,
-    );
+  const endpoint = checkedEndpoint(options);
   const prompts = loadPrompts({ detector: 'single-prompt', path: options.prompts });
-  const instructionOf = (parts: InstructionParts) =>
-    reasons
-      ? reasonedInstruction(parts)
-      : prompt === 'paper'
-        ? prompts.render('instruction', parts)
-        : publishedInstruction(parts);
+  const instructionOf = (parts: InstructionParts) => {
+    if (reasons) return reasonedInstruction(parts);
+    return prompt === 'paper' ? prompts.render('instruction', parts) : publishedInstruction(parts);
+  };
   const questions = questionsOf(task, instructionOf);
+  const contentOf = ({ instruction, words }: CategoryQuestion, prefix: Prefix) => {
+    if (prompt === 'published') return publishedPrompt({ instruction, prefix, promptTokens });
+    const content = prompts.render('paper', { instruction, posts: quotedPosts('Posts', prefix.posts) });
+    return reasons ? `${content}\n\n${lastLineAsked(words)}` : content;
+  };
 
-  async function ask(question: CategoryQuestion, prefix: Prefix, session: Session): Promise<Answer> {
-    const { instruction, words } = question;
-    const content =
-      prompt === 'paper'
-        ? `${prompts.render('paper', { instruction, posts: quotedPosts('Posts', prefix.posts) })}${reasons ? `\n\n${lastLineAsked(words)}` : ''}`
-        : publishedPrompt({ instruction, prefix, promptTokens });
-    const form = { words, reasons };
-    const request: ChatRequest = {
-      endpoint,
-      messages: [{ role: 'user', content }],
-      dryRunText: reasons
-        ? verdictInWords({ words, label: Object.keys(words)[0], reason: pretendedReason })
-        : Object.values(words)[0][0],
-      ...(reading === 'strict'
-        ? verdictRequest(form)
-        : { reader: { name: 'published', version: publishedReaderVersion, words } }),
-    };
-    const { service } = session;
-    const first = await service.chat({ ...request, wantLogprobs: true, mayBeRepaired: reading === 'strict' });
-    const labelOf = (answer: ChatAnswer) => {
-      if (reading === 'published') return readPublished(answer, words);
-      if (whyIncomplete(answer) !== null) return null;
-      const read = readVerdict(answer, form);
-      return 'value' in read ? read.value.label : null;
-    };
-    if (first.logprobs === null && samples > 1) {
-      const others = await Promise.all(
-        Array.from({ length: samples - 1 }, (_, index) => service.chat({ ...request, sampleIndex: index + 1 })),
-      );
-      const labels = [first, ...others].map(labelOf);
-      const label = mostFrequent(labels);
-      const probabilities = sampledProbabilities({ labels: Object.keys(words), answers: labels });
-      if (label !== null) {
-        session.unreadableParts += labels.filter((each) => each === null).length;
-        return { label, probabilities, reason: '', said: [first] };
-      }
-    }
-    if (reading === 'strict') {
-      const { label, probabilities, reason, isDropped, answers } = await askVerdict({
-        service,
-        request,
-        ...form,
-        first,
-      });
-      if (isDropped) session.unreadableParts++;
-      return { label, probabilities, reason, said: answers };
-    }
-    const label = labelOf(first);
-    if (label === null)
-      throw new MalformedAnswerError(
-        `endpoint ${endpoint.name} (model ${endpoint.model}) answered with something other than ${namedAnswers(words)}: ` +
-          JSON.stringify(first.text.slice(0, 200)),
-        { answers: [first] },
-      );
-    const verdict = { label, reason: '', at: 0 };
-    const { probabilities, isDropped } = verdictProbabilities({ answer: first, verdict, words });
-    if (isDropped) session.unreadableParts++;
-    return { label, probabilities, reason: '', said: [first] };
+  async function judge(whole: Prefix, session: Session): Promise<Judgement> {
+    const prefix = comments === null ? whole : withDrawnComments(whole, { most: comments, seed });
+    const answers = await Promise.all(
+      questions.map((question) =>
+        answerTo({ content: contentOf(question, prefix), words: question.words, endpoint, options, session }),
+      ),
+    );
+    const categories = answers.map(({ label, probabilities }, index) => ({
+      category: questions[index].category ?? '',
+      applies: label === 'yes',
+      probability: probabilities?.yes ?? null,
+    }));
+    const { label, probabilities } = task.labels ? answers[0] : combinedCategories(task, categories);
+    const explanation = answers.map(({ reason }) => reason).join('\n');
+    const transcript = answers.flatMap((answer, index) =>
+      transcriptOf(questions[index].category ?? 'judge', answer.answers),
+    );
+    return { label, probabilities, explanation: explanation.trim(), transcript, ...countsIn(session) };
   }
 
   return {
@@ -209,32 +164,85 @@ export function createSinglePrompt({ options, task, service }: DetectorSettings<
       ...(comments !== null && { comments, seed }),
     },
     labels: judgementLabels(task),
-    judge: (whole, context) =>
-      inSession({ service, context }, async (session): Promise<Judgement> => {
-        const prefix = comments === null ? whole : withDrawnComments(whole, { most: comments, seed });
-        const answers = await Promise.all(questions.map((question) => ask(question, prefix, session)));
-        const { label, probabilities } = task.labels
-          ? answers[0]
-          : combinedCategories(
-              task,
-              answers.map((answer, index) => ({
-                category: questions[index].category ?? '',
-                applies: answer.label === 'yes',
-                probability: answer.probabilities?.yes ?? null,
-              })),
-            );
-        return {
-          label,
-          probabilities,
-          explanation: answers
-            .map(({ reason }) => reason)
-            .join('\n')
-            .trim(),
-          transcript: answers.flatMap(({ said }, index) => transcriptOf(questions[index].category ?? 'judge', said)),
-          ...countsIn(session),
-        };
-      }),
+    judge: (prefix, context) => inSession({ service, context }, (session) => judge(prefix, session)),
   };
+}
+
+/** @throws InputError where options do not go together */
+function checkedEndpoint({ prompt, reading, samples, reasons, model, endpoints }: SinglePromptOptions): Endpoint {
+  if (reasons && (prompt !== 'paper' || reading !== 'strict'))
+    throw new InputError(
+      'single-prompt: `reasons` needs `prompt: paper` and `reading: strict`; set both, or leave it out',
+    );
+  const endpoint = endpointOf({ role: 'judge', model, endpoints });
+  checkSamples(endpoint, { samples, asker: 'single-prompt' });
+  return endpoint;
+}
+
+interface Asked {
+  readonly content: string;
+  readonly words: AnswerWords;
+  readonly endpoint: Endpoint;
+  readonly options: SinglePromptOptions;
+  readonly session: Session;
+}
+
+async function answerTo(asked: Asked): Promise<Answer> {
+  const { words, options, session } = asked;
+  const { reading, samples, reasons } = options;
+  const { service } = session;
+  const request = requestOf(asked);
+  const first = await service.chat({ ...request, wantLogprobs: true, mayBeRepaired: reading === 'strict' });
+  if (first.logprobs === null && samples > 1) {
+    const others = await Promise.all(
+      Array.from({ length: samples - 1 }, (_, index) => service.chat({ ...request, sampleIndex: index + 1 })),
+    );
+    const labels = [first, ...others].map((answer) => labelOf(answer, asked));
+    const label = mostFrequent(labels);
+    if (label !== null) {
+      session.unreadableParts += labels.filter((each) => each === null).length;
+      const probabilities = sampledProbabilities({ labels: Object.keys(words), answers: labels });
+      return { label, probabilities, reason: '', answers: [first] };
+    }
+  }
+  const answer =
+    reading === 'strict'
+      ? await askVerdict({ service, request, words, reasons, first })
+      : publishedAnswer(first, asked);
+  if (answer.isDropped) session.unreadableParts++;
+  return answer;
+}
+
+function requestOf({ content, words, endpoint, options: { reading, reasons } }: Asked): ChatRequest {
+  const [label] = Object.keys(words);
+  const reader = { name: 'published', version: publishedReaderVersion, words } as const;
+  return {
+    endpoint,
+    messages: [{ role: 'user', content }],
+    dryRunText: reasons ? verdictInWords({ words, label, reason: pretendedReason }) : words[label][0],
+    ...(reading === 'strict' ? verdictRequest({ words, reasons }) : { reader }),
+  };
+}
+
+function labelOf(answer: ChatAnswer, { words, options: { reading, reasons } }: Asked): string | null {
+  if (reading === 'published') return readPublished(answer, words);
+  if (whyIncomplete(answer) !== null) return null;
+  const read = readVerdict(answer, { words, reasons });
+  return 'value' in read ? read.value.label : null;
+}
+
+/** @throws MalformedAnswerError where the published code finds no label in it */
+function publishedAnswer(answer: ChatAnswer, asked: Asked): Answer & { readonly isDropped: boolean } {
+  const { words, endpoint } = asked;
+  const label = labelOf(answer, asked);
+  if (label === null)
+    throw new MalformedAnswerError(
+      `endpoint ${endpoint.name} (model ${endpoint.model}) answered with something other than ${namedAnswers(words)}: ` +
+        JSON.stringify(answer.text.slice(0, 200)),
+      { answers: [answer] },
+    );
+  const verdict = { label, reason: '', at: 0 };
+  return { label, reason: '', answers: [answer], ...verdictProbabilities({ answer, verdict, words }) };
 }
 
 /** Not in the file of prompts either: an edit of that file would ask anew what was paid for. */
@@ -274,8 +282,8 @@ function questionsOf(task: JudgingTask, instructionOf: (parts: InstructionParts)
   }));
 }
 
-function transcriptOf(role: string, said: readonly ChatAnswer[]): TranscriptEntry[] {
-  return said.flatMap(({ text, thinking }) => [
+function transcriptOf(role: string, answers: readonly ChatAnswer[]): TranscriptEntry[] {
+  return answers.flatMap(({ text, thinking }) => [
     ...(thinking === undefined ? [] : [{ role: `${role}, thinking`, text: thinking }]),
     { role, text },
   ]);

@@ -1,6 +1,6 @@
 import { InputError } from '../../../src/errors.ts';
 import type { AskOnce } from '../../asking/ask-once.ts';
-import { endpointOf } from '../../detectors/models-by-role.ts';
+import { checkSamples, endpointOf } from '../../detectors/models-by-role.ts';
 import type { ChatService } from '../../llm/chat.ts';
 import { DryRunChatService } from '../../llm/cost/dry-run-chat-service.ts';
 import { answerRelevantOptions, type Endpoint } from '../../llm/endpoint.ts';
@@ -132,10 +132,6 @@ function checkedEndpoint(options: { options: ChatOptions; task: string }): Endpo
   const { model, endpoints, temperature, samples } = options.options;
   const named = endpointOf({ role: `${options.task} model`, model, endpoints });
   const endpoint = temperature === undefined ? named : { ...named, temperature };
-  if (samples > 1 && endpoint.temperature === 0)
-    throw new InputError(
-      `the ${options.task} model: ${samples} samples of ${endpoint.name} at temperature 0 are one answer ${samples} times; ` +
-        'set a temperature above 0, or samples to 1',
-    );
+  checkSamples(endpoint, { samples, asker: `the ${options.task} model` });
   return endpoint;
 }
