@@ -1,5 +1,5 @@
 import type { Prefix } from '../../../src/data/thread.ts';
-import { partAsker } from '../../asking/parts.ts';
+import { type AskPart, partAsker } from '../../asking/parts.ts';
 import type { Detector, Judgement } from '../../detector.ts';
 import { DryRunChatService } from '../../llm/cost/dry-run-chat-service.ts';
 import { dialogueOf, quotedEvidence, quotedPosts, type TranscriptEntry } from '../../llm/prompt-text.ts';
@@ -80,76 +80,8 @@ export async function createZofia(settings: DetectorSettings<ZofiaOptions> & Evi
     random,
     signal,
   });
-  const analystSettings: AnalystSettings = { prompts, options, endpoints, service, sides, retrieval };
+  const analysts: AnalystSettings = { prompts, options, endpoints, service, sides, retrieval };
   const askPart = partAsker(askOnce);
-
-  async function judge(prefix: Prefix, session: Session): Promise<Judgement> {
-    const [claim, ...reactions] = prefix.posts;
-    const askShared = sharedAsker({
-      askPart,
-      // The analysts read only the first post, so the store should not name a later one.
-      place: { threadId: prefix.threadId, prefixLength: 1 },
-      counts: session,
-    });
-    const input: AnalystInput = { claim, askShared };
-
-    // Stage 1 and LLM Collaboration. Retrieval is part of the analysis that reads its results, and all analyses run
-    // at the same time.
-    const analysed = await Promise.all([
-      use.linguist ? linguist(analystSettings, input) : nothing,
-      use.expert ? expert(analystSettings, input) : wikipediaAsFound(analystSettings, input),
-      use.claims ? claimVerification(analystSettings, input) : webAsFound(analystSettings, input),
-    ]);
-    const keywords = await retrieval.keywordsOf(input);
-    const transcript: TranscriptEntry[] = [
-      ...(keywords === null ? [] : [{ role: 'keywords', text: listOf(keywords.map(({ text }) => text)) }]),
-      ...analysed
-        .flatMap(({ material, findings }) => [...material, ...findings])
-        .map(({ role, text }) => ({ role, text })),
-    ];
-    const say = (role: string, text: string) => transcript.push({ role, text });
-
-    // E
-    const text = [
-      quotedEvidence('The text', [claim.text]),
-      ...(reactions.length > 0 ? [quotedPosts('Reactions to it so far', reactions)] : []),
-    ].join('\n\n');
-    const findings = analysed.flatMap((analysis) => analysis.findings);
-    const pool = findings.length === 0 ? text : `${text}\n\nWhat the analysts found:\n${findingsInWords(findings)}`;
-
-    const decided = ({ verdict, explanation }: Verdict): Judgement => ({
-      label: verdict === insufficient ? insufficientLabel : verdict,
-      probabilities: null,
-      explanation: verdict === insufficient ? `insufficient evidence: ${explanation}` : explanation,
-      transcript,
-      ...countsIn(session),
-    });
-    const judging = { prompts, sides, endpoint: endpoints.judge, session };
-    if (!use.debate) {
-      const D = await assess({ ...judging, material: pool });
-      say('judge', `${D.explanation}\nDecision: ${D.verdict}`);
-      return decided(D);
-    }
-
-    // Algorithm 1
-    const { real, fake } = sides;
-    const M_pro = createDebater({ prompts, own: real, other: fake, pool, endpoint: endpoints.pro, session });
-    const M_con = createDebater({ prompts, own: fake, other: real, pool, endpoint: endpoints.con, session });
-    const H: TranscriptEntry[] = [];
-    let A_con: string | null = null;
-    for (let round = 1; ; round++) {
-      const A_pro = await M_pro.generateArgument(A_con);
-      A_con = await M_con.generateArgument(A_pro);
-      H.push({ role: `for ${sides.real.name}, round ${round}`, text: A_pro });
-      H.push({ role: `for ${sides.fake.name}, round ${round}`, text: A_con });
-      say(`pro, round ${round}`, A_pro);
-      say(`con, round ${round}`, A_con);
-      const D = await assess({ ...judging, material: `${text}\n\nThe debate:\n${dialogueOf(H)}` });
-      say(`judge, round ${round}`, `${D.explanation}\nDecision: ${D.verdict}`);
-      // Appendix B.6: a judge who still cannot decide after the last round has found the evidence insufficient.
-      if (D.verdict !== insufficient || round === maxRounds) return decided(D);
-    }
-  }
 
   const extracts = use.claims || (use.web && options.retrieval.query === 'core-claim');
   return {
@@ -177,8 +109,93 @@ export async function createZofia(settings: DetectorSettings<ZofiaOptions> & Evi
     labels: judgementLabels(task),
     mayAbstain: insufficientLabel === null,
     inputOf: zofiaInputOf(options),
-    judge: (prefix, context) => inSession({ service, context }, (session) => judge(prefix, session)),
+    judge: (prefix, context) =>
+      inSession({ service, context }, (session) => judge(prefix, { analysts, askPart, session })),
   };
+}
+
+interface Judging {
+  readonly analysts: AnalystSettings;
+  readonly askPart: AskPart;
+  readonly session: Session;
+}
+
+async function judge(prefix: Prefix, { analysts, askPart, session }: Judging): Promise<Judgement> {
+  const [claim, ...reactions] = prefix.posts;
+  const { insufficientLabel } = analysts.options;
+  const askShared = sharedAsker({
+    askPart,
+    // The analysts read only the first post, so the store should not name a later one.
+    place: { threadId: prefix.threadId, prefixLength: 1 },
+    counts: session,
+  });
+  const { transcript, findings } = await analysed(analysts, { claim, askShared });
+
+  // E
+  const text = [
+    quotedEvidence('The text', [claim.text]),
+    ...(reactions.length > 0 ? [quotedPosts('Reactions to it so far', reactions)] : []),
+  ].join('\n\n');
+  const pool = findings.length === 0 ? text : `${text}\n\nWhat the analysts found:\n${findingsInWords(findings)}`;
+
+  const { verdict, explanation, said } = await decided(analysts, { text, pool, session });
+  return {
+    label: verdict === insufficient ? insufficientLabel : verdict,
+    probabilities: null,
+    explanation: verdict === insufficient ? `insufficient evidence: ${explanation}` : explanation,
+    transcript: [...transcript, ...said],
+    ...countsIn(session),
+  };
+}
+
+/**
+ * Stage 1 and LLM Collaboration. Retrieval is part of the analysis that reads its results, and all analyses run at the same
+ * time.
+ */
+async function analysed(settings: AnalystSettings, input: AnalystInput) {
+  const { use } = settings.options;
+  const analyses = await Promise.all([
+    use.linguist ? linguist(settings, input) : nothing,
+    use.expert ? expert(settings, input) : wikipediaAsFound(settings, input),
+    use.claims ? claimVerification(settings, input) : webAsFound(settings, input),
+  ]);
+  const keywords = await settings.retrieval.keywordsOf(input);
+  const transcript: TranscriptEntry[] = [
+    ...(keywords === null ? [] : [{ role: 'keywords', text: listOf(keywords.map(({ text }) => text)) }]),
+    ...analyses
+      .flatMap(({ material, findings }) => [...material, ...findings])
+      .map(({ role, text }) => ({ role, text })),
+  ];
+  return { transcript, findings: analyses.flatMap(({ findings }) => findings) };
+}
+
+/** Algorithm 1; without debate, one decision from E. */
+async function decided(
+  { options, prompts, sides, endpoints }: AnalystSettings,
+  { text, pool, session }: { text: string; pool: string; session: Session },
+): Promise<Verdict & { readonly said: readonly TranscriptEntry[] }> {
+  const judging = { prompts, sides, endpoint: endpoints.judge, session };
+  if (!options.use.debate) {
+    const D = await assess({ ...judging, material: pool });
+    return { ...D, said: [{ role: 'judge', text: `${D.explanation}\nDecision: ${D.verdict}` }] };
+  }
+  const { real, fake } = sides;
+  const M_pro = createDebater({ prompts, own: real, other: fake, pool, endpoint: endpoints.pro, session });
+  const M_con = createDebater({ prompts, own: fake, other: real, pool, endpoint: endpoints.con, session });
+  const said: TranscriptEntry[] = [];
+  const H: TranscriptEntry[] = [];
+  let A_con: string | null = null;
+  for (let round = 1; ; round++) {
+    const A_pro = await M_pro.generateArgument(A_con);
+    A_con = await M_con.generateArgument(A_pro);
+    H.push({ role: `for ${real.name}, round ${round}`, text: A_pro });
+    H.push({ role: `for ${fake.name}, round ${round}`, text: A_con });
+    said.push({ role: `pro, round ${round}`, text: A_pro }, { role: `con, round ${round}`, text: A_con });
+    const D = await assess({ ...judging, material: `${text}\n\nThe debate:\n${dialogueOf(H)}` });
+    said.push({ role: `judge, round ${round}`, text: `${D.explanation}\nDecision: ${D.verdict}` });
+    // Appendix B.6: a judge who still cannot decide after the last round has found the evidence insufficient.
+    if (D.verdict !== insufficient || round === options.maxRounds) return { ...D, said };
+  }
 }
 
 const nothing: Analysis = { material: [], findings: [] };
