@@ -7,7 +7,7 @@ import type { Example, TaskModel, TaskPrediction } from '../task-model.ts';
 import { type CueReader, cueReaders } from './cues.ts';
 import { explanationOf, type TellingWord, tellingWords } from './explanation.ts';
 import { type FineTunedClassifierOptions, fineTunedClassifier } from './fine-tuned-classifier.ts';
-import { BoundedCache, type ReadText, textReader } from './text-reader.ts';
+import { BoundedCache, type ReadText, type TextReader, textReader } from './text-reader.ts';
 
 /** The options that all text classifiers have. */
 export const textClassifierOptionsSchema = z.strictObject({
@@ -47,127 +47,64 @@ const BATCH = 256;
 /** Numbers and words cached for each fit and role, of about 30 bytes each. */
 const CACHED_SIZE = 2_000_000;
 
-/**
- * A softmax regression of items on the embeddings and cues of their texts, and on further features. Columns are those of the first
- * role (its embedding, its cues), of the next role, and then the features.
- *
- * Each text is scored once for each fit, so a prediction for a claim and k posts is a sum of k + 1 short vectors, however long the
- * texts are. A fit is identified by its weights array, which never changes, and its scores are dropped with it.
- */
-export function textClassifier<Item extends { readonly threadId: string }>(setup: {
-  name: string;
-  /** To be raised with every change that changes a prediction. */
-  version: number;
-  classes: readonly string[];
-  options: z.infer<typeof textClassifierOptionsSchema> & { readonly classifier: FineTunedClassifierOptions };
-  encoder: Encoder;
-  roles: number;
-  features: number;
+/** What a text classifier is made of. */
+interface ItemFeatures<Item> {
+  /** How many kinds of text items have. */
+  readonly roles: number;
+  /** How many further features items have. */
+  readonly features: number;
   /** The texts of an item, in the order in which their scores are added. */
-  textsOf: (item: Item) => readonly ItemText[];
+  textsOf(item: Item): readonly ItemText[];
   /** The further features, in the order in which their scores are added. @param cues values of the first text's cues */
-  featuresOf: (item: Item, cues: Float64Array) => readonly (readonly [feature: number, value: number])[];
-  /** Weights before any training, [cues, classes] of the first role and [features, classes]; 0 unless given. */
-  prior?: { readonly cues: Float64Array; readonly features: Float64Array };
-}): TaskModel<Item> {
-  const { name, version, classes, options, encoder, roles, textsOf, featuresOf } = setup;
+  featuresOf(item: Item, cues: Float64Array): readonly (readonly [feature: number, value: number])[];
+}
+
+/** Where features are: those of the first role (its embedding, its cues), of the next role, and then the further features. */
+interface Columns {
+  readonly dimensions: number;
+  /** Of a role. */
+  readonly width: number;
+  readonly featureStart: number;
+  readonly count: number;
+  readonly classCount: number;
+}
+
+/**
+ * A softmax regression of items on the embeddings and cues of their texts, and on further features.
+ * @param setup.version to be raised with every change that changes a prediction
+ * @param setup.prior weights before any training, [cues, classes] of the first role and [features, classes]; 0 unless given
+ */
+export function textClassifier<Item extends { readonly threadId: string }>(
+  setup: ItemFeatures<Item> & {
+    name: string;
+    version: number;
+    classes: readonly string[];
+    options: z.infer<typeof textClassifierOptionsSchema> & { readonly classifier: FineTunedClassifierOptions };
+    encoder: Encoder;
+    prior?: { readonly cues: Float64Array; readonly features: Float64Array };
+  },
+): TaskModel<Item> {
+  const { name, version, classes, options, encoder, roles } = setup;
+  const { dimensions } = encoder;
   const classCount = classes.length;
-  const wordCount = options.explanationWords;
   const cues: CueReader = cueReaders[options.cues];
-  const reader = textReader({ encoder, cues, readsWords: wordCount > 0 });
-  const width = encoder.dimensions + cues.count;
+  const reader = textReader({ encoder, cues, readsWords: options.explanationWords > 0 });
+  const width = dimensions + cues.count;
   const featureStart = roles * width;
-  const columns = featureStart + setup.features;
-  const prior = new Float64Array(columns * classCount);
-  prior.set(setup.prior?.cues ?? [], encoder.dimensions * classCount);
+  const columns = { dimensions, width, featureStart, count: featureStart + setup.features, classCount };
+  const prior = new Float64Array(columns.count * classCount);
+  prior.set(setup.prior?.cues ?? [], dimensions * classCount);
   prior.set(setup.prior?.features ?? [], featureStart * classCount);
   const classifier = fineTunedClassifier({ prior, classCount, options: options.classifier });
-  const caches = Array.from({ length: roles }, () => new WeakMap<Float64Array, BoundedCache<ScoredText>>());
-
-  async function rowsOf(items: readonly Item[]): Promise<SparseMatrix> {
-    const into = new SparseMatrixBuilder({ columns });
-    for (let start = 0; start < items.length; start += BATCH) {
-      const batch = items.slice(start, start + BATCH).map((item) => ({ item, texts: textsOf(item) }));
-      const read = await reader.read(batch.flatMap(({ texts }) => texts.map(({ text }) => text)));
-      for (const { item, texts } of batch) addRow(into, { item, texts, read: read.splice(0, texts.length) });
-    }
-    return into.build();
-  }
-
-  function addRow(
-    into: SparseMatrixBuilder,
-    { item, texts, read }: { item: Item; texts: readonly ItemText[]; read: readonly ReadText[] },
-  ): void {
-    const sums = new Float32Array(featureStart);
-    for (const [place, { role, share }] of texts.entries()) {
-      const { row, cues: own } = read[place];
-      for (let entry = 0; entry < row.indices.length; entry++)
-        sums[role * width + row.indices[entry]] += share * row.values[entry];
-      for (const [cue, value] of own.values.entries()) sums[role * width + encoder.dimensions + cue] += share * value;
-    }
-    for (let column = 0; column < featureStart; column++) into.add(column, sums[column]);
-    const features = [...featuresOf(item, read[0].cues.values)].sort(([left], [right]) => left - right);
-    for (const [feature, value] of features) into.add(featureStart + feature, value);
-    into.endRow();
-  }
-
-  function scoreText(read: ReadText, { role, weights }: { role: number; weights: Float64Array }): ScoredText {
-    const weightsOf = (column: number) =>
-      weights.subarray((role * width + column) * classCount, (role * width + column + 1) * classCount);
-    const add = (logits: Float64Array, column: number, value: number) => {
-      const own = weightsOf(column);
-      for (let label = 0; label < classCount; label++) logits[label] += value * own[label];
-    };
-    const rowLogits = ({ indices, values }: SparseRow) => {
-      const logits = new Float64Array(classCount);
-      for (let entry = 0; entry < indices.length; entry++) add(logits, indices[entry], values[entry]);
-      return logits;
-    };
-    const logits = rowLogits(read.row);
-    for (const [cue, value] of read.cues.values.entries()) add(logits, encoder.dimensions + cue, value);
-    const parts = [
-      ...read.cues.found.map(({ expression, cue }) => ({ word: expression, of: weightsOf(encoder.dimensions + cue) })),
-      ...read.words.map(({ text, row }) => ({ word: text, of: rowLogits(row) })),
-    ];
-    const share = 1 / Math.sqrt(1 + read.words.length);
-    const words = wordCount === 0 ? [] : tellingWords(parts, { share, classCount, wordCount });
-    return { logits, words, cues: read.cues.values };
-  }
-
-  async function score(items: readonly Item[], weights: Float64Array): Promise<TaskPrediction[]> {
-    const texts = items.map(textsOf);
-    const scored: ReadonlyMap<string, ScoredText>[] = [];
-    for (const [role, cache] of caches.entries()) {
-      const own = cache.get(weights) ?? new BoundedCache<ScoredText>({ maximumSize: CACHED_SIZE, sizeOf });
-      cache.set(weights, own);
-      const wanted = texts.flatMap((all) => all.flatMap((one) => (one.role === role ? [one.text] : [])));
-      const make = async (missing: readonly string[]) =>
-        (await reader.read(missing)).map((read) => scoreText(read, { role, weights }));
-      scored.push(await own.all(wanted, make));
-    }
-    return items.map((item, index) => {
-      const own = texts[index].map(({ text, role, share }) => ({ share, ...scored[role].get(text)! }));
-      const logits = new Float64Array(classCount);
-      for (const { share, logits: of } of own)
-        for (let label = 0; label < classCount; label++) logits[label] += share * of[label];
-      for (const [feature, value] of featuresOf(item, own[0].cues))
-        for (let label = 0; label < classCount; label++)
-          logits[label] += value * weights[(featureStart + feature) * classCount + label];
-      softmaxInPlace(logits);
-      const label = likeliest(logits);
-      const words = own.flatMap(({ share, words: of }) =>
-        (of[label] ?? []).map(({ word, margin }) => ({ word, margin: share * margin })),
-      );
-      return { distribution: logits, explanation: wordCount === 0 ? '' : explanationOf(words, wordCount) };
-    });
-  }
-
+  const score = itemScorer(setup, { reader, columns, wordCount: options.explanationWords });
   const labelledRows = async (examples: readonly Example<Item>[]) => ({
     labels: classifier.checkedLabels(examples),
-    features: await rowsOf(examples.map(({ item }) => item)),
+    features: await rowsOf(
+      examples.map(({ item }) => item),
+      { of: setup, reader, columns },
+    ),
     threadIds: examples.map(({ item }) => item.threadId),
   });
-
   return {
     classes,
     identity: { name, version, ...options, encoder: encoder.identity },
@@ -180,11 +117,9 @@ export function textClassifier<Item extends { readonly threadId: string }>(setup
         const places = fits.flatMap((own, place) => (own === fit ? [place] : []));
         for (let start = 0; start < places.length; start += BATCH) {
           const batch = places.slice(start, start + BATCH);
-          const scores = await score(
-            batch.map((place) => items[place]),
-            weights[fit],
-          );
-          for (const [index, place] of batch.entries()) predictions[place] = scores[index];
+          const own = batch.map((place) => items[place]);
+          for (const [index, prediction] of (await score(own, weights[fit])).entries())
+            predictions[batch[index]] = prediction;
         }
       }
       return predictions;
@@ -193,6 +128,110 @@ export function textClassifier<Item extends { readonly threadId: string }>(setup
     tune: async (examples) => classifier.tune(await labelledRows(examples)),
     state: classifier.state,
     restore: classifier.restore,
+  };
+}
+
+/** A row for each item. */
+async function rowsOf<Item>(
+  items: readonly Item[],
+  { of, reader, columns }: { of: ItemFeatures<Item>; reader: TextReader; columns: Columns },
+): Promise<SparseMatrix> {
+  const { dimensions, width, featureStart } = columns;
+  const into = new SparseMatrixBuilder({ columns: columns.count });
+  for (let start = 0; start < items.length; start += BATCH) {
+    const batch = items.slice(start, start + BATCH).map((item) => ({ item, texts: of.textsOf(item) }));
+    const read = await reader.read(batch.flatMap(({ texts }) => texts.map(({ text }) => text)));
+    let next = 0;
+    for (const { item, texts } of batch) {
+      const first = read[next];
+      const sums = new Float32Array(featureStart);
+      for (const { role, share } of texts) {
+        const { row, cues } = read[next++];
+        const from = role * width;
+        for (let entry = 0; entry < row.indices.length; entry++)
+          sums[from + row.indices[entry]] += share * row.values[entry];
+        for (const [cue, value] of cues.values.entries()) sums[from + dimensions + cue] += share * value;
+      }
+      for (let column = 0; column < featureStart; column++) into.add(column, sums[column]);
+      const features = [...of.featuresOf(item, first.cues.values)].sort(([left], [right]) => left - right);
+      for (const [feature, value] of features) into.add(featureStart + feature, value);
+      into.endRow();
+    }
+  }
+  return into.build();
+}
+
+/**
+ * A function that predicts items under the weights of a fit. Each text is scored once for each fit, so a prediction for a claim and k
+ * posts is a sum of k + 1 short vectors, however long the texts are. A fit is identified by its weights array, which never changes,
+ * and its scores are dropped with it.
+ */
+function itemScorer<Item>(
+  { roles, textsOf, featuresOf }: ItemFeatures<Item>,
+  { reader, columns, wordCount }: { reader: TextReader; columns: Columns; wordCount: number },
+): (items: readonly Item[], weights: Float64Array) => Promise<TaskPrediction[]> {
+  const { featureStart, classCount } = columns;
+  const caches = Array.from({ length: roles }, () => new WeakMap<Float64Array, BoundedCache<ScoredText>>());
+  return async (items, weights) => {
+    const texts = items.map(textsOf);
+    const scored: ReadonlyMap<string, ScoredText>[] = [];
+    for (const [role, cache] of caches.entries()) {
+      const own = cache.get(weights) ?? new BoundedCache<ScoredText>({ maximumSize: CACHED_SIZE, sizeOf });
+      cache.set(weights, own);
+      const wanted = texts.flatMap((all) => all.flatMap((one) => (one.role === role ? [one.text] : [])));
+      const make = async (missing: readonly string[]) =>
+        (await reader.read(missing)).map((read) => scoreText(read, { role, weights, columns, wordCount }));
+      scored.push(await own.all(wanted, make));
+    }
+    return items.map((item, index) => {
+      const own = texts[index].map(({ text, role, share }) => ({ share, ...scored[role].get(text)! }));
+      const distribution = new Float64Array(classCount);
+      for (const { share, logits } of own)
+        for (let label = 0; label < classCount; label++) distribution[label] += share * logits[label];
+      for (const [feature, value] of featuresOf(item, own[0].cues))
+        for (let label = 0; label < classCount; label++)
+          distribution[label] += value * weights[(featureStart + feature) * classCount + label];
+      softmaxInPlace(distribution);
+      const label = likeliest(distribution);
+      const words = own.flatMap(({ share, words: of }) =>
+        (of[label] ?? []).map(({ word, margin }) => ({ word, margin: share * margin })),
+      );
+      return { distribution, explanation: wordCount === 0 ? '' : explanationOf(words, wordCount) };
+    });
+  };
+}
+
+function scoreText(
+  read: ReadText,
+  {
+    role,
+    weights,
+    columns: { dimensions, width, classCount },
+    wordCount,
+  }: { role: number; weights: Float64Array; columns: Columns; wordCount: number },
+): ScoredText {
+  const weightsOf = (column: number) =>
+    weights.subarray((role * width + column) * classCount, (role * width + column + 1) * classCount);
+  const add = (logits: Float64Array, column: number, value: number) => {
+    const first = (role * width + column) * classCount;
+    for (let label = 0; label < classCount; label++) logits[label] += value * weights[first + label];
+  };
+  const rowLogits = ({ indices, values }: SparseRow) => {
+    const logits = new Float64Array(classCount);
+    for (let entry = 0; entry < indices.length; entry++) add(logits, indices[entry], values[entry]);
+    return logits;
+  };
+  const logits = rowLogits(read.row);
+  for (const [cue, value] of read.cues.values.entries()) add(logits, dimensions + cue, value);
+  const words = () => [
+    ...read.cues.found.map(({ expression, cue }) => ({ word: expression, of: weightsOf(dimensions + cue) })),
+    ...read.words.map(({ text, row }) => ({ word: text, of: rowLogits(row) })),
+  ];
+  const share = 1 / Math.sqrt(1 + read.words.length);
+  return {
+    logits,
+    words: wordCount === 0 ? [] : tellingWords(words(), { share, classCount, wordCount }),
+    cues: read.cues.values,
   };
 }
 

@@ -69,6 +69,8 @@ export function textReader(options: { encoder: Encoder; cues: CueReader; readsWo
   return { read };
 }
 
+export type TextReader = ReturnType<typeof textReader>;
+
 function distinctWords(text: string): string[] {
   const words = maskHandlesAndUrls(normalizeText(text)).toLowerCase().match(WORD) ?? [];
   return [...new Set(words)].filter((word) => !NAMELESS.has(word));

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { parseItem } from '../bad-item.ts';
 import { assembleThread } from './assemble-thread.ts';
+import { itemsOfJson } from './foreign-files.ts';
 import type { Importer } from './importer.ts';
-import { itemsOfJson } from './json-items.ts';
 
 const articleSchema = z
   .object({

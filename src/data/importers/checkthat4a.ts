@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { eachOrSkip, parseItem } from '../bad-item.ts';
 import { assembleThread } from './assemble-thread.ts';
 import { readDelimitedFile } from './delimited-file.ts';
+import { namesIn } from './foreign-files.ts';
 import type { Importer } from './importer.ts';
-import { namesIn } from './json-file.ts';
 
 const categories = ['scientific_claim', 'scientific_reference', 'scientific_entities'] as const;
 const flag = z.union([z.literal(0), z.literal(1)], { error: 'must be 0 or 1' }).transform((value) => value === 1);

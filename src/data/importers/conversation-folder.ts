@@ -2,7 +2,7 @@ import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { BadItemError, parseItem } from '../bad-item.ts';
 import type { Post } from '../thread.ts';
-import { firstFolder, jsonIn, namesIn } from './json-file.ts';
+import { firstFolder, jsonIn, namesIn } from './foreign-files.ts';
 
 /** The posts of one conversation, each with its parent. */
 export interface Conversation {

@@ -5,8 +5,8 @@ import { BadItemError, eachOrSkip, parseItem } from '../bad-item.ts';
 import type { Thread } from '../thread.ts';
 import { assembleThread, unixSeconds } from './assemble-thread.ts';
 import { readDelimitedFile } from './delimited-file.ts';
+import { jsonIn, namesIn } from './foreign-files.ts';
 import type { Importer, Reading } from './importer.ts';
-import { jsonIn, namesIn } from './json-file.ts';
 import { snowflakeTime } from './twitter-post.ts';
 
 const contentFile = 'news content.json';

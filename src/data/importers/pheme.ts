@@ -4,8 +4,8 @@ import { BadItemError, eachOrSkip, parseItem, shortened } from '../bad-item.ts';
 import type { Thread } from '../thread.ts';
 import { assembleThread } from './assemble-thread.ts';
 import { readConversation } from './conversation-folder.ts';
+import { jsonIn, namesIn } from './foreign-files.ts';
 import type { Importer } from './importer.ts';
-import { jsonIn, namesIn } from './json-file.ts';
 import { twitterPost } from './twitter-post.ts';
 
 const classFolders = ['non-rumours', 'rumours'];

@@ -1,7 +1,7 @@
 import { BadItemError, type SkipOptions, shortened } from '../bad-item.ts';
 import type { ReadingOptions } from '../text-lines.ts';
+import { itemsOfJson } from './foreign-files.ts';
 import type { Importer } from './importer.ts';
-import { itemsOfJson } from './json-items.ts';
 import type { TableRow } from './table/cells.ts';
 import { type PostTable, threadsOfTables } from './table/threads-of-tables.ts';
 

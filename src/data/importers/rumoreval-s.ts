@@ -14,8 +14,8 @@ import { BadItemError, eachOrSkip, type SkipOptions, shortened } from '../bad-it
 import { readLines } from '../text-lines.ts';
 import type { Post, Thread } from '../thread.ts';
 import { assembleThread } from './assemble-thread.ts';
+import { namesIn } from './foreign-files.ts';
 import type { Importer } from './importer.ts';
-import { namesIn } from './json-file.ts';
 import { snowflakeTime } from './twitter-post.ts';
 
 const veracityOfCode = new Map<string, Thread['veracity']>([

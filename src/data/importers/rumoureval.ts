@@ -7,8 +7,8 @@ import { BadItemError, eachOrSkip, parseItem } from '../bad-item.ts';
 import type { Post, Thread } from '../thread.ts';
 import { assembleThread, unixSeconds } from './assemble-thread.ts';
 import { type PostReader, readConversation, sourceFolders } from './conversation-folder.ts';
+import { jsonIn, namesIn } from './foreign-files.ts';
 import type { Importer, Reading } from './importer.ts';
-import { jsonIn, namesIn } from './json-file.ts';
 import { twitterPost } from './twitter-post.ts';
 
 /** Stance by post id, as the label files have it. */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { parseThread } from '../thread-file.ts';
 import { sortReplies } from './assemble-thread.ts';
+import { itemsOfJson } from './foreign-files.ts';
 import type { Importer } from './importer.ts';
-import { itemsOfJson } from './json-items.ts';
 
 /** Earshot's own thread files. Unlike other formats they are checked strictly: an unknown key is a bad item. */
 export const threadsImporter: Importer = {

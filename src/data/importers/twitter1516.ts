@@ -4,8 +4,8 @@ import { BadItemError, eachOrSkip, type SkipOptions, shortened } from '../bad-it
 import { assertFile, readLines } from '../text-lines.ts';
 import type { Thread } from '../thread.ts';
 import { assembleThread } from './assemble-thread.ts';
+import { namesIn } from './foreign-files.ts';
 import type { Importer, Reading } from './importer.ts';
-import { namesIn } from './json-file.ts';
 import { snowflakeTime } from './twitter-post.ts';
 
 const veracities = ['true', 'false', 'unverified', 'non-rumor'] as const;
