@@ -1,5 +1,6 @@
 import { floatsFromBase64, integersFromBase64 } from '../base64-floats.ts';
-import { type NgramCounts, ngramCounter, ngramUnits } from '../text/ngram-counts.ts';
+import { type NgramCounts, sublinear } from '../text/hashed-counts.ts';
+import { ngramCounter, ngramUnits } from '../text/ngram-counts.ts';
 import type { PrefixModel, SavedBlock } from './prefix-model.ts';
 import { growingTiming, standardisedTiming, type Timed, timingColumns } from './prefix-timing.ts';
 
@@ -213,9 +214,4 @@ function growingPart(
           rows[addition * classCount + label] += factor * changes[addition][label];
     },
   };
-}
-
-/** 1 + ln count: the tenth "no" of a thread says less than the first. */
-export function sublinear(count: number): number {
-  return count === 0 ? 0 : 1 + Math.log(count);
 }

@@ -1,9 +1,19 @@
 import { finishHash, mixIntoHash, scrambleWord } from './murmur3.ts';
 
-/** 1 + ln(count), because the tenth "no" of a post says less than the first. */
-const sublinear = Float64Array.from({ length: 256 }, (_, count) => (count === 0 ? 0 : 1 + Math.log(count)));
+const logarithms = Float64Array.from({ length: 256 }, (_, count) => (count === 0 ? 0 : 1 + Math.log(count)));
 
-/** Counts n-grams by their 32-bit hash, in one open-addressing table that is reused, and adds them to a vector. */
+/** 1 + ln count: the tenth "no" of a text says less than the first. */
+export function sublinear(count: number): number {
+  return count < logarithms.length ? logarithms[count] : 1 + Math.log(count);
+}
+
+/** Each n-gram of a text once, as a signed 32-bit hash, and how often it occurs. */
+export interface NgramCounts {
+  readonly keys: Int32Array;
+  readonly counts: Int32Array;
+}
+
+/** Counts n-grams by their 32-bit hash, in one open-addressing table that is reused. */
 export class HashedCounts {
   private keys = new Int32Array(4096);
   private counts = new Int32Array(4096);
@@ -24,23 +34,8 @@ export class HashedCounts {
     }
   }
 
-  /** Adds ±weight × (1 + ln count) for every n-gram to its element of `row`, then forgets the counts. */
-  drainInto({ row, weight }: { row: Float32Array; weight: number }): void {
-    const { keys, counts, usedSlots, used } = this;
-    for (let index = 0; index < used; index++) {
-      const slot = usedSlots[index];
-      const count = counts[slot];
-      const value = weight * (count < sublinear.length ? sublinear[count] : 1 + Math.log(count));
-      // One bit of the hash is the sign, so that colliding n-grams cancel on average; the others choose the element.
-      const hash = keys[slot];
-      row[(hash >>> 1) % row.length] += (hash & 1) === 0 ? value : -value;
-      counts[slot] = 0;
-    }
-    this.used = 0;
-  }
-
   /** The n-grams counted, in the order in which they first came, and forgets them. */
-  drain(): { keys: Int32Array; counts: Int32Array } {
+  drain(): NgramCounts {
     const { keys, counts, usedSlots, used } = this;
     const own = { keys: new Int32Array(used), counts: new Int32Array(used) };
     for (let index = 0; index < used; index++) {

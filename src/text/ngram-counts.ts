@@ -1,4 +1,4 @@
-import { HashedCounts } from './hashed-counts.ts';
+import { HashedCounts, type NgramCounts } from './hashed-counts.ts';
 import { TextScanner } from './text-scanner.ts';
 
 /** n-grams with `min` ≤ n ≤ `max`. */
@@ -10,39 +10,48 @@ export interface NgramLengths {
 export const ngramUnits = ['words', 'characters'] as const;
 export type NgramUnit = (typeof ngramUnits)[number];
 
-/** Each n-gram of a text once, as a signed 32-bit hash, and how often it occurs. */
-export interface NgramCounts {
-  readonly keys: Int32Array;
-  readonly counts: Int32Array;
-}
-
 /** Raise this with every change to this file, the scanner or the normalisation that changes a count. */
 export const ngramVersion = 1;
 
 const seed = 0x6e677261;
 
 /**
+ * A function that reads a text, and returns one that counts its n-grams of a unit. Character n-grams stay within a word, which has a
+ * space at both ends; in scripts written without spaces each character is a word, and character n-grams stay within a clause. Word
+ * n-grams cross punctuation, because a post is too short to lose the pairs around a comma.
+ */
+export function ngramReader(options: {
+  maskHandlesAndUrls: boolean;
+}): (text: string) => (unit: NgramUnit, of: NgramLengths & { seed: number }) => NgramCounts {
+  const scanner = new TextScanner(options);
+  const hashed = new HashedCounts();
+  return (text) => {
+    scanner.scan(text);
+    return (unit, { min, max, seed: own }) => {
+      const range = { seed: own, min, max };
+      if (unit === 'words') hashed.addNgrams({ items: scanner.words, from: 0, to: scanner.wordCount, ...range });
+      for (let run = 0; unit === 'characters' && run < scanner.runCount; run++) {
+        const [from, to] = [scanner.runStarts[run], scanner.runEnds[run]];
+        hashed.addNgrams({ items: scanner.characters, from, to, ...range });
+      }
+      return hashed.drain();
+    };
+  };
+}
+
+/**
  * A function that counts the n-grams of a text, free of every dependency so that it runs in a browser. Handles and links are
- * masked and letters are small. Character n-grams stay within a word, which has a space at both ends; in scripts written
- * without spaces each character is a word, and character n-grams stay within a clause.
+ * masked and letters are small.
  */
 export function ngramCounter(
   lengths: Readonly<Record<NgramUnit, NgramLengths>>,
 ): (text: string) => Record<NgramUnit, NgramCounts> {
-  const scanner = new TextScanner({ maskHandlesAndUrls: true });
-  const hashed = new HashedCounts();
+  const read = ngramReader({ maskHandlesAndUrls: true });
   return (text) => {
-    scanner.scan(text);
-    hashed.addNgrams({ items: scanner.words, from: 0, to: scanner.wordCount, seed, ...lengths.words });
-    const words = hashed.drain();
-    for (let run = 0; run < scanner.runCount; run++)
-      hashed.addNgrams({
-        items: scanner.characters,
-        from: scanner.runStarts[run],
-        to: scanner.runEnds[run],
-        seed,
-        ...lengths.characters,
-      });
-    return { words, characters: hashed.drain() };
+    const count = read(text);
+    return {
+      words: count('words', { ...lengths.words, seed }),
+      characters: count('characters', { ...lengths.characters, seed }),
+    };
   };
 }

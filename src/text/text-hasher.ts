@@ -1,5 +1,5 @@
-import { HashedCounts } from './hashed-counts.ts';
-import { TextScanner } from './text-scanner.ts';
+import { type NgramCounts, sublinear } from './hashed-counts.ts';
+import { type NgramLengths, ngramReader } from './ngram-counts.ts';
 
 /** Which n-grams of a text are hashed. The schema of the encoder (hashing-encoder.ts) holds defaults and limits. */
 export interface TextHasherOptions {
@@ -9,10 +9,8 @@ export interface TextHasherOptions {
   readonly maskHandlesAndUrls: boolean;
 }
 
-/** n-grams with `min` ≤ n ≤ `max`; weight 0 leaves them out. */
-export interface NgramRange {
-  readonly min: number;
-  readonly max: number;
+/** Weight 0 leaves them out. */
+interface NgramRange extends NgramLengths {
   readonly weight: number;
 }
 
@@ -30,30 +28,24 @@ const CHARACTER_SEED = 0x63686172;
  */
 export function textHasher(options: TextHasherOptions): (text: string, row: Float32Array) => void {
   const { wordNgrams, characterNgrams } = options;
-  const scanner = new TextScanner({ maskHandlesAndUrls: options.maskHandlesAndUrls });
-  const counts = new HashedCounts();
-
+  const read = ngramReader(options);
   return (text, row) => {
-    scanner.scan(text);
-    if (wordNgrams.weight > 0) {
-      // Word n-grams cross punctuation, because a post is too short to lose the pairs around a comma.
-      counts.addNgrams({ items: scanner.words, from: 0, to: scanner.wordCount, seed: WORD_SEED, ...wordNgrams });
-      counts.drainInto({ row, weight: wordNgrams.weight });
-    }
-    if (characterNgrams.weight > 0) {
-      for (let run = 0; run < scanner.runCount; run++)
-        counts.addNgrams({
-          items: scanner.characters,
-          from: scanner.runStarts[run],
-          to: scanner.runEnds[run],
-          seed: CHARACTER_SEED,
-          min: characterNgrams.min,
-          max: characterNgrams.max,
-        });
-      counts.drainInto({ row, weight: characterNgrams.weight });
-    }
+    const count = read(text);
+    if (wordNgrams.weight > 0) addHashed(row, count('words', { ...wordNgrams, seed: WORD_SEED }), wordNgrams.weight);
+    if (characterNgrams.weight > 0)
+      addHashed(row, count('characters', { ...characterNgrams, seed: CHARACTER_SEED }), characterNgrams.weight);
     scaleToUnitLength(row);
   };
+}
+
+/** Adds ±weight × (1 + ln count) for every n-gram to its element of `row`. */
+function addHashed(row: Float32Array, { keys, counts }: NgramCounts, weight: number): void {
+  for (let index = 0; index < keys.length; index++) {
+    const value = weight * sublinear(counts[index]);
+    // One bit of the hash is the sign, so that colliding n-grams cancel on average; the others choose the element.
+    const hash = keys[index];
+    row[(hash >>> 1) % row.length] += (hash & 1) === 0 ? value : -value;
+  }
 }
 
 function scaleToUnitLength(row: Float32Array): void {

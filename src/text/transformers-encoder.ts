@@ -1,8 +1,11 @@
-import type { z } from 'zod';
+import { z } from 'zod';
+import { InputError } from '../errors.ts';
+import { encodeByLength } from './encode-by-length.ts';
 import type { Encoder } from './encoder.ts';
-import { loadTransformer } from './load-transformer.ts';
+import { loadPretrained } from './load-pretrained.ts';
+import { readModelConfig } from './locate-model.ts';
 import { normalizeTweet } from './normalize-tweet.ts';
-import { transformersEncoderOptionsSchema } from './transformers-encoder-options.ts';
+import { type TransformersEncoderOptions, transformersEncoderOptionsSchema } from './transformers-encoder-options.ts';
 
 /** Raise this with every change to this file or the tweet normalisation that changes a vector. */
 const VERSION = 1;
@@ -47,20 +50,7 @@ export async function createTransformersEncoder(
       maxTokens,
       normalization,
     },
-    async encode(texts) {
-      const tokens = texts.map(tokenize);
-      // Texts of similar length share a batch, for less padding. The longest come first: if memory is short, it is at
-      // once.
-      const order = Array.from(tokens.keys()).sort((a, b) => tokens[b].length - tokens[a].length || a - b);
-      const vectors = new Float32Array(texts.length * dimensions);
-      for (let start = 0; start < order.length; start += batchSize) {
-        const batch = order.slice(start, start + batchSize);
-        const pooled = await encodeBatch(batch.map((index) => tokens[index]));
-        for (const [position, index] of batch.entries())
-          vectors.set(pooled.subarray(position * dimensions, (position + 1) * dimensions), index * dimensions);
-      }
-      return vectors;
-    },
+    encode: (texts) => encodeByLength(texts.map(tokenize), { dimensions, batchSize, encodeBatch }),
   };
 }
 
@@ -96,4 +86,78 @@ function poolTokens(options: {
     for (let element = 0; element < dimensions; element++) pooled[text * dimensions + element] = sum[element] / tokens;
   }
   return pooled;
+}
+
+/** What the encoder needs from a pretrained model, in plain arrays. */
+interface LoadedTransformer {
+  readonly libraryVersion: string;
+  /** SHA-256 of every file that was used, by name. */
+  readonly fileHashes: Readonly<Record<string, string>>;
+  /** Token ids of a text, special tokens included, of any length. */
+  tokenize(text: string): readonly number[];
+  isSpecial(token: number): boolean;
+  /**
+   * Runs the model on a batch of tokenized texts, padded to the longest. `hidden` is `[batch, length, dimensions]`,
+   * `mask` `[batch, length]` with 1 at tokens and 0 at padding.
+   */
+  run(
+    batch: readonly (readonly number[])[],
+  ): Promise<{ hidden: Float32Array; mask: Uint8Array; length: number; dimensions: number }>;
+}
+
+const outputSchema = z.object({
+  dims: z.tuple([z.int(), z.int(), z.int()]),
+  data: z.instanceof(Float32Array),
+});
+
+/**
+ * Loads a model that gives every token a vector.
+ * @throws InputError and ProviderError as `loadPretrained` does; InputError where the model reads fewer tokens
+ */
+async function loadTransformer(options: TransformersEncoderOptions): Promise<LoadedTransformer> {
+  const advice = 'give the path of a local folder as model';
+  const loaded = await loadPretrained(options, { kind: 'AutoModel', advice });
+  const { tokenizer, libraryVersion, fileHashes } = loaded;
+  const config = await readModelConfig(loaded.files);
+  if (config.maxTokens !== null && options.maxTokens > config.maxTokens)
+    throw new InputError(
+      `maxTokens is ${options.maxTokens}, but ${options.model} reads at most ${config.maxTokens} tokens; lower maxTokens`,
+    );
+  const special = new Set(tokenizer.all_special_ids);
+  // A tokenizer without a padding token may pad with anything, because the mask hides it.
+  const padding = BigInt(tokenizer.pad_token_id ?? 0);
+
+  return {
+    libraryVersion,
+    fileHashes,
+    tokenize: (text) => tokenizer.encode(text),
+    isSpecial: (token) => special.has(token),
+    async run(batch) {
+      const length = Math.max(1, ...batch.map((tokens) => tokens.length));
+      const ids = new BigInt64Array(batch.length * length).fill(padding);
+      const mask = new Uint8Array(batch.length * length);
+      for (const [text, tokens] of batch.entries())
+        for (const [position, token] of tokens.entries()) {
+          ids[text * length + position] = BigInt(token);
+          mask[text * length + position] = 1;
+        }
+      const input = { ids, mask: BigInt64Array.from(mask, BigInt), shape: [batch.length, length] };
+      return loaded.run(input, (outputs) => {
+        const output = outputSchema.safeParse(outputs.last_hidden_state);
+        if (!output.success)
+          throw new InputError(
+            `${options.model} returns ${describeOutputs(outputs)}, not last_hidden_state as float32 [batch, tokens, ` +
+              'dimensions]; export the model for the task "feature-extraction"',
+          );
+        const { data, dims } = output.data;
+        return { hidden: Float32Array.from(data), mask, length, dimensions: dims[2] };
+      });
+    },
+  };
+}
+
+function describeOutputs(outputs: Record<string, { type: string; dims: number[] }>): string {
+  return Object.entries(outputs)
+    .map(([name, { type, dims }]) => `${name} as ${type} [${dims.join(', ')}]`)
+    .join(' and ');
 }

@@ -6,6 +6,7 @@ import { sha256 } from '../content-hash.ts';
 import { InputError } from '../errors.ts';
 import { jsonOrUndefined } from '../json.ts';
 import { onBackend } from '../tensor/backend.ts';
+import { encodeByLength } from './encode-by-length.ts';
 import type { Encoder } from './encoder.ts';
 import { installCommand, installedWeights, weightsPackage } from './installed-weights.ts';
 
@@ -83,20 +84,9 @@ export async function createUniversalSentenceEncoder(
     dimensions,
     identity: { name: 'universal-sentence-encoder', version, files: files.hash, maxTokens },
     encode: (texts) =>
-      onBackend('wasm', async () => {
+      onBackend('wasm', () => {
         const tokens = texts.map((text) => tokenize(text).slice(0, maxTokens));
-        // Texts of similar length share a batch: its time grows with the longest. The model knows no empty text.
-        const order = Array.from(tokens.keys())
-          .filter((index) => tokens[index].length > 0)
-          .sort((a, b) => tokens[b].length - tokens[a].length || a - b);
-        const vectors = new Float32Array(texts.length * dimensions);
-        for (let start = 0; start < order.length; start += batchSize) {
-          const batch = order.slice(start, start + batchSize);
-          const encoded = await encodeBatch(batch.map((index) => tokens[index]));
-          for (const [place, index] of batch.entries())
-            vectors.set(encoded.subarray(place * dimensions, (place + 1) * dimensions), index * dimensions);
-        }
-        return vectors;
+        return encodeByLength(tokens, { dimensions, batchSize, encodeBatch });
       }),
   };
 }

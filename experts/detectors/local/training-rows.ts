@@ -1,4 +1,3 @@
-import { sublinear } from '../../../src/data/growing-prefix.ts';
 import {
   growingTiming,
   standardisedTiming,
@@ -10,13 +9,8 @@ import {
 import type { Thread } from '../../../src/data/thread.ts';
 import { type SparseMatrix, SparseMatrixBuilder } from '../../../src/regression/sparse-matrix.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
-import {
-  type NgramCounts,
-  type NgramLengths,
-  type NgramUnit,
-  ngramCounter,
-  ngramUnits,
-} from '../../../src/text/ngram-counts.ts';
+import { type NgramCounts, sublinear } from '../../../src/text/hashed-counts.ts';
+import { type NgramLengths, type NgramUnit, ngramCounter, ngramUnits } from '../../../src/text/ngram-counts.ts';
 import { inverseDocumentFrequency } from '../../../src/text/tf-idf.ts';
 
 /*
