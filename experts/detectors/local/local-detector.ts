@@ -47,7 +47,8 @@ export class LocalDetector implements Detector {
     this.encoder = encoder;
     this.labels = model.labels;
     if (model.timing !== undefined) this.inputOf = ({ posts }) => posts.map(({ text, time }) => ({ text, time }));
-    this.options = { task: model.task, encoder: model.encoder, modelSha256: fittedModelHash(model) };
+    // The hash makes exactly these weights part of the key of every annotation.
+    this.options = { task: model.task, encoder: model.encoder, modelSha256: sha256(model) };
     const { embedding } = model;
     this.open = prefixGrower(
       model,
@@ -55,18 +56,26 @@ export class LocalDetector implements Detector {
     );
   }
 
+  /** A saved detector; see `open`. */
+  static async load({ path, encoder }: { path: string; encoder?: Encoder | undefined }): Promise<LocalDetector> {
+    return LocalDetector.open(readJsonFile(path, fittedModelSchema), { path, encoder });
+  }
+
   /**
-   * @param settings.encoder needed only if the training's encoder cannot be created from its identity alone
-   * @throws InputError where the file is not a trained detector, or belongs to another encoder
+   * A detector of a file that has been read.
+   * @param from.encoder needed only if the training's encoder cannot be created from its identity alone
+   * @throws InputError where the model is damaged, or belongs to another encoder
    */
-  static async load(settings: { path: string; encoder?: Encoder | undefined }): Promise<LocalDetector> {
-    const model = loadFittedModel(settings.path);
-    const encoder = model.encoder === null ? null : (settings.encoder ?? (await encoderOf(model, settings.path)));
+  static async open(
+    model: FittedModel,
+    { path, encoder }: { path: string; encoder?: Encoder | undefined },
+  ): Promise<LocalDetector> {
+    const own = model.encoder === null ? null : (encoder ?? (await encoderOf(model, path)));
     try {
-      return new LocalDetector({ model, encoder });
+      return new LocalDetector({ model, encoder: own });
     } catch (problem) {
       if (!(problem instanceof RangeError)) throw problem;
-      throw new InputError(`${settings.path} is damaged: ${problem.message}; train the detector again`);
+      throw new InputError(`${path} is damaged: ${problem.message}; train the detector again`);
     }
   }
 
@@ -193,12 +202,3 @@ export const fittedModelSchema = z.strictObject({
 });
 
 export type FittedModel = z.infer<typeof fittedModelSchema>;
-
-/** Identifies exactly these weights; part of the key of every annotation made with them. */
-function fittedModelHash(model: FittedModel): string {
-  return sha256(model);
-}
-
-function loadFittedModel(path: string): FittedModel {
-  return readJsonFile(path, fittedModelSchema);
-}

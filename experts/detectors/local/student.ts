@@ -5,7 +5,6 @@ import { prefixOf, type Thread } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
 import { readJsonFile } from '../../../src/json-file.ts';
 import { Random } from '../../../src/tensor/random.ts';
-import { createEncoder, encoderSchema } from '../../../src/text/create-encoder.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
 import type { Detector } from '../../detector.ts';
 import type { JudgementSequence } from '../../judgement-sequence.ts';
@@ -141,20 +140,11 @@ export function saveStudent(path: string, { reader, heldOut }: Student): void {
  * @param settings.encoder needed only where it cannot be created from its identity alone
  * @throws InputError when the file is not what `saveStudent` wrote
  */
-export async function loadStudent({
-  path,
-  encoder,
-}: {
-  path: string;
-  encoder?: Encoder | undefined;
-}): Promise<Student> {
-  const { reader, heldOut } = readJsonFile(path, savedStudentSchema, 'delete it, and the student is trained again');
-  const { version: _, ...config } = reader.encoder ?? {};
+export async function loadStudent(settings: { path: string; encoder?: Encoder | undefined }): Promise<Student> {
+  const remedy = 'delete it, and the student is trained again';
+  const { reader, heldOut } = readJsonFile(settings.path, savedStudentSchema, remedy);
   return {
-    reader: new LocalDetector({
-      model: reader,
-      encoder: reader.encoder === null ? null : (encoder ?? (await createEncoder(encoderSchema.parse(config)))),
-    }),
+    reader: await LocalDetector.open(reader, settings),
     heldOut: new Map(Object.entries(heldOut).map(([id, own]) => [id, Float64Array.from(own)])),
   };
 }
