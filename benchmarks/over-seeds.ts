@@ -37,7 +37,8 @@ interface SeedOfSystem {
 }
 
 const first = new Map<string, readonly SeedOfSystem[]>();
-const rows = folders.flatMap(variantsOf).flatMap(({ variant, directories }) => {
+const variants = await Promise.all(folders.map(variantsOf));
+const rows = variants.flat().flatMap(({ variant, directories }) => {
   const runs = directories
     .filter((path) => existsSync(join(path, 'result.json')))
     .map((path) => RunDirectory.open(path));
@@ -83,12 +84,12 @@ console.log(
   markdownTable([[...head, 'F1 − first', 'ER − first'], ...rows], { align: ['l', ...Array<'r'>(9).fill('r')] }),
 );
 
-function variantsOf(folder: string): { variant: string; directories: readonly string[] }[] {
+async function variantsOf(folder: string): Promise<{ variant: string; directories: readonly string[] }[]> {
   if (!isSweepFolder(folder)) {
     const directories = readdirSync(folder).map((name) => join(folder, name));
     return [{ variant: basename(folder), directories }];
   }
-  return planOfFolder(folder).settings.map(({ point, trials }) => ({
+  return (await planOfFolder(folder)).settings.map(({ point, trials }) => ({
     variant: describe(point),
     directories: trials.map(({ id }) => join(folder, 'trials', id)),
   }));

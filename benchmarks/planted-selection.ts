@@ -55,7 +55,7 @@ export async function plantedSelection(options: {
           system,
           decisions: [
             ...(await decideTest({ test: tested[0], part: 'test', ...rest })),
-            ...(await decideTest({ test: heldOut[0], part: 'held-out', ...rest })),
+            ...(await decideTest({ test: heldOut[0], part: 'development', ...rest })),
           ],
         };
       };

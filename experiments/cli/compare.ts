@@ -3,13 +3,11 @@ import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { counted } from '../../src/counted.ts';
 import type { MetricInterval } from '../../src/metrics/metric-intervals.ts';
 import { quoted } from '../../src/shell-words.ts';
-import { detectorName } from '../detectors/decisions.ts';
+import { kindOf } from '../kinds/kinds.ts';
 import type { ComparedPlace } from '../report/page/comparison-page.ts';
 import { signed } from '../report/shown-numbers.ts';
 import { type ComparedPair, firstRunIn } from '../run/compare-systems.ts';
-import { type KindName, kindOfRun } from '../run/kind-name.ts';
-import { selectorName } from '../selector/system-names.ts';
-import { agentName } from '../stop-agent/decisions.ts';
+import { kindOfRun } from '../run/open-run-of.ts';
 import { seed } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -29,7 +27,7 @@ export function compareCommand({ stdout, stderr }: Terminal): Command {
     .description('Compare two systems on the test items that both decided: paired bootstrap of the metrics.')
     .argument('<first>', 'run directory, or a folder of runs with one seed each')
     .argument('<second>', 'the same; runs of one seed are paired with each other')
-    .option('--system <name>', `system of the first (default: the one that the runs are about, such as "${agentName}")`)
+    .option('--system <name>', `system of the first (default: the one that the runs are about, such as "stop agent")`)
     .option(
       '--second-system <name>',
       'system of the second, such as "first 4 posts" or random (default: the same as of the first)',
@@ -53,26 +51,25 @@ Examples:
   earshot compare runs/quickstart/one-call runs/quickstart/detector-in-state --html --out comparison.html`,
     )
     .action(async (first: string, second: string, options: CompareOptions) => {
-      const kind = kindOfRun(firstRunIn(first));
-      const { learnt, compare } = kinds[kind];
+      const { learnt, hasOneSystem, compare } = await kindOf(kindOfRun(firstRunIn(first)), first);
       const { system = learnt } = options;
       const compared = [
         { folder: first, system },
         { folder: second, system: options.secondSystem ?? system },
       ] as const;
-      const places = await compare(compared, options);
+      const places = compare(compared, options);
       const json = places.map(({ of, items, seeds, metrics }) => ({ ...of, items, seeds, ...byName(metrics) }));
-      // Stop agents stop once a thread, so there is one place, and its items are threads.
-      const [{ items: threads, ...stops }] = json;
+      // What is decided once per thread has one place, and its items are threads.
+      const [{ items: threads, ...once }] = json;
+      const isOnePlace = Object.keys(places[0].of).length === 0;
       stdout.write(
         options.json
-          ? `${JSON.stringify(kind === 'stop-agent' ? { threads, ...stops } : json, null, 2)}\n`
+          ? `${JSON.stringify(isOnePlace ? { threads, ...once } : json, null, 2)}\n`
           : `${system} of ${first}\nminus ${compared[1].system} of ${second}\n\n${places.map(linesOf).join('\n')}`,
       );
       if (!options.html) return;
       const { comparisonPage } = await import('../report/page/comparison-page.ts');
-      // Folders alone tell detectors apart.
-      const names = compared.map((own) => ({ ...own, system: kind === 'detectors' ? null : own.system }));
+      const names = compared.map((own) => ({ ...own, system: hasOneSystem ? null : own.system }));
       writeFileAtomically(options.out, comparisonPage({ names, command: commandOf(compared, options), places }));
       stderr.write(`\nPage: ${options.out}\n`);
     });
@@ -94,22 +91,6 @@ function commandOf(compared: ComparedPair, { seed }: CompareOptions): string {
   ];
   return words.map(quoted).join(' ');
 }
-
-type Compare = (compared: ComparedPair, options: { seed: number }) => Promise<ComparedPlace[]>;
-const kinds: Readonly<Record<KindName, { learnt: string; compare: Compare }>> = {
-  'stop-agent': {
-    learnt: agentName,
-    compare: async (...of) => (await import('../stop-agent/compare.ts')).compareAgents(...of),
-  },
-  selector: {
-    learnt: selectorName,
-    compare: async (...of) => (await import('../selector/compare.ts')).compareSelectors(...of),
-  },
-  detectors: {
-    learnt: detectorName,
-    compare: async (...of) => (await import('../detectors/compare.ts')).compareDetectors(...of),
-  },
-};
 
 function byName(metrics: readonly MetricInterval[]) {
   return Object.fromEntries(

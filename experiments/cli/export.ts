@@ -3,7 +3,8 @@ import type { Parity } from '../../checkpoints/policy/parity.ts';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { InputError } from '../../src/errors.ts';
 import { workContext } from '../../src/work-context.ts';
-import { kindOfRun } from '../run/kind-name.ts';
+import { kindOf } from '../kinds/kinds.ts';
+import { kindOfRun } from '../run/open-run-of.ts';
 import { systemOption } from './system-option.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -32,11 +33,9 @@ Examples:
     )
     .action(async (run: string, { out, system, data, runs, json }: ExportOptions) => {
       const context = workContext({ onNote: (line) => stderr.write(`earshot: ${line}\n`) });
-      const kind = kindOfRun(RunDirectory.open(run));
-      if (kind === 'detectors')
-        throw new InputError(`${run} is a run of detectors, which have no policy; export a run of a stop agent`);
-      if (kind === 'selector')
-        throw new InputError(`${run} is a selector: it is applied with \`earshot select ${run}\`, not exported`);
+      const opened = RunDirectory.open(run);
+      const problem = (await kindOf(kindOfRun(opened), run)).exportProblem(run);
+      if (problem !== null) throw new InputError(problem);
       const { exportRun } = await import('../stop-agent/export/export-run.ts');
       const exported = await exportRun({ run, out, system, data: data ?? null, runs, context });
       const { parity, goldenThreads, readsTexts } = exported;

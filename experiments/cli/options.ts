@@ -1,16 +1,16 @@
 import { Argument, Command } from 'commander';
+import type { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
 import { jsonSchemaOf, type OptionLine, optionLines } from '../config/option-lines.ts';
+import { kindNames, kindOf } from '../kinds/kinds.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
 /** The files that are described, by kind. */
-export const schemas = {
-  'stop-agent': async () => (await import('../stop-agent/experiment.ts')).experimentSchema,
-  selector: async () => (await import('../selector/experiment.ts')).selectorExperimentSchema,
-  detectors: async () => (await import('../detectors/experiment.ts')).detectorsExperimentSchema,
+export const schemas: Readonly<Record<string, () => Promise<z.ZodType>>> = {
+  ...Object.fromEntries(kindNames.map((name) => [name, async () => (await kindOf(name)).schema])),
   detector: async () => (await import('../config/detector-file.ts')).detectorFileSchema,
   sweep: async () => (await import('../sweep/sweep-file.ts')).sweepSchema,
-} as const;
+};
 
 export function optionsCommand({ stdout }: Terminal): Command {
   return new Command('options')
@@ -31,7 +31,7 @@ Examples:
   earshot options selector selector
   earshot options detector --json-schema > detector.schema.json`,
     )
-    .action(async (file: keyof typeof schemas, option: string | undefined, { jsonSchema }: { jsonSchema?: true }) => {
+    .action(async (file: string, option: string | undefined, { jsonSchema }: { jsonSchema?: true }) => {
       const schema = await schemas[file]();
       if (jsonSchema) return printJson({ stdout }, jsonSchemaOf(schema));
       const lines = optionLines(schema, option);

@@ -49,7 +49,7 @@ Examples:
     .action(async (path: string, options: ReportOptions) => {
       const reporting = { ...options, terminal };
       const { isSweepFolder, planOfFolder } = await import('../sweep/sweep-folder.ts');
-      if (isSweepFolder(path)) return reportSweep(planOfFolder(path), { ...reporting, runs: dirname(path) });
+      if (isSweepFolder(path)) return reportSweep(await planOfFolder(path), { ...reporting, runs: dirname(path) });
       if (isFolder(path)) return reportFolder(path, reporting);
       const { kind } = await readExperimentYaml(path);
       if (kind !== 'sweep') return reportFile(path, reporting);
@@ -58,7 +58,7 @@ Examples:
         import('../sweep/sweep-file.ts'),
       ]);
       const overrides = options.set.map(parseOverride);
-      return reportSweep(planSweep(await loadSweepFile(path, { overrides })), reporting);
+      return reportSweep(await planSweep(await loadSweepFile(path, { overrides })), reporting);
     });
 }
 
@@ -96,13 +96,13 @@ async function reportFolder(path: string, options: Reporting): Promise<void> {
   const { runs, set, json, html, out = join(path, 'report.html'), terminal } = options;
   const { stdout, stderr } = terminal;
   if (set.length > 0) throw new InputError(`--set ${set[0]} is for experiment files; ${path} is a folder of runs`);
-  const [{ reportOf }, { findRuns }, { markdownOf }] = await Promise.all([
+  const [{ kindOf }, { findRuns }, { markdownOf }] = await Promise.all([
     import('../kinds/kinds.ts'),
     import('../kinds/report-runs.ts'),
     import('../report/document.ts'),
   ]);
   const found = findRuns(path);
-  const report = await reportOf(found.kind);
+  const report = await (await kindOf(found.kind)).report();
   const source = { ...found, command: ['earshot', 'report', path].map(quoted).join(' '), cache: join(runs, 'cache') };
   if (json) printJson(terminal, report.json(found.variants));
   if (html || options.out !== undefined) {

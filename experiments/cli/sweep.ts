@@ -146,7 +146,7 @@ async function loadPlan(file: string, { data, set }: SweepOptions): Promise<Swee
   const overrides: PlainObject[] = set.map(parseOverride);
   const loaded = await loadSweepFile(file, { overrides });
   if (data === undefined) return planSweep(loaded);
-  const kind = kindOf(loaded.experiment.kind, loaded.source);
+  const kind = await kindOf(loaded.experiment.kind, loaded.source);
   return planSweep(await loadSweepFile(file, { overrides: [...overrides, kind.dataOverride(data)] }));
 }
 
@@ -160,7 +160,7 @@ interface Running extends SweepOptions {
 async function runTrials(plan: SweepPlan, options: Running): Promise<void> {
   const { folder, signal, shard = { index: 0, of: 1 }, terminal } = options;
   const [{ startTrials }, { runSweep }, { trialPool }, { sweepProgress }] = await Promise.all([
-    import('../kinds/start-trials.ts'),
+    import('../kinds/kinds.ts'),
     import('../sweep/run-sweep.ts'),
     import('../run/trial-pool.ts'),
     import('./sweep-progress.ts'),

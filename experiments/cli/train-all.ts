@@ -1,5 +1,5 @@
+import { startTrials } from '../kinds/kinds.ts';
 import { finishedTrials, type OpenedExperiment } from '../kinds/open-experiment.ts';
-import { startTrials } from '../kinds/start-trials.ts';
 import { failedCount, failureOf, failureTeller } from '../run/failures.ts';
 import { inPopulations, runInPopulations } from '../run/populations.ts';
 import { choosePrograms, type Programs } from '../run/programs.ts';

@@ -34,6 +34,7 @@ export async function judgeAsAsked(
     ...of
   }: Pick<JudgeOptions, 'threads' | 'store'> & {
     readonly experiment: DetectorsExperiment;
+    readonly part: DetectorDecision['part'];
     readonly stage: string;
     readonly context: WorkContext;
   },
@@ -53,12 +54,14 @@ export async function judgeItems(
   judge: Judge,
   options: Pick<JudgeOptions, 'threads' | 'store' | 'budget' | 'concurrency' | 'retryUnreadable' | 'maxUnreadable'> & {
     readonly replies: readonly Replies[];
+    /** The test unless given. */
+    readonly part?: DetectorDecision['part'];
     /** Begins the lines of progress. */
     readonly stage: string;
     readonly context: WorkContext;
   },
 ): Promise<JudgedItems> {
-  const { replies, ...judging } = options;
+  const { replies, part = 'test', ...judging } = options;
   const { threads, store } = judging;
   const free = new Map<string, AnnotationRow>();
   const placeIn = (threadId: string, posts: number) => JSON.stringify([threadId, posts]);
@@ -84,7 +87,7 @@ export async function judgeItems(
     return threads.map((thread, index) => {
       const { posts, key } = asked[index];
       const row = key === null ? free.get(placeIn(thread.id, posts)) : rows.get(key);
-      return { ...placeOf(judge, thread), replies: seen, posts, key, ...judgementIn(judge, row) };
+      return decisionOf(judge, { thread, part, replies: seen, posts, key, row });
     });
   });
   return { decisions, result, usage };
@@ -104,12 +107,17 @@ function scheduleOf(replies: readonly Replies[]): PrefixSchedule {
   return { name: 'lengths', lengths: replies.map((seen) => (seen === 'all' ? Number.MAX_SAFE_INTEGER : seen + 1)) };
 }
 
-function placeOf({ task }: Judge, thread: Thread) {
-  const { id: threadId, event } = thread;
-  return { system: detectorName, threadId, event, gold: task.goldLabel(thread) ?? '' } as const;
-}
-
-function judgementIn({ costOf }: Judge, row: AnnotationRow | undefined) {
+function decisionOf(
+  { task, costOf }: Judge,
+  of: Pick<DetectorDecision, 'part'> & {
+    thread: Thread;
+    replies: Replies;
+    posts: number;
+    key: string | null;
+    row: AnnotationRow | undefined;
+  },
+): DetectorDecision {
+  const { thread, part, replies, posts, key, row } = of;
   const {
     usage = nothing,
     partsUsage = nothing,
@@ -120,15 +128,24 @@ function judgementIn({ costOf }: Judge, row: AnnotationRow | undefined) {
   const taken = addedUsage(usage, partsUsage);
   const { latencyMs = null } = row ?? {};
   return {
-    predicted: label,
-    abstained: row !== undefined && label === null,
+    system: detectorName,
+    item: thread.id,
+    event: thread.event,
+    part,
+    place: { replies },
+    gold: task.goldLabel(thread) ?? '',
+    prediction: label,
     probabilities,
-    calls: taken.requests,
-    inputTokens: taken.inputTokens,
-    outputTokens: taken.outputTokens,
-    cost: costOf === null ? null : costOf(taken),
-    seconds: latencyMs === null ? null : latencyMs / 1000,
-    explanation,
+    numbers: {
+      posts,
+      abstained: row !== undefined && label === null ? 1 : 0,
+      calls: taken.requests,
+      inputTokens: taken.inputTokens,
+      outputTokens: taken.outputTokens,
+      cost: costOf === null ? null : costOf(taken),
+      seconds: latencyMs === null ? null : latencyMs / 1000,
+    },
+    texts: { explanation, key },
   };
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { type EvaluationSplit, readDecisions } from '../run/decisions-file.ts';
+import { valuesOf } from '../run/metric.ts';
 import { resultFile } from '../run/result-file.ts';
 import { type DetectorDecision, detectorDecisionSchema, type Replies } from './decisions.ts';
 import { byReplies, columnsOf, detectorMetrics, type ScoredLabels, scoresOf } from './scores.ts';
@@ -55,13 +56,7 @@ export function detectorValues(
   labels: ScoredLabels,
   decisions: readonly DetectorDecision[],
 ): Record<string, number | null> {
-  const columns = columnsOf(labels, decisions);
-  return Object.fromEntries(
-    detectorMetrics.map((metric) => {
-      const value = metric.of(columns);
-      return [metric.name, Number.isNaN(value) ? null : value];
-    }),
-  );
+  return valuesOf(detectorMetrics, columnsOf(labels, decisions));
 }
 
 /** What the detector of a run scores on one part after each number of replies, the most first. */

@@ -4,7 +4,8 @@ import { brierScore, type ConfidentAnswer, calibration } from '../../src/metrics
 import { type ClassScores, classificationScores } from '../../src/metrics/classification.ts';
 import { type MetricInterval, metricIntervals, type SeedDecisions } from '../../src/metrics/metric-intervals.ts';
 import type { ScoredTask } from '../judging/gold-labels.ts';
-import type { DetectorDecision, Replies } from './decisions.ts';
+import { classIndices, type Metric } from '../run/metric.ts';
+import { type DetectorDecision, type Replies, repliesOf } from './decisions.ts';
 
 /*
  * What decisions come to: the metrics of a detector, with intervals over seeds and items, and one detector against another.
@@ -15,7 +16,7 @@ export type ScoredLabels = Pick<ScoredTask, 'labels' | 'categories'>;
 
 /** The columns of some decisions, and which of these count. */
 export interface DetectorColumns extends ScoredLabels {
-  readonly decisions: readonly Pick<DetectorDecision, 'gold' | 'predicted' | 'probabilities'>[];
+  readonly decisions: readonly DetectorDecision[];
   /** Indices into `labels`; −1 where there is no answer. */
   readonly gold: Int32Array;
   readonly predicted: Int32Array;
@@ -25,22 +26,21 @@ export interface DetectorColumns extends ScoredLabels {
   readonly items: Int32Array;
 }
 
-export function columnsOf<Decision extends DetectorColumns['decisions'][number]>(
+export function columnsOf(
   { labels, categories }: ScoredLabels,
-  decisions: readonly Decision[],
-): DetectorColumns & { readonly decisions: readonly Decision[] } {
-  const indices = (of: (decision: Decision) => number) => Int32Array.from(decisions, of);
+  decisions: readonly DetectorDecision[],
+): DetectorColumns {
+  const indices = (of: (decision: DetectorDecision) => number) => Int32Array.from(decisions, of);
   const has = (label: string | null, category: string) =>
     label === null ? -1 : Number(categoriesOf(label).includes(category));
   return {
     labels,
     categories,
     decisions,
-    gold: indices(({ gold }) => labels.indexOf(gold)),
-    predicted: indices(({ predicted }) => (predicted === null ? -1 : labels.indexOf(predicted))),
+    ...classIndices(decisions, labels),
     byCategory: (categories ?? []).map((category) => ({
       gold: indices(({ gold }) => has(gold, category)),
-      predicted: indices(({ predicted }) => has(predicted, category)),
+      predicted: indices(({ prediction }) => has(prediction, category)),
     })),
     items: Int32Array.from(decisions.keys()),
   };
@@ -76,9 +76,9 @@ export function scoresOf({ labels, categories, gold, predicted, byCategory, item
 
 /** The probability of each answer that has one, and whether it is right. */
 export function confidentAnswers({ decisions, items }: DetectorColumns): ConfidentAnswer[] {
-  return Array.from(items, (item) => decisions[item]).flatMap(({ gold, predicted, probabilities }) => {
-    const confidence = predicted === null ? undefined : probabilities?.[predicted];
-    return confidence === undefined ? [] : [{ confidence, isRight: gold === predicted }];
+  return Array.from(items, (item) => decisions[item]).flatMap(({ gold, prediction, probabilities }) => {
+    const confidence = prediction === null ? undefined : probabilities?.[prediction];
+    return confidence === undefined ? [] : [{ confidence, isRight: gold === prediction }];
   });
 }
 
@@ -95,20 +95,8 @@ function meanBrier({ labels, decisions, gold, items }: DetectorColumns): number 
   return sum / known;
 }
 
-type WholeColumns = DetectorColumns & { readonly decisions: readonly DetectorDecision[] };
-
-/** One number that decisions come to. */
-export interface DetectorMetric {
-  /** Its key in `--json` and in objectives of sweeps. */
-  readonly name: string;
-  readonly title: string;
-  readonly decimals: number;
-  readonly range?: readonly [number, number];
-  /** NaN where it is not known. */
-  of(columns: WholeColumns): number;
-}
-
-function meanOf(value: (decision: DetectorDecision) => number | null): DetectorMetric['of'] {
+/** Of what is known. */
+function meanOf(value: (decision: DetectorDecision) => number | null): (columns: DetectorColumns) => number {
   return ({ decisions, items }) => {
     const known = Array.from(items, (item) => value(decisions[item])).filter((each) => each !== null);
     return known.reduce((sum, each) => sum + each, 0) / known.length;
@@ -117,18 +105,24 @@ function meanOf(value: (decision: DetectorDecision) => number | null): DetectorM
 
 const share = { decimals: 3, range: [0, 1] } as const;
 
-/** Every metric, in the order of the tables. What is added here applies to old runs, too. */
-export const detectorMetrics: readonly DetectorMetric[] = [
+/** Every metric, in the order of the tables. */
+export const detectorMetrics: readonly Metric<DetectorColumns>[] = [
   { name: 'macroF1', title: 'macro-F1', ...share, of: (columns) => scoresOf(columns).macroF1 },
   { name: 'accuracy', title: 'accuracy', ...share, of: (columns) => scoresOf(columns).accuracy },
   { name: 'brier', title: 'Brier score', decimals: 3, range: [0, 2], of: meanBrier },
   { name: 'calibrationError', title: 'calibration error', ...share, of: calibrationError },
-  { name: 'unanswered', title: 'no answer', ...share, of: meanOf(({ predicted }) => Number(predicted === null)) },
-  { name: 'calls', title: 'calls', decimals: 1, of: meanOf(({ calls }) => calls) },
-  { name: 'inputTokens', title: 'tokens in', decimals: 0, of: meanOf(({ inputTokens }) => inputTokens) },
-  { name: 'outputTokens', title: 'tokens out', decimals: 0, of: meanOf(({ outputTokens }) => outputTokens) },
-  { name: 'cost', title: 'money', decimals: 6, of: meanOf(({ cost }) => cost) },
-  { name: 'seconds', title: 'seconds', decimals: 2, of: meanOf(({ seconds }) => seconds) },
+  {
+    name: 'unanswered',
+    title: 'no answer',
+    ...share,
+    isShown: false,
+    of: meanOf(({ prediction }) => Number(prediction === null)),
+  },
+  { name: 'calls', title: 'calls', decimals: 1, of: meanOf(({ numbers }) => numbers.calls) },
+  { name: 'inputTokens', title: 'tokens in', decimals: 0, of: meanOf(({ numbers }) => numbers.inputTokens) },
+  { name: 'outputTokens', title: 'tokens out', decimals: 0, of: meanOf(({ numbers }) => numbers.outputTokens) },
+  { name: 'cost', title: 'money', decimals: 6, of: meanOf(({ numbers }) => numbers.cost) },
+  { name: 'seconds', title: 'seconds', decimals: 2, of: meanOf(({ numbers }) => numbers.seconds) },
 ];
 
 function calibrationError(columns: DetectorColumns): number {
@@ -139,7 +133,7 @@ function calibrationError(columns: DetectorColumns): number {
 export function detectorIntervals(options: {
   labels: ScoredLabels;
   seeds: readonly SeedDecisions<DetectorDecision>[];
-  metrics?: readonly DetectorMetric[];
+  metrics?: readonly Metric<DetectorColumns>[];
   seed?: number;
   resamples?: number;
 }): MetricInterval[] {
@@ -149,5 +143,5 @@ export function detectorIntervals(options: {
 
 /** The decisions of a run after each number of replies. */
 export function byReplies(decisions: readonly DetectorDecision[]): Map<Replies, DetectorDecision[]> {
-  return groupBy(decisions, ({ replies }) => replies);
+  return groupBy(decisions, repliesOf);
 }

@@ -28,7 +28,7 @@ export async function runDetectorTrial(trial: JudgingTrial<DetectorsExperiment>)
       const judged: JudgedItems[] = [];
       const names = judgedParts(experiment);
       for (const part of names) {
-        const asking = { experiment, threads: parts[part], store, stage: 'judging prefixes', context };
+        const asking = { experiment, part, threads: parts[part], store, stage: 'judging prefixes', context };
         const items = await judgeAsAsked(judge, asking);
         writeDecisions(run.path, items.decisions, part);
         judged.push(items);

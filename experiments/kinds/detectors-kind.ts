@@ -1,20 +1,18 @@
-import { detectorName, repliesInWords } from '../detectors/decisions.ts';
+import { InputError } from '../../src/errors.ts';
+import { detectorName, repliesInWords, repliesOf } from '../detectors/decisions.ts';
 import { asksModels, detectorsExperimentSchema, filesOf, resolveDetectorsExperiment } from '../detectors/experiment.ts';
-import { scoreDetectorRun } from '../detectors/result.ts';
-import { detectorMetrics } from '../detectors/scores.ts';
+import { readDetectorsResult, scoreDetectorRun } from '../detectors/result.ts';
+import { detectorIntervals, detectorMetrics } from '../detectors/scores.ts';
+import type { ComparedPlace } from '../report/page/comparison-page.ts';
+import { type ComparedPair, compareSystems, firstRunIn } from '../run/compare-systems.ts';
 import type { EvaluationSplit } from '../run/decisions-file.ts';
 import {
+  type Evaluation,
   type ExperimentKind,
   type ScoredSystem,
-  type SweepMetric,
   splitProblem,
   trainedAlone,
 } from './experiment-kind.ts';
-
-const detectorSweepMetrics: readonly SweepMetric[] = detectorMetrics.map(({ of: _, ...metric }) => ({
-  ...metric,
-  isShown: metric.name !== 'unanswered',
-}));
 
 /** The detector after the most replies comes first. */
 function scoreDetectors(path: string, part: EvaluationSplit): ScoredSystem[] {
@@ -25,11 +23,36 @@ function scoreDetectors(path: string, part: EvaluationSplit): ScoredSystem[] {
   }));
 }
 
+/** Two detectors by every metric, after each number of replies that both have seen. */
+function compareDetectors(compared: ComparedPair, { seed }: { seed: number }): ComparedPlace[] {
+  const labels = readDetectorsResult(firstRunIn(compared[0].folder));
+  return compareSystems(compared, {
+    items: 'item',
+    labelsOf: (run) => readDetectorsResult(run).labels,
+    read: (run) => [...readDetectorsResult(run).decisions.values()].flat(),
+    titleOf: (place) => `After ${repliesInWords(repliesOf({ place }))}`,
+    intervals: (seeds) => detectorIntervals({ labels, seeds, seed }),
+  });
+}
+
+async function refuseEvaluation({ run, data }: Evaluation): Promise<never> {
+  throw new InputError(
+    `${run} is a run of detectors; to judge other threads with them, train the same experiment with --data ${data} and another --name, or use \`earshot detect ${data}\``,
+  );
+}
+
 export const detectorsKind: ExperimentKind = {
   name: 'detectors',
-  metrics: detectorSweepMetrics,
+  schema: detectorsExperimentSchema,
+  metrics: detectorMetrics,
   objective: 'macroF1',
   score: scoreDetectors,
+  learnt: detectorName,
+  hasOneSystem: true,
+  compare: compareDetectors,
+  report: async () => (await import('./detectors-report.ts')).detectorsReport,
+  evaluate: refuseEvaluation,
+  exportProblem: (run) => `${run} is a run of detectors, which have no policy; export a run of a stop agent`,
   soleVariant: 'detector',
   dataOverride: (path) => ({ data: { threads: path } }),
   resolve(raw, source) {

@@ -1,11 +1,16 @@
+import type { z } from 'zod';
 import type { ThreadFacts } from '../../src/data/thread-source.ts';
+import type { WorkContext } from '../../src/work-context.ts';
 import type { ExperimentHead } from '../config/experiment-file.ts';
 import type { PlainObject } from '../config/overrides.ts';
+import type { ComparedPlace } from '../report/page/comparison-page.ts';
+import type { ComparedPair } from '../run/compare-systems.ts';
 import type { EvaluationSplit } from '../run/decisions-file.ts';
-import type { KindName } from '../run/kind-name.ts';
+import type { MetricFacts } from '../run/metric.ts';
 import type { RequestedBackend } from '../run/programs.ts';
 import type { Trial } from '../run/trial.ts';
 import type { StartTrials } from '../run/trials-here.ts';
+import type { KindReport } from './kind-report.ts';
 
 /** An experiment of any kind: what those must know of it that run it. */
 export interface ResolvedExperiment extends ExperimentHead {
@@ -65,20 +70,26 @@ export interface ScoredSystem {
   readonly values: Readonly<Record<string, number | null>>;
 }
 
-/** A metric as tables of sweeps show it. */
-export interface SweepMetric {
-  readonly name: string;
-  readonly title: string;
-  readonly decimals: number;
-  /** The least and the most that it can be; no bounds when left out. */
-  readonly range?: readonly [number, number] | undefined;
-  /** Whether it has a column in reports; the table of trials has every metric. */
-  readonly isShown: boolean;
+/** Which run to test, and on what. */
+export interface Evaluation {
+  readonly run: string;
+  /** A thread file. */
+  readonly data: string;
+  /** A run whose detector judges instead. */
+  readonly detector: string | undefined;
+  /** Folder with the shared cache. */
+  readonly runs: string;
+  readonly skipInvalid: boolean;
+  /** Keeps threads that the run was trained on. */
+  readonly includeTrained: boolean;
+  readonly context: WorkContext;
 }
 
-/** What differs between kinds of experiment, up to the scores of a run. All else is shared. */
+/** A kind of experiment: its file, its training, its decisions and what they come to. All else is shared. */
 export interface ExperimentKind {
-  readonly name: KindName;
+  readonly name: string;
+  /** Of its file. */
+  readonly schema: z.ZodType;
   /** @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one */
   resolve(raw: PlainObject, source: string): ResolvedExperiment;
   /** What the only variant of a file without variants is called. */
@@ -87,11 +98,23 @@ export interface ExperimentKind {
   dataOverride(path: string): PlainObject;
   readonly start: StartTrials;
   /** What a sweep may choose by. */
-  readonly metrics: readonly SweepMetric[];
+  readonly metrics: readonly MetricFacts[];
   /** What a sweep maximises unless its file says otherwise. */
   readonly objective: string;
   /** What the systems of a run score on one part, the learnt one first. */
   score(run: string, part: EvaluationSplit): ScoredSystem[];
+  /** The system that its runs are about. */
+  readonly learnt: string;
+  /** Whether a run has no other system, so that its folder says all. */
+  readonly hasOneSystem: boolean;
+  /** Two systems at every place where both decided. @throws as `compareSystems` does */
+  compare(compared: ComparedPair, options: { seed: number }): ComparedPlace[];
+  /** Loaded for those alone who ask for it, because pages and charts are large. */
+  report(): Promise<KindReport>;
+  /** The systems of a run on other data: scores for `--json`, and a table. @throws InputError where that cannot be */
+  evaluate(of: Evaluation): Promise<{ readonly scores: object; readonly text: string }>;
+  /** Why a run cannot be exported; null if it can. */
+  exportProblem(run: string): string | null;
 }
 
 /** A training of an experiment with one of its seeds. */

@@ -1,24 +1,30 @@
-import { type KindName, kindName } from '../run/kind-name.ts';
-import { detectorsKind } from './detectors-kind.ts';
+import { InputError } from '../../src/errors.ts';
+import type { StartTrials } from '../run/trials-here.ts';
 import type { ExperimentKind } from './experiment-kind.ts';
-import type { KindReport } from './kind-report.ts';
-import { selectorKind } from './selector-kind.ts';
-import { stopAgentKind } from './stop-agent-kind.ts';
 
-const kinds: Readonly<Record<KindName, ExperimentKind>> = {
-  'stop-agent': stopAgentKind,
-  selector: selectorKind,
-  detectors: detectorsKind,
+/** Every kind of experiment, loaded one by one: a process that trains a stop agent needs neither language models nor selectors. */
+const kinds: Readonly<Record<string, () => Promise<ExperimentKind>>> = {
+  'stop-agent': async () => (await import('./stop-agent-kind.ts')).stopAgentKind,
+  selector: async () => (await import('./selector-kind.ts')).selectorKind,
+  detectors: async () => (await import('./detectors-kind.ts')).detectorsKind,
 };
 
-/** @throws InputError for a kind that is not known */
-export function kindOf(name: unknown, source: string): ExperimentKind {
-  return kinds[kindName(name, source)];
+export const kindNames: readonly string[] = Object.keys(kinds);
+
+/**
+ * @param name files that name none are about stop agents
+ * @throws InputError for a kind that is not known
+ */
+export async function kindOf(name: unknown = 'stop-agent', source = 'the experiment'): Promise<ExperimentKind> {
+  if (typeof name === 'string' && Object.hasOwn(kinds, name)) return kinds[name]();
+  const [first, ...others] = kindNames;
+  throw new InputError(
+    name === 'sweep'
+      ? `${source} is a sweep; run it with \`earshot sweep ${source}\``
+      : `${source}: kind is ${JSON.stringify(name)}; it must be ${first} (the default), ${new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(others)}`,
+  );
 }
 
-/** What shows runs of a kind. Pages and charts are loaded for those alone who ask for it. */
-export async function reportOf(kind: KindName): Promise<KindReport> {
-  if (kind === 'selector') return (await import('./selector-report.ts')).selectorReport;
-  if (kind === 'detectors') return (await import('./detectors-report.ts')).detectorsReport;
-  return (await import('./stop-agent-report.ts')).stopAgentReport;
-}
+/** Begins to train trials of whatever kind the first one has. */
+export const startTrials: StartTrials = async (first, told) =>
+  (await kindOf(first.kind, first.directory)).start(first, told);

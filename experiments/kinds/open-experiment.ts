@@ -9,12 +9,11 @@ import { isPlainObject, type PlainObject } from '../config/overrides.ts';
 import { markdownOf } from '../report/document.ts';
 import { writePage } from '../report/page/write-page.ts';
 import type { VariantRuns } from '../report/variant-results.ts';
-import type { KindName } from '../run/kind-name.ts';
 import type { RequestedBackend } from '../run/programs.ts';
 import type { Trial } from '../run/trial.ts';
 import { checkThreads } from './check-threads.ts';
 import { type ResolvedExperiment, trialOf } from './experiment-kind.ts';
-import { kindOf, reportOf } from './kinds.ts';
+import { kindOf } from './kinds.ts';
 import { refuseCopies, runsBelow } from './report-runs.ts';
 import { changedThreads } from './thread-hashes.ts';
 
@@ -26,7 +25,7 @@ export interface VariantTrial extends Trial {
 /** An experiment of any kind, ready to run. */
 export interface OpenedExperiment {
   readonly name: string;
-  readonly kind: KindName;
+  readonly kind: string;
   /** What the file says of itself. */
   readonly description: string;
   /** Folder for runs, and for the work they share. */
@@ -96,7 +95,7 @@ function otherSettings({ trials }: OpenedExperiment): string[] {
 export async function openExperiment(source: ExperimentSource): Promise<OpenedExperiment> {
   const { path, data, runs } = source;
   const raw = await readExperimentYaml(path);
-  const kind = kindOf(raw.kind, path);
+  const kind = await kindOf(raw.kind, path);
   const { resolve, soleVariant } = kind;
   const own = [...source.overrides, ...(data === undefined ? [] : [kind.dataOverride(data)])];
   const load = (overrides: readonly PlainObject[]) => loadVariants({ path, overrides, resolve, soleVariant });
@@ -143,7 +142,7 @@ export async function writeReport(
   { command, variants = finishedVariants(experiment) }: { command: string; variants?: readonly VariantRuns[] },
 ) {
   const { name, kind, runs } = experiment;
-  const kindReport = await reportOf(kind);
+  const kindReport = await (await kindOf(kind)).report();
   const { document, page, ...shown } = kindReport.of({ ...experiment, command, variants, cache: join(runs, 'cache') });
   const results = kindReport.json(variants);
   const report = markdownOf(document);

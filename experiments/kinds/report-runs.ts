@@ -7,11 +7,11 @@ import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
 import { missingPath } from '../../src/missing-path.ts';
 import type { VariantRuns } from '../report/variant-results.ts';
-import { type KindName, kindOfRun } from '../run/kind-name.ts';
+import { kindOfRun } from '../run/open-run-of.ts';
 
 /** Finished runs that were found in a folder. */
 export interface FoundRuns {
-  readonly kind: KindName;
+  readonly kind: string;
   readonly name: string;
   readonly description: string;
   readonly variants: readonly VariantRuns[];

@@ -1,18 +1,20 @@
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { InputError } from '../../src/errors.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
+import { numbersTable } from '../report/numbers-table.ts';
+import type { ComparedPlace } from '../report/page/comparison-page.ts';
+import { type ComparedPair, compareSystems } from '../run/compare-systems.ts';
 import type { EvaluationSplit } from '../run/decisions-file.ts';
+import { selectorTasks, taskOf } from '../selector/decisions.ts';
 import { resolveSelectorExperiment, selectorExperimentSchema } from '../selector/experiment.ts';
 import { readSelectorResult } from '../selector/result.ts';
-import { selectorMetrics } from '../selector/scores.ts';
+import { selectorIntervals, selectorMetrics, type TaskScores, testScoresJson } from '../selector/scores.ts';
 import { selectorName } from '../selector/system-names.ts';
-import { type ExperimentKind, type ScoredSystem, type SweepMetric, trainedAlone } from './experiment-kind.ts';
+import { type Evaluation, type ExperimentKind, type ScoredSystem, trainedAlone } from './experiment-kind.ts';
 
-const measured = (['veracity', 'stance'] as const).flatMap((task) =>
+const measured = selectorTasks.flatMap((task) =>
   selectorMetrics.map((metric) => ({ task, metric, name: `${task}.${metric.name}` })),
 );
-const selectorSweepMetrics = measured.map(({ task, metric: { title }, name }): SweepMetric => {
-  return { name, title: `${task} ${title}`, decimals: 3, range: [0, 1], isShown: true };
-});
 
 /** Means over the test sets. The development part is what was held out of them. */
 function scoreSelectorRun(path: string, part: EvaluationSplit): ScoredSystem[] {
@@ -32,11 +34,53 @@ function scoreSelectorRun(path: string, part: EvaluationSplit): ScoredSystem[] {
   });
 }
 
+/** Two systems of selector runs on the tests, for each test set and task. */
+function compareSelectors(compared: ComparedPair, { seed }: { seed: number }): ComparedPlace[] {
+  return compareSystems(compared, {
+    items: 'item',
+    read: (run) => readSelectorResult(run).decisions.filter(({ part }) => part === 'test'),
+    titleOf: ({ test, task }) => `${test}: ${task}`,
+    intervals: (seeds, place) => selectorIntervals({ task: taskOf({ place }), seeds, seed }),
+  });
+}
+
+async function evaluateSelector({ detector, ...of }: Evaluation) {
+  if (detector !== undefined)
+    throw new InputError(`${of.run} is a selector, which asks no detector; leave --detector out`);
+  const { evaluateSelectorRun } = await import('../selector/trained-selector.ts');
+  const { systems, ...scores } = await evaluateSelectorRun(of);
+  const titles = selectorMetrics.map(({ title }) => title);
+  const header = [
+    'system',
+    `stance ${titles[0]}`,
+    ...titles.slice(1),
+    'replies',
+    `veracity ${titles[0]}`,
+    ...titles.slice(1),
+    'claims',
+  ];
+  const cells = (task: TaskScores | null) =>
+    task === null
+      ? header.slice(0, titles.length + 1).map(() => '–')
+      : [...selectorMetrics.map(({ name, decimals }) => task.values[name].toFixed(decimals)), String(task.items)];
+  const rows = systems.map((own) => [own.name, ...cells(own.scores.stance), ...cells(own.scores.veracity)]);
+  const json = systems.map((system) => ({ name: system.name, scores: testScoresJson(system.scores) }));
+  const text = `${scores.threads} threads of ${of.data}\n\n${numbersTable(header, rows)}\n`;
+  return { scores: { systems: json, ...scores }, text };
+}
+
 export const selectorKind: ExperimentKind = {
   name: 'selector',
-  metrics: selectorSweepMetrics,
+  schema: selectorExperimentSchema,
+  metrics: measured.map(({ task, metric, name }) => ({ ...metric, name, title: `${task} ${metric.title}` })),
   objective: 'veracity.macroF1',
   score: scoreSelectorRun,
+  learnt: selectorName,
+  hasOneSystem: false,
+  compare: compareSelectors,
+  report: async () => (await import('./selector-report.ts')).selectorReport,
+  evaluate: evaluateSelector,
+  exportProblem: (run) => `${run} is a selector: it is applied with \`earshot select ${run}\`, not exported`,
   soleVariant: 'agent',
   dataOverride: (path) => ({ data: { train: path } }),
   resolve(raw, source) {

@@ -1,29 +1,25 @@
 import { join } from 'node:path';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { canonicalJson } from '../../src/content-hash.ts';
+import { metricIntervals } from '../../src/metrics/metric-intervals.ts';
 import { PromiseCache } from '../../src/promise-cache.ts';
 import { sharedOptions } from '../../trainers/stop-agent/population.ts';
-import { type EvaluationSplit, readDecisions } from '../run/decisions-file.ts';
-import { agentName, decisionSchema, type SystemDecisions } from '../stop-agent/decisions.ts';
+import type { ComparedPlace } from '../report/page/comparison-page.ts';
+import { type ComparedPair, compareSystems, firstRunIn } from '../run/compare-systems.ts';
+import type { EvaluationSplit } from '../run/decisions-file.ts';
+import { linesOfStops, readStops, stopsOfLines } from '../stop-agent/decided-files.ts';
+import { agentName, type SystemDecisions } from '../stop-agent/decisions.ts';
 import { type Experiment, experimentSchema, resolveExperiment, taskOf } from '../stop-agent/experiment.ts';
-import { scoreSystem, stopMetrics } from '../stop-agent/metrics.ts';
+import { columnsOf, resampledMetrics, scoreSystem, scoresJson, stopMetrics } from '../stop-agent/metrics.ts';
 import { systemsOfRun } from '../stop-agent/result.ts';
 import type { TrialSettings } from '../stop-agent/trial.ts';
 import {
+  type Evaluation,
   type ExperimentKind,
   type ScoredSystem,
-  type SweepMetric,
   splitProblem,
   trainedAlone,
 } from './experiment-kind.ts';
-
-const stopSweepMetrics: readonly SweepMetric[] = stopMetrics.map(({ name, title, decimals, range }) => ({
-  name,
-  title: title ?? name,
-  decimals,
-  range,
-  isShown: title !== null,
-}));
 
 /** The agent comes first. A run that is paused has decisions of the agent alone. */
 function scoreStopAgentRun(path: string, part: EvaluationSplit): ScoredSystem[] {
@@ -32,7 +28,7 @@ function scoreStopAgentRun(path: string, part: EvaluationSplit): ScoredSystem[] 
   const { labels } = taskOf(experiment);
   const systems: SystemDecisions[] =
     typeof part === 'object'
-      ? [{ name: agentName, calls: 'one', decisions: readDecisions(path, decisionSchema, part) }]
+      ? [{ name: agentName, calls: 'one', decisions: readStops(path, { labels, part }) }]
       : systemsOfRun(run, part);
   return systems.map((system) => {
     const { name, calls } = system;
@@ -41,11 +37,52 @@ function scoreStopAgentRun(path: string, part: EvaluationSplit): ScoredSystem[] 
   });
 }
 
+/** Two agents, or an agent and a rule, by every metric that is resampled. */
+function compareAgents(compared: ComparedPair, { seed }: { seed: number }): ComparedPlace[] {
+  const { costs, ...experiment }: Experiment = firstRunIn(compared[0].folder).readConfig(experimentSchema);
+  const { labels } = taskOf(experiment);
+  return compareSystems(compared, {
+    items: 'thread',
+    labelsOf: (run) => taskOf(run.readConfig(experimentSchema)).labels,
+    read(run) {
+      const { part } = run.readConfig(experimentSchema).evaluation;
+      const stops = systemsOfRun(run, part).flatMap(({ decisions }) => decisions);
+      return linesOfStops(stops, { labels, part });
+    },
+    titleOf: () => 'At the stop',
+    intervals: (seeds) =>
+      metricIntervals({
+        seeds,
+        columnsOf: (lines) => columnsOf(stopsOfLines(lines, labels), { labels, costs }),
+        metrics: resampledMetrics(stopMetrics),
+        seed,
+      }),
+  });
+}
+
+async function evaluateAgent(of: Evaluation) {
+  const [{ evaluateRun }, { systemsTable }] = await Promise.all([
+    import('../stop-agent/evaluate-run.ts'),
+    import('../stop-agent/report/systems-table.ts'),
+  ]);
+  const { systems, ...scores } = await evaluateRun(of);
+  const judged = of.detector === undefined ? '' : `, judged by the detector of ${of.detector}`;
+  const heading = `${scores.threads} threads of ${of.data}${judged}; 95 % intervals by bootstrap over threads\n\n`;
+  return { scores: { systems: systems.map(scoresJson), ...scores }, text: `${heading}${systemsTable(systems)}\n` };
+}
+
 export const stopAgentKind: ExperimentKind = {
   name: 'stop-agent',
-  metrics: stopSweepMetrics,
+  schema: experimentSchema,
+  metrics: stopMetrics,
   objective: 'macroF1',
   score: scoreStopAgentRun,
+  learnt: agentName,
+  hasOneSystem: false,
+  compare: compareAgents,
+  report: async () => (await import('./stop-agent-report.ts')).stopAgentReport,
+  evaluate: evaluateAgent,
+  exportProblem: () => null,
   soleVariant: 'agent',
   dataOverride: (path) => ({ data: { threads: path } }),
   resolve({ kind: _, ...raw }, source) {

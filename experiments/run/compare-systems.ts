@@ -6,7 +6,7 @@ import { InputError } from '../../src/errors.ts';
 import type { MetricInterval, SeedDecisions } from '../../src/metrics/metric-intervals.ts';
 import { missingPath } from '../../src/missing-path.ts';
 import type { ComparedPlace } from '../report/page/comparison-page.ts';
-import { type Decided, fileNameOf, hasDecisions } from './decisions-file.ts';
+import { type Decision, fileNameOf, hasDecisions } from './decisions-file.ts';
 
 export interface ComparedSystem {
   /** A run, or a folder of runs with one seed each, which are paired by seed. */
@@ -31,66 +31,68 @@ export function firstRunIn(folder: string): RunDirectory {
   return RunDirectory.open(join(folder, runsIn(folder)[0]));
 }
 
-/** How systems of one kind of experiment are held against each other. */
-interface Comparing<Decision extends Decided> {
+/** How two systems of one kind of experiment are compared. */
+export interface Comparing<Of extends Decision> {
   /** What is decided. */
   readonly items: 'thread' | 'item';
   /** Two folders are compared where theirs are the same; any two unless given. */
   labelsOf?(run: RunDirectory): readonly string[];
-  /** Every decision of a run. */
-  read(run: RunDirectory): readonly Decision[];
-  /** The same for whatever two systems decided of one item. */
-  keyOf(decision: Decision): string;
-  /** Decisions of one title are compared together, and `of` tells them apart in JSON; null leaves a decision out. */
-  placeOf(decision: Decision): Pick<ComparedPlace, 'title' | 'of'> | null;
+  /** Every decision of a run that is compared. */
+  read(run: RunDirectory): readonly Of[];
+  titleOf(place: Decision['place']): string;
   /** First minus second, mean over seeds. */
-  intervals(seeds: readonly SeedDecisions<Decision>[], place: Decision): MetricInterval[];
-  /** In words, for the items on which they differ. */
-  shown(decision: Decision): { readonly item: string; readonly gold: string; readonly answer: string };
+  intervals(seeds: readonly SeedDecisions<Of>[], place: Decision['place']): MetricInterval[];
 }
 
 /**
  * Two systems on the items that both decided under the same seed, at every place where they did.
  * @throws InputError when they share no item or decide other labels, or a folder holds no decisions of the system
  */
-export function compareSystems<Decision extends Decided & { readonly predicted: unknown }>(
-  compared: ComparedPair,
-  comparing: Comparing<Decision>,
-): ComparedPlace[] {
+export function compareSystems<Of extends Decision>(compared: ComparedPair, comparing: Comparing<Of>): ComparedPlace[] {
   refuseOtherLabels(compared, comparing);
   const [first, second] = compared;
   const [ours, theirs] = compared.map((system) => decisionsOf(system, comparing));
-  const pairs = Array.from(ours, ([key, left]) => ({ left, right: theirs.get(key), run: key.split('/', 1)[0] }));
-  const placed = pairs.flatMap(({ left, right, run }) => {
-    const place = comparing.placeOf(left);
-    return right === undefined || place === null ? [] : [{ left, right, run, ...place }];
+  const pairs = Array.from(ours).flatMap(([key, { run, decision: left }]) => {
+    const right = theirs.get(key)?.decision;
+    return right === undefined ? [] : [{ left, right, run }];
   });
-  if (placed.length === 0)
+  if (pairs.length === 0)
     throw new InputError(
       `${first.folder} and ${second.folder} share no tested ${comparing.items} under the same seed (${ours.size} and ${theirs.size} decisions); compare runs with the same split, tests and seeds`,
     );
-  return Array.from(groupBy(placed, ({ title }) => title).values(), (own) => {
-    const seeds = Array.from(groupBy(own, ({ run }) => run).values(), (ofSeed) => ({
-      first: ofSeed.map(({ left }) => left),
-      second: ofSeed.map(({ right }) => right),
-    }));
-    return {
-      title: own[0].title,
-      of: own[0].of,
-      items: own.length,
-      seeds: seeds.length,
-      metrics: comparing.intervals(seeds, own[0].left),
-      differing: own
-        .filter(({ left, right }) => left.predicted !== right.predicted)
-        .map(({ left, right }) => {
-          const { item, gold, answer } = comparing.shown(left);
-          return [item, gold, answer, comparing.shown(right).answer];
-        }),
-    };
-  });
+  return Array.from(
+    groupBy(pairs, ({ left }) => comparing.titleOf(left.place)),
+    ([title, own]) => {
+      const seeds = Array.from(groupBy(own, ({ run }) => run).values(), (ofSeed) => ({
+        first: ofSeed.map(({ left }) => left),
+        second: ofSeed.map(({ right }) => right),
+      }));
+      const [
+        {
+          left: { place },
+        },
+      ] = own;
+      return {
+        title,
+        of: place,
+        items: own.length,
+        seeds: seeds.length,
+        metrics: comparing.intervals(seeds, place),
+        differing: own
+          .filter(({ left, right }) => left.prediction !== right.prediction)
+          .map(({ left, right }) => [left.item, left.gold, shown(left), shown(right)]),
+      };
+    },
+  );
 }
 
-function refuseOtherLabels([first, second]: ComparedPair, { labelsOf }: Pick<Comparing<Decided>, 'labelsOf'>): void {
+/** What a system decided, in words. */
+function shown({ prediction, numbers: { postsUsed, posts } }: Decision): string {
+  const answer = prediction ?? 'no answer';
+  return postsUsed === undefined ? answer : `${answer}, post ${postsUsed} of ${posts}`;
+}
+
+function refuseOtherLabels([first, second]: ComparedPair, { labelsOf }: Pick<Comparing<Decision>, 'labelsOf'>): void {
   const [own, other] = [first, second].map(({ folder }) => labelsOf?.(firstRunIn(folder)).join(', '));
   if (own !== other)
     throw new InputError(
@@ -98,10 +100,8 @@ function refuseOtherLabels([first, second]: ComparedPair, { labelsOf }: Pick<Com
     );
 }
 
-function decisionsOf<Decision extends Decided>(
-  { folder, system }: ComparedSystem,
-  { read, keyOf }: Pick<Comparing<Decision>, 'read' | 'keyOf'>,
-): Map<string, Decision> {
+/** By run and item. */
+function decisionsOf<Of extends Decision>({ folder, system }: ComparedSystem, { read }: Comparing<Of>) {
   const all = runsIn(folder).flatMap((run) =>
     read(RunDirectory.open(join(folder, run))).map((decision) => ({ run, decision })),
   );
@@ -110,5 +110,5 @@ function decisionsOf<Decision extends Decided>(
     const systems = new Set(all.map(({ decision }) => decision.system));
     throw new InputError(`${folder} has no system ${JSON.stringify(system)}; it has ${[...systems].join(', ')}`);
   }
-  return new Map(own.map(({ run, decision }) => [`${run}/${keyOf(decision)}`, decision]));
+  return new Map(own.map((of) => [JSON.stringify([of.run, of.decision.place, of.decision.item]), of]));
 }

@@ -1,14 +1,34 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
 import { readJsonLines, writeJsonLines } from '../../src/json-file.ts';
 
 /*
- * `decisions.jsonl`: what each system of a run decided of each test item, one decision a line. Every score that is shown is
- * computed from it, so that a metric which is added later applies to old runs. What was decided of the development part lies
- * beside it, in `development-decisions.jsonl`: who chooses settings reads that file and never opens the other.
+ * `decisions.jsonl`: what each system of a run decided of each test item, one decision per line, in one form for every kind of
+ * experiment. Every score that is shown is computed from it, so that a metric which is added later applies to old runs. What was
+ * decided of the development part lies beside it, in `development-decisions.jsonl`: what chooses settings never opens the other.
  */
+
+export const decisionSchema = z.strictObject({
+  system: z.string(),
+  item: z.string().describe('the thread; of a reply with its own id after a slash'),
+  event: z.string().nullable(),
+  part: z.enum(['test', 'development']),
+  place: z
+    .record(z.string(), z.union([z.string(), z.number()]))
+    .describe('decisions with the same one are scored together: a test set and a task, or how many replies were read'),
+  gold: z.string(),
+  prediction: z
+    .string()
+    .nullable()
+    .describe('null where nothing could be read, the judgement failed or the detector abstained'),
+  probabilities: z.record(z.string(), z.number()).nullable().describe('of each label'),
+  numbers: z.record(z.string(), z.number().nullable()).describe('what the kind of experiment counts'),
+  texts: z.record(z.string(), z.string().nullable()),
+});
+/** One item as a system decided it. */
+export type Decision = z.output<typeof decisionSchema>;
 
 /** Which threads of a run decisions are about, and at which iteration, where that is not the last. */
 export type EvaluationSplit = 'test' | 'development' | { readonly developmentAt: number };
@@ -20,27 +40,25 @@ export function fileNameOf(part: EvaluationSplit): string {
   return `development-decisions-at-${String(part.developmentAt).padStart(8, '0')}.jsonl`;
 }
 
-/** A decision of either kind of experiment. */
-export interface Decided {
-  readonly system: string;
-}
-
 /** On this part; without one, on either. */
 export function hasDecisions(run: string, part?: EvaluationSplit): boolean {
   const parts: readonly EvaluationSplit[] = part === undefined ? ['test', 'development'] : [part];
   return parts.some((own) => existsSync(join(run, fileNameOf(own))));
 }
 
-export function writeDecisions(run: string, decisions: readonly Decided[], part: EvaluationSplit = 'test'): void {
+export function writeDecisions(run: string, decisions: readonly Decision[], part: EvaluationSplit = 'test'): void {
   writeJsonLines(join(run, fileNameOf(part)), decisions);
 }
 
-/** @throws InputError when the run has no decisions on this part, or a line is none */
-export function readDecisions<Decision extends Decided>(
+/**
+ * @param schema `decisionSchema`, with the numbers that the kind of experiment counts
+ * @throws InputError when the run has no decisions on this part, or a line is none
+ */
+export function readDecisions<Of extends Decision>(
   run: string,
-  schema: z.ZodType<Decision>,
+  schema: z.ZodType<Of>,
   part: EvaluationSplit = 'test',
-): Decision[] {
+): Of[] {
   const path = join(run, fileNameOf(part));
   if (!existsSync(path)) {
     const advice = part === 'test' ? 'train the run again' : 'train it with split.development above 0';

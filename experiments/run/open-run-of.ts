@@ -1,6 +1,6 @@
+import { z } from 'zod';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { InputError } from '../../src/errors.ts';
-import { kindOfRun } from './kind-name.ts';
 
 const examples = {
   'stop-agent': 'one of a stop agent is needed; give a folder such as runs/quickstart/one-call/seed-1',
@@ -13,4 +13,9 @@ export function openRunOf(path: string, kind: keyof typeof examples): RunDirecto
   const found = kindOfRun(run);
   if (found === kind) return run;
   throw new InputError(`${run.path} is a run of kind ${JSON.stringify(found)}, and ${examples[kind]}`);
+}
+
+/** What was trained in a run. */
+export function kindOfRun(run: RunDirectory): string {
+  return run.readConfig(z.looseObject({ kind: z.string().default('stop-agent') })).kind;
 }

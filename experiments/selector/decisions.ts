@@ -6,6 +6,7 @@ import { likeliest } from '../../src/likeliest.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { selectGreedily } from '../../trainers/selector/select-greedily.ts';
 import type { SelectorSettings, SelectorTraining } from '../../trainers/selector/setup.ts';
+import { type Decision, decisionSchema } from '../run/decisions-file.ts';
 import { replyStances, selectorClaim } from './data.ts';
 import { baselines } from './experiment.ts';
 import type { TestSet } from './protocol.ts';
@@ -19,22 +20,49 @@ export const taskClasses = { stance: stanceClasses, veracity: veracityClasses } 
 export type SelectorTask = keyof typeof taskClasses;
 export const selectorTasks: readonly SelectorTask[] = ['stance', 'veracity'];
 
-/** One labelled test item as a system decided it: a reply for stance, a claim for veracity. */
-export const selectorDecisionSchema = z.strictObject({
-  system: z.enum(selectorSystems),
-  test: z.string(),
-  part: z
-    .enum(['test', 'held-out'])
-    .describe('tables show the test; the other threads, or development events, are what settings may be chosen by'),
-  task: z.enum(['stance', 'veracity']),
-  id: z.string().describe('of the thread; of a reply with its own id after a slash'),
-  event: z.string().nullable(),
-  gold: z.int(),
-  predicted: z.int(),
-  probabilities: z.array(z.number()).describe('of each class'),
-  retained: z.boolean(),
+/** A stance or a veracity as a system decided it. Its place is a test set and a task. */
+export const selectorDecisionSchema = decisionSchema.extend({
+  numbers: z.strictObject({ retained: z.union([z.literal(0), z.literal(1)]) }),
 });
 export type SelectorDecision = z.output<typeof selectorDecisionSchema>;
+
+export function taskOf({ place }: Pick<Decision, 'place'>): SelectorTask {
+  return place.task === 'stance' ? 'stance' : 'veracity';
+}
+
+/** A labelled item of a test: a reply for stance, a claim for veracity. */
+export interface TestItem extends Pick<SelectorDecision, 'item' | 'event'> {
+  readonly task: SelectorTask;
+  /** Class index. */
+  readonly gold: number;
+  /** Of the reply; null for the claim. */
+  readonly reply: number | null;
+}
+
+/** @param options.distribution of the classes of its task */
+export function selectorDecision(
+  { task, item, event, gold }: TestItem,
+  options: Pick<SelectorDecision, 'system' | 'part'> & {
+    test: string;
+    distribution: Float64Array;
+    isRetained: boolean;
+  },
+): SelectorDecision {
+  const { system, part, test, distribution, isRetained } = options;
+  const classes = taskClasses[task];
+  return {
+    system,
+    item,
+    event,
+    part,
+    place: { test, task },
+    gold: classes[gold],
+    prediction: classes[likeliest(distribution)],
+    probabilities: Object.fromEntries(classes.map((name, index) => [name, distribution[index]])),
+    numbers: { retained: isRetained ? 1 : 0 },
+    texts: {},
+  };
+}
 
 interface TestOptions {
   readonly test: TestSet;
@@ -59,37 +87,28 @@ export async function decideTest(
     signal: context.signal,
   });
   return test.threads.flatMap((thread, index) =>
-    testItems(thread).map(({ place, ...item }): SelectorDecision => {
+    testItems(thread).map((tested) => {
       const { claim, posts } = selections[index];
-      const { prediction, isRetained } = place === null ? claim : posts[place];
-      return {
-        system,
-        test: test.name,
-        part,
-        ...item,
-        predicted: likeliest(prediction.distribution),
-        probabilities: [...prediction.distribution],
-        retained: isRetained,
-      };
+      const { prediction, isRetained } = tested.reply === null ? claim : posts[tested.reply];
+      return selectorDecision(tested, { system, part, test: test.name, isRetained, ...prediction });
     }),
   );
 }
 
 /** What a thread tests: its replies with a stance, then its claim where it has a veracity. */
-export function testItems(
-  thread: Thread,
-): (Pick<SelectorDecision, 'task' | 'id' | 'event' | 'gold'> & { readonly place: number | null })[] {
+export function testItems(thread: Thread): TestItem[] {
   const { id, event, posts } = thread;
   const veracity = veracityTask.goldLabel(thread);
   return [
-    ...replyStances(thread).flatMap((gold, place) =>
-      gold < 0 ? [] : [{ task: 'stance' as const, id: `${id}/${posts[place + 1].id}`, event, gold, place }],
+    ...replyStances(thread).flatMap((gold, reply): TestItem[] =>
+      gold < 0 ? [] : [{ task: 'stance', item: `${id}/${posts[reply + 1].id}`, event, gold, reply }],
     ),
-    ...(veracity === null ? [] : [{ task: 'veracity' as const, id, event, gold: veracity, place: null }]),
+    ...(veracity === null ? [] : [{ task: 'veracity' as const, item: id, event, gold: veracity, reply: null }]),
   ];
 }
 
 /** The thread that a decision is about. */
-export function threadOf({ task, id }: Pick<SelectorDecision, 'task' | 'id'>): string {
-  return task === 'veracity' ? id : id.slice(0, id.lastIndexOf('/'));
+export function threadOf(decision: Pick<Decision, 'place' | 'item'>): string {
+  const { item } = decision;
+  return taskOf(decision) === 'veracity' ? item : item.slice(0, item.lastIndexOf('/'));
 }

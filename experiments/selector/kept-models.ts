@@ -1,4 +1,4 @@
-import { type SelectorDecision, type SelectorSystem, type SelectorTask, selectorTasks } from './decisions.ts';
+import { type SelectorDecision, type SelectorSystem, type SelectorTask, selectorTasks, taskOf } from './decisions.ts';
 import { scoreTest, selectorIntervals, selectorMetrics } from './scores.ts';
 import { isTextBaseline } from './text-baselines.ts';
 
@@ -37,11 +37,11 @@ const judged = new WeakMap<readonly SelectorDecision[], Map<SelectorSystem, Kept
 
 function judge(decisions: readonly SelectorDecision[], system: SelectorSystem): KeptByTask {
   if (isTextBaseline(system)) return { stance: null, veracity: null };
-  const heldOut = decisions.filter(({ part }) => part === 'held-out');
+  const heldOut = decisions.filter(({ part }) => part === 'development');
   const keptFor = (task: SelectorTask): KeptModels | null => {
-    const of = (name: SelectorSystem) => heldOut.filter((own) => own.system === name && own.task === task);
+    const of = (name: SelectorSystem) => heldOut.filter((own) => own.system === name && taskOf(own) === task);
     const [own, others] = [of(system), of('untuned')];
-    if (own.length < fewestItems || own.every(({ predicted }, place) => predicted === others[place]?.predicted))
+    if (own.length < fewestItems || own.every(({ prediction }, place) => prediction === others[place]?.prediction))
       return null;
     const [tuned, untuned] = [own, others].map((said) => scoreTest(said)[task]);
     if (tuned === null || untuned === null) return null;
@@ -62,7 +62,7 @@ function judge(decisions: readonly SelectorDecision[], system: SelectorSystem): 
 export function keptDecisions(decisions: readonly SelectorDecision[], system: SelectorSystem): SelectorDecision[] {
   const kept = keptModels(decisions, system);
   const sourceOf = (task: SelectorTask) => (kept[task]?.isTuned === false ? 'untuned' : system);
-  return decisions.flatMap((own) => (own.system === sourceOf(own.task) ? [{ ...own, system }] : []));
+  return decisions.flatMap((own) => (own.system === sourceOf(taskOf(own)) ? [{ ...own, system }] : []));
 }
 
 /** The tasks whose untuned models are kept. */

@@ -53,19 +53,16 @@ export interface SelectorResult extends Omit<StoredSelectorResult, 'tests' | 'sy
 export function readSelectorResult(run: RunDirectory): SelectorResult {
   const { tests, systems, ...stored } = selectorResult.read(run);
   const decisions = readDecisions(run.path, selectorDecisionSchema);
-  const decided = groupBy(decisions, keyOf);
-  const scores = (system: SelectorSystem, part: 'test' | 'held-out') =>
-    Object.fromEntries(tests.map((test) => [test, scoreTest(decided.get(keyOf({ system, part, test })) ?? [])]));
+  const keyOf = (system: string, part: string, test: unknown) => [system, part, test].join('/');
+  const decided = groupBy(decisions, ({ system, part, place }) => keyOf(system, part, place.test));
+  const scores = (system: SelectorSystem, part: SelectorDecision['part']) =>
+    Object.fromEntries(tests.map((test) => [test, scoreTest(decided.get(keyOf(system, part, test)) ?? [])]));
   return {
     ...stored,
     directory: run.path,
     decisions,
-    systems: systems.map((name) => ({ name, tests: scores(name, 'test'), heldOut: scores(name, 'held-out') })),
+    systems: systems.map((name) => ({ name, tests: scores(name, 'test'), heldOut: scores(name, 'development') })),
   };
-}
-
-function keyOf({ system, part, test }: { system: string; part: string; test: string }): string {
-  return [system, part, test].join('/');
 }
 
 export function selectorJson(run: RunDirectory): unknown {

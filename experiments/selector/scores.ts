@@ -1,42 +1,29 @@
 import { groupBy } from '../../src/data/group-by.ts';
-import { classificationScores } from '../../src/metrics/classification.ts';
+import { classificationScores, type Predictions } from '../../src/metrics/classification.ts';
 import { type MetricInterval, metricIntervals, type SeedDecisions } from '../../src/metrics/metric-intervals.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
-import { type SelectorDecision, type SelectorTask, taskClasses, threadOf } from './decisions.ts';
+import { classIndices, type Metric } from '../run/metric.ts';
+import { type SelectorDecision, type SelectorTask, taskClasses, taskOf, threadOf } from './decisions.ts';
+
+const share = { decimals: 3, range: [0, 1] } as const;
 
 /*
  * What decisions come to: metrics of a test set, intervals over seeds and threads, and one system against another.
  */
 
-/** One number that predictions of one task come to. */
-export interface SelectorMetric {
-  /** Its key in `--json`. */
-  readonly name: string;
-  /** Its heading in tables. */
-  readonly title: string;
-  of(predictions: Predictions): number;
-}
-
-export interface Predictions {
-  readonly gold: readonly number[];
-  readonly predicted: readonly number[];
-  readonly classes: number;
-  /** The items to count, repetitions counting again (a bootstrap sample); all of them when left out. */
-  readonly items?: Int32Array;
-}
-
-/** Every metric of the selector, in the order of the tables. What is added here applies to old runs, too. */
-export const selectorMetrics: readonly SelectorMetric[] = [
+/** Every metric of the selector, in the order of the tables. */
+export const selectorMetrics: readonly Metric<Predictions, number>[] = [
   {
     name: 'macroF1',
     title: 'macro-F1',
+    ...share,
     // Over the classes that occur among the gold labels: RumourEval has no non-rumours.
     of(predictions) {
       const present = classificationScores(predictions).perClass.filter(({ support }) => support > 0);
       return mean(present.map(({ f1 }) => f1));
     },
   },
-  { name: 'microF1', title: 'micro-F1', of: (predictions) => classificationScores(predictions).microF1 },
+  { name: 'microF1', title: 'micro-F1', ...share, of: (predictions) => classificationScores(predictions).microF1 },
 ];
 
 export interface TaskScores {
@@ -80,12 +67,9 @@ export type TestScores = Readonly<Record<SelectorTask, TaskScores | null>>;
 /** Scores of one system on one test set. */
 export function scoreTest(decisions: readonly SelectorDecision[]): TestScores {
   const of = (task: SelectorTask) => {
-    const own = decisions.filter((decision) => decision.task === task);
-    return scoresOf({
-      classes: taskClasses[task],
-      gold: own.map(({ gold }) => gold),
-      predicted: own.map(({ predicted }) => predicted),
-    });
+    const own = decisions.filter((decision) => taskOf(decision) === task);
+    const { gold, predicted } = classIndices(own, taskClasses[task]);
+    return scoresOf({ classes: taskClasses[task], gold: [...gold], predicted: [...predicted] });
   };
   return { stance: of('stance'), veracity: of('veracity') };
 }
@@ -107,17 +91,13 @@ export function selectorIntervals(options: {
   seeds: readonly SeedDecisions<SelectorDecision>[];
   seed: number;
   resamples?: number;
-  metrics?: readonly SelectorMetric[];
+  metrics?: readonly Metric<Predictions, number>[];
 }): MetricInterval[] {
   const { task, metrics = selectorMetrics, ...drawing } = options;
   return metricIntervals({
     ...drawing,
     metrics,
-    columnsOf: (decisions) => ({
-      gold: decisions.map(({ gold }) => gold),
-      predicted: decisions.map(({ predicted }) => predicted),
-      classes: taskClasses[task].length,
-    }),
+    columnsOf: (decisions) => classIndices(decisions, taskClasses[task]),
     drawnTogether: (decisions) => [...groupBy(decisions.keys(), (item) => threadOf(decisions[item])).values()],
   });
 }

@@ -1,11 +1,17 @@
 import { fitRowClassifier } from '../../experts/selectors/row-classifier.ts';
 import { textFeatures } from '../../experts/selectors/text-features.ts';
 import type { Thread } from '../../src/data/thread.ts';
-import { likeliest } from '../../src/likeliest.ts';
 import { jaccardIndex, wordSet } from '../../src/text/word-set.ts';
 import type { SelectorClaim } from '../../trainers/selector/setup.ts';
 import { replyStances } from './data.ts';
-import { type SelectorDecision, type SelectorSystem, selectorTasks, taskClasses, testItems } from './decisions.ts';
+import {
+  type SelectorDecision,
+  type SelectorSystem,
+  selectorDecision,
+  selectorTasks,
+  taskClasses,
+  testItems,
+} from './decisions.ts';
 import type { TestSet } from './protocol.ts';
 
 /*
@@ -55,7 +61,7 @@ export async function decideByText(options: {
     }),
   };
   const items = test.threads.flatMap((thread) =>
-    testItems(thread).map(({ place, ...item }) => ({ item, texts: textsOf(thread, place) })),
+    testItems(thread).map((item) => ({ item, texts: textsOf(thread, item.reply) })),
   );
   const decisions: SelectorDecision[] = [];
   for (const task of selectorTasks) {
@@ -65,9 +71,8 @@ export async function decideByText(options: {
     const texts = own.map((tested) => tested.texts);
     const distributions = await classifiers[system]({ examples, classes: taskClasses[task].length, texts });
     for (const [index, { item }] of own.entries()) {
-      const predicted = likeliest(distributions[index]);
-      const probabilities = [...distributions[index]];
-      decisions.push({ system, test: test.name, part, ...item, predicted, probabilities, retained: true });
+      const said = { system, part, test: test.name, distribution: distributions[index], isRetained: true };
+      decisions.push(selectorDecision(item, said));
     }
   }
   return decisions;

@@ -70,7 +70,7 @@ async function trainAndTest(settings: TrialSettings): Promise<boolean> {
   const systems = systemsOf(trial);
   // Saved after each system, so that a resumed run does not train that one again.
   const decisions = hasDecisions(directory) ? readDecisions(directory, selectorDecisionSchema) : [];
-  const known = new Set(decisions.map(({ system }) => system));
+  const known = new Set<string>(decisions.map(({ system }) => system));
   for (const system of systems) {
     if (known.has(system)) continue;
     decisions.push(...(await decisionsOf(system, { trial, selector: training })));
@@ -158,7 +158,7 @@ async function decisionsOf(
 ): Promise<SelectorDecision[]> {
   const parts = [
     ...trial.tested.map((test) => ({ part: 'test', test }) as const),
-    ...trial.heldOut.map((test) => ({ part: 'held-out', test }) as const),
+    ...trial.heldOut.map((test) => ({ part: 'development', test }) as const),
   ];
   const decisions: SelectorDecision[] = [];
   if (isTextBaseline(system)) {

@@ -2,16 +2,57 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { readJsonLines, writeJsonLines } from '../../src/json-file.ts';
-import type { EvaluationSplit } from '../run/decisions-file.ts';
-import type { TestThread } from './decisions.ts';
+import { decisionSchema, type EvaluationSplit, readDecisions } from '../run/decisions-file.ts';
+import type { Decision, TestThread } from './decisions.ts';
 
 /*
- * What a run keeps of the threads that were decided, beside the decisions, a thread a line. `judged.jsonl`: what the detector
- * said of every prefix. Rules are decided from it whenever they are shown, so a grid of rules may be as dense as one likes.
- * `stop-probabilities.jsonl`: π(stop) of the agent at every post. Pages show it, and scores of
- * sampled stops are computed from it. Those of the
- * development part begin with `development-`.
+ * What a run keeps of the threads that were decided: the decisions, and beside them, one thread per line, `judged.jsonl`: what the
+ * detector said of every prefix. Rules are decided from it whenever they are shown, so a grid of rules may be as dense as one likes.
+ * `stop-probabilities.jsonl` has π(stop) of the agent at every post, for pages and for scores of sampled stops. The names of those of
+ * the development part begin with `development-`.
  */
+
+const stopLineSchema = decisionSchema.extend({
+  numbers: z.strictObject({ postsUsed: z.int(), posts: z.int(), hours: z.number().nullable(), calls: z.int() }),
+});
+/** A stop as `decisions.jsonl` has it. */
+export type StopLine = z.output<typeof stopLineSchema>;
+
+interface OfPart {
+  /** Those of the task, by their index. */
+  readonly labels: readonly string[];
+  readonly part: EvaluationSplit;
+}
+
+export function linesOfStops(stops: readonly Decision[], { labels, part }: OfPart): StopLine[] {
+  return stops.map(({ system, threadId, gold, predicted, ...numbers }) => ({
+    system,
+    item: threadId,
+    event: null,
+    part: part === 'test' ? part : 'development',
+    place: {},
+    gold: labels[gold],
+    prediction: labels[predicted] ?? null,
+    probabilities: null,
+    numbers,
+    texts: {},
+  }));
+}
+
+export function stopsOfLines(lines: readonly StopLine[], labels: readonly string[]): Decision[] {
+  return lines.map(({ system, item, gold, prediction, numbers }) => ({
+    system,
+    threadId: item,
+    gold: labels.indexOf(gold),
+    predicted: prediction === null ? -1 : labels.indexOf(prediction),
+    ...numbers,
+  }));
+}
+
+/** @throws InputError when the run has no decisions on this part, or a line is none */
+export function readStops(run: string, { labels, part }: OfPart): Decision[] {
+  return stopsOfLines(readDecisions(run, stopLineSchema, part), labels);
+}
 
 function pathOf(run: string, part: EvaluationSplit, name: 'judged.jsonl' | 'stop-probabilities.jsonl'): string {
   return join(run, part === 'test' ? name : `development-${name}`);

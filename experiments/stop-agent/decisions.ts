@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { type PolicyDefinition, type QueryPlan, queriesUntil } from '../../checkpoints/policy/policy.ts';
 import {
   afterHours,
@@ -25,22 +24,20 @@ export const cloningName = 'behaviour cloning';
 export const cloningFile = 'cloning.safetensors';
 export const oracleName = 'label-aware bound';
 
-/** One thread as a system decided it. */
-export const decisionSchema = z.strictObject({
-  system: z.string(),
-  threadId: z.string(),
-  gold: z.int(),
-  /** Index into the labels of the task; −1 where the detector's answer could not be parsed. */
-  predicted: z.int(),
+/** Where one system stopped in one thread, and what the detector said there. */
+export interface Decision {
+  readonly system: string;
+  readonly threadId: string;
+  /** Indices into the labels of the task; a prediction is −1 where the detector's answer could not be parsed. */
+  readonly gold: number;
+  readonly predicted: number;
   /** Posts seen at the decision, and posts in the thread. */
-  postsUsed: z.int(),
-  posts: z.int(),
-  hours: z.number().nullable(),
-  /** Calls of the detector. */
-  calls: z.int(),
-});
-/** A line of `decisions.jsonl`: where one system stopped in one test thread, and what the detector said there. */
-export type Decision = z.infer<typeof decisionSchema>;
+  readonly postsUsed: number;
+  readonly posts: number;
+  readonly hours: number | null;
+  /** Queries of the detector. */
+  readonly calls: number;
+}
 
 /**
  * When a system queries its detector. `one`: at the stop; `schedule`: at some posts up to it; `every`: at every post up to it;

@@ -2,6 +2,7 @@ import { classificationScores, macroF1 } from '../../src/metrics/classification.
 import { earlyRate, meanDelay, mostCommonStopShare } from '../../src/metrics/earliness.ts';
 import { metricIntervals } from '../../src/metrics/metric-intervals.ts';
 import { quantile } from '../../src/metrics/summary-statistics.ts';
+import { type Metric, valuesOf } from '../run/metric.ts';
 import { type Costs, predictionCost, readingCost, wrongCosts } from './costs.ts';
 import type { Decision, QueryKind, SystemDecisions } from './decisions.ts';
 
@@ -24,21 +25,12 @@ export interface DecisionColumns {
   readonly items?: Int32Array;
 }
 
-/** One number that decisions come to. */
-export interface StopMetric {
-  /** Its key in `--json`. */
-  readonly name: string;
-  /** Its heading in tables; null keeps it out of them. */
-  readonly title: string | null;
-  readonly decimals: number;
-  /** The least and the most that it can be, where intervals end; no bounds when left out. */
-  readonly range?: readonly [number, number];
+/** One number that stops come to. */
+export interface StopMetric extends Metric<DecisionColumns> {
   /** Compared by `earshot compare`, and given an interval over threads. It must then count `items`. */
   readonly isResampled: boolean;
   /** Makes no sense for a rule that sees the labels. */
   readonly isNotForOracles?: boolean;
-  /** Null where the decisions do not say. */
-  of(columns: DecisionColumns): number | null;
 }
 
 const share = { decimals: 3, range: [0, 1] } as const;
@@ -47,7 +39,14 @@ const amount = { decimals: 1, range: [0, Infinity] } as const;
 /** Every metric of the stop agent, in the order of the tables. What is added here applies to old runs, too. */
 export const stopMetrics: readonly StopMetric[] = [
   { name: 'macroF1', title: 'macro-F1', ...share, isResampled: true, of: macroF1 },
-  { name: 'accuracy', title: null, ...share, isResampled: false, of: (own) => classificationScores(own).accuracy },
+  {
+    name: 'accuracy',
+    title: 'accuracy',
+    ...share,
+    isShown: false,
+    isResampled: false,
+    of: (own) => classificationScores(own).accuracy,
+  },
   { name: 'er', title: 'ER', ...share, isResampled: true, of: earlyRate },
   { name: 'expectedCost', title: 'cost', decimals: 3, range: [0, Infinity], isResampled: true, of: meanCost },
   { name: 'delayPosts', title: 'delay, posts', ...amount, isResampled: false, of: (own) => meanDelay(own).posts },
@@ -65,8 +64,9 @@ export const stopMetrics: readonly StopMetric[] = [
   // The share of the calls that judging every post of every thread would take.
   {
     name: 'callsSaved',
-    title: null,
+    title: 'calls saved',
     ...share,
+    isShown: false,
     isResampled: false,
     of: (own) => 1 - total(own.calls) / total(own.threadPosts),
   },
@@ -99,18 +99,15 @@ function delayAt({ hours }: DecisionColumns, share: number): number | null {
   return known.length === 0 ? null : quantile(Float64Array.from(known).sort(), share);
 }
 
-/** The metrics that a table shows, with their headings: those that any of its systems has. */
+/** The metrics that a table shows: those that any of its systems has. */
 export function shownMetrics(systems: readonly { readonly values: Readonly<Record<string, unknown>> }[]) {
-  return stopMetrics.flatMap((metric) => {
-    const { name, title } = metric;
-    const isKnown = systems.some(({ values }) => values[name] !== null && values[name] !== undefined);
-    return title === null || !isKnown ? [] : [{ ...metric, title }];
-  });
+  const isKnown = (name: string) => systems.some(({ values }) => values[name] !== null && values[name] !== undefined);
+  return stopMetrics.filter(({ name, isShown = true }) => isShown && isKnown(name));
 }
 
-/** Those that have intervals, each with a title. */
+/** Those that have intervals. */
 export function resampledMetrics(metrics: readonly StopMetric[]) {
-  return metrics.flatMap((own) => (own.isResampled ? { ...own, title: own.title ?? own.name } : []));
+  return metrics.filter(({ isResampled }) => isResampled);
 }
 
 function total(values: readonly number[]): number {
@@ -188,7 +185,7 @@ export function scoreSystem(
     name,
     calls,
     threads: decisions.length,
-    values: Object.fromEntries(metrics.map((metric) => [metric.name, metric.of(columns)])),
+    values: valuesOf(metrics, columns),
     intervals: Object.fromEntries(intervals.map((own) => [own.name, [own.low, own.high] as const])),
     f1ByLabel: Object.fromEntries(labels.map((label, index) => [label, perClass[index].f1])),
     mostCommonStop: mostCommonStopShare(columns),

@@ -4,11 +4,11 @@ import { heldOutSchema } from '../../experts/detectors/local/held-out.ts';
 import { prefixScheduleSchema } from '../../experts/prefix-schedule.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
-import { type EvaluationSplit, readDecisions } from '../run/decisions-file.ts';
+import type { EvaluationSplit } from '../run/decisions-file.ts';
 import { resultFile } from '../run/result-file.ts';
 import type { Costs } from './costs.ts';
-import { readJudged, readStopProbabilities } from './decided-files.ts';
-import { agentName, decideByRules, decisionSchema, isShown, type SystemDecisions } from './decisions.ts';
+import { readJudged, readStopProbabilities, readStops } from './decided-files.ts';
+import { agentName, decideByRules, isShown, type SystemDecisions } from './decisions.ts';
 import { type Experiment, experimentSchema, taskOf } from './experiment.ts';
 import { type SystemScores, scoreSystem, scoresJson } from './metrics.ts';
 import { agentQueries } from './policy-settings.ts';
@@ -82,7 +82,8 @@ export function systemsOfRun(run: RunDirectory, part?: EvaluationSplit): SystemD
   const { systems, schedule } = resultOfRun.read(run);
   const experiment: Experiment = run.readConfig(experimentSchema);
   const decidedPart = part ?? experiment.evaluation.part;
-  const decisions = groupBy(readDecisions(run.path, decisionSchema, decidedPart), ({ system }) => system);
+  const { labels } = taskOf(experiment);
+  const decisions = groupBy(readStops(run.path, { labels, part: decidedPart }), ({ system }) => system);
   const stored = systems.map(({ name, calls }): SystemDecisions => {
     const own = decisions.get(name);
     if (own === undefined)

@@ -23,7 +23,7 @@ import { writeParts } from '../run/parts-file.ts';
 import { trainInDirectories } from '../run/train-in-directories.ts';
 import type { Cache } from './cache.ts';
 import { claimRegion, trainedClaimsFile } from './claim-region.ts';
-import { writeJudged, writeStopProbabilities } from './decided-files.ts';
+import { linesOfStops, writeJudged, writeStopProbabilities } from './decided-files.ts';
 import { agentName, cloningFile, cloningName, decide, type SystemDecisions, type TestThread } from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 import { annotationsHash, judgeOfRun, recallForTraining } from './judge-for-training.ts';
@@ -176,7 +176,9 @@ async function evaluateOnDevelopment(trial: BegunTrial, policy: StopPolicy, iter
   const { prepared, experiment, run } = trial;
   const agent = { [agentName]: policy };
   const { systems } = await decideAll(agent, prepared.parts.development, { prepared, experiment, run });
-  writeDecisions(run.path, systems[0].decisions, { developmentAt: iteration });
+  const { labels } = taskOf(experiment);
+  const part = { developmentAt: iteration };
+  writeDecisions(run.path, linesOfStops(systems[0].decisions, { labels, part }), part);
 }
 
 /** Tries what was trained on every part that is decided. What each decided, and what rules need, goes to the run. */
@@ -196,11 +198,8 @@ async function test(
   for (const part of decidedParts(parts, experiment)) {
     const decided = await decideAll(learnt, parts[part], { prepared, experiment, run });
     systems = decided.systems;
-    writeDecisions(
-      run.path,
-      systems.flatMap(({ decisions }) => decisions),
-      part,
-    );
+    const stops = systems.flatMap(({ decisions }) => decisions);
+    writeDecisions(run.path, linesOfStops(stops, { labels: taskOf(experiment).labels, part }), part);
     writeJudged(run.path, decided.judged, part);
     writeStopProbabilities(run.path, decided.scored, part);
   }

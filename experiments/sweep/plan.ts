@@ -45,9 +45,9 @@ export interface SweepPlan {
  * Every trial of a sweep. Nothing is read but the files, and nothing is run.
  * @throws InputError for settings that the experiment refuses, or an experiment without a development part
  */
-export function planSweep(loaded: LoadedSweep): SweepPlan {
+export async function planSweep(loaded: LoadedSweep): Promise<SweepPlan> {
   const { sweep, experiment, source } = loaded;
-  const kind = kindOf(experiment.kind, source);
+  const kind = await kindOf(experiment.kind, source);
   checkPaths(sweep);
   const aim = sweep.objective.maximise ?? kind.objective;
   checkObjective(sweep, { aim, metrics: kind.metrics.map(({ name }) => name) });

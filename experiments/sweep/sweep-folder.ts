@@ -46,7 +46,7 @@ export interface SweepFolder {
 }
 
 /** The plan of the sweep in a folder. @throws InputError where another version made it */
-export function planOfFolder(path: string): SweepPlan {
+export function planOfFolder(path: string): Promise<SweepPlan> {
   return planSweep(readJsonFile(join(path, 'sweep.json'), manifestSchema).loaded);
 }
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadPolicy } from '../../checkpoints/policy/load-policy.ts';
-import { decisionSchema } from '../../experiments/stop-agent/decisions.ts';
+import { readStops } from '../../experiments/stop-agent/decided-files.ts';
 import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { Random } from '../../src/tensor/random.ts';
@@ -163,17 +163,17 @@ describe.each(cases)('%s: %s', (variant, system) => {
     const ids = new Set(parts.test.map(({ id }: { id: string }) => id));
     const tested = synthesizeThreads(tiny.data.synthetic).filter(({ id }) => ids.has(id));
     writeFileSync(join(cwd, 'tested.jsonl'), linesOf(tested));
-    const reported = parsed(readFileSync(join(cwd, runOf(variant), 'decisions.jsonl'), 'utf8'))
-      .map((line) => decisionSchema.parse(line))
-      .filter((own) => own.system === system);
     const decided = new Map(
       parsed(await succeed('decide', 'tested.jsonl', '--policy', runOf(variant), '--system', system)).map((own) => [
         own.threadId,
         own,
       ]),
     );
-    expect(reported).toHaveLength(tested.length);
     const { labels } = JSON.parse(readFileSync(join(cwd, bundle, 'manifest.json'), 'utf8')).task;
+    const reported = readStops(join(cwd, runOf(variant)), { labels, part: 'test' }).filter(
+      (own) => own.system === system,
+    );
+    expect(reported).toHaveLength(tested.length);
     for (const { threadId, postsUsed, hours, calls, predicted } of reported)
       expect(decided.get(threadId)).toMatchObject({
         postsUsed,

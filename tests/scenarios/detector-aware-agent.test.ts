@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type DetectorOutput, loadPolicy } from '../../checkpoints/policy/load-policy.ts';
-import { decisionSchema } from '../../experiments/stop-agent/decisions.ts';
+import { readStops } from '../../experiments/stop-agent/decided-files.ts';
 import { openPolicy } from '../../experiments/stop-agent/open-policy.ts';
 import { openStopAgentRun } from '../../experiments/stop-agent/open-run.ts';
 import { testThreadsOfRun } from '../../experiments/stop-agent/parts.ts';
@@ -68,9 +68,9 @@ describe.each(variants)('a detector-aware agent (%s)', (variant) => {
       if (schedule === null) throw new Error('the agent has no schedule');
       const detector = await LocalDetector.load({ path: join(run.path, 'detector.json') });
       const reported = new Map(
-        parsed(readFileSync(join(run.path, 'decisions.jsonl'), 'utf8'))
-          .map((line) => decisionSchema.parse(line))
-          .flatMap((own) => (own.system === 'stop agent' ? [[own.threadId, own] as const] : [])),
+        readStops(run.path, { labels: opened.task.labels, part: 'test' }).flatMap((own) =>
+          own.system === 'stop agent' ? [[own.threadId, own] as const] : [],
+        ),
       );
       const threads = await testThreadsOfRun(run, { data: null, context });
       expect(threads).toHaveLength(16);

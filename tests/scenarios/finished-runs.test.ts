@@ -139,7 +139,7 @@ describe('compare', () => {
       /has no system "first 5 posts"; it has stop agent, behaviour cloning, first post/,
     );
     cpSync(join(cwd, run), join(cwd, 'stranger'), { recursive: true });
-    edited('stranger/decisions.jsonl', (text) => text.replaceAll('"threadId":"', '"threadId":"x'));
+    edited('stranger/decisions.jsonl', (text) => text.replaceAll('"item":"', '"item":"x'));
     expect(await errors(run, 'stranger')).toContain(
       `${run} and stranger share no tested thread under the same seed (16 and 16 decisions); compare runs with the same split, tests and seeds`,
     );

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
-import { compareAgents } from '../../experiments/stop-agent/compare.ts';
+import { stopAgentKind } from '../../experiments/kinds/stop-agent-kind.ts';
 import { evaluateRun } from '../../experiments/stop-agent/evaluate-run.ts';
 import { stopMetrics } from '../../experiments/stop-agent/metrics.ts';
 import { readTrialResult, trialJson } from '../../experiments/stop-agent/result.ts';
@@ -64,7 +64,7 @@ describe('an experiment whose task has four classes', () => {
     const first = systems.find(({ name }) => name === 'first post');
     // All claims are alike: one class is right, and the mean is over four.
     expect(first?.values.macroF1).toBeCloseTo(0.4 / 4, 10);
-    const golds = readFileSync(join(runOf('paper'), 'decisions.jsonl'), 'utf8').match(/"gold":\d/g);
+    const golds = readFileSync(join(runOf('paper'), 'decisions.jsonl'), 'utf8').match(/"gold":"[^"]+"/g);
     expect(new Set(golds).size).toBe(4);
 
     const evaluated = await evaluateRun({
@@ -83,12 +83,12 @@ describe('an experiment whose task has four classes', () => {
       { folder: runOf('paper'), system },
       { folder: runOf('student'), system },
     ] as const;
-    const [compared] = compareAgents(both, { seed: 1 });
+    const [compared] = stopAgentKind.compare(both, { seed: 1 });
     expect(compared.items).toBe(24);
     expect(compared.metrics.map(({ name }) => name)).toEqual(['macroF1', 'er', 'callsPerThread']);
 
-    for (const { title, name } of stopMetrics)
-      if (title !== null && name !== 'expectedCost') expect(report).toContain(` ${title} `);
+    for (const { title, name, isShown = true } of stopMetrics)
+      if (isShown && name !== 'expectedCost') expect(report).toContain(` ${title} `);
     const json = JSON.stringify(trialJson(RunDirectory.open(runOf('paper'))));
     for (const { name, isResampled } of stopMetrics) {
       expect(json).toContain(`"${name}":`);

@@ -49,12 +49,12 @@ const longestText = 280;
 function disagreements(detectors: readonly DetectorStanding[], { texts, problem }: Texts): Markup {
   const said = detectors.map(({ trials, last }) => {
     const own = trials[0].decisions.get(last.replies) ?? [];
-    return new Map(own.map((decision) => [decision.threadId, decision]));
+    return new Map(own.map((decision) => [decision.item, decision]));
   });
   const rows = [...said[0].keys()].flatMap((id) => {
     const decisions = said.map((own) => own.get(id));
-    const wrong = decisions.filter((own) => own !== undefined && own.predicted !== own.gold).length;
-    const answers = new Set(decisions.flatMap((own) => (own === undefined ? [] : [own.predicted])));
+    const wrong = decisions.filter((own) => own !== undefined && own.prediction !== own.gold).length;
+    const answers = new Set(decisions.flatMap((own) => (own === undefined ? [] : [own.prediction])));
     return answers.size < 2 ? [] : [{ id, decisions, divided: Math.min(wrong, decisions.length - wrong) }];
   });
   if (rows.length === 0) return html`<p>All detectors answer alike on every item.</p>`;
@@ -81,8 +81,9 @@ ${table({
 
 function answerCell(decision: DetectorDecision | undefined): Cell {
   if (decision === undefined) return '–';
-  const { predicted, gold, probabilities, explanation, abstained } = decision;
-  const answer = predicted ?? (abstained ? 'abstains' : 'no answer');
+  const { prediction: predicted, gold, probabilities, numbers, texts } = decision;
+  const { explanation } = texts;
+  const answer = predicted ?? (numbers.abstained ? 'abstains' : 'no answer');
   const confidence = predicted === null ? undefined : probabilities?.[predicted];
   const shown = html`<b style="color: var(${predicted === gold ? '--green' : '--wrong-bar'}, ${palette.grey})">${predicted === gold ? '✓' : '✗'} ${answer}</b>${confidence === undefined ? null : ` ${confidence.toFixed(2)}`}`;
   return explanation === '' ? shown : html`<details><summary>${shown}</summary>${wide(explanation)}</details>`;

@@ -101,7 +101,7 @@ function differencesOf(detectors: readonly DetectorStanding[]): DetectorDifferen
   const groups = detectors[0].trials.flatMap(({ seed }) => {
     const said = detectors.map(({ trials, last }) => {
       const own = trials.find((trial) => trial.seed === seed)?.decisions.get(last.replies) ?? [];
-      return new Map(own.map((decision) => [decision.threadId, decision]));
+      return new Map(own.map((decision) => [decision.item, decision]));
     });
     const shared = [...said[0].keys()].filter((id) => said.every((own) => own.has(id)));
     return shared.length === 0
@@ -147,7 +147,7 @@ export function allReplies(detectors: readonly DetectorStanding[]): Replies[] {
 
 function majorityOf({ trials, last }: DetectorStanding): Standing['majority'] {
   const [label] = [...groupBy(last.decisions, ({ gold }) => gold)].sort(([, a], [, b]) => b.length - a.length)[0];
-  const always = last.decisions.map((decision) => ({ ...decision, predicted: label }));
+  const always = last.decisions.map((decision) => ({ ...decision, prediction: label }));
   const { macroF1, accuracy } = scoresOf(columnsOf(trials[0], always));
   return { label, macroF1, accuracy };
 }
@@ -164,9 +164,7 @@ function itemsInWords({ trials, last }: DetectorStanding): string {
 }
 
 function notesOn(detectors: readonly DetectorStanding[]): string[] {
-  const ids = detectors.map(({ last }) =>
-    [...new Set(last.decisions.map(({ threadId }) => threadId))].sort().join('\n'),
-  );
+  const ids = detectors.map(({ last }) => [...new Set(last.decisions.map(({ item }) => item))].sort().join('\n'));
   const others = detectors.filter((_, index) => ids[index] !== ids[0]).map(({ variant }) => variant);
   const unanswered = detectors.flatMap(({ variant, last: { values, decisions } }) =>
     values.unanswered ? [`${variant} ${Math.round(values.unanswered * decisions.length)}`] : [],

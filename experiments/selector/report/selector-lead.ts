@@ -20,8 +20,8 @@ export function decided(
       (own) =>
         own.part === 'test' &&
         own.system === system &&
-        own.test === test &&
-        own.task === task &&
+        own.place.test === test &&
+        own.place.task === task &&
         (event === undefined || own.event === event),
     ),
   );
@@ -48,7 +48,7 @@ export function keptMacroF1(
 ): number[] {
   if (trials.every(({ decisions }) => keptModels(decisions, system)[task] === null)) return [];
   return trials.flatMap(({ decisions }) => {
-    const own = keptDecisions(decisions, system).filter((each) => each.part === 'test' && each.test === test);
+    const own = keptDecisions(decisions, system).filter((each) => each.part === 'test' && each.place.test === test);
     return scoreTest(own)[task]?.values[macroF1.name] ?? [];
   });
 }

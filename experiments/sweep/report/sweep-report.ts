@@ -70,7 +70,7 @@ export function countsOf(rows: readonly TrialRow[]): string {
 }
 
 function leaderSection({ plan, tested }: SweepReport, { setting, why, isToldApart }: Leader): ReportSection {
-  const metrics = plan.kind.metrics.filter((metric) => metric.isShown);
+  const metrics = plan.kind.metrics.filter((metric) => metric.isShown ?? true);
   const shown = tested.filter(({ name }) => isShown(name));
   const runs = setting.rows.map(({ trial }) => `\`trials/${trial.id}\` (seed ${trial.seed})`);
   return {
@@ -111,7 +111,7 @@ function notesOn({ leader, front, plan }: SweepReport): (setting: SettingSummary
 function settingsTable(report: SweepReport): ReportTable {
   const { plan, settings, leader } = report;
   const notes = notesOn(report);
-  const metrics = plan.kind.metrics.filter(({ isShown }) => isShown);
+  const metrics = plan.kind.metrics.filter((metric) => metric.isShown ?? true);
   const names = shortNames(plan.paths);
   // An aim that is an expression has a column of its own.
   const aim = plan.sweep.objective.maximise;

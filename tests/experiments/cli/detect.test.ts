@@ -22,12 +22,32 @@ function scoreDetections(
   task: ScoredTask,
   detections: readonly { readonly gold: string; readonly predicted: string | null }[],
 ) {
-  return scoresOf(
-    columnsOf(
-      task,
-      detections.map((own) => ({ ...own, probabilities: null })),
-    ),
-  );
+  const numbers = {
+    posts: 1,
+    abstained: 0,
+    calls: 1,
+    inputTokens: 0,
+    outputTokens: 0,
+    cost: null,
+    seconds: null,
+  } as const;
+  const same = {
+    system: 'detector',
+    item: 'x',
+    event: null,
+    part: 'test',
+    place: { replies: 'all' },
+    numbers,
+  } as const;
+  const texts = { explanation: '', key: '' };
+  const decisions = detections.map(({ gold, predicted }) => ({
+    ...same,
+    texts,
+    gold,
+    prediction: predicted,
+    probabilities: null,
+  }));
+  return scoresOf(columnsOf(task, decisions));
 }
 
 describe('scoresOf', () => {

@@ -2,6 +2,8 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { readStops } from '../../../experiments/stop-agent/decided-files.ts';
+import { rumorTask } from '../../../src/data/task.ts';
 import { earshot, threadLines, writeExperiment } from './command-line.ts';
 
 const hostile = `</script><script>document.title = 'taken'</script><img src=x onerror="document.title='taken'"> it's & "quoted" <!--`;
@@ -69,11 +71,10 @@ describe('the page of an experiment', () => {
 
   it('shows what the run decided', () => {
     const { inspector } = dataOf(read('runs/tiny/report.html'));
-    const decisions = read('runs/tiny/agent/seed-1/decisions.jsonl')
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line))
-      .filter(({ system }) => system === 'stop agent');
+    const { labels } = rumorTask;
+    const decisions = readStops(join(cwd, 'runs/tiny/agent/seed-1'), { labels, part: 'test' }).filter(
+      ({ system }) => system === 'stop agent',
+    );
     const [view] = inspector.views;
     const shown = view.rows.map((row: { thread: number; stops: number[]; answers: number[] }) => ({
       threadId: inspector.threads[row.thread].id,

@@ -68,7 +68,7 @@ async function watched(isTTY: boolean) {
   const stderr = new Stderr(isTTY);
   const file = `${temporaryFolder()}/sweep.yaml`;
   writeSweep(file);
-  const plan = planSweep(await loadSweepFile(file, { overrides: [] }));
+  const plan = await planSweep(await loadSweepFile(file, { overrides: [] }));
   const terminal: Terminal = {
     words: [],
     stdin: process.stdin,

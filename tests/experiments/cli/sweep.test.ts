@@ -134,7 +134,7 @@ describe('a sweep', () => {
     const trials = join(cwd, 'runs/tiny-sweep/trials');
     for (const id of readdirSync(trials)) {
       const path = join(trials, id, 'decisions.jsonl');
-      writeFileSync(path, readFileSync(path, 'utf8').replaceAll('"predicted":1', '"predicted":0'));
+      writeFileSync(path, readFileSync(path, 'utf8').replaceAll('"prediction":"rumor"', '"prediction":"non-rumor"'));
     }
     const second = await earshot(['sweep', 'sweep.yaml', '--json'], { cwd });
     const [{ leader: before, ...left }, { leader: after, ...right }] = [read, second].map(({ out }) => JSON.parse(out));

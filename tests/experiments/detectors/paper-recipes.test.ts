@@ -128,7 +128,7 @@ it.each(Object.entries(calls))(
     const runs = join(cwd, 'runs', name);
     const counted = Object.keys(isPlainObject(variants) ? variants : {}).map((variant) => {
       const decisions = readJsonLines(join(runs, variant, 'seed-1/decisions.jsonl'), detectorDecisionSchema);
-      return [variant, decisions[decisions.length - 1].calls];
+      return [variant, decisions[decisions.length - 1].numbers.calls];
     });
     expect(Object.fromEntries(counted)).toEqual(expected);
     expect(readFileSync(join(runs, 'report.md'), 'utf8')).toContain('## What a judgement takes');

@@ -61,14 +61,13 @@ describe('train, of detectors', () => {
       .split('\n')
       .map((line) => line && JSON.parse(line));
     expect(decision).toMatchObject({
-      threadId: 't0',
-      replies: 0,
-      posts: 1,
+      item: 't0',
+      place: { replies: 0 },
       gold: 'rumor',
-      predicted: 'non-rumor',
-      calls: 1,
+      prediction: 'non-rumor',
+      numbers: { posts: 1, calls: 1 },
     });
-    expect(decision.cost).toBeCloseTo(decision.inputTokens / 1e6);
+    expect(decision.numbers.cost).toBeCloseTo(decision.numbers.inputTokens / 1e6);
     const report = read('panel/report.md');
     expect(report).toMatch(/24 items of the test part for rumor \(labels: non-rumor 12, rumor 12\), seed 1/i);
     expect(report).toContain('## Macro-F1 by posts read');

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
-import { compareSelectors } from '../../../experiments/selector/compare.ts';
+import { selectorKind } from '../../../experiments/kinds/selector-kind.ts';
 import { readSelectorResult } from '../../../experiments/selector/result.ts';
 import { earshot } from '../cli/command-line.ts';
 import { tinyFolder, trainHere } from './tiny-selector.ts';
@@ -15,7 +15,7 @@ describe('compare, of selectors', () => {
     await trainHere(cwd, { evaluation: { beside: ['untuned'] } });
     const folder = join(cwd, run);
     const selector = { folder, system: 'selector' };
-    const comparisons = compareSelectors([selector, { folder, system: 'untuned' }], { seed: 1 });
+    const comparisons = selectorKind.compare([selector, { folder, system: 'untuned' }], { seed: 1 });
     const tasks = ['stance', 'veracity'] as const;
     expect(comparisons.map(({ of }) => of)).toEqual(tasks.map((task) => ({ test: 'planted', task })));
     const { systems } = readSelectorResult(RunDirectory.open(folder));
@@ -30,7 +30,7 @@ describe('compare, of selectors', () => {
         expect(pValue).toBeGreaterThan(0);
       }
     }
-    const same = compareSelectors([selector, selector], { seed: 1 });
+    const same = selectorKind.compare([selector, selector], { seed: 1 });
     for (const { metrics } of same) expect(metrics).toMatchObject([{ estimate: 0 }, { estimate: 0 }]);
 
     const table = await earshot(['compare', run, 'runs/tiny/agent', '--second-system', 'selector'], { cwd });
@@ -60,7 +60,7 @@ describe('compare, of selectors', () => {
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line))
-      .map((decision) => `${JSON.stringify({ ...decision, predicted: decision.gold })}\n`);
+      .map((decision) => `${JSON.stringify({ ...decision, prediction: decision.gold })}\n`);
     writeFileSync(path, right.join(''));
     const [{ tests }] = readSelectorResult(RunDirectory.open(join(cwd, run))).systems;
     expect(tests.planted).toMatchObject({ stance: { values: { macroF1: 1 } }, veracity: { values: { microF1: 1 } } });

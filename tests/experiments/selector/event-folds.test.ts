@@ -2,9 +2,9 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
+import { selectorKind } from '../../../experiments/kinds/selector-kind.ts';
 import { readDecisions } from '../../../experiments/run/decisions-file.ts';
 import { readParts } from '../../../experiments/run/parts-file.ts';
-import { compareSelectors } from '../../../experiments/selector/compare.ts';
 import { selectorDecisionSchema, threadOf } from '../../../experiments/selector/decisions.ts';
 import { readSelectorResult } from '../../../experiments/selector/result.ts';
 import type { Thread } from '../../../src/data/thread.ts';
@@ -43,11 +43,11 @@ describe('a selector with each event held out in turn', () => {
     const run = join(cwd, 'runs/tiny/agent/seed-1');
     const decisions = readDecisions(run, selectorDecisionSchema);
     for (const system of ['selector', 'selector-all-posts', ...beside]) {
-      const tested = decisions.filter((own) => own.system === system && own.task === 'veracity');
+      const tested = decisions.filter((own) => own.system === system && own.place.task === 'veracity');
       const idsOf = (name: string) =>
         tested
-          .filter((own) => own.test === name)
-          .map((own) => own.id)
+          .filter((own) => own.place.test === name)
+          .map((own) => own.item)
           .sort();
       expect(idsOf('held-out events')).toEqual(train.map(({ id }) => id).sort());
       expect(idsOf('other')).toEqual(test.map(({ id }) => id).sort());
@@ -78,7 +78,7 @@ describe('a selector with each event held out in turn', () => {
       { folder: run, system: 'selector' },
       { folder: run, system: 'nearest-neighbour' },
     ] as const;
-    expect(compareSelectors(both, { seed: 1 })).toContainEqual(
+    expect(selectorKind.compare(both, { seed: 1 })).toContainEqual(
       expect.objectContaining({ of: { test: 'held-out events', task: 'veracity' }, items: 24 }),
     );
 
@@ -103,6 +103,6 @@ describe('a selector with each event held out in turn', () => {
     const data = { heldOutEvents: ['flood'], developmentEvents: ['flood'], tests: {}, train: join(cwd, 'train.jsonl') };
     await trainHere(cwd, { data: { ...data, tests: { other: join(cwd, 'test.jsonl') } } });
     const decisions = readDecisions(join(cwd, 'runs/tiny/agent/seed-1'), selectorDecisionSchema);
-    expect(new Set(decisions.map(({ part, event }) => `${part} ${event}`))).toEqual(new Set(['held-out flood']));
+    expect(new Set(decisions.map(({ part, event }) => `${part} ${event}`))).toEqual(new Set(['development flood']));
   });
 });

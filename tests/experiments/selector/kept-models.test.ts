@@ -5,7 +5,11 @@ import { readDecisions, writeDecisions } from '../../../experiments/run/decision
 import {
   type SelectorDecision,
   type SelectorSystem,
+  type SelectorTask,
+  selectorDecision,
   selectorDecisionSchema,
+  taskClasses,
+  taskOf,
 } from '../../../experiments/selector/decisions.ts';
 import { keptDecisions, keptModels } from '../../../experiments/selector/kept-models.ts';
 import { selectItems } from '../../../experiments/selector/select-items.ts';
@@ -15,24 +19,25 @@ import { lines, tinyFolder, tinySelector, trainHere } from './tiny-selector.ts';
 
 /** Twenty items of four classes, of which the first `right` are told right. */
 function decided(
-  of: Pick<SelectorDecision, 'part' | 'task'> & { system: SelectorSystem; right: number },
+  of: Pick<SelectorDecision, 'part' | 'system'> & { task: SelectorTask; right: number },
 ): SelectorDecision[] {
-  const { right, ...rest } = of;
-  return Array.from({ length: 20 }, (_, item) => {
-    const gold = item % 4;
-    const predicted = item < right ? gold : (gold + 1) % 4;
-    const where = { test: 'news', event: null, retained: true, probabilities: [0, 0, 0, 0] };
-    return { ...rest, ...where, id: of.task === 'stance' ? `${item}/r` : `${item}`, gold, predicted };
+  const { right, task, ...rest } = of;
+  return Array.from({ length: 20 }, (_, index) => {
+    const gold = index % 4;
+    const distribution = new Float64Array(4);
+    distribution[index < right ? gold : (gold + 1) % 4] = 1;
+    const item = { task, item: task === 'stance' ? `${index}/r` : `${index}`, event: null, gold, reply: null };
+    return selectorDecision(item, { ...rest, test: 'news', distribution, isRetained: true });
   });
 }
 
 describe('the models that are kept', () => {
   const decisions = [
-    ...decided({ system: 'selector', part: 'held-out', task: 'stance', right: 4 }),
-    ...decided({ system: 'untuned', part: 'held-out', task: 'stance', right: 12 }),
-    ...decided({ system: 'selector', part: 'held-out', task: 'veracity', right: 19 }),
-    ...decided({ system: 'untuned', part: 'held-out', task: 'veracity', right: 12 }),
-    ...decided({ system: 'majority', part: 'held-out', task: 'stance', right: 0 }),
+    ...decided({ system: 'selector', part: 'development', task: 'stance', right: 4 }),
+    ...decided({ system: 'untuned', part: 'development', task: 'stance', right: 12 }),
+    ...decided({ system: 'selector', part: 'development', task: 'veracity', right: 19 }),
+    ...decided({ system: 'untuned', part: 'development', task: 'veracity', right: 12 }),
+    ...decided({ system: 'majority', part: 'development', task: 'stance', right: 0 }),
     // The test says the opposite, and is not asked.
     ...decided({ system: 'selector', part: 'test', task: 'stance', right: 20 }),
     ...decided({ system: 'untuned', part: 'test', task: 'stance', right: 8 }),
@@ -49,14 +54,17 @@ describe('the models that are kept', () => {
     expect(kept.stance?.tuned).toBeLessThan(kept.stance?.untuned ?? 0);
     const tested = keptDecisions(decisions, 'selector').filter(({ part }) => part === 'test');
     const rightOf = (task: string) =>
-      tested.filter((own) => own.task === task && own.gold === own.predicted && own.system === 'selector').length;
+      tested.filter((own) => taskOf(own) === task && own.gold === own.prediction && own.system === 'selector').length;
     expect([rightOf('stance'), rightOf('veracity')]).toEqual([8, 4]);
   });
 
   it('are the untuned ones where nothing measurable speaks for the tuned ones', () => {
     const little = decisions.map((own) =>
-      own.system === 'selector' && own.part === 'held-out' && own.task === 'stance' && Number.parseInt(own.id, 10) < 13
-        ? { ...own, predicted: own.gold }
+      own.system === 'selector' &&
+      own.part === 'development' &&
+      taskOf(own) === 'stance' &&
+      Number.parseInt(own.item, 10) < 13
+        ? { ...own, prediction: own.gold }
         : own,
     );
     const { stance } = keptModels(little, 'selector');
@@ -84,12 +92,14 @@ describe('the models that are kept', () => {
     await trainHere(cwd);
     const run = join(cwd, 'runs/tiny/agent/seed-1');
     const known = readDecisions(run, selectorDecisionSchema);
+    const stances: readonly string[] = taskClasses.stance;
+    const another = (gold: string) => stances[(stances.indexOf(gold) + 1) % stances.length];
     // As if the tuned stance model were wrong about everything.
     writeDecisions(
       run,
       known.map((own) =>
-        own.system === 'selector' && own.part === 'held-out' && own.task === 'stance'
-          ? { ...own, predicted: (own.gold + 1) % 4 }
+        own.system === 'selector' && own.part === 'development' && taskOf(own) === 'stance'
+          ? { ...own, prediction: another(own.gold) }
           : own,
       ),
     );
@@ -109,8 +119,9 @@ describe('the models that are kept', () => {
         .map(({ threadId, postId, distribution }) => [`${threadId}/${postId}`, Object.values(distribution)]),
     );
     const of = (system: SelectorSystem) =>
-      known.filter((own) => own.system === system && own.task === 'stance' && own.part === 'test');
-    expect(of('untuned').map(({ id }) => written.get(id))).toEqual(of('untuned').map((own) => own.probabilities));
-    expect(of('untuned').map((own) => own.probabilities)).not.toEqual(of('selector').map((own) => own.probabilities));
+      known.filter((own) => own.system === system && taskOf(own) === 'stance' && own.part === 'test');
+    const probabilitiesOf = (system: SelectorSystem) => of(system).map((own) => Object.values(own.probabilities ?? {}));
+    expect(of('untuned').map(({ item }) => written.get(item))).toEqual(probabilitiesOf('untuned'));
+    expect(probabilitiesOf('untuned')).not.toEqual(probabilitiesOf('selector'));
   });
 });

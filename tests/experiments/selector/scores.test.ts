@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { SelectorDecision } from '../../../experiments/selector/decisions.ts';
+import { type SelectorDecision, selectorDecision } from '../../../experiments/selector/decisions.ts';
 import { selectorIntervals } from '../../../experiments/selector/scores.ts';
 import { Random } from '../../../src/tensor/random.ts';
 
@@ -10,18 +10,12 @@ function decisions(options: { seed: number; threads: number; replies: number; ri
     const isRight = random.uniform() < options.right;
     return Array.from({ length: options.replies }, (_, reply) => {
       const gold = reply % 4;
-      return {
-        system: 'selector' as const,
-        test: 'held',
-        part: 'test' as const,
-        task: 'stance' as const,
-        id: `thread/${thread}/${reply}`,
-        event: null,
-        gold,
-        predicted: isRight ? gold : (gold + 1) % 4,
-        probabilities: [0.25, 0.25, 0.25, 0.25],
-        retained: true,
-      };
+      const distribution = new Float64Array(4);
+      distribution[isRight ? gold : (gold + 1) % 4] = 1;
+      return selectorDecision(
+        { task: 'stance', item: `thread/${thread}/${reply}`, event: null, gold, reply },
+        { system: 'selector', part: 'test', test: 'held', distribution, isRetained: true },
+      );
     });
   });
 }
@@ -52,7 +46,7 @@ describe('selectorIntervals', () => {
       expect(high).toBeCloseTo(-low, 12);
       expect(high).toBeLessThan(0.08);
     }
-    const [macroF1] = against((first) => first.map((own) => ({ ...own, predicted: own.gold })));
+    const [macroF1] = against((first) => first.map((own) => ({ ...own, prediction: own.gold })));
     expect(macroF1.name).toBe('macroF1');
     expect(macroF1.high).toBeLessThan(-0.3);
     expect(macroF1.pValue).toBeLessThan(0.01);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decideByText, textBaselines } from '../../../experiments/selector/text-baselines.ts';
-import { stanceClasses, veracityClasses } from '../../../experts/task-models/task-model.ts';
+import { veracityClasses } from '../../../experts/task-models/task-model.ts';
 import type { Post, Thread } from '../../../src/data/thread.ts';
 
 function thread(id: string, veracity: Thread['veracity'], texts: readonly [string, Post['stance']][]): Thread {
@@ -60,13 +60,10 @@ describe('decideByText', () => {
     ['tf-idf', { t: 'true', 't/t-1': 'deny', 'u/u-1': expect.any(String) }],
   ] as const)('decides every labelled item by %s', async (system, expected) => {
     const decisions = await decisionsOf(system);
-    const named = decisions.map(({ task, id, predicted }) => [
-      id,
-      (task === 'stance' ? stanceClasses : veracityClasses)[predicted],
-    ]);
+    const named = decisions.map(({ item, prediction }) => [item, prediction]);
     expect(Object.fromEntries(named)).toEqual(expected);
     for (const { probabilities, event } of decisions) {
-      expect(probabilities.reduce((sum, p) => sum + p, 0)).toBeCloseTo(1, 9);
+      expect(Object.values(probabilities ?? {}).reduce((sum, p) => sum + p, 0)).toBeCloseTo(1, 9);
       expect(event).toBe('fire');
     }
   });
@@ -74,6 +71,6 @@ describe('decideByText', () => {
   it.each(textBaselines)('%s knows only the veracities that the selector knows', async (system) => {
     const unknown = claims.map((claim) => ({ ...claim, label: null }));
     const decisions = await decisionsOf(system, { train, claims: unknown });
-    expect(decisions.map(({ task }) => task)).toEqual(['stance', 'stance']);
+    expect(decisions.map(({ place }) => place.task)).toEqual(['stance', 'stance']);
   });
 });

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { startTrials } from '../../../experiments/kinds/kinds.ts';
 import { openExperiment } from '../../../experiments/kinds/open-experiment.ts';
-import { startTrials } from '../../../experiments/kinds/start-trials.ts';
 import { failureOf } from '../../../experiments/run/failures.ts';
 import { runInPopulations } from '../../../experiments/run/populations.ts';
 import type { TrialFailure } from '../../../experiments/run/trial.ts';

@@ -41,7 +41,7 @@ it('keeps decisions on the development part apart from those on the test', async
       readFileSync(join(run.path, name), 'utf8')
         .trim()
         .split('\n')
-        .map((line) => JSON.parse(line).threadId),
+        .map((line) => JSON.parse(line).item),
     );
   const development = idsIn('development-decisions.jsonl');
   const test = idsIn('decisions.jsonl');

@@ -161,7 +161,7 @@ describe('recipes', () => {
     ['selector-sweep', 12, 3],
   ])('%s has its settings and seeds, and is named after its file', async (name, settings, seeds) => {
     const path = join(import.meta.dirname, `../../../experiments/recipes/${name}.yaml`);
-    const plan = planSweep(await loadSweepFile(path, { overrides: [] }));
+    const plan = await planSweep(await loadSweepFile(path, { overrides: [] }));
     expect([plan.name, plan.settings.length, plan.settings[0].trials.length]).toEqual([name, settings, seeds]);
     expect(plan.description).not.toBe('');
   });

@@ -36,8 +36,8 @@ it('sweeps a selector, chosen by the threads that are held out of its tests', as
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line))
-    .filter(({ system, part, task }) => system === 'selector' && part === 'held-out' && task === 'veracity');
-  const right = held.filter(({ gold, predicted }) => gold === predicted).length;
+    .filter(({ system, part, place }) => system === 'selector' && part === 'development' && place.task === 'veracity');
+  const right = held.filter(({ gold, prediction }) => gold === prediction).length;
   expect(first['development.veracity.microF1']).toBeCloseTo(right / held.length, 12);
 });
 

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { screenText } from '../../../../experiments/report/narrow-table.ts';
-import type { SelectorDecision, SelectorSystem, SelectorTask } from '../../../../experiments/selector/decisions.ts';
+import {
+  type SelectorDecision,
+  type SelectorSystem,
+  type SelectorTask,
+  selectorDecision,
+} from '../../../../experiments/selector/decisions.ts';
 import { summarizeSelectorExperiment } from '../../../../experiments/selector/report/selector-summary.ts';
 import type { SelectorResult } from '../../../../experiments/selector/result.ts';
 import { scoreTest } from '../../../../experiments/selector/scores.ts';
@@ -41,10 +46,13 @@ function decision(
   isRight: boolean,
 ): SelectorDecision {
   const gold = item % 4;
-  const predicted = isRight ? gold : (gold + 1) % 4;
-  const probabilities = [0, 1, 2, 3].map((label) => Number(label === predicted));
-  const where = { test: 'news', part: 'test', event: null, retained: true } as const;
-  return { ...where, ...of, id: of.task === 'veracity' ? `${item}` : `${item}/r`, gold, predicted, probabilities };
+  const distribution = new Float64Array(4);
+  distribution[isRight ? gold : (gold + 1) % 4] = 1;
+  const { task, system } = of;
+  return selectorDecision(
+    { task, item: task === 'veracity' ? `${item}` : `${item}/r`, event: null, gold, reply: null },
+    { system, part: 'test', test: 'news', distribution, isRetained: true },
+  );
 }
 
 const verdictOf = (variants: Record<string, readonly SelectorResult[]>) =>
@@ -98,7 +106,7 @@ describe('the verdict on a selector', () => {
 
   it('opens with the harm that held-out items show, and tables have what is kept', () => {
     const heldOut = (right: Partial<Record<SelectorSystem, number>>) =>
-      runOf(right).decisions.map((own) => ({ ...own, part: 'held-out' as const }));
+      runOf(right).decisions.map((own) => ({ ...own, part: 'development' as const }));
     const tuned = runOf({ selector: 4, random: 4, untuned: 20 });
     const harmed = { ...tuned, decisions: [...tuned.decisions, ...heldOut({ selector: 10, random: 30, untuned: 20 })] };
     const text = screenText(summarizeSelectorExperiment('x', [{ variant: 'agent', trials: [harmed, harmed] }]), {

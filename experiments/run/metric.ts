@@ -1,0 +1,42 @@
+import type { Decision } from './decisions-file.ts';
+
+/** One number that decisions come to, as tables and sweeps name it. */
+export interface MetricFacts {
+  /** Its key in `--json` and in objectives of sweeps. */
+  readonly name: string;
+  /** Its heading. */
+  readonly title: string;
+  readonly decimals: number;
+  /** Whether tables have a column for it; they do unless it is false. */
+  readonly isShown?: boolean;
+  /** The least and the most that it can be, where intervals end; no bounds when left out. */
+  readonly range?: readonly [number, number];
+}
+
+/** A metric of one kind of experiment. What is added to its list applies to old runs, too. */
+export interface Metric<Columns, Value extends number | null = number | null> extends MetricFacts {
+  /** Null or NaN where the decisions do not say. */
+  of(columns: Columns): Value;
+}
+
+/** What decisions come to, by the name of the metric; null where it is not known. */
+export function valuesOf<Columns>(
+  metrics: readonly Metric<Columns>[],
+  columns: Columns,
+): Record<string, number | null> {
+  return Object.fromEntries(
+    metrics.map((metric) => {
+      const value = metric.of(columns);
+      return [metric.name, value === null || Number.isNaN(value) ? null : value];
+    }),
+  );
+}
+
+/** Gold labels and predictions of some decisions, [decisions], as indices into the labels; −1 where there is no prediction. */
+export function classIndices(decisions: readonly Pick<Decision, 'gold' | 'prediction'>[], labels: readonly string[]) {
+  return {
+    gold: Int32Array.from(decisions, ({ gold }) => labels.indexOf(gold)),
+    predicted: Int32Array.from(decisions, ({ prediction }) => (prediction === null ? -1 : labels.indexOf(prediction))),
+    classes: labels.length,
+  };
+}
