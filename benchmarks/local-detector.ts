@@ -76,7 +76,7 @@ for (const size of given.train.split(',').map(Number)) {
         detector: async () => (given.timing ? withoutTimes(await timed()) : trained(split, options)),
       });
       const read = { ...options, encoder: encoderJson && JSON.parse(encoderJson) };
-      const withEncoder =
+      const withEncoder: Record<string, Answers> =
         encoderJson === undefined
           ? {}
           : {
@@ -88,7 +88,7 @@ for (const size of given.train.split(',').map(Number)) {
               }),
             };
       const withTimes = { folder, options: { ...options, timing: true }, detector: timed };
-      const byTimes = given.timing
+      const byTimes: Record<string, Answers> = given.timing
         ? {
             timing: await answersOf(split, { ...withTimes, name: 'timing' }),
             untimed: await answersOf(split, { ...withTimes, name: 'untimed' }),

@@ -1,45 +1,25 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import type { AnnotateProgress } from '../../experts/asking/annotation-tally.ts';
 import { type PrefixSchedule, prefixScheduleSchema } from '../../experts/prefix-schedule.ts';
 import { tasks } from '../../src/data/task.ts';
 import { InputError } from '../../src/errors.ts';
 import { isDetectorFile } from '../config/is-detector-file.ts';
 import type { JudgingMode } from '../judging/judge-options.ts';
-import {
-  type BudgetFlags,
-  budgetOf,
-  budgetOptions,
-  maxWaitMsOf,
-  maxWaitOption,
-  unreadableOptions,
-} from './budget-options.ts';
-import { amount, flagOf, positiveInteger, seed } from './option-values.ts';
+import { budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption, unreadableOptions } from './budget-options.ts';
+import { amount, flagOf, type OptionsOf, positiveInteger, seed } from './option-values.ts';
 import { Interrupted, type Terminal } from './terminal.ts';
-
-interface Flags extends BudgetFlags {
-  store: string;
-  detector: string;
-  trainOn?: string;
-  task: string;
-  seed: number;
-  schedule?: PrefixSchedule;
-  limit?: number;
-  maxPosts: number;
-  concurrency?: number;
-  skipInvalid?: boolean;
-  dryRun?: boolean;
-  retryUnreadable?: boolean;
-  maxUnreadable?: number;
-  batch?: boolean;
-  batchPoll?: number;
-  json?: boolean;
-}
 
 interface AnnotateCommandOptions extends Flags {
   terminal: Terminal;
 }
 
-export function annotateCommand(terminal: Terminal): Command {
+export function annotateCommand(terminal: Terminal) {
+  return annotateOptions().action((threads, flags) => annotateFile(threads, { ...flags, terminal }));
+}
+
+type Flags = OptionsOf<typeof annotateOptions>;
+
+function annotateOptions() {
   return new Command('annotate')
     .description('Judge every prefix of every thread of a file with a detector, into an annotation store.')
     .argument('<threads>', 'thread file, .jsonl or .jsonl.gz')
@@ -88,8 +68,7 @@ Examples:
   earshot annotate threads.jsonl --store judged.sqlite --detector experiments/recipes/detectors/s2mad.yaml --budget-money 5
   earshot annotate threads.jsonl --store judged.sqlite --detector experiments/recipes/detectors/single-prompt.yaml --batch
   earshot annotations stats judged.sqlite`,
-    )
-    .action((threads: string, flags: Flags) => annotateFile(threads, { ...flags, terminal }));
+    );
 }
 
 async function annotateFile(threads: string, options: AnnotateCommandOptions): Promise<void> {

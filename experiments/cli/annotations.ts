@@ -1,14 +1,15 @@
 import { existsSync } from 'node:fs';
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
+import type { AnnotationFilter } from '../../experts/annotations/annotation-list.ts';
 import type { AnnotationStats, AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { InputError } from '../../src/errors.ts';
 import { missingPath } from '../../src/missing-path.ts';
 import { numbersTable } from '../report/numbers-table.ts';
 import { annotationNamed, debateText, listTable, unreadableText } from './annotations-show.ts';
 import { positiveInteger } from './option-values.ts';
-import { printJson, type Terminal } from './terminal.ts';
+import { printResult, type Terminal } from './terminal.ts';
 
-export function annotationsCommand(terminal: Terminal): Command {
+export function annotationsCommand(terminal: Terminal) {
   const command = new Command('annotations')
     .description('Count, list, read, share and merge the judgements of an annotation store.')
     .addHelpText(
@@ -35,7 +36,7 @@ Examples:
     )
     .argument('<store>', 'annotation store')
     .option('--json', 'print the counts as JSON')
-    .action((path: string, flags: Flags) => statsOf(path, { ...flags, terminal }));
+    .action((path, { json }) => statsOf(path, { json, terminal }));
   command
     .command('list')
     .description('List annotations: key, thread, posts read, detector, label, date.')
@@ -46,7 +47,7 @@ Examples:
     .option('--label <label>', 'only with this label')
     .option('--limit <count>', 'at most so many', positiveInteger, 100)
     .option('--json', 'print the rows as JSON')
-    .action((path: string, flags: ListOptions) => listStore(path, { ...flags, terminal }));
+    .action((path, flags) => listStore(path, { ...flags, terminal }));
   command
     .command('unreadable')
     .description('List what was answered instead of a judgement and could not be read; no export has it.')
@@ -54,7 +55,7 @@ Examples:
     .option('--detector <name>', 'only by this detector, such as single-prompt or s2mad/comment-score')
     .option('--forget', 'forget them, so that the next run asks anew')
     .option('--json', 'print the rows as JSON')
-    .action((path: string, flags: UnreadableOptions) => listUnreadable(path, { ...flags, terminal }));
+    .action((path, flags) => listUnreadable(path, { ...flags, terminal }));
   command
     .command('show')
     .description(
@@ -65,71 +66,58 @@ Examples:
     .option('--detector <name>', 'by this detector, where several judged the same posts')
     .option('--raw', 'print each answer as it came over the wire, too')
     .option('--json', 'print the whole row, and the answers that it was made of, as JSON')
-    .action((path: string, name: string, flags: ShowOptions) => showOne(path, { ...flags, name, terminal }));
+    .action((path, name, flags) => showOne(path, { ...flags, name, terminal }));
   command
     .command('reread')
     .description('Read the kept answers with the readers of this version, without a call, and say what changes.')
     .argument('<store>', 'annotation store')
     .option('--write', 'change the store accordingly; without it nothing is written')
     .option('--json', 'print the counts and changes as JSON')
-    .action((path: string, flags: RereadOptions) => rereadStore(path, { ...flags, terminal }));
+    .action((path, flags) => rereadStore(path, { ...flags, terminal }));
   command
     .command('export')
     .description('Write every annotation as a line of JSON, with its request and its key.')
     .argument('<store>', 'annotation store')
     .argument('<file>', 'file to write: .jsonl, or .jsonl.gz for gzip')
     .option('--json', 'print the count as JSON')
-    .action((path: string, file: string, flags: Flags) => exportStore(path, { ...flags, file, terminal }));
+    .action((path, file, flags) => exportStore(path, { ...flags, file, terminal }));
   command
     .command('import')
     .description('Add the annotations of an exported file; a question that the store has an answer to keeps it.')
     .argument('<store>', 'annotation store; made when absent')
     .argument('<file>', 'exported annotations')
     .option('--json', 'print the counts as JSON')
-    .action((path: string, file: string, flags: Flags) => importFile(path, { ...flags, file, terminal }));
+    .action((path, file, flags) => importFile(path, { ...flags, file, terminal }));
   return command;
 }
 
-interface Flags {
+interface Printing {
   json?: boolean;
+  terminal: Terminal;
 }
 
-async function statsOf(path: string, { json, terminal }: Flags & { terminal: Terminal }): Promise<void> {
+async function statsOf(path: string, { json, terminal }: Printing): Promise<void> {
   const stats = await withStore(existing(path), (store) => store.stats());
-  if (json) printJson(terminal, { store: path, ...stats });
-  else terminal.stdout.write(statsTable(path, stats));
+  printResult(terminal, { json, value: { store: path, ...stats }, text: statsTable(path, stats) });
 }
 
-interface ListOptions extends Flags {
-  detector?: string;
-  thread?: string;
-  posts?: number;
-  label?: string;
-  limit: number;
-}
-
-async function listStore(path: string, options: ListOptions & { terminal: Terminal }): Promise<void> {
+async function listStore(
+  path: string,
+  options: { detector?: string; thread?: string; posts?: number; label?: string; limit: number } & Printing,
+): Promise<void> {
   const { detector, thread, posts, label, limit, json, terminal } = options;
-  const filter = {
-    ...(detector !== undefined && { detector }),
-    ...(thread !== undefined && { threadId: thread }),
-    ...(posts !== undefined && { prefixLength: posts }),
-    ...(label !== undefined && { label }),
-  };
+  const filter: AnnotationFilter = { detector, threadId: thread, prefixLength: posts, label };
   // One row more than is shown, to know whether there are more.
   const rows = await withStore(existing(path), (store) => store.list({ ...filter, limit: limit + 1 }));
   const shown = rows.slice(0, limit);
-  if (json) printJson(terminal, shown);
-  else terminal.stdout.write(listTable(shown));
+  printResult(terminal, { json, value: shown, text: listTable(shown) });
   if (rows.length > limit) terminal.stderr.write(`earshot: there are more than ${limit}; raise --limit or filter\n`);
 }
 
-interface UnreadableOptions extends Flags {
-  detector?: string;
-  forget?: boolean;
-}
-
-async function listUnreadable(path: string, options: UnreadableOptions & { terminal: Terminal }): Promise<void> {
+async function listUnreadable(
+  path: string,
+  options: { detector?: string; forget?: boolean } & Printing,
+): Promise<void> {
   const { detector, forget = false, json, terminal } = options;
   const rows = await withStore(existing(path), (store) => {
     const listed = store.unreadable.list().filter((row) => detector === undefined || row.detector === detector);
@@ -137,58 +125,40 @@ async function listUnreadable(path: string, options: UnreadableOptions & { termi
     return listed;
   });
   const forgotten = forget && rows.length > 0 ? `\nForgotten: ${rows.length}\n` : '';
-  if (json) printJson(terminal, rows);
-  else terminal.stdout.write(`${unreadableText(rows)}${forgotten}`);
+  printResult(terminal, { json, value: rows, text: `${unreadableText(rows)}${forgotten}` });
 }
 
-interface ShowOptions extends Flags {
-  detector?: string;
-  raw?: boolean;
-}
-
-async function showOne(path: string, options: ShowOptions & { name: string; terminal: Terminal }): Promise<void> {
+async function showOne(
+  path: string,
+  options: { name: string; detector?: string; raw?: boolean } & Printing,
+): Promise<void> {
   const { name, detector, raw = false, json, terminal } = options;
   const { row, responses } = await withStore(existing(path), (store) => {
-    const row = annotationNamed({ store, name, ...(detector !== undefined && { detector }) });
+    const row = annotationNamed({ store, name, detector });
     return { row, responses: store.responses.of([row.key]) };
   });
-  if (json) printJson(terminal, { ...row, responses });
-  else terminal.stdout.write(debateText(row, { responses, raw }));
+  printResult(terminal, { json, value: { ...row, responses }, text: debateText(row, { responses, raw }) });
 }
 
-interface RereadOptions extends Flags {
-  write?: boolean;
-}
-
-async function rereadStore(path: string, options: RereadOptions & { terminal: Terminal }): Promise<void> {
+async function rereadStore(path: string, options: { write?: boolean } & Printing): Promise<void> {
   const { write = false, json, terminal } = options;
   const { reread } = await import('../../experts/annotations/reread.ts');
   const rereading = await withStore(existing(path), (store) => reread(store, { write }));
   const { rereadText } = await import('./annotations-reread.ts');
-  if (json) printJson(terminal, { store: path, written: write, ...rereading });
-  else terminal.stdout.write(rereadText(rereading, { write }));
+  const value = { store: path, written: write, ...rereading };
+  printResult(terminal, { json, value, text: rereadText(rereading, { write }) });
 }
 
-interface TransferOptions extends Flags {
-  file: string;
-  terminal: Terminal;
-}
-
-async function exportStore(path: string, { file, json, terminal }: TransferOptions): Promise<void> {
+async function exportStore(path: string, { file, json, terminal }: { file: string } & Printing): Promise<void> {
   const exported = await withStore(existing(path), (store) => store.export(file));
-  terminal.stdout.write(
-    json ? `${JSON.stringify({ store: path, file, exported })}\n` : `${exported} annotations: ${file}\n`,
-  );
+  printResult(terminal, { json, value: { store: path, file, exported }, text: `${exported} annotations: ${file}\n` });
 }
 
-async function importFile(path: string, { file, json, terminal }: TransferOptions): Promise<void> {
+async function importFile(path: string, { file, json, terminal }: { file: string } & Printing): Promise<void> {
   if (!existsSync(file)) throw new InputError(`there is no file ${file}; give one that annotations export wrote`);
   const { read, added } = await withStore(path, (store) => store.import(file));
-  terminal.stdout.write(
-    json
-      ? `${JSON.stringify({ store: path, file, read, added })}\n`
-      : `${read} annotations read, ${added} of them new: ${path}\n`,
-  );
+  const text = `${read} annotations read, ${added} of them new: ${path}\n`;
+  printResult(terminal, { json, value: { store: path, file, read, added }, text });
 }
 
 async function withStore<T>(path: string, use: (store: AnnotationStore) => T | Promise<T>): Promise<T> {

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { testedTensorflow } from '../run/tested-tensorflow.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
@@ -28,7 +28,7 @@ linked to the TensorFlow it was built against. Delete that folder to be rid of i
 Where nvidia-smi or /dev/nvidia0 tells of an NVIDIA GPU, TensorFlow is fetched with CUDA's libraries. Nobody has run this on a
 GPU yet.`,
     )
-    .action(async ({ fromPython, json }: { fromPython?: string; json?: boolean }) => {
+    .action(async ({ fromPython, json }) => {
       const [{ selectBackend }, { buildTensorflowAddon }, { compareBackends }] = await Promise.all([
         import('../../src/tensor/backend.ts'),
         import('../run/build-tensorflow-addon.ts'),

@@ -1,4 +1,4 @@
-import { Option } from 'commander';
+import { Option } from '@commander-js/extra-typings';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import { amount, positiveInteger, share } from './option-values.ts';
 

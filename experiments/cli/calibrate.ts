@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander';
+import { Command, Option } from '@commander-js/extra-typings';
 import { markdownTable } from 'markdown-table';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
@@ -10,7 +10,7 @@ import { printJson, type Terminal } from './terminal.ts';
 
 const losses = ['disagreement', 'harm'] as const;
 
-export function calibrateCommand(terminal: Terminal): Command {
+export function calibrateCommand(terminal: Terminal) {
   return new Command('calibrate')
     .description('Choose the threshold at which a policy stops, so that a promise about its predictions holds.')
     .argument('<policy>', 'run directory or bundle; the promise is written into it, and decide and serve keep it')

@@ -1,28 +1,18 @@
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { counted } from '../../src/counted.ts';
 import type { MetricInterval } from '../../src/metrics/metric-intervals.ts';
-import { quoted } from '../../src/shell-words.ts';
 import { kindOf } from '../kinds/kinds.ts';
 import type { ComparedPlace } from '../report/page/comparison-page.ts';
 import { signed } from '../report/shown-numbers.ts';
-import { type ComparedPair, firstRunIn } from '../run/compare-systems.ts';
+import { firstRunIn } from '../run/compare-systems.ts';
 import { kindOfRun } from '../run/open-run-of.ts';
-import { seed } from './option-values.ts';
-import type { Terminal } from './terminal.ts';
+import { commandLineOf, seed } from './option-values.ts';
+import { printResult, type Terminal } from './terminal.ts';
 
 const defaultSeed = 1;
 
-interface CompareOptions {
-  system?: string;
-  secondSystem?: string;
-  seed: number;
-  json?: boolean;
-  html?: boolean;
-  out: string;
-}
-
-export function compareCommand({ stdout, stderr }: Terminal): Command {
+export function compareCommand(terminal: Terminal) {
   return new Command('compare')
     .description('Compare two systems on the test items that both decided: paired bootstrap of the metrics.')
     .argument('<first>', 'run directory, or a folder of runs with one seed each')
@@ -50,7 +40,7 @@ Examples:
   earshot compare runs/detectors-quickstart/local runs/detectors-quickstart/sentence-encoder
   earshot compare runs/quickstart/one-call runs/quickstart/detector-in-state --html --out comparison.html`,
     )
-    .action(async (first: string, second: string, options: CompareOptions) => {
+    .action(async (first, second, options) => {
       const { learnt, hasOneSystem, compare } = await kindOf(kindOfRun(firstRunIn(first)), first);
       const { system = learnt } = options;
       const compared = [
@@ -62,34 +52,23 @@ Examples:
       // What is decided once per thread has one place, and its items are threads.
       const [{ items: threads, ...once }] = json;
       const isOnePlace = Object.keys(places[0].of).length === 0;
-      stdout.write(
-        options.json
-          ? `${JSON.stringify(isOnePlace ? { threads, ...once } : json, null, 2)}\n`
-          : `${system} of ${first}\nminus ${compared[1].system} of ${second}\n\n${places.map(linesOf).join('\n')}`,
-      );
+      const [ours, theirs] = compared;
+      printResult(terminal, {
+        json: options.json,
+        value: isOnePlace ? { threads, ...once } : json,
+        text: `${system} of ${first}\nminus ${theirs.system} of ${second}\n\n${places.map(linesOf).join('\n')}`,
+      });
       if (!options.html) return;
+      const command = commandLineOf(['compare', first, second], {
+        system: ours.system,
+        secondSystem: theirs.system,
+        seed: options.seed === defaultSeed ? undefined : options.seed,
+      });
       const { comparisonPage } = await import('../report/page/comparison-page.ts');
       const names = compared.map((own) => ({ ...own, system: hasOneSystem ? null : own.system }));
-      writeFileAtomically(options.out, comparisonPage({ names, command: commandOf(compared, options), places }));
-      stderr.write(`\nPage: ${options.out}\n`);
+      writeFileAtomically(options.out, comparisonPage({ names, command, places }));
+      terminal.stderr.write(`\nPage: ${options.out}\n`);
     });
-}
-
-/** The command that shows the comparison again. */
-function commandOf(compared: ComparedPair, { seed }: CompareOptions): string {
-  const [first, second] = compared;
-  const words = [
-    'earshot',
-    'compare',
-    first.folder,
-    second.folder,
-    '--system',
-    first.system,
-    '--second-system',
-    second.system,
-    ...(seed === defaultSeed ? [] : ['--seed', String(seed)]),
-  ];
-  return words.map(quoted).join(' ');
 }
 
 function byName(metrics: readonly MetricInterval[]) {

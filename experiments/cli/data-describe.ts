@@ -1,21 +1,23 @@
 import { basename } from 'node:path';
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { markdownTable } from 'markdown-table';
 import { describeOverlaps, describing } from '../../src/data/describe.ts';
 import { readThreads } from '../../src/data/thread-file.ts';
 import { comparisonTable, descriptionTable } from './description-table.ts';
+import type { OptionsOf } from './option-values.ts';
 import { collectSkipped } from './progress.ts';
-import type { Terminal } from './terminal.ts';
+import { printJson, type Terminal } from './terminal.ts';
 
 /** With more files than this, columns of label counts fit no screen. */
 const maxColumns = 3;
 
-interface Flags {
-  skipInvalid?: true;
-  json?: true;
+export function dataDescribeCommand(terminal: Terminal) {
+  return dataDescribeOptions().action((paths, options) => describeFiles(paths, { ...options, terminal }));
 }
 
-export function dataDescribeCommand(terminal: Terminal): Command {
+type Flags = OptionsOf<typeof dataDescribeOptions>;
+
+function dataDescribeOptions() {
   return new Command('describe')
     .description('Count what threads files hold: labels, lengths, time spans, gaps, repeats, overlaps between files.')
     .argument('<file...>', 'threads files, .jsonl or .jsonl.gz')
@@ -27,8 +29,7 @@ export function dataDescribeCommand(terminal: Terminal): Command {
 Examples:
   earshot data describe pheme.jsonl.gz
   earshot data describe train.jsonl test.jsonl --json | jq .overlaps`,
-    )
-    .action((paths: string[], options: Flags) => describeFiles(paths, { ...options, terminal }));
+    );
 }
 
 async function describeFiles(paths: string[], options: Flags & { terminal: Terminal }): Promise<void> {
@@ -46,7 +47,7 @@ async function describeFiles(paths: string[], options: Flags & { terminal: Termi
   const overlaps = describeOverlaps(files.map(({ path, texts }) => ({ name: path, ...texts })));
   if (json) {
     const described = files.map(({ path, skipped, description }) => ({ path, skipped, ...description }));
-    stdout.write(`${JSON.stringify({ files: described, overlaps })}\n`);
+    printJson(terminal, { files: described, overlaps });
     return;
   }
   const named = files.map(({ path, description }) => ({ name: basename(path), description }));

@@ -1,11 +1,11 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { findImporter, importers, importThreads } from '../../src/data/import-threads.ts';
 import type { TableOptions } from '../../src/data/importers/table/columns.ts';
 import { optionOf, type TableColumns, type TableField, tableFields } from '../../src/data/importers/table/columns.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { writeThreads } from '../../src/data/thread-file.ts';
 import { collectSkipped } from './progress.ts';
-import type { Terminal } from './terminal.ts';
+import { printJson, type Terminal } from './terminal.ts';
 
 interface Options extends Partial<Record<TableField, string>> {
   labelMap: Record<string, string>;
@@ -19,7 +19,7 @@ interface Options extends Partial<Record<TableField, string>> {
   json?: true;
 }
 
-export function dataImportCommand(terminal: Terminal): Command {
+export function dataImportCommand(terminal: Terminal) {
   const command = new Command('import')
     .description('Read threads in one of the formats people have and write one threads file.')
     .argument('<format>', `one of ${importers.map(({ name }) => name).join(', ')}`)
@@ -75,7 +75,7 @@ async function importToFile(
   const warnings = warningsOf(counts, without);
   if (options.json) {
     const summary = { format, out: options.out, ...counts, skipped: skipped.count(), notes, warnings };
-    stdout.write(`${JSON.stringify(summary)}\n`);
+    printJson(terminal, summary);
     return;
   }
   for (const note of notes) stdout.write(`note: ${note}\n`);

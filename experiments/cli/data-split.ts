@@ -1,26 +1,14 @@
 import { join } from 'node:path';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { markdownTable } from 'markdown-table';
 import type { PartSize } from '../../src/data/part-sizes.ts';
 import { splitThreads } from '../../src/data/split.ts';
 import { tasks } from '../../src/data/task.ts';
 import { writeThreads } from '../../src/data/thread-file.ts';
 import { indexThreadFile, type ThreadFacts } from '../../src/data/thread-source.ts';
-import { seed } from './option-values.ts';
+import { type OptionsOf, seed } from './option-values.ts';
 import { collectSkipped } from './progress.ts';
-import type { Terminal } from './terminal.ts';
-
-interface Options {
-  out: string;
-  part: Record<string, PartSize>;
-  holdOut: Record<string, string[]>;
-  stratify: string;
-  byEvent?: true;
-  seed: number;
-  gzip?: true;
-  skipInvalid?: true;
-  json?: true;
-}
+import { printJson, type Terminal } from './terminal.ts';
 
 const labelOf: Record<string, (thread: ThreadFacts) => string> = {
   ...Object.fromEntries(
@@ -35,7 +23,13 @@ const labelOf: Record<string, (thread: ThreadFacts) => string> = {
   event: ({ event }) => event ?? 'no event',
 };
 
-export function dataSplitCommand(terminal: Terminal): Command {
+export function dataSplitCommand(terminal: Terminal) {
+  return dataSplitOptions().action((path, options) => splitFile(path, { ...options, terminal }));
+}
+
+type Options = OptionsOf<typeof dataSplitOptions>;
+
+function dataSplitOptions() {
   return new Command('split')
     .description('Split a threads file into disjoint parts, one file each.')
     .argument('<file>', 'threads file, .jsonl or .jsonl.gz')
@@ -59,8 +53,7 @@ Examples:
   earshot data split pheme.jsonl.gz -p detector=100 -p demonstrations=50 -p environment=100 -p test=rest -o parts
   earshot data split pheme.jsonl.gz -p train=0.8 -p test=rest --by-event --seed 3 --out parts
   earshot data split pheme.jsonl.gz --hold-out test=ferguson -p train=rest --out leave-ferguson-out`,
-    )
-    .action((path: string, options: Options) => splitFile(path, { ...options, terminal }));
+    );
 }
 
 async function splitFile(path: string, options: Options & { terminal: Terminal }): Promise<void> {
@@ -82,10 +75,7 @@ async function splitFile(path: string, options: Options & { terminal: Terminal }
     summary.push({ part, out, threads: held.length, labels: countLabels(held, options) });
   }
   const unused = source.threads.length - summary.reduce((sum, part) => sum + part.threads, 0);
-  if (options.json) {
-    stdout.write(`${JSON.stringify({ parts: summary, unused, skipped: skipped.count() })}\n`);
-    return;
-  }
+  if (options.json) return printJson(options.terminal, { parts: summary, unused, skipped: skipped.count() });
   const labels = [...new Set(summary.flatMap((part) => Object.keys(part.labels)))].sort();
   const rows = summary.map((part) => [
     part.part,

@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError } from '@commander-js/extra-typings';
 import {
   optimalStopping,
   type SyntheticOptions,
@@ -7,7 +7,7 @@ import {
 } from '../../src/data/synthetic/stream.ts';
 import { writeThreads } from '../../src/data/thread-file.ts';
 import { flagOf } from './option-values.ts';
-import type { Terminal } from './terminal.ts';
+import { printJson, type Terminal } from './terminal.ts';
 
 interface Options extends Record<string, unknown> {
   out: string;
@@ -15,7 +15,7 @@ interface Options extends Record<string, unknown> {
   json?: true;
 }
 
-export function dataSynthCommand(terminal: Terminal): Command {
+export function dataSynthCommand(terminal: Terminal) {
   const command = new Command('synth')
     .description('Make up a stream of threads whose best stopping rule is known.')
     .requiredOption('-o, --out <file>', 'threads file to write: .jsonl, or .jsonl.gz for gzip')
@@ -41,8 +41,7 @@ async function synthToFile(options: Options, { stdout }: Terminal): Promise<void
   if (json) {
     const { rule: _, ...optimal } = best ?? { rule: null };
     const summary = { out, threads: threads.length, posts, rumors, ...(best === null ? {} : { optimal }) };
-    stdout.write(`${JSON.stringify(summary)}\n`);
-    return;
+    return printJson({ stdout }, summary);
   }
   if (best !== null)
     stdout.write(

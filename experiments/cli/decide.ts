@@ -1,15 +1,22 @@
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import type { Thread } from '../../src/data/thread.ts';
 import { readThreads, threadsOfStream } from '../../src/data/thread-file.ts';
 import { ProviderError } from '../../src/errors.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 import type { PrefixJudge } from '../judging/judge-single-prefixes.ts';
 import type { DecidedThread } from '../stop-agent/decide.ts';
-import { type BudgetFlags, budgetOf, budgetOptions, unreadableOptions } from './budget-options.ts';
+import { budgetOf, budgetOptions, unreadableOptions } from './budget-options.ts';
+import type { OptionsOf } from './option-values.ts';
 import { systemOption } from './system-option.ts';
 import type { Terminal } from './terminal.ts';
 
-export function decideCommand(terminal: Terminal): Command {
+export function decideCommand(terminal: Terminal) {
+  return decideOptions().action((threads, options) => decide(threads ?? null, { ...options, terminal }));
+}
+
+type DecideOptions = OptionsOf<typeof decideOptions>;
+
+function decideOptions() {
   return new Command('decide')
     .description('Decide threads with a policy. They need no labels; one line of JSON per thread.')
     .argument('[threads]', 'thread file; without one, lines of standard input are decided as they arrive')
@@ -41,19 +48,7 @@ Examples:
   earshot decide threads.jsonl --policy runs/quickstart/one-call/seed-1 --system "after 1 h"
   tail -f threads.jsonl | earshot decide --policy policy
   earshot decide threads.jsonl --policy policy --detector experiments/recipes/detectors/s2mad.yaml --budget-requests 1000`,
-    )
-    .action((threads: string | undefined, options: DecideOptions) => decide(threads ?? null, { ...options, terminal }));
-}
-
-interface DecideOptions extends BudgetFlags {
-  policy: string;
-  system?: string;
-  runs: string;
-  includeTrained?: boolean;
-  skipInvalid?: boolean;
-  detector?: string;
-  store: string;
-  retryUnreadable?: boolean;
+    );
 }
 
 /** Threads whose predictions are waited for at the same time. */

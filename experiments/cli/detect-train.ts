@@ -9,12 +9,12 @@ import { printJson, proseWidth, type Terminal } from './terminal.ts';
 /** What `detect --train` is asked for. */
 export interface DetectTrainOptions {
   /** The task with the most labels unless given. */
-  task?: string | undefined;
+  task?: string;
   set: readonly string[];
-  limit?: number | undefined;
+  limit?: number;
   seed: number;
-  skipInvalid?: boolean | undefined;
-  json?: boolean | undefined;
+  skipInvalid?: boolean;
+  json?: boolean;
   terminal: Terminal;
 }
 

@@ -1,38 +1,21 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { tasks } from '../../src/data/task.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { earlyDetectionReplies, type Replies } from '../detectors/decisions.ts';
 import type { DetectorEvaluation } from '../detectors/detect.ts';
 import { numbersTable } from '../report/numbers-table.ts';
-import {
-  type BudgetFlags,
-  budgetOf,
-  budgetOptions,
-  maxWaitMsOf,
-  maxWaitOption,
-  unreadableOptions,
-} from './budget-options.ts';
-import { collect, positiveInteger, seed } from './option-values.ts';
+import { budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption, unreadableOptions } from './budget-options.ts';
+import { collect, type OptionsOf, positiveInteger, seed } from './option-values.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
-interface DetectCommandOptions extends BudgetFlags {
-  detector?: string[];
-  train?: boolean;
-  task?: string;
-  set: string[];
-  store?: string;
-  at: readonly Replies[];
-  limit?: number;
-  seed: number;
-  concurrency?: number;
-  retryUnreadable?: boolean;
-  maxUnreadable?: number;
-  skipInvalid?: boolean;
-  json?: boolean;
+export function detectCommand(terminal: Terminal) {
+  return detectOptions().action((path, options) => detectIn(path, { ...options, terminal }));
 }
 
-export function detectCommand(terminal: Terminal): Command {
+type DetectCommandOptions = OptionsOf<typeof detectOptions>;
+
+function detectOptions() {
   return new Command('detect')
     .description('Score detectors on labelled threads: how right they are, and how early.')
     .argument('<threads>', 'thread file, .jsonl or .jsonl.gz')
@@ -86,8 +69,7 @@ Examples:
   earshot detect pheme-test.jsonl --detector experiments/recipes/detectors/s2mad.yaml --store judged.sqlite
   earshot detect pheme-test.jsonl --detector s2mad.yaml s2mad-no-debate.yaml s2mad-one-prompt.yaml --store judged.sqlite
   earshot detect ct_dev.jsonl --detector experiments/recipes/detectors/debate-council.yaml --at all --json`,
-    )
-    .action((path: string, options: DetectCommandOptions) => detectIn(path, { ...options, terminal }));
+    );
 }
 
 async function detectIn(path: string, options: DetectCommandOptions & { terminal: Terminal }): Promise<void> {

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { Argument, Command } from 'commander';
+import { Argument, Command } from '@commander-js/extra-typings';
 import { markdownTable } from 'markdown-table';
 import { type BackendName, backendNames } from '../../src/tensor/backend-names.ts';
 import { wrapped } from '../report/narrow-table.ts';
@@ -9,7 +9,7 @@ import { printJson, type Terminal } from './terminal.ts';
 /** A population that would take longer than this for an iteration, going by the smaller one, is not timed. */
 const longestMs = 20_000;
 
-export function doctorCommand({ stdout }: Terminal): Command {
+export function doctorCommand({ stdout }: Terminal) {
   return new Command('doctor')
     .description(
       'Say which tensor backend is used and why, time a real training step of one run and of several on each that works, and say how many runs a program should train.',
@@ -18,7 +18,7 @@ export function doctorCommand({ stdout }: Terminal): Command {
     .option('--dimensions <count>', 'width of the states', positiveInteger, 256)
     .option('--populations <list>', 'how many runs are timed in one program', positiveIntegers, [1, 8, 32])
     .option('--json', 'print as JSON')
-    .action(async (names: BackendName[], options: DoctorOptions) => {
+    .action(async (names, options) => {
       const { populations: sizes, dimensions } = options;
       const [{ selectBackend }, { nvidiaGpu }] = await Promise.all([
         import('../../src/tensor/backend.ts'),
@@ -63,12 +63,6 @@ export function doctorCommand({ stdout }: Terminal): Command {
 function wayToGpu(gpu: string): string {
   const text = `This machine has a GPU (${gpu}), and auto does not use it. These commands build the tensorflow backend for it and time it; nobody has run them on a GPU yet:`;
   return `${wrapped(text)}\n\n  earshot backend install\n  earshot doctor tensorflow\n\n`;
-}
-
-interface DoctorOptions {
-  dimensions: number;
-  populations: number[];
-  json?: boolean;
 }
 
 interface Timing {

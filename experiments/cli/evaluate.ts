@@ -1,11 +1,18 @@
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { kindOf } from '../kinds/kinds.ts';
 import { kindOfRun } from '../run/open-run-of.ts';
+import type { OptionsOf } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 
-export function evaluateCommand(terminal: Terminal): Command {
+export function evaluateCommand(terminal: Terminal) {
+  return evaluateOptions().action((run, options) => evaluate(run, { ...options, terminal }));
+}
+
+type EvaluateOptions = OptionsOf<typeof evaluateOptions>;
+
+function evaluateOptions() {
   return new Command('evaluate')
     .description('Test the agent or the selector of a run on another data set.')
     .argument('<run>', 'run directory, such as runs/quickstart/one-call/seed-1')
@@ -25,18 +32,7 @@ trained on are left out, known by their id and claim.
 Examples:
   earshot evaluate runs/quickstart/one-call/seed-1 --data other-threads.jsonl
   earshot evaluate runs/weibo/one-call/seed-1 --data covid.jsonl --detector runs/covid/one-call/seed-1`,
-    )
-    .action((run: string, options: EvaluateOptions) => evaluate(run, { ...options, terminal }));
-}
-
-interface EvaluateOptions {
-  data: string;
-  detector?: string;
-  runs: string;
-  skipInvalid?: boolean;
-  includeTrained?: boolean;
-  out?: string;
-  json?: boolean;
+    );
 }
 
 async function evaluate(run: string, options: EvaluateOptions & { terminal: Terminal }): Promise<void> {

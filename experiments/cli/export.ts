@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import type { Parity } from '../../checkpoints/policy/parity.ts';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { InputError } from '../../src/errors.ts';
@@ -6,9 +6,9 @@ import { workContext } from '../../src/work-context.ts';
 import { kindOf } from '../kinds/kinds.ts';
 import { kindOfRun } from '../run/open-run-of.ts';
 import { systemOption } from './system-option.ts';
-import type { Terminal } from './terminal.ts';
+import { printResult, type Terminal } from './terminal.ts';
 
-export function exportCommand({ stdout, stderr }: Terminal): Command {
+export function exportCommand(terminal: Terminal) {
   return new Command('export')
     .description(
       'Write a policy of a run, learnt or a rule, as a bundle that other programs load: ONNX, Python, a policy card.',
@@ -31,8 +31,8 @@ Examples:
   earshot export runs/quickstart/one-call/seed-1 --out policy --system "after 1 h"
   python policy/earshot_policy.py < threads.jsonl`,
     )
-    .action(async (run: string, { out, system, data, runs, json }: ExportOptions) => {
-      const context = workContext({ onNote: (line) => stderr.write(`earshot: ${line}\n`) });
+    .action(async (run, { out, system, data, runs, json }) => {
+      const context = workContext({ onNote: (line) => terminal.stderr.write(`earshot: ${line}\n`) });
       const opened = RunDirectory.open(run);
       const problem = (await kindOf(kindOfRun(opened), run)).exportProblem(run);
       if (problem !== null) throw new InputError(problem);
@@ -44,20 +44,11 @@ Examples:
         context.onNote(
           'the states need an encoder that cannot be exported, so earshot_policy.py decides on states, not on texts; the rest of the bundle is whole',
         );
-      const text = `${parityText(parity)}\n${what}`;
-      stdout.write(`${json ? JSON.stringify({ run, out, ...exported }, null, 2) : text}\n`);
+      printResult(terminal, { json, value: { run, out, ...exported }, text: `${parityText(parity)}\n${what}\n` });
     });
 }
 
 function parityText({ rows, batches, largestDifference }: Parity): string {
   const counts = Object.entries(rows).map(([name, count]) => `${count} ${name}`);
   return `The ONNX file decides as the checkpoint does: ${counts.join(', ')} states in batches of ${batches.join(', ')}, scores at most ${largestDifference.toExponential(1)} apart`;
-}
-
-interface ExportOptions {
-  out: string;
-  system?: string;
-  data?: string;
-  runs: string;
-  json?: boolean;
 }

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { Command, Option } from 'commander';
+import { Command, Option } from '@commander-js/extra-typings';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { counted } from '../../src/counted.ts';
 import { tasks } from '../../src/data/task.ts';
@@ -16,6 +16,7 @@ import { type Goal, goals } from '../init/goals.ts';
 import { wrapped } from '../report/narrow-table.ts';
 import type { Experiment } from '../stop-agent/experiment.ts';
 import type { Parts } from '../stop-agent/parts.ts';
+import type { OptionsOf } from './option-values.ts';
 import { defaults, questions } from './questions.ts';
 import { proseWidth, type Terminal } from './terminal.ts';
 
@@ -24,19 +25,13 @@ const mostWithoutTime = 0.1;
 /** Times help a detector of 100 training threads, and hardly one of 400 (docs/explanation/benchmarks.md). */
 const mostTimedThreads = 200;
 
-interface InitOptions {
-  task?: string;
-  detector?: string;
-  encoder?: string;
-  goal?: Goal;
-  name?: string;
-  out?: string;
-  yes?: true;
-  force?: true;
-  skipInvalid?: true;
+export function initCommand(terminal: Terminal) {
+  return initOptions().action((threads, options) => init(threads, { ...options, terminal }));
 }
 
-export function initCommand(terminal: Terminal): Command {
+type InitOptions = OptionsOf<typeof initOptions>;
+
+function initOptions() {
   return new Command('init')
     .description('Ask what you have and what you want, and write a commented experiment file that runs.')
     .argument('[threads]', 'thread file, .jsonl or .jsonl.gz')
@@ -67,8 +62,7 @@ Examples:
   earshot init threads.jsonl
   earshot init threads.jsonl.gz --goal fewer-calls --detector experiments/recipes/detectors/single-prompt.yaml --yes
   earshot init threads.jsonl --goal ratio-sweep --name ratios --yes`,
-    )
-    .action((threads: string | undefined, options: InitOptions) => init(threads, { ...options, terminal }));
+    );
 }
 
 async function init(given: string | undefined, options: InitOptions & { terminal: Terminal }): Promise<void> {
@@ -129,16 +123,15 @@ async function init(given: string | undefined, options: InitOptions & { terminal
     await checkDetector(which);
     const detector = which === 'local' ? null : which;
     const encoder = await chosenEncoder({ given: options.encoder, detector, ask });
-    const goal =
+    const goal = goalNamed(
       options.goal ??
-      goalNamed(
-        await ask('What the agent is for', {
+        (await ask('What the agent is for', {
           choices: Object.keys(goals),
           meanings: goals,
           fallback: 'best-f1',
           explanation: explanations.goal,
-        }),
-      );
+        })),
+    );
     const name =
       options.name ?? (await ask('Name of the experiment', { fallback: 'my-threads', explanation: explanations.name }));
     const out = options.out ?? `${name}.yaml`;

@@ -1,11 +1,11 @@
-import { Command } from 'commander';
+import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import packageJson from '../../package.json' with { type: 'json' };
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { severityOf } from '../run/severity.ts';
 import { Interrupted, type Terminal } from './terminal.ts';
 
 /** Every command, in the order of the help. Each declares its options cheaply, and its action loads what it needs. */
-const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => Command>>> = {
+const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => CommandUnknownOpts>>> = {
   init: async () => (await import('./init.ts')).initCommand,
   data: async () => (await import('./data.ts')).dataCommand,
   annotate: async () => (await import('./annotate.ts')).annotateCommand,
@@ -69,7 +69,7 @@ export async function commandLine(
 }
 
 /** Commander copies settings only to a subcommand that its parent makes. */
-function passSettingsDown(command: Command): void {
+function passSettingsDown(command: CommandUnknownOpts): void {
   for (const part of command.commands) {
     part.copyInheritedSettings(command);
     passSettingsDown(part);
@@ -86,9 +86,9 @@ async function report(error: unknown, { stderr, words }: Terminal): Promise<numb
   } else if (error instanceof InputError || error instanceof ProviderError) {
     stderr.write(`earshot: ${error.message}\n`);
     const { QuotaSpentError } = await import('../../experts/llm/failures.ts');
-    const { quoted } = await import('../../src/shell-words.ts');
+    const { commandLineOf } = await import('./option-values.ts');
     if (error instanceof QuotaSpentError || error.cause instanceof QuotaSpentError)
-      stderr.write(`To go on then: ${['earshot', ...words].map(quoted).join(' ')}\n`);
+      stderr.write(`To go on then: ${commandLineOf(words)}\n`);
   } else {
     stderr.write('earshot: this is a defect in Earshot; please report it with the lines below.\n');
     stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);

@@ -1,4 +1,8 @@
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from '@commander-js/extra-typings';
+import { quoted } from '../../src/shell-words.ts';
+
+/** What the action of a command is given, from the function that declares its options. */
+export type OptionsOf<Declare extends () => { opts(): unknown }> = ReturnType<ReturnType<Declare>['opts']>;
 
 /** For options that may be repeated. */
 export function collect(value: string, previous: string[]): string[] {
@@ -75,4 +79,15 @@ export function indexOfShares(text: string): { index: number; of: number } {
 /** `--dry-run` of `dryRun`. */
 export function flagOf(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+/** A command as a shell takes it. An option that is undefined is left out, and one with a list is repeated. */
+export function commandLineOf(
+  words: readonly string[],
+  options: Readonly<Record<string, string | number | readonly string[] | undefined>> = {},
+): string {
+  const given = Object.entries(options).flatMap(([name, value]) =>
+    [value ?? []].flat().flatMap((each) => [flagOf(name), String(each)]),
+  );
+  return ['earshot', ...words, ...given].map(quoted).join(' ');
 }

@@ -1,4 +1,4 @@
-import { Argument, Command } from 'commander';
+import { Argument, Command } from '@commander-js/extra-typings';
 import type { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
 import { jsonSchemaOf, type OptionLine, optionLines } from '../config/option-lines.ts';
@@ -12,7 +12,7 @@ export const schemas: Readonly<Record<string, () => Promise<z.ZodType>>> = {
   sweep: async () => (await import('../sweep/sweep-file.ts')).sweepSchema,
 };
 
-export function optionsCommand({ stdout }: Terminal): Command {
+export function optionsCommand({ stdout }: Terminal) {
   return new Command('options')
     .description(
       'Say what may stand in an experiment file, a detector file or a sweep file: every option, its values, its default.',
@@ -31,7 +31,7 @@ Examples:
   earshot options selector selector
   earshot options detector --json-schema > detector.schema.json`,
     )
-    .action(async (file: string, option: string | undefined, { jsonSchema }: { jsonSchema?: true }) => {
+    .action(async (file, option, { jsonSchema }) => {
       const schema = await schemas[file]();
       if (jsonSchema) return printJson({ stdout }, jsonSchemaOf(schema));
       const lines = optionLines(schema, option);

@@ -3,7 +3,7 @@ import { dryRunSummary } from '../../experts/llm/cost/dry-run-chat-service.ts';
 import { usageSummary } from '../../experts/llm/cost/usage.ts';
 import { ProviderError } from '../../src/errors.ts';
 import type { AnnotatedThreads } from '../judging/annotate-threads.ts';
-import type { Terminal } from './terminal.ts';
+import { printResult, type Terminal } from './terminal.ts';
 
 /** How many failures are listed; the others are only counted. */
 const failuresShown = 5;
@@ -22,13 +22,12 @@ export function printAnnotated(annotated: AnnotatedThreads, options: Printed): v
 }
 
 function printLocal(annotated: AnnotatedThreads, { store, detector, json, terminal }: Printed): void {
-  const { stdout } = terminal;
   const { threads, asked, cached, failed, unreadable, failures } = annotated;
-  if (json) stdout.write(`${JSON.stringify({ store, detector, threads, asked, cached, failed })}\n`);
-  else
-    stdout.write(
-      `${threads} threads, ${asked + cached + failed} prefixes: asked ${asked}, cached ${cached}, failed ${failed}\nAnnotations: ${store}\n`,
-    );
+  printResult(terminal, {
+    json,
+    value: { store, detector, threads, asked, cached, failed },
+    text: `${threads} threads, ${asked + cached + failed} prefixes: asked ${asked}, cached ${cached}, failed ${failed}\nAnnotations: ${store}\n`,
+  });
   if (failed > 0) throw failureOf({ failures, unreadable, terminal });
 }
 
@@ -36,34 +35,29 @@ function printModels(
   { stopped, estimates, usage, failures, asksModels: _, ...counts }: AnnotatedThreads,
   { store, detector, json, terminal }: Printed,
 ): void {
-  const { stdout } = terminal;
   const { threads, asked, cached, failed, unreadable, unreadableParts, remaining } = counts;
   const total = asked + cached + failed + remaining;
   if (estimates !== null) {
-    const summary = `${threads} threads, ${total} prefixes: ${asked} to ask about, ${cached} cached\n${dryRunSummary(estimates)}\nNothing was sent.\n`;
-    stdout.write(
-      json
-        ? `${JSON.stringify({ store, detector, dryRun: true, threads, toAsk: asked, cached, estimates })}\n`
-        : summary,
-    );
+    printResult(terminal, {
+      json,
+      value: { store, detector, dryRun: true, threads, toAsk: asked, cached, estimates },
+      text: `${threads} threads, ${total} prefixes: ${asked} to ask about, ${cached} cached\n${dryRunSummary(estimates)}\nNothing was sent.\n`,
+    });
     return;
   }
-  if (json)
-    stdout.write(
-      `${JSON.stringify({ store, detector, ...counts, stopped: stopped?.message ?? null, usage, failures })}\n`,
-    );
-  else {
-    const left = remaining > 0 ? `, not asked ${remaining}` : '';
-    const which = unreadable > 0 ? ` (${unreadable} of them unreadable)` : '';
-    const parts =
-      unreadableParts > 0
-        ? `${unreadableParts} votes, scores or probabilities could not be read; the judgements count as made without them\n`
-        : '';
-    stdout.write(
+  const left = remaining > 0 ? `, not asked ${remaining}` : '';
+  const which = unreadable > 0 ? ` (${unreadable} of them unreadable)` : '';
+  const parts =
+    unreadableParts > 0
+      ? `${unreadableParts} votes, scores or probabilities could not be read; the judgements count as made without them\n`
+      : '';
+  printResult(terminal, {
+    json,
+    value: { store, detector, ...counts, stopped: stopped?.message ?? null, usage, failures },
+    text:
       `${threads} threads, ${total} prefixes: asked ${asked}, cached ${cached}, failed ${failed}${which}${left}\n${parts}` +
-        `${usageSummary(usage)}\nAnnotations: ${store}\n`,
-    );
-  }
+      `${usageSummary(usage)}\nAnnotations: ${store}\n`,
+  });
   if (stopped !== null)
     throw new ProviderError(
       remaining > 0

@@ -8,7 +8,7 @@ interface Stand {
   readonly done: number;
   readonly total: number;
   /** Shown at the end of the line. */
-  readonly note?: string | undefined;
+  readonly note?: string;
   /** How much of the items under way is done, in items. */
   readonly underWay?: number;
 }
@@ -58,7 +58,7 @@ export type StageProgress = Pick<WorkContext, 'onProgress' | 'onNote' | 'onMeasu
 export function stageProgress(
   title: string,
   terminal: Pick<Terminal, 'stderr'>,
-  options: { signal?: AbortSignal; lines?: LiveLines | undefined } = {},
+  options: { signal?: AbortSignal; lines?: LiveLines } = {},
 ): StageProgress {
   if (!hasScreen(terminal)) return plainProgress(title, terminal.stderr);
   const lines = options.lines ?? watchedLines(terminal, options.signal);

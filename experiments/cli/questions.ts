@@ -4,7 +4,7 @@ import { wrapped } from '../report/narrow-table.ts';
 import { proseWidth, type Terminal } from './terminal.ts';
 
 interface Prompt {
-  readonly choices?: readonly string[] | undefined;
+  readonly choices?: readonly string[];
   /** Of each choice that does not speak for itself. */
   readonly meanings?: Readonly<Record<string, string>>;
   /** What an empty answer means; the first choice unless given. */
@@ -12,7 +12,7 @@ interface Prompt {
   /** What `?` is answered with. */
   readonly explanation: string;
   /** Throws an InputError for what is no answer. */
-  readonly check?: ((answer: string) => Promise<void>) | undefined;
+  readonly check?: (answer: string) => Promise<void>;
 }
 
 async function problemOf(

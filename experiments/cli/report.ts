@@ -1,24 +1,32 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { InputError } from '../../src/errors.ts';
-import { quoted } from '../../src/shell-words.ts';
 import { readExperimentYaml } from '../config/experiment-file.ts';
 import { parseOverride } from '../config/overrides.ts';
 import { writePage } from '../report/page/write-page.ts';
 import type { SweepPlan } from '../sweep/plan.ts';
-import { collect } from './option-values.ts';
+import { collect, commandLineOf, type OptionsOf } from './option-values.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
-interface ReportOptions {
-  runs: string;
-  set: string[];
-  json?: boolean;
-  html?: boolean;
-  out?: string;
+export function reportCommand(terminal: Terminal) {
+  return reportOptions().action(async (path, options) => {
+    const reporting = { ...options, terminal };
+    const { isSweepFolder, planOfFolder } = await import('../sweep/sweep-folder.ts');
+    if (isSweepFolder(path)) return reportSweep(await planOfFolder(path), { ...reporting, runs: dirname(path) });
+    if (isFolder(path)) return reportFolder(path, reporting);
+    const { kind } = await readExperimentYaml(path);
+    if (kind !== 'sweep') return reportFile(path, reporting);
+    const [{ planSweep }, { loadSweepFile }] = await Promise.all([
+      import('../sweep/plan.ts'),
+      import('../sweep/sweep-file.ts'),
+    ]);
+    const overrides = options.set.map(parseOverride);
+    return reportSweep(await planSweep(await loadSweepFile(path, { overrides })), reporting);
+  });
 }
 
-export function reportCommand(terminal: Terminal): Command {
+function reportOptions() {
   return new Command('report')
     .description(
       'Print the table of an experiment from its finished runs, or write its page, without running anything.',
@@ -45,24 +53,10 @@ Examples:
   earshot report experiments/recipes/quickstart.yaml --html
   earshot report runs/quickstart/one-call/seed-1 --html --out one-call.html
   earshot report runs/ratio-pareto --html`,
-    )
-    .action(async (path: string, options: ReportOptions) => {
-      const reporting = { ...options, terminal };
-      const { isSweepFolder, planOfFolder } = await import('../sweep/sweep-folder.ts');
-      if (isSweepFolder(path)) return reportSweep(await planOfFolder(path), { ...reporting, runs: dirname(path) });
-      if (isFolder(path)) return reportFolder(path, reporting);
-      const { kind } = await readExperimentYaml(path);
-      if (kind !== 'sweep') return reportFile(path, reporting);
-      const [{ planSweep }, { loadSweepFile }] = await Promise.all([
-        import('../sweep/plan.ts'),
-        import('../sweep/sweep-file.ts'),
-      ]);
-      const overrides = options.set.map(parseOverride);
-      return reportSweep(await planSweep(await loadSweepFile(path, { overrides })), reporting);
-    });
+    );
 }
 
-type Reporting = ReportOptions & { readonly terminal: Terminal };
+type Reporting = OptionsOf<typeof reportOptions> & { readonly terminal: Terminal };
 
 async function reportFile(path: string, { runs, set, json, html, out, terminal }: Reporting): Promise<void> {
   const { stdout, stderr } = terminal;
@@ -73,8 +67,7 @@ async function reportFile(path: string, { runs, set, json, html, out, terminal }
   const { experiment, others } = await openBesideOthers({ path, overrides, runs });
   const seedsAreGiven = overrides.some((override) => 'seeds' in override);
   const variants = seedsAreGiven ? finishedVariants(experiment) : finishedWithAnySeed(experiment);
-  const commandOf = (verb: 'train' | 'report') =>
-    ['earshot', verb, path, ...set.flatMap((each) => ['--set', each])].map(quoted).join(' ');
+  const commandOf = (verb: 'train' | 'report') => commandLineOf([verb, path], { set });
   if (variants.length === 0)
     throw new InputError(
       others === null
@@ -103,7 +96,7 @@ async function reportFolder(path: string, options: Reporting): Promise<void> {
   ]);
   const found = findRuns(path);
   const report = await (await kindOf(found.kind)).report();
-  const source = { ...found, command: ['earshot', 'report', path].map(quoted).join(' '), cache: join(runs, 'cache') };
+  const source = { ...found, command: commandLineOf(['report', path]), cache: join(runs, 'cache') };
   if (json) printJson(terminal, report.json(found.variants));
   if (html || options.out !== undefined) {
     const [{ variant }, ...others] = found.variants;
@@ -125,7 +118,7 @@ async function reportSweep(plan: SweepPlan, { runs, json, html, out, terminal }:
     throw new InputError(`${path} holds no sweep; run it with \`earshot sweep\`, or say with --runs where it is`);
   const folder = await openSweepFolder(plan, { runs, restart: false });
   const page = html || out !== undefined ? (out ?? join(path, 'report.html')) : null;
-  const results = await writeResults(plan, { folder, command: `earshot report ${quoted(path)}`, page });
+  const results = await writeResults(plan, { folder, command: commandLineOf(['report', path]), page });
   if (json) printJson(terminal, results.json);
   if (page !== null) stderr.write(`Page: ${page}\n`);
   else if (!json) stdout.write(results.text);

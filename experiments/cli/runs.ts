@@ -1,8 +1,8 @@
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { counted } from '../../src/counted.ts';
 import { printJson, proseWidth, type Terminal } from './terminal.ts';
 
-export function runsCommand(terminal: Terminal): Command {
+export function runsCommand(terminal: Terminal) {
   return new Command('runs')
     .description('List the experiments and sweeps of a folder of runs, each with its verdict.')
     .argument('[folder]', 'where the runs are', 'runs')
@@ -16,7 +16,7 @@ Examples:
   earshot runs
   earshot runs runs --json | jq -r '.[] | select(.recommended) | .recommended'`,
     )
-    .action((folder: string, options: { json?: true }) => list(folder, { ...options, terminal }));
+    .action((folder, options) => list(folder, { ...options, terminal }));
 }
 
 async function list(folder: string, { json, terminal }: { json?: true; terminal: Terminal }): Promise<void> {

@@ -6,6 +6,7 @@ import { quoted } from '../../src/shell-words.ts';
 import type { Encoder } from '../../src/text/encoder.ts';
 import { isPlainObject } from '../config/overrides.ts';
 import { narrowTable, wrapped } from '../report/narrow-table.ts';
+import { commandLineOf } from './option-values.ts';
 import { printJson, proseWidth, type Terminal } from './terminal.ts';
 
 export interface SelectTableOptions {
@@ -50,7 +51,7 @@ export async function selectFromTable(
     selectLabels({ ...options, path, columns, delimiter, encoder, selector, context }),
   );
   const reportPath = out.replace(/\.csv(\.gz)?$/, '.md');
-  const command = ['earshot', ...terminal.words].map(quoted).join(' ');
+  const command = commandLineOf(terminal.words);
   writeFileAtomically(reportPath, report.renderTableSelection(selection, { command, out }));
   const worth = report.selectionWorth(selection);
   const verdict = report.verdictOnTable(selection, worth);

@@ -1,20 +1,23 @@
-import { Command, Option } from 'commander';
+import { Command, Option } from '@commander-js/extra-typings';
 import { selectorNames } from '../../experts/selectors/names.ts';
 import { numbersTable } from '../report/numbers-table.ts';
 import type { Count, SelectionSummary } from '../selector/select-items.ts';
-import { type BudgetFlags, budgetOf, budgetOptions } from './budget-options.ts';
-import { seed, share } from './option-values.ts';
-import { type SelectTableOptions, selectFromTable } from './select-table.ts';
-import type { Terminal } from './terminal.ts';
+import { budgetOf, budgetOptions } from './budget-options.ts';
+import { type OptionsOf, seed, share } from './option-values.ts';
+import { selectFromTable } from './select-table.ts';
+import { printResult, type Terminal } from './terminal.ts';
 
-interface SelectOptions extends SelectTableOptions, BudgetFlags {
-  data?: string;
-  kind: 'posts' | 'claims' | 'both';
-  all?: true;
-  runs: string;
+export function selectCommand(terminal: Terminal) {
+  return selectOptions().action((labels, options) =>
+    /\.(csv|tsv)(\.gz)?$/i.test(labels)
+      ? selectFromTable(labels, { ...options, terminal })
+      : selectOfRun(labels, { ...options, terminal }),
+  );
 }
 
-export function selectCommand(terminal: Terminal): Command {
+type SelectOptions = OptionsOf<typeof selectOptions>;
+
+function selectOptions() {
   return new Command('select')
     .description(
       'Select the machine labels worth training on: of a table, or those that a run of the selector retains.',
@@ -70,17 +73,11 @@ Examples:
   earshot select labels.csv --text tweet --label machine_stance --gold stance --encoder universal-sentence-encoder --out selected.csv
   earshot select runs/selector-quickstart/agent/seed-1 --out selected.jsonl
   earshot select runs/mine/agent/seed-1 --data new-threads.jsonl.gz --kind posts --out stances.jsonl.gz`,
-    )
-    .action((labels: string, options: SelectOptions) =>
-      /\.(csv|tsv)(\.gz)?$/i.test(labels)
-        ? selectFromTable(labels, { ...options, terminal })
-        : selectOfRun(labels, { ...options, terminal }),
     );
 }
 
 async function selectOfRun(run: string, options: SelectOptions & { terminal: Terminal }): Promise<void> {
   const { out, data = null, all = false, json, terminal } = options;
-  const { stdout, stderr } = terminal;
   const [{ selectItems }, { watched }] = await Promise.all([
     import('../selector/select-items.ts'),
     import('./progress.ts'),
@@ -88,8 +85,8 @@ async function selectOfRun(run: string, options: SelectOptions & { terminal: Ter
   const summary = await watched(run, terminal, (context) =>
     selectItems({ ...options, run, data, all, budget: budgetOf(options), context }),
   );
-  stdout.write(json ? `${JSON.stringify(summary, null, 2)}\n` : `${summaryTable(summary)}\n`);
-  stderr.write(`\n${summary.lines} items: ${out}\n`);
+  printResult(terminal, { json, value: summary, text: `${summaryTable(summary)}\n` });
+  terminal.stderr.write(`\n${summary.lines} items: ${out}\n`);
 }
 
 function summaryTable({ posts, claims }: SelectionSummary): string {

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { accessAt } from '../serve/access.ts';
 import { modelSources } from '../serve/models.ts';
 import { type BudgetFlags, budgetOf, budgetOptions } from './budget-options.ts';
@@ -9,7 +9,7 @@ import type { Terminal } from './terminal.ts';
 const tokenVariable = 'EARSHOT_TOKEN';
 const redisPasswordVariable = 'EARSHOT_REDIS_PASSWORD';
 
-export function serveCommand(terminal: Terminal): Command {
+export function serveCommand(terminal: Terminal) {
   return new Command('serve')
     .description('Serve exported policies over HTTP: threads post by post, and the Open Inference Protocol.')
     .argument('<bundles...>', 'folders that `earshot export` made; <name>=<folder> gives one another name')

@@ -16,29 +16,38 @@ export interface SweepProgress {
   stop(): void;
 }
 
-/** The trials that are done, as a line now and then; on a terminal beside the trials under way and the best score so far. */
-export function sweepProgress(plan: SweepPlan, options: { terminal: Terminal; signal: AbortSignal }): SweepProgress {
-  const { terminal } = options;
-  return hasScreen(terminal) ? watchedSweep(plan, options) : plainSweep(plan, terminal);
-}
-
 /** Iterations pass too quickly for a log; that they pass at all is worth a line a minute. */
 const underWayEveryMs = 60_000;
 
-function plainSweep({ name }: SweepPlan, terminal: Terminal): SweepProgress {
-  const lines = pacedLines(terminal.stderr);
-  const onNote = notesTo(terminal);
+/** Names of metrics as tables have them, where they are shorter than a path. */
+const headings: Readonly<Record<string, string>> = { macroF1: 'macro-F1', er: 'ER' };
+
+/** The trials that are done, as a line now and then; on a terminal beside the trials under way and the best score so far. */
+export function sweepProgress(
+  plan: SweepPlan,
+  { terminal, signal }: { terminal: Terminal; signal: AbortSignal },
+): SweepProgress {
+  const screen = hasScreen(terminal) ? watchedLines(terminal, signal) : null;
+  const plain = pacedLines(terminal.stderr);
+  const showPlain = plain.start({ label: plan.name, unit: 'trials' });
+  const live = screen === null ? null : liveStages(plan.name, screen);
+  const onNote = notesTo(terminal, screen ?? undefined);
   const tellFailure = failureTeller(onNote);
-  const show = lines.start({ label: name, unit: 'trials' });
+  const look = scoresSoFar(plan);
   const begun = trialsUnderWay();
-  let counts = { done: 0, total: 0 };
+  let counts = { done: 0, total: trialsOfPlan(plan).length };
   let failed = 0;
-  const note = () => [...(failed > 0 ? [`· ${failed} failed`] : []), begun.note()].join(' ');
-  const stand = () => ({ ...counts, underWay: begun.worth(), note: note() });
+  const show = (everyMs?: number) => {
+    const stand = { ...counts, underWay: begun.worth() };
+    if (live !== null) live.onProgress('sweep', { ...stand, note: failed > 0 ? `${failed} failed` : undefined });
+    else
+      showPlain({ ...stand, note: [...(failed > 0 ? [`· ${failed} failed`] : []), begun.note()].join(' ') }, everyMs);
+  };
+  if (live !== null) show();
   return {
     onTrials(now) {
       counts = now;
-      show(stand());
+      show();
     },
     onNote,
     onFailure(label, failure) {
@@ -46,17 +55,43 @@ function plainSweep({ name }: SweepPlan, terminal: Terminal): SweepProgress {
       tellFailure(label, failure);
     },
     watching: (run) => async (tasks, told) => {
+      const others = tasks.length > 1 ? ` and ${tasks.length - 1} more` : '';
+      const own = screen === null ? null : liveStages(`  ${tasks[0].label}${others}`, screen);
       const outcomes = await run(tasks, {
         onProgress(stage, done, total) {
           told?.onProgress?.(stage, done, total);
           begun.see(tasks, { stage, done, total });
-          show(stand(), underWayEveryMs);
+          own?.onProgress(stage, { done, total });
+          show(underWayEveryMs);
         },
       });
+      own?.done();
       begun.end(tasks);
+      for (const [index, { how }] of outcomes.entries()) {
+        const measured = live !== null && how === 'finished' ? look(tasks[index].directory) : null;
+        if (measured !== null) live?.onMeasured?.(measured);
+      }
       return outcomes;
     },
-    stop: lines.end,
+    stop: screen?.stop ?? plain.end,
+  };
+}
+
+/** What a trial that has just ended scores on the development part, beside the best so far; null without an objective. */
+function scoresSoFar(plan: SweepPlan): (directory: string) => Record<string, number> | null {
+  const objective = objectiveOf(plan);
+  const { aim } = plan;
+  let best = Number.NEGATIVE_INFINITY;
+  return (directory) => {
+    const [{ values }] = plan.kind.score(directory, 'development');
+    const score = objective(values);
+    if (score === null) return null;
+    best = Math.max(best, score);
+    const beside = ['macroF1', 'er'].flatMap((name) => {
+      const value = values[name];
+      return value === null || value === undefined || name === aim ? [] : [[headings[name], value] as const];
+    });
+    return { [headings[aim] ?? aim]: score, ...Object.fromEntries(beside), best };
   };
 }
 
@@ -86,71 +121,5 @@ function trialsUnderWay() {
       const trials = [...groups.keys()].reduce((sum, tasks) => sum + tasks.length, 0);
       return `· ${trials} under way, ${trials > 1 ? 'the first at ' : ''}${first.stage} ${first.done}/${first.total}`;
     },
-  };
-}
-
-/** Names of metrics as tables have them, where they are shorter than a path. */
-const headings: Readonly<Record<string, string>> = { macroF1: 'macro-F1', er: 'ER' };
-
-function watchedSweep(
-  plan: SweepPlan,
-  { terminal, signal }: { terminal: Terminal; signal: AbortSignal },
-): SweepProgress {
-  const lines = watchedLines(terminal, signal);
-  const onNote = notesTo(terminal, lines);
-  const tellFailure = failureTeller(onNote);
-  const objective = objectiveOf(plan);
-  const { aim } = plan;
-  const scores: number[] = [];
-  const whole = liveStages(plan.name, lines);
-  const begun = trialsUnderWay();
-  let counts = { done: 0, total: trialsOfPlan(plan).length };
-  let failed = 0;
-  const show = () =>
-    whole.onProgress('sweep', {
-      ...counts,
-      underWay: begun.worth(),
-      note: failed > 0 ? `${failed} failed` : undefined,
-    });
-  show();
-  /** What a trial that has just ended scores on the development part. */
-  const lookAt = (directory: string) => {
-    const [{ values }] = plan.kind.score(directory, 'development');
-    const score = objective(values);
-    if (score === null) return;
-    scores.push(score);
-    const beside = ['macroF1', 'er'].flatMap((name) => {
-      const value = values[name];
-      return value === null || value === undefined || name === aim ? [] : [[headings[name], value] as const];
-    });
-    whole.onMeasured?.({ [headings[aim] ?? aim]: score, ...Object.fromEntries(beside), best: Math.max(...scores) });
-  };
-  return {
-    onTrials(now) {
-      counts = now;
-      show();
-    },
-    onNote,
-    onFailure(label, failure) {
-      failed++;
-      tellFailure(label, failure);
-    },
-    watching: (run) => async (tasks, told) => {
-      const others = tasks.length > 1 ? ` and ${tasks.length - 1} more` : '';
-      const own = liveStages(`  ${tasks[0].label}${others}`, lines);
-      const outcomes = await run(tasks, {
-        onProgress(stage, done, total) {
-          told?.onProgress?.(stage, done, total);
-          begun.see(tasks, { stage, done, total });
-          own.onProgress(stage, { done, total });
-          show();
-        },
-      });
-      own.done();
-      begun.end(tasks);
-      for (const [index, { how }] of outcomes.entries()) if (how === 'finished') lookAt(tasks[index].directory);
-      return outcomes;
-    },
-    stop: lines.stop,
   };
 }

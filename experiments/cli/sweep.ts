@@ -1,38 +1,27 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { Command, Option } from 'commander';
+import { Command, Option } from '@commander-js/extra-typings';
 import { counted } from '../../src/counted.ts';
-import { quoted } from '../../src/shell-words.ts';
 import type { PlainObject } from '../config/overrides.ts';
 import { screenText, wrapped } from '../report/narrow-table.ts';
 import { failedCount, failureOf } from '../run/failures.ts';
 import type { Programs } from '../run/programs.ts';
 import { trialEnd } from '../run/trial.ts';
-import type { Keep } from '../sweep/keep.ts';
 import type { SweepPlan } from '../sweep/plan.ts';
 import type { SweepFolder } from '../sweep/sweep-folder.ts';
 import { asksModels, sizeOf, trialsOfPlan } from '../sweep/trials-of-plan.ts';
-import { collect, indexOfShares, positiveInteger } from './option-values.ts';
-import { Interrupted, proseWidth, type Terminal } from './terminal.ts';
+import { collect, commandLineOf, indexOfShares, type OptionsOf, positiveInteger } from './option-values.ts';
+import { Interrupted, printResult, proseWidth, type Terminal } from './terminal.ts';
 
 const defaultRuns = 'runs';
 
-interface SweepOptions {
-  data?: string;
-  set: string[];
-  runs: string;
-  jobs?: number;
-  population?: number;
-  shard?: { index: number; of: number };
-  queue?: string;
-  keep: Keep;
-  restart?: boolean;
-  dryRun?: boolean;
-  json?: boolean;
-  html: boolean;
+export function sweepCommand(terminal: Terminal) {
+  return sweepOptions().action((file, options) => sweep(file, { ...options, terminal }));
 }
 
-export function sweepCommand(terminal: Terminal): Command {
+type SweepOptions = OptionsOf<typeof sweepOptions>;
+
+function sweepOptions() {
   return new Command('sweep')
     .description(
       'Run an experiment with many settings: every setting with every seed, in parallel, then one table, a verdict and pictures.',
@@ -87,8 +76,7 @@ Examples:
   earshot sweep my-sweep.yaml --data threads.jsonl --jobs 4
   earshot sweep my-sweep.yaml --shard $SLURM_ARRAY_TASK_ID/10
   earshot sweep my-sweep.yaml --queue redis://head:6379`,
-    )
-    .action((file: string, options: SweepOptions) => sweep(file, { ...options, terminal }));
+    );
 }
 
 async function sweep(file: string, options: SweepOptions & { terminal: Terminal }): Promise<void> {
@@ -123,13 +111,18 @@ async function sweep(file: string, options: SweepOptions & { terminal: Terminal 
     );
     return failIfAny(plan, folder);
   }
-  const command = ['earshot', ...sweepWords(file, options)].map(quoted).join(' ');
+  const { data, set, population } = options;
+  const command = commandLineOf(['sweep', file], {
+    data,
+    set,
+    population,
+    runs: runs === defaultRuns ? undefined : runs,
+  });
   const page = options.html ? `${folder.path}/report.html` : null;
   const { writeResults } = await import('../sweep/write-results.ts');
   const { summary, json } = await writeResults(plan, { folder, command, page });
-  stdout.write(
-    options.json ? `${JSON.stringify(json, null, 2)}\n` : screenText(summary, { width: proseWidth(terminal) }),
-  );
+  const text = screenText(summary, { width: proseWidth(terminal) });
+  printResult(terminal, { json: options.json, value: json, text });
   stderr.write(
     `\nTable: ${folder.path}/trials.csv   Report: ${folder.path}/report.md${page === null ? '' : `   Page: ${page}`}\n`,
   );
@@ -264,16 +257,4 @@ function missingTrials(plan: SweepPlan, folder: SweepFolder): number {
 function listing(plan: SweepPlan): string {
   const lines = trialsOfPlan(plan).map(({ id, label }) => `${id}  ${label}\n`);
   return `${lines.join('')}${sizeOf(plan)}\n`;
-}
-
-/** The arguments of a command that comes to the same results. */
-function sweepWords(file: string, { data, set, runs, population }: SweepOptions): string[] {
-  return [
-    'sweep',
-    file,
-    ...(data === undefined ? [] : ['--data', data]),
-    ...set.flatMap((each) => ['--set', each]),
-    ...(population === undefined ? [] : ['--population', String(population)]),
-    ...(runs === defaultRuns ? [] : ['--runs', runs]),
-  ];
 }

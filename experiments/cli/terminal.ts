@@ -30,6 +30,15 @@ export function printJson({ stdout }: Pick<Terminal, 'stdout'>, value: unknown):
   stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 }
 
+/** Prints a result: as JSON where `--json` asks for that, else as text. */
+export function printResult(
+  terminal: Pick<Terminal, 'stdout'>,
+  { json = false, value, text }: { json?: boolean; value: unknown; text: string },
+): void {
+  if (json) printJson(terminal, value);
+  else terminal.stdout.write(text);
+}
+
 /** Characters of a line of prose: those of the tables, or fewer on a narrow screen. */
 export function proseWidth(terminal: Pick<Terminal, 'stderr'>): number {
   return hasScreen(terminal) ? Math.min(summaryWidth, (terminal.stderr.columns ?? summaryWidth) - 1) : summaryWidth;

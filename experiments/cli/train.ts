@@ -1,32 +1,22 @@
 import { existsSync } from 'node:fs';
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { counted } from '../../src/counted.ts';
 import { InputError } from '../../src/errors.ts';
-import { quoted } from '../../src/shell-words.ts';
 import type { PlainObject } from '../config/overrides.ts';
 import type { OpenedExperiment } from '../kinds/open-experiment.ts';
 import { screenText, wrapped } from '../report/narrow-table.ts';
-import { collect, positiveInteger, seeds as seedsOf } from './option-values.ts';
-import { proseWidth, type Terminal } from './terminal.ts';
+import { collect, commandLineOf, type OptionsOf, positiveInteger, seeds as seedsOf } from './option-values.ts';
+import { printResult, proseWidth, type Terminal } from './terminal.ts';
 
 const defaultRuns = 'runs';
 
-interface TrainOptions {
-  data?: string;
-  set: string[];
-  name?: string | undefined;
-  seeds?: number[];
-  variants?: string[];
-  runs: string;
-  jobs?: number;
-  population?: number;
-  restart?: boolean;
-  resume?: boolean;
-  json?: boolean;
-  html: boolean;
+export function trainCommand(terminal: Terminal) {
+  return trainOptions().action((path, options) => train(path, { ...options, terminal }));
 }
 
-export function trainCommand(terminal: Terminal): Command {
+type TrainOptions = OptionsOf<typeof trainOptions>;
+
+function trainOptions() {
   return new Command('train')
     .description(
       'Run an experiment: train every variant with every seed, test it beside the baselines, print the table.',
@@ -72,8 +62,7 @@ Examples:
   earshot train experiments/recipes/pheme-leave-one-event-out.yaml --data pheme.jsonl.gz --jobs 2
   earshot train my.yaml --seeds 1,2,3,4,5
   earshot train my.yaml --set agent.preset=published --name my-published --seeds 1,2`,
-    )
-    .action((path: string, options: TrainOptions) => train(path, { ...options, terminal }));
+    );
 }
 
 async function train(path: string, options: TrainOptions & { terminal: Terminal }): Promise<void> {
@@ -96,7 +85,7 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
     ...(options.name === undefined ? [] : [{ name: options.name }]),
   ];
   const { runs, data, restart = false, terminal } = options;
-  const { stdout, stderr } = terminal;
+  const { stderr } = terminal;
   const source = { path, overrides, variants: options.variants, data, runs };
   // A name that was given is meant, and --restart replaces what is there.
   const { experiment, others } =
@@ -125,12 +114,18 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
   const programs = await programsOf(experiment, options);
   stderr.write(opening(experiment, { left, jobs: programs.jobs, width: proseWidth(terminal) }));
   await trainAll(experiment, { ...programs, terminal, signal });
-  const named = others === null ? options.name : name;
-  const command = ['earshot', ...trainingWords(path, { ...options, name: named })].map(quoted).join(' ');
+  const command = commandLineOf(['train', path], {
+    data,
+    set: options.set,
+    name: others === null ? options.name : name,
+    seeds: options.seeds?.join(','),
+    variants: options.variants?.join(','),
+    runs: runs === defaultRuns ? undefined : runs,
+    population: options.population,
+  });
   const { summary, results, next, writePage } = await opened.writeReport(experiment, { command });
-  stdout.write(
-    options.json ? `${JSON.stringify(results, null, 2)}\n` : screenText(summary, { width: proseWidth(terminal) }),
-  );
+  const text = screenText(summary, { width: proseWidth(terminal) });
+  printResult(terminal, { json: options.json, value: results, text });
   const page = options.html ? `   Page: ${await writePage()}` : '';
   stderr.write(
     `\nRuns: ${runs}/${name}   Report: ${runs}/${name}/report.md${page}\n${options.json ? '' : nextSteps(next)}`,
@@ -156,22 +151,6 @@ function opening(
 /** What a reader who has seen the table may want next. */
 function nextSteps(commands: readonly string[]): string {
   return commands.length === 0 ? '' : `Next: ${commands.join('\n      ')}\n`;
-}
-
-/** The arguments of a command that trains the same runs. */
-function trainingWords(path: string, options: TrainOptions): string[] {
-  const { data, set, name, seeds, variants, runs, population } = options;
-  return [
-    'train',
-    path,
-    ...(data === undefined ? [] : ['--data', data]),
-    ...set.flatMap((each) => ['--set', each]),
-    ...(name === undefined ? [] : ['--name', name]),
-    ...(seeds === undefined ? [] : ['--seeds', seeds.join(',')]),
-    ...(variants === undefined ? [] : ['--variants', variants.join(',')]),
-    ...(runs === defaultRuns ? [] : ['--runs', runs]),
-    ...(population === undefined ? [] : ['--population', String(population)]),
-  ];
 }
 
 function names(text: string): string[] {

@@ -1,20 +1,17 @@
 import { availableParallelism } from 'node:os';
-import { Command, Option } from 'commander';
+import { Command, Option } from '@commander-js/extra-typings';
 import { InputError } from '../../src/errors.ts';
 import type { StartTrials } from '../run/trials-here.ts';
-import { amount, positiveInteger } from './option-values.ts';
+import { amount, type OptionsOf, positiveInteger } from './option-values.ts';
 import { Interrupted, type Terminal } from './terminal.ts';
 
-interface WorkerCommandOptions {
-  queue?: string;
-  runs: string;
-  jobs?: number;
-  lostAfter: number;
-  idle?: number;
-  parent?: true;
+export function workerCommand(terminal: Terminal) {
+  return workerOptions().action((options) => work({ ...options, terminal }));
 }
 
-export function workerCommand(terminal: Terminal): Command {
+type WorkerCommandOptions = OptionsOf<typeof workerOptions>;
+
+function workerOptions() {
   return new Command('worker')
     .description('Take trials of sweeps from a queue, run them, and send their runs back.')
     .option('--queue <address>', 'Redis that `earshot sweep --queue` puts trials on, such as redis://host:6379')
@@ -44,8 +41,7 @@ Whoever can write to the queue decides what its workers run: keep it in a privat
 Examples:
   earshot worker --queue redis://head:6379
   earshot worker --queue redis://head:6379 --jobs 4 --idle 600`,
-    )
-    .action((options: WorkerCommandOptions) => work({ ...options, terminal }));
+    );
 }
 
 async function work(options: WorkerCommandOptions & { terminal: Terminal }): Promise<void> {

@@ -40,14 +40,14 @@ export interface DetectOptions
   extends Pick<JudgeOptions, 'budget' | 'maxWaitMs' | 'concurrency' | 'retryUnreadable' | 'maxUnreadable' | 'context'> {
   threads: readonly Thread[];
   /** So many of the labelled threads, drawn with each label in proportion: the first of a file are often of one class. */
-  limit?: number | undefined;
+  limit?: number;
   /** Draws them. */
-  seed?: number | undefined;
+  seed?: number;
   /** Detector files and saved detectors. */
   detectors: readonly string[];
   /** Keeps the judgements; without one they are forgotten. */
-  store?: string | undefined;
-  replies?: readonly Replies[] | undefined;
+  store?: string;
+  replies?: readonly Replies[];
 }
 
 /** Judges labelled threads with each detector at each number of replies and scores the answers, without a run. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { RunDirectory } from '../../checkpoints/run-directory.ts';
-import { type EvaluationSplit, readDecisions } from '../run/decisions-file.ts';
+import type { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { readDecisions } from '../run/decisions-file.ts';
 import { valuesOf } from '../run/metric.ts';
 import { resultFile } from '../run/result-file.ts';
 import { type DetectorDecision, detectorDecisionSchema, type Replies } from './decisions.ts';
@@ -57,12 +57,4 @@ export function detectorValues(
   decisions: readonly DetectorDecision[],
 ): Record<string, number | null> {
   return valuesOf(detectorMetrics, columnsOf(labels, decisions));
-}
-
-/** What the detector of a run scores on one part after each number of replies, the most first. */
-export function scoreDetectorRun(path: string, part: EvaluationSplit) {
-  const run = RunDirectory.open(path);
-  const stored = detectorsResult.read(run);
-  const decided = byReplies(readDecisions(path, detectorDecisionSchema, part));
-  return Array.from(decided, ([replies, own]) => ({ replies, values: detectorValues(stored, own) })).reverse();
 }

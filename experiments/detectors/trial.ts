@@ -1,57 +1,79 @@
 import { join } from 'node:path';
+import { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { loadJudgingTask } from '../../experts/tasks/task-file.ts';
 import { tasks } from '../../src/data/task.ts';
+import type { WorkContext } from '../../src/work-context.ts';
 import { cachedDetector, openDetectorCache } from '../judging/cached-detector.ts';
-import type { ScoredTask } from '../judging/gold-labels.ts';
+import { labelledThreads } from '../judging/drawn-threads.ts';
+import { type ScoredTask, scoredTask } from '../judging/gold-labels.ts';
 import { type Judge, judgeBy, judgeByModels, openJudgeOf } from '../judging/judge.ts';
 import { writeDecisions } from '../run/decisions-file.ts';
-import { beginRun, type JudgingTrial } from './begin-run.ts';
+import { writeParts } from '../run/parts-file.ts';
 import { type DetectorsExperiment, withEndpoints } from './experiment.ts';
-import { type ItemParts, splitItems } from './items.ts';
+import { type ItemParts, readItems, splitItems } from './items.ts';
 import { type JudgedItems, judgeAsAsked } from './judge-items.ts';
-import { detectorsResult, readDetectorsResult } from './result.ts';
+import { detectorsResult } from './result.ts';
+
+/** One experiment with one seed, and where its run goes. */
+interface DetectorTrial {
+  readonly experiment: DetectorsExperiment;
+  readonly seed: number;
+  readonly directory: string;
+  /** Folder of all runs, with their cache. */
+  readonly runs: string;
+  readonly context: WorkContext;
+}
 
 /**
  * One run: judges its items and writes what the detector said of each. A finished run is left as it is; one that was cut off
  * finds what was answered in the annotation store.
- * @throws InputError when the directory holds a run of another config, seed or data
+ * @throws InputError when the directory holds a run of another config, seed or data, or the threads cannot fill the parts
  * @throws ProviderError when judgements failed, a budget or an endpoint ended; what was answered is kept
  */
-export async function runDetectorTrial(trial: JudgingTrial<DetectorsExperiment>): Promise<void> {
-  const { experiment, seed, context } = trial;
-  await beginRun(trial, {
-    facts: { backend: 'none', device: 'processor' },
-    split: (labelled, task) => splitItems(labelled, { experiment, seed, task }),
-    readResult: readDetectorsResult,
-    async work({ run, task, parts, sizes, store }) {
-      const judge = await judgeOf(trial, { task, parts });
-      const judged: JudgedItems[] = [];
-      const names = judgedParts(experiment);
-      for (const part of names) {
-        const asking = { experiment, part, threads: parts[part], store, stage: 'judging prefixes', context };
-        const items = await judgeAsAsked(judge, asking);
-        writeDecisions(run.path, items.decisions, part);
-        judged.push(items);
-      }
-      const sum = (name: 'asked' | 'cached' | 'failed' | 'unreadable') =>
-        judged.reduce((total, { result }) => total + result[name], 0);
-      detectorsResult.write(run, {
-        seed,
-        task: task.name,
-        labels: [...task.labels],
-        categories: task.categories === null ? null : [...task.categories],
-        parts: names,
-        threads: sizes,
-        asked: sum('asked'),
-        cached: sum('cached'),
-        failed: sum('failed'),
-        unreadable: sum('unreadable'),
-        spent: judged.flatMap(({ usage }) =>
-          usage.map(({ endpoint, model, requests, cost }) => ({ endpoint, model, requests, cost })),
-        ),
-      });
-    },
-  });
+export async function runDetectorTrial(trial: DetectorTrial): Promise<void> {
+  const { experiment, seed, directory, runs, context } = trial;
+  const task = scoredTask(await loadJudgingTask(experiment.task));
+  const { threads, hash } = await readItems(experiment, context);
+  const parts = splitItems(labelledThreads(threads, { task, context }), { experiment, seed, task });
+  const facts = { backend: 'none', device: 'processor', seed, hashes: { data: hash } };
+  const run = RunDirectory.create(directory, { config: experiment, facts });
+  if (run.isFinished()) {
+    detectorsResult.read(run);
+    return;
+  }
+  writeParts(run, parts);
+  const store = AnnotationStore.open(experiment.annotations ?? join(runs, 'cache', 'annotations.sqlite'));
+  try {
+    const judge = await judgeOf(trial, { task, parts });
+    const judged: JudgedItems[] = [];
+    const names = judgedParts(experiment);
+    for (const part of names) {
+      const asking = { experiment, part, threads: parts[part], store, stage: 'judging prefixes', context };
+      const items = await judgeAsAsked(judge, asking);
+      writeDecisions(run.path, items.decisions, part);
+      judged.push(items);
+    }
+    const sum = (name: 'asked' | 'cached' | 'failed' | 'unreadable') =>
+      judged.reduce((total, { result }) => total + result[name], 0);
+    detectorsResult.write(run, {
+      seed,
+      task: task.name,
+      labels: [...task.labels],
+      categories: task.categories === null ? null : [...task.categories],
+      parts: names,
+      threads: Object.fromEntries(Object.entries(parts).map(([part, { length }]) => [part, length])),
+      asked: sum('asked'),
+      cached: sum('cached'),
+      failed: sum('failed'),
+      unreadable: sum('unreadable'),
+      spent: judged.flatMap(({ usage }) =>
+        usage.map(({ endpoint, model, requests, cost }) => ({ endpoint, model, requests, cost })),
+      ),
+    });
+  } finally {
+    store.close();
+  }
 }
 
 function judgedParts({ evaluation, split }: DetectorsExperiment): ('test' | 'development')[] {
@@ -60,8 +82,8 @@ function judgedParts({ evaluation, split }: DetectorsExperiment): ('test' | 'dev
 }
 
 /** The detector of an experiment, ready to judge; a local one is trained, unless it lies in the cache of the runs. */
-export async function judgeOf(
-  { experiment, seed, runs, context }: Omit<JudgingTrial<DetectorsExperiment>, 'directory'>,
+async function judgeOf(
+  { experiment, seed, runs, context }: DetectorTrial,
   { task, parts }: { task: ScoredTask; parts: Pick<ItemParts, 'train'> },
 ): Promise<Judge> {
   const { name, detector, endpoints, budget, retry, maxOutputTokens } = experiment;

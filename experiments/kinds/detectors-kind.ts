@@ -1,26 +1,26 @@
+import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { InputError } from '../../src/errors.ts';
-import { detectorName, repliesInWords, repliesOf } from '../detectors/decisions.ts';
+import { detectorDecisionSchema, detectorName, repliesInWords, repliesOf } from '../detectors/decisions.ts';
 import { asksModels, detectorsExperimentSchema, filesOf, resolveDetectorsExperiment } from '../detectors/experiment.ts';
-import { readDetectorsResult, scoreDetectorRun } from '../detectors/result.ts';
-import { detectorIntervals, detectorMetrics } from '../detectors/scores.ts';
+import { detectorsResult, detectorValues, readDetectorsResult } from '../detectors/result.ts';
+import { byReplies, detectorIntervals, detectorMetrics } from '../detectors/scores.ts';
 import type { ComparedPlace } from '../report/page/comparison-page.ts';
 import { type ComparedPair, compareSystems, firstRunIn } from '../run/compare-systems.ts';
-import type { EvaluationSplit } from '../run/decisions-file.ts';
-import {
-  type Evaluation,
-  type ExperimentKind,
-  type ScoredSystem,
-  splitProblem,
-  trainedAlone,
-} from './experiment-kind.ts';
+import { type EvaluationSplit, readDecisions } from '../run/decisions-file.ts';
+import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
+import { type ExperimentKind, type ScoredSystem, splitProblem, trainedAlone } from './experiment-kind.ts';
 
 /** The detector after the most replies comes first. */
 function scoreDetectors(path: string, part: EvaluationSplit): ScoredSystem[] {
-  return scoreDetectorRun(path, part).map(({ replies, values }, index) => ({
-    name: index === 0 ? detectorName : `${detectorName} after ${repliesInWords(replies)}`,
-    role: index === 0 ? 'learnt' : 'baseline',
-    values,
-  }));
+  const labels = detectorsResult.read(RunDirectory.open(path));
+  const decided = byReplies(readDecisions(path, detectorDecisionSchema, part));
+  return Array.from(decided)
+    .reverse()
+    .map(([replies, own], index) => ({
+      name: index === 0 ? detectorName : `${detectorName} after ${repliesInWords(replies)}`,
+      role: index === 0 ? 'learnt' : 'baseline',
+      values: detectorValues(labels, own),
+    }));
 }
 
 /** Two detectors by every metric, after each number of replies that both have seen. */
@@ -35,7 +35,7 @@ function compareDetectors(compared: ComparedPair, { seed }: { seed: number }): C
   });
 }
 
-async function refuseEvaluation({ run, data }: Evaluation): Promise<never> {
+async function refuseEvaluation({ run, data }: EvaluateRunSettings): Promise<never> {
   throw new InputError(
     `${run} is a run of detectors; to judge other threads with them, train the same experiment with --data ${data} and another --name, or use \`earshot detect ${data}\``,
   );

@@ -1,6 +1,5 @@
 import type { z } from 'zod';
 import type { ThreadFacts } from '../../src/data/thread-source.ts';
-import type { WorkContext } from '../../src/work-context.ts';
 import type { ExperimentHead } from '../config/experiment-file.ts';
 import type { PlainObject } from '../config/overrides.ts';
 import type { ComparedPlace } from '../report/page/comparison-page.ts';
@@ -10,6 +9,7 @@ import type { MetricFacts } from '../run/metric.ts';
 import type { RequestedBackend } from '../run/programs.ts';
 import type { Trial } from '../run/trial.ts';
 import type { StartTrials } from '../run/trials-here.ts';
+import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
 import type { KindReport } from './kind-report.ts';
 
 /** An experiment of any kind: what those must know of it that run it. */
@@ -70,21 +70,6 @@ export interface ScoredSystem {
   readonly values: Readonly<Record<string, number | null>>;
 }
 
-/** Which run to test, and on what. */
-export interface Evaluation {
-  readonly run: string;
-  /** A thread file. */
-  readonly data: string;
-  /** A run whose detector judges instead. */
-  readonly detector: string | undefined;
-  /** Folder with the shared cache. */
-  readonly runs: string;
-  readonly skipInvalid: boolean;
-  /** Keeps threads that the run was trained on. */
-  readonly includeTrained: boolean;
-  readonly context: WorkContext;
-}
-
 /** A kind of experiment: its file, its training, its decisions and what they come to. All else is shared. */
 export interface ExperimentKind {
   readonly name: string;
@@ -112,7 +97,7 @@ export interface ExperimentKind {
   /** Loaded for those alone who ask for it, because pages and charts are large. */
   report(): Promise<KindReport>;
   /** The systems of a run on other data: scores for `--json`, and a table. @throws InputError where that cannot be */
-  evaluate(of: Evaluation): Promise<{ readonly scores: object; readonly text: string }>;
+  evaluate(of: EvaluateRunSettings): Promise<{ readonly scores: object; readonly text: string }>;
   /** Why a run cannot be exported; null if it can. */
   exportProblem(run: string): string | null;
 }

@@ -50,9 +50,9 @@ interface ExperimentSource {
   path: string;
   overrides: readonly PlainObject[];
   /** Only these variants; all of them unless given. */
-  variants?: readonly string[] | undefined;
+  variants?: readonly string[];
   /** In place of the file's threads. */
-  data?: string | undefined;
+  data?: string;
   runs: string;
 }
 

@@ -5,14 +5,15 @@ import { numbersTable } from '../report/numbers-table.ts';
 import type { ComparedPlace } from '../report/page/comparison-page.ts';
 import { type ComparedPair, compareSystems } from '../run/compare-systems.ts';
 import type { EvaluationSplit } from '../run/decisions-file.ts';
-import { selectorTasks, taskOf } from '../selector/decisions.ts';
+import { taskOf } from '../selector/decisions.ts';
 import { resolveSelectorExperiment, selectorExperimentSchema } from '../selector/experiment.ts';
 import { readSelectorResult } from '../selector/result.ts';
 import { selectorIntervals, selectorMetrics, type TaskScores, testScoresJson } from '../selector/scores.ts';
 import { selectorName } from '../selector/system-names.ts';
-import { type Evaluation, type ExperimentKind, type ScoredSystem, trainedAlone } from './experiment-kind.ts';
+import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
+import { type ExperimentKind, type ScoredSystem, trainedAlone } from './experiment-kind.ts';
 
-const measured = selectorTasks.flatMap((task) =>
+const measured = (['veracity', 'stance'] as const).flatMap((task) =>
   selectorMetrics.map((metric) => ({ task, metric, name: `${task}.${metric.name}` })),
 );
 
@@ -44,7 +45,7 @@ function compareSelectors(compared: ComparedPair, { seed }: { seed: number }): C
   });
 }
 
-async function evaluateSelector({ detector, ...of }: Evaluation) {
+async function evaluateSelector({ detector, ...of }: EvaluateRunSettings) {
   if (detector !== undefined)
     throw new InputError(`${of.run} is a selector, which asks no detector; leave --detector out`);
   const { evaluateSelectorRun } = await import('../selector/trained-selector.ts');

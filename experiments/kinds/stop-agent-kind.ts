@@ -9,17 +9,12 @@ import { type ComparedPair, compareSystems, firstRunIn } from '../run/compare-sy
 import type { EvaluationSplit } from '../run/decisions-file.ts';
 import { linesOfStops, readStops, stopsOfLines } from '../stop-agent/decided-files.ts';
 import { agentName, type SystemDecisions } from '../stop-agent/decisions.ts';
+import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
 import { type Experiment, experimentSchema, resolveExperiment, taskOf } from '../stop-agent/experiment.ts';
 import { columnsOf, resampledMetrics, scoreSystem, scoresJson, stopMetrics } from '../stop-agent/metrics.ts';
 import { systemsOfRun } from '../stop-agent/result.ts';
 import type { TrialSettings } from '../stop-agent/trial.ts';
-import {
-  type Evaluation,
-  type ExperimentKind,
-  type ScoredSystem,
-  splitProblem,
-  trainedAlone,
-} from './experiment-kind.ts';
+import { type ExperimentKind, type ScoredSystem, splitProblem, trainedAlone } from './experiment-kind.ts';
 
 /** The agent comes first. A run that is paused has decisions of the agent alone. */
 function scoreStopAgentRun(path: string, part: EvaluationSplit): ScoredSystem[] {
@@ -60,7 +55,7 @@ function compareAgents(compared: ComparedPair, { seed }: { seed: number }): Comp
   });
 }
 
-async function evaluateAgent(of: Evaluation) {
+async function evaluateAgent(of: EvaluateRunSettings) {
   const [{ evaluateRun }, { systemsTable }] = await Promise.all([
     import('../stop-agent/evaluate-run.ts'),
     import('../stop-agent/report/systems-table.ts'),

@@ -31,7 +31,7 @@ export async function trainInDirectories(
     runs: readonly RunDirectory[];
     identities: readonly string[];
     checkpointEvery: number;
-    pauseAt?: number | undefined;
+    pauseAt?: number;
     context: WorkContext;
     afterIteration?: (metrics: readonly Metrics[]) => Promise<readonly Metrics[]>;
   },

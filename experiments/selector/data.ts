@@ -88,7 +88,7 @@ function byId(threads: readonly Thread[]): Thread[] {
 /** The threads of a file, each cut to the posts that the selector may read. */
 export async function loadSelectorThreads(
   path: string,
-  options: { data: SelectorExperiment['data']; onNote?: ((line: string) => void) | undefined },
+  options: { data: SelectorExperiment['data']; onNote?: (line: string) => void },
 ): Promise<Thread[]> {
   const { data, onNote } = options;
   const threads: Thread[] = [];
@@ -110,7 +110,7 @@ export function checkReplies(threads: readonly Thread[], { name }: { name: strin
 /** Called before the run directory is made. Otherwise a mistake in the data would become part of the run. */
 function checkTraining(
   threads: readonly Thread[],
-  options: { name: string; leftOut: LeftOut; seedShare: number; onNote?: ((line: string) => void) | undefined },
+  options: { name: string; leftOut: LeftOut; seedShare: number; onNote?: (line: string) => void },
 ): void {
   const { name, leftOut, seedShare, onNote } = options;
   const { sameThread, sameEvent, nearDuplicate } = leftOut;

@@ -39,7 +39,7 @@ const addedColumns = ['selected', 'training_label', 'selection_score', 'selectio
 /** @throws InputError for a file that is no such table, with the column or cell that is wrong */
 export async function readLabelTable(
   path: string,
-  options: { columns: LabelColumns; delimiter: string | null; encoding?: string | undefined },
+  options: { columns: LabelColumns; delimiter: string | null; encoding?: string },
 ): Promise<LabelTable> {
   const { columns, delimiter, encoding } = options;
   const cells: string[][] = [];

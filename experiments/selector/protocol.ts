@@ -48,7 +48,7 @@ type Protocol = Pick<SelectorExperiment['data'], 'protocol'> & {
  */
 export function disjointParts(
   all: { train: readonly Thread[]; tests: readonly TestSet[] },
-  { data, onNote }: { data: Protocol; onNote?: ((line: string) => void) | undefined },
+  { data, onNote }: { data: Protocol; onNote?: (line: string) => void },
 ): Parts {
   const tests = testsOf(all, { data, onNote });
   return { tests, ...withoutShared(all.train, { tests, data }) };
@@ -77,7 +77,7 @@ export function withoutShared(
 
 function testsOf(
   { train, tests }: { train: readonly Thread[]; tests: readonly TestSet[] },
-  { data, onNote }: { data: Protocol; onNote?: ((line: string) => void) | undefined },
+  { data, onNote }: { data: Protocol; onNote?: (line: string) => void },
 ): TestSet[] {
   const { protocol, heldOutEvents } = data;
   if (protocol === 'ids') {

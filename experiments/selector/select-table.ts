@@ -55,7 +55,7 @@ export async function selectLabels(options: {
   columns: LabelColumns;
   delimiter: string | null;
   /** UTF-8 unless given, or UTF-16 by its mark. */
-  encoding?: string | undefined;
+  encoding?: string;
   out: string;
   encoder: Encoder | null;
   selector: SelectorName | null;

@@ -18,7 +18,7 @@ export interface EvaluateRunSettings {
   /** A thread file. */
   readonly data: string;
   /** A run whose detector judges instead; the run's own where it is left out. */
-  readonly detector?: string | undefined;
+  readonly detector?: string;
   /** Folder with the shared cache. */
   readonly runs: string;
   readonly skipInvalid: boolean;

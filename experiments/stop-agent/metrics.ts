@@ -164,8 +164,8 @@ export function scoreSystem(
   { name, calls, decisions }: SystemDecisions,
   options: {
     labels: readonly string[];
-    costs?: Costs | null | undefined;
-    metrics?: readonly StopMetric[] | undefined;
+    costs?: Costs | null;
+    metrics?: readonly StopMetric[];
     resample?: { seed: number; resamples: number } | undefined;
   },
 ): SystemScores {

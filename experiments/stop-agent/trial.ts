@@ -44,7 +44,7 @@ export interface TrialSettings {
   readonly seed: number;
   readonly directory: string;
   /** The same for all that are trained together. */
-  readonly pauseAt?: number | undefined;
+  readonly pauseAt?: number;
   readonly data: ExperimentData;
   readonly cache: Cache;
 }
@@ -193,7 +193,7 @@ async function test(
     : null;
   if (cloned !== null) writeFileAtomically(join(run.path, cloningFile), weightsFile(policyNetwork(cloned)));
   await chooseOperatingPoint(policy, { prepared, experiment, run });
-  const learnt = cloned === null ? { [agentName]: policy } : { [agentName]: policy, [cloningName]: cloned };
+  const learnt = { [agentName]: policy, ...(cloned !== null && { [cloningName]: cloned }) };
   let systems: readonly SystemDecisions[] = [];
   for (const part of decidedParts(parts, experiment)) {
     const decided = await decideAll(learnt, parts[part], { prepared, experiment, run });

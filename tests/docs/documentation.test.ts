@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { Readable, Writable } from 'node:stream';
-import type { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { commandLine } from '../../experiments/cli/main.ts';
@@ -74,7 +74,7 @@ describe('links', () => {
 const nowhere = () => new Writable({ write: (_chunk, _encoding, done) => done() });
 
 /** The command line as it is, but that its commands do nothing. */
-async function idleCommandLine(): Promise<Command> {
+async function idleCommandLine(): Promise<CommandUnknownOpts> {
   const program = await commandLine({
     words: [],
     stdin: Readable.from([]),
@@ -83,7 +83,7 @@ async function idleCommandLine(): Promise<Command> {
     interruptSignal: () => new AbortController().signal,
     onHangUp: () => () => {},
   });
-  const idle = (command: Command) => {
+  const idle = (command: CommandUnknownOpts) => {
     if (command.commands.length === 0) command.action(() => {});
     for (const part of command.commands) idle(part);
   };

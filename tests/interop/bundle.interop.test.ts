@@ -144,9 +144,8 @@ print(json.dumps([decision.posts_used == expected.posts_used, decision.queries =
 it('reads and writes UTF-8 whatever the terminal speaks, and takes a byte order mark', async () => {
   const reader = join(cwd, 'posts', 'earshot_policy.py');
   const stdin = `\uFEFF${JSON.stringify({ id: 'Zürich \ud83d', posts: [{ id: '1', text: 'Café – “fake”' }] })}\n`;
-  const [windows, utf8] = await Promise.all(
-    [{ PYTHONIOENCODING: 'cp1252' }, { PYTHONUTF8: '1' }].map((env) => runPython([reader], { stdin, env })),
-  );
+  const surroundings: Record<string, string>[] = [{ PYTHONIOENCODING: 'cp1252' }, { PYTHONUTF8: '1' }];
+  const [windows, utf8] = await Promise.all(surroundings.map((env) => runPython([reader], { stdin, env })));
   expect(windows.code, windows.errors).toBe(0);
   expect(windows.out).toBe(utf8.out);
   expect(JSON.parse(windows.out)).toMatchObject({ threadId: 'Zürich \ud83d', postsUsed: 1 });

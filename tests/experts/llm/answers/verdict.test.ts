@@ -491,7 +491,7 @@ describe('askVerdict', () => {
 
   it('counts probabilities that do not belong to the label', async () => {
     const text = '{"answer": "No"}';
-    const tokens = [{ '{"answer": "': 1 }, { No: 0.007, Yes: 0.993 }, { '"}': 1 }];
+    const tokens: Record<string, number>[] = [{ '{"answer": "': 1 }, { No: 0.007, Yes: 0.993 }, { '"}': 1 }];
     const { asked } = await asking(() => ({ text, tokens }));
     expect(await asked()).toMatchObject({ label: 'non-rumor', probabilities: null, isDropped: true });
   });

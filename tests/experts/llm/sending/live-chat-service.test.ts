@@ -179,7 +179,12 @@ describe('LiveChatService', () => {
     const pause = vi.spyOn(ConcurrencyLimiter.prototype, 'pause');
     const date = new Date(Date.UTC(2020, 1, 1, 12, 0, 0)).toUTCString();
     const until = new Date(Date.UTC(2020, 1, 1, 12, 0, 1)).toUTCString();
-    for (const headers of [{ 'retry-after': '0.02' }, { 'retry-after-ms': '20' }, { date, 'retry-after': until }]) {
+    const waits: Record<string, string>[] = [
+      { 'retry-after': '0.02' },
+      { 'retry-after-ms': '20' },
+      { date, 'retry-after': until },
+    ];
+    for (const headers of waits) {
       const server = await startServer(inTurn([{ status: 429, headers }, 'yes']));
       await quickService().chat(ask(endpointAt(server)));
     }

@@ -39,7 +39,7 @@ describe('the chat stance model', () => {
   });
 
   it('takes the distribution from the tokens of the class word', async () => {
-    const tokens = [
+    const tokens: Record<string, number>[] = [
       { 'Is it a': 1 },
       { ' Comment': 0.9, ' Deny': 0.1 },
       { '?': 1 },

@@ -32,7 +32,7 @@ describe('the chat veracity model', () => {
   });
 
   it('takes the distribution from the tokens, also where a class is several of them', async () => {
-    const tokens = [
+    const tokens: Record<string, number>[] = [
       { 'none 🌊\n': 1 },
       { '**': 1 },
       { Ans: 1 },
