@@ -65,6 +65,8 @@ Examples:
     );
 }
 
+type Ask = ReturnType<typeof questions>;
+
 async function init(given: string | undefined, options: InitOptions & { terminal: Terminal }): Promise<void> {
   const { terminal, yes = false, force = false, skipInvalid } = options;
   const { stdout, stderr } = terminal;
@@ -75,81 +77,21 @@ async function init(given: string | undefined, options: InitOptions & { terminal
   ]);
   const ask = yes ? defaults() : questions(terminal);
   try {
-    const path =
-      given ??
-      (await ask('Thread file', {
-        fallback: 'threads.jsonl',
-        explanation: explanations.threads,
-        check: async (answer) => {
-          refuseTables(answer);
-          if (!existsSync(answer)) throw new InputError(missingPath(answer));
-        },
-      }));
+    const path = given ?? (await askedThreadFile(ask));
     refuseTables(path);
     const threads = await loadThreads(path, { skipInvalid, onSkipped: (line) => stderr.write(`${line}\n`) });
     const found = foundIn(threads, path);
-    const { posts, postsPerThread, threadsUnder3Posts, postsWithoutTime, repeatedClaimTexts } = found.description;
-    const remarks = [
-      threadsUnder3Posts > 0
-        ? `${counted(threadsUnder3Posts, 'thread')} with fewer than 3 posts, too few to decide anything`
-        : '',
-      postsWithoutTime > 0
-        ? `${counted(postsWithoutTime, 'post')} without a time; rules of hours need them, and the detector reads them`
-        : '',
-      repeatedClaimTexts > 0 ? `${counted(repeatedClaimTexts, 'claim')} with the text of another thread’s` : '',
-    ].filter((remark) => remark !== '');
-    stderr.write(`Found ${threads.length} threads, ${posts} posts (median ${postsPerThread?.median ?? 0} a thread).\n`);
-    for (const { task, labelled, counts } of found.tasks)
-      stderr.write(`  ${task.name}: ${labelled} labelled (${counts})\n`);
-    for (const remark of remarks)
-      stderr.write(`${wrapped(`  ${remark}`, { width: proseWidth(terminal), indent: '  ' })}\n`);
-
-    const names = found.tasks.map(({ task }) => task.name);
-    const taskName =
-      options.task ??
-      (names.length > 1
-        ? await ask('Which label is decided', { choices: names, explanation: explanations.task })
-        : names[0]);
-    const chosen = found.tasks.find(({ task }) => task.name === taskName);
-    if (chosen === undefined)
-      throw new InputError(`${path} has no labels for --task ${taskName}; it has some for ${names.join(', ')}`);
-    const which =
-      options.detector ??
-      (await ask('Detector: local, or a detector file for language models', {
-        fallback: 'local',
-        explanation: explanations.detector,
-        check: checkDetector,
-      }));
-    await checkDetector(which);
-    const detector = which === 'local' ? null : which;
-    const encoder = await chosenEncoder({ given: options.encoder, detector, ask });
-    const goal = goalNamed(
-      options.goal ??
-        (await ask('What the agent is for', {
-          choices: Object.keys(goals),
-          meanings: goals,
-          fallback: 'best-f1',
-          explanation: explanations.goal,
-        })),
-    );
-    const name =
-      options.name ?? (await ask('Name of the experiment', { fallback: 'my-threads', explanation: explanations.name }));
-    const out = options.out ?? `${name}.yaml`;
+    const { posts, postsWithoutTime } = found.description;
+    stderr.write(foundText(found, { threads: threads.length, width: proseWidth(terminal) }));
+    const { labelled, out, ...wanted } = await answersTo(found, { ...options, path, ask });
     if (existsSync(out) && !force)
       throw new InputError(`${out} exists already; give another --out, or --force to write over it`);
 
-    const unlabelled = threads.length - chosen.labelled;
-    const parts = fittingParts(chosen.labelled, { unlabelled, trainsDetector: detector === null });
-    const text = experimentText({
-      name,
-      threads: path,
-      task: chosen.task.name,
-      detector,
-      encoder,
-      timing: postsWithoutTime <= mostWithoutTime * posts && parts.detector <= mostTimedThreads,
-      goal,
-      parts,
-    });
+    const unlabelled = threads.length - labelled;
+    const { detector, goal } = wanted;
+    const parts = fittingParts(labelled, { unlabelled, trainsDetector: detector === null });
+    const timing = postsWithoutTime <= mostWithoutTime * posts && parts.detector <= mostTimedThreads;
+    const text = experimentText({ ...wanted, threads: path, timing, parts });
     // Read and split as a training would, so that what is written runs.
     const raw: unknown = parse(text);
     const experiment = resolveExperiment(experimentWithin(raw), out);
@@ -168,6 +110,76 @@ async function init(given: string | undefined, options: InitOptions & { terminal
   } finally {
     ask.close();
   }
+}
+
+function askedThreadFile(ask: Ask): Promise<string> {
+  return ask('Thread file', {
+    fallback: 'threads.jsonl',
+    explanation: explanations.threads,
+    check: async (answer) => {
+      refuseTables(answer);
+      if (!existsSync(answer)) throw new InputError(missingPath(answer));
+    },
+  });
+}
+
+/** What lies in a thread file, and what is odd about it. */
+function foundText(
+  { description, tasks: known }: ReturnType<typeof foundIn>,
+  { threads, width }: { threads: number; width: number },
+): string {
+  const { posts, postsPerThread, threadsUnder3Posts, postsWithoutTime, repeatedClaimTexts } = description;
+  const remarks = [
+    threadsUnder3Posts > 0
+      ? `${counted(threadsUnder3Posts, 'thread')} with fewer than 3 posts, too few to decide anything`
+      : '',
+    postsWithoutTime > 0
+      ? `${counted(postsWithoutTime, 'post')} without a time; rules of hours need them, and the detector reads them`
+      : '',
+    repeatedClaimTexts > 0 ? `${counted(repeatedClaimTexts, 'claim')} with the text of another thread’s` : '',
+  ].filter((remark) => remark !== '');
+  return [
+    `Found ${threads} threads, ${posts} posts (median ${postsPerThread?.median ?? 0} a thread).\n`,
+    ...known.map(({ task, labelled, counts }) => `  ${task.name}: ${labelled} labelled (${counts})\n`),
+    ...remarks.map((remark) => `${wrapped(`  ${remark}`, { width, indent: '  ' })}\n`),
+  ].join('');
+}
+
+/** What the options say, and what is asked for because they do not. */
+async function answersTo(found: ReturnType<typeof foundIn>, options: InitOptions & { path: string; ask: Ask }) {
+  const { path, ask } = options;
+  const names = found.tasks.map(({ task }) => task.name);
+  const taskName =
+    options.task ??
+    (names.length > 1
+      ? await ask('Which label is decided', { choices: names, explanation: explanations.task })
+      : names[0]);
+  const chosen = found.tasks.find(({ task }) => task.name === taskName);
+  if (chosen === undefined)
+    throw new InputError(`${path} has no labels for --task ${taskName}; it has some for ${names.join(', ')}`);
+  const which =
+    options.detector ??
+    (await ask('Detector: local, or a detector file for language models', {
+      fallback: 'local',
+      explanation: explanations.detector,
+      check: checkDetector,
+    }));
+  await checkDetector(which);
+  const detector = which === 'local' ? null : which;
+  const encoder = await chosenEncoder({ given: options.encoder, detector, ask });
+  const goal = goalNamed(
+    options.goal ??
+      (await ask('What the agent is for', {
+        choices: Object.keys(goals),
+        meanings: goals,
+        fallback: 'best-f1',
+        explanation: explanations.goal,
+      })),
+  );
+  const name =
+    options.name ?? (await ask('Name of the experiment', { fallback: 'my-threads', explanation: explanations.name }));
+  const { task, labelled } = chosen;
+  return { name, task: task.name, labelled, detector, encoder, goal, out: options.out ?? `${name}.yaml` };
 }
 
 /** @throws InputError where a seed's parts hold nothing to train on */
@@ -217,7 +229,7 @@ function refuseTables(path: string): void {
 async function chosenEncoder(options: {
   given: string | undefined;
   detector: string | null;
-  ask: ReturnType<typeof questions>;
+  ask: Ask;
 }): Promise<FoundEncoder['config'] | null> {
   const { given, detector, ask } = options;
   if (detector !== null) {

@@ -11,7 +11,7 @@ import { linesOfStops, readStops, stopsOfLines } from '../stop-agent/decided-fil
 import { agentName, type SystemDecisions } from '../stop-agent/decisions.ts';
 import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
 import { type Experiment, experimentSchema, resolveExperiment, taskOf } from '../stop-agent/experiment.ts';
-import { columnsOf, resampledMetrics, scoreSystem, scoresJson, stopMetrics } from '../stop-agent/metrics.ts';
+import { resampledMetrics, scoreSystem, scoresJson, stopColumns, stopMetrics } from '../stop-agent/metrics.ts';
 import { systemsOfRun } from '../stop-agent/result.ts';
 import type { TrialSettings } from '../stop-agent/trial.ts';
 import { type ExperimentKind, type ScoredSystem, splitProblem, trainedAlone } from './experiment-kind.ts';
@@ -48,7 +48,7 @@ function compareAgents(compared: ComparedPair, { seed }: { seed: number }): Comp
     intervals: (seeds) =>
       metricIntervals({
         seeds,
-        columnsOf: (lines) => columnsOf(stopsOfLines(lines, labels), { labels, costs }),
+        columnsOf: (lines) => stopColumns(stopsOfLines(lines, labels), { labels, costs }),
         metrics: resampledMetrics(stopMetrics),
         seed,
       }),

@@ -10,7 +10,7 @@ import type { Decided } from '../../trainers/selector/select-greedily.ts';
 import type { SelectorClaim } from '../../trainers/selector/setup.ts';
 import { replyStances } from './data.ts';
 import type { StancePost } from './report/stance-picture.ts';
-import { scoresOf } from './scores.ts';
+import { taskScoresOf } from './scores.ts';
 
 /*
  * What an epoch leaves behind: its metrics, and of the last one, in `last-selection.jsonl`, every claim and post that was shown,
@@ -53,7 +53,7 @@ export function epochMetrics({ selection, claims, threads }: Epoch): Record<stri
     'retained/claims': share(shown),
     'retained/unlabelledClaims': share(unlabelled),
     'f1/veracityOfLabelled':
-      scoresOf({
+      taskScoresOf({
         classes: veracityClasses,
         gold: labelled.map(({ seen }) => seen ?? -1),
         predicted: labelled.map(({ machine }) => machine),
@@ -81,8 +81,8 @@ function hiddenMetrics(name: string, items: readonly Labelled[], classes: readon
   const isRight = ({ machine, gold }: Labelled) => Number(machine === gold);
   return {
     [`hidden/${name}F1`]:
-      scoresOf({ classes, gold: known.map(({ gold }) => gold), predicted: known.map(({ machine }) => machine) })?.values
-        .macroF1 ?? null,
+      taskScoresOf({ classes, gold: known.map(({ gold }) => gold), predicted: known.map(({ machine }) => machine) })
+        ?.values.macroF1 ?? null,
     [`hidden/${name}Precision`]: mean(known.map(isRight)),
     [`hidden/${name}RetainedPrecision`]: mean(known.filter(({ isRetained }) => isRetained).map(isRight)),
   };

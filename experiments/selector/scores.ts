@@ -38,7 +38,7 @@ export interface TaskScores {
  * @param options.gold −1 where there is no label
  * @returns null where there is no label at all
  */
-export function scoresOf(options: {
+export function taskScoresOf(options: {
   classes: readonly string[];
   gold: readonly number[];
   predicted: readonly number[];
@@ -69,7 +69,7 @@ export function scoreTest(decisions: readonly SelectorDecision[]): TestScores {
   const of = (task: SelectorTask) => {
     const own = decisions.filter((decision) => taskOf(decision) === task);
     const { gold, predicted } = classIndices(own, taskClasses[task]);
-    return scoresOf({ classes: taskClasses[task], gold: [...gold], predicted: [...predicted] });
+    return taskScoresOf({ classes: taskClasses[task], gold: [...gold], predicted: [...predicted] });
   };
   return { stance: of('stance'), veracity: of('veracity') };
 }

@@ -118,11 +118,11 @@ export function decide(
       calls: queriesUntil({ ...queries, maxPosts: Math.min(queries.maxPosts, predicted.length) }, postsUsed),
     };
   });
-  return { name: system, calls: kindOf(queries), decisions };
+  return { name: system, calls: queryKindOf(queries), decisions };
 }
 
 /** When a system with these queries asks. */
-export function kindOf({ lengths }: QueryPlan): QueryKind {
+export function queryKindOf({ lengths }: QueryPlan): QueryKind {
   if (lengths.length === 0) return 'one';
   return lengths.every((length, index) => length === index + 1) ? 'every' : 'schedule';
 }

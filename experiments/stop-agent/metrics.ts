@@ -115,7 +115,7 @@ function total(values: readonly number[]): number {
 }
 
 /** @param options.costs the user's; null for none */
-export function columnsOf(
+export function stopColumns(
   decisions: readonly Decision[],
   { labels, costs }: { labels: readonly string[]; costs: Costs | null },
 ): DecisionColumns {
@@ -170,7 +170,7 @@ export function scoreSystem(
   },
 ): SystemScores {
   const { labels, costs = null, metrics = stopMetrics, resample } = options;
-  const columns = columnsOf(decisions, { labels, costs });
+  const columns = stopColumns(decisions, { labels, costs });
   const { perClass } = classificationScores(columns);
   const intervals =
     resample === undefined

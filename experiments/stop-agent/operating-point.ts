@@ -5,7 +5,7 @@ import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { runFile } from '../run/run-file.ts';
 import { thresholds } from './calibrate.ts';
 import { agentName, decide, type TestThread } from './decisions.ts';
-import { columnsOf } from './metrics.ts';
+import { stopColumns } from './metrics.ts';
 import { halfway } from './policy-settings.ts';
 import { type Aim, worth } from './recommendation.ts';
 
@@ -43,7 +43,7 @@ export function chooseThreshold(
       ),
     );
     const { decisions } = decide(agentName, threads, stops, queries);
-    const own = worthOf({ ...columnsOf(decisions, aim), items });
+    const own = worthOf({ ...stopColumns(decisions, aim), items });
     if (own > best.worth) best = { threshold, worth: own };
   }
   thresholdFile.write(run, { threshold: best.threshold });

@@ -4,7 +4,7 @@ import { macroF1 } from '../../src/metrics/classification.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
 import type { Costs } from './costs.ts';
 import { cloningName, isLearnt, type SystemDecisions } from './decisions.ts';
-import { columnsOf, type DecisionColumns, stopMetrics } from './metrics.ts';
+import { type DecisionColumns, stopColumns, stopMetrics } from './metrics.ts';
 
 /*
  * Which system to deploy: the best on the development part, or where another is as good within one standard error, the simplest of
@@ -49,7 +49,7 @@ export function isCandidate({ name, calls }: Pick<SystemDecisions, 'name' | 'cal
 export function recommended<Of extends Candidate>(candidates: readonly Of[], aim: Aim): Recommendation<Of> {
   const worthOf = worth(aim);
   const scored = candidates.map((system) => {
-    const columns = system.seeds.map(({ decisions }) => columnsOf(decisions, aim));
+    const columns = system.seeds.map(({ decisions }) => stopColumns(decisions, aim));
     const queries = mean(columns.map(({ calls }) => mean(calls)));
     const worth = mean(columns.map((own) => worthOf({ ...own, items: everyItem(own) })));
     return { system, columns, queries, worth, isAgent: isLearnt(system.name) };

@@ -7,8 +7,9 @@ import { leaderOf } from './leader.ts';
 import type { SweepPlan } from './plan.ts';
 import { sweepMarkdown, sweepPage } from './report/sweep-page.ts';
 import { sweepPictures } from './report/sweep-pictures.ts';
+import type { SweepReport } from './report/sweep-report.ts';
 import { summarizeSweep } from './report/sweep-summary.ts';
-import { meanSystems, readRows, summarizeSettings, trainedOn } from './results.ts';
+import { meanSystems, readRows, type SystemMean, summarizeSettings, trainedOn } from './results.ts';
 import { sensitivities } from './sensitivity.ts';
 import type { SweepFolder } from './sweep-folder.ts';
 import { tableCsv, tableJson, tableParquet, trialTable } from './trial-table.ts';
@@ -51,7 +52,30 @@ export async function writeResults(
   const pictures = await sweepPictures({ plan, settings, front });
   const report = { plan, command, rows, settings, front, sensitivities: sensitivity, leader, tested };
   const text = sweepMarkdown(report, pictures);
-  const json = {
+  const json = jsonOf(report, beside);
+  const table = trialTable(plan, rows);
+  const files: Record<string, string | Uint8Array> = {
+    ...pictures,
+    'trials.csv': tableCsv(table),
+    'trials.json': tableJson(table),
+    'trials.parquet': tableParquet(table),
+    'report.json': `${JSON.stringify(json, null, 2)}\n`,
+    'report.md': text,
+  };
+  // Pictures of an earlier version of the sweep file, which the report no longer shows.
+  for (const name of existsSync(folder.path) ? readdirSync(folder.path) : [])
+    if (name.endsWith('.svg') && !(name in files)) rmSync(join(folder.path, name));
+  for (const [name, content] of Object.entries(files)) writeFileAtomically(join(folder.path, name), content);
+  if (page !== null) writeFileAtomically(page, sweepPage(report, pictures));
+  return { text, summary: summarizeSweep(report), json };
+}
+
+/** What `--json` prints. */
+function jsonOf(
+  { plan, rows, settings, front, sensitivities: sensitivity, leader, tested }: SweepReport,
+  beside: readonly SystemMean[],
+) {
+  return {
     name: plan.name,
     /** The leader, where the seeds tell it from all others. */
     recommended: leader?.isToldApart ? leader.setting.id : null,
@@ -85,19 +109,4 @@ export async function writeResults(
       status === 'failed' ? [{ trial: trial.id, label: trial.label, message }] : [],
     ),
   };
-  const table = trialTable(plan, rows);
-  const files: Record<string, string | Uint8Array> = {
-    ...pictures,
-    'trials.csv': tableCsv(table),
-    'trials.json': tableJson(table),
-    'trials.parquet': tableParquet(table),
-    'report.json': `${JSON.stringify(json, null, 2)}\n`,
-    'report.md': text,
-  };
-  // Pictures of an earlier version of the sweep file, which the report no longer shows.
-  for (const name of existsSync(folder.path) ? readdirSync(folder.path) : [])
-    if (name.endsWith('.svg') && !(name in files)) rmSync(join(folder.path, name));
-  for (const [name, content] of Object.entries(files)) writeFileAtomically(join(folder.path, name), content);
-  if (page !== null) writeFileAtomically(page, sweepPage(report, pictures));
-  return { text, summary: summarizeSweep(report), json };
 }
