@@ -21,8 +21,8 @@ export interface DecisionColumns {
   readonly costs: readonly (number | null)[] | null;
   /** Number of labels of the task. */
   readonly classes: number;
-  /** The threads to count, repetitions counting again (a bootstrap sample); all of them when left out. */
-  readonly items?: Int32Array;
+  /** The threads that count, repetitions counting again (a bootstrap sample). */
+  readonly items: Int32Array;
 }
 
 /** One number that stops come to. */
@@ -73,24 +73,19 @@ export const stopMetrics: readonly StopMetric[] = [
 ];
 
 function meanCalls({ calls, items }: DecisionColumns): number {
-  return items === undefined
-    ? total(calls) / calls.length
-    : items.reduce((sum, item) => sum + calls[item], 0) / items.length;
+  return items.reduce((sum, item) => sum + calls[item], 0) / items.length;
 }
 
 /** Null where a decision has no cost. */
 function meanCost({ costs, items }: DecisionColumns): number | null {
   if (costs === null) return null;
   let sum = 0;
-  const counted = items ?? costs.keys();
-  let count = 0;
-  for (const item of counted) {
+  for (const item of items) {
     const cost = costs[item];
     if (cost === null) return null;
     sum += cost;
-    count++;
   }
-  return sum / count;
+  return sum / items.length;
 }
 
 /** A quantile of the hours to the decision; null where no time is known. */
@@ -129,6 +124,7 @@ export function stopColumns(
     calls: decisions.map(({ calls }) => calls),
     costs: costs && decisions.map((own) => costOf(own, { costs, wrong })),
     classes: labels.length,
+    items: Int32Array.from(decisions.keys()),
   };
 }
 

@@ -33,7 +33,6 @@ export function chooseThreshold(
   const worthOf = worth(aim);
   const { limits, queries } = policy;
   const threads = scored.map(({ tested }) => tested);
-  const items = Int32Array.from(threads.keys());
   let best = { threshold: halfway, worth: Number.NEGATIVE_INFINITY };
   for (const threshold of thresholds) {
     const stops = scored.map(({ tested, scores }) =>
@@ -43,7 +42,7 @@ export function chooseThreshold(
       ),
     );
     const { decisions } = decide(agentName, threads, stops, queries);
-    const own = worthOf({ ...stopColumns(decisions, aim), items });
+    const own = worthOf(stopColumns(decisions, aim));
     if (own > best.worth) best = { threshold, worth: own };
   }
   thresholdFile.write(run, { threshold: best.threshold });

@@ -51,7 +51,7 @@ export function recommended<Of extends Candidate>(candidates: readonly Of[], aim
   const scored = candidates.map((system) => {
     const columns = system.seeds.map(({ decisions }) => stopColumns(decisions, aim));
     const queries = mean(columns.map(({ calls }) => mean(calls)));
-    const worth = mean(columns.map((own) => worthOf({ ...own, items: everyItem(own) })));
+    const worth = mean(columns.map((own) => worthOf(own)));
     return { system, columns, queries, worth, isAgent: isLearnt(system.name) };
   });
   const [best] = scored.toSorted((a, b) => b.worth - a.worth);
@@ -65,7 +65,7 @@ export function recommended<Of extends Candidate>(candidates: readonly Of[], aim
 }
 
 /** What decisions are worth to the user. Decisions whose cost is not known are worth nothing. */
-export function worth({ costs, price }: Omit<Aim, 'labels'>): (columns: Required<DecisionColumns>) => number {
+export function worth({ costs, price }: Omit<Aim, 'labels'>): (columns: DecisionColumns) => number {
   const metric = (name: string) => stopMetrics.find((own) => own.name === name)!;
   const [cost, earliness, queries] = ['expectedCost', 'er', 'callsPerThread'].map(metric);
   if (costs !== null) return (columns) => -(cost.of(columns) ?? Number.POSITIVE_INFINITY);
@@ -87,8 +87,4 @@ function standardError(
     statistics: (seed, items) => [worthOf({ ...first[seed], items }) - worthOf({ ...second[seed], items })],
   });
   return (high - low) / errorsInInterval;
-}
-
-function everyItem({ gold }: DecisionColumns): Int32Array {
-  return Int32Array.from(gold.keys());
 }
