@@ -1,5 +1,5 @@
 import { InputError, ProviderError } from '../src/errors.ts';
-import { type AnnotateProgress, type AnnotationFailure, annotationTally } from './asking/annotation-tally.ts';
+import { type AnnotateProgress, type AnnotationFailure, AnnotationTally } from './asking/annotation-tally.ts';
 import { JudgementQueue, type JudgementQueueOptions } from './asking/judgement-queue.ts';
 import type { Judgement } from './detector.ts';
 import type { JudgementSequence } from './judgement-sequence.ts';
@@ -49,13 +49,12 @@ export async function annotate(options: AnnotateOptions): Promise<AnnotateResult
     throw new InputError(`annotate: concurrency is ${concurrency}; it must be a whole number of at least 1`);
   const prefixes = scheduledPrefixes(options);
   const total = prefixes.reduce((sum, { lengths }) => sum + lengths.length, 0);
-  const tally = annotationTally({ total, maxUnreadable, onProgress, waits });
+  const tally = new AnnotationTally({ total, maxUnreadable, onProgress, waits });
   const queue = new JudgementQueue({ ...options, concurrency, tally });
   const sequences: Promise<JudgementSequence | null>[] = [];
   let stopped: ProviderError | null = null;
-  tally.settle(0);
   // Nothing is settled while all wait, but what they wait for is shown.
-  const showing = setInterval(() => waits?.inWords() && tally.settle(0), SHOWN_EVERY_MS);
+  const showing = setInterval(() => waits?.inWords() && tally.show(), SHOWN_EVERY_MS);
   try {
     for (const each of prefixes) {
       const { thread, lengths } = each;

@@ -3,7 +3,7 @@ import { prefixOf } from '../src/data/thread.ts';
 import type { AnnotateOptions, AnnotateResult } from './annotate.ts';
 import type { AnnotationRow } from './annotations/annotation-row.ts';
 import { annotationRequest } from './asking/annotation-request.ts';
-import { annotationTally } from './asking/annotation-tally.ts';
+import { AnnotationTally } from './asking/annotation-tally.ts';
 import type { Judgement } from './detector.ts';
 import type { JudgementSequence } from './judgement-sequence.ts';
 import { scheduledPrefixes, sequenceOf } from './scheduled-prefixes.ts';
@@ -22,7 +22,7 @@ export async function judgeThreads(
   const { detector, onJudgement, onProgress, signal } = options;
   const prefixes = scheduledPrefixes(options);
   const total = prefixes.reduce((sum, { lengths }) => sum + lengths.length, 0);
-  const tally = annotationTally({ total, maxUnreadable: 1, onProgress, waits: undefined });
+  const tally = new AnnotationTally({ total, maxUnreadable: 1, onProgress });
   const sequences = new Map<string, JudgementSequence>();
   for (const each of prefixes) {
     const { thread, lengths } = each;
@@ -37,7 +37,6 @@ export async function judgeThreads(
       if (request) onJudgement({ request, judgement, rawResponse: null, latencyMs, threadId: thread.id, prefixLength });
       judgements.push(judgement);
       tally.countAsked(judgement);
-      tally.settle();
     }
     const sequence = sequenceOf(each, { judgements, labels: detector.labels });
     if (sequence !== null) sequences.set(thread.id, sequence);

@@ -74,7 +74,7 @@ export function annotateOptions(
     waits?: AnnotateOptions['waits'];
   },
 ): AnnotateOptions {
-  const { threads, schedule = { name: 'every' }, maxPosts = 500, onCounts, context = workContext() } = options;
+  const { threads, schedule, maxPosts, onCounts, context = workContext() } = options;
   const { retryUnreadable, maxUnreadable, stage = 'judging prefixes' } = options;
   const { detector, store, waits, usage = () => [] } = by;
   return {

@@ -32,80 +32,77 @@ export interface AnnotationFailure {
   readonly isUnreadable?: boolean | undefined;
 }
 
-/** Counts what becomes of the prefixes of a run. */
-export function annotationTally(options: {
-  total: number;
-  /** The largest share of the answers of this run that may be unreadable. */
-  maxUnreadable: number;
-  onProgress: ((progress: AnnotateProgress) => void) | undefined;
-  waits: Waits | undefined;
-}) {
-  const { total, maxUnreadable, onProgress, waits } = options;
-  const failures: AnnotationFailure[] = [];
-  const counts = { done: 0, asked: 0, cached: 0, failed: 0, unreadable: 0, unreadableParts: 0 };
+/** Counts what becomes of the prefixes of a run, and shows it. */
+export class AnnotationTally {
+  private readonly options: {
+    readonly total: number;
+    /** The largest share of the answers of this run that may be unreadable. */
+    readonly maxUnreadable: number;
+    readonly onProgress: ((progress: AnnotateProgress) => void) | undefined;
+    readonly waits?: Waits | undefined;
+  };
+  private readonly failures: AnnotationFailure[] = [];
+  private readonly counts = { done: 0, asked: 0, cached: 0, failed: 0, unreadable: 0, unreadableParts: 0 };
   /** Unreadable ones that were answered now. */
-  let unreadableNow = 0;
+  private unreadableNow = 0;
 
-  function countAsked({ unreadableParts = 0 }: Pick<Judgement, 'unreadableParts'>): void {
-    counts.asked++;
-    counts.unreadableParts += unreadableParts;
+  constructor(options: AnnotationTally['options']) {
+    this.options = options;
+    this.show();
   }
 
-  function countCached(prefixes = 1): void {
-    counts.cached += prefixes;
+  /** Before so many answers nobody knows their unreadable share; 0 where nobody minds it. */
+  get answersForShare(): number {
+    return this.options.maxUnreadable < 1 ? ANSWERS_FOR_SHARE : 0;
   }
 
-  function countFailure(failure: AnnotationFailure): void {
-    counts.failed++;
-    failures.push(failure);
+  countAsked({ unreadableParts = 0 }: Pick<Judgement, 'unreadableParts'>): void {
+    this.counts.asked++;
+    this.counts.unreadableParts += unreadableParts;
+    this.settle();
   }
 
-  /** Counts what was answered with something that is no judgement: earlier, for another thread, or by another process. */
-  function countUnreadable(failure: AnnotationFailure): void {
-    counts.unreadable++;
-    countFailure({ ...failure, isUnreadable: true });
+  countCached(): void {
+    this.counts.cached++;
+    this.settle();
+  }
+
+  countFailure(failure: AnnotationFailure): void {
+    this.counts.failed++;
+    this.failures.push(failure);
+    this.settle();
   }
 
   /**
-   * Counts what was answered so now.
+   * Counts what was answered with something that is no judgement: now, or earlier, for another thread, or by another process.
    * @throws UnreadableShareError where asking on would mostly pay for what nobody can read
    */
-  function countUnreadableAnswer(failure: AnnotationFailure): void {
-    countUnreadable(failure);
-    unreadableNow++;
-    const answers = counts.asked + unreadableNow;
-    if (answers < ANSWERS_FOR_SHARE || unreadableNow <= maxUnreadable * answers) return;
-    // It was asked about and answered, so it does not remain.
-    settle();
+  countUnreadable(failure: AnnotationFailure, { isAnsweredNow }: { isAnsweredNow: boolean }): void {
+    this.counts.unreadable++;
+    this.countFailure({ ...failure, isUnreadable: true });
+    if (!isAnsweredNow) return;
+    this.unreadableNow++;
+    const { maxUnreadable } = this.options;
+    const answers = this.counts.asked + this.unreadableNow;
+    if (answers < ANSWERS_FOR_SHARE || this.unreadableNow <= maxUnreadable * answers) return;
     throw new UnreadableShareError(
-      `${unreadableNow} of ${answers} answers could not be read, more than the share of ${maxUnreadable} that is ` +
+      `${this.unreadableNow} of ${answers} answers could not be read, more than the share of ${maxUnreadable} that is ` +
         `allowed; the last one: ${failure.message}. Check the model, its maxTokens and the task, or raise --max-unreadable (of earshot annotate and detect)`,
     );
   }
 
-  /** So many more prefixes are settled. */
-  function settle(prefixes = 1): void {
-    counts.done += prefixes;
-    onProgress?.({ ...counts, total, waiting: waits?.inWords() ?? null });
+  show(): void {
+    const { total, onProgress, waits } = this.options;
+    onProgress?.({ ...this.counts, total, waiting: waits?.inWords() ?? null });
   }
 
-  function result(stopped: ProviderError | null) {
-    const { done, ...settled } = counts;
-    return { ...settled, failures, stopped, remaining: total - done };
+  result(stopped: ProviderError | null) {
+    const { done, ...settled } = this.counts;
+    return { ...settled, failures: this.failures, stopped, remaining: this.options.total - done };
   }
 
-  /** Before so many answers nobody knows their unreadable share; 0 where nobody minds it. */
-  const answersForShare = maxUnreadable < 1 ? ANSWERS_FOR_SHARE : 0;
-  return {
-    answersForShare,
-    countAsked,
-    countCached,
-    countFailure,
-    countUnreadable,
-    countUnreadableAnswer,
-    settle,
-    result,
-  };
+  private settle(): void {
+    this.counts.done++;
+    this.show();
+  }
 }
-
-export type AnnotationTally = ReturnType<typeof annotationTally>;

@@ -86,7 +86,6 @@ export class JudgementQueue {
       isAnswered = hasSlot;
       if (hasSlot) tally.countAsked(judgement);
       else tally.countCached();
-      tally.settle();
       return judgement;
     } catch (error) {
       // It was not begun, so it remains.
@@ -94,7 +93,6 @@ export class JudgementQueue {
       isAnswered = hasSlot && error instanceof MalformedAnswerError;
       try {
         this.countFailure(error, { place, isAnswered });
-        tally.settle();
         return null;
       } catch (last) {
         this.failures.push(last);
@@ -126,8 +124,7 @@ export class JudgementQueue {
     // A service that failed this once leaves a gap. Anything else is for the user to solve, or a defect.
     if (!(error instanceof ProviderError) || endsAllCalls(error) || signal?.aborted) throw error;
     const failure = { ...place, message: error.message };
-    if (!(error instanceof MalformedAnswerError)) tally.countFailure(failure);
-    else if (isAnswered) tally.countUnreadableAnswer(failure);
-    else tally.countUnreadable(failure);
+    if (error instanceof MalformedAnswerError) tally.countUnreadable(failure, { isAnsweredNow: isAnswered });
+    else tally.countFailure(failure);
   }
 }
