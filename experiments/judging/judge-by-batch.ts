@@ -11,15 +11,15 @@ import type { BatchItem, BatchOutcome } from '../../experts/llm/batch/batch-outc
 import type { ChatRequest, ChatService } from '../../experts/llm/chat.ts';
 import { type BudgetLimits, checkPrices } from '../../experts/llm/cost/budget.ts';
 import { DryRunChatService } from '../../experts/llm/cost/dry-run-chat-service.ts';
-import { type CountedSpending, nothingSpent } from '../../experts/llm/cost/ledger.ts';
-import { type EndpointUsage, UsageTally } from '../../experts/llm/cost/usage.ts';
+import { addedSpending, type CountedSpending, nothingSpent } from '../../experts/llm/cost/ledger.ts';
+import { UsageTally } from '../../experts/llm/cost/usage.ts';
 import type { Endpoint } from '../../experts/llm/endpoint.ts';
 import { BudgetSpentError, CannotAskError } from '../../experts/llm/failures.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { readJsonLines } from '../../src/json-file.ts';
 import type { Random } from '../../src/tensor/random.ts';
-import { workContext } from '../../src/work-context.ts';
+import { type WorkContext, workContext } from '../../src/work-context.ts';
 import type { DetectorFile } from '../config/detector-file.ts';
 import { DryRunStore } from './dry-run-store.ts';
 import { annotateOptions, type BatchMode, type Judged, type JudgeOptions } from './judge-options.ts';
@@ -43,7 +43,7 @@ const MOST_BYTES = 190_000_000;
  * process handed in is collected before anything else is asked.
  */
 export async function judgeByBatch(options: JudgeByBatchOptions): Promise<Judged> {
-  const { file, mode, store, create, concurrency, random, context = workContext() } = options;
+  const { file, mode, store, create, concurrency, context = workContext() } = options;
   refuseDebates(file);
   const asking = new CollectingService();
   const collecting = await create(asking);
@@ -62,10 +62,32 @@ export async function judgeByBatch(options: JudgeByBatchOptions): Promise<Judged
   const ledger = { name: file.name, batch: folder };
   if (handedIn.length === 0) store.ledgers.reserveBatch({ ...ledger, most: checkedCosts(options, asking) });
 
-  const parts = handedIn.length > 0 ? handedIn.map((ids) => asking.items(ids)) : partsOf(asking.items());
+  const batches = handedIn.length > 0 ? handedIn.map((ids) => asking.items(ids)) : batchesOf(asking.items());
+  const { outcomes, failures } = await run(batches, { ...options, folder, context });
+  if (batches.length > 0 && failures.length === batches.length) {
+    store.ledgers.releaseBatch(ledger);
+    renameSync(folder, freePath(`${folder}-failed`));
+    throw failures[0];
+  }
+  const replay = new ReplayingService(outcomes);
+  const calls = new CallJournal({ service: replay, table: store.path === ':memory:' ? null : store.responses });
+  const detector = await create(calls);
+  const annotating = annotate({ ...annotateOptions(options, { detector, store, concurrency }), calls });
+  const result = await annotating.finally(() => calls.settled());
+  store.ledgers.settleBatch({ ...ledger, took: replay.spending() });
+  // The next run asks again for whatever failed, so it must not find these answers.
+  if (batches.length > 0) renameSync(folder, freePath(`${folder}-collected`));
+  return { detector, result, usage: replay.usage(), estimates: null };
+}
+
+/** Runs batches at the same time. Of one that failed, every request has that as its problem. */
+async function run(
+  batches: readonly (readonly BatchItem[])[],
+  { folder, file, mode, random, context }: JudgeByBatchOptions & { folder: string; context: WorkContext },
+): Promise<{ outcomes: Map<string, BatchOutcome>; failures: readonly BatchFailedError[] }> {
   const failures: BatchFailedError[] = [];
   const answered = await Promise.all(
-    parts.map((items, index) =>
+    batches.map((items, index) =>
       runBatch({
         endpoint: endpointOf(items, folder),
         items,
@@ -73,8 +95,8 @@ export async function judgeByBatch(options: JudgeByBatchOptions): Promise<Judged
         random,
         retry: file.retry,
         onStatus: (status) =>
-          context.onNote(`batch ${index + 1} of ${parts.length}, ${items.length} requests: ${status}`),
-        ...(mode.pollMs !== undefined && { pollMs: mode.pollMs }),
+          context.onNote(`batch ${index + 1} of ${batches.length}, ${items.length} requests: ${status}`),
+        pollMs: mode.pollMs,
         signal: context.signal,
       }).catch((error) => {
         if (!(error instanceof BatchFailedError)) throw error;
@@ -83,31 +105,18 @@ export async function judgeByBatch(options: JudgeByBatchOptions): Promise<Judged
       }),
     ),
   );
-  if (parts.length > 0 && failures.length === parts.length) {
-    store.ledgers.releaseBatch(ledger);
-    renameSync(folder, freePath(`${folder}-failed`));
-    throw failures[0];
-  }
-  const replay = new ReplayingService(new Map(answered.flatMap((outcomes) => [...outcomes])));
-  const calls = new CallJournal({ service: replay, table: store.path === ':memory:' ? null : store.responses });
-  const detector = await create(calls);
-  const annotating = annotate({ ...annotateOptions(options, { detector, store, concurrency }), calls });
-  const result = await annotating.finally(() => calls.settled());
-  store.ledgers.settleBatch({ ...ledger, took: replay.spending() });
-  // The next run asks again for whatever failed, so it must not find these answers.
-  if (parts.length > 0) renameSync(folder, freePath(`${folder}-collected`));
-  return { detector, result, usage: replay.usage(), estimates: null };
+  return { outcomes: new Map(answered.flatMap((outcomes) => [...outcomes])), failures };
 }
 
 const requestSchema = z.looseObject({ custom_id: z.string() });
 
 /** The ids of each batch in the folder, in the order of its requests. */
 function handedInBefore(folder: string): string[][] {
-  const parts: string[][] = [];
+  const batches: string[][] = [];
   for (;;) {
-    const path = join(folder, `part-${parts.length + 1}`, 'requests.jsonl');
-    if (!existsSync(path)) return parts;
-    parts.push(readJsonLines(path, requestSchema).map((line) => line.custom_id));
+    const path = join(folder, `part-${batches.length + 1}`, 'requests.jsonl');
+    if (!existsSync(path)) return batches;
+    batches.push(readJsonLines(path, requestSchema).map((line) => line.custom_id));
   }
 }
 
@@ -133,14 +142,12 @@ function refuseDebates({ detector, path }: DetectorFile): void {
 /** What the batch may take. */
 function checkedCosts({ limits, store, file }: JudgeByBatchOptions, asking: CollectingService): CountedSpending {
   for (const { request } of asking.items()) checkPrices({ limits, endpoint: request.endpoint });
-  const estimates = asking.estimates.rows();
-  const sum = (count: (row: (typeof estimates)[number]) => number) =>
-    estimates.reduce((total, row) => total + count(row), 0);
-  const most = {
-    requests: asking.items().length,
-    tokens: sum((row) => row.inputTokens + row.outputTokensAtMost),
-    money: sum((row) => row.costAtMost),
-  };
+  const most = asking.estimates
+    .rows()
+    .map(({ inputTokens, outputTokensAtMost, costAtMost }) => {
+      return { requests: 0, tokens: inputTokens + outputTokensAtMost, money: costAtMost };
+    })
+    .reduce(addedSpending, { ...nothingSpent, requests: asking.items().length });
   const spent = store.ledgers.list().find(({ name }) => name === file.name) ?? nothingSpent;
   for (const unit of ['requests', 'tokens', 'money'] as const) {
     const limit = limits[unit];
@@ -211,12 +218,11 @@ class ReplayingService implements ChatService {
   }
 
   spending(): CountedSpending {
-    const sum = (count: (row: EndpointUsage) => number) => this.usage().reduce((total, row) => total + count(row), 0);
-    return {
-      requests: sum(({ requests }) => requests),
-      tokens: sum(({ inputTokens, outputTokens }) => inputTokens + outputTokens),
-      money: sum(({ cost }) => cost),
-    };
+    return this.usage()
+      .map(({ requests, inputTokens, outputTokens, cost }) => {
+        return { requests, tokens: inputTokens + outputTokens, money: cost };
+      })
+      .reduce(addedSpending, nothingSpent);
   }
 }
 
@@ -226,20 +232,20 @@ function idOf(request: ChatRequest): string {
   return sha256({ baseURL: request.endpoint.baseURL, body, sampleIndex: request.sampleIndex ?? 0 });
 }
 
-function partsOf(items: readonly BatchItem[]): BatchItem[][] {
-  const parts: BatchItem[][] = [];
+function batchesOf(items: readonly BatchItem[]): BatchItem[][] {
+  const batches: BatchItem[][] = [];
   let bytes = Number.POSITIVE_INFINITY;
   for (const item of items) {
     const body = completionBody({ request: item.request, form: batchForm(item.request) });
-    const own = Buffer.byteLength(JSON.stringify(body)) + 200;
-    if (bytes + own > MOST_BYTES || parts.at(-1)?.length === MOST_REQUESTS) {
-      parts.push([]);
+    const itemBytes = Buffer.byteLength(JSON.stringify(body)) + 200;
+    if (bytes + itemBytes > MOST_BYTES || batches.at(-1)?.length === MOST_REQUESTS) {
+      batches.push([]);
       bytes = 0;
     }
-    parts.at(-1)?.push(item);
-    bytes += own;
+    batches.at(-1)?.push(item);
+    bytes += itemBytes;
   }
-  return parts;
+  return batches;
 }
 
 function freePath(path: string): string {
