@@ -1,16 +1,26 @@
 import { type SparseMatrix, SparseMatrixBuilder, sparseRow } from '../../src/regression/sparse-matrix.ts';
-import { fitTfIdf } from '../../src/text/tf-idf.ts';
+import { documentFrequencies, inverseDocumentFrequency } from '../../src/text/tf-idf.ts';
+import { wordsOf } from '../../src/text/word-set.ts';
 
 /**
- * A row for each text: TF-IDF of its words, then a constant.
+ * A row for each text: the count of each word times its idf, of Euclidean length 1, then a constant.
  * @param fittedOn the texts whose words are columns and whose counts weigh them; the texts themselves unless given
  */
 export function textFeatures(texts: readonly string[], fittedOn: readonly string[] = texts): SparseMatrix {
-  const tfIdf = fitTfIdf(fittedOn);
-  const builder = new SparseMatrixBuilder({ columns: tfIdf.columns + 1 });
+  const { documents, of } = documentFrequencies(fittedOn.map(wordsOf));
+  const columnOf = new Map(Array.from(of.keys(), (word, column) => [word, column]));
+  const idf = Float64Array.from(of.values(), (count) => inverseDocumentFrequency(documents, count));
+  const builder = new SparseMatrixBuilder({ columns: of.size + 1 });
   for (const text of texts) {
-    builder.addRow({ row: tfIdf.rowOf(text), offset: 0, scale: 1 });
-    builder.add(tfIdf.columns, 1);
+    const weights = new Map<number, number>();
+    for (const word of wordsOf(text)) {
+      const column = columnOf.get(word);
+      if (column !== undefined) weights.set(column, (weights.get(column) ?? 0) + idf[column]);
+    }
+    const length = Math.hypot(...weights.values());
+    for (const [column, weight] of [...weights].sort(([left], [right]) => left - right))
+      builder.add(column, weight / length);
+    builder.add(of.size, 1);
     builder.endRow();
   }
   return builder.build();

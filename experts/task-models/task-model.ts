@@ -1,5 +1,6 @@
-/** Stances of a post towards its claim, in the order that all distributions use. */
-export const stanceClasses = ['support', 'deny', 'query', 'comment'] as const;
+import { stances } from '../../src/data/thread.ts';
+
+export const stanceClasses = stances;
 
 /** Veracities of a claim, in the order that all distributions use. */
 export const veracityClasses = ['non-rumor', 'true', 'false', 'unverified'] as const;

@@ -3,6 +3,10 @@ import { InputError } from '../errors.ts';
 import { unknownKeyError } from './bad-item.ts';
 import { hoursBetween } from './hours-between.ts';
 
+/** Stances of a post towards its claim, in the order that all distributions use. */
+export const stances = ['support', 'deny', 'query', 'comment'] as const;
+export const veracities = ['true', 'false', 'unverified', 'non-rumor'] as const;
+
 const timestamp = z.iso
   .datetime({ offset: true, error: 'must be an ISO 8601 date and time, such as 2014-08-09T22:33:06Z' })
   .nullable()
@@ -25,7 +29,7 @@ const postFields = {
   author: text.nullable().default(null),
   parent: text.nullable().default(null).describe('id of the post it answers; null for the claim or where unknown'),
   text: z.string(),
-  stance: z.enum(['support', 'deny', 'query', 'comment']).nullable().default(null).describe('towards the claim'),
+  stance: z.enum(stances).nullable().default(null).describe('towards the claim'),
 };
 
 /** Keys of other formats, without case and underscores, and what they are called here. */
@@ -64,7 +68,7 @@ const threadFields = {
   id: text.min(1),
   event: text.nullable().default(null),
   veracity: z
-    .enum(['true', 'false', 'unverified', 'non-rumor'], {
+    .enum(veracities, {
       error: ({ input }) => (typeof input === 'boolean' ? `must be a text, "${input}" in quotes` : undefined),
     })
     .nullable()

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { likeliest } from '../../../src/likeliest.ts';
 import { classificationScores } from '../../../src/metrics/classification.ts';
-import type { Scored } from '../../../src/regression/calibration.ts';
+import type { Scored } from '../../../src/regression/logit-calibration.ts';
 import { weightsWithout } from '../../../src/regression/softmax-fitter.ts';
 import type { TrainingRows } from './training-rows.ts';
 

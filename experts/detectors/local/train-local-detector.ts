@@ -5,7 +5,7 @@ import type { Task } from '../../../src/data/task.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
 import { stratifiedFolds } from '../../../src/metrics/stratified-folds.ts';
-import { fitClassOffsets, fitTemperature, logLoss, type Scored } from '../../../src/regression/calibration.ts';
+import { fitClassOffsets, fitTemperature, logLoss, type Scored } from '../../../src/regression/logit-calibration.ts';
 import {
   crossFitted,
   type FittedRows,

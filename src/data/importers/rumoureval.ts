@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { InputError } from '../../errors.ts';
 import { missingPath } from '../../missing-path.ts';
 import { BadItemError, eachOrSkip, parseItem } from '../bad-item.ts';
-import type { Post, Thread } from '../thread.ts';
+import { type Post, stances, type Thread } from '../thread.ts';
 import { assembleThread, unixSeconds } from './assemble-thread.ts';
 import { type PostReader, readConversation, sourceFolders } from './conversation-folder.ts';
 import { jsonIn, namesIn } from './foreign-files.ts';
@@ -12,7 +12,7 @@ import type { Importer, Reading } from './importer.ts';
 import { twitterPost } from './twitter-post.ts';
 
 /** Stance by post id, as the label files have it. */
-const stanceKey = z.record(z.string(), z.enum(['support', 'deny', 'query', 'comment']));
+const stanceKey = z.record(z.string(), z.enum(stances));
 /** Veracity by thread id, as the label files have it. */
 const veracityKey = z.record(z.string(), z.enum(['true', 'false', 'unverified']));
 

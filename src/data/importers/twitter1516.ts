@@ -2,13 +2,11 @@ import { basename, join, resolve } from 'node:path';
 import { InputError } from '../../errors.ts';
 import { BadItemError, eachOrSkip, type SkipOptions, shortened } from '../bad-item.ts';
 import { assertFile, readLines } from '../text-lines.ts';
-import type { Thread } from '../thread.ts';
+import { type Thread, veracities } from '../thread.ts';
 import { assembleThread } from './assemble-thread.ts';
 import { namesIn } from './foreign-files.ts';
 import type { Importer, Reading } from './importer.ts';
 import { snowflakeTime } from './twitter-post.ts';
-
-const veracities = ['true', 'false', 'unverified', 'non-rumor'] as const;
 
 /** The release names all tweets of a tree but has the texts of the claims only. */
 export const twitter1516Importer: Importer = {

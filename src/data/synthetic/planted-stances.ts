@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { seedSchema } from '../../seed.ts';
 import { Random } from '../../tensor/random.ts';
-import type { Post, Thread } from '../thread.ts';
+import { type Post, stances, type Thread } from '../thread.ts';
 
 /*
  * Made-up threads in which a known share of the replies seems to have another stance than it has.
@@ -40,7 +40,6 @@ export const plantedStanceOptionsSchema = z.strictObject({
 /** The options as a caller gives them: what is left out takes its default. */
 export type PlantedStanceOptions = z.input<typeof plantedStanceOptionsSchema>;
 
-const stances = ['support', 'deny', 'query', 'comment'] as const;
 const veracities = ['non-rumor', 'true', 'false', 'unverified'] as const;
 
 /** For each veracity, how often replies support, deny, query and comment. */

@@ -1,4 +1,5 @@
 import { quoted } from '../../../shell-words.ts';
+import { veracities } from '../../thread.ts';
 
 /** What a value of a label column stands for, where its own word does not say: `fake=rumor`, `real=non-rumor`. */
 export type LabelMap = Readonly<Record<string, string>>;
@@ -16,7 +17,6 @@ const nonRumors: ReadonlySet<string> = new Set([
   'false',
   'no',
 ]);
-export const veracities = ['true', 'false', 'unverified', 'non-rumor'] as const;
 
 /** What a word of a label column says, in lower case and by the map; null where it is none that is known. */
 export function rumorOf(said: string, labelMap: LabelMap): boolean | null {

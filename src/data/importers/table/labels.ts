@@ -1,10 +1,8 @@
 import { quoted } from '../../../shell-words.ts';
-import type { Thread } from '../../thread.ts';
+import { stances, type Thread, veracities } from '../../thread.ts';
 import { badCell, cellText, type TableRow } from './cells.ts';
 import { optionOf } from './columns.ts';
-import { type ColumnValues, type LabelMap, labelMapOptions, mappedWord, rumorOf, veracities } from './label-words.ts';
-
-const stances = ['support', 'deny', 'query', 'comment'] as const;
+import { type ColumnValues, type LabelMap, labelMapOptions, mappedWord, rumorOf } from './label-words.ts';
 
 /**
  * Whether the cell says rumor. In a column that is only called a label, true and false are refused: they may be about the claim.

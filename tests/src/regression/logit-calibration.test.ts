@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { macroF1 } from '../../../src/metrics/classification.ts';
-import { fitClassOffsets, fitTemperature, logLoss } from '../../../src/regression/calibration.ts';
+import { fitClassOffsets, fitTemperature, logLoss } from '../../../src/regression/logit-calibration.ts';
 import { Random } from '../../../src/tensor/random.ts';
 
 const random = Random.seeded({ seed: 5, purpose: 'rows' });
