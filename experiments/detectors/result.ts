@@ -7,7 +7,7 @@ import { type DetectorDecision, detectorDecisionSchema, type Replies } from './d
 import { byReplies, columnsOf, detectorMetrics, type ScoredLabels, scoresOf } from './scores.ts';
 
 /** `result.json`: what the decisions of a run do not tell. */
-export const detectorsResult = resultFile(1, {
+export const detectorsResult = resultFile(2, {
   seed: z.int(),
   task: z.string(),
   labels: z.array(z.string()).describe('of judgements; for a task of categories every combination of them'),

@@ -8,9 +8,9 @@ import { InputError } from '../../src/errors.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { type SelectorClaim, stanceItem } from '../../trainers/selector/setup.ts';
 import type { SelectorExperiment } from './experiment.ts';
-import { disjointParts, type LeftOut, type Parts, type TestSet, withoutShared } from './protocol.ts';
+import { type DisjointParts, disjointParts, type LeftOut, type TestSet, withoutShared } from './protocol.ts';
 
-export interface SelectorData extends Parts {
+export interface SelectorData extends DisjointParts {
   readonly stancePretraining: readonly Example<StanceItem>[];
 }
 

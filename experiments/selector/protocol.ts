@@ -25,7 +25,7 @@ export interface LeftOut {
   readonly nearDuplicate: number;
 }
 
-export interface Parts {
+export interface DisjointParts {
   readonly train: readonly Thread[];
   readonly tests: readonly TestSet[];
   readonly leftOut: LeftOut;
@@ -49,7 +49,7 @@ type Protocol = Pick<SelectorExperiment['data'], 'protocol'> & {
 export function disjointParts(
   all: { train: readonly Thread[]; tests: readonly TestSet[] },
   { data, onNote }: { data: Protocol; onNote?: (line: string) => void },
-): Parts {
+): DisjointParts {
   const tests = testsOf(all, { data, onNote });
   return { tests, ...withoutShared(all.train, { tests, data }) };
 }
@@ -58,7 +58,7 @@ export function disjointParts(
 export function withoutShared(
   threads: readonly Thread[],
   { tests, data }: { tests: readonly TestSet[]; data: Protocol },
-): Pick<Parts, 'train' | 'leftOut'> {
+): Pick<DisjointParts, 'train' | 'leftOut'> {
   const tested = tests.flatMap((test) => test.threads);
   const ids = new Set(tested.map(({ id }) => id));
   const others = threads.filter(({ id }) => !ids.has(id));

@@ -11,7 +11,7 @@ import { selectionRoomSchema } from './room.ts';
 import { scoreTest, type TestScores, testScoresJson } from './scores.ts';
 
 /** `result.json`: what the decisions of a run do not tell. */
-export const selectorResult = resultFile(3, {
+export const selectorResult = resultFile(4, {
   seed: z.int(),
   claims: z
     .strictObject({

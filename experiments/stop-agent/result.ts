@@ -15,7 +15,7 @@ import { agentQueries } from './policy-settings.ts';
 import { type SampledScores, sampledScores } from './sampled-stops.ts';
 
 /** `result.json`: what the decisions of a run do not tell. */
-export const resultOfRun = resultFile(2, {
+export const resultOfRun = resultFile(3, {
   seed: z.int(),
   threads: z.record(z.string(), z.int()).describe('threads in each part'),
   demonstrations: z.record(z.string(), z.int()).describe('trajectories of each expert'),
