@@ -2,12 +2,12 @@ import { Argument, Command } from '@commander-js/extra-typings';
 import type { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
 import { jsonSchemaOf, type OptionLine, optionLines } from '../config/option-lines.ts';
-import { kindNames, kindOf } from '../kinds/kinds.ts';
+import { kinds } from '../kinds/kinds.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
 /** The files that are described, by kind. */
 export const schemas: Readonly<Record<string, () => Promise<z.ZodType>>> = {
-  ...Object.fromEntries(kindNames.map((name) => [name, async () => (await kindOf(name)).schema])),
+  ...Object.fromEntries(Object.entries(kinds).map(([name, load]) => [name, async () => (await load()).schema])),
   detector: async () => (await import('../config/detector-file.ts')).detectorFileSchema,
   sweep: async () => (await import('../sweep/sweep-file.ts')).sweepSchema,
 };

@@ -3,13 +3,11 @@ import type { StartTrials } from '../run/trials-here.ts';
 import type { ExperimentKind } from './experiment-kind.ts';
 
 /** Every kind of experiment, loaded one by one: a process that trains a stop agent needs neither language models nor selectors. */
-const kinds: Readonly<Record<string, () => Promise<ExperimentKind>>> = {
+export const kinds: Record<string, () => Promise<ExperimentKind>> = {
   'stop-agent': async () => (await import('./stop-agent-kind.ts')).stopAgentKind,
   selector: async () => (await import('./selector-kind.ts')).selectorKind,
   detectors: async () => (await import('./detectors-kind.ts')).detectorsKind,
 };
-
-export const kindNames: readonly string[] = Object.keys(kinds);
 
 /**
  * @param name files that name none are about stop agents
@@ -17,7 +15,7 @@ export const kindNames: readonly string[] = Object.keys(kinds);
  */
 export async function kindOf(name: unknown = 'stop-agent', source = 'the experiment'): Promise<ExperimentKind> {
   if (typeof name === 'string' && Object.hasOwn(kinds, name)) return kinds[name]();
-  const [first, ...others] = kindNames;
+  const [first, ...others] = Object.keys(kinds);
   throw new InputError(
     name === 'sweep'
       ? `${source} is a sweep; run it with \`earshot sweep ${source}\``
