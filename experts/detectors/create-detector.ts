@@ -13,7 +13,7 @@ import { createSinglePrompt, singlePromptOptionsSchema } from './single-prompt.t
 import { zofiaOptionsSchema } from './zofia/options.ts';
 import { createZofia } from './zofia/zofia.ts';
 
-/** The configuration of every detector that asks language models, by its name. */
+/** Options of the detectors that ask language models for every prefix. */
 const onModels = [
   singlePromptOptionsSchema,
   s2madOptionsSchema,
@@ -25,6 +25,7 @@ const onModels = [
 const otherwise = z
   .discriminatedUnion('name', onModels)
   .describe('the other detector, as it would stand in a file alone');
+/** The configuration of every detector that a file describes, by its name. */
 export const detectorSchema = z
   .discriminatedUnion('name', [...onModels, cascadeOptionsSchema(otherwise)])
   .describe('the detector, its models and its hyperparameters');
@@ -32,7 +33,7 @@ export type DetectorConfig = z.infer<typeof detectorSchema>;
 export type DetectorConfigInput = z.input<typeof detectorSchema>;
 
 /**
- * A detector on language models, by its configuration.
+ * The detector of a file, by its configuration.
  * @throws InputError where the task does not fit the detector, or an endpoint or a model it needs is missing
  */
 export async function createDetector(

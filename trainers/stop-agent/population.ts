@@ -51,7 +51,7 @@ const ownOptions: ReadonlySet<string> = new Set([
 ]);
 
 /** Groups that an algorithm does not read: members may differ there as they like. */
-const unread: Readonly<Record<StopAgentConfig['algorithm'], readonly string[]>> = {
+const unread: Readonly<Partial<Record<StopAgentConfig['algorithm'], readonly string[]>>> = {
   imitation: ['dqn.'],
   'behavior-cloning': ['imitation.', 'task.', 'dqn.', 'iterations'],
   'exact-return': ['imitation.', 'dqn.'],
@@ -64,7 +64,7 @@ const unread: Readonly<Record<StopAgentConfig['algorithm'], readonly string[]>> 
  * be trained in one program.
  */
 export function sharedOptions(config: StopAgentConfig): ReadonlyMap<string, unknown> {
-  const skipped = unread[config.algorithm];
+  const skipped = unread[config.algorithm] ?? [];
   return new Map(
     flat(config).filter(([option]) => !ownOptions.has(option) && !skipped.some((group) => option.startsWith(group))),
   );
