@@ -75,11 +75,7 @@ export async function selectLabels(options: {
     items,
   };
   const names = selectorNames.filter((name) => usable(name, { items, gold }));
-  const { selector } = options;
-  if (selector !== null && !names.includes(selector))
-    throw new InputError(
-      `--selector ${selector} needs ${selectors[selector].needs === 'seeds' ? 'gold labels of at least two classes: name their column with --gold' : 'a confidence for every machine label: name its column with --confidence'}`,
-    );
+  const selector = checkedSelector(options.selector, names);
   const isMeasured = canBeMeasured(gold, classes.length);
   if (!isMeasured)
     context.onNote(
@@ -216,6 +212,14 @@ function usable(
   const { needs } = selectors[name];
   if (needs === 'confidence') return items.every(({ confidence }) => confidence !== null);
   return needs === 'nothing' || new Set(gold.map(({ label }) => label)).size > 1;
+}
+
+/** @throws InputError for a selector that needs what the table does not have */
+function checkedSelector(selector: SelectorName | null, usableNames: readonly SelectorName[]): SelectorName | null {
+  if (selector === null || usableNames.includes(selector)) return selector;
+  throw new InputError(
+    `--selector ${selector} needs ${selectors[selector].needs === 'seeds' ? 'gold labels of at least two classes: name their column with --gold' : 'a confidence for every machine label: name its column with --confidence'}`,
+  );
 }
 
 function canBeMeasured(gold: readonly GoldRow[], classCount: number): boolean {

@@ -63,9 +63,8 @@ export async function crossFit(options: {
     return record;
   };
   const room = { right: emptyRecord(), random: emptyRecord() };
-  const everyItem = [...items, ...gold.flatMap(({ machine }) => machine ?? [])];
-  const fixed = await scoresWithoutSeeds({ task: { ...task, items: everyItem }, names, seed });
-
+  const labelled = { ...task, items: [...items, ...gold.flatMap(({ machine }) => machine ?? [])] };
+  const fixed = await scoresWithoutSeeds({ task: labelled, names, seed });
   for (let repetition = 0; repetition < repetitions; repetition++) {
     const random = Random.seeded({ seed, purpose: `folds of gold rows ${repetition}` });
     const foldOf = stratifiedFolds({ classes: gold.map(({ label }) => label), folds, random });
@@ -73,16 +72,8 @@ export async function crossFit(options: {
       context.signal.throwIfAborted();
       const seeds = gold.filter((_, place) => foldOf[place] !== fold);
       const unseen = [...gold.keys()].filter((place) => foldOf[place] === fold);
-      const predict = async (record: HeldOut, set: number, examples: readonly RowExample[]) => {
-        const model = await fitRowClassifier({ features: words, classCount, examples });
-        record.predicted[set] ??= new Int32Array(gold.length);
-        record.logLikelihoods[set] ??= new Float64Array(gold.length);
-        for (const place of unseen) {
-          const probabilities = model(gold[place].row);
-          record.predicted[set][place] = likeliest(probabilities);
-          record.logLikelihoods[set][place] = Math.log(Math.max(leastProbability, probabilities[gold[place].label]));
-        }
-      };
+      const predict = (record: HeldOut, set: number, examples: readonly RowExample[]) =>
+        predictUnseen(record, { set, examples, unseen, gold, words, classCount });
       /** Unseen gold rows stand among the items, so that it shows which of their machine labels are taken. Nothing is trained on them. */
       const select = async (name: SelectorName, set: number) => {
         const candidates = [...items, ...unseen.flatMap((place) => gold[place].machine ?? [])];
@@ -107,7 +98,6 @@ export async function crossFit(options: {
       context.onProgress('cross-fitting on the gold rows', repetition * folds + fold + 1, repetitions * folds);
       if (!controls) continue;
       for (let draw = 0; draw < draws; draw++) await select('random', repetition * draws + draw);
-
       const right = seeds.flatMap(({ machine, label }) => (machine?.label === label ? [machine] : []));
       const all = seeds.flatMap(({ machine }) => machine ?? []);
       await predict(room.right, repetition, right);
@@ -117,14 +107,44 @@ export async function crossFit(options: {
     const best = Array.from({ length: folds }, (_, fold) =>
       bestOf(names, (name) => sumWhere(recordOf(name).logLikelihoods[repetition], (place) => foldOf[place] !== fold)),
     );
-    const ofBest = (place: number) => recordOf(best[foldOf[place]]);
-    const chosen = recordOf('chosen');
-    chosen.predicted.push(Int32Array.from(gold, (_, place) => ofBest(place).predicted[repetition][place]));
-    chosen.logLikelihoods.push(Float64Array.from(gold, (_, place) => ofBest(place).logLikelihoods[repetition][place]));
+    addChosen(recordOf('chosen'), { repetition, recordOfGold: (place) => recordOf(best[foldOf[place]]), gold });
   }
   const total = (name: SelectorName) =>
     recordOf(name).logLikelihoods.reduce((sum, own) => sum + sumWhere(own, () => true), 0);
   return { heldOut, room, chosen: bestOf(names, total) };
+}
+
+/** Notes what a model of the examples says of unseen gold rows. */
+async function predictUnseen(
+  record: HeldOut,
+  options: {
+    set: number;
+    examples: readonly RowExample[];
+    unseen: readonly number[];
+    gold: readonly GoldRow[];
+    words: SparseMatrix;
+    classCount: number;
+  },
+): Promise<void> {
+  const { set, examples, unseen, gold, words, classCount } = options;
+  const model = await fitRowClassifier({ features: words, classCount, examples });
+  record.predicted[set] ??= new Int32Array(gold.length);
+  record.logLikelihoods[set] ??= new Float64Array(gold.length);
+  for (const place of unseen) {
+    const probabilities = model(gold[place].row);
+    record.predicted[set][place] = likeliest(probabilities);
+    record.logLikelihoods[set][place] = Math.log(Math.max(leastProbability, probabilities[gold[place].label]));
+  }
+}
+
+/** Each gold row as the selector predicts it that is best on the other folds. */
+function addChosen(
+  { predicted, logLikelihoods }: HeldOut,
+  of: { repetition: number; recordOfGold: (place: number) => HeldOut; gold: readonly GoldRow[] },
+): void {
+  const { repetition, recordOfGold, gold } = of;
+  predicted.push(Int32Array.from(gold, (_, place) => recordOfGold(place).predicted[repetition][place]));
+  logLikelihoods.push(Float64Array.from(gold, (_, place) => recordOfGold(place).logLikelihoods[repetition][place]));
 }
 
 function emptyRecord(): HeldOut {

@@ -96,24 +96,35 @@ export async function fitKernelSoftmax(options: {
     maximumSteps,
   });
 
+  return readOut(point, { used, productsOf, rows, classCount });
+}
+
+/** The coefficients of all rows, and what they say of each; from a point of `fitKernelSoftmax`. */
+function readOut(
+  point: Float64Array,
+  of: { used: Int32Array; productsOf: (row: number) => Float64Array; rows: number; classCount: number },
+): { coefficients: Float64Array; logits: Float64Array } {
+  const { used, productsOf, rows, classCount } = of;
+  const size = used.length * classCount;
   const coefficients = new Float64Array(rows * classCount);
-  const said = new Float64Array(rows * classCount);
-  for (let place = 0; place < used.length; place++)
+  const logits = new Float64Array(rows * classCount);
+  const isUsed = new Uint8Array(rows);
+  for (let place = 0; place < used.length; place++) {
+    isUsed[used[place]] = 1;
     for (let label = 0; label < classCount; label++) {
       const at = used[place] * classCount + label;
       coefficients[at] = point[label * used.length + place];
-      said[at] = point[size + label * used.length + place];
-    }
-  for (let row = 0; row < rows; row++) {
-    if (rowWeights[row] > 0) continue;
-    const own = pickedFrom(productsOf(row), used);
-    for (let label = 0; label < classCount; label++) {
-      const from = label * used.length;
-      for (let place = 0; place < used.length; place++)
-        said[row * classCount + label] += own[place] * point[from + place];
+      logits[at] = point[size + label * used.length + place];
     }
   }
-  return { coefficients, logits: said };
+  for (let row = 0; row < rows; row++) {
+    if (isUsed[row] === 1) continue;
+    const own = pickedFrom(productsOf(row), used);
+    for (let label = 0; label < classCount; label++)
+      for (let place = 0; place < used.length; place++)
+        logits[row * classCount + label] += own[place] * point[label * used.length + place];
+  }
+  return { coefficients, logits };
 }
 
 function pickedFrom(row: Float64Array, places: Int32Array): Float64Array {

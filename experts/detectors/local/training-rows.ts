@@ -17,7 +17,7 @@ import { inverseDocumentFrequency } from '../../../src/text/tf-idf.ts';
  * Features of a prefix, in parts of Euclidean length 1 (0 for one without content): TF-IDF of word and of character n-grams of
  * the claim, the same of all replies so far as one text, and with an encoder the claim's embedding and the sum of the replies'.
  * Claims and replies have n-grams and document frequencies of their own: a claim reports, a reply doubts or cheers. How fast the
- * replies come may be read beside, in standardised columns (timing-fit.ts).
+ * replies come may be read beside, in standardised columns (`fitTiming`).
  */
 
 export const ngramLengths: Record<NgramUnit, NgramLengths> = {
