@@ -7,7 +7,8 @@ import { readJsonLines, writeJsonLines } from '../../src/json-file.ts';
 /*
  * `decisions.jsonl`: what each system of a run decided of each test item, one decision per line, in one form for every kind of
  * experiment. Every score that is shown is computed from it, so that a metric which is added later applies to old runs. What was
- * decided of the development part lies beside it, in `development-decisions.jsonl`: what chooses settings never opens the other.
+ * decided of the development part lies beside it, in `development-decisions.jsonl`: what chooses settings never opens the other. A
+ * selector has both in one file, which it writes after each system, whole or not at all.
  */
 
 export const decisionSchema = z.strictObject({
