@@ -1,11 +1,11 @@
-import { schemas } from '../../experiments/cli/options.ts';
+import { schemasByFile } from '../../experiments/cli/options.ts';
 import { type OptionLine, optionLines } from '../../experiments/config/option-lines.ts';
 
 /** One page a kind of file, with every option that its schema knows: the pages cannot differ from what the program takes. */
 export default {
   paths: () =>
     Promise.all(
-      Object.entries(schemas).map(async ([kind, schema]) => ({
+      Object.entries(schemasByFile()).map(async ([kind, schema]) => ({
         params: { options: `options-${kind}` },
         content: optionsPage(kind, optionLines(await schema())),
       })),

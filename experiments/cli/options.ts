@@ -6,13 +6,16 @@ import { kinds } from '../kinds/kinds.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
 /** The files that are described, by kind. */
-export const schemas: Readonly<Record<string, () => Promise<z.ZodType>>> = {
-  ...Object.fromEntries(Object.entries(kinds).map(([name, load]) => [name, async () => (await load()).schema])),
-  detector: async () => (await import('../config/detector-file.ts')).detectorFileSchema,
-  sweep: async () => (await import('../sweep/sweep-file.ts')).sweepSchema,
-};
+export function schemasByFile(): Record<string, () => Promise<z.ZodType>> {
+  return {
+    ...Object.fromEntries(Object.entries(kinds).map(([name, load]) => [name, async () => (await load()).schema])),
+    detector: async () => (await import('../config/detector-file.ts')).detectorFileSchema,
+    sweep: async () => (await import('../sweep/sweep-file.ts')).sweepSchema,
+  };
+}
 
 export function optionsCommand({ stdout }: Terminal) {
+  const schemas = schemasByFile();
   return new Command('options')
     .description(
       'Say what may stand in an experiment file, a detector file or a sweep file: every option, its values, its default.',

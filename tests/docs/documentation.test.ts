@@ -5,7 +5,7 @@ import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { commandLine } from '../../experiments/cli/main.ts';
-import { schemas } from '../../experiments/cli/options.ts';
+import { schemasByFile } from '../../experiments/cli/options.ts';
 import { detectorFileSchema } from '../../experiments/config/detector-file.ts';
 import { isPlainObject } from '../../experiments/config/overrides.ts';
 import { resolveDetectorsExperiment } from '../../experiments/detectors/experiment.ts';
@@ -28,7 +28,7 @@ function anchorsOf(page: string): string[] {
 }
 
 /** Pages that the site makes of schemas. */
-const generated = Object.keys(schemas).map((kind) => `docs/reference/options-${kind}.md`);
+const generated = Object.keys(schemasByFile()).map((kind) => `docs/reference/options-${kind}.md`);
 
 /** Links of a page to other files. */
 function linksOf(page: string): string[] {

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
 import { experimentResolver } from '../../../experiments/config/config-problems.ts';
@@ -118,6 +118,7 @@ const coinsKind: ExperimentKind = {
 
 it('takes a kind from outside: trained, reported, compared and swept by the commands that are there', async () => {
   kinds.coins = async () => coinsKind;
+  onTestFinished(() => void Reflect.deleteProperty(kinds, 'coins'));
   const variants = { careful: {}, careless: { wrongEvery: 2 } };
   const cwd = temporaryFolder();
   writeFileSync(join(cwd, 'coins.yaml'), JSON.stringify({ kind: 'coins', name: 'coins', seeds: [1, 2], variants }));
