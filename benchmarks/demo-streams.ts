@@ -27,7 +27,7 @@ import { RunDirectory } from '../checkpoints/run-directory.ts';
 import { agentName, isLearnt } from '../experiments/stop-agent/decisions.ts';
 import { experimentSchema } from '../experiments/stop-agent/experiment.ts';
 import type { SystemScores } from '../experiments/stop-agent/metrics.ts';
-import { ruleInPlace } from '../experiments/stop-agent/report/aggregate.ts';
+import { ruleInPlace } from '../experiments/stop-agent/report/agents.ts';
 import { readTrialResult } from '../experiments/stop-agent/result.ts';
 import { optimumName } from '../experiments/stop-agent/stream-optimum.ts';
 

@@ -17,7 +17,7 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
-import { type Chart, drawAll, palette, picturesOf } from '../experiments/report/page/chart.ts';
+import { type Chart, draw, palette } from '../experiments/report/page/chart.ts';
 import { signed } from '../experiments/report/shown-numbers.ts';
 import { makeFolder, writeFileAtomically } from '../src/atomic-file.ts';
 import { canonicalJson } from '../src/content-hash.ts';
@@ -120,8 +120,8 @@ for (const [curve, own] of groupBy(points, ([{ curve: name }]) => name)) {
   console.log(`\n${tableOf(own, (name) => !name.endsWith('kept'))}`);
   if (curve === 'planted') console.log(`\n${tableOf(own, (name) => name.endsWith('kept'))}`);
 }
-const pictures = picturesOf(await drawAll([...(positionals.length > 0 ? [realChart()] : []), plantedChart()]));
-for (const [name, svg] of Object.entries(pictures)) writeFileAtomically(join(out, name), svg);
+for (const chart of [...(positionals.length > 0 ? [realChart()] : []), plantedChart()])
+  writeFileAtomically(join(out, `${chart.name}.svg`), (await draw(chart)).svg);
 
 /** A line a point, a column a system. */
 function tableOf(of: readonly (readonly Trial[])[], isMeant: (name: string) => boolean): string {
@@ -190,7 +190,7 @@ function realChart(): Chart {
       }),
     );
   return {
-    name: 'selection-curves-noise',
+    ...{ name: 'selection-curves-noise', title: '', caption: '' },
     label: 'Gain in macro-F1 over a random selection of the same classes, by the share of wrong labels, for each set.',
     spec: {
       data: { values },
@@ -225,7 +225,7 @@ function plantedChart(): Chart {
   const x = { field: 'x', type: 'quantitative', title: 'share of replies that look like another stance' } as const;
   const color = coloured(colours);
   return {
-    name: 'selection-curves-planted',
+    ...{ name: 'selection-curves-planted', title: '', caption: '' },
     label: 'Macro-F1 of stance on planted threads by the share of slippery replies, a dot a seed and their mean.',
     spec: {
       width: 420,

@@ -17,7 +17,7 @@ import { readJudged, readStopProbabilities } from '../experiments/stop-agent/dec
 import { decide, decideByRules, type SystemDecisions } from '../experiments/stop-agent/decisions.ts';
 import { type Experiment, experimentSchema, taskOf } from '../experiments/stop-agent/experiment.ts';
 import { agentQueries, limitsOf } from '../experiments/stop-agent/policy-settings.ts';
-import { everyItem, operatingPointOf } from '../experiments/stop-agent/report/aggregate.ts';
+import { everyItem, operatingPointOf } from '../experiments/stop-agent/report/rule-margins.ts';
 import { resultOfRun } from '../experiments/stop-agent/result.ts';
 import { bootstrapGroups } from '../src/metrics/bootstrap.ts';
 import { bestMixture, meanOf } from '../src/metrics/pareto.ts';

@@ -66,7 +66,7 @@ Examples:
       });
       const { comparisonPage } = await import('../report/page/comparison-page.ts');
       const names = compared.map((own) => ({ ...own, system: hasOneSystem ? null : own.system }));
-      writeFileAtomically(options.out, comparisonPage({ names, command, places }));
+      writeFileAtomically(options.out, await comparisonPage({ names, command, places }));
       terminal.stderr.write(`\nPage: ${options.out}\n`);
     });
 }

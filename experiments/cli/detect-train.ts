@@ -55,11 +55,11 @@ export async function detectTrain(path: string, options: DetectTrainOptions): Pr
   if (json) return printJson(terminal, { threads: path, task: task.name, seed, heldOut });
   const truth = truths.detectorTruth([heldOut], { whatToDo });
   const { heading, rows } = truths.detectorTruthTable(truth);
-  const said = truth.verdict ?? 'the detector tells the labels apart better than guessing';
+  const conclusion = truth.problem ?? 'The detector tells the labels apart better than guessing.';
   const width = proseWidth(terminal);
   stdout.write(
     `The local detector on ${heldOut.threads} threads labelled for ${task.name}, each judged by one that has not seen it\n\n` +
-      `${numbersTable(heading, rows)}\n\n${wrapped(`Verdict: ${said}.`, { width })}\n`,
+      `${numbersTable(heading, rows)}\n\n${wrapped(conclusion, { width })}\n`,
   );
   stderr.write(`\nNext: npx earshot init ${quoted(path)}\n`);
 }

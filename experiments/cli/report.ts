@@ -6,6 +6,7 @@ import { readExperimentYaml } from '../config/experiment-file.ts';
 import { parseOverride } from '../config/overrides.ts';
 import { writePage } from '../report/page/write-page.ts';
 import type { SweepPlan } from '../sweep/plan.ts';
+import { openFile } from './open-file.ts';
 import { collect, commandLineOf, type OptionsOf } from './option-values.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
@@ -36,6 +37,7 @@ function reportOptions() {
     .option('--set <path=value>', 'as given to train; may be repeated', collect, [])
     .option('--json', 'print the results as JSON instead of the table')
     .option('--html', 'write the results as a page: one file that opens in any browser, without a network')
+    .option('--open', 'write the page and open it in the browser')
     .option(
       '--out <file>',
       'where the page goes (default: report.html beside the runs); the charts go beside it as SVG',
@@ -43,22 +45,24 @@ function reportOptions() {
     .addHelpText(
       'after',
       `
-The page shows macro-F1 against ER and calls, the training, where the agents stop, and every test thread post by post. It holds the
-texts of the threads where their file can still be read, so mind who may see it. docs/how-to/read-a-report.md says how to read it.
+The page opens with the conclusion. It shows macro-F1 against posts read and queries, the training, where the agents stop, and every test
+thread post by post. It holds the texts of the threads where their file can still be read: check who may see it.
+docs/how-to/read-a-report.md explains it.
 
-A sweep's page has its table, the front, the heat map, the triangle, how much each option matters, and the verdict.
+A sweep's page has its conclusion and table, the front, the heat map, the triangle, and how much each option matters.
 
 Examples:
   earshot report experiments/recipes/quickstart.yaml
   earshot report experiments/recipes/quickstart.yaml --html
   earshot report runs/quickstart/one-call/seed-1 --html --out one-call.html
-  earshot report runs/ratio-pareto --html`,
+  earshot report runs/ratio-pareto --open`,
     );
 }
 
 type Reporting = OptionsOf<typeof reportOptions> & { readonly terminal: Terminal };
 
-async function reportFile(path: string, { runs, set, json, html, out, terminal }: Reporting): Promise<void> {
+async function reportFile(path: string, options: Reporting): Promise<void> {
+  const { runs, set, json, out, terminal } = options;
   const { stdout, stderr } = terminal;
   const { finishedTrials, finishedVariants, finishedWithAnySeed, openBesideOthers, writeReport } = await import(
     '../kinds/open-experiment.ts'
@@ -80,35 +84,50 @@ async function reportFile(path: string, { runs, set, json, html, out, terminal }
   const command = commandOf(isOfFile ? 'train' : 'report');
   const { report, results, writePage: write } = await writeReport(experiment, { command, variants });
   if (json) printJson(terminal, results);
-  if (html || out !== undefined) stderr.write(`Page: ${await write(out)}\n`);
+  if (isPage(options)) await shownPage(await write(out), options);
   else if (!json) stdout.write(report);
   if (finished < total) stderr.write(`\nearshot: ${total - finished} of ${total} runs are not finished yet\n`);
 }
 
 async function reportFolder(path: string, options: Reporting): Promise<void> {
-  const { runs, set, json, html, out = join(path, 'report.html'), terminal } = options;
-  const { stdout, stderr } = terminal;
+  const { runs, set, json, out = join(path, 'report.html'), terminal } = options;
+  const { stdout } = terminal;
   if (set.length > 0) throw new InputError(`--set ${set[0]} is for experiment files; ${path} is a folder of runs`);
-  const [{ kindOf }, { findRuns }, { markdownOf }] = await Promise.all([
+  const [{ kindOf }, { findRuns }, { markdownOf }, { resultsOf }] = await Promise.all([
     import('../kinds/kinds.ts'),
     import('../kinds/report-runs.ts'),
-    import('../report/document.ts'),
+    import('../report/report.ts'),
+    import('../report/kind-report.ts'),
   ]);
   const found = findRuns(path);
-  const report = await (await kindOf(found.kind)).report();
-  const source = { ...found, command: commandLineOf(['report', path]), cache: join(runs, 'cache') };
-  if (json) printJson(terminal, report.json(found.variants));
-  if (html || options.out !== undefined) {
-    const [{ variant }, ...others] = found.variants;
-    const name = others.length === 0 ? `${found.name}: ${variant}` : found.name;
-    writePage(out, await report.of({ ...source, name }).page());
-    stderr.write(`Page: ${out}\n`);
-  } else if (!json) stdout.write(markdownOf(report.of(source).document));
+  const { of, json: jsonOf } = await (await kindOf(found.kind)).report();
+  const [{ variant }, ...others] = found.variants;
+  const name = others.length === 0 ? `${found.name}: ${variant}` : found.name;
+  const command = commandLineOf(['report', path]);
+  const report = () => of({ ...found, name, command, cache: join(runs, 'cache') });
+  const results = json || isPage(options) ? resultsOf(found.variants, jsonOf) : null;
+  if (json) printJson(terminal, results);
+  if (isPage(options)) {
+    const { pageOf } = await import('../report/page/page.ts');
+    writePage(out, await pageOf(report(), results));
+    await shownPage(out, options);
+  } else if (!json) stdout.write(markdownOf(report()));
 }
 
-/** Writes the files of a sweep anew, from the trials that are finished. */
-async function reportSweep(plan: SweepPlan, { runs, json, html, out, terminal }: Reporting): Promise<void> {
-  const { stdout, stderr } = terminal;
+function isPage({ html, out, open }: Reporting): boolean {
+  return html === true || open === true || out !== undefined;
+}
+
+/** Reports where a page is, and opens it if that is wanted. */
+async function shownPage(path: string, { open, terminal }: Reporting): Promise<void> {
+  terminal.stderr.write(`Page: ${path}\n`);
+  if (open) await openFile(path);
+}
+
+/** Writes the files of a sweep again, from the trials that are finished. */
+async function reportSweep(plan: SweepPlan, options: Reporting): Promise<void> {
+  const { runs, json, out, terminal } = options;
+  const { stdout } = terminal;
   const [{ isSweepFolder, openSweepFolder }, { writeResults }] = await Promise.all([
     import('../sweep/sweep-folder.ts'),
     import('../sweep/write-results.ts'),
@@ -117,10 +136,10 @@ async function reportSweep(plan: SweepPlan, { runs, json, html, out, terminal }:
   if (!isSweepFolder(path))
     throw new InputError(`${path} holds no sweep; run it with \`earshot sweep\`, or say with --runs where it is`);
   const folder = await openSweepFolder(plan, { runs, restart: false });
-  const page = html || out !== undefined ? (out ?? join(path, 'report.html')) : null;
+  const page = isPage(options) ? (out ?? join(path, 'report.html')) : null;
   const results = await writeResults(plan, { folder, command: commandLineOf(['report', path]), page });
   if (json) printJson(terminal, results.json);
-  if (page !== null) stderr.write(`Page: ${page}\n`);
+  if (page !== null) await shownPage(page, options);
   else if (!json) stdout.write(results.text);
 }
 

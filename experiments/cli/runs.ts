@@ -4,13 +4,13 @@ import { printJson, proseWidth, type Terminal } from './terminal.ts';
 
 export function runsCommand(terminal: Terminal) {
   return new Command('runs')
-    .description('List the experiments and sweeps of a folder of runs, each with its verdict.')
+    .description('List the experiments and sweeps of a folder of runs, each with its conclusion.')
     .argument('[folder]', 'where the runs are', 'runs')
     .option('--json', 'print the list as JSON')
     .addHelpText(
       'after',
       `
-The verdict is that of the last report, which train and sweep write at their end and report writes anew.
+The conclusion is that of the last report, which train and sweep write at their end and report writes again.
 
 Examples:
   earshot runs
@@ -28,13 +28,13 @@ async function list(folder: string, { json, terminal }: { json?: true; terminal:
   const listed = listRuns(folder);
   if (json) return printJson(terminal, listed);
   if (listed.length === 0) stdout.write(`No runs in ${folder}.\n`);
-  for (const { name, finished, unfinished, verdict, recommended } of listed) {
+  for (const { name, finished, unfinished, conclusion, recommended } of listed) {
     const state = [
       ...(finished > 0 ? [`${counted(finished, 'run')} finished`] : []),
       ...(unfinished > 0 ? [`${unfinished} not finished`] : []),
     ].join(', ');
     const lines = [
-      verdict ?? 'no verdict yet; `earshot report` writes the report of finished runs',
+      conclusion ?? 'no report yet; `earshot report` writes the report of finished runs',
       ...(recommended === null ? [] : [`Go on with ${recommended}`]),
     ];
     stdout.write(`${name}: ${state}\n`);

@@ -50,7 +50,7 @@ export const detectorsKind: ExperimentKind = {
   learnt: detectorName,
   hasOneSystem: true,
   compare: compareDetectors,
-  report: async () => (await import('./detectors-report.ts')).detectorsReport,
+  report: async () => (await import('../detectors/report/detectors-report.ts')).detectorsReport,
   evaluate: refuseEvaluation,
   exportProblem: (run) => `${run} is a run of detectors, which have no policy; export a run of a stop agent`,
   soleVariant: 'detector',

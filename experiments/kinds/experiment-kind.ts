@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { ThreadFacts } from '../../src/data/thread-source.ts';
 import type { ExperimentHead } from '../config/experiment-file.ts';
 import type { PlainObject } from '../config/overrides.ts';
+import type { KindReport } from '../report/kind-report.ts';
 import type { ComparedPlace } from '../report/page/comparison-page.ts';
 import type { ComparedPair } from '../run/compare-systems.ts';
 import type { EvaluationSplit } from '../run/decisions-file.ts';
@@ -10,7 +11,6 @@ import type { RequestedBackend } from '../run/programs.ts';
 import type { Trial } from '../run/trial.ts';
 import type { StartTrials } from '../run/trials-here.ts';
 import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
-import type { KindReport } from './kind-report.ts';
 
 /** An experiment of any kind: what those must know of it that run it. */
 export interface ResolvedExperiment extends ExperimentHead {

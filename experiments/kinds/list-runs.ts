@@ -13,25 +13,20 @@ export interface ListedRuns {
   readonly finished: number;
   readonly unfinished: number;
   /** Null before the first report, and where the runs have none. */
-  readonly verdict: string | null;
+  readonly conclusion: string | null;
   /** The run to go on with; null where there is none. */
   readonly recommended: string | null;
 }
 
 const reportSchema = z.looseObject({
-  answer: z
-    .looseObject({
-      verdict: z.string(),
-      recommended: z.looseObject({ run: z.string() }).nullable().optional(),
-    })
-    .nullish(),
-  // Of a sweep.
-  leader: z.looseObject({ verdict: z.string() }).nullish(),
+  conclusion: z.string(),
+  // Of a sweep it is a setting.
+  recommended: z.union([z.looseObject({ run: z.string() }), z.string()]).nullish(),
 });
 
 /**
- * What lies in a folder of runs: an entry for each folder below it that holds some, in the order of their names. The verdict is that
- * of the last report; runs that were made since are counted, and not in it.
+ * What lies in a folder of runs: an entry for each folder below it that holds some, in the order of their names. The conclusion is
+ * that of the last report; runs that were made since are counted, and not in it.
  * @throws InputError where the folder is missing, or a report is damaged
  */
 export function listRuns(runs: string): ListedRuns[] {
@@ -55,8 +50,8 @@ export function listRuns(runs: string): ListedRuns[] {
           folder,
           finished,
           unfinished: begun.length - finished,
-          verdict: report?.answer?.verdict ?? report?.leader?.verdict ?? null,
-          recommended: runBelow(folder, report?.answer?.recommended?.run),
+          conclusion: report?.conclusion ?? null,
+          recommended: runBelow(folder, typeof report?.recommended === 'string' ? undefined : report?.recommended?.run),
         },
       ];
     });

@@ -6,9 +6,10 @@ import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
 import { type ExperimentFile, loadVariants, readExperimentYaml } from '../config/experiment-file.ts';
 import { isPlainObject, type PlainObject } from '../config/overrides.ts';
-import { markdownOf } from '../report/document.ts';
+import { resultsOf, type VariantRuns } from '../report/kind-report.ts';
+import { pageOf } from '../report/page/page.ts';
 import { writePage } from '../report/page/write-page.ts';
-import type { VariantRuns } from '../report/variant-results.ts';
+import { markdownOf, screenOf } from '../report/report.ts';
 import type { RequestedBackend } from '../run/programs.ts';
 import type { Trial } from '../run/trial.ts';
 import { checkThreads } from './check-threads.ts';
@@ -142,22 +143,19 @@ export async function writeReport(
   { command, variants = finishedVariants(experiment) }: { command: string; variants?: readonly VariantRuns[] },
 ) {
   const { name, kind, runs } = experiment;
-  const kindReport = await (await kindOf(kind)).report();
-  const { document, page, ...shown } = kindReport.of({ ...experiment, command, variants, cache: join(runs, 'cache') });
-  const results = kindReport.json(variants);
-  const report = markdownOf(document);
-  writeFileAtomically(join(runs, name, 'report.md'), report);
-  writeFileAtomically(
-    join(runs, name, 'report.json'),
-    `${JSON.stringify({ name, answer: shown.answer, results }, null, 2)}\n`,
-  );
+  const { of, json } = await (await kindOf(kind)).report();
+  const report = of({ ...experiment, command, variants, cache: join(runs, 'cache') });
+  const { conclusion, recommended = null, next } = report;
+  const results = resultsOf(variants, json);
+  const markdown = markdownOf(report);
+  const file = `${JSON.stringify({ name, conclusion, recommended, results }, null, 2)}\n`;
+  writeFileAtomically(join(runs, name, 'report.md'), markdown);
+  writeFileAtomically(join(runs, name, 'report.json'), file);
   return {
-    ...shown,
-    report,
-    results,
-    /** Writes the report as a page with its pictures, and says where it is. */
+    ...{ next, results, report: markdown, summary: screenOf(report) },
+    /** Writes the report as a page with its pictures, and returns where it is. */
     async writePage(path: string = join(runs, name, 'report.html')): Promise<string> {
-      writePage(path, await page());
+      writePage(path, await pageOf(report, results));
       return path;
     },
   };

@@ -6,7 +6,7 @@ import { sha256 } from '../../src/content-hash.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
 import { missingPath } from '../../src/missing-path.ts';
-import type { VariantRuns } from '../report/variant-results.ts';
+import type { VariantRuns } from '../report/kind-report.ts';
 import { kindOfRun } from '../run/open-run-of.ts';
 
 /** Finished runs that were found in a folder. */

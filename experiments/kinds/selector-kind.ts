@@ -79,7 +79,7 @@ export const selectorKind: ExperimentKind = {
   learnt: selectorName,
   hasOneSystem: false,
   compare: compareSelectors,
-  report: async () => (await import('./selector-report.ts')).selectorReport,
+  report: async () => (await import('../selector/report/selector-report.ts')).selectorReport,
   evaluate: evaluateSelector,
   exportProblem: (run) => `${run} is a selector: it is applied with \`earshot select ${run}\`, not exported`,
   soleVariant: 'agent',

@@ -5,6 +5,7 @@ import { metricIntervals } from '../../src/metrics/metric-intervals.ts';
 import { PromiseCache } from '../../src/promise-cache.ts';
 import { sharedOptions } from '../../trainers/stop-agent/population.ts';
 import type { ComparedPlace } from '../report/page/comparison-page.ts';
+import { tableText } from '../report/report.ts';
 import { type ComparedPair, compareSystems, firstRunIn } from '../run/compare-systems.ts';
 import type { EvaluationSplit } from '../run/decisions-file.ts';
 import { linesOfStops, readStops, stopsOfLines } from '../stop-agent/decided-files.ts';
@@ -56,14 +57,17 @@ function compareAgents(compared: ComparedPair, { seed }: { seed: number }): Comp
 }
 
 async function evaluateAgent(of: EvaluateRunSettings) {
-  const [{ evaluateRun }, { systemsTable }] = await Promise.all([
+  const [{ evaluateRun }, { evaluationTable }] = await Promise.all([
     import('../stop-agent/evaluate-run.ts'),
     import('../stop-agent/report/systems-table.ts'),
   ]);
   const { systems, ...scores } = await evaluateRun(of);
   const judged = of.detector === undefined ? '' : `, judged by the detector of ${of.detector}`;
-  const heading = `${scores.threads} threads of ${of.data}${judged}; 95 % intervals by bootstrap over threads\n\n`;
-  return { scores: { systems: systems.map(scoresJson), ...scores }, text: `${heading}${systemsTable(systems)}\n` };
+  const heading = `${scores.threads} threads of ${of.data}${judged}; 95% intervals by bootstrap over threads\n\n`;
+  return {
+    scores: { systems: systems.map(scoresJson), ...scores },
+    text: `${heading}${tableText(evaluationTable(systems))}\n`,
+  };
 }
 
 export const stopAgentKind: ExperimentKind = {
@@ -75,7 +79,7 @@ export const stopAgentKind: ExperimentKind = {
   learnt: agentName,
   hasOneSystem: false,
   compare: compareAgents,
-  report: async () => (await import('./stop-agent-report.ts')).stopAgentReport,
+  report: async () => (await import('../stop-agent/report/stop-agent-report.ts')).stopAgentReport,
   evaluate: evaluateAgent,
   exportProblem: () => null,
   soleVariant: 'agent',

@@ -4,6 +4,7 @@ export const allPostsName = 'selector-all-posts';
 
 /** How tables name the systems. */
 export const systemNames: Readonly<Record<string, string>> = {
+  [selectorName]: selectorName,
   [allPostsName]: 'its task models, reading all posts',
   untuned: 'task models untuned',
   everything: 'tuned on everything, no selection',

@@ -1,5 +1,6 @@
+import type { Interval } from '../../src/metrics/bootstrap.ts';
 import { meanAndDeviation } from '../../src/metrics/summary-statistics.ts';
-import { withInterval } from '../report/shown-numbers.ts';
+import { type Estimate, shown } from '../report/shown-numbers.ts';
 
 /** A mean over seeds. */
 export interface SeedInterval {
@@ -42,8 +43,12 @@ function quantile(freedom: number): number {
   return quantiles[freedom - 1] ?? normal + (normal ** 3 + normal) / (4 * freedom);
 }
 
+/** As tables and charts show it. */
+export function estimateOf({ mean, low, high }: SeedInterval): Estimate & { readonly interval: Interval | null } {
+  return { mean, interval: low === null || high === null ? null : { low, high } };
+}
+
 /** `0.512 [0.480, 0.544]`, or the mean alone where there is no interval. */
-export function shownInterval({ mean, low, high }: SeedInterval, decimals: number): string {
-  if (low === null || high === null) return mean.toFixed(decimals);
-  return withInterval({ estimate: mean, low, high }, decimals);
+export function shownInterval(of: SeedInterval, digits: number): string {
+  return shown(estimateOf(of), { digits });
 }

@@ -1,14 +1,13 @@
-import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import type { ScreenBlock } from '../report/narrow-table.ts';
+import { pageOf } from '../report/page/page.ts';
+import { writePage } from '../report/page/write-page.ts';
+import { markdownOf, screenOf } from '../report/report.ts';
 import { frontPoints } from './front.ts';
 import { leaderOf } from './leader.ts';
 import type { SweepPlan } from './plan.ts';
-import { sweepMarkdown, sweepPage } from './report/sweep-page.ts';
-import { sweepPictures } from './report/sweep-pictures.ts';
-import type { SweepReport } from './report/sweep-report.ts';
-import { summarizeSweep } from './report/sweep-summary.ts';
+import { type SweepResult, sweepReport } from './report/sweep-report.ts';
 import { meanSystems, readRows, type SystemMean, summarizeSettings, trainedOn } from './results.ts';
 import { sensitivities } from './sensitivity.ts';
 import type { SweepFolder } from './sweep-folder.ts';
@@ -49,30 +48,26 @@ export async function writeResults(
         );
   const front = frontPoints(settings, beside);
   const sensitivity = sensitivities(plan, rows);
-  const pictures = await sweepPictures({ plan, settings, front });
-  const report = { plan, command, rows, settings, front, sensitivities: sensitivity, leader, tested };
-  const text = sweepMarkdown(report, pictures);
-  const json = jsonOf(report, beside);
+  const result = { plan, command, rows, settings, front, sensitivities: sensitivity, leader, tested };
+  const report = sweepReport(result);
+  const text = markdownOf(report);
+  const json = { conclusion: report.conclusion, ...jsonOf(result, beside) };
   const table = trialTable(plan, rows);
   const files: Record<string, string | Uint8Array> = {
-    ...pictures,
     'trials.csv': tableCsv(table),
     'trials.json': tableJson(table),
     'trials.parquet': tableParquet(table),
     'report.json': `${JSON.stringify(json, null, 2)}\n`,
     'report.md': text,
   };
-  // Pictures of an earlier version of the sweep file, which the report no longer shows.
-  for (const name of existsSync(folder.path) ? readdirSync(folder.path) : [])
-    if (name.endsWith('.svg') && !(name in files)) rmSync(join(folder.path, name));
   for (const [name, content] of Object.entries(files)) writeFileAtomically(join(folder.path, name), content);
-  if (page !== null) writeFileAtomically(page, sweepPage(report, pictures));
-  return { text, summary: summarizeSweep(report), json };
+  if (page !== null) writePage(page, await pageOf(report, json));
+  return { text, summary: screenOf(report), json };
 }
 
 /** What `--json` prints. */
 function jsonOf(
-  { plan, rows, settings, front, sensitivities: sensitivity, leader, tested }: SweepReport,
+  { plan, rows, settings, front, sensitivities: sensitivity, leader, tested }: SweepResult,
   beside: readonly SystemMean[],
 ) {
   return {

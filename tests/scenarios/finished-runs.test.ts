@@ -26,7 +26,7 @@ describe('evaluate', () => {
   it('tests a run on other threads, beside the rules', async () => {
     const table = await earshot(['evaluate', run, '--data', 'other.jsonl', '--out', 'scores.json'], { cwd });
     expect(table.code, table.errors).toBe(0);
-    expect(table.out).toMatch(/^12 threads of other\.jsonl; 95 % intervals by bootstrap over threads\n\n\| system /);
+    expect(table.out).toMatch(/^12 threads of other\.jsonl; 95% intervals by bootstrap over threads\n\n\| system /);
     for (const system of ['stop agent', 'first 4 posts', 'confidence ≥ 0.8', 'label-aware bound'])
       expect(table.out).toContain(`| ${system} `);
     expect(table.errors).toMatch(/\nScores: scores\.json\n$/);
@@ -168,7 +168,7 @@ describe('report', () => {
   it('tells of runs that are missing', async () => {
     const some = await earshot(['report', 'tiny.yaml', '--set', 'seeds=[1, 7]'], { cwd });
     expect(some.errors).toBe('\nearshot: 2 of 4 runs are not finished yet\n');
-    expect(some.out).toContain("Command: `earshot train tiny.yaml --set 'seeds=[1, 7]'`");
+    expect(some.out).toContain("\nearshot train tiny.yaml --set 'seeds=[1, 7]'\n");
     const none = await earshot(['report', 'tiny.yaml', '--runs', 'none'], { cwd });
     expect(none).toEqual({
       code: 1,

@@ -6,7 +6,7 @@ import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { openCache } from '../../experiments/stop-agent/cache.ts';
 import { resolveExperiment } from '../../experiments/stop-agent/experiment.ts';
 import { openData } from '../../experiments/stop-agent/parts.ts';
-import { compareToFront } from '../../experiments/stop-agent/report/aggregate.ts';
+import { compareToRules } from '../../experiments/stop-agent/report/rule-margins.ts';
 import { readTrialResult } from '../../experiments/stop-agent/result.ts';
 import { runTrials } from '../../experiments/stop-agent/trial.ts';
 import { selectBackend } from '../../src/tensor/backend.ts';
@@ -66,7 +66,7 @@ describe('the null-expert control', () => {
         expect(systems[0].values.er).toBeLessThanOrEqual(er.most);
       }
       // Above the best mixture of two fixed rules by no more than the scatter of 250 threads.
-      expect(compareToFront(trials).overOneCall?.mean).toBeLessThan(0.03);
+      expect(compareToRules(trials).overOneQuery?.mean).toBeLessThan(0.03);
     },
   );
 });

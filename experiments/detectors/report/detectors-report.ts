@@ -1,118 +1,282 @@
-import { counted } from '../../../src/counted.ts';
-import { described, type ReportDocument, type ReportSection } from '../../report/document.ts';
-import type { ScreenBlock } from '../../report/narrow-table.ts';
-import { isMeasurable, signedInterval, withInterval } from '../../report/shown-numbers.ts';
-import type { ReportSource } from '../../report/variant-results.ts';
-import { repliesInWords } from '../decisions.ts';
-import { detectorMetrics } from '../scores.ts';
-import { allReplies, type DetectorPoint, type DetectorStanding, type Estimate, type Standing } from './standing.ts';
+import { RunDirectory } from '../../../checkpoints/run-directory.ts';
+import { quoted } from '../../../src/shell-words.ts';
+import { workContext } from '../../../src/work-context.ts';
+import { calibrationChart } from '../../report/charts/calibration-chart.ts';
+import { forestChart } from '../../report/charts/forest-chart.ts';
+import { frontChart } from '../../report/charts/front-chart.ts';
+import { type KindReport, provenanceFacts, type ReportSource, resultsOf } from '../../report/kind-report.ts';
+import { type Chart, dots, ordered, quantity, series, silent } from '../../report/page/chart.ts';
+import { readable } from '../../report/readable.ts';
+import type { Block, PageParts, Report, ReportSection } from '../../report/report.ts';
+import { estimated, isMeasurable, percent, shown } from '../../report/shown-numbers.ts';
+import { systemsTable } from '../../report/systems-table.ts';
+import { type DetectorDecision, repliesInWords } from '../decisions.ts';
+import { detectorsExperimentSchema } from '../experiment.ts';
+import { readItems } from '../items.ts';
+import { detectorsJson, readDetectorsResult } from '../result.ts';
+import { columnsOf, confidentAnswers, detectorMetrics } from '../scores.ts';
+import { allReplies, type DetectorPoint, type DetectorStanding, type Standing, standingOf } from './standing.ts';
 
-type Reported = Pick<ReportSource, 'name' | 'description' | 'command'> & { readonly standing: Standing };
+export const detectorsReport: KindReport = {
+  json: detectorsJson,
+  of: (source) => reportOf(source, standingOf(resultsOf(source.variants, readDetectorsResult))),
+};
 
 const quality = detectorMetrics.slice(0, 5);
 const price = detectorMetrics.slice(5);
 
-/** Scores, prices and differences of the detectors of an experiment. */
-export function detectorsDocument({ name, description, command, standing }: Reported): ReportDocument {
-  const { detectors, verdict, notes, items, majority } = standing;
+function reportOf({ name, description, command, variants }: ReportSource, standing: Standing): Report {
+  const { detectors, notes, items, majority, conclusion } = standing;
   const labels = Object.keys(detectors[0].last.f1);
-  const rows = detectors.map(({ variant, last }) => [
-    variant,
-    withInterval(last.macroF1),
-    ...quality.slice(1).map((metric) => cell(last, metric.name)),
-    ...labels.map((label) => last.f1[label].toFixed(3)),
-  ]);
-  const always = [`always ${majority.label}`, majority.macroF1.toFixed(3), majority.accuracy.toFixed(3)];
+  const [best] = detectors.toSorted((a, b) => b.last.macroF1.mean - a.last.macroF1.mean);
+  const [first, second] = variants.map(({ directories }) => quoted(directories[0].replace(/\/seed-[^/]*$/, '')));
+  const isKnown = ({ name: metric }: (typeof detectorMetrics)[number]) =>
+    metric === 'macroF1' || detectors.some(({ last }) => (last.values[metric]?.mean ?? 0) !== 0);
+  const rows = detectors.map(({ variant, last }) => {
+    const f1 = labels.map((label) => [`f1 ${label}`, { mean: last.f1[label] }]);
+    return { name: variant, values: { ...last.values, ...Object.fromEntries(f1) }, isMarked: variant === best.variant };
+  });
+  const always = {
+    name: `always ${majority.label}`,
+    values: { macroF1: { mean: majority.macroF1 }, accuracy: { mean: majority.accuracy } },
+  };
+  const byLabel = labels.map((label) => ({ name: `f1 ${label}`, title: `F1 ${label}`, decimals: 3 }));
+  const short = ['macroF1', 'accuracy', 'brier', 'calls', 'inputTokens', 'outputTokens', 'cost'];
+  const table = { first: 'detector' };
   return {
-    title: name,
-    lead: [
-      `Verdict: ${verdict}.`,
-      ...described(description),
-      { command },
-      `${items[0].toUpperCase()}${items.slice(1)}.`,
-      ...notes.map((warning) => ({ warning })),
+    ...{ title: name, description, command, conclusion },
+    cards: cardsOf(best),
+    tables: [
+      systemsTable(
+        [...rows, always],
+        detectorMetrics.filter((metric) => short.includes(metric.name) && isKnown(metric)),
+        table,
+      ),
     ],
+    notes: notes.map((warning) => ({ warning })),
+    next: second === undefined ? [] : [`npx earshot compare ${first} ${second} --html`],
+    facts: [...provenanceFacts(variants, dataOf(variants[0].directories[0])), items],
     sections: [
       {
         id: 'scores',
         title: 'Scores',
         blocks: [
-          {
-            heading: ['detector', ...quality.map(({ title }) => title), ...labels.map((label) => `F1 ${label}`)],
-            rows: [...rows, [...always, ...Array<string>(quality.length - 2 + labels.length).fill('–')]],
-          },
-          'In brackets 95 % intervals by a bootstrap over seeds and items. The Brier score (0 to 2) and the expected calibration error\n' +
-            'are over the items whose answer has probabilities; – where none has.',
+          systemsTable([...rows, always], [...quality, ...byLabel], table),
+          'In brackets 95% intervals by a bootstrap over seeds and items. The Brier score (0 to 2) and the expected calibration error are over the items whose prediction has probabilities; – where none has.',
         ],
       },
       {
         id: 'price',
         title: 'What a judgement takes',
         blocks: [
-          {
-            heading: ['detector', ...price.map(({ title }) => title)],
-            rows: detectors.map(({ variant, last }) => [
-              variant,
-              ...price.map(({ name: metric }) => cell(last, metric)),
-            ]),
-          },
-          'Means over items, of when a judgement was made; parts that judgements share count in each, and items without an answer count 0 (in\n' +
-            'seconds not at all). Money is – where the models of a detector have different prices.',
+          systemsTable(rows, price, table),
+          'Means over items, of when a judgement was made; parts that judgements share count in each, and items without an answer count 0 (in seconds not at all). Money is – where the models of a detector have different prices.',
         ],
       },
       ...repliesSection(detectors),
       ...differencesSection(standing),
     ],
+    page: () => pageParts(standing, variants[0].directories[0]),
   };
 }
 
-function cell({ values }: DetectorPoint, name: string): string {
-  const value = values[name];
-  const { decimals = 3 } = detectorMetrics.find((metric) => metric.name === name) ?? {};
-  return value === null ? '–' : value.toFixed(decimals);
+function dataOf(directory: string): string {
+  return RunDirectory.open(directory).readConfig(detectorsExperimentSchema).data.threads ?? 'made here';
+}
+
+function cardsOf({ variant, last }: DetectorStanding): Report['cards'] {
+  const { macroF1, accuracy, calls } = last.values;
+  return [
+    { title: 'Macro-F1', value: shown({ mean: macroF1?.mean ?? 0 }), note: `of ${variant}, the best` },
+    { title: 'Right', value: percent(accuracy?.mean ?? 0), note: 'of its predictions' },
+    { title: 'Calls', value: (calls?.mean ?? 0).toFixed(1), note: 'of language models per judgement' },
+  ];
 }
 
 function repliesSection(detectors: readonly DetectorStanding[]): ReportSection[] {
-  const points = allReplies(detectors);
-  if (points.length === 1) return [];
-  const rows = detectors.map(({ variant, points: own }) => [
-    variant,
-    ...points.map((replies) => {
-      const point = own.find((each) => each.replies === replies);
-      return point === undefined ? '–' : withInterval(point.macroF1);
-    }),
-  ]);
-  const blocks = [{ heading: ['detector', ...points.map(repliesInWords)], rows }];
-  return [{ id: 'posts-read', title: 'Macro-F1 by posts read', blocks }];
+  const all = allReplies(detectors);
+  if (all.length === 1) return [];
+  const rows = detectors.map(({ variant, points }) => {
+    return { name: variant, values: Object.fromEntries(points.map(({ replies, macroF1 }) => [replies, macroF1])) };
+  });
+  const metrics = all.map((replies) => ({ name: String(replies), title: repliesInWords(replies), decimals: 3 }));
+  return [
+    { id: 'posts-read', title: 'Macro-F1 by posts read', blocks: [systemsTable(rows, metrics, { first: 'detector' })] },
+  ];
 }
 
 function differencesSection({ differences }: Standing): ReportSection[] {
   if (differences.length === 0) return [];
-  const shown = (of: Estimate) => `${signedInterval(of)}, p = ${of.pValue.toFixed(3)}`;
+  const cell = (of: (typeof differences)[number]['macroF1']) =>
+    `${shown(estimated(of), { isDifference: true })}, p = ${of.pValue.toFixed(3)}`;
   const table = {
     heading: ['detector', 'minus', 'macro-F1', 'accuracy'],
     texts: ['minus'],
-    rows: differences.map(({ first, second, macroF1, accuracy }) => [first, second, shown(macroF1), shown(accuracy)]),
+    rows: differences.map(({ first, second, macroF1, accuracy }) => [first, second, cell(macroF1), cell(accuracy)]),
     isMarked: (row: number) => isMeasurable(differences[row].macroF1),
   };
-  const explained = `A paired bootstrap over seeds and the items that all judged.${differences.length > 1 ? ` Of ${differences.length} comparisons one in twenty seems to differ by chance.` : ''} \`earshot compare\` shows every metric.`;
+  const chance =
+    differences.length > 1 ? ` Of ${differences.length} comparisons one in twenty seems to differ by chance.` : '';
+  const explained = `A paired bootstrap over seeds and the items that all judged.${chance} \`earshot compare\` shows every metric.`;
   return [{ id: 'differences', title: 'Differences, paired', blocks: [table, explained] }];
 }
 
-/** The same on a screen. */
-export function summarizeDetectors(name: string, { detectors, verdict, notes }: Standing): ScreenBlock[] {
-  const shown = ['accuracy', 'brier', 'calls', 'inputTokens', 'outputTokens', 'cost'].filter((metric) =>
-    detectors.some(({ last }) => (last.values[metric] ?? 0) !== 0),
+async function pageParts({ detectors, majority }: Standing, directory: string): Promise<PageParts> {
+  const forest = forestChart(
+    detectors
+      .map(({ variant, last }) => ({ name: variant, ...last.macroF1, isTrained: true }))
+      .sort((a, b) => b.mean - a.mean),
+    {
+      name: 'scores',
+      title: 'Macro-F1',
+      label: 'Macro-F1 with 95% intervals over seeds and items.',
+      caption: `Bars are 95% intervals over seeds and items; the line is always predicting ${majority.label}.`,
+      reference: majority.macroF1,
+      axis: 'macro-F1',
+    },
   );
-  const rows = detectors.map(({ variant, last }) => [
-    variant,
-    withInterval(last.macroF1),
-    ...shown.map((metric) => cell(last, metric)),
-  ]);
-  const titles = shown.map((metric) => detectorMetrics.find((own) => own.name === metric)?.title ?? metric);
-  return [
-    `${name}: ${counted(detectors.length, 'detector')}`,
-    [['detector', 'macro-F1', ...titles], ...rows],
-    [...notes.map((note) => `Mind: ${note}.`), `Verdict: ${verdict}.`].join('\n'),
+  const answers = detectors.map(({ variant: name, trials, last }) => ({
+    name,
+    answers: confidentAnswers(columnsOf(trials[0], last.decisions)),
+  }));
+  const figures = [
+    ...priceCharts(detectors),
+    ...(allReplies(detectors).length > 1 ? [curveChart(detectors)] : []),
+    ...calibrationChart(answers, 'probability of the prediction'),
   ];
+  const sections = [
+    ...(figures.length === 0
+      ? []
+      : [{ id: 'charts', title: 'Prices, posts read, calibration', blocks: [{ figures }] }]),
+    { id: 'disagreements', title: 'Where they disagree', blocks: await disagreements(detectors, directory) },
+  ];
+  return { figures: [forest], sections, data: { inspector: null, items: null } };
+}
+
+function tokensOf({ values }: DetectorPoint): number {
+  return (values.inputTokens?.mean ?? 0) + (values.outputTokens?.mean ?? 0);
+}
+
+/** Macro-F1 against tokens; nothing where no detector uses any. */
+function priceCharts(detectors: readonly DetectorStanding[]): Chart[] {
+  if (!detectors.some(({ last }) => tokensOf(last) > 0)) return [];
+  const points = detectors.map(({ variant, last }) => ({
+    name: variant,
+    x: tokensOf(last),
+    y: last.macroF1.mean,
+    upright: last.macroF1.interval,
+    kind: 'trained' as const,
+    isNamed: true,
+    details: `macro-F1 ${shown(last.macroF1)}\n${tokensOf(last).toFixed(0)} tokens`,
+  }));
+  const price = 'tokens of a judgement';
+  return [
+    frontChart(points, {
+      name: 'price',
+      title: 'Macro-F1 against tokens',
+      label: 'Macro-F1 against the tokens of a judgement, read and written.',
+      caption: 'Tokens read and written. Up and to the left is better.',
+      line: [],
+      price,
+    }),
+  ];
+}
+
+function curveChart(detectors: readonly DetectorStanding[]): Chart {
+  const values = detectors.flatMap(({ variant, points }) =>
+    points.map(({ replies, macroF1 }) => ({
+      variant,
+      posts: repliesInWords(replies),
+      mean: macroF1.mean,
+      ...macroF1.interval,
+      details: `${variant}, ${repliesInWords(replies)}\nmacro-F1 ${shown(macroF1)}`,
+    })),
+  );
+  const x = ordered('posts', {
+    title: 'read',
+    sort: allReplies(detectors).map(repliesInWords),
+    axis: { labelAngle: 0, labelExpr: "split(datum.label, ' and ')" },
+  });
+  const y = (field: string) => quantity(field, { title: 'macro-F1', scale: { zero: false, padding: 8 } });
+  const color = series(
+    'variant',
+    detectors.map(({ variant }) => variant),
+  );
+  return {
+    name: 'posts-read',
+    title: 'Macro-F1 by posts read',
+    label: `Macro-F1 of ${detectors.length} detectors by posts read.`,
+    caption: 'Bars are 95% intervals over seeds and items.',
+    spec: {
+      height: 200,
+      data: { values },
+      layer: [
+        silent('rule', { x, y: y('low'), y2: { field: 'high' }, color }, { opacity: 0.4 }),
+        silent('line', { x, y: y('mean'), color }),
+        dots({ x, y: y('mean'), color }, { size: 60 }),
+      ],
+    },
+  };
+}
+
+const itemsShown = 300;
+const longestText = 280;
+
+/** Items of the first seed on which two detectors differ, after the most posts; those that divide them most come first. */
+async function disagreements(detectors: readonly DetectorStanding[], directory: string): Promise<Block[]> {
+  const predictions = detectors.map(({ trials, last }) => {
+    const own = trials[0].decisions.get(last.replies) ?? [];
+    return new Map(own.map((decision) => [decision.item, decision]));
+  });
+  const rows = [...predictions[0].keys()].flatMap((id) => {
+    const decisions = predictions.map((own) => own.get(id));
+    const wrong = decisions.filter((own) => own !== undefined && own.prediction !== own.gold).length;
+    const labels = new Set(decisions.flatMap((own) => (own === undefined ? [] : [own.prediction])));
+    return labels.size < 2 ? [] : [{ id, decisions, divided: Math.min(wrong, decisions.length - wrong) }];
+  });
+  if (rows.length === 0) return ['All detectors predict alike on every item.'];
+  const variants = detectors.map(({ variant }) => variant);
+  rows.sort((a, b) => b.divided - a.divided);
+  const { texts, problem } = await textsOf(directory);
+  const listed = rows.length > itemsShown ? ` The first ${itemsShown} are listed.` : '';
+  return [
+    `${rows.length} of ${predictions[0].size} items of seed ${detectors[0].trials[0].seed}; those that divide the detectors most come first.${listed}`,
+    ...(problem === null ? [] : [`Texts are missing: ${problem}`]),
+    {
+      heading: ['item', 'text', 'true', ...variants],
+      texts: ['text', 'true', ...variants],
+      rows: rows
+        .slice(0, itemsShown)
+        .map(({ id, decisions }) => [
+          id,
+          cut(texts.get(id) ?? '–'),
+          decisions.find((own) => own !== undefined)?.gold ?? '–',
+          ...decisions.map(predictionCell),
+        ]),
+    },
+  ];
+}
+
+/** What a detector predicts, how sure it is, and why. */
+function predictionCell(decision: DetectorDecision | undefined): string {
+  if (decision === undefined) return '–';
+  const { prediction: predicted, gold, probabilities, numbers, texts } = decision;
+  const label = predicted ?? (numbers.abstained ? 'abstains' : 'no answer');
+  const confidence = predicted === null ? undefined : probabilities?.[predicted]?.toFixed(2);
+  return [predicted === gold ? '✓' : '✗', `**${label}**`, confidence, cut(texts.explanation)]
+    .filter((part) => part)
+    .join(' ');
+}
+
+function cut(text: string): string {
+  const plain = [...text.replaceAll(/\s+/gu, ' ').trim()];
+  return plain.length <= longestText ? plain.join('') : `${plain.slice(0, longestText - 1).join('')}…`;
+}
+
+/** Claims by thread, where the data of a run can still be read. */
+async function textsOf(directory: string): Promise<{ texts: ReadonlyMap<string, string>; problem: string | null }> {
+  const { value, problem } = await readable(() =>
+    readItems(RunDirectory.open(directory).readConfig(detectorsExperimentSchema), workContext()),
+  );
+  return { texts: new Map(value?.threads.map(({ id, posts }) => [id, posts[0].text])), problem };
 }

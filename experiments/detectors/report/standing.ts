@@ -1,24 +1,23 @@
 import { counted } from '../../../src/counted.ts';
 import { groupBy } from '../../../src/data/group-by.ts';
-import { bootstrapGroups, fewestItems } from '../../../src/metrics/bootstrap.ts';
+import { bootstrapGroups, fewestItems, type Interval } from '../../../src/metrics/bootstrap.ts';
 import type { MetricInterval } from '../../../src/metrics/metric-intervals.ts';
-import { meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
-import { isMeasurable, withInterval } from '../../report/shown-numbers.ts';
-import type { VariantResults } from '../../report/variant-results.ts';
+import { mean } from '../../../src/metrics/summary-statistics.ts';
+import type { VariantResults } from '../../report/kind-report.ts';
+import { type Estimate, isMeasurable, shown } from '../../report/shown-numbers.ts';
 import { type DetectorDecision, type Replies, repliesInWords } from '../decisions.ts';
 import { type DetectorsResult, detectorValues } from '../result.ts';
 import { columnsOf, detectorIntervals, detectorMetrics, type ScoredLabels, scoresOf } from '../scores.ts';
 
-/** A number with its 95 % interval, and the p-value of 0. */
-export type Estimate = Omit<MetricInterval, 'name' | 'title'>;
+/** A difference with its 95% interval, and the p-value of 0. */
+type Difference = Omit<MetricInterval, 'name' | 'title'>;
 
 /** What a detector comes to after a number of replies: means over seeds. */
 export interface DetectorPoint {
   readonly replies: Replies;
-  /** By name of the metric; null where it is not known. */
-  readonly values: Readonly<Record<string, number | null>>;
-  /** With its interval over seeds and items. */
-  readonly macroF1: Estimate;
+  /** By name of the metric, macro-F1 with its interval over seeds and items; null where it is not known. */
+  readonly values: Readonly<Record<string, Estimate | null>>;
+  readonly macroF1: Required<Pick<Estimate, 'mean' | 'interval'>> & { readonly interval: Interval };
   /** F1 by label, or by category. */
   readonly f1: Readonly<Record<string, number>>;
   /** Of all seeds together. */
@@ -37,8 +36,8 @@ export interface DetectorStanding {
 export interface DetectorDifference {
   readonly first: string;
   readonly second: string;
-  readonly macroF1: Estimate;
-  readonly accuracy: Estimate;
+  readonly macroF1: Difference;
+  readonly accuracy: Difference;
 }
 
 /** How the detectors of an experiment stand. */
@@ -52,7 +51,8 @@ export interface Standing {
   readonly items: string;
   /** What a reader must know of the comparison. */
   readonly notes: readonly string[];
-  readonly verdict: string;
+  /** In one sentence. */
+  readonly conclusion: string;
 }
 
 const resamples = 1000;
@@ -63,7 +63,7 @@ export function standingOf(results: readonly VariantResults<DetectorsResult>[]):
   const [shown] = detectors;
   const majority = majorityOf(shown);
   const known = { detectors, differences, majority, items: itemsInWords(shown), notes: notesOn(detectors) };
-  return { ...known, verdict: verdictOf(known) };
+  return { ...known, conclusion: conclusionOf(known) };
 }
 
 function standing({ variant, trials }: VariantResults<DetectorsResult>): DetectorStanding {
@@ -72,14 +72,17 @@ function standing({ variant, trials }: VariantResults<DetectorsResult>): Detecto
     const seeds = trials.map(({ decisions }) => decisions.get(replies) ?? []);
     const values = seeds.map((decisions) => detectorValues(labels, decisions));
     const byLabel = seeds.map((decisions) => scoresOf(columnsOf(labels, decisions)).byLabel);
+    const macroF1 = macroF1Of(labels, seeds);
+    const over = detectorMetrics.map(({ name }) => {
+      const known = values.flatMap((own) => own[name] ?? []);
+      return [name, known.length === 0 ? null : { mean: mean(known) }];
+    });
     return {
       replies,
-      values: Object.fromEntries(
-        detectorMetrics.map(({ name }) => [name, meanOrNull(values.flatMap((own) => own[name] ?? []))]),
-      ),
-      macroF1: macroF1Of(labels, seeds),
+      values: { ...Object.fromEntries(over), macroF1 },
+      macroF1,
       f1: Object.fromEntries(
-        Object.keys(byLabel[0]).map((label) => [label, meanAndDeviation(byLabel.map((own) => own[label].f1)).mean]),
+        Object.keys(byLabel[0]).map((label) => [label, mean(byLabel.map((own) => own[label].f1))]),
       ),
       decisions: seeds.flat(),
     };
@@ -87,27 +90,24 @@ function standing({ variant, trials }: VariantResults<DetectorsResult>): Detecto
   return { variant, trials, points, last: points[points.length - 1] };
 }
 
-function macroF1Of(labels: ScoredLabels, seeds: readonly (readonly DetectorDecision[])[]): Estimate {
+function macroF1Of(labels: ScoredLabels, seeds: readonly (readonly DetectorDecision[])[]): DetectorPoint['macroF1'] {
   const metrics = detectorMetrics.filter(({ name }) => name === 'macroF1');
-  return detectorIntervals({ labels, seeds: seeds.map((first) => ({ first })), metrics, resamples })[0];
-}
-
-function meanOrNull(values: readonly number[]): number | null {
-  return values.length === 0 ? null : meanAndDeviation(values).mean;
+  const [own] = detectorIntervals({ labels, seeds: seeds.map((first) => ({ first })), metrics, resamples });
+  return { mean: own.estimate, interval: own };
 }
 
 /** Of every two, by draws of the items that all have judged: the same for all. None where they share no item. */
 function differencesOf(detectors: readonly DetectorStanding[]): DetectorDifference[] {
   const groups = detectors[0].trials.flatMap(({ seed }) => {
-    const said = detectors.map(({ trials, last }) => {
+    const predictions = detectors.map(({ trials, last }) => {
       const own = trials.find((trial) => trial.seed === seed)?.decisions.get(last.replies) ?? [];
       return new Map(own.map((decision) => [decision.item, decision]));
     });
-    const shared = [...said[0].keys()].filter((id) => said.every((own) => own.has(id)));
+    const shared = [...predictions[0].keys()].filter((id) => predictions.every((own) => own.has(id)));
     return shared.length === 0
       ? []
       : [
-          said.map((own) =>
+          predictions.map((own) =>
             columnsOf(
               detectors[0].trials[0],
               shared.flatMap((id) => own.get(id) ?? []),
@@ -164,57 +164,58 @@ function itemsInWords({ trials, last }: DetectorStanding): string {
 }
 
 function notesOn(detectors: readonly DetectorStanding[]): string[] {
-  const ids = detectors.map(({ last }) => [...new Set(last.decisions.map(({ item }) => item))].sort().join('\n'));
-  const others = detectors.filter((_, index) => ids[index] !== ids[0]).map(({ variant }) => variant);
+  const [{ variant: first, last }] = detectors;
+  const idsOf = ({ decisions }: DetectorPoint) => [...new Set(decisions.map(({ item }) => item))].sort().join('\n');
+  const others = detectors.filter((own) => idsOf(own.last) !== idsOf(last)).map(({ variant }) => variant);
   const unanswered = detectors.flatMap(({ variant, last: { values, decisions } }) =>
-    values.unanswered ? [`${variant} ${Math.round(values.unanswered * decisions.length)}`] : [],
+    values.unanswered?.mean ? [`${variant} ${Math.round(values.unanswered.mean * decisions.length)}`] : [],
   );
-  const { length: items } = detectors[0].last.decisions;
+  const { length: items } = last.decisions;
   return [
     ...(items < fewestItems
       ? [
-          `${items === 1 ? 'one item is' : `${items} items are`} too few for a bootstrap: its intervals and p-values say nothing here`,
+          `${items === 1 ? 'One item is' : `${items} items are`} too few for a bootstrap: its intervals and p-values mean nothing here.`,
         ]
       : []),
     ...(others.length === 0
       ? []
       : [
-          `${others.join(', ')} ${others.length === 1 ? 'was' : 'were'} judged on other items than ${detectors[0].variant}: only differences are on the same ones. Give all variants the same data, split and seeds`,
+          `${others.join(', ')} ${others.length === 1 ? 'was' : 'were'} judged on other items than ${first}: only differences are on the same ones. Give all variants the same data, split and seeds.`,
         ]),
     ...(unanswered.length === 0
       ? []
-      : [`without an answer, which counts as wrong: ${unanswered.join(', ')} of ${items}`]),
+      : [`Without an answer, which counts as wrong: ${unanswered.join(', ')} of ${items}.`]),
   ];
 }
 
-function verdictOf({ detectors, differences, majority, items }: Omit<Standing, 'verdict'>): string {
-  const ranked = detectors.toSorted((a, b) => b.last.macroF1.estimate - a.last.macroF1.estimate);
-  const [best, ...others] = ranked;
-  const { estimate, low, high } = best.last.macroF1;
-  const isEnough = best.last.decisions.length >= fewestItems;
-  const has = `macro-F1 ${withInterval(best.last.macroF1)} on ${items}`;
-  const floor =
-    isEnough && low > majority.macroF1
-      ? `; always saying ${majority.label} has ${majority.macroF1.toFixed(3)}`
-      : `; that is ${isEnough && high < majority.macroF1 ? 'less' : 'not measurably more'} than always saying ${majority.label} (${majority.macroF1.toFixed(3)})`;
-  if (others.length === 0) return `${best.variant} has ${has}${floor}`;
-  const isApart = ({ variant }: DetectorStanding) => {
-    const own = differences.find(
-      ({ first, second }) => [first, second].includes(best.variant) && [first, second].includes(variant),
-    );
-    return isEnough && own !== undefined && isMeasurable(own.macroF1);
-  };
-  const leading = ranked.filter(({ last }) => last.macroF1.estimate === estimate).map(({ variant }) => variant);
-  const it = leading.length === 1 ? 'it' : 'the first of them';
-  const near = others.filter((other) => !isApart(other)).map(({ variant }) => variant);
-  const told =
-    near.length === 0
-      ? 'these items tell it apart from every other'
-      : near.length === others.length
-        ? `these items tell ${it} apart from none of the others`
-        : `these items do not tell ${it} apart from ${near.join(', ')}`;
+function conclusionOf({ detectors, differences, majority, items }: Omit<Standing, 'conclusion'>): string {
+  const ranked = detectors.toSorted((a, b) => b.last.macroF1.mean - a.last.macroF1.mean);
+  const [{ variant: best, last }, ...others] = ranked;
+  const { mean: highest, interval } = last.macroF1;
+  const isEnough = last.decisions.length >= fewestItems;
+  const compared =
+    isEnough && interval.low > majority.macroF1
+      ? 'more than'
+      : isEnough && interval.high < majority.macroF1
+        ? 'less than'
+        : 'not measurably more than';
+  const has = `a macro-F1 of ${shown(last.macroF1)} on ${items}, ${compared} always predicting ${majority.label} (${majority.macroF1.toFixed(3)})`;
+  if (others.length === 0) return `${best} has ${has}.`;
+  const leading = ranked.filter((own) => own.last.macroF1.mean === highest).map(({ variant }) => variant);
   if (leading.length === detectors.length)
-    return `all ${detectors.length} detectors have the same macro-F1, so these items do not tell which is best: ${has}${floor}`;
-  const names = leading.length === 1 ? `${best.variant} has` : `${leading.join(', ')} have`;
-  return `${names} the highest macro-F1 of ${detectors.length} detectors, and ${told}: ${has}${floor}`;
+    return `All ${detectors.length} detectors have the same macro-F1, so these items do not show which is best: ${has}.`;
+  const near = others.filter(({ variant }) => {
+    const own = differences.find(
+      ({ first, second }) => [first, second].includes(best) && [first, second].includes(variant),
+    );
+    return !isEnough || own === undefined || !isMeasurable(own.macroF1);
+  });
+  const names = leading.length === 1 ? `${best} is the best` : `${leading.join(', ')} are the best`;
+  const from =
+    near.length === 0
+      ? 'measurably better than every other'
+      : near.length === others.length
+        ? 'but not measurably better than any other'
+        : `but not measurably better than ${near.map(({ variant }) => variant).join(', ')}`;
+  return `${names} of ${detectors.length} detectors, ${from}: ${has}.`;
 }

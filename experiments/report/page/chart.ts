@@ -13,59 +13,31 @@ export const palette = {
   grey: '#767676',
 } as const;
 
-/** Of the agents, in their order. No chart gives them another meaning. */
-export const seriesColours = [
-  palette.vermillion,
-  palette.blue,
-  palette.pink,
-  palette.amber,
-  palette.sky,
-  palette.purple,
-] as const;
-
-/** Of a series by its place; beyond six they begin anew. */
-export function seriesColour(_: unknown, place: number): string {
-  return seriesColours[place % seriesColours.length];
-}
-
-/** Of decisions. */
-export const outcomeColours = { right: palette.green, wrong: '#4a4a4a' } as const;
+const { vermillion, blue, pink, amber, sky, purple } = palette;
+const seriesColours = [vermillion, blue, pink, amber, sky, purple];
 
 export const ink = '#1d1d1f';
 export const quiet = '#555555';
 const grid = '#e4e4e0';
 export const paper = '#ffffff';
 
+/** Width of a plot in pixels: with its axis it fits on a phone, where text stays as large as it is here. Desks enlarge it. */
+export const plotWidth = 250;
+
+const textSize = 12;
+const titled = { labelFontSize: textSize, titleFontSize: textSize, titleFontWeight: 'normal', labelLimit: 320 };
+
 /** What every chart looks like. */
-export const look = {
+const look = {
   background: paper,
-  padding: 6,
+  padding: 4,
   config: {
     font: 'system-ui, sans-serif',
     view: { stroke: null },
-    axis: {
-      grid: true,
-      gridColor: grid,
-      domainColor: quiet,
-      tickColor: quiet,
-      labelColor: quiet,
-      titleColor: ink,
-      titleFontWeight: 'normal',
-      labelFontSize: 11,
-      labelLimit: 320,
-      titleFontSize: 12,
-    },
-    legend: {
-      labelColor: ink,
-      titleColor: ink,
-      labelFontSize: 12,
-      titleFontSize: 12,
-      titleFontWeight: 'normal',
-      labelLimit: 320,
-      symbolBaseFillColor: quiet,
-    },
+    axis: { ...titled, gridColor: grid, domainColor: quiet, tickColor: quiet, labelColor: quiet, titleColor: ink },
+    legend: { ...titled, labelColor: ink, titleColor: ink, symbolBaseFillColor: quiet, orient: 'top', columns: 2 },
     title: { color: ink, fontSize: 13, fontWeight: 600, anchor: 'start' },
-    header: { labelColor: ink, titleColor: ink, labelFontSize: 12, titleFontSize: 12 },
+    header: { ...titled, labelColor: ink, titleColor: ink },
     text: { color: ink },
   },
 } as const;
@@ -77,10 +49,9 @@ const themed: Readonly<Record<string, string>> = {
   [quiet]: '--quiet',
   [grid]: '--grid',
   [paper]: '--paper',
-  [outcomeColours.wrong]: '--wrong-bar',
 };
 
-/** Of Vega-Lite, which says what it does not know when a chart is drawn. */
+/** Of Vega-Lite, which reports what it does not know when a chart is drawn. */
 export type Spec = Readonly<Record<string, unknown>>;
 
 /** What a channel of a chart shows: numbers, or names. */
@@ -89,19 +60,22 @@ export const category = (field: string, options: Spec = {}) => ({ field, type: '
 /** Names in an order. */
 export const ordered = (field: string, options: Spec = {}) => ({ field, type: 'ordinal', ...options });
 
-/** What is said of a mark under the pointer or the arrow keys, a fact a line. */
-export const details = category('details');
+/** Names with the colours of their places; beyond six they begin again. */
+export function series(field: string, names: readonly string[], options: Spec = {}) {
+  const range = names.map((_, place) => seriesColours[place % seriesColours.length]);
+  return category(field, { title: null, sort: null, ...options, scale: { domain: names, range } });
+}
 
-/** A layer that is not read out: other marks say what it shows. */
+/** A layer that is not read out: other marks tell what it shows. */
 export const silent = (type: string, encoding: Spec, mark: Spec = {}) => ({
   mark: { type, aria: false, ...mark },
   encoding,
 });
 
-/** A layer whose marks are read out. */
+/** A layer whose marks are read out, and explained under the pointer or the arrow keys: the field `details`, a fact per line. */
 export const told = (type: string, encoding: Spec, mark: Spec = {}) => ({
   mark: { type, ...mark },
-  encoding: { ...encoding, description: details },
+  encoding: { ...encoding, description: category('details') },
 });
 
 /** Filled points, which are read out. */
@@ -111,8 +85,11 @@ export const dots = (encoding: Spec, mark: Spec) => told('point', encoding, { fi
 export interface Chart {
   /** Name of its file, without the ending; letters, digits and hyphens. */
   readonly name: string;
+  readonly title: string;
   /** What it shows, for those who do not see it. */
   readonly label: string;
+  /** How to read it. */
+  readonly caption: string;
   readonly spec: Spec;
 }
 
@@ -120,11 +97,21 @@ export interface DrawnChart extends Omit<Chart, 'spec'> {
   readonly svg: string;
 }
 
+declare module 'vega' {
+  export const textMetrics: { width: (item: { fontSize?: number }, text: unknown) => number };
+}
+
+/** Of a letter, by the size of its font: Vega knows no fonts, and would leave room for far wider ones. */
+const letterWidth = 0.57;
+
 /** Draws a chart as SVG, without a browser. */
 export async function draw({ spec, ...chart }: Chart): Promise<DrawnChart> {
   // Loaded here, because every command and every process of a sweep would wait for it otherwise.
-  const [{ parse, View }, { compile }] = await Promise.all([import('vega'), import('vega-lite')]);
-  const view = new View(parse(compile({ ...look, ...spec } as unknown as TopLevelSpec).spec), { renderer: 'none' });
+  const [{ parse, textMetrics, View }, { compile }] = await Promise.all([import('vega'), import('vega-lite')]);
+  textMetrics.width = (item, text) => letterWidth * (item.fontSize ?? textSize) * String(text ?? '').length;
+  const isOfSeveral = 'facet' in spec || 'vconcat' in spec;
+  const whole = { ...look, ...(isOfSeveral ? {} : { width: plotWidth }), ...spec };
+  const view = new View(parse(compile(whole as unknown as TopLevelSpec).spec), { renderer: 'none' });
   try {
     return { ...chart, svg: `${await view.toSVG()}\n` };
   } finally {
@@ -132,23 +119,13 @@ export async function draw({ spec, ...chart }: Chart): Promise<DrawnChart> {
   }
 }
 
-/** Draws one chart after another, for all share one processor. */
-export async function drawAll(charts: readonly Chart[]): Promise<DrawnChart[]> {
-  const drawn: DrawnChart[] = [];
-  for (const chart of charts) drawn.push(await draw(chart));
-  return drawn;
-}
-
-/** The charts as files. */
-export function picturesOf(charts: readonly DrawnChart[]): Record<string, string> {
-  return Object.fromEntries(charts.map(({ name, svg }) => [`${name}.svg`, svg]));
-}
-
-/** A chart in a page, with what stands below it. Its marks can be walked through by the arrow keys. */
-export function figure(chart: DrawnChart, caption: Markup | string | null = null): Markup {
-  return html`<figure class="chart" id="chart-${chart.name}">
-<div class="canvas" tabindex="0" role="group" aria-roledescription="chart" aria-label="${chart.label}">${trusted(inlineSvg(chart))}</div>
-${caption === null ? null : html`<figcaption>${caption}</figcaption>`}
+/** A chart in a page, with what stands above and below it. Its marks can be walked through by the arrow keys. */
+export function figure(chart: DrawnChart): Markup {
+  const { name, title, label, caption } = chart;
+  return html`<figure id="chart-${name}">
+<h3>${title}</h3>
+<div class="canvas" tabindex="0" role="group" aria-roledescription="chart" aria-label="${label}">${trusted(inlineSvg(chart))}</div>
+<figcaption>${caption}</figcaption>
 </figure>`;
 }
 

@@ -1,11 +1,10 @@
 import { counted } from '../../../src/counted.ts';
 import type { MetricInterval } from '../../../src/metrics/metric-intervals.ts';
-import { isMeasurable, signed } from '../shown-numbers.ts';
-import { html, type Markup } from './html.ts';
-import { renderPage } from './page.ts';
-import { table } from './tables.ts';
+import { noParts, type Report } from '../report.ts';
+import { estimated, isMeasurable, shown, signed } from '../shown-numbers.ts';
+import { pageOf } from './page.ts';
 
-/** Two systems on some items: a test and a task, say. */
+/** Two systems on some items: a test and a task, for example. */
 export interface ComparedPlace {
   readonly title: string;
   /** What tells it apart, in JSON. */
@@ -15,56 +14,56 @@ export interface ComparedPlace {
   readonly seeds: number;
   /** First minus second, mean over seeds. */
   readonly metrics: readonly MetricInterval[];
-  /** The items on which they differ: its id, what it is, and both answers. */
+  /** The items on which they differ: its id, what it is, and both predictions. */
   readonly differing: readonly (readonly string[])[];
 }
 
 const differingShown = 500;
 
 /** The page of two systems: at every place their differences, and the items on which they differ. */
-export function comparisonPage(options: {
+export async function comparisonPage(options: {
   /** Of the first and the second; a system is null where the folder says all. */
   names: readonly { readonly system: string | null; readonly folder: string }[];
   command: string;
   places: readonly ComparedPlace[];
-}): string {
+}): Promise<string> {
   const { names, command, places } = options;
-  const marked = names.map(({ system, folder }) =>
-    system === null ? html`<code>${folder}</code>` : html`<b>${system}</b> of <code>${folder}</code>`,
-  );
-  return renderPage({
-    title: names.map(({ system, folder }) => system ?? folder).join(' against '),
-    introduction: html`<p>${marked[0]}, minus ${marked[1]}</p>
-<p class="command"><code>${command}</code></p>`,
-    sections: places.map(({ title: of, items, metrics, differing }, index) => ({
+  const [first, second] = names.map(({ system, folder }) => (system === null ? folder : `${system} of ${folder}`));
+  const [{ metrics: headline }] = places;
+  const is = isMeasurable(headline[0]) ? 'differ' : 'do not measurably differ';
+  const report: Report = {
+    ...{ title: names.map(({ system, folder }) => system ?? folder).join(' against '), command, description: '' },
+    ...{ cards: [], tables: [], notes: [], next: [] },
+    conclusion: `They ${is} in ${headline[0].title}: ${shown(estimated(headline[0]), { isDifference: true })}, first minus second, on ${places[0].title}.`,
+    facts: [`first: ${first}`, `second: ${second}`],
+    sections: places.map(({ title, items, metrics, differing }, index) => ({
       id: `comparison-${index + 1}`,
-      title: of,
-      body: html`<p>${counted(items, 'decision')} paired; 95 % intervals by a paired bootstrap over them.</p>
-${differencesTable(metrics)}
-<details><summary>${counted(differing.length, 'item')} on which they differ</summary>
-${table({
-  caption: differing.length > differingShown ? `The first ${differingShown}` : 'Answers',
-  columns: ['item', 'is', 'first', 'second'],
-  texts: ['is', 'first', 'second'],
-  rows: differing.slice(0, differingShown),
-})}</details>`,
-    })),
-    data: { inspector: null, items: null },
-  });
-}
-
-/** Those that leave out 0 stand out. */
-function differencesTable(metrics: readonly MetricInterval[]): Markup {
-  return table({
-    caption: 'First minus second',
-    columns: ['metric', 'difference', '95 %', 'p'],
-    rows: metrics.map(({ title, estimate, low, high, pValue }) => [
       title,
-      signed(estimate, 4),
-      `${signed(low, 4)} to ${signed(high, 4)}`,
-      pValue.toFixed(4),
-    ]),
-    isMarked: (row) => isMeasurable(metrics[row]),
-    isSortable: false,
-  });
+      blocks: [
+        `${counted(items, 'decision')} paired; 95% intervals by a paired bootstrap over them.`,
+        {
+          heading: ['metric, first minus second', 'difference', '95%', 'p'],
+          rows: metrics.map(({ title: metric, estimate, low, high, pValue }) => [
+            metric,
+            signed(estimate, 4),
+            `${signed(low, 4)} to ${signed(high, 4)}`,
+            pValue.toFixed(4),
+          ]),
+          isMarked: (row) => isMeasurable(metrics[row]),
+        },
+        `${counted(differing.length, 'item')} on which they differ${differing.length > differingShown ? `; the first ${differingShown} are listed` : ''}.`,
+        {
+          heading: ['item', 'true', 'first predicts', 'second predicts'],
+          texts: ['true', 'first predicts', 'second predicts'],
+          rows: differing.slice(0, differingShown),
+        },
+      ],
+    })),
+    page: async () => noParts,
+  };
+  const { html } = await pageOf(
+    report,
+    places.map(({ of, items, seeds, metrics }) => ({ ...of, items, seeds, metrics })),
+  );
+  return html;
 }

@@ -4,6 +4,8 @@
  */
 
 export interface PageData {
+  /** What `--json` prints. */
+  readonly results: unknown;
   readonly inspector: InspectorData | null;
   readonly items: readonly ListedItem[] | null;
 }

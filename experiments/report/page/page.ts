@@ -1,13 +1,8 @@
 import { readFileSync } from 'node:fs';
+import type { Block, Report, ReportSection } from '../report.ts';
+import { type Chart, draw, figure } from './chart.ts';
 import { html, type Markup, scriptJson, trusted } from './html.ts';
-import type { PageData } from './page-data.ts';
-
-export interface PageSection {
-  /** Anchor; letters and hyphens. */
-  readonly id: string;
-  readonly title: string;
-  readonly body: Markup;
-}
+import { tableMarkup, withMarks } from './table-markup.ts';
 
 /** A page, and its charts as files that may stand beside it. */
 export interface Page {
@@ -17,20 +12,53 @@ export interface Page {
 }
 
 /**
- * One HTML file that needs nothing else: style, scripts, charts and data are inside it. Its policy forbids the browser to load
- * anything, and it holds no address at all.
+ * A report as one HTML file that needs nothing else: style, scripts, charts and data are inside it. Its policy forbids the browser to
+ * load anything, and it holds no address at all.
+ * @param results what `--json` prints
  */
-export function renderPage(page: {
-  title: string;
-  /** Stands below the title. */
-  introduction: Markup;
-  sections: readonly PageSection[];
-  /** Stands after the first section, and stays in view: what the sections below are about. */
-  choice?: Markup | null;
-  data: PageData;
-}): string {
-  const { title, introduction, sections, choice = null, data } = page;
-  return html`<!doctype html>
+export async function pageOf(report: Report, results: unknown): Promise<Page> {
+  const { title, conclusion, cards, tables, notes, next, facts, description, command } = report;
+  const parts = await report.page();
+  const about = { id: 'run', title: 'What was run', blocks: [description.trim(), { commands: [command] }] };
+  const sections = [...parts.sections, ...report.sections, about];
+  const pictures: Record<string, string> = {};
+  // One chart after another, because all share one processor.
+  const drawn = async (charts: readonly Chart[]): Promise<Markup> => {
+    const figures: Markup[] = [];
+    for (const chart of charts) {
+      const made = await draw(chart);
+      pictures[`${chart.name}.svg`] = made.svg;
+      figures.push(figure(made));
+    }
+    return html`<div class="figures">${figures}</div>`;
+  };
+  const markup = async (blocks: readonly Block[], caption: string): Promise<Markup> => {
+    const made: Markup[] = [];
+    for (const block of blocks)
+      made.push(
+        typeof block === 'object' && 'figures' in block ? await drawn(block.figures) : blockMarkup(block, caption),
+      );
+    return html`${made}`;
+  };
+  const section = async ({ id, title: heading, blocks }: ReportSection) => html`
+<section id="${id}" aria-labelledby="${id}-title">
+<h2 id="${id}-title">${heading}</h2>
+${await markup(blocks, heading)}</section>`;
+  const opening = [...tables, { figures: parts.figures }].filter(
+    (block) => !('figures' in block) || block.figures.length > 0,
+  );
+  const body: Markup[] = [];
+  for (const each of sections) body.push(await section(each));
+  const main = html`
+<section id="conclusion" aria-labelledby="conclusion-title">
+<h2 id="conclusion-title" class="skip">Conclusion</h2>
+<p class="conclusion">${withMarks(conclusion)}</p>
+${cards.length === 0 ? null : html`<dl class="cards">${cards.map((card) => html`<div><dt>${card.title}</dt><dd><b>${card.value}</b> <span>${card.note}</span></dd></div>`)}</dl>`}
+<div class="opening">${await Promise.all(opening.map(async (block) => html`<div>${await markup([block], 'Systems')}</div>`))}</div>
+${await markup(notes, title)}${next.length === 0 ? null : html`<h3>Next</h3>${await markup([{ commands: next }], title)}`}
+</section>${body}`;
+  const links = sections.map(({ id, title: name }) => html`<li><a href="#${id}">${name}</a></li>`);
+  const page = html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -42,48 +70,38 @@ export function renderPage(page: {
 ${trusted(asset('page.css'))}</style>
 </head>
 <body>
-<a class="skip" href="#main">Skip to the results</a>
-<header class="top">
+<a class="skip" href="#main">Skip to the conclusion</a>
+<header>
 <h1>${title}</h1>
-${introduction}
-<nav aria-label="Sections"><ul>${sections.map((section) => html`<li><a href="#${section.id}">${section.title}</a></li>`)}</ul></nav>
+<p class="quiet">${facts.join(' · ')} · <code>${command}</code></p>
+<nav aria-label="Sections"><ul>${links}</ul></nav>
 </header>
-<main id="main">
-${sections.map(
-  (
-    section,
-    index,
-  ) => html`${index === 1 ? choice : null}<section id="${section.id}" aria-labelledby="${section.id}-title">
-<h2 id="${section.id}-title">${section.title}</h2>
-${section.body}
-</section>
-`,
-)}</main>
+<main id="main">${main}
+</main>
 <footer>Written by Earshot. This file is complete: it loads nothing and sends nothing.</footer>
 <div id="tip" role="status" hidden></div>
-<script type="application/json" id="page-data">${scriptJson(data)}</script>
+<script type="application/json" id="page-data">${scriptJson({ results, ...parts.data })}</script>
 <script>
 'use strict';
 (() => {
-${trusted(scriptFiles.map((name) => asset(`browser/${name}`)).join('\n'))}})();
+${trusted(scripts.map((name) => asset(`browser/${name}.js`)).join('\n'))}})();
 </script>
 </body>
 </html>
-`.markup;
+`;
+  return { html: page.markup, pictures };
+}
+
+function blockMarkup(block: Exclude<Block, { figures: readonly Chart[] }>, caption: string): Markup {
+  if (block === '') return html``;
+  if (typeof block === 'string') return html`<p>${withMarks(block)}</p>\n`;
+  if ('warning' in block) return html`<p class="warning">${withMarks(block.warning)}</p>\n`;
+  if ('commands' in block) return html`<pre><code>${block.commands.join('\n')}</code></pre>\n`;
+  return 'heading' in block ? tableMarkup(block, caption) : block;
 }
 
 /** In this order: later files use what earlier ones define. They share one scope, as the type checker sees them, too. */
-const scriptFiles = [
-  'elements.js',
-  'tables.js',
-  'charts.js',
-  'choice.js',
-  'thread-chart.js',
-  'thread-view.js',
-  'inspector.js',
-  'items.js',
-  'start.js',
-];
+const scripts = ['elements', 'tables', 'charts', 'thread-chart', 'thread-view', 'inspector', 'items', 'start'];
 
 function asset(name: string): string {
   return readFileSync(new URL(`./${name}`, import.meta.url), 'utf8');

@@ -1,11 +1,11 @@
 import type { Gain } from '../../../experts/selectors/held-out.ts';
-import { signedInterval } from '../../report/shown-numbers.ts';
+import { shown } from '../../report/shown-numbers.ts';
 
 /** `log-likelihood +0.012 [+0.004, +0.020], macro-F1 +0.031 [−0.002, +0.066]`. */
-export function gainText({ logLikelihood, macroF1 }: Gain): string {
-  return `log-likelihood ${withInterval(logLikelihood)}, macro-F1 ${withInterval(macroF1)}`;
+export function gainText({ logLikelihood, macroF1: score }: Gain): string {
+  return `log-likelihood ${shownGain(logLikelihood)}, macro-F1 ${shownGain(score)}`;
 }
 
-export function withInterval({ difference, low, high }: Gain['macroF1']): string {
-  return signedInterval({ estimate: difference, low, high });
+export function shownGain({ difference: mean, ...interval }: Gain['macroF1']): string {
+  return shown({ mean, interval }, { isDifference: true });
 }

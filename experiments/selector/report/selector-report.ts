@@ -1,13 +1,39 @@
 import { groupBy } from '../../../src/data/group-by.ts';
-import { type Block, described, type ReportDocument, type ReportSection } from '../../report/document.ts';
-import { signedInterval } from '../../report/shown-numbers.ts';
-import type { VariantResults } from '../../report/variant-results.ts';
+import { quoted } from '../../../src/shell-words.ts';
+import {
+  type KindReport,
+  provenanceFacts,
+  type ReportSource,
+  resultsOf,
+  type VariantResults,
+} from '../../report/kind-report.ts';
+import type { Block, Report, ReportSection, ReportTable } from '../../report/report.ts';
+import { type Estimate, percent } from '../../report/shown-numbers.ts';
+import { systemsTable } from '../../report/systems-table.ts';
 import { type SelectorTask, selectorTasks as tasks } from '../decisions.ts';
-import type { SelectorResult } from '../result.ts';
-import { scoreTest, selectorIntervals, selectorMetrics } from '../scores.ts';
+import { readSelectorResult, type SelectorResult, selectorJson } from '../result.ts';
+import { selectorMetrics } from '../scores.ts';
 import { allPostsName, selectorName, systemNames } from '../system-names.ts';
-import { decided, keptMacroF1, leadOver, overSeeds, resamples, scoresOf } from './selector-lead.ts';
-import { selectorVerdict } from './selector-verdict.ts';
+import { selectorConclusion, selectorWarnings } from './selector-conclusion.ts';
+import { decided, keptMacroF1, leadOver, macroF1Of, macroF1OnEvent, overSeeds, scoresOf } from './selector-lead.ts';
+import { selectorParts } from './selector-parts.ts';
+
+export const selectorReport: KindReport = {
+  json: selectorJson,
+  of: (source) => reportOf(source, resultsOf(source.variants, readSelectorResult)),
+};
+
+type Results = readonly VariantResults<SelectorResult>[];
+
+/** Systems that answer the question "was it worth selecting?"; sections have the others. */
+const shownFirst: readonly string[] = [
+  selectorName,
+  allPostsName,
+  'untuned',
+  'random',
+  'random-by-class',
+  'everything',
+];
 
 /** The baselines that the selector is compared with, seed by seed. */
 const compared = [
@@ -20,53 +46,76 @@ const compared = [
   'tf-idf',
 ] as const;
 
-const [macroF1] = selectorMetrics;
-
-/**
- * A selector experiment: for each test set both tasks, the selector of every variant beside the other systems; how far the
- * selector leads them, seed by seed; and what the last epoch retained.
- */
-export function selectorDocument(options: {
-  name: string;
-  description: string;
-  command: string;
-  results: readonly VariantResults<SelectorResult>[];
-}): ReportDocument {
-  const { name, description, command, results } = options;
-  const [{ trials: firstTrials }] = results;
-  const [{ systems }] = firstTrials;
-  const tests = Object.keys(systems[0].tests);
+export function reportOf({ name, description, command, variants }: ReportSource, results: Results): Report {
+  const [{ trials }] = results;
+  const tests = Object.keys(trials[0].systems[0].tests);
+  const lastRun = variants.at(-1)?.directories.at(-1) ?? '';
+  const weak = '--text text --label machine_label --gold gold_label --out selected.csv # weak labels of your own';
+  const [{ claims, folds }] = trials;
+  const { labelled, unlabelled, posts, leftOut } = claims;
+  const counts = Object.entries({ 'labelled claims': labelled, 'unlabelled claims': unlabelled, posts });
   return {
-    title: name,
-    lead: [
-      ...(tests.length === 0 ? [] : [`Verdict: ${selectorVerdict(results)}.`]),
-      ...described(description),
-      { command },
-      claimsLine(firstTrials),
-      ...(tests.length === 0 ? ['Nothing was tested: the experiment names no `data.tests`.'] : []),
+    ...{ title: name, description, command },
+    conclusion: selectorConclusion(results),
+    cards: cardsOf(trials),
+    tables: tests.map((test) => macroF1Table(test, results)),
+    notes: selectorWarnings(results),
+    next: [`npx earshot select ${quoted(lastRun)} --out selected.jsonl`, `npx earshot select labels.csv ${weak}`],
+    facts: [
+      ...provenanceFacts(variants, 'claims and tests of the experiment'),
+      ...counts.map(([what, count]) => `${what}: ${Math.round(count)}`),
+      ...(folds.length === 0 ? [] : [`means over the folds ${folds.map((fold) => fold.name).join(', ')}`]),
+      `left out of the training: ${Math.round(leftOut.sameThread)} threads of the tests, ${Math.round(leftOut.sameEvent)} of tested or unknown events, ${Math.round(leftOut.nearDuplicate)} that nearly repeat a tested claim`,
+      `seeds: ${trials.map(({ seed }) => seed).join(', ')}`,
     ],
     sections: [
       ...tests.flatMap((test, place) => tasks.flatMap((task) => taskSection({ test, task, results }, place + 1))),
-      ...leadSection({ tests, results }),
+      ...leadSection(tests, results),
       lastEpochSection(results),
     ],
+    page: () => selectorParts(results),
   };
 }
 
-function claimsLine(trials: readonly SelectorResult[]): string {
-  const [{ claims, folds }] = trials;
-  const { labelled, unlabelled, posts, leftOut } = claims;
-  const whole = (count: number) => String(Math.round(count));
-  const where =
-    folds.length === 0 ? '' : ` (means over ${folds.length} folds: ${folds.map(({ name }) => name).join(', ')})`;
-  return (
-    `Claims${where}: ${whole(labelled)} labelled, ${whole(unlabelled)} unlabelled, ${whole(posts)} posts; left out of the training were ` +
-    `${whole(leftOut.sameThread)} threads that are among the tests, ${whole(leftOut.sameEvent)} of tested or unknown events, ${whole(leftOut.nearDuplicate)} that nearly repeat a tested claim. Seeds: ${trials.map(({ seed }) => seed).join(', ')}. ` +
-    'Mean ± standard deviation over seeds; in brackets 95 % intervals over seeds and threads.'
-  );
+function cardsOf(trials: readonly SelectorResult[]): Report['cards'] {
+  const last = (metric: string) => overSeeds(trials.flatMap(({ lastEpoch }) => lastEpoch[metric] ?? []));
+  const cards: readonly (readonly [metric: string, title: string, note: string])[] = [
+    ['retained/posts', 'Posts retained', 'of those that the last epoch showed'],
+    ['retained/claims', 'Claims retained', 'of those that the last epoch showed'],
+    ['hidden/stanceRetainedPrecision', 'Right stances', 'of retained posts, by labels that the selector does not see'],
+  ];
+  return cards.flatMap(([metric, title, note]) => {
+    const value = last(metric);
+    return value === null ? [] : [{ title, value: percent(value.mean), note }];
+  });
 }
 
-type Results = readonly VariantResults<SelectorResult>[];
+/** Macro-F1 of both tasks on a test set, as tuned and with the models that runs keep. */
+export function macroF1Table(test: string, results: Results): ReportTable {
+  const rows = results.flatMap(({ variant, trials }) =>
+    trials[0].systems
+      .filter(({ name }) => shownFirst.includes(name))
+      .sort((a, b) => shownFirst.indexOf(a.name) - shownFirst.indexOf(b.name))
+      .map(({ name: system }) => {
+        const cells = tasks.flatMap((task) => {
+          const asTuned = overSeeds(scoresOf(trials, { system, test, task }).map(({ values }) => values.macroF1));
+          return [
+            [task, asTuned],
+            [`${task} kept`, keptMacroF1(trials, { system, test, task }) ?? asTuned],
+          ];
+        });
+        const name = `${results.length > 1 ? `${variant}: ` : ''}${systemNames[system]}`;
+        return { name, values: Object.fromEntries(cells), isMarked: system === selectorName };
+      }),
+  );
+  // Where every run keeps what it tuned, the columns would show the same twice.
+  const isTwice = rows.every(({ values }) =>
+    tasks.every((task) => values[task]?.mean === values[`${task} kept`]?.mean),
+  );
+  const columns = [...tasks, ...(isTwice ? [] : tasks.map((task) => `${task} kept`))];
+  const metrics = columns.map((column) => ({ name: column, title: column, decimals: 3 }));
+  return systemsTable(rows, metrics, { first: `${test}, macro-F1` });
+}
 
 interface TableOf {
   readonly test: string;
@@ -74,158 +123,146 @@ interface TableOf {
   readonly results: Results;
 }
 
-/** Every system of every variant that a table shows, by the name that it shows. */
+/** Every system of every variant that a table shows. */
 function systemsShown({ task, results }: TableOf) {
   // Only the veracity model depends on which posts are read, so for stance both rows would be the same.
   const isShown = (name: string) => task === 'veracity' || name !== allPostsName;
-  return results.flatMap(({ variant, trials }) => {
-    const where = results.length > 1 ? `${variant}: ` : '';
-    const names = trials[0].systems.map(({ name }) => name).filter(isShown);
-    return names.map((system) => ({
-      system,
-      trials,
-      title: system === selectorName ? `**${where}${selectorName}**` : `${where}${systemNames[system]}`,
-    }));
-  });
+  return results.flatMap(({ variant, trials }) =>
+    trials[0].systems
+      .filter(({ name }) => isShown(name))
+      .map(({ name: system }) => ({
+        system,
+        trials,
+        name: `${results.length > 1 ? `${variant}: ` : ''}${systemNames[system]}`,
+        isMarked: system === selectorName,
+      })),
+  );
 }
 
 /** @param place of the test among all */
 function taskSection(table: TableOf, place: number): ReportSection[] {
   const { test, task, results } = table;
-  const [{ trials: firstTrials }] = results;
-  const [example] = scoresOf(firstTrials, { system: selectorName, test, task });
+  const [example] = scoresOf(results[0].trials, { system: selectorName, test, task });
   if (example === undefined) return [];
   const classes = Object.entries(example.perClass).flatMap(([name, f1]) => (f1 === null ? [] : [name]));
-  const rows = systemsShown(table).flatMap(({ system, trials, title }) => {
+  const [first, ...others] = selectorMetrics;
+  const rows = systemsShown(table).flatMap(({ system, trials, ...row }) => {
     const scores = scoresOf(trials, { system, test, task });
-    const seeds = decided(trials, { system, test, task });
-    if (seeds.length === 0) return [];
-    const [interval] = selectorIntervals({
-      task,
-      seeds: seeds.map((first) => ({ first })),
-      seed: 1,
-      resamples,
-      metrics: [macroF1],
-    });
-    const [ofMacroF1, ...others] = selectorMetrics.map((metric) =>
-      overSeeds(scores.map(({ values }) => values[metric.name])),
-    );
-    return [
-      [
-        title,
-        `${ofMacroF1} [${interval.low.toFixed(3)}, ${interval.high.toFixed(3)}]`,
-        overSeeds(keptMacroF1(trials, { system, test, task })),
-        ...others,
-        ...classes.map((label) => overSeeds(scores.map(({ perClass }) => perClass[label] ?? 0))),
-      ],
-    ];
+    const macroF1 = macroF1Of(trials, { system, test, task });
+    if (macroF1 === null) return [];
+    const values = {
+      [first.name]: macroF1,
+      kept: keptMacroF1(trials, { system, test, task }),
+      ...Object.fromEntries(others.map(({ name }) => [name, overSeeds(scores.map((own) => own.values[name]))])),
+      ...Object.fromEntries(
+        classes.map((label) => [label, overSeeds(scores.map(({ perClass }) => perClass[label] ?? 0))]),
+      ),
+    };
+    return [{ ...row, values }];
   });
-  const [ofMacroF1, ...others] = selectorMetrics.map(({ title }) => title);
-  const readsLabels = rows.some(([title]) => title.endsWith(systemNames['tf-idf']));
-  const explained =
-    `${example.items} ${task === 'stance' ? 'replies' : 'claims'}. Kept: macro-F1 where each seed uses the tuned models if they do measurably better than the untuned ones on held-out items, and the untuned ones if not; – where there is no such choice.` +
-    (task === 'stance' && readsLabels
-      ? ' The most common class, the most similar text and TF-IDF know the human stances of training replies, which the selector never sees.'
-      : '');
-  const heading = ['system', ofMacroF1, 'kept', ...others, ...classes];
-  const isMarked = (row: number) => rows[row][0].startsWith('**');
+  const metrics = [
+    { ...first, decimals: 3 },
+    { name: 'kept', title: 'kept', decimals: 3 },
+    ...others.map((metric) => ({ ...metric, decimals: 3 })),
+    ...classes.map((label) => ({ name: label, title: label, decimals: 3 })),
+  ];
+  const readsLabels = task === 'stance' && rows.some(({ name }) => name.endsWith(systemNames['tf-idf']));
+  const explained = [
+    `${example.items} ${task === 'stance' ? 'replies' : 'claims'}. Mean ± standard deviation over seeds; in brackets 95% intervals over seeds and threads.`,
+    'Kept: macro-F1 where each seed uses the tuned models if they are measurably better than the untuned ones on held-out items, and the untuned ones otherwise; – where there is no such choice.',
+    ...(readsLabels
+      ? [
+          'The most common class, the most similar text and TF-IDF read the human stances of training replies, which the selector never sees.',
+        ]
+      : []),
+  ];
   return [
     {
       id: `test-${place}-${task}`,
       title: `${test}: ${task}`,
-      blocks: [{ heading, rows, isMarked }, explained, ...eventBlocks(table)],
+      blocks: [systemsTable(rows, metrics), explained.join(' '), ...eventBlocks(table)],
     },
   ];
-}
-
-/** Macro-F1 on each held-out event. */
-function eventBlocks(table: TableOf): Block[] {
-  const { test, task, results } = table;
-  if (results.every(({ trials }) => trials[0].folds.length === 0)) return [];
-  const [{ trials: firstTrials }] = results;
-  const [first] = decided(firstTrials, { system: selectorName, test, task });
-  if (first === undefined) return [];
-  const counts = groupBy(first, ({ event }) => event);
-  const events = [...counts.keys()].filter((event) => (counts.get(event)?.length ?? 0) >= fewestOfEvent);
-  if (events.length === 0) return [];
-  const rows = systemsShown(table).map(({ system, trials, title }) => [
-    title,
-    ...events.map((event) => {
-      const scores = decided(trials, { system, test, task, event }).flatMap(
-        (decisions) => scoreTest(decisions)[task] ?? [],
-      );
-      return overSeeds(scores.map(({ values }) => values[macroF1.name]));
-    }),
-  ]);
-  const heading = ['system', ...events.map((event) => `${event} (${counts.get(event)?.length})`)];
-  return [`Macro-F1 on each event of ${fewestOfEvent} or more:`, { heading, rows }];
 }
 
 /** Smaller events have too few items for a score of their own. */
 const fewestOfEvent = 40;
 
-function leadSection(options: { tests: readonly string[]; results: Results }): ReportSection[] {
-  const { tests, results } = options;
-  const leads = [selectorName, allPostsName].flatMap((own) => compared.map((other) => ({ own, other })));
-  const rows = results.flatMap(({ variant, trials }) =>
-    leads.flatMap(({ own, other }) => {
-      const cells = tests.flatMap((test) =>
-        tasks.map((task) => {
-          const lead = leadOver(trials, { own, other, test, task });
-          return lead === null ? null : signedInterval(lead);
-        }),
-      );
-      return cells.every((cell) => cell === null)
-        ? []
-        : [
-            [
-              ...(results.length > 1 ? [variant] : []),
-              own === selectorName ? selectorName : systemNames[own],
-              systemNames[other],
-              ...cells.map((cell) => cell ?? '–'),
-            ],
-          ];
-    }),
-  );
-  if (rows.length === 0) return [];
-  const heading = [
-    ...(results.length > 1 ? ['variant'] : []),
-    'of',
-    'over',
-    ...tests.flatMap((test) => tasks.map((task) => `${test}: ${task}`)),
-  ];
-  const blocks = [{ heading, rows, texts: ['of', 'over'] }];
-  return [{ id: 'lead', title: 'Lead of the selector in macro-F1, paired', blocks }];
+/** Macro-F1 on each held-out event. */
+function eventBlocks(table: TableOf): Block[] {
+  const { test, task, results } = table;
+  if (results.every(({ trials }) => trials[0].folds.length === 0)) return [];
+  const [first] = decided(results[0].trials, { system: selectorName, test, task });
+  if (first === undefined) return [];
+  const events = [...groupBy(first, ({ event }) => event)].filter(([, own]) => own.length >= fewestOfEvent);
+  if (events.length === 0) return [];
+  const rows = systemsShown(table).map(({ system, trials, ...row }) => ({
+    ...row,
+    values: Object.fromEntries(
+      events.map(([event]) => [String(event), macroF1OnEvent(trials, { system, test, task, event })]),
+    ),
+  }));
+  const metrics = events.map(([event, own]) => ({
+    name: String(event),
+    title: `${event} (${own.length})`,
+    decimals: 3,
+  }));
+  return [`Macro-F1 on each event of ${fewestOfEvent} or more:`, systemsTable(rows, metrics)];
 }
 
-const selectionColumns: readonly (readonly [name: string, metric: string])[] = [
-  ['posts retained', 'retained/posts'],
-  ['claims retained', 'retained/claims'],
-  ['… unlabelled', 'retained/unlabelledClaims'],
-  ['reward of claims', 'reward/claims'],
-  ['right stances, all', 'hidden/stancePrecision'],
-  ['… retained', 'hidden/stanceRetainedPrecision'],
-  ['right veracities, unlabelled', 'hidden/veracityPrecision'],
-  ['… retained', 'hidden/veracityRetainedPrecision'],
-];
+function leadSection(tests: readonly string[], results: Results): ReportSection[] {
+  const places = tests.flatMap((test) => tasks.map((task) => ({ test, task, name: `${test}: ${task}` })));
+  const rows = results.flatMap(({ variant, trials }) =>
+    [selectorName, allPostsName].flatMap((own) =>
+      compared.map((other) => ({
+        name: `${results.length > 1 ? `${variant}: ` : ''}${systemNames[own]} over ${systemNames[other]}`,
+        values: Object.fromEntries(
+          places.map(({ name, ...place }) => [name, leadOver(trials, { own, other, ...place })]),
+        ),
+      })),
+    ),
+  );
+  const known = rows.filter(({ values }) => Object.values(values).some((lead) => lead !== null));
+  if (known.length === 0) return [];
+  const metrics = places.map(({ name }) => ({ name, title: name, decimals: 3, isDifference: true }));
+  return [
+    {
+      id: 'lead',
+      title: 'Lead of the selector in macro-F1, paired',
+      blocks: [systemsTable(known, metrics, { first: 'lead' })],
+    },
+  ];
+}
+
+const selectionColumns = {
+  'retained/posts': 'posts retained',
+  'retained/claims': 'claims retained',
+  'retained/unlabelledClaims': '… unlabelled',
+  'reward/claims': 'reward of claims',
+  'hidden/stancePrecision': 'right stances, all',
+  'hidden/stanceRetainedPrecision': '… retained',
+  'hidden/veracityPrecision': 'right veracities, unlabelled',
+  'hidden/veracityRetainedPrecision': '… retained',
+};
 
 function lastEpochSection(results: Results): ReportSection {
-  const known = selectionColumns.filter(([, metric]) =>
-    results.some(({ trials }) => trials.some(({ lastEpoch }) => lastEpoch[metric] !== undefined)),
-  );
-  const table = {
-    heading: ['selector', 'epochs', ...known.map(([name]) => name)],
-    rows: results.map(({ variant, trials }) => [
-      variant,
-      overSeeds(
-        trials.map(({ epochs }) => epochs),
-        { digits: 1 },
-      ),
-      ...known.map(([, metric]) => overSeeds(trials.flatMap(({ lastEpoch }) => lastEpoch[metric] ?? []))),
-    ]),
-  };
+  const rows = results.map(({ variant: name, trials }) => {
+    const over = (metric: string) => overSeeds(trials.flatMap(({ lastEpoch }) => lastEpoch[metric] ?? []));
+    const values: Record<string, Estimate | null> = { epochs: overSeeds(trials.map(({ epochs }) => epochs)) };
+    for (const metric of Object.keys(selectionColumns)) values[metric] = over(metric);
+    return { name, values };
+  });
+  const metrics = [
+    { name: 'epochs', title: 'epochs', decimals: 1 },
+    ...Object.entries(selectionColumns)
+      .filter(([metric]) => rows.some(({ values }) => values[metric] !== null))
+      .map(([metric, title]) => ({ name: metric, title, decimals: 3 })),
+  ];
   const explained =
-    'Right ones are counted against labels that the selector does not see, where the training data has them. `earshot report --html`\n' +
-    'draws the stances of the last epoch before and after selection (`stance-picture.json` in each run’s folder).';
-  return { id: 'last-epoch', title: 'The last epoch', blocks: [table, explained] };
+    'Right ones are counted against labels that the selector does not see, where the training data has them. `earshot report --html` draws the stances of the last epoch before and after selection (`stance-picture.json` in each run’s folder).';
+  return {
+    id: 'last-epoch',
+    title: 'The last epoch',
+    blocks: [systemsTable(rows, metrics, { first: 'selector' }), explained],
+  };
 }

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { stanceClasses } from '../../../experts/task-models/task-model.ts';
 import { principalScores } from '../../../src/tensor/principal-components.ts';
 import { Random } from '../../../src/tensor/random.ts';
-import { type Chart, category, palette, quantity, silent } from '../../report/page/chart.ts';
+import { type Chart, category, palette, paper, plotWidth, quantity, silent } from '../../report/page/chart.ts';
+import { percent } from '../../report/shown-numbers.ts';
 
 /*
  * JSDRV, Figure 3: posts with their stances in two dimensions, before and after selection. A run computes it at its end, and pages
@@ -44,7 +45,7 @@ export interface StancePost {
   readonly stance: (typeof stanceClasses)[number];
   readonly explanation: string;
   readonly isRetained: boolean;
-  /** Null where nobody knows. */
+  /** Null where it is not known. */
   readonly isRight: boolean | null;
 }
 
@@ -86,38 +87,41 @@ function unitRows(rows: Float32Array, dimensions: number): Float32Array {
   return units;
 }
 
-/** Left all posts, right the retained ones with the discarded in grey; wrong stances are hollow. */
+/** Above all posts, below the retained ones with the discarded in grey; wrong stances are hollow. */
 export function stanceChart(picture: StancePicture, chart: { name: string; variant: string }): Chart {
   const { points, shown, retained, explained } = picture;
   const domain = [...stanceClasses];
   const place = { x: quantity('x', { axis: null }), y: quantity('y', { axis: null }) };
   const colours = { domain, range: [palette.blue, palette.vermillion, palette.green, palette.pink] };
-  const hollow = { test: 'datum.isRight === false', value: '#ffffff' };
+  const hollow = { test: 'datum.isRight === false', value: paper };
   const encoding = {
     ...place,
-    stroke: category('stance', { title: null, scale: colours, legend: { orient: 'bottom' } }),
+    stroke: category('stance', { title: null, scale: colours }),
     shape: category('stance', { title: null, scale: { domain } }),
     fill: category('stance', { title: null, scale: colours, condition: hollow }),
   };
   const marks = silent('point', encoding, { size: 28, opacity: 0.8 });
   const discarded = silent('circle', place, { size: 14, color: palette.grey, opacity: 0.4 });
-  const panel = { width: 380, height: 320, view: { stroke: palette.grey } };
-  const title = (name: string, { posts }: StancePicture['shown']) => `${name} (${posts.toLocaleString('en')})`;
+  const kept = { transform: [{ filter: 'datum.isRetained' }] };
+  const left = { transform: [{ filter: '!datum.isRetained' }] };
+  const panel = (title: string, { posts }: StancePicture['shown'], layer: readonly object[]) => ({
+    ...{ width: plotWidth, height: 240, view: { stroke: palette.grey }, layer },
+    title: `${title} (${posts.toLocaleString('en')})`,
+  });
+  const variance = `two principal components, which keep ${percent(explained)} of the variance`;
   return {
     name: chart.name,
-    label: `Posts by stance before and after selection, ${chart.variant}: ${points.length} posts in two principal components, which keep ${(100 * explained).toFixed(0)} % of the variance.`,
+    title: `Map of stances, ${chart.variant}`,
+    label: `Posts by stance before and after selection: ${points.length} posts in ${variance}.`,
+    caption: `What the policies read of a post (its text, its stance and the reason) in ${variance}. Hollow marks have a wrong stance.`,
     spec: {
       data: { values: points },
-      hconcat: [
-        { ...panel, title: title('All posts', shown), layer: [marks] },
-        {
-          ...panel,
-          title: title('Retained posts', retained),
-          layer: [
-            { ...discarded, transform: [{ filter: '!datum.isRetained' }] },
-            { ...marks, transform: [{ filter: 'datum.isRetained' }] },
-          ],
-        },
+      vconcat: [
+        panel('All posts', shown, [marks]),
+        panel('Retained posts', retained, [
+          { ...discarded, ...left },
+          { ...marks, ...kept },
+        ]),
       ],
     },
   };

@@ -2,10 +2,10 @@ import type { TrainedOn } from '../../../experts/selectors/cross-fit.ts';
 import { type Gain, gainOver, macroF1OfHeldOut } from '../../../experts/selectors/held-out.ts';
 import { selectors } from '../../../experts/selectors/selectors.ts';
 import { counted } from '../../../src/counted.ts';
-import { markdownOf, type ReportSection, type ReportTable } from '../../report/document.ts';
+import { markdownOf, noParts, type ReportSection, type ReportTable } from '../../report/report.ts';
 import { percent } from '../../report/shown-numbers.ts';
 import type { TableSelection } from '../select-table.ts';
-import { gainText, withInterval } from './gain-text.ts';
+import { gainText, shownGain } from './gain-text.ts';
 
 /** What a selection from a table is worth, as its verdict, report and JSON tell it. Null where it could not be measured. */
 export interface SelectionWorth {
@@ -99,23 +99,24 @@ export function renderTableSelection(selection: TableSelection, options: { comma
   }[chosenBy];
   const [heading, ...shares] = classShares(selection);
   const [best, worst] = [true, false].map((isTaken) => ranked.filter(({ isSelected }) => isSelected === isTaken));
+  const goldColumn = columns.gold === null ? '' : ` (${columns.gold})`;
   return markdownOf({
     title: `Selection from ${source}`,
-    lead: [
-      verdictOnTable(selection, selectionWorth(selection)),
-      ...warnings.map((warning) => `**Warning:** ${warning}.`),
-      { command: options.command },
-      [
-        `Selected by **${selector}** (${because}): ${selectors[selector].description}${isEncoded ? ', reading vectors of a sentence encoder' : ''}. ${percent(share)} of every class; seed ${seed}.`,
-        `Rows: ${items.length} with a machine label (${columns.label}), ${gold.length} with a gold label${columns.gold === null ? '' : ` (${columns.gold})`}, which are always selected. Written: ${options.out}.`,
-      ].join('\n'),
+    conclusion: verdictOnTable(selection, selectionWorth(selection)),
+    ...{ cards: [], tables: [{ heading, rows: shares }], next: [], description: '', command: options.command },
+    notes: warnings.map((warning) => ({ warning: `${warning}.` })),
+    facts: [
+      `selected by ${selector} (${because}): ${selectors[selector].description}${isEncoded ? ', reading vectors of a sentence encoder' : ''}`,
+      `${percent(share)} of every class; seed ${seed}`,
+      `${items.length} rows with a weak label (${columns.label}), ${gold.length} with a gold label${goldColumn}, which are always selected`,
+      `written: ${options.out}`,
     ],
     sections: [
-      { id: 'classes', title: 'Classes', blocks: [{ heading, rows: shares }] },
       ...worthSection(selection),
       { id: 'selected', title: 'Selected, best first', blocks: [itemTable(selection, best)] },
       { id: 'left-out', title: 'Left out, worst first', blocks: [itemTable(selection, worst.reverse())] },
     ],
+    page: async () => noParts,
   });
 }
 
@@ -136,7 +137,7 @@ function worthSection({ crossFitted, gold, classes }: TableSelection): ReportSec
   const others = [...heldOut.keys()].filter((name) => !order.includes(name));
   const cells = (record: typeof random, control: typeof random) => {
     const { macroF1, logLikelihood } = gainOver({ first: record, second: control, gold, classCount });
-    const shown = (gain: typeof macroF1) => (record === control ? '–' : withInterval(gain));
+    const shown = (gain: typeof macroF1) => (record === control ? '–' : shownGain(gain));
     return [
       macroF1OfHeldOut(record, labels, classCount).toFixed(3),
       shown(macroF1),

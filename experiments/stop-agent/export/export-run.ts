@@ -14,13 +14,14 @@ import type { LocalDetector } from '../../../experts/detectors/local/local-detec
 import { characterTable } from '../../../src/text/character-table.ts';
 import type { WorkContext } from '../../../src/work-context.ts';
 import { actionTexts } from '../../../trainers/stop-agent/states.ts';
+import { tableText } from '../../report/report.ts';
 import { trainedClaimsFile } from '../claim-region.ts';
 import { scoresJson } from '../metrics.ts';
 import { networkOfSystem, systemNamed, systemOfRun } from '../open-policy.ts';
 import { type OpenedRun, openStopAgentRun } from '../open-run.ts';
 import { testedThreads, testThreadsOfRun, trainedThreads } from '../parts.ts';
 import { promisesFile } from '../promise-file.ts';
-import { systemsTable } from '../report/systems-table.ts';
+import { evaluationTable } from '../report/systems-table.ts';
 import { readTrialResult, type TrialResult } from '../result.ts';
 import { goldenThreads } from './golden-threads.ts';
 
@@ -110,7 +111,7 @@ export async function exportRun(options: {
   const card = policyCard(manifest, {
     data: dataInWords(opened),
     threads: result?.threads ?? {},
-    table: result === null ? null : systemsTable(result.systems),
+    table: result === null ? null : tableText(evaluationTable(result.systems)),
     readsTimes: readsTimes(experiment) || limits.deadline.hours !== null,
   });
   const contents = await bundleContents({

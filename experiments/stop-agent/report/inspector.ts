@@ -1,7 +1,6 @@
 import { conservativeStop, earlyActionStop, misleadingStop } from '../../../experts/trajectories.ts';
 import { groupBy } from '../../../src/data/group-by.ts';
 import type { Thread } from '../../../src/data/thread.ts';
-import { html, type Markup } from '../../report/page/html.ts';
 import type {
   Debate,
   InspectedThread,
@@ -10,6 +9,8 @@ import type {
   ShownSystem,
   ShownThread,
 } from '../../report/page/page-data.ts';
+import { scripted } from '../../report/page/scripted.ts';
+import type { ReportSection } from '../../report/report.ts';
 import { readStopProbabilities } from '../decided-files.ts';
 import { isLearnt, isShown, type SystemDecisions, type TestThread } from '../decisions.ts';
 import { debatesOf } from './debates.ts';
@@ -31,40 +32,47 @@ export interface InspectedRun {
 
 /** About what a browser opens at once and a mail carries: with charts and style the page stays below 5 MB. */
 const bytesAtMost = 4e6;
-/** Bytes of a post beside its text: hours, label, confidence, and a probability an agent. */
-const bytesOfNumbers = { post: 18, agent: 7 };
 
 /**
- * The data of the inspector: one view for all runs of a seed whose detector said the same of the same threads, so that their
- * agents stand side by side. As many seeds as fit, the first at least; where its posts alone would make the page too large,
- * later ones of long threads are left out.
+ * The data of the inspector: one view for all runs of a seed whose detector predicted the same of the same threads, so that their
+ * agents stand side by side. As many seeds as fit, the first at least; where that alone would make the page too large, later posts
+ * of long threads are left out.
  */
 export function inspectorData(runs: readonly InspectedRun[], { labels }: Pick<InspectorData, 'labels'>): InspectorData {
   const bySeed = [...groupBy(runs, ({ seed }) => seed).values()];
   const several = bySeed.some((own) => own.length > 1);
+  const longest = Math.max(...runs.flatMap(({ judged }) => judged.map(({ hours }) => hours.length)));
   const places = new Map<string, number>();
   const threads: ShownThread[] = [];
   const views: InspectorView[] = [];
-  let limit = Number.POSITIVE_INFINITY;
+  let limit = longest;
   let bytes = 0;
   for (const [index, own] of bySeed.entries()) {
     const alike = [...groupBy(own, judgementsOf).values()];
     const added = threadsOf(alike, places);
-    if (index === 0) limit = postLimit(added, own);
     for (const [thread, { judged }] of added.entries()) places.set(judged.threadId, threads.length + thread);
-    const ownThreads = added.map((each) => shownThread(each, limit));
-    const ownViews = alike.map((together) => view(together, { places, limit, several }));
-    bytes += Buffer.byteLength(JSON.stringify([ownThreads, ownViews]));
+    const shownAt = (most: number) => ({
+      threads: added.map((each) => shownThread(each, most)),
+      views: alike.map((together) => view(together, { places, limit: most, several })),
+    });
+    const sizeOf = (what: object) => Buffer.byteLength(JSON.stringify(what));
+    let shown = shownAt(limit);
+    while (index === 0 && limit > fewestPosts && sizeOf(shown) > bytesAtMost) {
+      limit = Math.max(fewestPosts, Math.floor(limit / 1.5));
+      shown = shownAt(limit);
+    }
+    bytes += sizeOf(shown);
     if (index > 0 && bytes > bytesAtMost) break;
-    threads.push(...ownThreads);
-    views.push(...ownViews);
+    threads.push(...shown.threads);
+    views.push(...shown.views);
   }
-  const shown = new Set(views.map(({ seed }) => seed));
-  const leftOutSeeds = bySeed.map(([{ seed }]) => seed).filter((seed) => !shown.has(seed));
-  return { labels, threads, views, leftOutSeeds };
+  const seen = new Set(views.map(({ seed }) => seed));
+  return { labels, threads, views, leftOutSeeds: bySeed.map(([{ seed }]) => seed).filter((seed) => !seen.has(seed)) };
 }
 
-/** What the detector said of which threads: runs with the same stand in one view. */
+const fewestPosts = 5;
+
+/** What the detector predicted of which threads: runs with the same stand in one view. */
 function judgementsOf({ judged }: InspectedRun): string {
   return JSON.stringify(judged.map(({ threadId, sequence }) => [threadId, [...sequence.predicted]]));
 }
@@ -85,28 +93,6 @@ function threadsOf(
       if (!known.has(judged.threadId) && !added.has(judged.threadId))
         added.set(judged.threadId, { thread: threads.get(judged.threadId) ?? null, judged });
   return [...added.values()];
-}
-
-/** The most posts of a thread that fit; infinity where all do. */
-function postLimit(threads: readonly JudgedThread[], runs: readonly InspectedRun[]): number {
-  const numbers = bytesOfNumbers.post + runs.length * bytesOfNumbers.agent;
-  const fixed = runs.reduce(
-    (sum, { judged, systems, debates }) =>
-      sum + judged.length * (160 + 8 * systems.length) + JSON.stringify([...debates.values()]).length,
-    0,
-  );
-  const costs: number[] = [];
-  for (const { thread, judged } of threads)
-    for (const [post] of judged.hours.entries()) {
-      const text = thread === null ? 0 : Buffer.byteLength(JSON.stringify(thread.posts[post]?.text ?? '')) + 1;
-      costs[post] = (costs[post] ?? 0) + text + numbers;
-    }
-  let total = fixed;
-  const limit = costs.findIndex((cost) => {
-    total += cost;
-    return total > bytesAtMost;
-  });
-  return limit < 0 ? Number.POSITIVE_INFINITY : Math.max(5, limit);
 }
 
 function shownThread({ thread, judged }: JudgedThread, limit: number): ShownThread {
@@ -203,25 +189,26 @@ function rounded(value: number, digits: number): number {
   return Number(value.toFixed(digits));
 }
 
-/** Where the script builds the inspector, and what is said beside it. */
-export function inspectorSection(data: InspectorData, notes: readonly string[]): Markup {
+/** Where the script builds the inspector, and what is missing there. */
+export function inspectorSection(data: InspectorData, notes: readonly string[]): ReportSection {
   const shortened = data.threads.filter(({ posts, texts }) => texts !== null && texts.length < posts).length;
-  const { leftOutSeeds } = data;
-  const all = [
-    ...notes,
-    ...(leftOutSeeds.length === 0
-      ? []
-      : [
-          `Not here, so that the file stays below 5 MB: ${leftOutSeeds.length === 1 ? 'seed' : 'seeds'} ${leftOutSeeds.join(', ')}. The page of one run is written by earshot report <run> --html.`,
-        ]),
-    ...(shortened === 0
-      ? []
-      : [`Later posts of ${shortened} long threads are left out, so that the file stays below 5 MB.`]),
-  ];
-  return html`<p>Any thread, post by post: what the detector said, how likely the agent was to stop, what the experts would have done, and where each rule and agent decides.</p>
-${all.length === 0 ? null : html`<ul class="notes">${all.map((note) => html`<li>${note}</li>`)}</ul>`}
-<noscript><p class="warning">The threads are drawn by a script inside this file; allow it to run.</p></noscript>
-<div id="inspector"></div>`;
+  const { leftOutSeeds: seeds } = data;
+  const size = 'so that the file stays below 5 MB';
+  return {
+    id: 'threads',
+    title: 'Threads',
+    blocks: [
+      'Any thread, post by post: what the detector predicts, how likely the agent is to stop, where the experts would stop, and where each rule and agent decides.',
+      ...notes,
+      ...(seeds.length === 0
+        ? []
+        : [
+            `Not here, ${size}: ${seeds.length === 1 ? 'seed' : 'seeds'} ${seeds.join(', ')}. \`earshot report <run> --html\` writes the page of one run.`,
+          ]),
+      ...(shortened === 0 ? [] : [`Later posts of ${shortened} long threads are left out, ${size}.`]),
+      scripted('inspector'),
+    ],
+  };
 }
 
 /** The runs, those of a seed one after another, with texts and debates; and what could not be read. */

@@ -1,77 +1,109 @@
 import { dirname } from 'node:path';
-import { bootstrapGroups, type Interval } from '../../../src/metrics/bootstrap.ts';
+import { bootstrapGroups, fewestItems, type Interval } from '../../../src/metrics/bootstrap.ts';
 import { type PricedPoint, paretoFront, upperHull } from '../../../src/metrics/pareto.ts';
 import { mean } from '../../../src/metrics/summary-statistics.ts';
-import type { VariantResults } from '../../report/variant-results.ts';
+import { type ForestRow, forestChart } from '../../report/charts/forest-chart.ts';
+import { type FrontPoint, frontChart } from '../../report/charts/front-chart.ts';
+import type { Chart } from '../../report/page/chart.ts';
+import { percent, shown } from '../../report/shown-numbers.ts';
 import { agentName, isLearnt, isShown, type SystemDecisions } from '../decisions.ts';
 import type { TrialResult } from '../result.ts';
 import { optimumName } from '../stream-optimum.ts';
-import { everyItem, operatingPointOf } from './aggregate.ts';
+import type { RankedAgent } from './agents.ts';
 import type { RecommendedSystem } from './recommended-system.ts';
+import { everyItem, operatingPointOf } from './rule-margins.ts';
 
-/** A system by its aims: means over seeds. */
-export interface PlottedSystem extends PricedPoint {
+/** A system with its decisions, one entry per seed. */
+interface PlacedSystem {
   readonly name: string;
-  /** agent: the trained one; learnt: other systems that learn; bound: sees the labels; optimum: knows the stream. */
-  readonly kind: 'agent' | 'learnt' | 'rule' | 'bound' | 'optimum';
-  /** The agent to go on with. */
+  readonly kind: FrontPoint['kind'];
   readonly isRecommended: boolean;
-  readonly seeds: number;
-  /** 95 %, bootstrap over seeds and the threads of each; null for rules that tables leave out. */
+  readonly isNamed: boolean;
+  readonly seeds: readonly Pick<SystemDecisions, 'decisions'>[];
+  /** Means over seeds. */
+  readonly point: PricedPoint;
   readonly intervals: Readonly<Record<keyof PricedPoint, Interval>> | null;
   /** The command that shows these decisions again. */
   readonly repeat: string;
 }
 
 const resamples = 500;
+/** Longer names of rules would lie across the chart; pointing at the rule shows them. */
+const longestRuleName = 14;
+/** Rules beside the recommended system, beyond which the plot would not fit on a screen. */
+const rulesAtMost = 12;
 
 /**
- * Every agent of every variant, and the rules of the first variant's splits.
+ * The front against posts and against queries, and how every system that tables show stands to the recommended one.
  * @param options.command what trained the agents
+ * @param options.thresholds what the agents would decide at other thresholds than their own, an entry per seed
  */
-export function plottedSystems(
-  variants: readonly VariantResults<TrialResult>[],
-  { command, recommended }: { command: string; recommended: Pick<RecommendedSystem, 'variant' | 'system'> },
-): PlottedSystem[] {
-  const several = variants.length > 1;
-  return variants.flatMap(({ variant, trials }, index) => {
+export function systemCharts(
+  agents: readonly RankedAgent[],
+  options: {
+    command: string;
+    recommended: Pick<RecommendedSystem, 'variant' | 'system'>;
+    thresholds: readonly { name: string; seeds: PlacedSystem['seeds'] }[];
+  },
+): { readonly forest: Chart[]; readonly fronts: Chart[] } {
+  const classes = Object.keys(agents[0].trials[0].systems[0].f1ByLabel).length;
+  const systems = [
+    ...placedSystems(agents, { ...options, classes }),
+    ...options.thresholds.map(({ name, seeds }): PlacedSystem => {
+      const kind = { kind: 'threshold', isRecommended: false, isNamed: false, intervals: null } as const;
+      return { name, seeds, ...kind, point: meanPoint(seeds, classes), repeat: options.command };
+    }),
+  ];
+  return { forest: forestOf(systems, classes), fronts: [frontOf(systems, 'er'), frontOf(systems, 'calls')] };
+}
+
+/** Every agent of every variant, and the rules of the first variant's splits. */
+function placedSystems(
+  agents: readonly RankedAgent[],
+  {
+    command,
+    recommended,
+    classes,
+  }: { command: string; recommended: Pick<RecommendedSystem, 'variant' | 'system'>; classes: number },
+): PlacedSystem[] {
+  return agents.flatMap(({ variant, trials }, index) => {
     const names = [...new Set(trials.flatMap(({ decisions }) => decisions.map(({ name }) => name)))];
     return names
       .filter((name) => index === 0 || isLearnt(name))
-      .map((name): PlottedSystem => {
-        const own = trials.flatMap(({ decisions }) => decisions.filter((system) => system.name === name));
-        const classes = Object.keys(trials[0].systems[0].f1ByLabel).length;
-        const kind = kindOf(own[0]);
+      .map((name): PlacedSystem => {
+        const seeds = trials.flatMap(({ decisions }) => decisions.filter((system) => system.name === name));
+        const several = agents.length > 1 && isLearnt(name);
+        const shownName = !several ? name : name === agentName ? variant : `${name}: ${variant}`;
+        const kind = kindOf(seeds[0]);
         return {
-          ...meanPoint(own, classes),
-          name: !several || !isLearnt(name) ? name : name === agentName ? variant : `${name}: ${variant}`,
+          name: shownName,
           kind,
           isRecommended: name === recommended.system && (name !== agentName || variant === recommended.variant),
-          seeds: own.length,
-          intervals: isShown(name) ? intervalsOf(own, classes) : null,
+          isNamed: kind !== 'baseline',
+          seeds,
+          point: meanPoint(seeds, classes),
+          intervals: name === agentName ? intervalsOf(seeds, classes) : null,
           repeat: name === agentName ? command : comparison(name, trials),
         };
       });
   });
 }
 
-function kindOf({ name, calls }: SystemDecisions): PlottedSystem['kind'] {
-  if (name === optimumName) return 'optimum';
-  if (calls === 'oracle') return 'bound';
-  if (name === agentName) return 'agent';
-  return isLearnt(name) ? 'learnt' : 'rule';
+function kindOf({ name, calls }: SystemDecisions): FrontPoint['kind'] {
+  if (name === optimumName || calls === 'oracle') return 'bound';
+  return name === agentName ? 'trained' : 'baseline';
 }
 
-function meanPoint(own: readonly SystemDecisions[], classes: number): PricedPoint {
-  const points = own.map((system) => operatingPointOf(system, classes)(everyItem(system.decisions.length)));
+function meanPoint(seeds: PlacedSystem['seeds'], classes: number): PricedPoint {
+  const points = seeds.map((system) => operatingPointOf(system, classes)(everyItem(system.decisions.length)));
   const over = (aim: keyof PricedPoint) => mean(points.map((point) => point[aim]));
   return { macroF1: over('macroF1'), er: over('er'), calls: over('calls') };
 }
 
-function intervalsOf(own: readonly SystemDecisions[], classes: number): PlottedSystem['intervals'] {
-  const at = own.map((system) => operatingPointOf(system, classes));
+function intervalsOf(seeds: PlacedSystem['seeds'], classes: number): PlacedSystem['intervals'] {
+  const at = seeds.map((system) => operatingPointOf(system, classes));
   const [macroF1, er, calls] = bootstrapGroups({
-    groups: own.map(({ decisions }) => decisions.length),
+    groups: seeds.map(({ decisions }) => decisions.length),
     seed: 1,
     resamples,
     statistics(group, items) {
@@ -90,11 +122,95 @@ function comparison(name: string, trials: readonly TrialResult[]): string {
   return `earshot compare ${folder} ${folder} --second-system "${name}"`;
 }
 
-/** What mixtures of these rules attain, as the corners of a line. */
-export function hullOf(systems: readonly PlottedSystem[], price: 'er' | 'calls'): PlottedSystem[] {
-  const rules = systems.filter(({ kind }) => kind === 'rule');
-  const corners = upperHull(
-    paretoFront(rules.map((system) => ({ system, er: system[price], macroF1: system.macroF1 }))),
+function frontOf(all: readonly PlacedSystem[], price: 'er' | 'calls'): Chart {
+  const systems = all.filter(({ kind }) => price === 'er' || kind !== 'bound');
+  const points = systems.map((system): FrontPoint => {
+    const { point, intervals, repeat, seeds } = system;
+    const { macroF1, er, calls } = point;
+    const facts = [
+      `macro-F1 ${shown({ mean: macroF1, interval: intervals?.macroF1 ?? null })}`,
+      `${percent(er)} of the posts read, ${calls.toFixed(1)} queries per thread`,
+      ...(system.kind === 'bound' ? ['It knows what no policy can know.'] : []),
+      ...(seeds.length > 1 ? [`mean over ${seeds.length} seeds`] : []),
+      `Again: ${repeat}`,
+    ];
+    return {
+      ...system,
+      x: point[price],
+      y: macroF1,
+      details: facts.join('\n'),
+      across: intervals?.[price],
+      upright: intervals?.macroF1,
+    };
+  });
+  const line = upperHull(
+    paretoFront(points.filter(({ kind }) => kind === 'baseline').map((own) => ({ ...own, er: own.x, macroF1: own.y }))),
   );
-  return corners.map(({ system }) => system);
+  const corners = new Set(
+    line.map(({ name }) => name).filter((name) => isShown(name) && name.length <= longestRuleName),
+  );
+  const isPosts = price === 'er';
+  return frontChart(
+    points.map((own) => ({ ...own, isNamed: own.isNamed || corners.has(own.name) })),
+    {
+      name: isPosts ? 'front' : 'front-queries',
+      title: `Macro-F1 against ${isPosts ? 'posts read' : 'queries'}`,
+      label: `Macro-F1 against ${isPosts ? 'the share of posts read' : 'queries per thread'}: ${systems.length} systems. Arrow keys go through the points.`,
+      caption: isPosts
+        ? 'Up and to the left is better. Mixing two rules by chance reaches the dashed line; an agent is worth its training above it. Bars are 95% intervals.'
+        : 'What a system costs where judgements are paid for.',
+      line,
+      price: isPosts ? 'earliness: share of the posts read' : 'queries of the detector per thread',
+      isLogarithmic: !isPosts,
+    },
+  );
+}
+
+/** Macro-F1 of every shown system minus that of the recommended one, on the same threads; nothing where these are too few. */
+function forestOf(systems: readonly PlacedSystem[], classes: number): Chart[] {
+  const reference = systems.find(({ isRecommended }) => isRecommended);
+  if (reference === undefined) return [];
+  const threadsOf = ({ seeds }: PlacedSystem) =>
+    JSON.stringify(seeds.map(({ decisions }) => decisions.map(({ threadId }) => threadId)));
+  const same = threadsOf(reference);
+  const others = systems.filter((system) => system !== reference && threadsOf(system) === same);
+  const rules = others.filter(({ kind, name }) => kind === 'baseline' && isShown(name));
+  const best = paretoFront(rules.map((system) => ({ ...system.point, system }))).map(({ system }) => system);
+  const shownSystems = [...others.filter(({ kind }) => kind === 'trained'), ...best.slice(-rulesAtMost)];
+  const groups = reference.seeds.map(({ decisions }) => decisions.length);
+  if (shownSystems.length === 0 || Math.min(...groups) < fewestItems) return [];
+  const at = [reference, ...shownSystems].map(({ seeds }) => seeds.map((seed) => operatingPointOf(seed, classes)));
+  const intervals = bootstrapGroups({
+    groups,
+    seed: 1,
+    resamples,
+    statistics(group, items) {
+      const [own, ...others] = at.map((seeds) => seeds[group](items).macroF1);
+      return others.map((other) => other - own);
+    },
+    scoreRange: () => [-1, 1],
+  });
+  const rows = shownSystems
+    .map(({ name, kind, point }, index): ForestRow => {
+      const { er, calls } = point;
+      return {
+        name: `${percent(er)} ${name}`,
+        mean: point.macroF1 - reference.point.macroF1,
+        interval: intervals[index],
+        isTrained: kind === 'trained',
+        details: `${percent(er)} of the posts read, ${calls.toFixed(1)} queries per thread`,
+      };
+    })
+    .sort((a, b) => b.mean - a.mean);
+  return [
+    forestChart(rows, {
+      name: 'systems',
+      title: `Every system against ${reference.name}`,
+      label: `Macro-F1 of ${rows.length} systems minus that of ${reference.name}, with 95% intervals over threads.`,
+      caption: `The trained systems and the rules that no other rule beats in both aims. Before each name, the share of posts that it reads; ${reference.name} reads ${percent(reference.point.er)}. Right of the line is better. Bars are 95% intervals, paired by thread.`,
+      reference: 0,
+      axis: 'macro-F1, difference',
+      isDifference: true,
+    }),
+  ];
 }

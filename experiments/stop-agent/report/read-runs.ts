@@ -2,15 +2,21 @@ import { RunDirectory } from '../../../checkpoints/run-directory.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import type { ThreadSource } from '../../../src/data/thread-source.ts';
 import { PromiseCache } from '../../../src/promise-cache.ts';
+import type { VariantResults } from '../../report/kind-report.ts';
 import { readable } from '../../report/readable.ts';
-import type { VariantResults } from '../../report/variant-results.ts';
 import { readParts } from '../../run/parts-file.ts';
 import { readJudged } from '../decided-files.ts';
-import { agentName, type SystemDecisions, type TestThread } from '../decisions.ts';
+import { agentName, type Decision, type SystemDecisions, type TestThread } from '../decisions.ts';
 import { type Experiment, experimentSchema } from '../experiment.ts';
 import { openData, threadsOfItems } from '../parts.ts';
 import type { TrialResult } from '../result.ts';
-import type { PlacedDecision } from './stop-distribution.ts';
+
+/** A decision with what its thread and its detector's judgement add to it. */
+export interface PlacedDecision extends Decision {
+  readonly event: string | null;
+  /** The detector's probability of its prediction; null where it gave none. */
+  readonly confidence: number | null;
+}
 
 /** A finished run with all that the page shows of it. */
 export interface ReadRun {

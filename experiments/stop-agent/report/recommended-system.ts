@@ -1,19 +1,24 @@
-import { percent } from '../../report/shown-numbers.ts';
-import { agentName } from '../decisions.ts';
+import { allPosts } from '../../../checkpoints/policy/rules.ts';
+import { counted } from '../../../src/counted.ts';
+import { mean } from '../../../src/metrics/summary-statistics.ts';
+import type { Card } from '../../report/report.ts';
+import { percent, shown } from '../../report/shown-numbers.ts';
+import { agentName, type SystemDecisions } from '../decisions.ts';
 import { type Candidate, isCandidate, recommended } from '../recommendation.ts';
-import type { TrialResult } from '../result.ts';
-import type { SystemSummary } from './aggregate.ts';
-import type { RankedAgent } from './ranked-agents.ts';
+import type { RankedAgent, SystemSummary } from './agents.ts';
 
 /** The system to go on with. */
 export interface RecommendedSystem {
   readonly variant: string;
-  /** The row of the report. */
+  /** Its row of the report. */
   readonly system: string;
   /** The run that it is taken from. */
   readonly run: string;
-  /** Why, and what it is worth on the decided part, in a sentence or two. */
+  /** What it is worth on the decided part, in one sentence. */
   readonly sentence: string;
+  /** By what it was chosen. */
+  readonly choice: string;
+  readonly cards: readonly Card[];
 }
 
 interface Placed extends Candidate {
@@ -23,25 +28,36 @@ interface Placed extends Candidate {
 /** Chosen on the development part, of all rules and every agent; reported on the part that was decided. */
 export function recommendedSystem(agents: readonly RankedAgent[]): RecommendedSystem {
   const [first] = agents;
-  const { ranking, systems } = first.trials[0];
+  const { ranking, systems, part } = first.trials[0];
   const aim = { labels: Object.keys(systems[0].f1ByLabel), costs: ranking.costs, price: ranking.price };
   const candidates = agents.flatMap((agent, index) => candidatesOf(agent, { withRules: index === 0 }));
   // Variants that decide other threads cannot be compared thread by thread.
   const alike = candidates.filter((own) => threadsOf(own) === threadsOf(candidates[0]));
   const { system, best } = recommended(alike, aim);
-  const summary = system.agent.systems.find(({ name }) => name === system.name)!;
-  const nameOf = ({ name, agent }: Placed) => {
-    if (name !== agentName) return name;
-    return agent.variant === 'agent' ? 'the agent' : agent.variant;
-  };
+  const { agent, name } = system;
+  const summary = agent.systems.find((own) => own.name === name)!;
+  const nameOf = (own: Placed) => (own.name === agentName ? agentTitle(own.agent) : own.name);
   const why = system === best ? 'the best' : `within one standard error of the best, ${nameOf(best)}, and simpler`;
-  const { directory } = system.agent.bestTrial;
+  const { delayCost, callCost } = ranking.price;
+  const price = callCost === 0 ? '' : ` − ${callCost} × queries`;
+  const by = ranking.costs === null ? `macro-F1 − ${delayCost} × earliness${price}` : 'expected cost';
+  const where =
+    ranking.part === 'development'
+      ? 'the development part'
+      : `the ${ranking.part} part, because there is no development part`;
+  const decided = `${counted(systems[0].threads, `${part} thread`)}`;
   return {
-    variant: system.agent.variant,
-    system: system.name,
-    run: directory,
-    sentence: `Recommended: ${nameOf(system)} (${why} on the ${ranking.part} part). ${scoresInWords(summary, first.trials[0])}`,
+    variant: agent.variant,
+    system: name,
+    run: agent.bestTrial.directory,
+    sentence: `${nameOf(system)} is recommended: on ${decided}, it ${scoresInWords(summary, agent)}.`,
+    choice: `It was chosen by ${by} on ${where}: it is ${why}.${agents.length > 1 ? ' The agents stand in the order of this number.' : ''}`,
+    cards: cardsOf(summary, agent),
   };
+}
+
+export function agentTitle({ variant }: Pick<RankedAgent, 'variant'>): string {
+  return variant === 'agent' ? 'the agent' : variant;
 }
 
 function candidatesOf(agent: RankedAgent, { withRules }: { withRules: boolean }): Placed[] {
@@ -59,12 +75,49 @@ function threadsOf({ seeds }: Candidate): string {
   return seeds.flatMap(({ decisions }) => decisions.map(({ threadId }) => threadId)).join('\n');
 }
 
-function scoresInWords({ values }: SystemSummary, { part }: TrialResult): string {
+/** The end of a sentence: what is read, asked and reached, and how that stands to rules. */
+function scoresInWords({ name, values }: SystemSummary, { systems, margins }: RankedAgent): string {
   const { macroF1, er, callsPerThread, delayHours, expectedCost } = values;
-  const scores = [
-    ...(expectedCost ? [`an expected cost of ${expectedCost.mean.toFixed(3)} per thread`] : []),
-    `a macro-F1 of ${macroF1?.mean.toFixed(3) ?? '–'}`,
-  ];
+  const whole = systems.find((own) => own.name === allPosts.name)?.values.macroF1?.mean ?? 0;
   const delay = delayHours ? `, ${delayHours.mean.toFixed(1)} hours after the claim on average` : '';
-  return `On the ${part} part it has ${scores.join(' and ')} after ${percent(er?.mean ?? 1)} of the posts${delay}, with ${(callsPerThread?.mean ?? 0).toFixed(1)} queries per thread.`;
+  const cost = expectedCost ? `an expected cost of ${expectedCost.mean.toFixed(3)} per thread and ` : '';
+  const share = whole > 0 ? `, ${percent((macroF1?.mean ?? 0) / whole)} of that of reading everything` : '';
+  const margin = name === agentName ? margins.overEqualQueries : null;
+  const lead = margin === null ? '' : `, ${leadInWords(margin)} the best rules with the same earliness and queries`;
+  return `reads ${percent(er?.mean ?? 1)} of the posts with ${(callsPerThread?.mean ?? 0).toFixed(1)} queries per thread${delay}, and reaches ${cost}a macro-F1 of ${(macroF1?.mean ?? 0).toFixed(3)}${share}${lead}`;
+}
+
+/** `+0.023 [+0.006, +0.042] above`, or that there is no measurable gain over. */
+export function leadInWords({
+  mean: lead,
+  interval = null,
+}: NonNullable<RankedAgent['margins']['overEqualQueries']>): string {
+  const number = shown({ mean: lead, interval }, { isDifference: true });
+  if (interval !== null && interval.low > 0) return `${number} above`;
+  if (interval !== null && interval.high < 0) return `${number} below`;
+  return `no measurable gain (${number}) over`;
+}
+
+function cardsOf({ name, values }: SystemSummary, { trials }: RankedAgent): Card[] {
+  const { er, callsPerThread, delayHours } = values;
+  const kept = trials.flatMap(({ decisions }) => {
+    const [own, all] = [name, allPosts.name].map((wanted) => decisions.find((system) => system.name === wanted));
+    return own === undefined || all === undefined ? [] : [shareAlike(own, all)];
+  });
+  return [
+    {
+      title: 'Posts read',
+      value: percent(er?.mean ?? 1),
+      note: delayHours ? `${delayHours.mean.toFixed(1)} hours after the claim on average` : 'mean share of a thread',
+    },
+    ...(kept.length === 0
+      ? []
+      : [{ title: 'Predictions kept', value: percent(mean(kept)), note: 'stay the same after all posts' }]),
+    { title: 'Queries', value: (callsPerThread?.mean ?? 0).toFixed(1), note: 'of the detector per thread' },
+  ];
+}
+
+function shareAlike(first: SystemDecisions, second: SystemDecisions): number {
+  const alike = first.decisions.filter(({ predicted }, index) => predicted === second.decisions[index].predicted);
+  return alike.length / first.decisions.length;
 }

@@ -1,182 +1,294 @@
+import { manyUnlike } from '../../../checkpoints/policy/claim-shift.ts';
+import { promiseInWords } from '../../../checkpoints/policy/promise.ts';
+import { allPosts } from '../../../checkpoints/policy/rules.ts';
+import { counted } from '../../../src/counted.ts';
+import { fewestItems } from '../../../src/metrics/bootstrap.ts';
 import { mean, meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
-import { type Block, described, type ReportDocument, type ReportSection } from '../../report/document.ts';
-import { percent, plusMinus } from '../../report/shown-numbers.ts';
+import { quoted } from '../../../src/shell-words.ts';
+import { type KindReport, provenanceFacts, type ReportSource, resultsOf } from '../../report/kind-report.ts';
+import type { PageParts, Paragraph, Report, ReportSection, ReportTable } from '../../report/report.ts';
+import { type Estimate, percent } from '../../report/shown-numbers.ts';
+import { systemsTable } from '../../report/systems-table.ts';
 import { agentName, isLearnt, isShown } from '../decisions.ts';
-import { shownMetrics } from '../metrics.ts';
-import type { SampledScores } from '../sampled-stops.ts';
-import { type Margin, type SystemSummary, shownMargin } from './aggregate.ts';
-import type { Answer } from './answer.ts';
-import { detectorTruthSections } from './detector-truth.ts';
-import type { RankedAgent } from './ranked-agents.ts';
+import { taskOf } from '../experiment.ts';
+import { promisesFile } from '../promise-file.ts';
+import { readTrialResult, type TrialResult, trialJson } from '../result.ts';
+import { optimumName } from '../stream-optimum.ts';
+import { isCollapsed, type RankedAgent, rankedAgents, ruleInPlace, type SystemSummary } from './agents.ts';
+import { detectorTruthLine, detectorTruthSections, detectorTruths } from './detector-truth.ts';
+import { inspectedRuns, inspectorData, inspectorSection } from './inspector.ts';
+import { systemCharts } from './operating-points.ts';
+import { readRuns } from './read-runs.ts';
+import { agentTitle, leadInWords, type RecommendedSystem, recommendedSystem } from './recommended-system.ts';
+import { stopsSection } from './stops.ts';
+import { stopSystemsTable } from './systems-table.ts';
+import { thresholdPoints } from './threshold-points.ts';
+import { trainingSection } from './training.ts';
 
-/**
- * An experiment: the answer that a screen shows, what was trained in every variant beside the rules, and how each agent stands to
- * rules that may ask the detector as often.
- */
-export function stopAgentDocument(options: {
-  name: string;
-  description: string;
-  command: string;
-  answer: Answer;
-}): ReportDocument {
-  const { name, description, command, answer } = options;
-  const opening = answerBlocks(answer);
-  const isAfterDetector = answer.detectors.length > 0;
-  const shift = answer.shift === null ? [] : [`**${answer.shift}**`];
-  const detectors = detectorTruthSections(answer.detectors);
-  const last = detectors.at(-1);
+export const stopAgentReport: KindReport = {
+  json: trialJson,
+  of: (source) =>
+    reportOf(
+      source,
+      resultsOf(source.variants, (run) => readTrialResult(run, { withIntervals: false })),
+    ),
+};
+
+/** What was trained in every variant, beside the rules. */
+export function reportOf(
+  { name, description, command, variants, cache }: ReportSource,
+  results: Parameters<typeof rankedAgents>[0],
+): Report & { readonly recommended: Pick<RecommendedSystem, 'variant' | 'system' | 'run'> } {
+  const agents = rankedAgents(results);
+  const [{ threads, threadFile, part }] = results[0].trials;
+  const seeds = Math.max(...results.map(({ trials }) => trials.length));
+  const recommended = recommendedSystem(agents);
+  const { sentence, choice, cards, variant, system, run } = recommended;
+  const detectors = detectorTruths(results);
+  const problem = detectors.find((truth) => truth.variants === null)?.problem ?? null;
   return {
-    title: name,
-    lead: isAfterDetector ? [] : [...shift, ...opening],
-    sections: [
-      ...detectors.map((section) =>
-        section === last ? { ...section, blocks: [...section.blocks, ...shift] } : section,
+    ...{ title: name, description, command, cards },
+    recommended: { variant, system, run },
+    // A policy is as good as the detector behind it.
+    conclusion: problem ?? sentence,
+    tables: [agentsTable(agents)],
+    notes: [
+      ...(problem === null ? [] : [sentence]),
+      ...detectors.flatMap((truth): Paragraph[] =>
+        truth.problem === null || truth.variants === null
+          ? []
+          : [{ warning: `${truth.variants.join(', ')}: ${truth.problem}` }],
       ),
-      ...(isAfterDetector ? [{ id: 'agents', title: 'Agents', blocks: opening }] : []),
-      {
-        id: 'run',
-        title: 'What was run',
-        blocks: [...described(description), { command }, ...systemsBlocks(answer.agents)],
+      ...(threads[part] < fewestItems
+        ? [
+            {
+              warning: `${counted(threads[part], `${part} thread`)} ${threads[part] === 1 ? 'is' : 'are'} too few for intervals; give at least ${fewestItems}, better 100.`,
+            },
+          ]
+        : []),
+      ...shiftWarning(results.flatMap(({ trials }) => trials)),
+      ...(part === 'test'
+        ? []
+        : [{ warning: 'The development part was decided. Choose settings on it, then decide the test part once.' }]),
+      ...agentNotes(agents),
+      choice,
+      ...results.flatMap(({ trials }) => trials.flatMap(guaranteeNote)),
+      ...detectors.map(detectorTruthLine),
+      `Earliness is the share of a thread’s posts that is read. Lead: macro-F1 above every mixture of rules with the same earliness and queries, with its 95% interval ${seeds === 1 ? 'over threads, for this one seed' : 'over seeds and threads'}. Under each agent stands the best rule that reads and queries no more.`,
+    ],
+    next: nextCommands(recommended, threadFile),
+    facts: [
+      ...provenanceFacts(variants, threadFile ?? 'a synthetic stream'),
+      `threads: ${Object.entries(threads)
+        .map(([own, count]) => `${own} ${count}`)
+        .join(', ')}`,
+      `seeds: ${[...new Set(results.flatMap(({ trials }) => trials.map(({ seed }) => seed)))].join(', ')}`,
+    ],
+    sections: [
+      systemsSection(agents),
+      rulesSection(agents),
+      ...sampledSection(agents),
+      demonstrationsSection(agents),
+      ...detectorTruthSections(detectors),
+    ],
+    page: () => pageParts(agents, { command, cache, recommended }),
+  };
+}
+
+async function pageParts(
+  agents: readonly RankedAgent[],
+  { command, cache, recommended }: { command: string; cache: string; recommended: RecommendedSystem },
+): Promise<PageParts> {
+  const runs = await readRuns(agents);
+  const { labels } = taskOf(runs[0].experiment);
+  const { forest, fronts } = systemCharts(agents, { command, recommended, thresholds: thresholdPoints(runs) });
+  const inspected = await inspectedRuns(runs, cache);
+  const inspector = inspectorData(inspected.runs, { labels });
+  const sections = [
+    { id: 'front', title: 'Pareto front', blocks: [{ figures: fronts }] },
+    stopsSection(runs, labels),
+    inspectorSection(inspector, inspected.notes),
+    trainingSection(runs),
+  ];
+  return { figures: forest, sections, data: { inspector, items: null } };
+}
+
+/** Every agent, the best first, each with the rule that could take its place. */
+function agentsTable(agents: readonly RankedAgent[]): ReportTable {
+  const rowOf = (name: string, { values, calls }: SystemSummary, lead: Estimate | null = null) => {
+    const { macroF1, er, callsPerThread } = values;
+    return {
+      name,
+      values: {
+        macroF1,
+        er: er && { mean: er.mean },
+        queries: callsPerThread === null || calls === 'oracle' ? null : { mean: callsPerThread.mean },
+        lead: lead && { ...lead, deviation: null },
       },
-      ...comparisonSections(answer.agents),
+    };
+  };
+  const rows = agents.flatMap(({ variant, agent, systems, margins }) => {
+    const rule = ruleInPlace(systems);
+    return [
+      { ...rowOf(variant === 'agent' ? agentName : variant, agent, margins.overEqualQueries), isMarked: true },
+      ...(rule === undefined ? [] : [rowOf(`  ${rule.name}`, rule)]),
+    ];
+  });
+  const beside = agents[0].systems.filter(({ name }) => name === allPosts.name || name === optimumName);
+  return systemsTable(
+    [...rows, ...beside.map((system) => rowOf(system.name, system))],
+    [
+      { name: 'macroF1', title: 'macro-F1', decimals: 3 },
+      { name: 'er', title: 'earliness', decimals: 3 },
+      { name: 'queries', title: 'queries', decimals: 1 },
+      { name: 'lead', title: 'lead', decimals: 3, isDifference: true },
+    ],
+  );
+}
+
+/** More agents than these are counted instead of named. */
+const namedAtMost = 5;
+
+/** How each agent stands to rules, and which ones collapsed. */
+function agentNotes(agents: readonly RankedAgent[]): Paragraph[] {
+  const leads = agents.map(({ margins }) => margins.overEqualQueries);
+  const count = (isMeant: (lead: Estimate | null) => boolean) => leads.filter(isMeant).length;
+  const clauses = agents.map((agent, index) => {
+    const lead = leads[index];
+    return lead === null
+      ? `${agentTitle(agent)} stops earlier than any rule that queries as seldom`
+      : `${agentTitle(agent)} has ${leadInWords(lead)} them`;
+  });
+  const counts = `of ${agents.length} agents, ${count((lead) => (lead?.interval?.low ?? 0) > 0)} are above them and ${count((lead) => (lead?.interval?.high ?? 0) < 0)} below, with intervals that leave out 0`;
+  return [
+    `Beside the best rules with the same earliness and queries: ${agents.length > namedAtMost ? counts : clauses.join('; ')}.`,
+    ...agents
+      .filter(({ agent }) => isCollapsed(agent))
+      .map((own) => {
+        const { name, share } = own.agent.mostCommonStop;
+        return { warning: `${agentTitle(own)} collapsed to a fixed rule (${percent(share)} stop at ${name}).` };
+      }),
+  ];
+}
+
+function shiftWarning(trials: readonly TrialResult[]): Paragraph[] {
+  const unlike = mean(trials.map(({ unlikeTraining }) => unlikeTraining));
+  if (unlike <= manyUnlike) return [];
+  return [
+    {
+      warning: `${percent(unlike)} of the ${trials[0].part} threads look unlike those that predictions were learnt from, by the words of their claims; of like ones 5% do. Expect the detector to be worse here than on threads like its own.`,
+    },
+  ];
+}
+
+/** What `calibrate` found for a run. */
+function guaranteeNote({ directory: path }: TrialResult): string[] {
+  const promise = promisesFile.find({ path })?.[agentName] ?? null;
+  if (promise === null) return [];
+  return [
+    `**Guarantee:** ${promiseInWords(promise)}. ${path} then reads ${percent(promise.er)} of the posts; the tables here are of the agent without it.`,
+  ];
+}
+
+/** Exports the system, and decides threads that are there: those of the experiment, or some that are made first. */
+function nextCommands({ run, system }: RecommendedSystem, threadFile: string | null): string[] {
+  const policy = `${quoted(run)}${system === agentName ? '' : ` --system ${quoted(system)}`}`;
+  const path = threadFile ?? 'made-up.jsonl';
+  return [
+    `npx earshot export ${policy} --out policy`,
+    ...(threadFile === null ? [`npx earshot data synth --threads 20 --seed 2 --out ${path}`] : []),
+    `npx earshot decide ${quoted(path)} --policy ${policy}`,
+    ...(threadFile === null ? ['npx earshot init # the same with your own threads'] : []),
+  ];
+}
+
+/** Every system that tables show. */
+function systemsSection(agents: readonly RankedAgent[]): ReportSection {
+  const several = agents.length > 1;
+  const [{ variant, systems }] = agents;
+  const learnt = agents.flatMap((own) =>
+    own.systems
+      .filter(({ name }) => isLearnt(name))
+      .map((system) => ({
+        ...system,
+        name: several ? `${system.name}: ${own.variant}` : system.name,
+        isMarked: system.name === agentName,
+      })),
+  );
+  const all = systems.filter(({ name }) => !isLearnt(name));
+  const rules = all.filter(({ name }) => isShown(name));
+  return {
+    id: 'systems',
+    title: 'Every system',
+    blocks: [
+      stopSystemsTable([...learnt, ...rules]),
+      `Mean ± standard deviation over seeds. Queries are those of the detector: at the stop, and for confidence rules and detector-aware agents at the posts where they query it. The label-aware bound sees the labels and is out of reach. Rules are those of the ${several ? `splits of the variant ${variant}` : 'same splits'}; of ${all.length} rules ${rules.length} are shown, and all are compared with below.`,
     ],
   };
 }
 
-/** Every system that tables show. */
-export function systemsBlocks(variants: readonly RankedAgent[]): Block[] {
-  const several = variants.length > 1;
-  const metrics = shownMetrics(variants.flatMap((own) => own.systems));
-  const learntRows = variants.flatMap(({ variant, systems }) =>
-    systems
-      .filter(({ name }) => isLearnt(name))
-      .map((system) => {
-        const name = several ? `${system.name}: ${variant}` : system.name;
-        return systemRow(system.name === agentName ? `**${name}**` : name, system, metrics);
-      }),
-  );
-  const [{ variant, trials, systems }] = variants;
-  const rules = systems.filter(({ name }) => !isLearnt(name) && isShown(name));
-  const rows = [...learntRows, ...rules.map((system) => systemRow(system.name, system, metrics))];
-  const [{ part, threads }] = trials;
-  const sizes = Object.entries(threads).map(([name, count]) => `${name} ${count}`);
-  return [
-    `Threads: ${sizes.join(', ')}. Seeds: ${trials.map(({ seed }) => seed).join(', ')}. Mean ± standard deviation over seeds.`,
-    ...(part === 'test'
-      ? []
-      : ['**Decided: the development part.** Choose settings here, then decide the test part once.']),
-    {
-      heading: ['system', ...metrics.map(({ title }) => title), 'most common stop'],
-      rows,
-      texts: ['most common stop'],
-      isMarked: (row) => rows[row][0].startsWith('**'),
+function rulesSection(agents: readonly RankedAgent[]): ReportSection {
+  const difference = { decimals: 3, isDifference: true };
+  const rows = agents.map(({ variant: name, agent: { values }, margins }) => ({
+    name,
+    values: {
+      ...margins,
+      er: values.er && { mean: values.er.mean },
+      queries: values.callsPerThread && { mean: values.callsPerThread.mean },
     },
-    'ER is the share of a thread’s posts seen at the decision; lower is earlier. Calls are those of the detector: at the stop, and\n' +
-      'for confidence rules and detector-aware agents at the posts where they query it. The label-aware bound\n' +
-      'sees the labels and is out of reach. Rules are those of the\n' +
-      `${several ? `splits of the variant ${variant}` : 'same splits'}; of ${systems.filter(({ name }) => !isLearnt(name)).length} rules ${rules.length} are shown, and all are compared with below.`,
+  }));
+  const metrics = [
+    { name: 'er', title: 'earliness', decimals: 3 },
+    { name: 'queries', title: 'queries per thread', decimals: 3 },
+    { name: 'overBestRule', title: 'over the best rule of one query', ...difference },
+    { name: 'overOneQuery', title: 'over rules of one query', ...difference },
+    { name: 'overEqualQueries', title: 'over rules of as many queries', ...difference },
+    { name: 'overAnyQueries', title: 'over rules of any number of queries', ...difference },
   ];
-}
-
-/** How the agents stand to rules, what they score if they draw their stops, and what they learnt from. */
-export function comparisonSections(variants: readonly RankedAgent[]): ReportSection[] {
-  return [
-    {
-      id: 'rules',
-      title: 'Against rules that may ask as often',
-      blocks: [
-        {
-          heading: [
-            'agent',
-            'ER',
-            'calls a thread',
-            'over the best rule of one call',
-            'over rules of one call',
-            'over rules of as many calls',
-            'over rules of any number of calls',
-          ],
-          rows: variants.map(({ variant, agent: { values }, front }) => [
-            variant,
-            ...[values.er, values.callsPerThread].map((value) => value?.mean.toFixed(3) ?? '–'),
-            ...[front.overBestRule, front.overOneCall, front.overEqualCalls, front.overAnyCalls].map(marginCell),
-          ]),
-        },
-        'Macro-F1 above that of rules which are as early; but for the first column, above every mixture of them. In brackets 95 %,\n' +
-          'bootstrap over seeds and the threads of each. Rules are picked by the scores they are compared on, which favours them.',
-      ],
-    },
-    ...sampledSection(variants),
-    {
-      id: 'demonstrations',
-      title: 'Demonstrations',
-      blocks: [
-        {
-          heading: ['agent', 'conservative', 'early action', 'misleading', 'conservative that stop at the first post'],
-          rows: variants.map(({ variant, trials }) => [
-            variant,
-            ...['conservative', 'earlyAction', 'misleading'].map((expert) =>
-              mean(trials.map(({ demonstrations }) => demonstrations[expert])).toFixed(1),
-            ),
-            percent(mean(trials.map(({ stopsAtFirstPost }) => stopsAtFirstPost.conservative))),
-          ]),
-        },
-      ],
-    },
-  ];
+  return {
+    id: 'rules',
+    title: 'Against rules with the same budget',
+    blocks: [
+      systemsTable(rows, metrics, { first: 'agent' }),
+      'Macro-F1 above that of rules which are as early; except in the first such column, above every mixture of them. In brackets 95% intervals by a bootstrap over seeds and the threads of each. Rules are picked by the scores that they are compared on, which favours them.',
+    ],
+  };
 }
 
 /** What the same agents would score if they drew their stops; nothing where no run kept its probabilities. */
-function sampledSection(variants: readonly RankedAgent[]): ReportSection[] {
-  const rows = variants.flatMap(({ variant, trials }) => {
+function sampledSection(agents: readonly RankedAgent[]): ReportSection[] {
+  const rows = agents.flatMap(({ variant: name, trials }) => {
     const known = trials.flatMap(({ sampled }) => sampled ?? []);
     if (known.length === 0) return [];
-    const over = (of: (scores: SampledScores) => number, digits = 3) =>
-      plusMinus(meanAndDeviation(known.map(of)), { digits });
-    return [
-      [variant, over(({ macroF1 }) => macroF1), over(({ er }) => er), over(({ callsPerThread }) => callsPerThread, 1)],
-    ];
+    const over = (metric: 'macroF1' | 'er' | 'callsPerThread') => meanAndDeviation(known.map((own) => own[metric]));
+    return [{ name, values: { macroF1: over('macroF1'), er: over('er'), queries: over('callsPerThread') } }];
   });
   if (rows.length === 0) return [];
+  const metrics = [
+    { name: 'macroF1', title: 'macro-F1', decimals: 3 },
+    { name: 'er', title: 'earliness', decimals: 3 },
+    { name: 'queries', title: 'queries per thread', decimals: 1 },
+  ];
   const explained =
-    'Agents stop where π(stop) first exceeds one half. Here they stop at every post with probability π(stop), as in training: the expectation over\n' +
-    'all draws, which is exact.';
-  const table = { heading: ['agent', 'macro-F1', 'ER', 'calls a thread'], rows };
-  return [{ id: 'sampled', title: 'If stops were sampled', blocks: [table, explained] }];
-}
-
-/** What a page and a screen open with, too. */
-function answerBlocks({ reading, table, legend, choice, verdict, recommended, promises, next }: Answer): Block[] {
-  const [heading, ...rows] = table;
+    'Agents stop where π(stop) first exceeds their threshold. Here they stop at every post with probability π(stop), as in training: the exact expectation over all draws.';
   return [
-    ...(reading === null ? [] : [reading]),
-    `**Verdict:** ${verdict}`,
-    recommended.sentence,
-    ...promises.map((promise) => `**Promise:** ${promise}`),
-    // Markdown drops the spaces that set a rule under its agent.
-    { heading, rows: rows.map(([first, ...cells]) => [first.replace(/^ +/, '– '), ...cells]) },
-    `${legend} ${choice}`,
-    ...(next.length === 0 ? [] : ['Next:', ['```sh', ...next, '```'].join('\n')]),
+    {
+      id: 'sampled',
+      title: 'If stops were sampled',
+      blocks: [systemsTable(rows, metrics, { first: 'agent' }), explained],
+    },
   ];
 }
 
-/** A margin with its interval; – where there is no rule to compare with. */
-function marginCell(margin: Margin | null): string {
-  return margin === null ? '–' : shownMargin(margin, { withDeviation: true });
-}
-
-function systemRow(
-  name: string,
-  { values, calls, mostCommonStop }: SystemSummary,
-  metrics: ReturnType<typeof shownMetrics>,
-): string[] {
-  return [
-    name,
-    ...metrics.map((metric) => {
-      const value = values[metric.name];
-      if (value === null || (metric.isNotForOracles && calls === 'oracle')) return '–';
-      // What calls cost hardly varies over seeds; its deviation would only widen the table.
-      return plusMinus(metric.isNotForOracles ? { ...value, deviation: null } : value, { digits: metric.decimals });
-    }),
-    `${mostCommonStop.name} (${percent(mostCommonStop.share)})`,
-  ];
+/** What the agents learnt from. */
+function demonstrationsSection(agents: readonly RankedAgent[]): ReportSection {
+  const rows = agents.map(({ variant, trials }) => [
+    variant,
+    ...['conservative', 'earlyAction', 'misleading'].map((expert) =>
+      mean(trials.map(({ demonstrations }) => demonstrations[expert])).toFixed(1),
+    ),
+    percent(mean(trials.map(({ stopsAtFirstPost }) => stopsAtFirstPost.conservative))),
+  ]);
+  const heading = ['agent', 'conservative', 'early action', 'misleading', 'conservative that stop at the first post'];
+  return { id: 'demonstrations', title: 'Demonstrations', blocks: [{ heading, rows }] };
 }

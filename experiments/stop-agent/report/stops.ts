@@ -1,135 +1,226 @@
-import { mostCommonStopShare } from '../../../src/metrics/earliness.ts';
-import { type DrawnChart, drawAll, figure } from '../../report/page/chart.ts';
-import { html, type Markup } from '../../report/page/html.ts';
-import { confusionTable, numberCell, table } from '../../report/page/tables.ts';
+import { groupBy } from '../../../src/data/group-by.ts';
+import { confusionMatrix, macroF1 } from '../../../src/metrics/classification.ts';
+import { mean, quantile } from '../../../src/metrics/summary-statistics.ts';
+import { calibrationChart } from '../../report/charts/calibration-chart.ts';
+import { type Chart, category, quantity, series, told } from '../../report/page/chart.ts';
+import { confusionTable } from '../../report/page/table-markup.ts';
+import type { Block, ReportSection } from '../../report/report.ts';
 import { percent } from '../../report/shown-numbers.ts';
-import { collapsedShare } from './aggregate.ts';
-import { placedDecisions, type ReadRun } from './read-runs.ts';
-import { barsOf, stopAxes, stopCharts } from './stop-charts.ts';
-import { byEvent, confusionRows, type PlacedDecision } from './stop-distribution.ts';
+import type { Decision } from '../decisions.ts';
+import { type PlacedDecision, placedDecisions, type ReadRun } from './read-runs.ts';
 
-/** Where the agents stop and what they answer there: a part an agent and seed, of which the page shows what is chosen. */
-export async function stopsSection(
-  runs: readonly ReadRun[],
-  labels: readonly string[],
-): Promise<{ body: Markup; charts: readonly DrawnChart[] }> {
-  const variants = [...new Set(runs.map(({ variant }) => variant))];
-  const parts: Markup[] = [];
-  const charts: DrawnChart[] = [];
-  const choices = variants.map((variant) => {
-    const own = runs.filter((run) => run.variant === variant);
-    const seeds = seedsOf(own, { areShownAlone: runs.length <= mostRunsAlone }).map(({ seed, together }) => {
-      const decisions = together.flatMap(placedDecisions);
-      return { seed, together, decisions, collapse: collapseOf(decisions), bars: barsOf(decisions, labels) };
-    });
-    return { variant, own, seeds };
+interface DecidedAgent {
+  readonly name: string;
+  readonly runs: readonly ReadRun[];
+  /** Of all seeds. */
+  readonly decisions: readonly PlacedDecision[];
+}
+
+/** Agents shown at most, the best first: more would make lines and files too thick. */
+const agentsAtMost = 8;
+
+/** When the agents stop, all in one chart, and what each predicts there. */
+export function stopsSection(runs: readonly ReadRun[], labels: readonly string[]): ReportSection {
+  const all = [...groupBy(runs, ({ variant }) => variant)];
+  const agents = all.slice(0, agentsAtMost).map(([name, own]): DecidedAgent => {
+    return { name, runs: own, decisions: own.flatMap(placedDecisions) };
   });
-  const drawnBars = choices.flatMap(({ seeds }) =>
-    seeds.flatMap(({ collapse, bars }) => (collapse === null ? [bars] : [])),
+  const calibrated = agents.map(({ name, decisions }) => ({
+    name,
+    answers: decisions.flatMap(({ confidence, gold, predicted }) =>
+      confidence === null ? [] : [{ confidence, isRight: gold === predicted }],
+    ),
+  }));
+  const left =
+    all.length > agents.length
+      ? [
+          `The best ${agents.length} of ${all.length} agents. \`earshot report <run> --html\` writes the page of any run.`,
+        ]
+      : [];
+  const isTimed = agents.some((agent) =>
+    agent.decisions.some(({ hours, postsUsed }) => postsUsed > 1 && hours !== null),
   );
-  const axes = stopAxes(drawnBars);
-  for (const [index, { variant, own, seeds }] of choices.entries()) {
-    for (const { seed, together, decisions, collapse, bars } of seeds) {
-      const prefix = `stops-${index + 1}${seed === null ? '' : `-seed-${seed}`}`;
-      const drawn = collapse === null ? await drawAll(stopCharts(decisions, { bars, axes, prefix })) : [];
-      charts.push(...drawn);
-      const whose = html`<h3>${variant}${seed === null ? (own.length > 1 ? ', all seeds' : null) : `, seed ${seed}`}</h3>`;
-      const body =
-        collapse === null
-          ? stopsBody({ decisions, drawn, labels, mistakesOf: together[0] })
-          : html`<p class="warning">${collapse}</p>`;
-      parts.push(
-        html`<div class="of-choice" data-agent="${variant}" data-seed="${seed ?? 'all'}">${whose}${body}</div>`,
-      );
-    }
-  }
+  const figures = [
+    stopChart(agents, { labels, scale: 'posts' }),
+    ...(isTimed ? [stopChart(agents, { labels, scale: 'hours' })] : []),
+    ...calibrationChart(calibrated, 'confidence of the detector at the stop'),
+  ];
   return {
-    charts,
-    body: html`<p>Of the agent and the seed that are chosen above. Right and wrong are about the answer of the detector at the stop.</p>${parts}`,
+    id: 'stops',
+    title: 'Where it stops',
+    blocks: [...left, { figures }, ...agents.flatMap((agent) => predictionBlocks(agent, labels))],
   };
 }
 
-/** With more runs than this seeds are shown together, or the page would be too large. */
-const mostRunsAlone = 12;
+const scales = {
+  posts: { title: 'posts read', timeOf: ({ postsUsed }: PlacedDecision) => postsUsed, type: 'log' },
+  hours: { title: 'hours after the claim', timeOf: ({ hours }: PlacedDecision) => hours, type: 'symlog' },
+} as const;
 
-/** All runs of an agent together, and each alone where there are several. */
-function seedsOf(
-  runs: readonly ReadRun[],
-  { areShownAlone }: { areShownAlone: boolean },
-): { seed: number | null; together: readonly ReadRun[] }[] {
-  if (runs.length === 1) return [{ seed: runs[0].result.seed, together: runs }];
-  const alone = runs.map((run) => ({ seed: run.result.seed, together: [run] }));
-  return [{ seed: null, together: runs }, ...(areShownAlone ? alone : [])];
+const lineLegend = { symbolType: 'stroke', symbolOpacity: 1, symbolStrokeWidth: 2 };
+
+/** The share of the threads of each label that are decided by then: one line per agent. */
+function stopChart(
+  agents: readonly DecidedAgent[],
+  { labels, scale }: { labels: readonly string[]; scale: keyof typeof scales },
+): Chart {
+  const { title, timeOf, type } = scales[scale];
+  const values = agents.flatMap(({ name, decisions }) =>
+    labels.flatMap((label, gold) => {
+      const own = decisions.filter((decision) => decision.gold === gold);
+      return thinned(cumulative(own, timeOf)).map(({ x, share, right }) => {
+        const details = `${name}, ${label}\nafter ${Number(x.toFixed(2))} ${title}\n${percent(share)} decided, ${percent(right)} rightly`;
+        return { agent: name, label, x, share, details };
+      });
+    }),
+  );
+  const names = agents.map(({ name }) => name);
+  return {
+    name: `stops-${scale}`,
+    title: `Decided, by ${title}`,
+    label: `Share of the threads that are decided, by ${title}, for ${names.join(', ')}.`,
+    caption: 'A line that rises at one place is that of a fixed rule.',
+    spec: {
+      data: { values },
+      facet: {
+        row: category('label', {
+          title: null,
+          sort: labels,
+          header: { labelOrient: 'top', labelAnchor: 'start', labelAngle: 0 },
+        }),
+      },
+      spacing: 8,
+      spec: {
+        width: 250,
+        height: 110,
+        ...told(
+          'line',
+          {
+            x: quantity('x', { title, scale: { type, nice: false }, axis: { tickCount: 5, format: '~r' } }),
+            y: quantity('share', {
+              title: 'decided',
+              scale: { domain: [0, 1] },
+              axis: { tickCount: 3, format: '.0%' },
+            }),
+            color: series('agent', names, { legend: names.length === 1 ? null : lineLegend }),
+          },
+          { interpolate: 'step-after', strokeWidth: 2, point: { size: 18, opacity: 0.01 } },
+        ),
+      },
+    },
+  };
 }
 
-/** A collapsed agent in a sentence; null for others. */
-function collapseOf(decisions: readonly PlacedDecision[]): string | null {
-  const { name, share } = mostCommonStopShare({
-    postsUsed: decisions.map(({ postsUsed }) => postsUsed),
-    threadPosts: decisions.map(({ posts }) => posts),
-  });
-  if (share < collapsedShare) return null;
-  const right = decisions.filter(({ gold, predicted }) => gold === predicted).length / decisions.length;
-  return `It decides ${percent(share)} of the threads at ${name}, as a fixed rule would, and answers ${percent(right)} of them rightly. There is nothing more to see of where it stops.`;
+/** At most about fifty of some points, the last among them. */
+function thinned<Point>(points: readonly Point[]): Point[] {
+  const every = Math.ceil(points.length / 50);
+  return points.filter((_, index) => (points.length - 1 - index) % every === 0);
 }
 
-function stopsBody(of: {
-  decisions: readonly PlacedDecision[];
-  drawn: readonly DrawnChart[];
-  labels: readonly string[];
-  mistakesOf: ReadRun;
-}): Markup {
-  const { decisions, drawn, labels } = of;
+/** After each value, the share of decisions up to it, and the share of right ones. Decisions without a value are never counted as made. */
+export function cumulative<Decided extends Pick<Decision, 'gold' | 'predicted'>>(
+  decisions: readonly Decided[],
+  timeOf: (decision: Decided) => number | null,
+): { x: number; share: number; right: number }[] {
+  const byValue = groupBy(decisions, timeOf);
+  let [made, right] = [0, 0];
+  return [...byValue]
+    .flatMap(([x, own]) => (x === null ? [] : [{ x, own }]))
+    .sort((a, b) => a.x - b.x)
+    .map(({ x, own }) => {
+      made += own.length;
+      right += own.filter(({ gold, predicted }) => gold === predicted).length;
+      return { x, share: made / decisions.length, right: right / decisions.length };
+    });
+}
+
+function predictionBlocks({ name, runs, decisions }: DecidedAgent, labels: readonly string[]): Block[] {
   const events = byEvent(decisions, labels);
-  return html`<div class="pair">${drawn.map((chart) => figure(chart, captions.find(([ending]) => chart.name.endsWith(ending))?.[1] ?? null))}
-${confusionTable({ caption: 'What it answers', labels, rows: confusionRows(decisions, labels) })}</div>
-${
-  events.length < 2
-    ? null
-    : table({
-        caption: 'By event',
-        columns: ['event', 'threads', 'macro-F1', 'ER', 'median posts'],
-        rows: events.map(({ event, threads, macroF1, er, medianPosts }) => [
-          event,
-          numberCell(threads, 0),
-          numberCell(macroF1),
-          numberCell(er),
-          numberCell(medianPosts, 1),
+  return [
+    `**${name}**${runs.length > 1 ? `, all ${runs.length} seeds; mistakes of the first` : ''}`,
+    confusionTable({
+      caption: `What ${name} predicts`,
+      labels,
+      rows: confusionRows(decisions, labels),
+    }),
+    ...(events.length < 2
+      ? []
+      : [
+          {
+            heading: ['by event', 'threads', 'macro-F1', 'earliness', 'median posts'],
+            rows: events.map(({ event, threads, macroF1: score, er, medianPosts }) => [
+              event,
+              String(threads),
+              score.toFixed(3),
+              er.toFixed(3),
+              medianPosts.toFixed(1),
+            ]),
+          },
         ]),
-      })
-}
-${mistakesTable(of.mistakesOf, labels)}`;
+    ...mistakes(runs[0], labels),
+  ];
 }
 
-const captions: readonly (readonly [ending: string, caption: string])[] = [
-  ['-posts', 'Posts seen at the decision, by class. One tall bar is a fixed rule.'],
-  ['-hours', 'How long that took after the claim, where times are known.'],
-  ['-events', 'The same by event: the darker, the more of its threads.'],
-  ['-calibration', 'Above the dashed line the detector is better than it says, below it too sure of itself.'],
-];
+/** Rows are true labels, columns predicted ones, the last column predictions that could not be read. */
+export function confusionRows(decisions: readonly Decision[], labels: readonly string[]): number[][] {
+  const { counts } = confusionMatrix({
+    gold: decisions.map(({ gold }) => gold),
+    predicted: decisions.map(({ predicted }) => predicted),
+    classes: labels.length,
+  });
+  const width = labels.length + 1;
+  return labels.map((_, row) => Array.from(counts.subarray(row * width, (row + 1) * width)));
+}
+
+/** What an agent comes to on the threads of each event, the largest first; empty where threads have none. */
+export function byEvent(decisions: readonly PlacedDecision[], labels: readonly string[]) {
+  const known = decisions.flatMap((own) => (own.event === null ? [] : [{ ...own, event: own.event }]));
+  return [...groupBy(known, ({ event }) => event)]
+    .sort(([, a], [, b]) => b.length - a.length)
+    .map(([event, own]) => ({
+      event,
+      threads: own.length,
+      macroF1: macroF1({
+        gold: own.map(({ gold }) => gold),
+        predicted: own.map(({ predicted }) => predicted),
+        classes: labels.length,
+      }),
+      er: mean(own.map(({ postsUsed, posts }) => postsUsed / posts)),
+      medianPosts: quantile(Float64Array.from(own, ({ postsUsed }) => postsUsed).sort(), 0.5),
+    }));
+}
 
 const mistakesShown = 12;
 
-/** The surest wrong answers of a run, with links to the inspector. */
-function mistakesTable(run: ReadRun, labels: readonly string[]): Markup | null {
+/** The most confident wrong predictions of a run, with links to the inspector. */
+function mistakes(run: ReadRun, labels: readonly string[]): Block[] {
   const wrong = placedDecisions(run)
     .filter(({ gold, predicted }) => gold !== predicted)
     .sort((a, b) => (b.confidence ?? 0) - (a.confidence ?? 0));
-  if (wrong.length === 0) return null;
+  if (wrong.length === 0) return [];
   const name = (label: number) => labels[label] ?? 'not readable';
-  return table({
-    caption: `The surest of ${wrong.length} mistakes, seed ${run.result.seed}`,
-    columns: ['thread', 'is', 'answered', 'confidence', 'posts seen', 'of'],
-    texts: ['is', 'answered'],
-    rows: wrong
-      .slice(0, mistakesShown)
-      .map(({ threadId, gold, predicted, confidence, postsUsed, posts }) => [
-        html`<a href="#thread=${encodeURIComponent(threadId)}&amp;seed=${run.result.seed}&amp;agent=${encodeURIComponent(run.variant)}">${threadId}</a>`,
-        name(gold),
-        name(predicted),
-        numberCell(confidence, 2),
-        numberCell(postsUsed, 0),
-        numberCell(posts, 0),
-      ]),
-  });
+  const { seed } = run.result;
+  return [
+    {
+      heading: [
+        `most confident of ${wrong.length} mistakes of ${run.variant}, seed ${seed}`,
+        'true',
+        'predicted',
+        'confidence',
+        'posts read',
+        'of',
+      ],
+      texts: ['true', 'predicted'],
+      rows: wrong
+        .slice(0, mistakesShown)
+        .map(({ threadId, gold, predicted, confidence, postsUsed, posts }) => [
+          `[${threadId}](#thread=${encodeURIComponent(threadId)}&seed=${seed}&agent=${encodeURIComponent(run.variant)})`,
+          name(gold),
+          name(predicted),
+          confidence === null ? '–' : confidence.toFixed(2),
+          String(postsUsed),
+          String(posts),
+        ]),
+    },
+  ];
 }

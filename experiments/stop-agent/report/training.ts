@@ -1,51 +1,28 @@
-import { existsSync } from 'node:fs';
-import { type MetricsLine, readMetrics } from '../../../checkpoints/metrics-log.ts';
-import { RunDirectory } from '../../../checkpoints/run-directory.ts';
+import type { MetricsLine } from '../../../checkpoints/metrics-log.ts';
 import { groupBy } from '../../../src/data/group-by.ts';
 import { mean } from '../../../src/metrics/summary-statistics.ts';
 import type { StopAgentConfig } from '../../../trainers/stop-agent/config.ts';
-import type { DrawnChart } from '../../report/page/chart.ts';
-import { html, type Markup } from '../../report/page/html.ts';
-import { curveFigures } from '../../report/page/learning-curves.ts';
+import { curveCharts, loggedMetrics } from '../../report/charts/learning-curves.ts';
+import type { Paragraph, ReportSection } from '../../report/report.ts';
 import { percent } from '../../report/shown-numbers.ts';
-import { collapsedShare } from './aggregate.ts';
+import { collapsedShare } from './agents.ts';
 import type { ReadRun } from './read-runs.ts';
 
 /** What the runs logged while they learnt, and what looks wrong in it. */
-export async function trainingSection(
-  runs: readonly ReadRun[],
-): Promise<{ body: Markup; charts: readonly DrawnChart[] }> {
+export function trainingSection(runs: readonly ReadRun[]): ReportSection {
   const logged = runs.map(({ variant, result, agent, experiment }) => {
-    const { metricsPath } = RunDirectory.open(result.directory);
-    const metrics = existsSync(metricsPath) ? readMetrics(metricsPath) : [];
+    const metrics = loggedMetrics(result.directory);
     const { mostCommonStop } = result.systems.find(({ name }) => name === agent.name)!;
-    const atFirst = result.stopsAtFirstPost.conservative ?? 0;
-    const found = trainingWarnings({
-      metrics,
-      mostCommonStop,
-      demonstrationsAtFirstPost: atFirst,
-      agent: experiment.agent,
-    });
-    return { variant, seed: result.seed, metrics, found, isCollapsed: mostCommonStop.share >= collapsedShare };
+    const demonstrationsAtFirstPost = result.stopsAtFirstPost.conservative ?? 0;
+    const found = trainingWarnings({ metrics, mostCommonStop, demonstrationsAtFirstPost, agent: experiment.agent });
+    return { variant, seed: result.seed, metrics, found };
   });
   const warned = logged.flatMap(({ variant, seed, found }) => found.map((warning) => ({ variant, seed, ...warning })));
-  const warnings = warningItems(warned, { several: runs.length > 1 });
-  const { body, charts } = await curveFigures(logged, { over: 'iteration' });
-  return {
-    charts,
-    body: html`${
-      warnings.length === 0
-        ? html`<p>None of the usual troubles was found: no collapse, no overwhelming discriminator, no divergence.</p>`
-        : html`<ul class="warnings">${warnings}</ul>`
-    }${
-      logged.every(({ isCollapsed }) => isCollapsed)
-        ? html`<details><summary>Learning curves</summary>${explained}${body}</details>`
-        : html`${explained}${body}`
-    }`,
-  };
+  const warnings = warningParagraphs(warned, { several: runs.length > 1 });
+  const calm = 'None of the usual troubles was found: no collapse, no overwhelming discriminator, no divergence.';
+  const figures = curveCharts(logged, { over: 'iteration' });
+  return { id: 'training', title: 'Training', blocks: [...(warnings.length === 0 ? [calm] : warnings), { figures }] };
 }
-
-const explained = html`<p>One line a run; those of other agents and seeds are pale.</p>`;
 
 interface WarnedRun extends TrainingWarning {
   readonly variant: string;
@@ -53,23 +30,19 @@ interface WarnedRun extends TrainingWarning {
 }
 
 /**
- * An item for each trouble of each agent, however many of its seeds have it.
- * @param options.several whether there are further runs, so that an item says whose it is
+ * A paragraph for each trouble of each agent: in full of the first seed that has it, with the other seeds named.
+ * @param options.several whether there are further runs, so that a paragraph names its own
  */
-export function warningItems(warned: readonly WarnedRun[], { several }: { several: boolean }): Markup[] {
+export function warningParagraphs(warned: readonly WarnedRun[], { several }: { several: boolean }): Paragraph[] {
   const alike = groupBy(warned, ({ variant, trouble }) => `${variant}/${trouble}`);
-  return Array.from(alike.values(), (runs) => warningItem(runs, { several }));
-}
-
-/** Said in full of the first seed that has it, the other seeds folded under it. */
-function warningItem([first, ...others]: readonly WarnedRun[], { several }: { several: boolean }): Markup {
-  const { variant, seed, what, advice } = first;
-  const place = several ? html`<b>${variant}, seed ${seed}.</b> ` : null;
-  return html`<li>${place}${what} <span class="advice">${advice}</span>${
-    others.length === 0
-      ? null
-      : html`<details><summary>Also ${others.length === 1 ? 'seed' : 'seeds'} ${others.map((other) => other.seed).join(', ')}</summary><ul>${others.map((other) => html`<li><b>Seed ${other.seed}.</b> ${other.what} <span class="advice">${other.advice}</span></li>`)}</ul></details>`
-  }</li>`;
+  return Array.from(alike.values(), ([{ variant, seed, what, advice }, ...others]) => {
+    const place = several ? `**${variant}, seed ${seed}.** ` : '';
+    const also =
+      others.length === 0
+        ? ''
+        : ` Also ${others.length === 1 ? 'seed' : 'seeds'} ${others.map((own) => own.seed).join(', ')}.`;
+    return { warning: `${place}${what} ${advice}${also}` };
+  });
 }
 
 /** Something that a training shows and that calls for a change. */

@@ -1,16 +1,18 @@
-import { described, type ReportDocument, type ReportSection, type ReportTable } from '../../report/document.ts';
+import { noParts, type Report, type ReportSection, type ReportTable } from '../../report/report.ts';
 import { percent } from '../../report/shown-numbers.ts';
+import { systemsTable } from '../../report/systems-table.ts';
 import { isShown } from '../../stop-agent/decisions.ts';
 import type { FrontPoint } from '../front.ts';
 import { type Leader, whyNone } from '../leader.ts';
 import { type SweepPlan, shortNames, shownValue } from '../plan.ts';
 import { type SettingSummary, type SystemMean, type TrialRow, whereTrained } from '../results.ts';
-import { type SeedInterval, shownInterval } from '../seed-interval.ts';
+import { estimateOf, type SeedInterval } from '../seed-interval.ts';
 import { bestAndWorst, type Sensitivity } from '../sensitivity.ts';
 import { sizeOf } from '../trials-of-plan.ts';
+import { settingsChart, sweepCharts } from './sweep-charts.ts';
 
 /** Everything that the report of a sweep shows. */
-export interface SweepReport {
+export interface SweepResult {
   readonly plan: SweepPlan;
   readonly command: string;
   readonly rows: readonly TrialRow[];
@@ -22,41 +24,47 @@ export interface SweepReport {
   readonly tested: readonly SystemMean[];
 }
 
-/** What a sweep came to: the verdict, the leading setting on the test, every setting, the front, what each option changes. */
-export function sweepDocument(report: SweepReport): ReportDocument {
-  const { plan, command, rows, settings, leader } = report;
+/** Metrics that the first tables have room for. */
+const metricsFirst = ['macroF1', 'er', 'callsPerThread', 'veracity.macroF1', 'stance.macroF1'];
+
+/** Settings in the first table; the section and the table of trials have all of them. */
+const settingsFirst = 8;
+
+/** What a sweep came to: the leading setting and whether it is recommended, the test, every setting, the front, what each option changes. */
+export function sweepReport(result: SweepResult): Report {
+  const { plan, command, rows, settings, leader, sensitivities } = result;
   const failed = rows.filter(({ status }) => status === 'failed');
   const missing = rows.filter(({ status }) => status === 'missing').length;
+  const conclusion = leader?.verdict.replace(/^no /, 'No ') ?? `Nothing is recommended: ${whyNone(plan, settings)}`;
+  const isHighest = leader === null || leader.isToldApart ? [] : [`${leader.setting.label} is the highest.`];
   return {
-    title: plan.name,
-    lead: [
-      ...described(plan.description),
-      { command },
-      [`${sizeOf(plan)}. ${countsOf(rows)}.`, whereTrained(rows)].filter((part) => part !== null).join(' '),
-      ...(missing === 0 ? [] : [`**${missing} trials are missing**: give the command again to run them.`]),
-      leader === null ? `**Nothing is recommended**: ${whyNone(plan, settings)}.` : `**Verdict: ${leader.verdict}.**`,
+    ...{ title: plan.name, description: plan.description, command },
+    conclusion: `${conclusion}.`,
+    cards: cardsOf(result),
+    tables: [rankedTable(result), ...testTables(result)],
+    notes: [
+      `${rows.length} trials: ${countsOf(rows)}.`,
+      ...(missing === 0 ? [] : [{ warning: `${missing} trials are missing: give the command again to run them.` }]),
+      ...(leader === null ? [] : [[...isHighest, ...leader.why].join(' ')]),
     ],
+    next: [],
+    facts: [sizeOf(plan), ...[whereTrained(rows)].flatMap((own) => own?.replace(/\.$/, '') ?? [])],
     sections: [
-      ...(leader === null ? [] : [leaderSection(report, leader)]),
+      ...(leader === null ? [] : [leaderSection(result, leader)]),
       {
         id: 'settings',
         title: 'Settings, on the development part',
-        blocks: ['Mean and 95 % interval over seeds (Student’s t, cut at what is possible).', settingsTable(report)],
+        blocks: ['Mean and 95% interval over seeds (Student’s t, cut at what is possible).', settingsTable(result)],
       },
-      ...frontSection(report),
-      ...sensitivitySection(report),
-      ...(failed.length === 0
-        ? []
-        : [
-            {
-              id: 'failed',
-              title: 'Failed trials',
-              blocks: failed.map(
-                ({ trial, message }) => `\`${trial.id}\` (${trial.label}): ${firstLine(message ?? '')}`,
-              ),
-            },
-          ]),
+      ...frontSection(result),
+      ...(sensitivities.length === 0 ? [] : [sensitivitySection(result)]),
+      ...(failed.length === 0 ? [] : [failedSection(failed)]),
     ],
+    async page() {
+      const figures = sweepCharts(result);
+      const charts = figures.length === 0 ? [] : [{ id: 'charts', title: 'Charts', blocks: [{ figures }] }];
+      return { ...noParts, figures: settingsChart(result), sections: charts };
+    },
   };
 }
 
@@ -65,105 +73,185 @@ export function countsOf(rows: readonly TrialRow[]): string {
   const counts = (['finished', 'stopped', 'failed', 'missing'] as const).map(
     (status) => [status, rows.filter((row) => row.status === status).length] as const,
   );
-  const shown = counts.filter(([status, count]) => count > 0 || status === 'finished');
-  return `${shown.map(([status, count]) => `${count} ${status === 'stopped' ? 'stopped at a rung' : status}`).join(', ')}`;
+  const known = counts.filter(([status, count]) => count > 0 || status === 'finished');
+  return known.map(([status, count]) => `${count} ${status === 'stopped' ? 'stopped at a rung' : status}`).join(', ');
 }
 
-function leaderSection({ plan, tested }: SweepReport, { setting, why, isToldApart }: Leader): ReportSection {
-  const metrics = plan.kind.metrics.filter((metric) => metric.isShown ?? true);
-  const shown = tested.filter(({ name }) => isShown(name));
+function cardsOf({ plan, leader, settings, rows }: SweepResult): Report['cards'] {
+  return [
+    ...(leader?.setting.objective
+      ? [
+          {
+            title: plan.aim,
+            value: leader.setting.objective.mean.toFixed(3),
+            note: 'the highest, on the development part',
+          },
+        ]
+      : []),
+    { title: 'Settings', value: String(settings.length), note: 'tried' },
+    { title: 'Trials', value: String(rows.length), note: countsOf(rows) },
+  ];
+}
+
+function estimates(values: Readonly<Record<string, SeedInterval | null>>) {
+  const known = Object.entries(values).flatMap(([name, value]) => (value === null ? [] : [[name, value] as const]));
+  // What queries cost hardly varies over seeds; an interval would only widen the table.
+  return Object.fromEntries(
+    known.map(([name, value]) => [name, name === callsMetric ? { mean: value.mean } : estimateOf(value)]),
+  );
+}
+
+const callsMetric = 'callsPerThread';
+
+/** The best settings on the development part; only the aim has its interval. */
+function rankedTable({ plan, settings, leader }: SweepResult): ReportTable {
+  const metrics = plan.kind.metrics.filter(({ name }) => metricsFirst.includes(name));
+  const isMetric = metrics.some(({ name }) => name === plan.aim);
+  const ranked = settings
+    .flatMap((setting) => (setting.objective === null ? [] : [{ setting, objective: setting.objective }]))
+    .sort((a, b) => b.objective.mean - a.objective.mean);
+  const rows = ranked.slice(0, settingsFirst).map(({ setting, objective }) => ({
+    name: `${setting === leader?.setting ? '→ ' : ''}${setting.label}`,
+    isMarked: setting === leader?.setting,
+    values: {
+      ...Object.fromEntries(
+        metrics.map(({ name }) => [name, setting.values[name] && { mean: setting.values[name].mean }]),
+      ),
+      [plan.aim]: estimateOf(objective),
+    },
+  }));
+  const more =
+    ranked.length > settingsFirst ? [{ name: `… and ${ranked.length - settingsFirst} more`, values: {} }] : [];
+  const columns = isMetric ? metrics : [{ name: plan.aim, title: 'objective', decimals: 3 }, ...metrics];
+  return systemsTable([...rows, ...more], columns, { first: 'setting, on the development part' });
+}
+
+/** The leading setting on the test, beside what a reader would use instead. */
+function testTables({ plan, leader, tested }: SweepResult): ReportTable[] {
+  if (leader === null) return [];
+  const metrics = plan.kind.metrics.filter(({ name }) => metricsFirst.includes(name));
+  const rows = besideOnTest(tested).map(({ name, role, values }) => ({
+    name: role === 'learnt' ? leader.setting.label : name,
+    isMarked: role === 'learnt',
+    values: Object.fromEntries(
+      metrics.map((metric) => [metric.name, values[metric.name] && { mean: values[metric.name]!.mean }]),
+    ),
+  }));
+  return [systemsTable(rows, metrics, { first: 'on the test, which chose nothing' })];
+}
+
+/** What is learnt, the best baselines that are as early and query as seldom, and all posts; of selectors all baselines. */
+function besideOnTest(tested: readonly SystemMean[]): SystemMean[] {
+  const baselines = tested.filter(({ role }) => role === 'baseline');
+  const learnt = tested.filter(({ role }) => role === 'learnt');
+  const mean = ({ values }: SystemMean, metric: string) => values[metric]?.mean;
+  const [er, calls] = [mean(learnt[0], 'er'), mean(learnt[0], callsMetric)];
+  if (er === undefined || calls === undefined) return [...learnt, ...baselines];
+  const isWithin = (own: SystemMean, metric: string, most: number) => (mean(own, metric) ?? most) <= most + 1e-9;
+  const best = baselines
+    .filter((own) => isWithin(own, 'er', er) && isWithin(own, callsMetric, calls))
+    .sort((a, b) => (mean(b, 'macroF1') ?? 0) - (mean(a, 'macroF1') ?? 0))
+    .slice(0, 1);
+  return [...learnt, ...best, ...baselines.filter(({ name }) => name === 'all posts')];
+}
+
+function leaderSection({ plan, tested }: SweepResult, { setting, isToldApart }: Leader): ReportSection {
+  const systems = tested.filter(({ name }) => isShown(name));
   const runs = setting.rows.map(({ trial }) => `\`trials/${trial.id}\` (seed ${trial.seed})`);
+  const rows = systems.map(({ name, role, values }) => {
+    const { [callsMetric]: calls, ...others } = estimates(values);
+    return {
+      name,
+      isMarked: role === 'learnt',
+      values: role === 'oracle' ? others : { ...others, [callsMetric]: calls },
+    };
+  });
   return {
     id: 'leader',
     title: isToldApart ? 'Recommended' : 'Highest, but not told apart',
     blocks: [
-      `**${setting.label}** (\`${setting.id}\`)`,
-      why.join(' '),
-      `Its runs: ${runs.join(', ')}.`,
+      `**${setting.label}** (\`${setting.id}\`). Its runs: ${runs.join(', ')}.`,
       'On the test, which no choice was made by:',
-      {
-        heading: ['system', ...metrics.map(({ title }) => title)],
-        rows: shown.map(({ name, role, values }) => [
-          role === 'learnt' ? `**${name}**` : name,
-          ...metrics.map(({ name: metric, decimals }) => {
-            const value = values[metric] ?? null;
-            return role === 'oracle' && metric === callsMetric ? '–' : shownMetric(metric, { value, decimals });
-          }),
-        ]),
-      },
-      ...(shown.length < tested.length ? ['Rules of other numbers are on the front and in `report.json`.'] : []),
+      systemsTable(
+        rows,
+        plan.kind.metrics.filter((metric) => metric.isShown ?? true),
+      ),
+      ...(systems.length < tested.length ? ['Rules of other numbers are on the front and in `report.json`.'] : []),
     ],
   };
 }
 
-/** What is to be said of a setting beside its numbers. */
-function notesOn({ leader, front, plan }: SweepReport): (setting: SettingSummary) => string[] {
-  const onFront = new Set(front.filter(({ isSwept, isOnFront }) => isSwept && isOnFront).map(({ name }) => name));
-  const hasConditions = plan.sweep.objective.where.length > 0;
-  return (setting) => [
-    ...(leader?.setting === setting ? [leader.isToldApart ? 'recommended' : 'highest'] : []),
-    ...(onFront.has(setting.label) ? ['on the front'] : []),
-    ...(hasConditions && setting.isComplete && !setting.isAllowed ? ['does not meet the conditions'] : []),
+/** What stands beside the numbers of a setting. */
+function notesOn(setting: SettingSummary, { leader, front, plan }: SweepResult): string {
+  const isOnFront = front.some((own) => own.isSwept && own.isOnFront && own.name === setting.label);
+  const isRefused = plan.sweep.objective.where.length > 0 && setting.isComplete && !setting.isAllowed;
+  return [
+    ...(leader?.setting === setting ? [leader.isToldApart ? '**recommended**' : 'highest'] : []),
+    ...(isOnFront ? ['on the front'] : []),
+    ...(isRefused ? ['does not meet the conditions'] : []),
     ...(setting.isComplete ? [] : ['not complete']),
-  ];
+  ].join(', ');
 }
 
-function settingsTable(report: SweepReport): ReportTable {
-  const { plan, settings, leader } = report;
-  const notes = notesOn(report);
-  const metrics = plan.kind.metrics.filter((metric) => metric.isShown ?? true);
+function settingsTable(result: SweepResult): ReportTable {
+  const { plan, settings, leader } = result;
   const names = shortNames(plan.paths);
   // An aim that is an expression has a column of its own.
   const aim = plan.sweep.objective.maximise;
+  const metrics = plan.kind.metrics.filter((metric) => metric.isShown ?? true);
+  const scores = systemsTable(
+    settings.map((setting) => ({
+      name: `\`${setting.id}\``,
+      isMarked: leader?.setting === setting,
+      values: { ...estimates(setting.values), objective: setting.objective && estimateOf(setting.objective) },
+      further: [notesOn(setting, result)],
+    })),
+    [...(aim === null ? [] : [{ name: 'objective', title: aim, decimals: 3 }]), ...metrics],
+    { first: 'setting', further: ['notes'] },
+  );
+  // The options of a setting stand between its name and its scores.
+  const between = (first: string, options: readonly string[], rest: readonly string[]) => [first, ...options, ...rest];
   return {
-    heading: [
-      'setting',
-      ...plan.paths.map((path) => names.get(path) ?? path),
-      'seeds',
-      ...(aim === null ? [] : [aim]),
-      ...metrics.map(({ title }) => title),
-      'notes',
-    ],
-    texts: ['notes'],
-    rows: settings.map((setting) => [
-      `\`${setting.id}\``,
-      ...plan.paths.map((path) => shownValue(setting.point[path])),
-      String(setting.objective?.seeds ?? 0),
-      ...(aim === null ? [] : [setting.objective === null ? '–' : shownInterval(setting.objective, 3)]),
-      ...metrics.map(({ name, decimals }) => shownMetric(name, { value: setting.values[name], decimals })),
-      notes(setting)
-        .map((note) => (note === 'recommended' ? `**${note}**` : note))
-        .join(', '),
-    ]),
-    isMarked: (row) => leader?.setting === settings[row],
+    ...scores,
+    heading: between(
+      scores.heading[0],
+      [...plan.paths.map((path) => names.get(path) ?? path), 'seeds'],
+      scores.heading.slice(1),
+    ),
+    rows: scores.rows.map(([first, ...rest], index) => {
+      const { point, objective } = settings[index];
+      return between(
+        first,
+        [...plan.paths.map((path) => shownValue(point[path])), String(objective?.seeds ?? 0)],
+        rest,
+      );
+    }),
   };
 }
 
-function frontSection({ front }: SweepReport): ReportSection[] {
+function frontSection({ front }: SweepResult): ReportSection[] {
   if (front.length === 0) return [];
-  const shownPoints = front
+  const rows = front
     .filter(({ isOnFront, isOnFrontWithCalls }) => isOnFront || isOnFrontWithCalls)
-    .sort((a, b) => a.er - b.er || b.macroF1 - a.macroF1);
-  const columns = ['front of macro-F1 and ER', '… and calls'];
-  const table = {
-    heading: ['system', 'macro-F1', 'ER', 'calls a thread', ...columns],
-    texts: columns,
-    rows: shownPoints.map(({ name, isSwept, macroF1, er, calls, isOnFront, isOnFrontWithCalls }) => [
-      isSwept ? `**${name}**` : name,
-      macroF1.toFixed(3),
-      er.toFixed(3),
-      calls.toFixed(1),
-      isOnFront ? 'yes' : '',
-      isOnFrontWithCalls ? 'yes' : '',
-    ]),
-  };
+    .sort((a, b) => a.er - b.er || b.macroF1 - a.macroF1)
+    .map(({ name, isSwept, macroF1, er, calls, isOnFront, isOnFrontWithCalls }) => ({
+      name,
+      isMarked: isSwept,
+      values: { macroF1: { mean: macroF1 }, er: { mean: er }, calls: { mean: calls } },
+      further: [isOnFront ? 'yes' : '', isOnFrontWithCalls ? 'yes' : ''],
+    }));
+  const metrics = [
+    { name: 'macroF1', title: 'macro-F1', decimals: 3 },
+    { name: 'er', title: 'earliness', decimals: 3 },
+    { name: 'calls', title: 'queries per thread', decimals: 1 },
+  ];
+  const table = systemsTable(rows, metrics, { further: ['front of macro-F1 and earliness', '… and queries'] });
   const explained =
-    'Systems that no other beats in macro-F1 and ER alike; the last column counts detector calls as a third aim.';
+    'Systems that no other beats in macro-F1 and earliness alike; the last column counts queries of the detector as a third aim.';
   return [{ id: 'pareto', title: 'Pareto front, on the development part', blocks: [explained, table] }];
 }
 
-function sensitivitySection({ plan, sensitivities }: SweepReport): ReportSection[] {
-  if (sensitivities.length === 0) return [];
+function sensitivitySection({ plan, sensitivities }: SweepResult): ReportSection {
   const names = shortNames(plan.paths);
   const table = {
     heading: ['option', 'best mean', 'worst mean', 'spread', 'share of variance'],
@@ -180,17 +268,13 @@ function sensitivitySection({ plan, sensitivities }: SweepReport): ReportSection
     }),
   };
   const explained = `How ${plan.aim} on the development part varies with each option, averaged over all others. The share is that of the variance over all trials, seeds included.`;
-  return [{ id: 'sensitivity', title: 'Sensitivity', blocks: [explained, table] }];
+  return { id: 'sensitivity', title: 'Sensitivity', blocks: [explained, table] };
 }
 
-const callsMetric = 'callsPerThread';
-
-/** What calls cost hardly varies over seeds; an interval would only widen the table. */
-function shownMetric(metric: string, { value, decimals }: { value: SeedInterval | null; decimals: number }): string {
-  if (value === null) return '–';
-  return metric === callsMetric ? value.mean.toFixed(decimals) : shownInterval(value, decimals);
-}
-
-function firstLine(text: string): string {
-  return text.split('\n')[0];
+function failedSection(failed: readonly TrialRow[]): ReportSection {
+  const blocks = failed.map(({ trial, message }) => {
+    const [headline] = (message ?? '').split('\n');
+    return `\`${trial.id}\` (${trial.label}): ${headline}`;
+  });
+  return { id: 'failed', title: 'Failed trials', blocks };
 }

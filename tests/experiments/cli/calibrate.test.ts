@@ -71,7 +71,7 @@ describe('calibrate', () => {
     expect(decided.filter(({ shift }) => shift.isUnlike).length).toBeLessThanOrEqual(8);
 
     const { out: report } = await earshot(['report', run], { cwd });
-    expect(report).toContain('**Promise:** With confidence 90 %, the verdict at the stop differs');
+    expect(report).toContain('**Guarantee:** With confidence 90 %, the verdict at the stop differs');
 
     expect((await earshot(['export', run, '--out', 'promised'], { cwd })).code).toBe(0);
     const again = await calibrate('plain', '--threads', 'fresh.jsonl', '--max-disagreement', '0.2', '--json');

@@ -286,15 +286,13 @@ describe('detect --train', () => {
       'The local detector on 40 threads labelled for rumor, each judged by one that has not seen',
     );
     expect(told.out).toMatch(/all posts +\| +1\.000 \| +1\.000 \| +1\.000 \|\n/);
-    expect(told.out).toContain('Verdict: the detector tells the labels apart better than guessing.');
+    expect(told.out).toContain('The detector tells the labels apart better than guessing.');
     const drawn = ['--limit', '20', '--json', ...quick];
     const run = await earshot(['detect', 'mute.jsonl', '--train', ...drawn], { cwd });
     const { heldOut } = JSON.parse(run.out);
     expect(heldOut.support).toEqual({ 'non-rumor': 10, rumor: 10 });
     const mute = await earshot(['detect', 'mute.jsonl', '--train', ...quick], { cwd });
-    expect(mute.out.replaceAll(/\s+/g, ' ')).toMatch(
-      /Verdict: the detector .*; no stopping rule can help\. Next: label more/,
-    );
+    expect(mute.out.replaceAll(/\s+/g, ' ')).toMatch(/The detector .*; no stopping rule can help\. Next: label more/);
   });
 
   it('takes no detector beside it, and what is its own is for it alone', async () => {

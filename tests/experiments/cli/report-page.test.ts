@@ -30,7 +30,7 @@ describe('the page of an experiment', () => {
     expect(first.code, first.errors).toBe(0);
     expect(first.errors).toContain('Page: runs/tiny/report.html');
     const pictures = readdirSync(join(cwd, 'runs/tiny/report-pictures'));
-    expect(pictures).toEqual(expect.arrayContaining(['front.svg', 'front-calls.svg', 'curve-ppo-entropy.svg']));
+    expect(pictures).toEqual(expect.arrayContaining(['front.svg', 'front-queries.svg', 'curve-ppo-entropy.svg']));
     for (const name of pictures) expect(read(`runs/tiny/report-pictures/${name}`)).toMatch(/^<svg xmlns=/);
   });
 
@@ -54,19 +54,22 @@ describe('the page of an experiment', () => {
     for (const { texts } of threads) expect(texts[1]).toContain(hostile);
   });
 
-  it('opens with the answer that the terminal and the other reports give', () => {
+  it('opens with the conclusion that the terminal and the other reports give, and holds what `--json` prints', async () => {
     const page = read('runs/tiny/report.html');
-    const { answer } = JSON.parse(read('runs/tiny/report.json'));
-    const told = first.out.replaceAll(/\s+/g, ' ');
-    expect(told).toContain(`Verdict: ${answer.verdict}`);
-    expect(read('runs/tiny/report.md')).toContain(`**Verdict:** ${answer.verdict}`);
-    expect(page.indexOf(answer.verdict)).toBeGreaterThan(0);
-    expect(page.indexOf(answer.verdict)).toBeLessThan(page.indexOf('<h2 id="training-title">'));
-    const { recommended } = answer;
-    expect(told).toContain(recommended.sentence);
-    expect(page).toContain('Recommended: ');
+    const { conclusion, recommended, results } = JSON.parse(read('runs/tiny/report.json'));
+    const printed = first.out.replaceAll(/\s+/g, ' ');
+    expect(printed).toContain(`tiny: ${conclusion}`);
+    expect(read('runs/tiny/report.md')).toContain(`**${conclusion}**`);
+    expect(page).toContain(`<p class="conclusion">${conclusion.replaceAll('’', '’')}</p>`);
+    expect(page.match(/<dt>/g)).toHaveLength(3);
+    expect(page).toMatch(
+      /<p class="quiet">\d{4}-\d\d-\d\d · Earshot \d.* · data: threads\.jsonl · .*earshot train tiny\.yaml/,
+    );
     expect(first.errors).toContain(`npx earshot export ${recommended.run}`);
     expect(first.errors.includes('--system')).toBe(recommended.system !== 'stop agent');
+    expect(dataOf(page).results).toEqual(results);
+    const json = await earshot(['report', 'tiny.yaml', '--json'], { cwd });
+    expect(JSON.parse(json.out)).toEqual(results);
   });
 
   it('shows what the run decided', () => {
@@ -155,6 +158,7 @@ describe('the page of a comparison', () => {
     expect(page).toMatch(/<code>earshot compare [^<]* --seed 7<\/code>/);
     expect(page).toMatch(/<th scope="row">macro-F1<\/th>/);
     expect(page).toContain('<p>16 decisions paired; ');
-    expect(page).toContain(' on which they differ</summary>');
+    expect(page).toMatch(/<p>\d+ items? on which they differ\.<\/p>/);
+    expect(page).toMatch(/<p class="conclusion">They (do not measurably )?differ in macro-F1: /);
   });
 });

@@ -17,30 +17,28 @@ function folder(): string {
   run(cwd, 'runs/swept/trials/0001', { isFinished: true });
   run(cwd, 'runs/new/agent/seed-1', { isFinished: false });
   mkdirSync(join(cwd, 'runs/cache'));
-  const answer = {
-    verdict: 'the agent is above the rules.',
-    recommended: { variant: 'agent', run: 'runs/first/agent/seed-1' },
-  };
-  writeFileSync(join(cwd, 'runs/first/report.json'), JSON.stringify({ name: 'first', answer, results: [] }));
+  const conclusion = 'The agent is recommended.';
+  const recommended = { variant: 'agent', run: 'runs/first/agent/seed-1' };
+  writeFileSync(join(cwd, 'runs/first/report.json'), JSON.stringify({ conclusion, recommended, results: [] }));
   writeFileSync(
     join(cwd, 'runs/swept/report.json'),
-    JSON.stringify({ leader: { verdict: 'no setting can be told.' } }),
+    JSON.stringify({ conclusion: 'No setting is recommended.', recommended: null }),
   );
   return cwd;
 }
 
 describe('runs', () => {
-  it('lists what was trained, with verdicts and what to go on with', async () => {
+  it('lists what was trained, with conclusions and what to go on with', async () => {
     const { code, out } = await earshot(['runs'], { cwd: folder() });
     expect(code).toBe(0);
     expect(out.split('\n')).toEqual([
       'first: 1 run finished, 1 not finished',
-      '  the agent is above the rules.',
+      '  The agent is recommended.',
       '  Go on with runs/first/agent/seed-1',
       'new: 1 not finished',
-      '  no verdict yet; `earshot report` writes the report of finished runs',
+      '  no report yet; `earshot report` writes the report of finished runs',
       'swept: 1 run finished',
-      '  no setting can be told.',
+      '  No setting is recommended.',
       '',
     ]);
   });
@@ -52,7 +50,7 @@ describe('runs', () => {
       folder: 'runs/first',
       finished: 1,
       unfinished: 1,
-      verdict: 'the agent is above the rules.',
+      conclusion: 'The agent is recommended.',
       recommended: 'runs/first/agent/seed-1',
     });
   });

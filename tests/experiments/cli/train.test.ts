@@ -30,12 +30,13 @@ describe('train', () => {
     writeExperiment(join(cwd, 'tiny.yaml'));
     const first = await earshot(['train', 'tiny.yaml'], { cwd, page: true });
     expect(first.code, first.errors).toBe(0);
-    expect(first.out).toMatch(/^tiny: 16 test threads, 1 seed\n/);
-    for (const line of ['stop agent ', 'all posts ', 'Verdict: the agent ']) expect(first.out).toContain(`\n${line}`);
+    expect(first.out).toMatch(/^tiny: .* is recommended: on 16 test threads, it reads /);
+    for (const line of ['stop agent ', 'all posts ', 'Beside the best rules '])
+      expect(first.out).toContain(`\n${line}`);
     expect(Math.max(...first.out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
     const report = read(cwd, 'runs/tiny/report.md');
-    expect(report).toMatch(/^# tiny\n\n[\s\S]*## What was run\n\nCommand: `earshot train tiny\.yaml`/);
-    expect(report).toContain('Threads: detector 20, demonstrations 12, environment 12, test 16. Seeds: 1.');
+    expect(report).toMatch(/^# tiny\n\n\*\*[\s\S]*## What was run\n\n.*\n\n```sh\nearshot train tiny\.yaml\n/);
+    expect(report).toContain('threads: detector 20, demonstrations 12, environment 12, test 16 · seeds: 1.');
     for (const system of ['**stop agent**', 'behaviour cloning', 'first 4 posts', 'all posts', 'label-aware bound'])
       expect(report).toContain(`| ${system} `);
     expect(first.errors).toContain('[1/1] agent, seed 1: training: 4/4 iterations');
@@ -75,7 +76,7 @@ describe('train', () => {
     const written = statSync(join(run, 'result.json')).mtimeMs;
     const narrow = await earshot(['train', 'tiny.yaml'], { cwd, columns: 80 });
     expect(Math.max(...narrow.out.split('\n').map((line) => line.length))).toBeLessThan(80);
-    expect(narrow.out.replace(/\s+/g, ' ')).toContain('Verdict: the agent ');
+    expect(narrow.out.replace(/\s+/g, ' ')).toMatch(/^tiny: .* is recommended: /);
     const second = await earshot(['train', 'tiny.yaml', '--json'], { cwd });
     expect(second.errors).not.toMatch(/training|judging/);
     expect(statSync(join(run, 'result.json')).mtimeMs).toBe(written);

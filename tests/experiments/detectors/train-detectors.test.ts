@@ -48,13 +48,11 @@ describe('train, of detectors', () => {
     const { server, cwd, read } = await folder();
     const run = await earshot(['train', 'panel.yaml'], { cwd, page: true });
     expect(run.code, run.errors).toBe(0);
-    expect(run.out).toMatch(
-      /^panel: 2 detectors\n\ndetector +macro-F1 +accuracy +calls +tokens in +tokens out +money\n/,
-    );
+    expect(run.out).toMatch(/\n\ndetector +macro-F1 +accuracy +calls +tokens in +tokens out +money\n/);
     expect(run.out).toMatch(/\nright +1\.000 \[0\.858, 1\.000\] +1\.000 +1\.0 /);
     expect(run.out).toMatch(/\nyes +0\.333 \[0\.\d{3}, 0\.\d{3}\] +0\.500 /);
     expect(run.out.replaceAll('\n', ' ')).toContain(
-      'Verdict: right has the highest macro-F1 of 2 detectors, and these items tell it apart from every other',
+      'panel: right is the best of 2 detectors, measurably better than every other: a macro-F1 of 1.000',
     );
     expect(server.requests).toHaveLength(2 * 2 * 24);
     const [decision] = read('panel/right/seed-1/decisions.jsonl')
@@ -71,7 +69,7 @@ describe('train, of detectors', () => {
     const report = read('panel/report.md');
     expect(report).toMatch(/24 items of the test part for rumor \(labels: non-rumor 12, rumor 12\), seed 1/i);
     expect(report).toContain('## Macro-F1 by posts read');
-    expect(report).toMatch(/\| right +\| yes +\| \+0\.667 \[\+0\.\d{3}, \+0\.\d{3}\], p = 0\.00\d/);
+    expect(report).toMatch(/\| \*\*right\*\* +\| yes +\| \+0\.667 \[\+0\.\d{3}, \+0\.\d{3}\], p = 0\.00\d/);
     const page = read('panel/report.html');
     expect(page).toContain('Where they disagree');
     expect(page.includes('text 0 of t1')).toBe(true);
@@ -93,10 +91,10 @@ describe('train, of detectors', () => {
     expect(compared.out).toMatch(/After the claim and 2 replies, 24 decisions paired, of 1 seed\nmacro-F1 +\+0\.6667 /);
     expect(readFileSync(join(cwd, 'comparison.html'), 'utf8')).toContain('12 items on which they differ');
     const listed = await earshot(['runs'], { cwd });
-    expect(listed.out).toContain('right has the highest macro-F1 of 2 detectors');
+    expect(listed.out).toContain('right is the best of 2 detectors');
     const shown = await earshot(['report', 'runs/panel/yes'], { cwd });
-    expect(shown.out).toContain('yes has macro-F1 0.333');
-    expect(shown.out).toContain('that is not measurably more than always saying');
+    expect(shown.out).toContain('yes has a macro-F1 of 0.333');
+    expect(shown.out).toContain('not measurably more than always predicting');
   });
 
   it('names no leader where all score the same', async () => {
@@ -104,9 +102,9 @@ describe('train, of detectors', () => {
     const alike = ['--set', 'variants.right.detector.model=yes'];
     const { out, errors } = await earshot(['train', 'panel.yaml', '--no-html', ...alike], { cwd });
     expect(out.replaceAll('\n', ' '), errors).toMatch(
-      /Verdict: all 2 detectors have the same macro-F1, so these items do not tell which is best: macro-F1 0\.333/,
+      /^panel: All 2 detectors have the same macro-F1, so these items do not show which is best: a macro-F1 of 0\.333/,
     );
-    expect(out.replaceAll('\n', ' ')).toContain('Mind: 8 items are too few for a bootstrap');
+    expect(out.replaceAll('\n', ' ')).toContain('Warning: 8 items are too few for a bootstrap');
   });
 
   it('stops at a budget for all its detectors, and goes on with a larger one', async () => {
@@ -135,7 +133,7 @@ describe('train, of detectors', () => {
     const run = await earshot(['train', 'panel.yaml', '--no-html'], { cwd });
     expect(run.code, run.errors).toBe(0);
     expect(run.errors).toContain('could not be read and count as wrong');
-    expect(run.out).toContain('Mind: without an answer, which counts as wrong: mumbles 12 of 12.');
+    expect(run.out).toContain('Warning: Without an answer, which counts as wrong: mumbles 12 of 12.');
     const parts = JSON.parse(read('panel/local/seed-1/parts.json')).parts;
     expect(parts.test.map(({ id }: { id: string }) => id)).toEqual(threads.slice(12).map(({ id }) => id));
     expect(parts.train).toHaveLength(12);

@@ -7,7 +7,7 @@ import { experimentResolver } from '../../../experiments/config/config-problems.
 import { experimentName, seedList } from '../../../experiments/config/experiment-file.ts';
 import { type ExperimentKind, trainedAlone } from '../../../experiments/kinds/experiment-kind.ts';
 import { kinds } from '../../../experiments/kinds/kinds.ts';
-import { resultsOf } from '../../../experiments/report/variant-results.ts';
+import { noParts } from '../../../experiments/report/report.ts';
 import { compareSystems } from '../../../experiments/run/compare-systems.ts';
 import {
   type Decision,
@@ -101,13 +101,11 @@ const coinsKind: ExperimentKind = {
         metricIntervals({ seeds, seed, metrics, columnsOf: (own): Columns => classIndices(own, labels) }),
     }),
   report: async () => ({
-    json: (variants) => resultsOf(variants, ({ path }) => scoreOf(path, 'test')),
-    of: ({ name }) => ({
-      document: { title: name, lead: ['Coins were called.'], sections: [] },
-      summary: [`${name}: coins were called`],
-      answer: { verdict: 'coins were called' },
-      next: [],
-      page: async () => ({ html: '', pictures: {} }),
+    json: ({ path }) => scoreOf(path, 'test'),
+    of: ({ name, description, command }) => ({
+      ...{ title: name, description, command, conclusion: 'Coins were called.', facts: ['data: none'] },
+      ...{ cards: [], tables: [], notes: [], next: [], sections: [] },
+      page: async () => noParts,
     }),
   }),
   async evaluate({ run }) {
@@ -128,7 +126,7 @@ it('takes a kind from outside: trained, reported, compared and swept by the comm
     { variant: 'careful', trials: [{ accuracy: 0.75 }, { accuracy: 0.75 }] },
     { variant: 'careless', trials: [{ accuracy: 0.5 }, { accuracy: 0.5 }] },
   ]);
-  expect(readFileSync(join(cwd, 'runs/coins/report.md'), 'utf8')).toBe('# coins\n\nCoins were called.\n');
+  expect(readFileSync(join(cwd, 'runs/coins/report.md'), 'utf8')).toMatch(/^# coins\n\n\*\*Coins were called\.\*\*\n/);
 
   const compared = await earshot(['compare', 'runs/coins/careful', 'runs/coins/careless', '--json'], { cwd });
   expect(JSON.parse(compared.out)).toMatchObject({ threads: 80, seeds: 2, accuracy: { difference: 0.25 } });

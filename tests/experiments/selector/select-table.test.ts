@@ -94,7 +94,7 @@ describe('select from a table', () => {
       );
 
     const report = readFileSync(join(cwd, 'selected.md'), 'utf8');
-    expect(report.split('\n')[2]).toBe(summary.verdict);
+    expect(report.split('\n')[2]).toBe(`**${summary.verdict}**`);
     expect(report).toContain('the control');
     expect(report).toContain('## Left out, worst first');
   });
@@ -195,7 +195,7 @@ describe('select from a table', () => {
     });
     const { code, errors } = await earshot([...select, '--gold', 'stance'], { cwd });
     expect(code).toBe(0);
-    expect(errors).toMatch(/warning: \d+ % of the machine labels are "favor" \(\d+ of 36\)/);
+    expect(errors).toMatch(/warning: \d+% of the machine labels are "favor" \(\d+ of 36\)/);
     expect(errors).toMatch(/warning: the machine never says neither, which is a gold label/);
   });
 });

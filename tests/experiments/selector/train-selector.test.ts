@@ -20,17 +20,15 @@ describe('train, of a selector', () => {
     const cwd = tinyFolder();
     const first = await earshot(['train', 'tiny.yaml'], { cwd, page: true });
     expect(first.code, first.errors).toBe(0);
-    expect(first.out).toMatch(
-      /^tiny: 1 seed\n\nplanted, macro-F1 +stance +veracity\n─+\nselector +0\.\d{3} +0\.\d{3}\n/,
-    );
+    expect(first.out).toMatch(/\n\nplanted, macro-F1 +stance +veracity\n─+\nselector +0\.\d{3} +0\.\d{3}\n/);
     expect(first.out.replaceAll('\n', ' ')).toMatch(
-      / Verdict: compared with a random selection alike in every class, the selector shows (a gain over|a loss against|no measurable gain over) it/,
+      /^tiny: Compared with a random selection alike in every class, the selector shows (a gain|a loss|no measurable gain) in stance on planted \(/,
     );
     for (const system of ['task models untuned', 'random selection of the same size'])
       expect(first.out).toMatch(new RegExp(`\n${system} +0\\.\\d{3} +0\\.\\d{3}\n`));
     const report = read(cwd, 'runs/tiny/report.md');
     expect(report).toMatch(
-      /^# tiny\n\nVerdict: .*\n\nCommand: `earshot train tiny\.yaml`\n\nClaims: 12 labelled, 12 unlabelled, 96 posts;/,
+      /^# tiny\n\n\*\*Compared [\s\S]*labelled claims: 12 · unlabelled claims: 12 · posts: 96 .*\n\n```sh\nearshot train tiny\.yaml\n/,
     );
     for (const heading of [
       'planted: stance',
@@ -50,9 +48,9 @@ describe('train, of a selector', () => {
       'most similar text (1-NN on words)',
       'TF-IDF and logistic regression',
     ])
-      expect(report.split(`\n| ${system} `)).toHaveLength(3);
+      expect(report.split(`\n| ${system} `).length, system).toBeGreaterThan(2);
     expect(report).toMatch(
-      /\n\| its task models, reading all posts \| random selection of the same size +\| +[+−]0\.\d{3} \[[+−]0\.\d{3}, [+−]0\.\d{3}\] /,
+      /\n\| its task models, reading all posts over random selection of the same size +\| +[+−]0\.\d{3} \[[+−]0\.\d{3}, [+−]0\.\d{3}\] /,
     );
     expect(first.errors).toMatch(/\[1\/1\] agent, seed 1: testing supervised on planted: \d+\/\d+ steps/);
     // The untuned models are tested after no epoch at all.

@@ -57,13 +57,46 @@ function setAttributes(made, attributes) {
 }
 
 /**
- * A list to choose from, with its label.
- * @param {string} label
- * @param {readonly (readonly [value: string, shown: string])[]} options
+ * A form above a list: a search and choices, each with its label, and how much is found.
+ * @template {string} Name
+ * @param {string} label of the form
+ * @param {Record<Name, readonly [label: string, options: readonly (readonly [value: string, shown: string])[]]>} choices those with one option are not shown
  */
-function choice(label, options) {
-  const select = element('select', {}, ...options.map(([value, shown]) => element('option', { value }, shown)));
-  return { select, labelled: element('label', {}, element('span', {}, label), select) };
+function filters(label, choices) {
+  const search = element('input', { type: 'search', placeholder: 'words or an id', autocomplete: 'off' });
+  const count = element('output', { 'aria-live': 'polite' });
+  const form = element('form', { class: 'controls', role: 'search', 'aria-label': label });
+  const selects = /** @type {Record<Name, HTMLSelectElement>} */ ({});
+  for (const [name, [title, options]] of /** @type {[Name, typeof choices[Name]][]} */ (Object.entries(choices))) {
+    const select = element('select', {}, ...options.map(([value, shown]) => element('option', { value }, shown)));
+    selects[name] = select;
+    if (options.length > 1) form.append(element('label', {}, element('span', {}, title), select));
+  }
+  form.append(element('label', { class: 'wide' }, element('span', {}, 'Search'), search), count);
+  form.addEventListener('submit', (sent) => sent.preventDefault());
+  return {
+    form,
+    search,
+    count,
+    selects,
+    /** Whether a text has the words that are searched for. @param {string} text */
+    finds: (text) => text.toLowerCase().includes(search.value.trim().toLowerCase()),
+  };
+}
+
+/** Options of a choice: all, and each of some names. @param {string} all @param {readonly string[]} names @returns {[string, string][]} */
+function anyOf(all, names) {
+  return [['all', all], ...names.map((name) => /** @type {[string, string]} */ ([name, name]))];
+}
+
+/** The colour of an agent by its place, as charts have it. @param {number} place */
+function seriesColour(place) {
+  return `--colour: var(--${['vermillion', 'blue', 'pink', 'amber', 'sky', 'purple'][place % 6]})`;
+}
+
+/** The colour of a label; grey of what could not be read. @param {number} label */
+function labelColour(label) {
+  return `--label: var(--${label < 0 ? 'grid' : ['sky', 'amber', 'green', 'pink'][label % 4]})`;
 }
 
 /** @param {number} count @param {string} what */

@@ -7,43 +7,38 @@ const itemsAtOnce = 60;
  * @param {readonly ListedItem[]} items
  */
 function startItems(home, items) {
-  const search = element('input', { type: 'search', placeholder: 'words or an id', autocomplete: 'off' });
-  const kind = choice('Kind', [
-    ['post', 'posts'],
-    ['claim', 'claims'],
-  ]);
-  const fate = choice('Show', [
-    ['all', 'all'],
-    ['retained', 'retained'],
-    ['discarded', 'discarded'],
-    ['wrong', 'wrong labels'],
-    ['wrong-retained', 'wrong labels retained'],
-  ]);
-  const labels = [...new Set(items.map(({ label }) => label))].sort();
-  const label = choice('Label', [
-    ['all', 'any label'],
-    ...labels.map((name) => /** @type {[string, string]} */ ([name, name])),
-  ]);
-  const order = choice('Sort', [
-    ['probability', 'most likely retained first'],
-    ['improbability', 'least likely first'],
-    ['confidence', 'surest label first'],
-    ['data', 'as shown to the selector'],
-  ]);
-  const count = element('output', { 'aria-live': 'polite' });
-  const list = element('ol', { class: 'items', 'aria-label': 'Items' });
+  const { form, count, selects, finds } = filters('Items', {
+    kind: [
+      'Kind',
+      [
+        ['post', 'posts'],
+        ['claim', 'claims'],
+      ],
+    ],
+    fate: [
+      'Show',
+      [
+        ['all', 'all'],
+        ['retained', 'retained'],
+        ['discarded', 'discarded'],
+        ['wrong', 'wrong labels'],
+        ['wrong-retained', 'wrong labels retained'],
+      ],
+    ],
+    label: ['Label', anyOf('any label', [...new Set(items.map(({ label }) => label))].sort())],
+    order: [
+      'Sort',
+      [
+        ['probability', 'most likely retained first'],
+        ['improbability', 'least likely first'],
+        ['confidence', 'most confident label first'],
+        ['data', 'as shown to the selector'],
+      ],
+    ],
+  });
+  const list = element('ol', { class: 'posts', 'aria-label': 'Items' });
   const more = element('button', { type: 'button', class: 'more' }, 'Show more');
-  const controls = element(
-    'form',
-    { class: 'controls', role: 'search', 'aria-label': 'Items' },
-    kind.labelled,
-    element('label', { class: 'wide' }, element('span', {}, 'Search'), search),
-    fate.labelled,
-    label.labelled,
-    order.labelled,
-    count,
-  );
-  home.append(controls, list, more);
+  home.append(form, list, more);
 
   /** @type {ListedItem[]} */
   let found = [];
@@ -69,27 +64,25 @@ function startItems(home, items) {
     data: () => 0,
   };
   const refresh = () => {
-    const words = search.value.trim().toLowerCase();
-    const own = items.filter((item) => item.kind === kind.select.value);
+    const own = items.filter((item) => item.kind === selects.kind.value);
     found = own
-      .filter(fates[fate.select.value])
-      .filter((item) => label.select.value === 'all' || item.label === label.select.value)
-      .filter((item) => words === '' || `${item.id}\n${item.text ?? ''}\n${item.reason}`.toLowerCase().includes(words))
-      .sort(orders[order.select.value]);
-    count.textContent = `${found.length.toLocaleString('en')} of ${counted(own.length, kind.select.value)}`;
+      .filter(fates[selects.fate.value])
+      .filter((item) => selects.label.value === 'all' || item.label === selects.label.value)
+      .filter((item) => finds(`${item.id}\n${item.text ?? ''}\n${item.reason}`))
+      .sort(orders[selects.order.value]);
+    count.textContent = `${found.length.toLocaleString('en')} of ${counted(own.length, selects.kind.value)}`;
     list.replaceChildren();
     shown = 0;
     showMore();
   };
-  controls.addEventListener('submit', (sent) => sent.preventDefault());
-  controls.addEventListener('input', refresh);
+  form.addEventListener('input', refresh);
   more.addEventListener('click', showMore);
   refresh();
 }
 
 /** @param {ListedItem} item */
 function itemView({ id, text, label, labelledBy, confidence, retainProbability, retained, right, reason }) {
-  const told = labelledBy === 'human' ? `${label}, by people` : `${label} ${confidence.toFixed(2)}`;
+  const labelled = labelledBy === 'human' ? `${label}, gold` : `${label} ${confidence.toFixed(2)}`;
   return element(
     'li',
     { class: retained ? 'retained' : 'discarded' },
@@ -98,14 +91,12 @@ function itemView({ id, text, label, labelledBy, confidence, retainProbability, 
       { class: 'meta' },
       element('b', {}, retained ? 'retained' : 'discarded'),
       element('span', {}, `π(retain) ${retainProbability.toFixed(2)}`),
-      element('span', {}, told),
+      element('span', {}, labelled),
       right !== null &&
         element('span', { class: right ? 'badge right' : 'badge wrong' }, right ? 'label right' : 'label wrong'),
-      element('span', { class: 'id' }, id),
+      element('span', {}, id),
     ),
-    text === null
-      ? element('p', { class: 'absent' }, 'text not available')
-      : element('p', { class: 'text', dir: 'auto' }, text),
-    reason !== '' && element('p', { class: 'reason' }, `Reason: ${reason}`),
+    element('p', { class: text === null ? 'absent' : 'text', dir: 'auto' }, text ?? 'text not available'),
+    reason !== '' && element('p', { class: 'quiet' }, `Reason: ${reason}`),
   );
 }

@@ -4,10 +4,8 @@ const tip = /** @type {HTMLElement} */ (document.getElementById('tip'));
 
 for (const table of document.querySelectorAll('table[data-sortable]'))
   makeSortable(/** @type {HTMLTableElement} */ (table));
-const choiceHome = document.getElementById('choice');
 const inspectorHome = document.getElementById('inspector');
-if (inspectorHome !== null && pageData.inspector !== null && choiceHome instanceof HTMLFormElement)
-  startInspector(inspectorHome, pageData.inspector, startChoice(choiceHome));
+if (inspectorHome !== null && pageData.inspector !== null) startInspector(inspectorHome, pageData.inspector);
 const itemsHome = document.getElementById('items');
 if (itemsHome !== null && pageData.items !== null) startItems(itemsHome, pageData.items);
 for (const canvas of document.querySelectorAll('.canvas')) makeChartSpeak(/** @type {HTMLElement} */ (canvas), tip);
@@ -20,5 +18,5 @@ addEventListener(
 );
 // What is folded on the screen would be missing on paper.
 addEventListener('beforeprint', () => {
-  for (const details of document.querySelectorAll('section details:not(.debate)')) details.setAttribute('open', '');
+  for (const details of document.querySelectorAll('main details:not(.debate)')) details.setAttribute('open', '');
 });

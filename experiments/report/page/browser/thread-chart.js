@@ -4,60 +4,20 @@
  */
 function threadChart({ view, row, labels, width }) {
   const posts = row.predicted.length;
-  const sides = { left: 34, right: 12 };
+  const [left, right, rise, strip] = [34, 12, 120, 16];
+  const column = (width - left - right) / posts;
   /** The middle of a post's column. @param {number} post */
-  const x = (post) => sides.left + ((width - sides.left - sides.right) * (post + 0.5)) / posts;
+  const x = (post) => left + column * (post + 0.5);
   const names = stopNames({ view, row, posts, width, x });
-  const room = { ...sides, top: 14 + 12 * Math.max(1, ...names.map(({ line }) => line + 1)), height: 120, strip: 16 };
-  const bottom = room.top + room.height;
-  const height = bottom + room.strip + 46;
-  const column = (width - room.left - room.right) / posts;
+  const top = 14 + 13 * Math.max(1, ...names.map(({ line }) => line + 1));
+  const bottom = top + rise;
+  const height = bottom + strip + 46;
   /** @param {number} share */
-  const y = (share) => bottom - share * room.height;
-  const probabilities = row.stopProbability.flatMap((own, agent) =>
-    own === null ? [] : [drawnProbability({ own, agent, x, y, last: row.stops[agent] })],
-  );
-  const strip = row.predicted.map((label, post) =>
-    svgElement('rect', {
-      x: x(post) - column / 2,
-      y: bottom + 6,
-      width: Math.max(1, column - (column > 4 ? 1 : 0)),
-      height: room.strip,
-      class: label < 0 ? 'unread' : `label-${label}`,
-      'fill-opacity': strength(row.confidence[post], labels.length),
-    }),
-  );
-  const stops = names.flatMap(({ system, name, at, line }) => [
-    svgElement('line', {
-      x1: at,
-      x2: at,
-      y1: room.top - 6,
-      y2: bottom + 6 + room.strip,
-      class: `stop series-${system}`,
-    }),
-    svgElement(
-      'text',
-      { x: at, y: room.top - 9 - 12 * line, class: 'stop-name', 'text-anchor': anchor(at, width) },
-      name,
-    ),
-  ]);
-  const experts = Object.entries(expertLetters).flatMap(([expert, letters]) => {
-    const stop = row.experts[/** @type {keyof InspectedThread['experts']} */ (expert)];
-    if (stop === null || stop >= posts) return [];
-    return [
-      svgElement(
-        'text',
-        { x: x(stop), y: bottom + room.strip + 20, class: 'expert', 'text-anchor': anchor(x(stop), width) },
-        `▴${letters}`,
-      ),
-    ];
-  });
+  const y = (share) => bottom - share * rise;
+  /** @param {number} at @param {number} place @param {string} content @param {Record<string, string>} [attributes] */
+  const text = (at, place, content, attributes = {}) =>
+    svgElement('text', { x: at, y: place, 'text-anchor': anchor(at, width), ...attributes }, content);
   const every = Math.max(1, Math.ceil(posts / (width / 44)));
-  const numbers = row.predicted.flatMap((_, post) =>
-    post % every === 0
-      ? [svgElement('text', { x: x(post), y: height - 8, class: 'tick', 'text-anchor': 'middle' }, String(post + 1))]
-      : [],
-  );
   return svgElement(
     'svg',
     {
@@ -70,59 +30,70 @@ function threadChart({ view, row, labels, width }) {
     },
     ...[0, 0.5, 1].flatMap((share) => [
       svgElement('line', {
-        x1: room.left,
-        x2: width - room.right,
+        x1: left,
+        x2: width - right,
         y1: y(share),
         y2: y(share),
         class: share === 0.5 ? 'threshold' : 'grid',
       }),
-      svgElement('text', { x: room.left - 6, y: y(share) + 4, class: 'tick', 'text-anchor': 'end' }, String(share)),
+      text(left - 6, y(share) + 4, String(share), { 'text-anchor': 'end' }),
     ]),
-    ...strip,
-    ...probabilities,
-    ...stops,
-    ...mergedExperts(experts),
-    ...numbers,
+    ...row.predicted.map((label, post) =>
+      svgElement('rect', {
+        x: x(post) - column / 2,
+        y: bottom + 6,
+        width: Math.max(1, column - (column > 4 ? 1 : 0)),
+        height: strip,
+        style: labelColour(label),
+        'fill-opacity': strength(row.confidence[post], labels.length),
+      }),
+    ),
+    ...row.stopProbability.flatMap((own, agent) => {
+      if (own === null) return [];
+      const path = own.map((share, post) => `${post === 0 ? 'M' : 'L'}${x(post).toFixed(1)},${y(share).toFixed(1)}`);
+      const dots = own.map((share, post) =>
+        svgElement('circle', { cx: x(post), cy: y(share), r: post === row.stops[agent] ? 5 : 2.5 }),
+      );
+      const line = svgElement('path', { d: path.join(''), fill: 'none' });
+      return [
+        svgElement('g', { class: 'probability', style: seriesColour(agent) }, line, ...(own.length <= 60 ? dots : [])),
+      ];
+    }),
+    ...names.flatMap(({ system, name, at, line }) => [
+      svgElement('line', {
+        x1: at,
+        x2: at,
+        y1: top - 6,
+        y2: bottom + 6 + strip,
+        class: 'stop',
+        style: seriesColour(system),
+      }),
+      text(at, top - 9 - 13 * line, name, { class: 'stop-name' }),
+    ]),
+    ...expertStops(row, posts).map(({ stop, letters }) => text(x(stop), bottom + strip + 20, `▴${letters}`)),
+    ...row.predicted.flatMap((_, post) =>
+      post % every === 0 ? [text(x(post), height - 8, String(post + 1), { 'text-anchor': 'middle' })] : [],
+    ),
   );
 }
 
-/** Experts that stop at the same post stand beside each other, not on one another. @param {Element[]} texts */
-function mergedExperts(texts) {
-  /** @type {Map<string, Element>} */
-  const byPlace = new Map();
-  for (const text of texts) {
-    const place = text.getAttribute('x') ?? '';
-    const first = byPlace.get(place);
-    if (first === undefined) byPlace.set(place, text);
-    else first.textContent += ` ${text.textContent?.replace('▴', '')}`;
-  }
-  return [...byPlace.values()];
+const experts = [
+  { key: /** @type {const} */ ('conservative'), letters: 'CE', name: 'conservative expert' },
+  { key: /** @type {const} */ ('earlyAction'), letters: 'EAE', name: 'early-action expert' },
+  { key: /** @type {const} */ ('misleading'), letters: 'ME', name: 'misleading expert' },
+];
+
+/** The posts at which experts stop, each once, with the letters of all that do. @param {InspectedThread} row @param {number} posts */
+function expertStops(row, posts) {
+  const stops = [...new Set(experts.map(({ key }) => row.experts[key]))];
+  return stops.flatMap((stop) => {
+    if (stop === null || stop >= posts) return [];
+    const own = experts.filter(({ key }) => row.experts[key] === stop);
+    return [{ stop, letters: own.map(({ letters }) => letters).join(' ') }];
+  });
 }
 
-const expertLetters = { conservative: 'CE', earlyAction: 'EAE', misleading: 'ME' };
-const expertNames = {
-  conservative: 'conservative expert',
-  earlyAction: 'early-action expert',
-  misleading: 'misleading expert',
-};
-
-/** @param {{ own: readonly number[], agent: number, x: (post: number) => number, y: (share: number) => number, last: number }} line */
-function drawnProbability({ own, agent, x, y, last }) {
-  const path = own
-    .map((share, post) => `${post === 0 ? 'M' : 'L'}${x(post).toFixed(1)},${y(share).toFixed(1)}`)
-    .join('');
-  const stop = Math.min(last, own.length - 1);
-  return svgElement(
-    'g',
-    { class: `probability series-${agent}` },
-    svgElement('path', { d: path, fill: 'none' }),
-    ...(own.length <= 60
-      ? own.map((share, post) => svgElement('circle', { cx: x(post), cy: y(share), r: post === stop ? 5 : 2.5 }))
-      : []),
-  );
-}
-
-/** Sure judgements are strong, a coin is pale. @param {number | null | undefined} confidence @param {number} labels */
+/** Confident judgements are strong, a coin is pale. @param {number | null | undefined} confidence @param {number} labels */
 function strength(confidence, labels) {
   if (confidence === null || confidence === undefined) return 0.6;
   const chance = 1 / labels;
@@ -144,14 +115,12 @@ function stopNames({ view, row, posts, width, x }) {
   const ends = [];
   return view.systems
     .flatMap(({ name, kind }, system) =>
-      kind === 'agent' && row.stops[system] < posts
-        ? [{ system, name: shortName(name, view), at: x(row.stops[system]) }]
-        : [],
+      kind === 'agent' && row.stops[system] < posts ? [{ system, name, at: x(row.stops[system]) }] : [],
     )
     .sort((a, b) => a.at - b.at)
     .map((own) => {
       // About what a letter takes at this size.
-      const size = 6.3 * own.name.length;
+      const size = 6.8 * own.name.length;
       const start = own.at - { start: 0, middle: size / 2, end: size }[anchor(own.at, width)];
       const free = ends.findIndex((end) => end <= start);
       const line = free < 0 ? ends.length : free;
@@ -160,18 +129,12 @@ function stopNames({ view, row, posts, width, x }) {
     });
 }
 
-/** What tells the agents of a view apart. @param {string} name @param {InspectorView} view */
-function shortName(name, view) {
-  const agents = view.systems.filter(({ kind }) => kind === 'agent').length;
-  return agents === 1 ? name : name.replace(/^[^:]*: /, '');
-}
-
 /** @param {InspectorView} view @param {InspectedThread} row @param {readonly string[]} labels */
 function summaryOf(view, row, labels) {
   return view.systems
     .flatMap(({ name, kind }, system) =>
       kind === 'agent'
-        ? [`${name} stops at post ${row.stops[system] + 1} and answers ${labelName(labels, row.answers[system])}`]
+        ? [`${name} stops at post ${row.stops[system] + 1} and predicts ${labelName(labels, row.answers[system])}`]
         : [],
     )
     .join('; ');

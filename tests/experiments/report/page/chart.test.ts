@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { draw, inlineSvg } from '../../../../experiments/report/page/chart.ts';
-import { classShares } from '../../../../experiments/selector/report/selector-charts.ts';
+import { classShares } from '../../../../experiments/selector/report/selector-parts.ts';
 
 describe('inlineSvg', () => {
   it('has no address, no id of another chart, and the colours of the page', async () => {
     const { svg } = await draw({
       name: 'one',
-      label: 'two bars',
+      ...{ title: '', label: 'two bars', caption: '' },
       spec: {
         data: { values: [{ a: 'x', b: 1 }] },
         mark: { type: 'bar', color: '#0072b2', clip: true },

@@ -1,4 +1,4 @@
-import type { PlacedDecision } from '../../../../experiments/stop-agent/report/stop-distribution.ts';
+import type { PlacedDecision } from '../../../../experiments/stop-agent/report/read-runs.ts';
 
 /** A thread of ten posts that is rightly decided at its first, but for what a test says. */
 export function decidedThread(own: Partial<PlacedDecision>): PlacedDecision {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { markdownOf } from '../../../../experiments/report/document.ts';
+import { tableText } from '../../../../experiments/report/report.ts';
 import {
-  detectorTruthLines,
-  detectorTruthMarkup,
+  detectorTruthLine,
   detectorTruthSections,
   detectorTruths,
+  detectorTruthTable,
 } from '../../../../experiments/stop-agent/report/detector-truth.ts';
 import { heldOutScores } from '../../../../experts/detectors/local/held-out.ts';
 import { decidedTrial } from './decided-trial.ts';
@@ -30,43 +30,33 @@ describe('what the detector is worth on threads that it has not seen', () => {
     );
     const truths = detectorTruths(resultsOf(right, right));
     expect(truths).toHaveLength(1);
-    expect(truths[0].verdict).toBeNull();
+    expect(truths[0].problem).toBeNull();
     // Of 30 and 70 threads 3 and 7 are wrong; the most common label has an F1 of 140 / 170, and 0 for the other.
     const f1 = [54 / (30 + 34), 126 / (70 + 66)];
     expect(truths[0].readers[0]).toMatchObject({ name: 'all posts', f1: { 'non-rumor': f1[0], rumor: f1[1] } });
     expect(truths[0].readers[2].macroF1).toBeCloseTo(70 / 170, 10);
-    const markdown = markdownOf({ title: '', lead: [], sections: detectorTruthSections(truths) });
-    expect(markdown).toContain('## The detector on threads that it has not seen');
-    expect(markdown).toMatch(/\| reads +\| macro-F1 \| F1 non-rumor \(30\) \| F1 rumor \(70\) \|/);
-    expect(detectorTruthLines(truths)).toEqual([
-      expect.stringMatching(
-        /^Detector on threads that it has not seen: macro-F1 0\.885 after all posts, 0\.\d{3} after/,
-      ),
-    ]);
-    const { markup } = detectorTruthMarkup(truths);
-    expect(markup).not.toContain('class="warning"');
-    // The answer is to be on the first screen, so the table waits behind its sentence.
-    expect(markup).toContain(
-      '<details class="detector"><summary>Detector on threads that it has not seen: macro-F1 0.885',
+    expect(detectorTruthSections(truths)[0].title).toBe('The detector on threads that it has not seen');
+    expect(tableText(detectorTruthTable(truths[0]))).toMatch(
+      /\| reads +\| macro-F1 \| F1 non-rumor \(30\) \| F1 rumor \(70\) \|/,
+    );
+    expect(detectorTruthLine(truths[0])).toMatch(
+      /^Detector on threads that it has not seen: macro-F1 0\.885 after all posts, 0\.\d{3} after/,
     );
   });
 
-  it('is the verdict where the detector answers one label, or guesses', () => {
+  it('has a problem where the detector predicts one label, or guesses', () => {
     const [one] = detectorTruths(resultsOf(heldOut((thread) => (thread === 0 ? 0 : 1))));
-    expect(one.verdict).toMatch(
-      /^the detector answers one label \(rumor for 99 % of .*no stopping rule can help\. Next: /,
+    expect(one.problem).toMatch(
+      /^The detector predicts one label \(rumor for 99% of .*no stopping rule can help\. Next: /,
     );
     const [guesses] = detectorTruths(resultsOf(heldOut((thread) => thread % 2)));
-    expect(guesses.verdict).toMatch(/no better than guessing .*\(macro-F1 0\.479; guesses as frequent 0\.479/);
-    expect(detectorTruthMarkup([guesses]).markup).toContain('class="warning">The detector is no better than guessing');
-    expect(detectorTruthMarkup([guesses]).markup).toContain('<details class="detector" open>');
-    expect(detectorTruthLines([guesses])[1]).toMatch(/^Verdict: the detector is no better/);
+    expect(guesses.problem).toMatch(/no better than guessing .*\(macro-F1 0\.479; guesses as frequent 0\.479/);
   });
 
   it('does not say that a detector guesses where so few threads cannot tell', () => {
     const [unsure] = detectorTruths(resultsOf(heldOut((thread, gold) => (thread % 9 < 5 ? gold : 1 - gold))));
-    expect(unsure.verdict).toMatch(
-      /^the detector brings no measurable gain over guessing on 100 threads .*; if it guesses, no stopping rule can help\. Next: /,
+    expect(unsure.problem).toMatch(
+      /^The detector brings no measurable gain over guessing on 100 threads .*; if it guesses, no stopping rule can help\. Next: /,
     );
   });
 

@@ -1,82 +1,239 @@
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { markdownOf } from '../../../../experiments/report/document.ts';
+import { RunDirectory } from '../../../../checkpoints/run-directory.ts';
+import { narrowTable, screenText, wrapped } from '../../../../experiments/report/narrow-table.ts';
+import { markdownOf, screenOf, tableText } from '../../../../experiments/report/report.ts';
 import { agentName } from '../../../../experiments/stop-agent/decisions.ts';
-import { compareToFront, summarize } from '../../../../experiments/stop-agent/report/aggregate.ts';
-import { answerOf } from '../../../../experiments/stop-agent/report/answer.ts';
-import { stopAgentDocument } from '../../../../experiments/stop-agent/report/stop-agent-report.ts';
-import { systemsTable } from '../../../../experiments/stop-agent/report/systems-table.ts';
+import { summarize } from '../../../../experiments/stop-agent/report/agents.ts';
+import { compareToRules } from '../../../../experiments/stop-agent/report/rule-margins.ts';
+import { reportOf } from '../../../../experiments/stop-agent/report/stop-agent-report.ts';
+import { evaluationTable } from '../../../../experiments/stop-agent/report/systems-table.ts';
 import type { TrialResult } from '../../../../experiments/stop-agent/result.ts';
+import { temporaryFolder } from '../../../src/data/fixtures.ts';
 import { decidedSystem as system, decidedTrial as trial } from './decided-trial.ts';
 
-function render(...results: { variant: string; trials: TrialResult[] }[]): string {
-  const about = { name: 'x', description: 'What it asks.', command: 'earshot train x.yaml' };
-  return markdownOf(stopAgentDocument({ ...about, answer: answerOf(results) }));
+/** A directory that records what made it. */
+function recorded(): string {
+  const directory = join(temporaryFolder(), 'run');
+  RunDirectory.create(directory, { config: {}, facts: { seed: 1, backend: 'wasm', device: 'processor', hashes: {} } });
+  return directory;
 }
 
-const stopping = (share: number) => trial(1, { mostCommonStop: { name: 'post 1', share } });
+type Variant = { variant: string; trials: TrialResult[] };
+const report = (...results: Variant[]) =>
+  reportOf(
+    {
+      ...{ name: 'x', description: 'What it asks.', command: 'earshot train x.yaml', cache: 'cache' },
+      variants: results.map(({ variant }) => ({ variant, directories: [recorded()] })),
+    },
+    results,
+  );
+const markdown = (...results: Variant[]) => markdownOf(report(...results));
+const screen = (results: Variant[], width = 100) => screenText(screenOf(report(...results)), { width });
+const oneLine = (text: string) => text.replaceAll(/\s+/g, ' ');
+const widest = (text: string) => Math.max(...text.split('\n').map((line) => [...line].length));
 
-describe('the verdict on a collapse', () => {
-  it('stands from 90 % on, over the mean of the seeds, and not below', () => {
-    const warning = 'it collapsed to a fixed rule (90 % stop at post 1)';
-    expect(render({ variant: 'paper', trials: [stopping(0.9)] })).toContain(warning);
-    expect(render({ variant: 'paper', trials: [stopping(1), stopping(0.8)] })).toContain(warning);
-    expect(render({ variant: 'paper', trials: [stopping(0.899)] })).not.toContain('collapsed');
-    expect(render({ variant: 'paper', trials: [stopping(1), stopping(0.79)] })).not.toContain('collapsed');
+describe('a table for a terminal', () => {
+  const rows = [
+    ['system', 'macro-F1', 'ER'],
+    ['confidence ≥ 0.7, asked at 1, 2, 3, 5, 8, …', '0.743 ± 0.028', '0.154'],
+    ['all posts', '0.8', '1'],
+  ];
+
+  it('cuts the first column and no other', () => {
+    const table = narrowTable(rows, { width: 40 });
+    expect(widest(table)).toBe(40);
+    expect(table.split('\n')[2]).toBe('confidence ≥ 0.7,…  0.743 ± 0.028  0.154');
+    expect(table.split('\n')[3]).toBe(`${'all posts'.padEnd(18)}${'0.8'.padStart(15)}${'1'.padStart(7)}`);
   });
 
-  it('is for the agent that collapsed alone', () => {
-    const report = render(
-      { variant: 'paper', trials: [stopping(0.3)] },
+  it('is as narrow as what stands in it, and text breaks at spaces', () => {
+    expect(widest(narrowTable(rows.slice(0, 1)))).toBe('system        macro-F1  ER'.length);
+    expect(wrapped('one two three', { width: 7 })).toBe('one two\nthree');
+  });
+});
+
+describe('a collapse', () => {
+  const stopping = (share: number) => trial(1, { mostCommonStop: { name: 'post 1', share } });
+
+  it('is one from 90% on, over the mean of the seeds, and not below', () => {
+    const warning = 'the agent collapsed to a fixed rule (90% stop at post 1)';
+    expect(markdown({ variant: 'agent', trials: [stopping(0.9)] })).toContain(warning);
+    expect(markdown({ variant: 'agent', trials: [stopping(1), stopping(0.8)] })).toContain(warning);
+    expect(markdown({ variant: 'agent', trials: [stopping(0.899)] })).not.toContain('collapsed');
+    expect(markdown({ variant: 'agent', trials: [stopping(1), stopping(0.79)] })).not.toContain('collapsed');
+  });
+
+  it('is that of the agent that collapsed alone, and not of rules, which are fixed', () => {
+    const rules = [system('first post', { er: 0.1, mostCommonStop: { name: 'post 1', share: 1 } })];
+    const both = markdown(
+      { variant: 'paper', trials: [trial(1, {}, rules)] },
       { variant: 'published', trials: [stopping(0.95)] },
     );
-    expect(report.match(/collapsed/g)).toHaveLength(1);
-    expect(report).toContain('published collapsed to a fixed rule (95 % stop at post 1)');
-  });
-
-  it('is not for rules, which are fixed', () => {
-    const rules = [system('first post', { er: 0.1, mostCommonStop: { name: 'post 1', share: 1 } })];
-    expect(render({ variant: 'paper', trials: [trial(1, {}, rules)] })).not.toContain('collapsed');
+    expect(both.match(/collapsed/g)).toHaveLength(1);
+    expect(both).toContain('published collapsed to a fixed rule (95% stop at post 1)');
   });
 });
 
 describe('the report', () => {
+  const rules = [
+    system('first 4 posts', { macroF1: 0.6, er: 0.3 }),
+    system('first 8 posts', { macroF1: 0.7, er: 0.6 }),
+    system('confidence ≥ 0.7, asked at 1, 2, 3, 5, 8, …', {
+      ...{ macroF1: 0.8, er: 0.4, callsPerThread: 3 },
+      calls: 'schedule',
+    }),
+    system('all posts', { macroF1: 0.8, er: 1 }),
+  ];
+  const beside = (agent: Parameters<typeof trial>[1]) => trial(1, agent, rules);
+
+  it('opens with what is recommended, chosen on the development part; then table, notes, next', () => {
+    const best = beside({ macroF1: 1, er: 0.3 });
+    const lucky = beside({ macroF1: 1, er: 0.2 });
+    const onDevelopment = {
+      ...lucky.ranking,
+      agent: system(agentName, { macroF1: 0.5, er: 0.3 }),
+      decisions: lucky.ranking.decisions.filter(({ name }) => name !== agentName),
+    };
+    const results = [
+      { variant: 'lucky', trials: [{ ...lucky, ranking: onDevelopment }] },
+      { variant: 'best', trials: [best] },
+    ];
+    const text = oneLine(screen(results));
+    expect(text).toMatch(
+      /^x: best is recommended: on 10 test threads, it reads 30% of the posts with 1\.0 queries per thread, 1\.0 hours after the claim on average, and reaches a macro-F1 of 1\.000, 125% of that of reading everything, \+0\.\d+ \[\+.*\] above the best rules with the same earliness and queries\. /,
+    );
+    expect(text).toContain('by macro-F1 − 0.2 × earliness on the test part, because there is no development part');
+    expect(screen(results).indexOf('\nbest ')).toBeLessThan(screen(results).indexOf('\nlucky '));
+    const all = markdown(...results);
+    const places = ['**best is', '| system', 'Beside the best rules', 'Next:', '## What was run', '## Every system'];
+    expect(places.map((part) => all.indexOf(part))).toEqual(
+      places.map((part) => all.indexOf(part)).toSorted((a, b) => a - b),
+    );
+    expect(report(...results).cards.map(({ value }) => value)).toEqual(['30%', '80%', '1.0']);
+  });
+
+  it('puts under each agent the best rule that reads and queries no more', () => {
+    const aware = beside({ macroF1: 0.9, er: 0.5, callsPerThread: 4 });
+    const once = beside({ macroF1: 0.6, er: 0.5 });
+    const results = [
+      { variant: 'detector-in-state', trials: [aware] },
+      { variant: 'once', trials: [once] },
+    ];
+    const names = screen(results)
+      .split('\n')
+      .map((line) => line.replace(/ {2,}[\d.]+ {2}.*/, ''));
+    const first = names.indexOf('detector-in-state');
+    expect(names.slice(first, first + 5)).toEqual([
+      'detector-in-state',
+      '  confidence ≥ 0.7, asked at 1, 2, 3, 5, 8, …',
+      'once',
+      '  first 4 posts',
+      'all posts',
+    ]);
+    expect(widest(screen(results, 79))).toBeLessThanOrEqual(79);
+  });
+
+  it('names agents above the rules, agents without a measurable gain, and agents below', () => {
+    const text = screen([
+      { variant: 'good', trials: [beside({ macroF1: 1, er: 0.3 })] },
+      { variant: 'fair', trials: [beside({ macroF1: 0.6, er: 0.3 })] },
+      { variant: 'poor', trials: [beside({ macroF1: 0.1, er: 0.9 })] },
+      { variant: 'hasty', trials: [beside({ macroF1: 0.5, er: 0.1 })] },
+    ]);
+    for (const clause of [
+      /good has \+0\.\d+ \[.*?\] above them;/,
+      /fair has no measurable gain \(.*?\) over them;/,
+      /poor has −0\.\d+ \[.*?\] below them/,
+      /hasty stops earlier than any rule that queries as seldom/,
+    ])
+      expect(oneLine(text)).toMatch(clause);
+  });
+
+  it('goes on with what is worth most, a rule as well as an agent', () => {
+    const seeds = [0.6, 0.9, 0.7].map((macroF1, index) => trial(index + 1, { macroF1, er: 0.4 }, rules));
+    const stuck = trial(1, { macroF1: 1, er: 0.1, mostCommonStop: { name: 'post 1', share: 0.97 } }, rules);
+    const results = [
+      { variant: 'stuck', trials: [stuck] },
+      { variant: 'good', trials: seeds },
+    ];
+    const { recommended, next } = report(...results);
+    expect(recommended).toMatchObject({ variant: 'good', run: 'runs/x/seed-2' });
+    const named = `--system '${recommended.system}'`;
+    expect(next).toEqual([
+      `npx earshot export runs/x/seed-2 ${named} --out policy`,
+      `npx earshot decide 'my threads.jsonl' --policy runs/x/seed-2 ${named}`,
+    ]);
+    const madeUp = results.map(({ variant, trials }) => ({
+      variant,
+      trials: trials.map((own) => ({ ...own, threadFile: null })),
+    }));
+    expect(report(...madeUp).next.slice(1)).toEqual([
+      'npx earshot data synth --threads 20 --seed 2 --out made-up.jsonl',
+      `npx earshot decide made-up.jsonl --policy runs/x/seed-2 ${named}`,
+      'npx earshot init # the same with your own threads',
+    ]);
+  });
+
+  it('warns where threads look unlike those that were learnt from, and where they are few', () => {
+    const at = (unlikeTraining: number) =>
+      oneLine(screen([{ variant: 'once', trials: [{ ...beside({ er: 0.5 }), unlikeTraining }] }]));
+    expect(at(0.62)).toContain('Warning: 62% of the test threads look unlike those');
+    expect(at(0.08)).not.toContain('look unlike');
+    const few = { ...beside({ er: 0.5 }), threads: { test: 9 } };
+    expect(oneLine(screen([{ variant: 'once', trials: [few] }]))).toContain(
+      'Warning: 9 test threads are too few for intervals; give at least 10, better 100.',
+    );
+  });
+
   it('gives mean and deviation over seeds, and the baselines once', () => {
     const results = ['paper', 'published'].map((variant) => ({
       variant,
       trials: [trial(1, { macroF1: 0.7, er: 0.2 }), trial(2, { macroF1: 0.8, er: 0.4 })],
     }));
-    const report = render(...results);
-    expect(report).toMatch(
-      /^# x\n\nReading 30 % of the posts with .*\n\n\*\*Verdict:\*\* [\s\S]*## What was run\n\nWhat it asks\.\n\nCommand: `earshot train x\.yaml`\n\nThreads: test 10\. Seeds: 1, 2\./,
+    const text = markdown(...results);
+    expect(text).toMatch(
+      /## What was run\n\nWhat it asks\.\n\n.*threads: test 10 · seeds: 1, 2\.\n\n```sh\nearshot train/,
     );
-    expect(report).toMatch(/\| \*\*stop agent: paper\*\* +\| 0\.750 ± 0\.071 \| 0\.300 ± 0\.141 \|/);
-    // In the answer, and among all systems.
-    expect(report.match(/^\| all posts /gm)).toHaveLength(2);
-    expect(report).toContain('Rules are those of the\nsplits of the variant paper; of 1 rules 1 are shown');
-    expect(report).toMatch(/\| paper +\| +3\.0 \| +2\.0 \| +1\.0 \| +33 % \|/);
+    expect(text).toMatch(/\| \*\*stop agent: paper\*\* +\| 0\.750 ± 0\.071 \| 0\.300 ± 0\.141 \|/);
+    // In the first table, and among all systems.
+    expect(text.match(/^\| all posts /gm)).toHaveLength(2);
+    expect(text).toContain('Rules are those of the splits of the variant paper; of 1 rules 1 are shown');
+    expect(text).toMatch(/\| paper +\| +3\.0 \| +2\.0 \| +1\.0 \| +33% \|/);
   });
 
   it('leaves the deviation of one seed and unknown hours out', () => {
-    const report = render({ variant: 'agent', trials: [trial(1, { delayHours: null })] });
-    expect(report).toMatch(/\| \*\*stop agent\*\* +\| +0\.500 \| 0\.500 \| +3\.0 \| +– \|/);
+    const text = markdown({ variant: 'agent', trials: [trial(1, { delayHours: null })] });
+    expect(text).toMatch(/\| \*\*stop agent\*\* +\| +0\.500 \| 0\.500 \| +3\.0 \| +– \|/);
+  });
+
+  it('shows a few rules of a dense grid, and compares with all', () => {
+    const grid = [4, 5].map((count) => system(`first ${count} posts`, { er: count / 10 }));
+    const text = markdown({ variant: 'agent', trials: [trial(1, {}, grid)] }).split('## Every system')[1];
+    expect(text).toContain('| first 4 posts');
+    expect(text).not.toContain('| first 5 posts');
+    expect(text).toContain('of 2 rules 1 are shown, and all are compared with');
+  });
+
+  it('has what sampled stops would score, where a run kept its probabilities', () => {
+    const sampledAt = (macroF1: number) => ({ ...trial(1, {}), sampled: { macroF1, er: 0.25, callsPerThread: 1 } });
+    expect(markdown({ variant: 'paper', trials: [sampledAt(0.6), sampledAt(0.8)] })).toMatch(
+      /## If stops were sampled\n\n.*\n.*\n\| paper +\| 0\.700 ± 0\.141 \| 0\.250 ± 0\.000 \|/,
+    );
+    expect(markdown({ variant: 'paper', trials: [{ ...trial(1, {}), sampled: null }] })).not.toContain('sampled');
+  });
+
+  it('shows one evaluation with its intervals', () => {
+    const table = tableText(
+      evaluationTable([system('all posts', { delayHours: null }), system('label-aware bound', { calls: 'oracle' })]),
+    );
+    expect(table).toMatch(/\| all posts +\| 0\.500 \[0\.400, 0\.600\] \| +0\.400 \| +0\.600 \|/);
+    expect(table).toMatch(/\| label-aware bound .*\| +– \| post 4 \(20%\) +\|$/);
   });
 });
 
-describe('sampled stops', () => {
-  const sampledAt = (macroF1: number) => ({ ...trial(1, {}), sampled: { macroF1, er: 0.25, callsPerThread: 1 } });
-
-  it('stand over the seeds beside those of the agent', () => {
-    const report = render({ variant: 'paper', trials: [sampledAt(0.6), sampledAt(0.8)] });
-    expect(report).toMatch(/## If stops were sampled\n\n.*\n.*\n\| paper +\| 0\.700 ± 0\.141 \| 0\.250 ± 0\.000 \|/);
-  });
-
-  it('are left out where no run kept its probabilities', () => {
-    expect(render({ variant: 'paper', trials: [{ ...trial(1, {}), sampled: null }] })).not.toContain('sampled');
-  });
-});
-
-describe('aggregation', () => {
-  it('summarizes each system over the seeds that have it', () => {
+describe('margins over rules', () => {
+  it('summarize each system over the seeds that have it', () => {
     const cloning = system('behaviour cloning');
     const summary = summarize([trial(1, { macroF1: 0.6 }, [cloning]), trial(2, { macroF1: 0.8 }, [])]);
     expect(summary).toMatchObject([
@@ -85,7 +242,7 @@ describe('aggregation', () => {
     ]);
   });
 
-  it('holds the agent against rules that may call as often, and against no system that was learnt or sees labels', () => {
+  it('are over rules that may query as often, and over no system that was learnt or sees labels', () => {
     const rules = [
       system('first post', { er: 0.1, macroF1: 0.5 }),
       system('all posts', { er: 1, macroF1: 0.9 }),
@@ -95,69 +252,40 @@ describe('aggregation', () => {
       system('label-aware bound', { er: 0.1, macroF1: 1, calls: 'oracle' }),
     ];
     const agent = { er: 0.55, macroF1: 0.8, callsPerThread: 3 };
-    const front = compareToFront([trial(1, agent, rules)]);
-    expect(front.overBestRule?.mean).toBeCloseTo(0.3, 10);
-    expect(front.overOneCall?.mean).toBeCloseTo(0.8 - 0.7, 10);
-    // Without the rule of nine calls: 9/16 of the confidence rule at 0.2 and 7/16 of all posts, at less than three calls.
-    const withoutNine = compareToFront([
-      trial(
-        1,
-        agent,
-        rules.filter(({ calls }) => calls !== 'every'),
-      ),
-    ]);
-    expect(withoutNine.overEqualCalls?.mean).toBeCloseTo(0.8 - (0.8 + (0.35 / 0.8) * 0.1), 10);
-    // A little of it may be mixed in, and as much as one likes where calls are free.
-    expect(front.overEqualCalls?.mean).toBeLessThan(withoutNine.overEqualCalls?.mean ?? 0);
-    expect(front.overAnyCalls?.mean).toBeLessThan(front.overEqualCalls?.mean ?? 0);
-    for (const margin of Object.values(front)) {
+    const margins = compareToRules([trial(1, agent, rules)]);
+    expect(margins.overBestRule?.mean).toBeCloseTo(0.3, 10);
+    expect(margins.overOneQuery?.mean).toBeCloseTo(0.8 - 0.7, 10);
+    // Without the rule of nine queries: 9/16 of the confidence rule at 0.2 and 7/16 of all posts, at less than three.
+    const few = rules.filter(({ calls }) => calls !== 'every');
+    const withoutNine = compareToRules([trial(1, agent, few)]);
+    expect(withoutNine.overEqualQueries?.mean).toBeCloseTo(0.8 - (0.8 + (0.35 / 0.8) * 0.1), 10);
+    // A little of it may be mixed in, and as much as one likes where queries are free.
+    expect(margins.overEqualQueries?.mean).toBeLessThan(withoutNine.overEqualQueries?.mean ?? 0);
+    expect(margins.overAnyQueries?.mean).toBeLessThan(margins.overEqualQueries?.mean ?? 0);
+    for (const margin of [
+      margins.overBestRule,
+      margins.overOneQuery,
+      margins.overEqualQueries,
+      margins.overAnyQueries,
+    ]) {
       expect(margin?.interval?.low).toBeLessThanOrEqual(margin?.mean ?? 0);
       expect(margin?.interval?.high).toBeGreaterThanOrEqual(margin?.mean ?? 0);
     }
   });
 
-  it('has an interval of the width of what so few threads may not show, and none below ten', () => {
-    const all = [system('all posts', { er: 0.5, macroF1: 1 })];
-    const right = trial(1, { er: 0.5, macroF1: 1 }, all);
+  it('have intervals of the width of what so few threads may not show, and none below ten', () => {
+    const right = trial(1, { er: 0.5, macroF1: 1 }, [system('all posts', { er: 0.5, macroF1: 1 })]);
     const unseen = 1 - 0.025 ** (1 / 20);
-    const margin = compareToFront([right]).overEqualCalls;
+    const margin = compareToRules([right]).overEqualQueries;
     expect(margin?.interval?.low).toBeCloseTo(-unseen, 12);
     expect(margin?.interval?.high).toBeCloseTo(unseen, 12);
-    const few = {
-      ...right,
-      decisions: right.decisions.map((own) => ({ ...own, decisions: own.decisions.slice(0, 9) })),
-    };
-    expect(compareToFront([few]).overEqualCalls).toMatchObject({ mean: 0, interval: null });
-    const verdictOf = (test: number) =>
-      answerOf([{ variant: 'agent', trials: [{ ...few, threads: { ...right.threads, test } }] }]).verdict;
-    expect(verdictOf(9)).toBe('9 test threads are too few for intervals and a verdict; give at least 10, better 100.');
+    const decisions = right.decisions.map((own) => ({ ...own, decisions: own.decisions.slice(0, 9) }));
+    expect(compareToRules([{ ...right, decisions }]).overEqualQueries).toMatchObject({ mean: 0, interval: null });
   });
 
-  it('has no margin where no rule is as early', () => {
+  it('are missing where no rule is as early', () => {
     const trials = [trial(1, { er: 0.05, macroF1: 0.5 })];
-    expect(compareToFront(trials)).toEqual({
-      overBestRule: null,
-      overOneCall: null,
-      overEqualCalls: null,
-      overAnyCalls: null,
-    });
-    expect(render({ variant: 'agent', trials })).toMatch(/\| agent +\| 0\.050 \| +1\.000( \| +–){4} \|/);
-  });
-
-  it('shows a few rules of a dense grid, and compares with all', () => {
-    const rules = [4, 5].map((count) => system(`first ${count} posts`, { er: count / 10 }));
-    const report = render({ variant: 'agent', trials: [trial(1, {}, rules)] });
-    expect(report).toContain('| first 4 posts');
-    expect(report).not.toContain('| first 5 posts');
-    expect(report).toContain('of 2 rules 1 are shown, and all are compared with');
-  });
-
-  it('shows one evaluation with its intervals', () => {
-    const table = systemsTable([
-      system('all posts', { delayHours: null }),
-      system('label-aware bound', { calls: 'oracle' }),
-    ]);
-    expect(table).toMatch(/\| all posts +\| 0\.500 \[0\.400, 0\.600\] \| +0\.400 \| +0\.600 \|/);
-    expect(table).toMatch(/\| label-aware bound .*\| +– \| post 4 \(20 %\) +\|$/);
+    expect(Object.values(compareToRules(trials))).toEqual([null, null, null, null]);
+    expect(markdown({ variant: 'agent', trials })).toMatch(/\| agent +\| +0\.050 \| +1\.000( \| +–){4} \|/);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { MetricsLine } from '../../../../checkpoints/metrics-log.ts';
-import { curveCharts, thinned } from '../../../../experiments/report/page/learning-curves.ts';
-import { trainingWarnings, warningItems } from '../../../../experiments/stop-agent/report/training.ts';
+import { curveCharts, thinned } from '../../../../experiments/report/charts/learning-curves.ts';
+import { trainingWarnings, warningParagraphs } from '../../../../experiments/stop-agent/report/training.ts';
 import { stopAgentSchema } from '../../../../trainers/stop-agent/config.ts';
 
 function logged(steps: number, valueAt: (step: number) => Record<string, number>): MetricsLine[] {
@@ -18,8 +18,8 @@ const calm = {
 const whats = (run: Partial<Parameters<typeof trainingWarnings>[0]>) =>
   trainingWarnings({ ...calm, ...run }).map(({ what }) => what);
 
-describe('warningItems', () => {
-  it('says a trouble once for an agent, with its other seeds folded under it', () => {
+describe('warningParagraphs', () => {
+  it('names a trouble once for an agent, with its other seeds', () => {
     const warned = [1, 2, 3].flatMap((seed) =>
       ['one', 'two'].flatMap((variant) =>
         trainingWarnings({ ...calm, mostCommonStop: { name: `post ${seed}`, share: 0.95 } }).map((warning) => ({
@@ -29,15 +29,16 @@ describe('warningItems', () => {
         })),
       ),
     );
-    const items = warningItems(warned, { several: true }).map(({ markup }) => markup);
-    expect(items).toHaveLength(2);
-    const [shown, folded] = items[1].split('<details>');
-    expect(shown).toMatch(/^<li><b>two, seed 1\.<\/b> It has collapsed: 95 % of the threads are decided at post 1/);
-    expect(folded).toMatch(/^<summary>Also seeds 2, 3<\/summary>/);
-    expect(folded).toContain('<b>Seed 3.</b> It has collapsed: 95 % of the threads are decided at post 3');
-    const [alone] = warningItems(warned.slice(0, 1), { several: false });
-    expect(alone.markup).toMatch(/^<li>It has collapsed/);
-    expect(alone.markup).not.toContain('<details>');
+    expect(warningParagraphs(warned, { several: true })).toEqual([
+      { warning: expect.stringMatching(/^\*\*one, seed 1\.\*\* It has collapsed/) },
+      {
+        warning: expect.stringMatching(
+          /^\*\*two, seed 1\.\*\* It has collapsed: 95% of the threads are decided at post 1.* Also seeds 2, 3\.$/,
+        ),
+      },
+    ]);
+    const [alone] = warningParagraphs(warned.slice(0, 1), { several: false });
+    expect(alone).toEqual({ warning: expect.stringMatching(/^It has collapsed.*\.$/) });
   });
 });
 
@@ -57,8 +58,8 @@ describe('trainingWarnings', () => {
 
   it('names a collapse to a post, with what the demonstrations have to do with it, and waiting for the end', () => {
     const [first] = trainingWarnings({ ...calm, mostCommonStop: { name: 'post 1', share: 0.9 } });
-    expect(first.what).toBe('It has collapsed: 90 % of the threads are decided at post 1, as a fixed rule would.');
-    expect(first.advice).toContain('20 % of the conservative demonstrations stop at the first post, too.');
+    expect(first.what).toBe('It has collapsed: 90% of the threads are decided at post 1, as a fixed rule would.');
+    expect(first.advice).toContain('20% of the conservative demonstrations stop at the first post, too.');
     expect(first.advice).toContain('lower agent.task.delayCost');
     const metrics = logged(20, () => ({ 'discriminator/accuracy_agent': 0.6 }));
     const [imitating] = trainingWarnings({
@@ -69,7 +70,7 @@ describe('trainingWarnings', () => {
     });
     expect(imitating.advice).toContain('Try agent.algorithm: exact-return, agent.balance: stop-step, or');
     expect(whats({ mostCommonStop: { name: 'post 1', share: 0.89 } })).toEqual([]);
-    expect(whats({ mostCommonStop: { name: 'last post', share: 0.95 } })[0]).toMatch(/waits for the last post in 95 %/);
+    expect(whats({ mostCommonStop: { name: 'last post', share: 0.95 } })[0]).toMatch(/waits for the last post in 95%/);
   });
 
   it('advises only options that the algorithm reads', () => {

@@ -1,7 +1,8 @@
-import type { MetricsLine } from '../../../checkpoints/metrics-log.ts';
+import { existsSync } from 'node:fs';
+import { type MetricsLine, readMetrics } from '../../../checkpoints/metrics-log.ts';
+import { RunDirectory } from '../../../checkpoints/run-directory.ts';
 import { mean } from '../../../src/metrics/summary-statistics.ts';
-import { type Chart, category, type DrawnChart, drawAll, figure, quantity, seriesColour, told } from './chart.ts';
-import { html, type Markup } from './html.ts';
+import { type Chart, category, quantity, series, told } from '../page/chart.ts';
 
 /** What one run logged while it learnt. */
 export interface LoggedRun {
@@ -64,20 +65,21 @@ hidden/veracityRetainedPrecision | Right veracities of retained claims | Above t
     }),
 );
 
-export interface CurveChart extends Chart {
-  readonly title: string;
-  readonly meaning: string;
+/** The metrics that a run logged; none where it kept none. */
+export function loggedMetrics(directory: string): readonly MetricsLine[] {
+  const { metricsPath } = RunDirectory.open(directory);
+  return existsSync(metricsPath) ? readMetrics(metricsPath) : [];
 }
 
 /**
- * One small chart a metric: a line a run, in the colour of its variant.
+ * One small chart a metric: a line per run, in the colour of its variant.
  * @param options.over what is counted: iterations or epochs
  * @param options.skip metrics that are left out
  */
 export function curveCharts(
   runs: readonly LoggedRun[],
   { over, skip = () => false }: { over: string; skip?: (metric: string) => boolean },
-): CurveChart[] {
+): Chart[] {
   const logged = new Set(runs.flatMap(({ metrics }) => Object.keys(metrics.at(-1) ?? {})));
   logged.delete('step');
   const order = [...known.keys()];
@@ -85,56 +87,30 @@ export function curveCharts(
   const names = [...logged].filter((name) => !skip(name)).sort((a, b) => place(a) - place(b) || a.localeCompare(b));
   const variants = [...new Set(runs.map(({ variant }) => variant))];
   const x = quantity('x', { title: over, axis: { tickCount: 4, grid: false }, scale: { nice: false } });
-  const colours = { domain: variants, range: variants.map(seriesColour) };
-  const color = category('variant', { legend: null, scale: colours });
+  const color = series('variant', variants, variants.length === 1 ? { legend: null } : {});
   return names.map((metric) => {
     const { title, meaning, isShare = false } = known.get(metric) ?? { title: metric, meaning: '' };
-    const own = runs
-      .map((run) => ({ ...run, points: thinned(run.metrics, { name: metric, points: pointsAtMost(runs.length) }) }))
-      .filter(({ points }) => points.length > 0);
-    const values = own.flatMap(({ variant, seed, points }) =>
-      points.map((point) => ({
-        ...point,
-        variant,
-        run: `${variant}, seed ${seed}`,
-        details: endsOf(`${variant}, seed ${seed}`, points),
-      })),
-    );
+    const lines = runs.flatMap(({ variant, seed, metrics }) => {
+      const points = thinned(metrics, { name: metric, points: pointsAtMost(runs.length) });
+      if (points.length === 0) return [];
+      const run = `${variant}, seed ${seed}`;
+      const details = `${run}: from ${short(points[0].y)} to ${short(points[points.length - 1].y)}`;
+      return [points.map((point) => ({ ...point, variant, run, details }))];
+    });
     const scale = isShare ? { domain: [0, 1] } : { zero: false };
     const y = quantity('y', { title: null, axis: { tickCount: 4 }, scale });
-    const stroke = { strokeWidth: 1.5, opacity: own.length > variants.length ? 0.75 : 1 };
     return {
       name: `curve-${metric.replace(/[^a-zA-Z0-9]+/g, '-')}`,
       title,
-      meaning,
-      label: `${title} over ${over}. ${own.map(({ variant, seed, points }) => endsOf(`${variant}, seed ${seed}`, points)).join('; ')}`,
+      caption: meaning,
+      label: `${title} over ${over}. ${lines.map(([{ details }]) => details).join('; ')}`,
       spec: {
-        width: 270,
-        height: 120,
-        data: { values },
-        ...told('line', { x, y, color, detail: category('run') }, stroke),
+        height: 110,
+        data: { values: lines.flat() },
+        ...told('line', { x, y, color, detail: category('run') }, { strokeWidth: 1.5 }),
       },
     };
   });
-}
-
-/** The curves as figures side by side, with a legend where there are several variants. */
-export async function curveFigures(
-  runs: readonly LoggedRun[],
-  options: Parameters<typeof curveCharts>[1],
-): Promise<{ body: Markup; charts: readonly DrawnChart[] }> {
-  const curves = curveCharts(runs, options);
-  const charts = await drawAll(curves);
-  const variants = [...new Set(runs.map(({ variant }) => variant))];
-  return {
-    charts,
-    body: html`${
-      variants.length > 1
-        ? html`<p class="legend">${variants.map((variant, index) => html`<span class="series-${index % 6}">${variant}</span>`)}</p>`
-        : null
-    }
-<div class="grid">${charts.map((chart, index) => html`<div><h3>${curves[index].title}</h3>${figure(chart, curves[index].meaning)}</div>`)}</div>`,
-  };
 }
 
 interface CurvePoint {
@@ -154,10 +130,6 @@ export function thinned(
     const y = mean(group.map((point) => point.y));
     return { x: group[group.length - 1].x, y: Number(y.toPrecision(5)) };
   });
-}
-
-function endsOf(run: string, points: readonly CurvePoint[]): string {
-  return `${run}: from ${short(points[0].y)} to ${short(points[points.length - 1].y)}`;
 }
 
 function short(value: number): string {

@@ -1,8 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { draw } from '../../../../experiments/report/page/chart.ts';
 import { planSweep } from '../../../../experiments/sweep/plan.ts';
-import { sweepPictures } from '../../../../experiments/sweep/report/sweep-pictures.ts';
+import { sweepCharts } from '../../../../experiments/sweep/report/sweep-charts.ts';
 import { seedInterval } from '../../../../experiments/sweep/seed-interval.ts';
 import { loadSweepFile } from '../../../../experiments/sweep/sweep-file.ts';
 import { temporaryFolder } from '../../../src/data/fixtures.ts';
@@ -35,12 +36,13 @@ it('fits many drawn settings on a page: one short name for a place, drawn number
     isOnFront: true,
     isOnFrontWithCalls: true,
   }));
-  const pictures = await sweepPictures({ plan, settings, front });
+  const drawn = await Promise.all(sweepCharts({ plan, settings, front }).map(draw));
+  const pictures = Object.fromEntries(drawn.map(({ name, svg }) => [name, svg]));
   const widthOf = (name: string) => Number(/ width="(\d+)"/.exec(pictures[name])?.[1]);
-  expect(pictures['front.svg']).toContain('>setting 0 and 39 more<');
-  expect(widthOf('front.svg')).toBeLessThan(900);
-  expect(widthOf('heat-map.svg')).toBeLessThan(600);
-  const columns = [...pictures['heat-map.svg'].matchAll(/>((?:from )?0\.\d+(?: to below 0\.\d+)?)<\/text>/g)];
+  expect(pictures.front).toContain('>setting 0 and 39 more<');
+  expect(widthOf('front')).toBeLessThan(375);
+  expect(widthOf('heat-map')).toBeLessThan(345);
+  const columns = [...pictures['heat-map'].matchAll(/>((?:from )?0\.\d+(?: to below 0\.\d+)?)<\/text>/g)];
   const groups = columns.map(([, text]) => text).filter((text) => /from|below/.test(text));
   expect(groups).toHaveLength(4);
   expect(groups[3]).toMatch(/^from /);

@@ -1,0 +1,55 @@
+import { RunDirectory } from '../../checkpoints/run-directory.ts';
+import type { Report } from './report.ts';
+
+/** Finished runs of a variant. */
+export interface VariantRuns {
+  readonly variant: string;
+  readonly directories: readonly string[];
+}
+
+/** The same, read. */
+export interface VariantResults<Result> {
+  readonly variant: string;
+  readonly trials: readonly Result[];
+}
+
+/** What a report is made of. */
+export interface ReportSource {
+  readonly name: string;
+  readonly description: string;
+  /** What trained the runs, or shows them. */
+  readonly command: string;
+  readonly variants: readonly VariantRuns[];
+  /** Folder of the cache that the runs share. */
+  readonly cache: string;
+}
+
+/** Shows finished runs of one kind of experiment: at least one of each variant. */
+export interface KindReport {
+  /** What a run came to, intervals included, as `--json` prints it and a page holds it. */
+  json(run: RunDirectory): unknown;
+  /** `recommended`: the run to go on with, where there is one. */
+  of(source: ReportSource): Report & { readonly recommended?: object };
+}
+
+export function resultsOf<Result>(
+  variants: readonly VariantRuns[],
+  read: (run: RunDirectory) => Result,
+): VariantResults<Result>[] {
+  return variants.map(({ variant, directories }) => ({
+    variant,
+    trials: directories.map((directory) => read(RunDirectory.open(directory))),
+  }));
+}
+
+/** When, by what and from what the first of some runs was made. */
+export function provenanceFacts([{ directories }]: readonly VariantRuns[], data: string): string[] {
+  const { startedAt, earshot, git, backend } = RunDirectory.open(directories[0]).readRecord();
+  return [
+    startedAt.slice(0, 10),
+    `Earshot ${earshot}`,
+    ...(git === null ? [] : [`commit ${git.commit.slice(0, 8)}${git.dirty ? ', changed since' : ''}`]),
+    `data: ${data}`,
+    ...(backend === 'none' ? [] : [`backend: ${backend}`]),
+  ];
+}

@@ -1,0 +1,52 @@
+import type { ReportTable } from '../report.ts';
+import { html, type Markup } from './html.ts';
+
+/** A table whose columns the page's script makes sortable. Columns of numbers begin with one. */
+export function tableMarkup({ heading, rows, texts = [], isMarked }: ReportTable, caption: string): Markup {
+  const kind = (column: number) => (column === 0 || texts.includes(heading[column]) ? null : html` class="number"`);
+  const row = ([first, ...cells]: readonly string[], index: number) => {
+    const classes = [isMarked?.(index) ? 'marked' : '', first.startsWith(' ') ? 'indented' : ''].join(' ').trim();
+    return html`<tr class="${classes}"><th scope="row">${withMarks(first.trim())}</th>${cells.map((cell, column) => html`<td${kind(column + 1)}>${withMarks(cell)}</td>`)}</tr>\n`;
+  };
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table data-sortable>
+<caption class="skip">${caption}</caption>
+<thead><tr>${heading.map((title, column) => html`<th scope="col"${kind(column)}>${title}</th>`)}</tr></thead>
+<tbody>
+${rows.map(row)}</tbody></table></div>
+`;
+}
+
+/** Text with the bold, the code and the links within the page that Markdown marks. */
+export function withMarks(text: string): Markup {
+  const parts = text.split(/(\*\*[^*]+\*\*|`[^`]+`|\[[^\]]+\]\(#[^)]*\))/);
+  return html`${parts.map((part) => {
+    const [, name, anchor] = /^\[(.+)\]\((#.*)\)$/.exec(part) ?? [];
+    if (anchor !== undefined) return html`<a href="${anchor}">${name}</a>`;
+    if (part.startsWith('**') && part.length > 4) return html`<b>${part.slice(2, -2)}</b>`;
+    return part.startsWith('`') && part.length > 2 ? html`<code>${part.slice(1, -1)}</code>` : part;
+  })}`;
+}
+
+/** A confusion matrix: true labels down, predicted ones across, darker where there are more. */
+export function confusionTable(options: {
+  caption: string;
+  labels: readonly string[];
+  /** The last column is of predictions that could not be read. */
+  rows: readonly (readonly number[])[];
+}): Markup {
+  const { caption, labels, rows } = options;
+  const hasUnread = rows.some((row) => row[labels.length] > 0);
+  const columns = hasUnread ? [...labels, 'not readable'] : labels;
+  const cells = (row: readonly number[], gold: number) => {
+    const total = row.reduce((sum, count) => sum + count, 0) || 1;
+    return columns.map(
+      (_, label) =>
+        html`<td class="${label === gold ? 'right' : 'wrong'}" style="--share: ${(row[label] / total).toFixed(2)}">${row[label]} <small>${((100 * row[label]) / total).toFixed(0)}%</small></td>`,
+    );
+  };
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table class="confusion">
+<caption>${caption}</caption>
+<thead><tr><th scope="col">true / predicted</th>${columns.map((label) => html`<th scope="col">${label}</th>`)}</tr></thead>
+<tbody>${rows.map((row, gold) => html`<tr><th scope="row">${labels[gold]}</th>${cells(row, gold)}</tr>`)}</tbody></table></div>
+`;
+}

@@ -1,0 +1,96 @@
+import { mean, meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
+import type { VariantResults } from '../../report/kind-report.ts';
+import { agentName, isLearnt } from '../decisions.ts';
+import { type SystemScores, stopMetrics } from '../metrics.ts';
+import type { TrialResult } from '../result.ts';
+import { compareToRules, type RuleMargins } from './rule-margins.ts';
+
+/** A system over the seeds. */
+export interface SystemSummary extends Pick<SystemScores, 'name' | 'calls'> {
+  /** Of every metric, by its name; null where no seed knows it. */
+  readonly values: Readonly<Record<string, ReturnType<typeof meanAndDeviation> | null>>;
+  /** The position that is the most common stop of most seeds, and the mean share of threads stopped there. */
+  readonly mostCommonStop: { readonly name: string; readonly share: number };
+}
+
+export function summarize(trials: readonly TrialResult[]): SystemSummary[] {
+  const named = new Map(trials.flatMap(({ systems }) => systems.map(({ name, calls }) => [name, calls] as const)));
+  return Array.from(named, ([name, calls]) => {
+    const own = trials.flatMap((trial) => trial.systems.filter((system) => system.name === name));
+    const values = stopMetrics.map(({ name: metric }) => {
+      const known = own.flatMap((system) => system.values[metric] ?? []);
+      return [metric, known.length === 0 ? null : meanAndDeviation(known)];
+    });
+    const stops = own.map(({ mostCommonStop }) => mostCommonStop);
+    const count = (stop: string) => stops.filter((other) => other.name === stop).length;
+    const [mostCommon] = stops.toSorted((a, b) => count(b.name) - count(a.name));
+    return {
+      name,
+      calls,
+      values: Object.fromEntries(values),
+      mostCommonStop: { name: mostCommon.name, share: mean(stops.map(({ share }) => share)) },
+    };
+  });
+}
+
+/** An agent that stops so large a share of the threads at one position has learned little more than a fixed rule. */
+export const collapsedShare = 0.9;
+
+export function isCollapsed({ mostCommonStop }: Pick<SystemSummary, 'mostCommonStop'>): boolean {
+  return mostCommonStop.share >= collapsedShare;
+}
+
+/** An agent over its seeds, and how it stands. */
+export interface RankedAgent extends VariantResults<TrialResult> {
+  /** Every system of its runs. */
+  readonly systems: readonly SystemSummary[];
+  readonly agent: SystemSummary;
+  readonly margins: RuleMargins;
+  /** Macro-F1 less what posts and queries cost, on the part that agents are chosen on; mean over seeds. */
+  readonly worth: number;
+  /** It stops nearly every thread at the same place there. */
+  readonly isCollapsed: boolean;
+  /** The trial that is worth most. */
+  readonly bestTrial: TrialResult;
+}
+
+/**
+ * Orders agents by macro-F1 − delayCost × earliness − callCost × queries on the development part, or where there is none on the
+ * decided one. The price is that of the first agent for all of them; those that collapsed come last.
+ */
+export function rankedAgents(results: readonly VariantResults<TrialResult>[]): RankedAgent[] {
+  const { delayCost, callCost } = results[0].trials[0].ranking.price;
+  const agents = results.map(({ variant, trials }): RankedAgent => {
+    const scores = trials.map(({ ranking }) => ranking.agent);
+    const worths = scores.map(
+      ({ values: { macroF1, er, callsPerThread } }) =>
+        (macroF1 ?? 0) - delayCost * (er ?? 1) - callCost * (callsPerThread ?? 0),
+    );
+    const systems = summarize(trials);
+    const stopped = mean(scores.map(({ mostCommonStop }) => mostCommonStop.share));
+    return {
+      variant,
+      trials,
+      systems,
+      agent: systems.find((system) => system.name === agentName)!,
+      margins: compareToRules(trials),
+      worth: mean(worths),
+      bestTrial: trials[worths.indexOf(Math.max(...worths))],
+      isCollapsed: isCollapsed({ mostCommonStop: { name: '', share: stopped } }),
+    };
+  });
+  return agents.sort((a, b) => Number(a.isCollapsed) - Number(b.isCollapsed) || b.worth - a.worth);
+}
+
+/** The rule that a reader would use in place of an agent: the best that reads and queries no more. */
+export function ruleInPlace<System extends Pick<SystemSummary, 'name' | 'calls' | 'values'>>(
+  systems: readonly System[],
+): System | undefined {
+  const limits = systems.find(({ name }) => name === agentName)?.values;
+  const isWithin = ({ values }: System, metric: 'er' | 'callsPerThread', none: number) =>
+    (values[metric]?.mean ?? none) <= (limits?.[metric]?.mean ?? 0) + 1e-9;
+  return systems
+    .filter((system) => !isLearnt(system.name) && system.calls !== 'oracle')
+    .filter((rule) => isWithin(rule, 'er', Infinity) && isWithin(rule, 'callsPerThread', 0))
+    .toSorted((a, b) => (b.values.macroF1?.mean ?? 0) - (a.values.macroF1?.mean ?? 0))[0];
+}

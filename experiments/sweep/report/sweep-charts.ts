@@ -1,0 +1,170 @@
+import { groupBy } from '../../../src/data/group-by.ts';
+import { forestChart } from '../../report/charts/forest-chart.ts';
+import { frontChart } from '../../report/charts/front-chart.ts';
+import {
+  type Chart,
+  category,
+  ordered,
+  palette,
+  plotWidth,
+  quantity,
+  type Spec,
+  silent,
+  told,
+} from '../../report/page/chart.ts';
+import type { FrontPoint } from '../front.ts';
+import { type SweepPlan, shortNames } from '../plan.ts';
+import type { SettingSummary } from '../results.ts';
+import { estimateOf } from '../seed-interval.ts';
+import { grouping } from '../sensitivity.ts';
+
+export interface Charted {
+  readonly plan: SweepPlan;
+  readonly settings: readonly SettingSummary[];
+  readonly front: readonly FrontPoint[];
+}
+
+/** Settings in a forest plot, beyond which no one would scroll. */
+const rowsAtMost = 40;
+
+/** The objective of every setting with its interval over seeds; of very many settings, of those that score highest. */
+export function settingsChart({ plan, settings }: Charted): Chart[] {
+  const all = settings
+    .flatMap(({ label: name, objective }) => (objective === null ? [] : [{ name, objective }]))
+    .sort((a, b) => b.objective.mean - a.objective.mean);
+  if (all.length === 0) return [];
+  const cut = all.length > rowsAtMost ? ` The ${rowsAtMost} highest of ${all.length} settings.` : '';
+  const rows = all.slice(0, rowsAtMost).map(({ name, objective }) => {
+    const { mean, interval } = estimateOf(objective);
+    return { name, mean, interval, isTrained: true };
+  });
+  return [
+    forestChart(rows, {
+      name: 'settings',
+      title: `${plan.aim}, development part`,
+      label: `${plan.aim} of ${rows.length} settings with 95% intervals over seeds.`,
+      caption: `Bars are 95% intervals over seeds, the line is the highest mean. Settings whose bars overlap may be alike.${cut}`,
+      reference: all[0].objective.mean,
+      axis: plan.aim,
+    }),
+  ];
+}
+
+/** Charts of the development part; those that the options of the sweep do not give are left out. */
+export function sweepCharts(charted: Charted): Chart[] {
+  return [...paretoChart(charted), ...heatMap(charted), ...triangle(charted)];
+}
+
+/** Macro-F1 over earliness: settings, baselines, and the line of the systems that no other beats. */
+function paretoChart({ front }: Charted): Chart[] {
+  if (front.length === 0) return [];
+  const places = groupBy(front, ({ er, macroF1, isSwept }) => `${er} ${macroF1} ${isSwept}`);
+  const points = Array.from(places.values(), (own) => {
+    const [{ name, er: x, macroF1: y, isSwept, isOnFront, calls }] = own;
+    return {
+      // Hundreds of settings may stand at one place.
+      name: own.length <= 2 ? own.map((each) => each.name).join(', ') : `${name} and ${own.length - 1} more`,
+      ...{ x, y, isNamed: isOnFront },
+      kind: isSwept ? ('trained' as const) : ('baseline' as const),
+      details: `macro-F1 ${y.toFixed(3)}\nearliness ${x.toFixed(3)}\n${calls.toFixed(1)} queries per thread`,
+    };
+  });
+  return [
+    frontChart(points, {
+      name: 'front',
+      title: 'Pareto front',
+      label: `Macro-F1 against the share of posts read: ${points.length} settings and baselines of the development part.`,
+      caption: 'Settings and rules on the development part. No other system beats those on the line in both aims.',
+      line: points.filter(({ isNamed }) => isNamed).sort((a, b) => a.x - b.x),
+      price: 'earliness: share of the posts read',
+    }),
+  ];
+}
+
+/** Cells along a side of a heat map, beyond which it would not fit on a page. */
+const cellsAtMost = 12;
+
+/** The mean objective over two swept options, averaged over all others. Drawn numbers, of which no two are alike, are grouped. */
+function heatMap({ plan, settings }: Charted): Chart[] {
+  const [first, second] = plan.sweep.pictures.heatMap ?? Object.keys(plan.sweep.space);
+  const values = settings.flatMap(({ point, objective }) =>
+    objective === null ? [] : [{ first: point[first], second: point[second], value: objective.mean }],
+  );
+  if (second === undefined || values.length === 0) return [];
+  const names = shortNames(plan.paths);
+  const side = (key: 'first' | 'second', path: string) => {
+    const own = values.map((each) => each[key]);
+    const groupOf = grouping(own, { atMost: cellsAtMost });
+    const areNumbers = own.every((value) => typeof value === 'number');
+    const sorted = areNumbers ? own.sort((a, b) => Number(a) - Number(b)) : own;
+    return { groupOf, title: names.get(path) ?? path, sort: [...new Set(sorted.map(groupOf))] };
+  };
+  const { groupOf: columnOf, ...columns } = side('first', first);
+  const { groupOf: rowOf, ...rows } = side('second', second);
+  const cells = values.map((each) => ({ ...each, first: columnOf(each.first), second: rowOf(each.second) }));
+  const meanOf = (options: object) => quantity('value', { aggregate: 'mean', ...options });
+  const shown = (mark: Spec) => silent('text', { text: meanOf({ format: '.2f' }) }, { fontSize: 12, ...mark });
+  return [
+    {
+      name: 'heat-map',
+      title: `${columns.title} and ${rows.title}`,
+      label: `Mean ${plan.aim} by ${columns.title} and ${rows.title}.`,
+      caption: `Mean ${plan.aim} on the development part, averaged over all other options.`,
+      spec: {
+        width: { step: Math.max(36, Math.floor(250 / columns.sort.length)) },
+        height: { step: 28 },
+        data: { values: cells },
+        encoding: { x: ordered('first', columns), y: ordered('second', { ...rows, sort: rows.sort.reverse() }) },
+        layer: [
+          { mark: 'rect', encoding: { color: meanOf({ title: plan.aim, scale: { scheme: 'viridis' } }) } },
+          shown({ stroke: 'white', strokeWidth: 2.5, strokeJoin: 'round' }),
+          shown({ color: 'black' }),
+        ],
+      },
+    },
+  ];
+}
+
+const weights = ['alpha', 'beta', 'gamma'].map((name) => `agent.imitation.${name}`);
+
+/** Where each corner stands for all weight on one expert: α conservative on top, β early action left, γ misleading right. */
+function triangle({ plan, settings }: Charted): Chart[] {
+  if (!weights.every((path) => plan.paths.includes(path))) return [];
+  const height = Math.sqrt(3) / 2;
+  const place = (alpha: number, gamma: number) => ({ x: gamma + alpha / 2, y: alpha * height });
+  const values = settings.flatMap(({ point, objective, label }) => {
+    const [alpha, beta, gamma] = weights.map((path) => Number(point[path]));
+    const sum = alpha + beta + gamma;
+    if (objective === null || !(sum > 0)) return [];
+    const { mean: value } = objective;
+    return [{ ...place(alpha / sum, gamma / sum), value, details: `${label}\n${plan.aim} ${value.toFixed(3)}` }];
+  });
+  if (values.length === 0) return [];
+  const outline = [place(0, 0), place(0, 1), place(1, 0), place(0, 0)].map((corner, order) => ({ ...corner, order }));
+  const corners = [
+    { ...place(1, 0), y: height + 0.05, text: 'α = 1' },
+    { ...place(0, 0), y: -0.06, text: 'β = 1' },
+    { ...place(0, 1), y: -0.06, text: 'γ = 1' },
+  ];
+  const axis = (field: string, domain: readonly number[]) =>
+    quantity(field, { axis: null, scale: { domain, nice: false } });
+  const position = { x: axis('x', [-0.08, 1.08]), y: axis('y', [-0.12, 0.96]) };
+  const color = quantity('value', { title: plan.aim, scale: { scheme: 'viridis' } });
+  const line = silent('line', { ...position, order: quantity('order') }, { color: palette.grey });
+  return [
+    {
+      name: 'triangle',
+      title: 'Ratio of the experts',
+      label: `${plan.aim} over the ratio of the experts.`,
+      caption: 'α conservative above, β early action left, γ misleading right.',
+      spec: {
+        height: plotWidth * 0.93,
+        layer: [
+          { data: { values: outline }, ...line },
+          { data: { values }, ...told('circle', { ...position, color }, { size: 260, opacity: 1 }) },
+          { data: { values: corners }, ...silent('text', { ...position, text: category('text') }, { fontSize: 13 }) },
+        ],
+      },
+    },
+  ];
+}
