@@ -12,17 +12,17 @@ export function labelledThreads(
   threads: readonly Thread[],
   { task, context }: { task: ScoredTask; context: WorkContext },
 ): Thread[] {
-  const known = threads.filter((thread) => task.goldLabel(thread) !== null);
-  if (known.length === 0) {
+  const labelled = threads.filter((thread) => task.goldLabel(thread) !== null);
+  if (labelled.length === 0) {
     const others = [...new Set(threads.flatMap(({ labels }) => Object.keys(labels ?? {})))];
     const found = others.length === 0 ? '' : `, they have labels for ${others.join(', ')}`;
     throw new InputError(
       `none of the ${threads.length} threads has a label for ${task.name}${found}; give labelled threads, or another task`,
     );
   }
-  const without = threads.length - known.length;
+  const without = threads.length - labelled.length;
   if (without > 0) context.onNote(`${without} threads have no label for ${task.name} and are left out`);
-  return known;
+  return labelled;
 }
 
 /** So many of labelled threads, each label in proportion; all of them unless there is a limit. */

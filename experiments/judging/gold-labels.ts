@@ -21,7 +21,7 @@ export interface ScoredTask {
 export function scoredTask(task: JudgingTask): ScoredTask {
   const { name } = task;
   const labels = judgementLabels(task);
-  const known = Object.hasOwn(tasks, name) ? tasks[name] : undefined;
+  const builtIn = Object.hasOwn(tasks, name) ? tasks[name] : undefined;
   const categories = task.categories?.map((category) => category.name) ?? null;
   if (categories !== null)
     return {
@@ -37,8 +37,8 @@ export function scoredTask(task: JudgingTask): ScoredTask {
         );
       },
     };
-  const own = (thread: Thread): string | null => {
-    const value = (known && labelOf(known, thread)) ?? thread.labels?.[name];
+  const labelIn = (thread: Thread): string | null => {
+    const value = (builtIn && labelOf(builtIn, thread)) ?? thread.labels?.[name];
     return value === undefined ? null : String(value);
   };
   return {
@@ -46,7 +46,7 @@ export function scoredTask(task: JudgingTask): ScoredTask {
     labels,
     categories,
     goldLabel(thread) {
-      const label = own(thread);
+      const label = labelIn(thread);
       if (label !== null && !labels.includes(label))
         throw new InputError(
           `thread ${thread.id} has the label ${JSON.stringify(label)} for ${name}, but the task knows ${labels.join(', ')}; mend the data or the task file`,
@@ -58,10 +58,10 @@ export function scoredTask(task: JudgingTask): ScoredTask {
 
 /** The task of a detector that was trained here, by its name. */
 export function scoredTaskNamed(name: string): ScoredTask {
-  const known = Object.hasOwn(tasks, name) ? tasks[name] : undefined;
-  if (known === undefined)
+  const builtIn = Object.hasOwn(tasks, name) ? tasks[name] : undefined;
+  if (builtIn === undefined)
     throw new InputError(`the detector decides ${JSON.stringify(name)}; known are ${Object.keys(tasks).join(', ')}`);
-  return { name, labels: known.labels, categories: null, goldLabel: (thread) => labelOf(known, thread) };
+  return { name, labels: builtIn.labels, categories: null, goldLabel: (thread) => labelOf(builtIn, thread) };
 }
 
 function labelOf({ goldLabel, labels }: Task, thread: Thread): string | null {

@@ -113,8 +113,8 @@ export class AnnotationDatabase {
   }
 
   private prepared(sql: string): Database.Statement<unknown[]> {
-    const known = this.statements.get(sql);
-    if (known !== undefined) return known;
+    const prepared = this.statements.get(sql);
+    if (prepared !== undefined) return prepared;
     const statement = this.connection.prepare<unknown[]>(sql);
     this.statements.set(sql, statement);
     return statement;

@@ -23,8 +23,8 @@ export function leaseTable(database: AnnotationDatabase, owner = storeOwner(data
       owner.removeGoneOwners();
       database.write('DELETE FROM lease WHERE owner NOT IN (SELECT owner FROM lease_owner)');
       database.write('INSERT OR IGNORE INTO lease SELECT value, ?2 FROM json_each(?1)', ...values);
-      const own = 'SELECT key FROM lease WHERE owner = ?2 AND key IN (SELECT value FROM json_each(?1))';
-      return database.read(own, values, keySchema).map(({ key }) => key);
+      const leased = 'SELECT key FROM lease WHERE owner = ?2 AND key IN (SELECT value FROM json_each(?1))';
+      return database.read(leased, values, keySchema).map(({ key }) => key);
     });
     for (const key of taken) held.add(key);
     return new Set(taken);

@@ -22,8 +22,8 @@ export function ownIdentity(): ProcessIdentity {
  * Whether a process runs, as far as one can tell from here: not of a process elsewhere, nor of one that is stopped and may
  * go on some day.
  */
-export function stateOf(other: ProcessIdentity, own: ProcessIdentity): 'running' | 'gone' | 'unknown' {
-  if (other.place !== own.place) return 'unknown';
+export function stateOf(other: ProcessIdentity, self: ProcessIdentity): 'running' | 'gone' | 'unknown' {
+  if (other.place !== self.place) return 'unknown';
   if (!exists(other.pid)) return 'gone';
   const stat = statOf(other.pid);
   if (stat === null || other.started === null) return 'unknown';

@@ -57,8 +57,8 @@ export function requestChain(database: AnnotationDatabase) {
   }
 
   function fragmentOf(id: string): Fragment {
-    const known = remembered.get(id);
-    if (known !== undefined) return known;
+    const cached = remembered.get(id);
+    if (cached !== undefined) return cached;
     const sql = 'SELECT parent, json FROM fragment WHERE id = ?';
     const fragment = fragmentSchema.parse(database.read(sql, [id], fragmentSchema)[0]);
     if (remembered.size >= MAX_REMEMBERED) remembered.clear();

@@ -65,8 +65,8 @@ export function responseTable(database: AnnotationDatabase) {
                  SELECT NULL, ?1, ?2, 1, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
                  WHERE NOT EXISTS (SELECT 1 FROM annotation WHERE key = ?1)`;
     const { body = null, model = null, fingerprint = null } = response ?? {};
-    const said = [request.endpoint.model, model, fingerprint, answer.finishReason];
-    return database.write(sql, judgement, call, ...said, json, body && packed(body), reader, outcome) === 1;
+    const source = [request.endpoint.model, model, fingerprint, answer.finishReason];
+    return database.write(sql, judgement, call, ...source, json, body && packed(body), reader, outcome) === 1;
   }
 
   /** Puts these answers out of use, or back into it. */

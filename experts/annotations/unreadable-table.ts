@@ -42,12 +42,12 @@ export function unreadableTable(database: AnnotationDatabase) {
 
   /** Replaces what was answered before; does nothing where there is a judgement by now. */
   function put({ key, detector, threadId, prefixLength, problem, answers }: UnreadableRow): void {
-    const said = answers.map(({ text, thinking, finishReason }) => ({ text, thinking, finishReason }));
+    const texts = answers.map(({ text, thinking, finishReason }) => ({ text, thinking, finishReason }));
     database.write(
       `INSERT OR REPLACE INTO unreadable_answer
        SELECT NULL, ?1, ?2, ?3, ?4, ?5, ?6, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
        WHERE NOT EXISTS (SELECT 1 FROM annotation WHERE key = ?1)`,
-      ...[key, detector, threadId, prefixLength, problem, JSON.stringify(said)],
+      ...[key, detector, threadId, prefixLength, problem, JSON.stringify(texts)],
     );
   }
 

@@ -47,12 +47,12 @@ export function checkedJudgement(
 }
 
 function problemIn({ label, probabilities }: Judgement, labels: readonly string[]): string | null {
-  const known = labels.map((name) => JSON.stringify(name)).join(', ');
-  if (label !== null && !labels.includes(label)) return `the label ${JSON.stringify(label)} is none of ${known}`;
+  const quotedLabels = labels.map((name) => JSON.stringify(name)).join(', ');
+  if (label !== null && !labels.includes(label)) return `the label ${JSON.stringify(label)} is none of ${quotedLabels}`;
   if (probabilities === null) return null;
   const names = Object.keys(probabilities);
   if (names.length !== labels.length || !labels.every((name) => names.includes(name)))
-    return `there are probabilities of ${names.map((name) => JSON.stringify(name)).join(', ')}, and the labels are ${known}`;
+    return `there are probabilities of ${names.map((name) => JSON.stringify(name)).join(', ')}, and the labels are ${quotedLabels}`;
   const sum = Object.values(probabilities).reduce((total, each) => total + each, 0);
   return Math.abs(sum - 1) <= ROUNDING ? null : `the probabilities add up to ${sum}, not to 1`;
 }

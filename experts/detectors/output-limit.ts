@@ -35,8 +35,8 @@ export function limitedOutput({ service, most }: { service: ChatService; most: n
         throw new MalformedAnswerError(`the ${most} output tokens of the judgement were written before its end`, {
           answers: [],
         });
-      const own = request.maxTokens ?? request.endpoint.maxTokens ?? left;
-      const answer = await service.chat({ ...request, maxTokens: Math.min(own, left) });
+      const limit = request.maxTokens ?? request.endpoint.maxTokens ?? left;
+      const answer = await service.chat({ ...request, maxTokens: Math.min(limit, left) });
       allowance.left -= answer.usage.outputTokens;
       return answer;
     };

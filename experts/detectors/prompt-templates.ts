@@ -41,10 +41,11 @@ export interface Prompts {
 export function loadPrompts({ detector, path }: { detector: string; path: string | null }): Prompts {
   const shipped = readPrompts(new URL(`./prompts/${detector}.yaml`, import.meta.url), `${detector}.yaml`);
   if (path === null) return promptsOf(shipped, shipped.version);
-  const own = readPrompts(path, path);
-  for (const [name, template] of Object.entries(own.prompts)) checkPrompt({ path, name, template, shipped, detector });
-  const merged = { ...own, prompts: { ...shipped.prompts, ...own.prompts } };
-  return promptsOf(merged, { version: own.version, sha256: sha256(merged) });
+  const given = readPrompts(path, path);
+  for (const [name, template] of Object.entries(given.prompts))
+    checkPrompt({ path, name, template, shipped, detector });
+  const merged = { ...given, prompts: { ...shipped.prompts, ...given.prompts } };
+  return promptsOf(merged, { version: given.version, sha256: sha256(merged) });
 }
 
 function promptsOf({ prompts, examples }: PromptFile, version: Prompts['version']): Prompts {

@@ -142,8 +142,8 @@ export function failureOfStatus(options: {
 }): CallFailure {
   const { status, message, code, headers } = options;
   const kind = kindOf({ status, message, code });
-  const told = headers?.get('x-should-retry');
-  const shouldRetry = told === 'true' || told === 'false' ? told === 'true' : null;
+  const header = headers?.get('x-should-retry');
+  const shouldRetry = header === 'true' || header === 'false' ? header === 'true' : null;
   // Of any other failure, headers about limits say nothing.
   const wait = kind === 'rate-limit' || kind === 'server' ? retryAfterMs({ headers, message }) : null;
   return new CallFailure({ kind, message, status, retryAfterMs: wait, shouldRetry });
@@ -164,8 +164,8 @@ function kindOf(options: { status: number; message: string; code: string | null 
   if (status >= 300 && status < 400) return 'redirect';
   // Groq throws an answer away that does not fit the schema; the next one may.
   if (code === 'json_validate_failed') return 'malformed';
-  const said = SAID_WITH_ANY_STATUS.find(([, pattern]) => pattern.test(`${code} ${message}`));
-  return said?.[0] ?? (status === 403 ? 'forbidden' : 'bad-request');
+  const match = SAID_WITH_ANY_STATUS.find(([, pattern]) => pattern.test(`${code} ${message}`));
+  return match?.[0] ?? (status === 403 ? 'forbidden' : 'bad-request');
 }
 
 /**

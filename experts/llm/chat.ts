@@ -119,8 +119,8 @@ export function incompletenessOf(finishReason: string): Incompleteness | null {
 export function whyIncomplete({ finishReason, text }: Pick<ChatAnswer, 'finishReason' | 'text'>): string | null {
   const kind = incompletenessOf(finishReason);
   if (kind === null) return text.trim() === '' ? 'it is empty: there is nothing but reasoning' : null;
-  const said = KNOWN.find(([each]) => each === kind)?.[2] ?? 'the endpoint did not end it as a whole answer';
-  return `${said} (finish reason ${JSON.stringify(finishReason)})`;
+  const reason = KNOWN.find(([each]) => each === kind)?.[2] ?? 'the endpoint did not end it as a whole answer';
+  return `${reason} (finish reason ${JSON.stringify(finishReason)})`;
 }
 
 /** The summed usage of several answers. */

@@ -134,11 +134,11 @@ function contextLengthError(options: { said: string; where: string; endpoint: En
     numberAfter(/> ([\d,]+)/) ??
     numberAfter(/(?:tokens allowed|max_new_tokens. must be <=|\blimit) \(?([\d,]+)/i) ??
     endpoint.contextLength;
-  const told =
+  const stated =
     numberAfter(
       /(?:requested|resulted in|contains(?: at least)?|request|prompt|has|token count) \(?(?:length )?([\d,]+)/i,
     ) ?? numberAfter(/([\d,]+) (?:input )?tokens/i);
-  const requestedTokens = told === contextTokens ? null : told;
+  const requestedTokens = stated === contextTokens ? null : stated;
   const numbers = `${requestedTokens ?? 'more'} tokens asked for, ${contextTokens ?? 'an unknown number'} possible`;
   return new ContextLengthError(
     `${where}: the messages are longer than the model reads (${numbers}; it said: ${said}); ` +

@@ -60,8 +60,8 @@ const SAID = new RegExp(`\\b(?:try again|retry|retrying|wait)\\b[^.\\d]{0,30}?((
 
 /** "Please try again in 1.2s", "Please retry after 20 seconds". */
 function saidIn(message: string): number | null {
-  const said = SAID.exec(message)?.[1];
-  return said === undefined ? null : durationMs(said.trim());
+  const duration = SAID.exec(message)?.[1];
+  return duration === undefined ? null : durationMs(duration.trim());
 }
 
 /** "1.2s", "6m0s", "20 seconds". */

@@ -74,8 +74,8 @@ export function selectKeywords(
 function best(candidates: ReadonlySet<number>, score: (index: number) => number): { index: number; score: number } {
   let found = { index: -1, score: Number.NEGATIVE_INFINITY };
   for (const index of candidates) {
-    const own = score(index);
-    if (found.index < 0 || own > found.score) found = { index, score: own };
+    const value = score(index);
+    if (found.index < 0 || value > found.score) found = { index, score: value };
   }
   return found;
 }
@@ -115,8 +115,8 @@ export async function salientEntities(options: {
     const context = vectors[1 + entities.length + index];
     const salience = hierarchicalSalience({ entity: vector, context, text: vectors[0] });
     const spelling = entity.text.toLowerCase();
-    const known = best.get(spelling);
-    if (known === undefined || salience > known.salience)
+    const previous = best.get(spelling);
+    if (previous === undefined || salience > previous.salience)
       best.set(spelling, { ...entity, context: contexts[index], salience, vector });
   }
   return [...best.values()];

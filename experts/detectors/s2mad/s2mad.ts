@@ -209,12 +209,12 @@ function createDebater(
   return async (asked) => {
     messages.push({ role: 'user', content: asked });
     const pretended = { dryRunText: `Answer: ${names[side]}`, shortestDryRunText: `Answer: ${names[0]}` };
-    const said = await spoken({ session, endpoint, messages: [...messages], ...pretended, ...verdictRequest(form) });
-    const read = whyIncomplete(said) === null ? readVerdict(said, form) : null;
+    const answer = await spoken({ session, endpoint, messages: [...messages], ...pretended, ...verdictRequest(form) });
+    const read = whyIncomplete(answer) === null ? readVerdict(answer, form) : null;
     const opinion =
       read !== null && 'value' in read
         ? { text: verdictInWords({ ...form, ...read.value }), label: read.value.label }
-        : { text: said.text, label: null };
+        : { text: answer.text, label: null };
     messages.push({ role: 'assistant', content: opinion.text });
     return opinion;
   };

@@ -16,8 +16,8 @@ export function separated(options: {
   const { comments, scored, topComments } = options;
   const top = (sign: 1 | -1) => {
     const strength = (comment: Comment) => sign * (scored[comment.index - 1] ?? 0);
-    const own = comments.filter((comment) => strength(comment) > 0);
-    return inTimeOrder(own.sort((one, other) => strength(other) - strength(one)).slice(0, topComments));
+    const onSide = comments.filter((comment) => strength(comment) > 0);
+    return inTimeOrder(onSide.sort((one, other) => strength(other) - strength(one)).slice(0, topComments));
   };
   return { support: top(1), oppose: top(-1) };
 }

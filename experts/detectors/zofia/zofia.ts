@@ -138,12 +138,12 @@ async function judge(prefix: Prefix, { analysts, askPart, session }: Judging): P
   ].join('\n\n');
   const pool = findings.length === 0 ? text : `${text}\n\nWhat the analysts found:\n${findingsInWords(findings)}`;
 
-  const { verdict, explanation, said } = await decided(analysts, { text, pool, session });
+  const { verdict, explanation, spoken } = await decided(analysts, { text, pool, session });
   return {
     label: verdict === insufficient ? insufficientLabel : verdict,
     probabilities: null,
     explanation: verdict === insufficient ? `insufficient evidence: ${explanation}` : explanation,
-    transcript: [...transcript, ...said],
+    transcript: [...transcript, ...spoken],
     ...countsIn(session),
   };
 }
@@ -173,16 +173,16 @@ async function analysed(settings: AnalystSettings, input: AnalystInput) {
 async function decided(
   { options, prompts, sides, endpoints }: AnalystSettings,
   { text, pool, session }: { text: string; pool: string; session: Session },
-): Promise<Verdict & { readonly said: readonly TranscriptEntry[] }> {
+): Promise<Verdict & { readonly spoken: readonly TranscriptEntry[] }> {
   const judging = { prompts, sides, endpoint: endpoints.judge, session };
   if (!options.use.debate) {
     const D = await assess({ ...judging, material: pool });
-    return { ...D, said: [{ role: 'judge', text: `${D.explanation}\nDecision: ${D.verdict}` }] };
+    return { ...D, spoken: [{ role: 'judge', text: `${D.explanation}\nDecision: ${D.verdict}` }] };
   }
   const { real, fake } = sides;
   const M_pro = createDebater({ prompts, own: real, other: fake, pool, endpoint: endpoints.pro, session });
   const M_con = createDebater({ prompts, own: fake, other: real, pool, endpoint: endpoints.con, session });
-  const said: TranscriptEntry[] = [];
+  const spoken: TranscriptEntry[] = [];
   const H: TranscriptEntry[] = [];
   let A_con: string | null = null;
   for (let round = 1; ; round++) {
@@ -190,11 +190,11 @@ async function decided(
     A_con = await M_con.generateArgument(A_pro);
     H.push({ role: `for ${real.name}, round ${round}`, text: A_pro });
     H.push({ role: `for ${fake.name}, round ${round}`, text: A_con });
-    said.push({ role: `pro, round ${round}`, text: A_pro }, { role: `con, round ${round}`, text: A_con });
+    spoken.push({ role: `pro, round ${round}`, text: A_pro }, { role: `con, round ${round}`, text: A_con });
     const D = await assess({ ...judging, material: `${text}\n\nThe debate:\n${dialogueOf(H)}` });
-    said.push({ role: `judge, round ${round}`, text: `${D.explanation}\nDecision: ${D.verdict}` });
+    spoken.push({ role: `judge, round ${round}`, text: `${D.explanation}\nDecision: ${D.verdict}` });
     // Appendix B.6: a judge who still cannot decide after the last round has found the evidence insufficient.
-    if (D.verdict !== insufficient || round === options.maxRounds) return { ...D, said };
+    if (D.verdict !== insufficient || round === options.maxRounds) return { ...D, spoken };
   }
 }
 

@@ -108,8 +108,8 @@ export function readWhole(text: string, words: AnswerWords): ReadLine | null {
     if (piece.trim() !== '') pieces.add(piece.trim());
     if (pieces.size > MOST_PIECES) return null;
   }
-  const said = [...pieces].filter((piece, index) => index === pieces.size - 1 || !isHeading(piece));
-  const read = said.map((piece) => readPiece(piece, words));
+  const statements = [...pieces].filter((piece, index) => index === pieces.size - 1 || !isHeading(piece));
+  const read = statements.map((piece) => readPiece(piece, words));
   const [first] = read;
   return first && read.every((each) => each?.label === first.label) ? first : null;
 }
@@ -159,8 +159,8 @@ export function matchedOption(text: string, options: readonly string[]): string 
 
 /** Null also where a word stands for several labels. */
 function labelOf(word: string, words: AnswerWords): string | null {
-  const said = folded(word);
-  const labels = Object.keys(words).filter((label) => words[label].some((each) => folded(each) === said));
+  const foldedWord = folded(word);
+  const labels = Object.keys(words).filter((label) => words[label].some((each) => folded(each) === foldedWord));
   return labels.length === 1 ? labels[0] : null;
 }
 

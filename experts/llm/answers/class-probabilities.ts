@@ -53,11 +53,11 @@ export function classProbabilities(options: {
     if (decision.isCertain) break;
   }
 
-  const known = [...mass.values()].reduce((total, value) => total + value, 0);
+  const knownMass = [...mass.values()].reduce((total, value) => total + value, 0);
   const missing = [...mass].flatMap(([label, value]) => (value === 0 ? [label] : []));
   const unknown = Math.min(unlisted.all, unlisted.each * missing.length);
-  const sum = known + unknown;
-  if (known === 0 || unknown > MOST_UNKNOWN * sum) return null;
+  const sum = knownMass + unknown;
+  if (knownMass === 0 || unknown > MOST_UNKNOWN * sum) return null;
   for (const label of missing) give(label, unknown / missing.length);
   return Object.fromEntries([...mass].map(([label, value]) => [label, value / sum]));
 }

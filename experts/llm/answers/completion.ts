@@ -91,9 +91,9 @@ function tokensIn(options: {
   const { inputTokens: inputTold, outputTokens: outputTold, ...told } = toldUsage(json);
   const isFailure = answer instanceof CallFailure;
   const isFree = isFailure && answer.status !== null;
-  const said = isFailure ? body : `${answer.thinking ?? ''}${answer.text}`;
+  const answerText = isFailure ? body : `${answer.thinking ?? ''}${answer.text}`;
   const inputTokens = inputTold || (isFree ? 0 : estimateMessageTokens(request.messages));
-  const saidTokens = isFree || (isFailure && outputTold === 0 && inputTold > 0) ? 0 : estimateTokens(said);
+  const saidTokens = isFree || (isFailure && outputTold === 0 && inputTold > 0) ? 0 : estimateTokens(answerText);
   const outputTokens = outputTold || Math.min(saidTokens, maxTokensOf(request) ?? saidTokens);
   const cachedInputTokens = Math.min(inputTokens, told.cachedInputTokens);
   return {
@@ -129,8 +129,8 @@ function readAnswer(json: unknown, { needsLogprobs }: { needsLogprobs: boolean }
   const [choice, second] = choices
     .filter(({ index }, place) => (index ?? place) === 0)
     .filter((each, place, all) => place === 0 || !isDeepStrictEqual(each, all[0]));
-  const told = [json, choice, choice?.message].map(toldFailure).find((failure) => failure !== null);
-  if (told) return told;
+  const statedFailure = [json, choice, choice?.message].map(toldFailure).find((failure) => failure !== null);
+  if (statedFailure) return statedFailure;
   if (choice === undefined || second !== undefined)
     return choices.length === 0
       ? noCompletion('holds no choices', json)
@@ -138,10 +138,10 @@ function readAnswer(json: unknown, { needsLogprobs }: { needsLogprobs: boolean }
           `of the ${choices.length} choices of the response ${second === undefined ? 'none has' : 'several have'} index 0`,
         );
   const { text, thinking, refusal } = readMessage(choice.message);
-  const said = { ...(thinking !== null && { thinking }), logprobs: null };
-  if (refusal !== null) return { ...said, text: refusal, finishReason: 'refusal' };
+  const base = { ...(thinking !== null && { thinking }), logprobs: null };
+  if (refusal !== null) return { ...base, text: refusal, finishReason: 'refusal' };
   const { tool_calls, function_call } = choice.message;
-  if (tool_calls?.length || function_call) return { ...said, text, finishReason: 'tool_calls' };
+  if (tool_calls?.length || function_call) return { ...base, text, finishReason: 'tool_calls' };
   const finishReason = choice.finish_reason ?? 'none';
   if (text.trim() === '') {
     const incompleteness = incompletenessOf(finishReason);
@@ -156,16 +156,16 @@ function readAnswer(json: unknown, { needsLogprobs }: { needsLogprobs: boolean }
   const tokens = choice.logprobs?.content;
   if (!tokens?.length && needsLogprobs)
     return noAnswer('the endpoint sends no log-probabilities, although logprobs is on; set it to auto or off');
-  return { ...said, text, logprobs: tokens?.length ? tokensOf({ text, thinking }, tokens) : null, finishReason };
+  return { ...base, text, logprobs: tokens?.length ? tokensOf({ text, thinking }, tokens) : null, finishReason };
 }
 
 /** The failure that stands in a response, in its choice or its message, although its status is 200. */
 function toldFailure(holder: unknown): CallFailure | null {
   const error = z.object({ error: z.unknown() }).safeParse(holder).data?.error ?? null;
   if (error === null) return null;
-  const told = errorSchema.safeParse(error);
-  if (!told.success) return malformed(`the response holds an error: ${excerpt(JSON.stringify(error))}`);
-  const { message, code } = told.data;
+  const parsed = errorSchema.safeParse(error);
+  if (!parsed.success) return malformed(`the response holds an error: ${excerpt(JSON.stringify(error))}`);
+  const { message, code } = parsed.data;
   const status = Number(code ?? Number.NaN);
   return status >= 400
     ? failureOfStatus({ status, message, code: null, headers: null })

@@ -174,7 +174,7 @@ const CHINESE_SELF = /我(?!们)/;
 
 /** Whether the model says something of itself other than what it thinks. */
 function speaksOfItself(reason: string): boolean {
-  const own = reason.replace(QUOTED, ' ');
-  const rest = own.replace(PERMITTED_SELF, ' ');
-  return (ENGLISH.test(own) && SELF.test(rest)) || CHINESE_SELF.test(rest);
+  const unquoted = reason.replace(QUOTED, ' ');
+  const rest = unquoted.replace(PERMITTED_SELF, ' ');
+  return (ENGLISH.test(unquoted) && SELF.test(rest)) || CHINESE_SELF.test(rest);
 }

@@ -45,18 +45,18 @@ export function splitThinking(text: string): SplitText {
 
 /** Some servers pass on the token that ends a turn. */
 export function withoutEndTokens(text: string): string {
-  const said = text.trimEnd();
-  const end = END_TOKENS.exec(said.slice(-LONGEST_TOKEN));
-  return end === null ? text : said.slice(0, -end[0].length).trimEnd();
+  const trimmed = text.trimEnd();
+  const end = END_TOKENS.exec(trimmed.slice(-LONGEST_TOKEN));
+  return end === null ? text : trimmed.slice(0, -end[0].length).trimEnd();
 }
 
 function split(text: string): SplitText {
   if (text.includes('<|channel|>')) {
     const final = [...text.matchAll(FINAL_CHANNEL)].at(-1);
-    const said = final === undefined ? '' : text.slice(final.index + final[0].length);
+    const finalText = final === undefined ? '' : text.slice(final.index + final[0].length);
     // Where another channel follows, it was not final.
-    if (final === undefined || said.includes('<|channel|>')) return { answer: '', thinking: text.trim() };
-    const [answer] = said.split(/<\|(?:end|return|start)\|>/, 1);
+    if (final === undefined || finalText.includes('<|channel|>')) return { answer: '', thinking: text.trim() };
+    const [answer] = finalText.split(/<\|(?:end|return|start)\|>/, 1);
     return { answer: answer.trim(), thinking: text.slice(0, final.index).trim() || null };
   }
   const bare = BARE_CHANNELS.exec(text);

@@ -32,14 +32,14 @@ export interface ToldUsage {
 
 /** Reads the usage in the body of a response. */
 export function toldUsage(json: unknown): ToldUsage {
-  const told = withUsageSchema.safeParse(json).data?.usage;
-  const inputTokens = told?.prompt_tokens ?? 0;
+  const usage = withUsageSchema.safeParse(json).data?.usage;
+  const inputTokens = usage?.prompt_tokens ?? 0;
   // Google and xAI count the thinking, which costs as much as the answer, in the total only.
-  const beside = inputTokens > 0 ? (told?.total_tokens ?? 0) - inputTokens : 0;
+  const beside = inputTokens > 0 ? (usage?.total_tokens ?? 0) - inputTokens : 0;
   return {
     inputTokens,
-    cachedInputTokens: told?.prompt_tokens_details?.cached_tokens ?? told?.prompt_cache_hit_tokens ?? 0,
-    outputTokens: Math.max(told?.completion_tokens ?? 0, beside),
-    cost: told?.cost ?? null,
+    cachedInputTokens: usage?.prompt_tokens_details?.cached_tokens ?? usage?.prompt_cache_hit_tokens ?? 0,
+    outputTokens: Math.max(usage?.completion_tokens ?? 0, beside),
+    cost: usage?.cost ?? null,
   };
 }

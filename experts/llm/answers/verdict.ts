@@ -233,8 +233,8 @@ export function readJsonVerdict(text: string, words: AnswerWords): JsonVerdict |
 }
 
 function lastObject(text: string) {
-  const said = text.trimEnd();
-  const body = said.endsWith('```') ? said.slice(0, -3).trimEnd() : said;
+  const trimmed = text.trimEnd();
+  const body = trimmed.endsWith('```') ? trimmed.slice(0, -3).trimEnd() : trimmed;
   if (!body.endsWith('}')) return null;
   let start = -1;
   for (let tried = 0; tried < MOST_BRACES; tried++) {

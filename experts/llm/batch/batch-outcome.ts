@@ -40,11 +40,11 @@ export function batchOutcomes(options: {
       `the batch's output is not what the batch protocol says: ${lines[0].slice(0, 200)}; check that the endpoint speaks ` +
         'it, or ask without batches',
     );
-  const told = new Map<string, z.infer<typeof lineSchema>[]>();
-  for (const line of read) told.set(line.custom_id, [...(told.get(line.custom_id) ?? []), line]);
+  const linesById = new Map<string, z.infer<typeof lineSchema>[]>();
+  for (const line of read) linesById.set(line.custom_id, [...(linesById.get(line.custom_id) ?? []), line]);
   return new Map(
     items.map(({ customId, request }) => {
-      const [line, ...others] = told.get(customId) ?? [];
+      const [line, ...others] = linesById.get(customId) ?? [];
       if (line === undefined) return [customId, { problem: `the batch ended (${status}) without an answer to it` }];
       // Which of several answers is the one to this item, nobody knows.
       if (!others.every((other) => isDeepStrictEqual(other, line)))
@@ -59,11 +59,11 @@ function outcomeOf(options: { line: z.infer<typeof lineSchema>; request: ChatReq
   if (!line.response) return { problem: problemIn(line.error) };
   const { status_code, body } = line.response;
   if (status_code !== 200) {
-    const told = withMessageSchema.safeParse(body);
-    const said = told.success ? told.data.error.message : (JSON.stringify(body) ?? '(no body)');
+    const parsed = withMessageSchema.safeParse(body);
+    const message = parsed.success ? parsed.data.error.message : (JSON.stringify(body) ?? '(no body)');
     // Nothing is found out by a first request here.
     const advice = status_code === 400 ? '; if it refuses a parameter, change that of the endpoint' : '';
-    return { problem: `status ${status_code}: ${said}${advice}` };
+    return { problem: `status ${status_code}: ${message}${advice}` };
   }
   const { answer, tokens } = readCompletion({ body: JSON.stringify(body), request });
   if (answer instanceof CallFailure) return { problem: answer.message };

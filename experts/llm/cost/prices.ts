@@ -34,11 +34,11 @@ const lists = new Map<string, PriceList>();
  * @throws InputError where that variable names no such list
  */
 export function priceList(): PriceList {
-  const own = process.env.EARSHOT_PRICES?.trim() || null;
-  const known = lists.get(own ?? '');
-  if (known !== undefined) return known;
-  const read = own === null ? shipped() : ownList(own);
-  lists.set(own ?? '', read);
+  const path = process.env.EARSHOT_PRICES?.trim() || null;
+  const cached = lists.get(path ?? '');
+  if (cached !== undefined) return cached;
+  const read = path === null ? shipped() : ownList(path);
+  lists.set(path ?? '', read);
   return read;
 }
 

@@ -112,16 +112,18 @@ export class EndpointCapabilities {
   learn(endpoint: Endpoint, { form, learnt }: { form: RequestForm; learnt: Refusals }): void {
     const key = lineKey(endpoint);
     if (form.json === 'schema') this.withSchema.add(key);
-    const known = this.refusals.get(key) ?? {};
-    const isNew = Object.entries(learnt).length > 0 && canonicalJson({ ...known, ...learnt }) !== canonicalJson(known);
+    const learntBefore = this.refusals.get(key) ?? {};
+    const isNew =
+      Object.entries(learnt).length > 0 &&
+      canonicalJson({ ...learntBefore, ...learnt }) !== canonicalJson(learntBefore);
     if (!isNew) return;
-    this.refusals.set(key, { ...known, ...learnt });
+    this.refusals.set(key, { ...learntBefore, ...learnt });
     const kept = this.path === null ? 'for this run' : `in ${this.path}; delete that file to have it tried again`;
     this.onNote(`endpoint ${endpoint.name} (model ${endpoint.model}) ${inWords(learnt)}; this is remembered ${kept}`);
     if (this.path === null) return;
     try {
       // Another process may have learnt something meanwhile.
-      const refusals = { ...readRefusals(this.path), [key]: { ...known, ...learnt } };
+      const refusals = { ...readRefusals(this.path), [key]: { ...learntBefore, ...learnt } };
       writeJsonFile(this.path, { formatVersion: 1, refusals });
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
@@ -186,23 +188,25 @@ export function namedRefusal(options: {
   endpoint: Endpoint;
 }): Refusals | null {
   const { form, failure, endpoint } = options;
-  const said = failure.message.replace(/^\d{3} /, '');
+  const message = failure.message.replace(/^\d{3} /, '');
   if (failure.kind === 'context-length' || failure.status === null || !REFUSING.includes(failure.status)) return null;
-  if (form.logprobs && /logprob/i.test(said) && endpoint.logprobs === 'auto') {
-    const fewer = fewerAlternatives(said, form.topLogprobs);
+  if (form.logprobs && /logprob/i.test(message) && endpoint.logprobs === 'auto') {
+    const fewer = fewerAlternatives(message, form.topLogprobs);
     return fewer === null ? { logprobs: false } : { topLogprobs: fewer };
   }
-  const namesLength = /max_(?:completion_)?tokens/i.test(said) && UNSUPPORTED.test(said) && !OUT_OF_RANGE.test(said);
-  if (form.tokensField === 'max_tokens' && /max_completion_tokens/i.test(said) && namesLength)
+  const namesLength =
+    /max_(?:completion_)?tokens/i.test(message) && UNSUPPORTED.test(message) && !OUT_OF_RANGE.test(message);
+  if (form.tokensField === 'max_tokens' && /max_completion_tokens/i.test(message) && namesLength)
     return { tokensField: 'max_completion_tokens' };
-  if (form.tokensField === 'max_completion_tokens' && /max_completion_tokens/i.test(said) && namesLength)
+  if (form.tokensField === 'max_completion_tokens' && /max_completion_tokens/i.test(message) && namesLength)
     return { tokensField: 'max_tokens' };
-  if (form.temperature && /temperature/i.test(said) && UNSUPPORTED.test(said) && !OUT_OF_RANGE.test(said))
+  if (form.temperature && /temperature/i.test(message) && UNSUPPORTED.test(message) && !OUT_OF_RANGE.test(message))
     return { temperature: false };
-  if (form.seed && /\bseed\b/i.test(said) && UNSUPPORTED.test(said) && !OUT_OF_RANGE.test(said)) return { seed: false };
+  if (form.seed && /\bseed\b/i.test(message) && UNSUPPORTED.test(message) && !OUT_OF_RANGE.test(message))
+    return { seed: false };
   if (
     form.json !== 'none' &&
-    /response_format|json_schema|json_object|json schema|structured output|json mode/i.test(said)
+    /response_format|json_schema|json_object|json schema|structured output|json mode/i.test(message)
   )
     return lessJson(form);
   return null;

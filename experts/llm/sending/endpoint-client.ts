@@ -80,8 +80,8 @@ async function withWrappedError(response: Response): Promise<Response> {
   const text = await limitedText(response, MOST_ERROR_BYTES);
   const json = jsonOrUndefined(text);
   // Of any other form, such as Mistral's list of refused fields in the message, all is the message.
-  const told = json === undefined ? null : (bareErrorSchema.safeParse(json).data ?? text);
-  const bare = usualErrorSchema.safeParse(json).success ? null : told;
+  const message = json === undefined ? null : (bareErrorSchema.safeParse(json).data ?? text);
+  const bare = usualErrorSchema.safeParse(json).success ? null : message;
   return new Response(bare === null ? text : JSON.stringify({ error: { message: bare } }), { status, headers });
 }
 

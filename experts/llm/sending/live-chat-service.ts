@@ -184,15 +184,15 @@ export class LiveChatService implements ChatService {
           const attempts = counter.requests;
           // An endpoint that answers others is only slow.
           const askedMs = error instanceof RetriesEndedError && line.answers === answersBefore ? error.askedMs : 0;
-          const told = this.described(failure, { endpoint, attempts, askedMs });
-          line.breaker.failed(failure, { isFinal: true, attempts, message: told.message });
-          if (told instanceof EndpointUnusableError) {
+          const described = this.described(failure, { endpoint, attempts, askedMs });
+          line.breaker.failed(failure, { isFinal: true, attempts, message: described.message });
+          if (described instanceof EndpointUnusableError) {
             const { ending } = line;
             // What a service that runs on is asked later is another matter.
             line.ending = endingController();
-            ending.abort(told);
+            ending.abort(described);
           }
-          throw told;
+          throw described;
         }
         if (error instanceof RetriesEndedError) guess ??= { form, failure: error.failure };
         learnt = { ...learnt, ...refusal };

@@ -162,10 +162,10 @@ export function predictionOf(options: {
   smoothing: number;
 }): TaskPrediction {
   const { classes, answers, smoothing } = options;
-  const told = answers.find(({ probabilities }) => probabilities !== null)?.probabilities;
+  const fromTokens = answers.find(({ probabilities }) => probabilities !== null)?.probabilities;
   const countOf = (name: string) => answers.filter(({ label }) => label === name).length;
   const total = answers.length + smoothing * classes.length;
-  const distribution = Float64Array.from(classes, (name) => told?.[name] ?? (countOf(name) + smoothing) / total);
+  const distribution = Float64Array.from(classes, (name) => fromTokens?.[name] ?? (countOf(name) + smoothing) / total);
   const name = classes[likeliest(distribution)];
   const explained = answers.find(({ label }) => label === name) ?? answers[0];
   return { distribution, explanation: explained.explanation };

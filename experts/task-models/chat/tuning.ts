@@ -53,8 +53,8 @@ export function createInContextTuning({ endpoint, shown }: { endpoint: Endpoint;
 
   return {
     modelFor({ threadId, subject }) {
-      const own = chooseExamples({ examples: tuned, shown, threadId, subject });
-      const examples = own.length > 0 ? own : chooseExamples({ examples: pretrained, shown, threadId, subject });
+      const chosen = chooseExamples({ examples: tuned, shown, threadId, subject });
+      const examples = chosen.length > 0 ? chosen : chooseExamples({ examples: pretrained, shown, threadId, subject });
       return { endpoint, examples, trainedOn: [] };
     },
     async pretrain(examples) {
@@ -84,12 +84,12 @@ export function showableExamples(options: { examples: readonly ChatExample[]; sh
   for (const example of examples) {
     if (subjects.has(example.subject)) continue;
     subjects.add(example.subject);
-    const own = kept.get(example.label) ?? [];
-    const countOf = (threadId: string) => own.filter((other) => other.threadId === threadId).length;
-    const others = new Set(own.map(({ threadId }) => threadId).filter((id) => id !== example.threadId));
+    const ofLabel = kept.get(example.label) ?? [];
+    const countOf = (threadId: string) => ofLabel.filter((other) => other.threadId === threadId).length;
+    const others = new Set(ofLabel.map(({ threadId }) => threadId).filter((id) => id !== example.threadId));
     // Besides a thread's own examples, one more may be left out: the one with the subject asked about.
-    if (own.length - Math.max(0, ...[...others].map(countOf)) > shown) continue;
-    kept.set(example.label, [...own, example]);
+    if (ofLabel.length - Math.max(0, ...[...others].map(countOf)) > shown) continue;
+    kept.set(example.label, [...ofLabel, example]);
   }
   const showable = new Set([...kept.values()].flat());
   return examples.filter((example) => showable.has(example));
