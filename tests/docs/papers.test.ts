@@ -109,7 +109,7 @@ it.each(blocks.map(({ place, code }) => [place, code] as const))('%s runs', asyn
       cwd,
     });
     expect(code, `${words.join(' ')}\n${errors}`).toBe(0);
-    expect(out).not.toContain('nothing was tested');
+    expect(out).not.toContain('Nothing was tested');
     expect(out.trim()).not.toBe('');
   }
 });
@@ -122,5 +122,5 @@ it('would fail where nothing is tested', async () => {
   const words = ['train', recipe, '--data', 'pheme.jsonl', '--variants', 'jsdrv', '--seeds', '1'];
   const { code, out, errors } = await earshot([...words, ...settings(fewest.selector)], { cwd });
   expect(code, errors).toBe(0);
-  expect(out).toContain('nothing was tested');
+  expect(out).toContain('Nothing was tested');
 });
