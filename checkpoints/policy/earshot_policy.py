@@ -17,6 +17,9 @@ students that were trained with times. A thread can also be read as it grows:
 
 Where the bundle does not hold the detector, give it: Policy(folder, judge=f), f(texts) -> {"label": ..., "probabilities": {...} or None}.
 
+Threads that `is_audited(thread_id, share, seed)` draws are read on to their end; `policy.audit(thread_id, posts, share)` gives a line for
+`earshot monitor`.
+
 From a shell, threads as JSON Lines on standard input, {"id": ..., "posts": [{"id": ..., "text": ...}, ...]}. What `earshot decide`
 refuses is refused here, too (refusals.jsonl), and threads that the policy learnt from are left out:
 
@@ -38,6 +41,7 @@ import re
 import sys
 import unicodedata
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 
 
@@ -547,6 +551,17 @@ def stop_in(stops, scores, hours):
     return stops.at_end()
 
 
+# --- Audits: a random share of threads is read on to its end, so that `earshot monitor` can check the guarantee ---------
+
+
+def is_audited(thread_id, share, seed=1):
+    """Whether a thread is drawn, by its id alone: the same here, in Node and on a server, whenever it is asked."""
+    state = seed & MASK
+    for character in thread_id:
+        state = mix(state, scramble(ord(character)))
+    return finish(state, 4 * len(thread_id)) / 2**32 < share
+
+
 # --- The policy -------------------------------------------------------------------------------------------------------
 
 
@@ -680,6 +695,8 @@ class Policy:
         self.check_golden()
         self.promise = self.manifest.get("promise")
         self.threshold = self.promise["threshold"] if self.promise else self.manifest["threshold"]
+        files = [f"{name} {digest}" for name, digest in self.manifest["files"].items() if name != "README.md"]
+        self.digest = hashlib.sha256("\n".join(sorted(files)).encode()).hexdigest()
         self.region = self.promise["shift"] if self.promise else self.manifest.get("trainedClaims")
         if self.region:
             self.claim_encoder = HashingEncoder(self.region["encoder"], characters)
@@ -712,6 +729,36 @@ class Policy:
         thread.end()
         prediction = thread.predict()
         return Decision(**vars(thread.reading()), prediction=prediction, shift=self.shift(posts[0][0]))
+
+    def audit(self, thread_id, posts, share, opened=None):
+        """Decides a thread that has ended and reads it on to its end: a line for `earshot monitor`. Times are datetime.now(timezone.utc)."""
+        posts = posts_of(posts)
+        decision, whole = self.decide(posts), posts[: self.max_posts]
+        judged = min(len(whole), self.manifest["queries"]["maxPosts"])
+        judge = self.open().judge
+        if judge is None:
+            raise BundleError("an audit compares predictions, and the bundle holds no detector; give Policy(folder, judge=...)")
+        at_stop = decision.prediction and decision.prediction["label"]
+        at_end, queries, path, used = at_stop, 0, None, decision.posts_used
+        if used < judged and self.given_judge():
+            at_end, queries = judge(whole[:judged])["label"], 1
+        elif used < judged:
+            labels = [judge(whole[:length])["label"] for length in range(1, judged + 1)]
+            at_end, queries = labels[-1], judged - used
+            thread = self.read_whole(whole, self.judge_of_thread())
+            path = [
+                {"score": score, "hours": hours, "label": labels[min(index, judged - 1)]}
+                for index, (score, hours) in enumerate(zip(thread.scores, thread.stops.hours))
+            ]
+        now = datetime.now(timezone.utc)
+        outcome = {
+            "closed": iso(now), "posts": len(whole), "postsUsed": used,
+            "atStop": at_stop, "atEnd": at_end, "queries": queries, "path": path,
+        }  # fmt: skip
+        return {
+            "threadId": thread_id, "policy": self.digest, "threshold": self.threshold, "opened": iso(opened or now),
+            "probability": share, "isUnlike": decision.shift and decision.shift["isUnlike"], "outcome": outcome,
+        }  # fmt: skip
 
     def states(self, posts):
         """The state after each post, [posts, columns]."""
@@ -988,6 +1035,11 @@ def milliseconds(time):
     days += sum(lengths[: month - 1]) + day - 1
     zone = 0 if parts[8] is None else (60 * int(parts[9]) + int(parts[10])) * (1 if parts[8] == "+" else -1)
     return ((days * 24 + hour) * 60 + minute - zone) * 60_000 + second * 1000 + int(((parts[7] or "") + "000")[:3])
+
+
+def iso(time):
+    """As JavaScript writes it."""
+    return f"{time.astimezone(timezone.utc):%Y-%m-%dT%H:%M:%S}.{time.microsecond // 1000:03d}Z"
 
 
 def hours_between(claim, post):

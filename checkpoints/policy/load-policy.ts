@@ -3,11 +3,12 @@ import { floatsFromBase64 } from '../../src/base64-floats.ts';
 import { InputError } from '../../src/errors.ts';
 import { likeliest } from '../../src/likeliest.ts';
 import { projected } from '../../src/tensor/projection.ts';
+import { type Audit, type AuditDraw, auditedThread } from './audit.ts';
 import { type ClaimShift, claimShift } from './claim-shift.ts';
 import { asBytes, fetchedFrom } from './fetched-from.ts';
 import { checkScores, checkStop, type Golden, goldenSchema } from './golden.ts';
 import { hashingIdentitySchema } from './hashing-identity.ts';
-import { bundleFiles, checkDigest, type Manifest, parseBundleJson, readManifest } from './manifest.ts';
+import { bundleFiles, checkDigest, type Manifest, parseBundleJson, policyDigest, readManifest } from './manifest.ts';
 import { stopProbabilitiesOf } from './network.ts';
 import {
   actedUpon,
@@ -19,17 +20,18 @@ import {
   type PolicyThread,
   threadReader,
 } from './policy.ts';
-import type { PolicyPost } from './policy-post.ts';
+import { type PolicyPost, postOf } from './policy-post.ts';
 import { bundledModelSchema, embedder, type PrefixReader, prefixReader } from './prefix-reader.ts';
 import { readWeights } from './read-weights.ts';
 import { columnsOf, stateFields } from './state-fields.ts';
-import { type StopRule, stopIn } from './stops.ts';
+import { readsAll, stopIn } from './stops.ts';
 
 /*
  * `earshot/policy`: loads a bundle and decides, in Node and in browsers. No tensors, no files, no other package than the
  * schemas, so that it stays small.
  */
 
+export { type Audit, type AuditDraw, isAudited } from './audit.ts';
 export type { ClaimShift } from './claim-shift.ts';
 export type { Manifest } from './manifest.ts';
 export type {
@@ -67,10 +69,22 @@ export interface Policy {
   readonly sources: PolicySources;
   /** Whether predictions can be had. */
   readonly hasDetector: boolean;
+  /** Whether its predictions cost nothing: the bundle holds its detector. */
+  readonly hasFreeDetector: boolean;
+  /** Names the policy by its files; another guarantee leaves it as it is. */
+  readonly digest: string;
   /** Begins a thread whose posts come one after another. */
   open(threadId?: string): OpenThread;
   /** @throws InputError for a thread without posts */
   decide(thread: PolicyThread): Promise<PolicyDecision>;
+  /**
+   * Decides a thread that has ended and reads it on to its end: a line for `earshot monitor`. Give it the threads that `isAudited` draws.
+   * @param options.opened when the thread opened; now unless given
+   */
+  audit(
+    thread: PolicyThread & { readonly id: string },
+    options: AuditDraw & { readonly opened?: Date },
+  ): Promise<Audit>;
   /** How unlike the threads of the promise a thread with this claim is, or without a promise those trained on; null where unknown. */
   shift(claim: string): ClaimShift | null;
 }
@@ -139,17 +153,37 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
   const shift = region === null ? () => null : claimShift(region);
   const promised = { ...definition, threshold: promise?.threshold ?? threshold };
   const reader = threadReader(promised, sources);
+  const shiftOf = ({ posts: [claim] }: PolicyThread) => shift(typeof claim === 'string' ? claim : claim.text);
+  const hasFreeDetector = judge === undefined && detector !== null;
+  const digest = await policyDigest(manifest);
   return {
     manifest,
     definition: promised,
     sources,
     hasDetector: sources.openDetector !== null,
+    hasFreeDetector,
+    digest,
     open: reader.open,
     shift,
     async decide(thread) {
-      const decision = await reader.decide(thread);
-      const [claim] = thread.posts;
-      return { ...decision, shift: shift(typeof claim === 'string' ? claim : claim.text) };
+      return { ...(await reader.decide(thread)), shift: shiftOf(thread) };
+    },
+    async audit(thread, { share, opened = new Date() }) {
+      if (sources.openDetector === null)
+        throw new InputError('an audit compares predictions, and no detector is at hand; give `judge` to loadPolicy');
+      const { postsUsed, prediction } = await reader.decide(thread);
+      const whole = { id: thread.id, posts: thread.posts.map(postOf) };
+      const stopped = { postsUsed, label: prediction?.label ?? null };
+      const audited = await auditedThread({ definition: promised, sources, hasFreeDetector }, whole, stopped);
+      return {
+        threadId: thread.id,
+        policy: digest,
+        threshold: promised.threshold,
+        opened: opened.toISOString(),
+        probability: share,
+        isUnlike: shiftOf(thread)?.isUnlike ?? null,
+        outcome: { closed: new Date().toISOString(), ...audited },
+      };
     },
   };
 
@@ -176,12 +210,6 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
     }
   }
 }
-
-/** Golden threads are read to their end, so that every score is compared. */
-const readsAll: StopRule = {
-  threshold: 1,
-  limits: { maxPosts: Number.MAX_SAFE_INTEGER, lastPost: 'decision', deadline: { posts: null, hours: null } },
-};
 
 /** The encoder that Earshot brings along; null where the bundle needs another one. */
 function ownEncoder({ encoder }: Manifest): PolicySources['embed'] {

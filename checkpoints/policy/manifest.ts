@@ -156,6 +156,14 @@ export async function checkDigest(
     );
 }
 
+/** Names a policy by its files: the card, which a guarantee changes, is none of them. */
+export async function policyDigest({ files }: Pick<Manifest, 'files'>): Promise<string> {
+  const own = Object.entries(files)
+    .filter(([name]) => name !== bundleFiles.card)
+    .map(([name, sha256]) => `${name} ${sha256}`);
+  return sha256Hex(new TextEncoder().encode(own.sort().join('\n')));
+}
+
 /** By Web Crypto, which browsers have on secure pages only. */
 export async function sha256Hex(bytes: Uint8Array): Promise<string> {
   const hash = await crypto.subtle.digest('SHA-256', new Uint8Array(bytes));

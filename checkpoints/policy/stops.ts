@@ -22,6 +22,12 @@ export interface StopRule {
   readonly limits: Limits;
 }
 
+/** A thread is read to its end, whatever its scores. */
+export const readsAll: StopRule = {
+  threshold: 1,
+  limits: { maxPosts: Number.MAX_SAFE_INTEGER, lastPost: 'decision', deadline: { posts: null, hours: null } },
+};
+
 export type StopReason = 'threshold' | 'deadline' | 'end';
 
 export interface Stop {

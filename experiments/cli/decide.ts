@@ -1,10 +1,11 @@
 import { Command } from '@commander-js/extra-typings';
 import type { Thread } from '../../src/data/thread.ts';
 import { readThreads, threadsOfStream } from '../../src/data/thread-file.ts';
-import { ProviderError } from '../../src/errors.ts';
+import { InputError, ProviderError } from '../../src/errors.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 import type { PrefixJudge } from '../judging/judge-single-prefixes.ts';
 import type { DecidedThread } from '../stop-agent/decide.ts';
+import { auditOptions } from './audit-options.ts';
 import { budgetOf, budgetOptions, unreadableOptions } from './budget-options.ts';
 import type { OptionsOf } from './option-values.ts';
 import { systemOption } from './system-option.ts';
@@ -34,6 +35,10 @@ function decideOptions() {
     .addOption(budgetOptions.requests)
     .addOption(budgetOptions.tokens)
     .addOption(budgetOptions.money)
+    .addOption(auditOptions.share)
+    .addOption(auditOptions.file)
+    .addOption(auditOptions.seed)
+    .addOption(auditOptions.queries)
     .addHelpText(
       'after',
       `
@@ -47,6 +52,7 @@ Examples:
   earshot decide threads.jsonl --policy runs/quickstart/one-call/seed-1 > decisions.jsonl
   earshot decide threads.jsonl --policy runs/quickstart/one-call/seed-1 --system "after 1 h"
   tail -f threads.jsonl | earshot decide --policy policy
+  earshot decide threads.jsonl --policy policy --audit 10%  # then: earshot monitor policy audits.jsonl
   earshot decide threads.jsonl --policy policy --detector experiments/recipes/detectors/s2mad.yaml --budget-requests 1000`,
     );
 }
@@ -62,10 +68,12 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
   const stopping =
     options.detector === undefined ? {} : { signal: terminal.interruptSignal('waiting for what was asked') };
   const context = workContext({ onNote: note, ...stopping });
-  const [{ openPolicy }, { threadDecider }, { manyUnlike }] = await Promise.all([
+  const [{ openPolicy }, { threadDecider }, { manyUnlike }, { threadAuditor }, { auditFile }] = await Promise.all([
     import('../stop-agent/open-policy.ts'),
     import('../stop-agent/decide.ts'),
     import('../../checkpoints/policy/claim-shift.ts'),
+    import('../stop-agent/audit.ts'),
+    import('../stop-agent/audit-file.ts'),
   ]);
   const judge = await judgeOf(options, context);
   try {
@@ -81,6 +89,11 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
         `${policy.name} has no detector of its own, so decisions come without a prediction; name one with --detector`,
       );
     const decideThread = threadDecider(policy);
+    const { audit: share, audits: file, auditSeed: seed, auditQueries: mostQueries } = options;
+    if (share !== undefined && !policy.hasDetector)
+      throw new InputError('--audit compares predictions, and there is no detector; name one with --detector');
+    const auditor =
+      share === undefined ? null : threadAuditor(policy, { share, seed, mostQueries, add: auditFile(file) });
     const reading = { skipInvalid, onSkipped: note };
     const threads: AsyncIterable<Thread> =
       path === null ? threadsOfStream(stdin, { name: 'standard input', ...reading }) : readThreads(path, reading);
@@ -107,6 +120,7 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
       if (policy.isTrainedOn(thread) && !includeTrained) continue;
       // In the order of the threads, each as soon as it is there.
       const before = last;
+      const audit = auditor?.open(thread) ?? null;
       const decision = decideThread(thread);
       last = decision.then(async (own) => {
         await before;
@@ -114,7 +128,7 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
       });
       // It is looked at later, when its turn comes.
       last.catch(() => {});
-      underWay.push(last);
+      underWay.push(audit === null ? last : Promise.all([last, decision.then(audit)]).then(() => {}));
       if (underWay.length >= (judge === null ? 1 : threadsAtOnce)) await underWay.shift();
     }
     await Promise.all(underWay);
@@ -129,6 +143,10 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
     else if (unlike > manyUnlike * decided)
       note(
         `${unlike} of the ${decided} decided threads look unlike those that ${policy.name} learnt from (shift.isUnlike); of like ones, 5 % do. Its predictions may be worse on them`,
+      );
+    if (auditor !== null && auditor.queries() >= mostQueries)
+      note(
+        `the audits took ${auditor.queries()} queries, as many as --audit-queries allows; later threads were not drawn`,
       );
     if (missing > 0)
       throw new ProviderError(

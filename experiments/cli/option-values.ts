@@ -69,6 +69,15 @@ export function properShare(text: string): number {
   return value;
 }
 
+/** For options that take a share which is not nothing, such as 0.1 or 10%. */
+export function percentage(text: string): number {
+  const [, number = '', sign] = /^([\d.]+)(%?)$/.exec(text.trim()) ?? [];
+  const value = Number(number) / (sign === '%' ? 100 : 1);
+  if (!(number !== '' && value > 0 && value <= 1))
+    throw new InvalidArgumentError('It must be a share above 0, such as 0.1 or 10%.');
+  return value;
+}
+
 /** `0/10`: the first of ten shares. An index that is left out is refused: `--shard $UNSET/10` would run the first share everywhere. */
 export function indexOfShares(text: string): { index: number; of: number } {
   const [index, of] = (/^(\d+)\/(\d+)$/.exec(text) ?? []).slice(1).map(Number);

@@ -19,6 +19,7 @@ import { columnsOf, type SeenPost } from '../../checkpoints/policy/state-fields.
 import { promiseInBundle } from '../../checkpoints/policy/write-bundle.ts';
 import type { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { judgementSequence } from '../../experts/judgement-sequence.ts';
+import { sha256 } from '../../src/content-hash.ts';
 import { tasks } from '../../src/data/task.ts';
 import type { Post, Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
@@ -52,6 +53,11 @@ export interface OpenedPolicy extends ThreadReader {
   readonly definition: PolicyDefinition;
   /** Whether predictions can be had. */
   readonly hasDetector: boolean;
+  /** Whether predictions cost nothing: its detector is a local one. */
+  readonly hasFreeDetector: boolean;
+  /** Names the policy, as its audits do; another guarantee leaves it as it is. */
+  readonly digest: string;
+  readonly sources: PolicySources;
   /** What `earshot calibrate` found for it; null where nothing is promised. */
   readonly promise: StopPromise | null;
   shift(claim: string): ClaimShift | null;
@@ -123,7 +129,10 @@ async function policyOfRun(place: PolicyPlace): Promise<OpenedPolicy> {
     name: folder,
     system,
     definition,
+    sources,
     hasDetector: sources.openDetector !== null,
+    hasFreeDetector: judge === null && (await opened.detector()) !== null,
+    digest: sha256({ experiment: opened.experiment, hashes: run.readRecord().hashes, seed: opened.seed, system }),
     promise,
     shift: region === null ? () => null : claimShift(region),
     goldOf: (thread) => task.labels[task.goldLabel(thread) ?? -1] ?? null,

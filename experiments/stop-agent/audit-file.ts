@@ -1,0 +1,77 @@
+import { closeSync, existsSync, fdatasyncSync, openSync, readFileSync, truncateSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { type Audit, auditSchema } from '../../checkpoints/policy/audit.ts';
+import { makeFolder } from '../../src/atomic-file.ts';
+import { diskError, InputError } from '../../src/errors.ts';
+import { jsonOrUndefined } from '../../src/json.ts';
+
+/**
+ * Appends audits to a file, a line each. An audit that was added is on the disk.
+ * @throws InputError where the disk refuses
+ */
+export function auditFile(path: string): (audit: Audit) => void {
+  const attempt = <Value>(work: () => Value): Value => {
+    try {
+      return work();
+    } catch (error) {
+      throw diskError(error, { what: `write audits to ${path}` });
+    }
+  };
+  makeFolder(dirname(path));
+  // A crash may have cut off the last line, which nobody was told is there.
+  if (existsSync(path)) attempt(() => truncateSync(path, readFileSync(path).lastIndexOf('\n') + 1));
+  return (audit) =>
+    attempt(() => {
+      const file = openSync(path, 'a');
+      try {
+        writeSync(file, `${JSON.stringify(audit)}\n`);
+        fdatasyncSync(file);
+      } finally {
+        closeSync(file);
+      }
+    });
+}
+
+/**
+ * The audits of some files: each thread once, in the order in which they opened. Of a thread that was open and has ended since, the
+ * end.
+ * @throws InputError that names a line which is no audit
+ */
+export function readAudits(paths: readonly string[]): Audit[] {
+  return inOrder(paths.flatMap(auditsIn));
+}
+
+function auditsIn(path: string): Audit[] {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw diskError(error, { what: `read the audits ${path}` });
+  }
+  // What stands after the last line break was cut off.
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .flatMap((line, index) => {
+      if (line === '') return [];
+      const parsed = auditSchema.safeParse(jsonOrUndefined(line));
+      if (parsed.success) return [parsed.data];
+      throw new InputError(
+        `line ${index + 1} of ${path} is no audit; give files that \`decide\` or \`serve\` wrote with --audit`,
+      );
+    });
+}
+
+/** Each thread once, in the order in which they opened. */
+export function inOrder(audits: readonly Audit[]): Audit[] {
+  const found = new Map<string, Audit>();
+  for (const audit of audits) {
+    const key = `${audit.policy} ${audit.threadId}`;
+    if ((found.get(key)?.outcome ?? null) === null) found.set(key, audit);
+  }
+  return [...found.values()].sort((a, b) => compare(a.opened, b.opened) || compare(a.threadId, b.threadId));
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}

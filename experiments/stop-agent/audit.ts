@@ -1,0 +1,57 @@
+import {
+  type Audit,
+  type AuditDraw,
+  type AuditSources,
+  auditedThread,
+  isAudited,
+} from '../../checkpoints/policy/audit.ts';
+import type { Thread } from '../../src/data/thread.ts';
+import { ProviderError } from '../../src/errors.ts';
+import type { DecidedThread } from './decide.ts';
+
+export interface AuditOptions extends AuditDraw {
+  /** Queries that audits may take; then no further thread is drawn, so that the draw does not depend on how threads end. */
+  readonly mostQueries: number;
+  readonly add: (audit: Audit) => void;
+  readonly now?: () => Date;
+}
+
+/** Audits decided threads: those that are drawn are read on to their end. */
+export function threadAuditor(
+  policy: AuditSources & { readonly digest: string },
+  { mostQueries, add, now = () => new Date(), ...draw }: AuditOptions,
+) {
+  let queries = 0;
+  return {
+    /** Queries taken so far. */
+    queries: () => queries,
+    /** Call it before the thread is decided: the drawn ones give a function that takes what was decided. */
+    open(thread: Thread): ((decided: DecidedThread) => Promise<void>) | null {
+      if (queries >= mostQueries || !isAudited(thread.id, draw)) return null;
+      const opened = now().toISOString();
+      return async ({ postsUsed, prediction, predictionMissing, shift }) => {
+        const outcome = await ended();
+        if ('queries' in outcome) queries += outcome.queries;
+        add({
+          threadId: thread.id,
+          policy: policy.digest,
+          threshold: policy.definition.threshold,
+          opened,
+          probability: draw.share,
+          isUnlike: shift?.isUnlike ?? null,
+          outcome: { closed: now().toISOString(), ...outcome },
+        });
+
+        async function ended() {
+          if (predictionMissing !== null) return { missing: predictionMissing };
+          try {
+            return await auditedThread(policy, thread, { postsUsed, label: prediction?.label ?? null });
+          } catch (error) {
+            if (error instanceof ProviderError) return { missing: error.message };
+            throw error;
+          }
+        }
+      };
+    },
+  };
+}
