@@ -8,6 +8,11 @@ export class ProviderError extends Error {
   override readonly name = 'ProviderError';
 }
 
+/** A guarantee is violated, as a monitor that was asked finds. Exit code 4. */
+export class GuaranteeViolated extends Error {
+  override readonly name = 'GuaranteeViolated';
+}
+
 /**
  * For what Earshot itself wrote and this version does not read. There is no migration: whoever has the file makes it again.
  * @param place file, and line in it

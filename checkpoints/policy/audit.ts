@@ -1,5 +1,5 @@
-import * as z from 'zod/mini';
 import { finishHash, mixIntoHash, scrambleWord } from '../../src/text/murmur3.ts';
+import type { Audited } from './audit-schema.ts';
 import type { PolicyDefinition, PolicySources } from './policy.ts';
 import { threadReader } from './policy.ts';
 import type { PolicyPost } from './policy-post.ts';
@@ -28,46 +28,6 @@ export function isAudited(threadId: string, { share, seed }: AuditDraw): boolean
   return (finishHash(hash, 4 * length) >>> 0) / 2 ** 32 < share;
 }
 
-const label = z.nullable(z.string());
-
-/** What came of an audit. */
-const auditedSchema = z.object({
-  /** ISO 8601. */
-  closed: z.string(),
-  /** Posts of the whole thread, and those that the prediction at the stop is about. */
-  posts: z.int(),
-  postsUsed: z.int(),
-  /** What the detector predicts at the stop and after all posts; null where it gives no label. */
-  atStop: label,
-  atEnd: label,
-  /** Queries that the audit itself took. */
-  queries: z.int(),
-  /**
-   * What a policy with another threshold would have seen at each post; null where that would have taken further queries of a language
-   * model.
-   */
-  path: z.nullable(z.array(z.object({ score: z.number(), hours: z.nullable(z.number()), label }))),
-});
-export type Audited = z.infer<typeof auditedSchema>;
-
-/** A line of `audits.jsonl`. */
-export const auditSchema = z.object({
-  threadId: z.string(),
-  /** Names the policy by its files; another guarantee leaves it as it is. */
-  policy: z.string(),
-  /** By which the thread was decided. */
-  threshold: z.number(),
-  /** When the thread opened, in ISO 8601. */
-  opened: z.string(),
-  /** Of being drawn. */
-  probability: z.number(),
-  /** Whether its claim is out of distribution; null where that is not known. */
-  isUnlike: z.nullable(z.boolean()),
-  /** Null while the thread is open. missing: why its end could not be judged. */
-  outcome: z.nullable(z.union([auditedSchema, z.object({ closed: z.string(), missing: z.string() })])),
-});
-export type Audit = z.infer<typeof auditSchema>;
-
 /** Whether stopping early changed the prediction. A thread that was read to its end changed nothing. */
 export function changedPrediction({ posts, postsUsed, atStop, atEnd }: Omit<Audited, 'closed'>): boolean {
   return postsUsed < posts && atStop !== atEnd;
@@ -95,7 +55,7 @@ export async function auditedThread(
   const judged = Math.min(posts.length, definition.queries.maxPosts);
   const found = { posts: posts.length, postsUsed: stopped.postsUsed, atStop: stopped.label };
   const judge = sources.openDetector?.(id);
-  if (judge === undefined || stopped.postsUsed >= judged)
+  if (judge === undefined || (!hasFreeDetector && stopped.postsUsed >= judged))
     return { ...found, atEnd: stopped.label, queries: 0, path: null };
   if (!hasFreeDetector) return { ...found, atEnd: (await judge(posts.slice(0, judged))).label, queries: 1, path: null };
   const labels: (string | null)[] = [];
@@ -106,5 +66,5 @@ export async function auditedThread(
     const { scores, hours } = await thread.read(post);
     path.push({ score: scores[index], hours, label: labels[Math.min(index, judged - 1)] });
   }
-  return { ...found, atEnd: labels[judged - 1], queries: judged - stopped.postsUsed, path };
+  return { ...found, atEnd: labels[judged - 1], queries: Math.max(0, judged - stopped.postsUsed), path };
 }

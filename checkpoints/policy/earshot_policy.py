@@ -695,7 +695,7 @@ class Policy:
         self.check_golden()
         self.promise = self.manifest.get("promise")
         self.threshold = self.promise["threshold"] if self.promise else self.manifest["threshold"]
-        files = [f"{name} {digest}" for name, digest in self.manifest["files"].items() if name != "README.md"]
+        files = [f"{name} {digest}" for name, digest in self.manifest["files"].items()]
         self.digest = hashlib.sha256("\n".join(sorted(files)).encode()).hexdigest()
         self.region = self.promise["shift"] if self.promise else self.manifest.get("trainedClaims")
         if self.region:
@@ -740,11 +740,12 @@ class Policy:
             raise BundleError("an audit compares predictions, and the bundle holds no detector; give Policy(folder, judge=...)")
         at_stop = decision.prediction and decision.prediction["label"]
         at_end, queries, path, used = at_stop, 0, None, decision.posts_used
-        if used < judged and self.given_judge():
-            at_end, queries = judge(whole[:judged])["label"], 1
-        elif used < judged:
+        if self.given_judge():
+            if used < judged:
+                at_end, queries = judge(whole[:judged])["label"], 1
+        else:
             labels = [judge(whole[:length])["label"] for length in range(1, judged + 1)]
-            at_end, queries = labels[-1], judged - used
+            at_end, queries = labels[-1], max(0, judged - used)
             thread = self.read_whole(whole, self.judge_of_thread())
             path = [
                 {"score": score, "hours": hours, "label": labels[min(index, judged - 1)]}

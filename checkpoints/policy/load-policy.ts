@@ -3,7 +3,8 @@ import { floatsFromBase64 } from '../../src/base64-floats.ts';
 import { InputError } from '../../src/errors.ts';
 import { likeliest } from '../../src/likeliest.ts';
 import { projected } from '../../src/tensor/projection.ts';
-import { type Audit, type AuditDraw, auditedThread } from './audit.ts';
+import { type AuditDraw, auditedThread } from './audit.ts';
+import type { Audit } from './audit-schema.ts';
 import { type ClaimShift, claimShift } from './claim-shift.ts';
 import { asBytes, fetchedFrom } from './fetched-from.ts';
 import { checkScores, checkStop, type Golden, goldenSchema } from './golden.ts';
@@ -31,7 +32,8 @@ import { readsAll, stopIn } from './stops.ts';
  * schemas, so that it stays small.
  */
 
-export { type Audit, type AuditDraw, isAudited } from './audit.ts';
+export { type AuditDraw, isAudited } from './audit.ts';
+export type { Audit } from './audit-schema.ts';
 export type { ClaimShift } from './claim-shift.ts';
 export type { Manifest } from './manifest.ts';
 export type {

@@ -39,7 +39,7 @@ export const manifestSchema = z.object({
   format: z.literal(bundleFormat),
   formatVersion: z.literal(bundleFormatVersion),
   madeBy: z.object({ earshot: z.string(), commit: z.nullable(z.string()), unicode: z.string() }),
-  /** SHA-256 of every other file. */
+  /** SHA-256 of every other file but the card. */
   files: z.record(z.string(), digest),
   /** The row of the report that this is, such as "stop agent" or "after 1 h". */
   system: z.string(),
@@ -156,11 +156,9 @@ export async function checkDigest(
     );
 }
 
-/** Names a policy by its files: the card, which a guarantee changes, is none of them. */
+/** Names a policy by its files, which no guarantee changes. */
 export async function policyDigest({ files }: Pick<Manifest, 'files'>): Promise<string> {
-  const own = Object.entries(files)
-    .filter(([name]) => name !== bundleFiles.card)
-    .map(([name, sha256]) => `${name} ${sha256}`);
+  const own = Object.entries(files).map(([name, sha256]) => `${name} ${sha256}`);
   return sha256Hex(new TextEncoder().encode(own.sort().join('\n')));
 }
 

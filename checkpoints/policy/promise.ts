@@ -28,6 +28,20 @@ export const stopPromiseSchema = z.object({
   er: z.number(),
   /** Which threads are like those. */
   shift: claimRegionSchema,
+  /** Audits that opened up to then, in ISO 8601, went into it: no later look counts them again. */
+  since: z.optional(z.nullable(z.string())),
+  /** How `earshot monitor --adapt` moved the threshold; null or absent where it did not. */
+  adapted: z.optional(
+    z.nullable(
+      z.object({
+        /** Audits that moved it, and those of them whose prediction changed. */
+        audits: z.int(),
+        losses: z.int(),
+        /** The last moves. */
+        history: z.array(z.object({ time: z.string(), threshold: z.number(), audits: z.int(), losses: z.int() })),
+      }),
+    ),
+  ),
 });
 export type StopPromise = z.infer<typeof stopPromiseSchema>;
 
@@ -42,15 +56,18 @@ export function stopRuleInWords({ threshold, limits: { maxPosts, lastPost, deadl
   return `${score} ${latest.join(' or ')}${latest.length > 1 ? ', whichever comes first' : ''}`;
 }
 
-/** What is promised, as a sentence. */
-export function promiseInWords({ loss, level, confidence, threads }: StopPromise): string {
-  const lost = {
-    disagreement: 'the verdict at the stop differs from the one after all posts',
-    harm: 'the verdict is wrong at the stop and right after all posts',
+/** What is guaranteed, and what it saves, as a sentence. */
+export function promiseInWords({ loss, level, confidence, er, adapted = null }: StopPromise): string {
+  const changed = {
+    disagreement: 'of predictions would change',
+    harm: 'of predictions would be right if the thread were read to its end, and are wrong at the stop',
   }[loss];
-  return `With confidence ${share(confidence)}, ${lost} in at most ${share(level)} of threads like the ${threads} that this was calibrated on`;
+  const reads = `Reads ${share(Math.round(100 * er) / 100)} of the posts`;
+  return adapted === null
+    ? `${reads}; with ${share(confidence)} confidence at most ${share(level)} ${changed}`
+    : `${reads}; in the long run, on average, ${share(level)} ${changed}`;
 }
 
 function share(value: number): string {
-  return `${Number((100 * value).toPrecision(6))} %`;
+  return `${Number((100 * value).toPrecision(6))}%`;
 }

@@ -10,7 +10,7 @@ import { cardWithPromise } from './policy-card.ts';
 import { type StopPromise, stopRuleInWords } from './promise.ts';
 import type { PolicyProjection } from './read-weights.ts';
 
-/** The bytes of every file of a bundle by its name: the given ones, and `manifest.json` with the hash of each. */
+/** The bytes of every file of a bundle by its name: the given ones, and `manifest.json` with the hash of each but the card. */
 export async function bundleContents(options: {
   manifest: { readonly format: string; readonly formatVersion: number; readonly madeBy: object };
   files: Readonly<Record<string, string | Uint8Array>>;
@@ -22,7 +22,8 @@ export async function bundleContents(options: {
     ]),
   );
   const hashes: Record<string, string> = {};
-  for (const [name, bytes] of contents) hashes[name] = await sha256Hex(bytes);
+  // The card is for people. Without its hash, a new guarantee replaces one file, which is there before or after it.
+  for (const [name, bytes] of contents) if (name !== bundleFiles.card) hashes[name] = await sha256Hex(bytes);
   const { format, formatVersion, madeBy, ...rest } = options.manifest;
   const manifest = await manifestText({ format, formatVersion, madeBy, files: hashes, ...rest });
   return contents.set(bundleFiles.manifest, new TextEncoder().encode(manifest));
@@ -56,12 +57,11 @@ export async function promiseInBundle(folder: string, promise: StopPromise): Pro
   try {
     const text = readFileSync(paths.manifest, 'utf8');
     const { rule, limits } = await readManifest(text);
-    const { sha256: _, ...manifest } = z.looseObject({ files: z.looseObject({}) }).parse(JSON.parse(text));
+    const { sha256: _, ...manifest } = z.looseObject({}).parse(JSON.parse(text));
     const promised = stopRuleInWords({ threshold: promise.threshold, limits });
     const card = cardWithPromise(readFileSync(paths.card, 'utf8'), { rule, promised, promise });
-    const files = { ...manifest.files, [bundleFiles.card]: await sha256Hex(new TextEncoder().encode(card)) };
+    writeFileAtomically(paths.manifest, await manifestText({ ...manifest, rule: promised, promise }));
     writeFileAtomically(paths.card, card);
-    writeFileAtomically(paths.manifest, await manifestText({ ...manifest, files, rule: promised, promise }));
   } catch (error) {
     throw diskError(error, { what: `write the promise into the bundle ${folder}` });
   }

@@ -1,6 +1,6 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import packageJson from '../../package.json' with { type: 'json' };
-import { InputError, ProviderError } from '../../src/errors.ts';
+import { GuaranteeViolated, InputError, ProviderError } from '../../src/errors.ts';
 import { severityOf } from '../run/severity.ts';
 import { Interrupted, type Terminal } from './terminal.ts';
 
@@ -19,6 +19,7 @@ const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => Co
   runs: async () => (await import('./runs.ts')).runsCommand,
   report: async () => (await import('./report.ts')).reportCommand,
   calibrate: async () => (await import('./calibrate.ts')).calibrateCommand,
+  monitor: async () => (await import('./monitor.ts')).monitorCommand,
   decide: async () => (await import('./decide.ts')).decideCommand,
   export: async () => (await import('./export.ts')).exportCommand,
   serve: async () => (await import('./serve.ts')).serveCommand,
@@ -29,7 +30,7 @@ const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => Co
 };
 
 /**
- * Runs one command and returns its exit code: 0, 1 for the user's input, 2 for a service, 3 for a defect, 130 when it was
+ * Runs one command and returns its exit code: 0, 1 for the user's input, 2 for a service, 3 for a defect, 4 for an alarm of `monitor`, 130 when it was
  * interrupted. Errors are printed, never thrown, and the process goes on.
  */
 export async function runCommandLine(terminal: Terminal): Promise<number> {
@@ -83,6 +84,8 @@ async function report(error: unknown, { stderr, words }: Terminal): Promise<numb
   if (code === 130) {
     const what = error instanceof Interrupted ? error.message : 'stopped';
     stderr.write(`earshot: ${what}; give the same command again to go on\n`);
+  } else if (error instanceof GuaranteeViolated) {
+    stderr.write(`earshot: ${error.message}\n`);
   } else if (error instanceof InputError || error instanceof ProviderError) {
     stderr.write(`earshot: ${error.message}\n`);
     const { QuotaSpentError } = await import('../../experts/llm/failures.ts');
@@ -99,7 +102,7 @@ async function report(error: unknown, { stderr, words }: Terminal): Promise<numb
 function exitCodeOf(error: unknown): number {
   if (isCommanders(error)) return 'exitCode' in error ? Number(error.exitCode) : 1;
   if (error instanceof Interrupted || (error instanceof Error && error.name === 'AbortError')) return 130;
-  return severityOf(error);
+  return error instanceof GuaranteeViolated ? 4 : severityOf(error);
 }
 
 /** Commander prints its own errors. */

@@ -1,10 +1,5 @@
-import {
-  type Audit,
-  type AuditDraw,
-  type AuditSources,
-  auditedThread,
-  isAudited,
-} from '../../checkpoints/policy/audit.ts';
+import { type AuditDraw, type AuditSources, auditedThread, isAudited } from '../../checkpoints/policy/audit.ts';
+import type { Audit } from '../../checkpoints/policy/audit-schema.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { ProviderError } from '../../src/errors.ts';
 import type { DecidedThread } from './decide.ts';

@@ -34,6 +34,9 @@ export interface CalibrationThread extends ScoredThread {
   readonly gold: string | null;
 }
 
+/** What says whether stopping early loses. */
+type ReplayedThread = Pick<CalibrationThread, 'posts' | 'labelAt' | 'gold'>;
+
 export interface PromiseWanted extends RiskLevel {
   readonly loss: StopPromise['loss'];
   /** Of the policy: a deadline is a stop like any other. */
@@ -90,14 +93,14 @@ export function curveOf(
  * The earliest stops of a score that keep the promise.
  * @throws as `promiseFor`
  */
-export function keptBy(threads: readonly CalibrationThread[], wanted: PromiseWanted): KeptPromise {
+export function keptBy(threads: readonly ReplayedThread[], wanted: PromiseWanted): KeptPromise {
   const smallest = smallestCalibration(wanted);
   if (threads.length < smallest)
     throw new InputError(
       `${threads.length} fresh threads cannot show that at most ${wanted.level * 100} % lose, with confidence ${wanted.confidence * 100} %: that takes ${smallest}, even where none loses. Give more threads, or promise less`,
     );
   const { limits } = wanted;
-  const stopOf = ({ posts }: CalibrationThread, threshold: number) => stopIn({ threshold, limits }, posts).postsUsed;
+  const stopOf = ({ posts }: ReplayedThread, threshold: number) => stopIn({ threshold, limits }, posts).postsUsed;
   const kept = learnThenTest({
     ...wanted,
     thresholds,
@@ -110,7 +113,7 @@ export function keptBy(threads: readonly CalibrationThread[], wanted: PromiseWan
 }
 
 /** A deadline alone loses on too many threads. */
-function unreachable(threads: readonly CalibrationThread[], wanted: PromiseWanted): InputError {
+function unreachable(threads: readonly ReplayedThread[], wanted: PromiseWanted): InputError {
   const { limits, loss, level, confidence } = wanted;
   const losses = threads.filter((own) =>
     loses(own, stopIn({ threshold: 1, limits }, own.posts).postsUsed, loss),
@@ -121,7 +124,7 @@ function unreachable(threads: readonly CalibrationThread[], wanted: PromiseWante
   );
 }
 
-function loses({ labelAt, posts, gold }: CalibrationThread, stop: number, loss: StopPromise['loss']): boolean {
+function loses({ labelAt, posts, gold }: ReplayedThread, stop: number, loss: StopPromise['loss']): boolean {
   if (stop === posts.length) return false;
   const [atStop, atEnd] = [labelAt(stop), labelAt(posts.length)];
   return loss === 'disagreement' ? atStop !== atEnd : atEnd === gold && atStop !== gold;

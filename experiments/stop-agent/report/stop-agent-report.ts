@@ -186,7 +186,7 @@ function guaranteeNote({ directory: path }: TrialResult): string[] {
   const promise = promisesFile.find({ path })?.[agentName] ?? null;
   if (promise === null) return [];
   return [
-    `**Guarantee:** ${promiseInWords(promise)}. ${path} then reads ${percent(promise.er)} of the posts; the tables here are of the agent without it.`,
+    `**Guarantee:** ${promiseInWords(promise)} (${path}); the tables here are of the agent without it.`,
   ];
 }
 

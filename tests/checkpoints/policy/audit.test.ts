@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { auditSchema, changedPrediction, isAudited } from '../../../checkpoints/policy/audit.ts';
+import { changedPrediction, isAudited } from '../../../checkpoints/policy/audit.ts';
+import { auditSchema } from '../../../checkpoints/policy/audit-schema.ts';
 import { loadPolicy } from '../../../checkpoints/policy/load-policy.ts';
 import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
 import { mixedBundle } from '../../experiments/serve/small-server.ts';

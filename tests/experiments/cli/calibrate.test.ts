@@ -71,7 +71,7 @@ describe('calibrate', () => {
     expect(decided.filter(({ shift }) => shift.isUnlike).length).toBeLessThanOrEqual(8);
 
     const { out: report } = await earshot(['report', run], { cwd });
-    expect(report).toContain('**Guarantee:** With confidence 90 %, the verdict at the stop differs');
+    expect(report).toContain('**Guarantee:** Reads ');
 
     expect((await earshot(['export', run, '--out', 'promised'], { cwd })).code).toBe(0);
     const again = await calibrate('plain', '--threads', 'fresh.jsonl', '--max-disagreement', '0.2', '--json');
@@ -85,7 +85,7 @@ describe('calibrate', () => {
       expect(lines(same.out).map(({ postsUsed }) => postsUsed)).toEqual(decided.map(({ postsUsed }) => postsUsed));
       const card = readFileSync(join(cwd, bundle, 'README.md'), 'utf8');
       expect(card).toContain(`exceeds ${promise.threshold}`);
-      expect(card).toContain('Promise: With confidence 90 %, the verdict at the stop differs');
+      expect(card).toContain('with 90% confidence at most 20% of predictions would change');
     }
   });
 
@@ -93,10 +93,10 @@ describe('calibrate', () => {
     cpSync(join(cwd, 'plain'), join(cwd, 'twice'), { recursive: true });
     const harm = await calibrate('twice', '--threads', 'labelled.jsonl', '--max-disagreement', '0.3', '--loss', 'harm');
     expect(harm.code, harm.errors).toBe(0);
-    expect(harm.out).toContain('the verdict is wrong at the stop and right after all posts in at most 30 %');
+    expect(harm.out).toContain('at most 30% of predictions would be right if the thread were read to its end');
     const card = readFileSync(join(cwd, 'twice', 'README.md'), 'utf8');
     expect(card.match(/^Promise: /gm)).toHaveLength(1);
-    expect(card).toContain('in at most 30 %');
+    expect(card).toContain('at most 30%');
     expect((await earshot(['decide', 'fresh.jsonl', '--policy', 'twice'], { cwd })).code).toBe(0);
   });
 

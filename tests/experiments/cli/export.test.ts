@@ -38,7 +38,7 @@ describe('export', () => {
     );
     const folder = join(cwd, 'bundle');
     const manifest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8'));
-    const others = readdirSync(folder).filter((name) => name !== 'manifest.json');
+    const others = readdirSync(folder).filter((name) => name !== 'manifest.json' && name !== 'README.md');
     expect(Object.keys(manifest.files).sort()).toEqual(others.sort());
     for (const name of others) {
       const hash = createHash('sha256')

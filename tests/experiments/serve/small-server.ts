@@ -23,7 +23,12 @@ export function mixedBundle(manifest: Partial<Manifest> = {}, detector: PrefixMo
   network.moments.mean.fill(0);
   network.moments.variance.fill(1);
   network.layers.b3[1] -= 1;
-  const files = { 'detector.json': JSON.stringify(detector), 'trained.json': '[]' };
+  const files = {
+    'detector.json': JSON.stringify(detector),
+    'trained.json': '[]',
+    'tested.json': '[]',
+    'README.md': 'Rule: the first post.\n',
+  };
   return smallBundle({ network, files, manifest: { detector: 'detector.json', ...manifest } });
 }
 

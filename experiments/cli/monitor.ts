@@ -1,0 +1,170 @@
+import { Command, Option } from 'commander';
+import type { Audit } from '../../checkpoints/policy/audit-schema.ts';
+import type { StopPromise } from '../../checkpoints/policy/promise.ts';
+import { counted } from '../../src/counted.ts';
+import { GuaranteeViolated, InputError } from '../../src/errors.ts';
+import type { Monitored, Watch, Watched } from '../stop-agent/monitor.ts';
+import type { OpenedPolicy } from '../stop-agent/open-policy.ts';
+import { amount, properShare } from './option-values.ts';
+import { systemOption } from './system-option.ts';
+import { printJson, type Terminal } from './terminal.ts';
+
+export function monitorCommand(terminal: Terminal): Command {
+  return new Command('monitor')
+    .description('Check from audits whether the guarantee of a policy holds. No labels are needed.')
+    .argument('<policy>', 'run directory or bundle with a guarantee')
+    .argument('<audits...>', 'files that `decide` or `serve` wrote with --audit')
+    .addOption(systemOption())
+    .option(
+      '--alarm-level <share>',
+      'probability of ever raising an alarm while the guarantee holds',
+      properShare,
+      0.05,
+    )
+    .option(
+      '--quiet <hours>',
+      'a thread that opened so long ago and has not ended is left out as missing',
+      amount,
+      24 * 7,
+    )
+    .option('--picture <file>', 'write the changed predictions, their interval and the e-value over time as SVG')
+    .addOption(
+      new Option(
+        '--adapt',
+        'move the threshold by the new audits, so that in the long run, on average, no more predictions change than allowed; from then on no confidence is claimed',
+      ).conflicts('recalibrate'),
+    )
+    .option('--recalibrate', 'calibrate again on the audits since the alarm, or on all of them where there was none')
+    .option('--runs <folder>', 'where the shared cache is; only for a run', 'runs')
+    .option('--json', 'print what was found as JSON')
+    .addHelpText(
+      'after',
+      `
+The test and the interval are valid at any time (betting, confidence sequence: arXiv:2010.09686): look after every audit if you like.
+Audits count in the order in which their threads opened, up to the first thread that is still open. Exit code 4 is an alarm, and 0
+means that the audits do not contradict the guarantee, or that --adapt or --recalibrate has answered the alarm. Servers take another
+threshold up within seconds.
+
+Examples:
+  earshot decide threads.jsonl --policy policy --audit 10% > decisions.jsonl
+  earshot monitor policy audits.jsonl
+  earshot monitor policy server-1.jsonl server-2.jsonl --json
+  earshot monitor policy audits.jsonl --adapt   # from cron, once an hour`,
+    )
+    .action((folder: string, files: string[], options: MonitorOptions) =>
+      monitor(folder, { ...options, files, terminal }),
+    );
+}
+
+interface MonitorOptions {
+  system?: string;
+  alarmLevel: number;
+  quiet: number;
+  picture?: string;
+  adapt?: boolean;
+  recalibrate?: boolean;
+  runs: string;
+  json?: boolean;
+}
+
+async function monitor(
+  folder: string,
+  options: MonitorOptions & { files: readonly string[]; terminal: Terminal },
+): Promise<void> {
+  const { files, alarmLevel, quiet, picture, runs, json = false, terminal } = options;
+  const [{ openPolicy }, { readAudits }, { monitored }, { workContext }] = await Promise.all([
+    import('../stop-agent/open-policy.ts'),
+    import('../stop-agent/audit-file.ts'),
+    import('../stop-agent/monitor.ts'),
+    import('../../src/work-context.ts'),
+  ]);
+  const { stdout, stderr } = terminal;
+  const onNote = (line: string) => stderr.write(`earshot: ${line}\n`);
+  const policy = await openPolicy({ folder, system: options.system, runs, context: workContext({ onNote }) });
+  const { promise, digest } = policy;
+  if (promise === null)
+    throw new InputError(`${folder} has no guarantee to monitor; \`earshot calibrate ${folder}\` gives it one`);
+  if (promise.loss === 'harm')
+    throw new InputError(
+      `the guarantee of ${folder} is about harm, which takes labels; monitor one about changed predictions (calibrate without --loss harm)`,
+    );
+  const audits = readAudits(files);
+  const watched = { policy: digest, promise, quietMs: quiet * 3_600_000, now: new Date() };
+  const found = monitored(audits, { ...watched, alarmLevel });
+  if (picture !== undefined) {
+    const [{ monitorPicture }, { writeFileAtomically }] = await Promise.all([
+      import('../stop-agent/monitor-picture.ts'),
+      import('../../src/atomic-file.ts'),
+    ]);
+    writeFileAtomically(picture, await monitorPicture(found, { level: promise.level, alarmLevel }));
+  }
+  if (json) printJson(terminal, { policy: folder, level: promise.level, alarmLevel, ...found });
+  else stdout.write(await monitorText(found, { promise, alarmLevel }));
+  const changed = await answered(audits, { ...options, watched, alarm: found.alarm, policy });
+  if (changed !== null)
+    return void stderr.write(`\nNow: ${changed}.\nIt is in ${folder}; decide, serve and export use it.\n`);
+  if (found.alarm !== null && (promise.adapted ?? null) === null)
+    throw new GuaranteeViolated(
+      `the guarantee of ${folder} is violated: ${found.alarm.losses} of the first ${found.alarm.items} audited predictions changed; calibrate again on threads of now, or on these audits (--recalibrate)`,
+    );
+}
+
+/** Another guarantee by the audits, in words; null where none was wanted, or no audit is new. */
+async function answered(
+  audits: readonly Audit[],
+  options: {
+    adapt?: boolean;
+    recalibrate?: boolean;
+    watched: Watched & { promise: StopPromise };
+    alarm: Watch | null;
+    policy: OpenedPolicy;
+  },
+): Promise<string | null> {
+  const { adapt = false, recalibrate = false, watched, alarm, policy } = options;
+  if (!adapt && !recalibrate) return null;
+  const [{ adapted, recalibrated }, { countedAudits }, { promiseInWords }] = await Promise.all([
+    import('../stop-agent/adapt.ts'),
+    import('../stop-agent/monitor.ts'),
+    import('../../checkpoints/policy/promise.ts'),
+  ]);
+  const { promise, now } = watched;
+  const { counted } = countedAudits(audits, watched);
+  if (adapt && counted.length === 0) return null;
+  const next = adapt
+    ? adapted(promise, counted, now)
+    : recalibrated(promise, counted.slice(alarm?.items ?? 0), policy.definition);
+  await policy.keep(next);
+  return promiseInWords(next);
+}
+
+async function monitorText(
+  { now, alarm, unlike, waiting, missing, others }: Monitored,
+  { promise, alarmLevel }: { promise: StopPromise; alarmLevel: number },
+): Promise<string> {
+  const { promiseInWords } = await import('../../checkpoints/policy/promise.ts');
+  const notCounted = [
+    ...(waiting > 0 ? [`${waiting} wait for a thread that is still open`] : []),
+    ...(missing > 0 ? [`${missing} are missing: their threads never ended, or could not be judged`] : []),
+    ...(others > 0 ? [`${others} are of another policy, or were counted for an earlier guarantee`] : []),
+  ];
+  const lines = [
+    `${promiseInWords(promise)}.`,
+    now.items === 0
+      ? `No ${promise.adapted ? 'new ' : ''}audit counts yet.`
+      : `${counted(now.items, 'audit')}: ${now.losses} predictions changed, ${percent(now.losses / now.items)} (between ${percent(now.low)} and ${percent(now.high)} with ${percent(1 - alarmLevel)} confidence, at any time).`,
+    ...(notCounted.length > 0 ? [`Not counted: ${notCounted.join('; ')}.`] : []),
+    promise.adapted
+      ? `The threshold follows the audits (--adapt), so there is no alarm. ${counted(promise.adapted.audits, 'audit')} moved it so far, and ${percent(promise.adapted.losses / promise.adapted.audits)} of their predictions changed.`
+      : `The e-value is ${now.eValue.toPrecision(3)}; ${alarm === null ? `it has not reached ${1 / alarmLevel}, so nothing contradicts the guarantee` : `it reached ${1 / alarmLevel} after ${counted(alarm.items, 'audit')}`}.`,
+    ...(unlike.isAlarm
+      ? [
+          `${unlike.now.losses} of ${unlike.now.items} audited claims are out of distribution, and of threads like the calibration set 5% would be. Calibrate on threads of now.`,
+        ]
+      : []),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function percent(share: number): string {
+  return `${Number((100 * share).toFixed(1))}%`;
+}

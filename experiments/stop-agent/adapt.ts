@@ -1,0 +1,73 @@
+import { changedPrediction } from '../../checkpoints/policy/audit.ts';
+import type { StopPromise } from '../../checkpoints/policy/promise.ts';
+import { InputError } from '../../src/errors.ts';
+import { smallestCalibration } from '../../src/metrics/learn-then-test.ts';
+import { mean } from '../../src/metrics/summary-statistics.ts';
+import { keptBy } from './calibrate.ts';
+import type { EndedAudit } from './monitor.ts';
+
+/*
+ * What keeps a guarantee when threads change: a threshold that follows the audits (online control after Gibbs & Candès 2021,
+ * https://arxiv.org/abs/2106.00170), or another calibration on the audits.
+ */
+
+/** Of the logit of the threshold: for each thread that an audit stands for, and at most for one audit. */
+const rate = 0.1;
+const mostStep = 1;
+/** Of the logit, as far as a calibration looks. */
+const bounds = { low: -6, high: 12 };
+const movesKept = 1000;
+
+/**
+ * Moves the threshold by each audit: up after a changed prediction, down by as much less as changes are allowed. Whatever comes, the
+ * share of changed predictions approaches the level in the long run; no confidence is claimed.
+ * @param audits those that were not counted before, in the order in which their threads opened; at least one
+ */
+export function adapted(promise: StopPromise, audits: readonly EndedAudit[], now: Date): StopPromise {
+  const { level } = promise;
+  const before = promise.adapted ?? { audits: 0, losses: 0, history: [] };
+  let logit = Math.min(bounds.high, Math.log(promise.threshold / (1 - promise.threshold)));
+  for (const { probability, outcome } of audits) {
+    const step = Math.min(mostStep, rate / probability);
+    logit += step * (Number(changedPrediction(outcome)) - level);
+    logit = Math.min(bounds.high, Math.max(bounds.low, logit));
+  }
+  const threshold = 1 / (1 + Math.exp(-logit));
+  const counts = {
+    audits: before.audits + audits.length,
+    losses: before.losses + audits.filter(({ outcome }) => changedPrediction(outcome)).length,
+  };
+  const move = { time: now.toISOString(), threshold, ...counts };
+  return {
+    ...promise,
+    threshold,
+    er: mean(audits.map(({ outcome }) => outcome.postsUsed / outcome.posts)),
+    since: audits[audits.length - 1].opened,
+    adapted: { ...counts, history: [...before.history, move].slice(-movesKept) },
+  };
+}
+
+/**
+ * Learn then Test on audits: the earliest threshold that keeps the guarantee on their threads.
+ * @throws InputError for fewer audits than can show it, or where no query was spent on what another threshold would have seen
+ */
+export function recalibrated(promise: StopPromise, audits: readonly EndedAudit[], wanted: Limited): StopPromise {
+  const { level, confidence, loss } = promise;
+  const smallest = smallestCalibration(promise);
+  if (audits.length < smallest)
+    throw new InputError(
+      `${audits.length} audits cannot show that at most ${100 * level}% of predictions would change, with ${100 * confidence}% confidence: that takes ${smallest}. Wait for more audits, or calibrate on other threads`,
+    );
+  const threads = audits.map(({ threadId, outcome: { path } }) => {
+    if (path === null)
+      throw new InputError(
+        `the audit of ${threadId} has its predictions at the stop and at the end only, as each further one costs a query; give whole threads to \`earshot calibrate\` instead`,
+      );
+    return { posts: path, labelAt: (posts: number) => path[posts - 1].label, gold: null };
+  });
+  const { threshold, losses, bound, er } = keptBy(threads, { level, confidence, loss, ...wanted });
+  const since = audits[audits.length - 1].opened;
+  return { ...promise, threshold, losses, bound, er, threads: audits.length, since, adapted: null };
+}
+
+type Limited = Pick<Parameters<typeof keptBy>[1], 'limits'>;

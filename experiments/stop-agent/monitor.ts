@@ -1,0 +1,114 @@
+import { changedPrediction } from '../../checkpoints/policy/audit.ts';
+import type { Audit, Audited } from '../../checkpoints/policy/audit-schema.ts';
+import { manyUnlike } from '../../checkpoints/policy/claim-shift.ts';
+import type { StopPromise } from '../../checkpoints/policy/promise.ts';
+import { confidenceSequence, eValue, type Losses } from '../../src/metrics/anytime-valid.ts';
+
+/*
+ * Whether a guarantee holds in production, from audits. Audits count in the order in which their threads opened, and up to the first
+ * thread that is still open: long threads change their prediction more often, and whoever counts those that have ended sees too few.
+ */
+
+/** An audit that has ended. */
+export type EndedAudit = Audit & { readonly outcome: Audited };
+
+/** What the audits show after so many of them. */
+export interface Watch extends Losses {
+  /** When the last of these threads opened; null before the first. */
+  readonly opened: string | null;
+  /** Confidence sequence of the share that loses. */
+  readonly low: number;
+  readonly high: number;
+  /** Evidence against the guarantee. */
+  readonly eValue: number;
+}
+
+export interface Monitored {
+  readonly now: Watch;
+  /** Where the e-value first reached 1 / level; null where it never did. */
+  readonly alarm: Watch | null;
+  /** The same of claims that are out of distribution, against a share of 10%. */
+  readonly unlike: { readonly now: Losses & { readonly eValue: number }; readonly isAlarm: boolean };
+  /** Audits that are not counted: after a thread that is still open, without an end, of another policy or guarantee. */
+  readonly waiting: number;
+  readonly missing: number;
+  readonly others: number;
+  /** At a few hundred places. */
+  readonly history: readonly Watch[];
+}
+
+export interface Watched {
+  readonly policy: string;
+  readonly promise: Pick<StopPromise, 'level' | 'threshold' | 'since' | 'adapted'>;
+  /** A thread that opened so long ago and has not ended never will, in milliseconds. */
+  readonly quietMs: number;
+  readonly now: Date;
+}
+
+/** The audits of a policy under its present guarantee that may be counted, in the order in which their threads opened. */
+export function countedAudits(
+  audits: readonly Audit[],
+  { policy, promise, quietMs, now }: Watched,
+): { counted: EndedAudit[]; waiting: number; missing: number; others: number } {
+  const { threshold, since = null, adapted = null } = promise;
+  const own = audits.filter(
+    (audit) =>
+      audit.policy === policy &&
+      (adapted !== null || audit.threshold === threshold) &&
+      (since === null || audit.opened > since),
+  );
+  const isOpen = ({ outcome, opened }: Audit) => outcome === null && now.getTime() - Date.parse(opened) < quietMs;
+  const firstOpen = own.findIndex(isOpen);
+  const settled = firstOpen < 0 ? own : own.slice(0, firstOpen);
+  const counted = settled.filter(hasEnded);
+  return {
+    counted,
+    waiting: own.length - settled.length,
+    missing: settled.length - counted.length,
+    others: audits.length - own.length,
+  };
+}
+
+/** @param options.alarmLevel probability of ever raising an alarm while the guarantee holds */
+export function monitored(
+  audits: readonly Audit[],
+  { alarmLevel, ...watched }: Watched & { alarmLevel: number },
+): Monitored {
+  const { counted, ...others } = countedAudits(audits, watched);
+  const { level } = watched.promise;
+  const every = Math.ceil(counted.length / 300);
+  const history: Watch[] = [];
+  let losses = 0;
+  let alarm: Watch | null = null;
+  const watch = (items: number): Watch => ({
+    items,
+    losses,
+    opened: counted[items - 1]?.opened ?? null,
+    eValue: eValue({ losses, items }, level),
+    ...confidenceSequence({ losses, items }, 1 - alarmLevel),
+  });
+  for (const [index, { outcome }] of counted.entries()) {
+    const items = index + 1;
+    losses += Number(changedPrediction(outcome));
+    if (alarm === null && eValue({ losses, items }, level) >= 1 / alarmLevel) alarm = watch(items);
+    if (items % every === 0 || items === counted.length) history.push(watch(items));
+  }
+  const unlike = watchedClaims(counted, alarmLevel);
+  return { now: history.at(-1) ?? watch(0), alarm, unlike, ...others, history };
+}
+
+function watchedClaims(counted: readonly EndedAudit[], alarmLevel: number): Monitored['unlike'] {
+  let now = { items: 0, losses: 0, eValue: 1 };
+  let isAlarm = false;
+  for (const { isUnlike } of counted) {
+    if (isUnlike === null) continue;
+    const seen = { items: now.items + 1, losses: now.losses + Number(isUnlike) };
+    now = { ...seen, eValue: eValue(seen, manyUnlike) };
+    isAlarm ||= now.eValue >= 1 / alarmLevel;
+  }
+  return { now, isAlarm };
+}
+
+function hasEnded(audit: Audit): audit is EndedAudit {
+  return audit.outcome !== null && 'atEnd' in audit.outcome;
+}

@@ -1,0 +1,85 @@
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readAudits } from '../../../experiments/stop-agent/audit-file.ts';
+import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
+import { smallPromise } from '../../checkpoints/policy/small-bundle.ts';
+import { temporaryFolder } from '../../src/data/fixtures.ts';
+import { mixedBundle } from '../serve/small-server.ts';
+import { earshot } from './command-line.ts';
+
+const threads = synthesizeThreads({ threads: 400, seed: 11 });
+
+async function prepared() {
+  const cwd = temporaryFolder({ 'threads.jsonl': threads.map((thread) => `${JSON.stringify(thread)}\n`).join('') });
+  const bundle = await mixedBundle({ promise: smallPromise(0.5) });
+  return { cwd, bundle, run: (...words: string[]) => earshot(words, { cwd }) };
+}
+
+describe('audits from decide to monitor', () => {
+  it('are the same share of threads at every run, change no decision, and raise the alarm of a violated guarantee', async () => {
+    const { cwd, bundle, run } = await prepared();
+    const plain = await run('decide', 'threads.jsonl', '--policy', bundle);
+    const audited = await run('decide', 'threads.jsonl', '--policy', bundle, '--audit', '50%');
+    expect([audited.code, audited.out]).toEqual([0, plain.out]);
+    const file = join(cwd, 'audits.jsonl');
+    const audits = readAudits([file]);
+    expect(audits.length).toBeGreaterThan(160);
+    expect(audits.length).toBeLessThan(240);
+    await run('decide', 'threads.jsonl', '--policy', bundle, '--audit', '0.5');
+    expect(readAudits([file]).map(({ threadId }) => threadId)).toEqual(audits.map(({ threadId }) => threadId));
+
+    const found = await run('monitor', bundle, 'audits.jsonl', '--picture', 'monitor.svg');
+    expect(found.errors).toMatch(/the guarantee of .* is violated: \d+ of the first \d+ audited predictions changed/);
+    expect(found.code).toBe(4);
+    expect(found.out).toMatch(/^Reads 50% of the posts; with 90% confidence at most 5% of predictions would change\./);
+    expect(readFileSync(join(cwd, 'monitor.svg'), 'utf8')).toMatch(/^<svg/);
+    const json = await run('monitor', bundle, 'audits.jsonl', '--json');
+    expect(JSON.parse(json.out)).toMatchObject({ level: 0.05, now: { items: audits.length }, waiting: 0, others: 0 });
+
+    // What a crash cut off is no audit, and the next one begins a line of its own.
+    appendFileSync(file, '{"threadId": "cut');
+    expect(readAudits([file])).toHaveLength(audits.length);
+    await run('decide', 'threads.jsonl', '--policy', bundle, '--audit', '0.5');
+    expect(readAudits([file])).toHaveLength(audits.length);
+  });
+
+  it('give another threshold, which decide uses from then on', async () => {
+    const { bundle, run } = await prepared();
+    await run('decide', 'threads.jsonl', '--policy', bundle, '--audit', '0.5');
+    const before = JSON.parse(readFileSync(join(bundle, 'manifest.json'), 'utf8')).promise;
+    const again = await run('monitor', bundle, 'audits.jsonl', '--recalibrate');
+    expect(again.code, again.errors).toBe(0);
+    const { promise } = JSON.parse(readFileSync(join(bundle, 'manifest.json'), 'utf8'));
+    expect(promise.threshold).toBeGreaterThan(before.threshold);
+    const quiet = await run('monitor', bundle, 'audits.jsonl');
+    expect([quiet.code, quiet.out]).toEqual([0, expect.stringContaining('No audit counts yet')]);
+
+    await run('decide', 'threads.jsonl', '--policy', bundle, '--audit', '1', '--audits', 'later.jsonl');
+    const moved = await run('monitor', bundle, 'later.jsonl', '--adapt');
+    expect(moved.errors).toContain('in the long run, on average, 5% of predictions would change');
+    const text = await run('monitor', bundle, 'later.jsonl');
+    expect(text.out).toContain('400 audits moved it so far');
+  });
+
+  it('are refused without a guarantee, and where a line is no audit', async () => {
+    const { cwd, bundle, run } = await prepared();
+    const plain = await mixedBundle();
+    const none = await run('monitor', plain, 'audits.jsonl');
+    expect([none.code, none.errors]).toEqual([1, expect.stringContaining('has no guarantee to monitor')]);
+    writeFileSync(join(cwd, 'bad.jsonl'), '{}\n');
+    const bad = await run('monitor', bundle, 'bad.jsonl');
+    expect([bad.code, bad.errors]).toEqual([1, expect.stringContaining('line 1 of bad.jsonl is no audit')]);
+  });
+
+  it('end with the queries that they may take', async () => {
+    const { cwd, bundle, run } = await prepared();
+    const capped = ['--audit', '1', '--audits', 'capped.jsonl', '--audit-queries', '30'];
+    const { code, errors } = await run('decide', 'threads.jsonl', '--policy', bundle, ...capped);
+    expect([code, errors]).toEqual([
+      0,
+      expect.stringMatching(/the audits took 3\d queries, as many as --audit-queries/),
+    ]);
+    expect(readAudits([join(cwd, 'capped.jsonl')]).length).toBeLessThan(60);
+  });
+});
