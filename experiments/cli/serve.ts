@@ -1,6 +1,7 @@
 import { Command } from '@commander-js/extra-typings';
 import { accessAt } from '../serve/access.ts';
 import { modelSources } from '../serve/models.ts';
+import { type AuditFlags, auditOptions } from './audit-options.ts';
 import { type BudgetFlags, budgetOf, budgetOptions } from './budget-options.ts';
 import { amount, port, positiveInteger } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
@@ -27,6 +28,10 @@ export function serveCommand(terminal: Terminal) {
     .addOption(budgetOptions.requests)
     .addOption(budgetOptions.tokens)
     .addOption(budgetOptions.money)
+    .addOption(auditOptions.share)
+    .addOption(auditOptions.file)
+    .addOption(auditOptions.seed)
+    .addOption(auditOptions.queries)
     .option('--verdict-timeout <seconds>', 'how long a request waits for a detector', amount, 60)
     .option('--max-body <megabytes>', 'largest body of a request', amount, 4)
     .option('--request-timeout <seconds>', 'time in which a request must have arrived', amount, 30)
@@ -46,7 +51,9 @@ The server answers programs on this machine, unless the environment variable ${t
 whoever sends that (authorization: Bearer …), at any --host. Health is answered without one. A password of Redis can stand in
 ${redisPasswordVariable}. Logs are lines of JSON on standard output and hold no texts of posts.
 
-SIGHUP loads the bundles anew without dropping a request. SIGTERM and Ctrl-C finish what was begun.
+SIGHUP loads the bundles anew without dropping a request; a new guarantee is taken up within seconds by itself. With --audit, send the
+posts of a thread after its decision, too, and "end": true with the last; one that is quiet for --idle minutes counts as ended.
+/v1/guarantee says whether the guarantee holds. SIGTERM and Ctrl-C finish what was begun.
 /docs shows what can be asked, /openapi.json the same for programs, /metrics what Prometheus reads.
 
 Examples:
@@ -56,7 +63,7 @@ Examples:
     .action((bundles: string[], options: CliOptions) => run(bundles, { ...options, terminal }));
 }
 
-interface CliOptions extends BudgetFlags {
+interface CliOptions extends BudgetFlags, AuditFlags {
   host: string;
   port: number;
   auth: boolean;
@@ -110,6 +117,15 @@ async function run(bundles: readonly string[], options: CliOptions & { terminal:
       maxReadings: Math.min(maxThreads, readingsKept),
     },
     detector: detector === undefined ? undefined : { file: detector, store, budget: budgetOf(options) },
+    audits:
+      options.audit === undefined
+        ? undefined
+        : {
+            share: options.audit,
+            seed: options.auditSeed,
+            file: options.audits,
+            mostQueries: options.auditQueries,
+          },
     verdictMs: Math.round(options.verdictTimeout * 1000),
     drainMs: Math.round(options.drain * 1000),
     finishMs: Math.round(options.finish * 1000),

@@ -3,6 +3,7 @@ import { HttpProblem } from './http-problem.ts';
 import type { ServedBundle } from './models.ts';
 import type { Asked } from './predictions.ts';
 import type { ThreadView } from './schemas.ts';
+import type { ThreadAudits } from './thread-audits.ts';
 import {
   begun,
   isDecided,
@@ -23,16 +24,18 @@ export class GrowingThreads {
   private readonly store: ThreadStore;
   private readonly maxReadings: number;
   private readonly now: () => Date;
+  private readonly audits: ThreadAudits | null;
   /** In the order of their last use. A reading that was dropped is made again from the posts. */
   private readonly readings = new Map<string, Reading>();
   /** The last piece of work on each thread; within one process, a thread is worked on in turns. */
   private readonly turns = new Map<string, Promise<unknown>>();
 
   /** @param options.now the clock that deadlines are held against */
-  constructor(options: { store: ThreadStore; maxReadings: number; now: () => Date }) {
+  constructor(options: { store: ThreadStore; maxReadings: number; now: () => Date; audits: ThreadAudits | null }) {
     this.store = options.store;
     this.maxReadings = options.maxReadings;
     this.now = options.now;
+    this.audits = options.audits;
   }
 
   /**
@@ -47,12 +50,16 @@ export class GrowingThreads {
     return this.inTurn(keyOf(bundle, id), async (key) => {
       for (let attempt = 0; attempt < attempts; attempt++) {
         const reading = await this.readingOf(bundle, { id, key });
-        if (reading !== null && 'outcome' in reading)
+        if (reading !== null && 'outcome' in reading) {
+          await this.audits?.follow({ bundle, id, key }, { posts, end });
           return decidedView({ bundle, id, outcome: reading.outcome, posts });
+        }
         const added = await this.addTo(reading, { bundle, id, key, posts, end });
         if (added === null) continue;
         const asked = posts.map((post) => post.id);
-        return this.view(added, { bundle, id, key, asked });
+        const answer = await this.view(added, { bundle, id, key, asked });
+        if (answer.decision === 'stop') await this.audits?.follow({ bundle, id, key }, { posts, end });
+        return answer;
       }
       throw new HttpProblem(409, `others keep adding to thread ${id}; send the posts of a thread one after another`);
     });
@@ -129,8 +136,10 @@ export class GrowingThreads {
     const ended = end || present?.ended === true;
     if (used > 0 || ended !== (present?.ended ?? false)) {
       const read = first === undefined ? [] : [first, ...others].slice(0, used);
-      const incarnation = await this.store.append(key, { position, posts: read.map(kept), ended });
+      const audit = position === null ? (this.audits?.drawn(bundle, id) ?? null) : null;
+      const incarnation = await this.store.append(key, { position, posts: read.map(kept), ended, audit });
       if (incarnation === null) return null;
+      if (audit !== null) this.audits?.opened(audit);
       reading.incarnation = incarnation;
     }
     this.keep(key, reading);
@@ -153,6 +162,7 @@ export class GrowingThreads {
     const used = read.slice(0, postsUsed);
     const outcome: Outcome = {
       bundle: bundle.sha256,
+      threshold: bundle.policy.definition.threshold,
       why: why ?? 'end',
       hours,
       time: used[used.length - 1].time,
@@ -202,10 +212,21 @@ export class GrowingThreads {
 
   /** Whether there was such a thread. */
   delete(bundle: ServedBundle, id: string): Promise<boolean> {
-    return this.inTurn(keyOf(bundle, id), (key) => {
+    return this.inTurn(keyOf(bundle, id), async (key) => {
       this.readings.delete(key);
+      await this.audits?.abandon(key, 'the thread was deleted');
       return this.store.delete(key);
     });
+  }
+
+  /**
+   * Ends a thread that has gone quiet, so that its audit can be closed. One that cannot be judged now is missing.
+   * @param key of the store
+   */
+  async endQuiet(bundle: ServedBundle, key: string): Promise<void> {
+    const id = key.slice(bundle.name.length + 1);
+    await this.add(bundle, { id, posts: [], end: true });
+    await this.inTurn(key, async () => this.audits?.abandon(key, 'the detector did not answer'));
   }
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Audit } from '../../checkpoints/policy/audit-schema.ts';
 import { unavailable } from './http-problem.ts';
 import type { KeptPost, Outcome, ThreadStore } from './thread-store.ts';
 
@@ -7,6 +8,7 @@ interface Entry {
   posts: KeptPost[];
   ended: boolean;
   outcome: Outcome | null;
+  audit: Audit | null;
   /** Characters of its posts. */
   size: number;
   expiresAt: number;
@@ -34,10 +36,14 @@ export function memoryThreads(options: ThreadLimits & { maxCharacters: number; n
     characters -= entry.size;
     return entries.delete(key);
   };
+  const forgetTexts = (entry: Entry) => {
+    characters -= entry.size;
+    Object.assign(entry, { posts: [], size: 0 });
+  };
   const forgetExpired = () => {
     for (const [key, entry] of entries) {
       if (entry.expiresAt > now()) return;
-      forget(key, entry);
+      if (entry.audit === null) forget(key, entry);
     }
   };
   const used = (key: string): Entry | undefined => {
@@ -54,14 +60,15 @@ export function memoryThreads(options: ThreadLimits & { maxCharacters: number; n
     async read(key, position) {
       const entry = used(key);
       if (entry === undefined) return null;
-      const { incarnation, posts, ended, outcome } = entry;
+      const { incarnation, posts, ended, outcome, audit } = entry;
       const known = position?.incarnation === incarnation ? position.posts : 0;
-      return { incarnation, posts: posts.slice(known), ended, outcome };
+      return { incarnation, posts: posts.slice(known), ended, outcome, audit };
     },
-    async append(key, { position, posts, ended }) {
+    async append(key, { position, posts, ended, audit = null }) {
       const present = used(key);
       if (present?.incarnation !== position?.incarnation) return null;
-      if (present !== undefined && (present.outcome !== null || present.posts.length !== position?.posts)) return null;
+      const isClosed = present !== undefined && present.outcome !== null && present.audit === null;
+      if (isClosed || (present !== undefined && present.posts.length !== position?.posts)) return null;
       if (present === undefined && entries.size >= maxThreads)
         throw unavailable(
           `${entries.size} threads are open, which is as many as may be; delete finished ones, wait until idle ones expire, or start the server with a larger --max-threads`,
@@ -76,6 +83,7 @@ export function memoryThreads(options: ThreadLimits & { maxCharacters: number; n
         posts: [],
         ended: false,
         outcome: null,
+        audit,
         size: 0,
         expiresAt: now() + idleMs,
       };
@@ -89,8 +97,17 @@ export function memoryThreads(options: ThreadLimits & { maxCharacters: number; n
     async settle(key, { incarnation, outcome }) {
       const entry = used(key);
       if (entry?.incarnation !== incarnation || entry.outcome !== null) return;
-      characters -= entry.size;
-      Object.assign(entry, { posts: [], size: 0, outcome });
+      entry.outcome = outcome;
+      if (entry.audit === null) forgetTexts(entry);
+    },
+    async quietAudits() {
+      return [...entries].flatMap(([key, { audit, expiresAt }]) => (audit !== null && expiresAt <= now() ? [key] : []));
+    },
+    async closeAudit(key) {
+      const entry = used(key);
+      if (entry === undefined) return;
+      entry.audit = null;
+      if (entry.outcome !== null) forgetTexts(entry);
     },
     async delete(key) {
       forgetExpired();

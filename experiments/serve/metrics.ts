@@ -1,4 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Monitored } from '../stop-agent/monitor.ts';
+import type { Models, ServedBundle } from './models.ts';
 import type { ThreadView } from './schemas.ts';
 import type { ThreadStore } from './thread-store.ts';
 
@@ -11,7 +13,10 @@ export interface ServerMetrics {
 }
 
 /** What Prometheus reads. Labels have few values: routes and not addresses, models and not threads. */
-export function serverMetrics(threads: ThreadStore): ServerMetrics {
+export function serverMetrics(
+  threads: ThreadStore,
+  { models, aboutGuarantee }: { models: Models; aboutGuarantee: (bundle: ServedBundle) => Monitored | null },
+): ServerMetrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -52,6 +57,26 @@ export function serverMetrics(threads: ThreadStore): ServerMetrics {
       else this.remove();
     },
   });
+  const guarantees: Readonly<Record<string, [help: string, of: (found: Monitored) => number]>> = {
+    earshot_audits: ['Audited threads that count for the guarantee.', ({ now }) => now.items],
+    earshot_audits_changed: ['Of those, threads whose prediction changed after the stop.', ({ now }) => now.losses],
+    earshot_guarantee_e_value: ['Evidence against the guarantee; an alarm is at 20.', ({ now }) => now.eValue],
+    earshot_guarantee_alarm: ['1 once that was ever reached.', ({ alarm }) => Number(alarm !== null)],
+  };
+  for (const [name, [help, of]] of Object.entries(guarantees))
+    new Gauge({
+      name,
+      help,
+      labelNames: ['model'],
+      registers,
+      collect() {
+        this.reset();
+        for (const model of models.areReady() ? models.names : []) {
+          const found = aboutGuarantee(models.get(model));
+          if (found !== null) this.set({ model }, of(found));
+        }
+      },
+    });
   return {
     registry,
     countRequest: ({ method, route, status, seconds }) => requests.observe({ method, route, status }, seconds),

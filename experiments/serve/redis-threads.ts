@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { z } from 'zod';
+import { auditSchema } from '../../checkpoints/policy/audit-schema.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
 import { unavailable } from './http-problem.ts';
@@ -9,19 +10,24 @@ import { redisTrouble } from './redis-trouble.ts';
 import { keptPostSchema, outcomeSchema, type ThreadStore } from './thread-store.ts';
 
 /*
- * Threads in Redis, for several servers and for restarts. A thread is a hash (incarnation, ended, outcome) and a list of
- * posts; one sorted set holds all threads by the time they expire. Each operation is one script, so that two servers that
+ * Threads in Redis, for several servers and for restarts. A thread is a hash (incarnation, ended, outcome, audit) and a list of
+ * posts; one sorted set holds all threads by the time they expire, another the audited ones by the time they count as quiet. Each operation is one script, so that two servers that
  * add to a thread at the same time cannot both succeed.
  */
 
 const prefix = 'earshot:';
 const openThreads = `${prefix}threads`;
+const auditedThreads = `${prefix}audited`;
 
 /** A script, sent once and called by its hash from then on. Times are the server's, in milliseconds. */
 function script(source: string) {
   const lua = `local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local function touch(idle)
+  if redis.call('HEXISTS', KEYS[1], 'audit') == 1 then
+    redis.call('ZADD', KEYS[4], now + idle, KEYS[1])
+    idle = 2 * idle -- so that a server can close the audit
+  end
   redis.call('PEXPIRE', KEYS[1], idle)
   redis.call('PEXPIRE', KEYS[2], idle)
   redis.call('ZADD', KEYS[3], now + idle, KEYS[1])
@@ -31,15 +37,15 @@ ${source}`;
 }
 
 const scripts = {
-  /** incarnation, posts known of it, idle time → incarnation, ended, outcome, posts */
+  /** incarnation, posts known of it, idle time → incarnation, ended, outcome, audit, posts */
   read: script(`
 local incarnation = redis.call('HGET', KEYS[1], 'incarnation')
 if not incarnation then return false end
 touch(ARGV[3])
 local from = incarnation == ARGV[1] and tonumber(ARGV[2]) or 0
 return {incarnation, redis.call('HGET', KEYS[1], 'ended') or '', redis.call('HGET', KEYS[1], 'outcome') or '',
-  redis.call('LRANGE', KEYS[2], from, -1)}`),
-  /** incarnation or '', posts known of it, idle time, most threads, new incarnation, ended, posts … → the incarnation */
+  redis.call('HGET', KEYS[1], 'audit') or '', redis.call('LRANGE', KEYS[2], from, -1)}`),
+  /** incarnation or '', posts known of it, idle time, most threads, new incarnation, ended, audit or '', posts … → the incarnation */
   append: script(`
 local present = redis.call('HGET', KEYS[1], 'incarnation') or ''
 if present ~= ARGV[1] then return '' end
@@ -47,11 +53,13 @@ if present == '' then
   redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now)
   if redis.call('ZCARD', KEYS[3]) >= tonumber(ARGV[4]) then return 'full' end
   redis.call('HSET', KEYS[1], 'incarnation', ARGV[5])
+  if ARGV[7] ~= '' then redis.call('HSET', KEYS[1], 'audit', ARGV[7]) end
   present = ARGV[5]
-elseif redis.call('HEXISTS', KEYS[1], 'outcome') == 1 or redis.call('LLEN', KEYS[2]) ~= tonumber(ARGV[2]) then
+elseif redis.call('HEXISTS', KEYS[1], 'outcome') > redis.call('HEXISTS', KEYS[1], 'audit')
+  or redis.call('LLEN', KEYS[2]) ~= tonumber(ARGV[2]) then
   return ''
 end
-for index = 7, #ARGV do redis.call('RPUSH', KEYS[2], ARGV[index]) end
+for index = 8, #ARGV do redis.call('RPUSH', KEYS[2], ARGV[index]) end
 if ARGV[6] == '1' then redis.call('HSET', KEYS[1], 'ended', '1') end
 touch(ARGV[3])
 return present`),
@@ -59,10 +67,18 @@ return present`),
   settle: script(`
 if redis.call('HGET', KEYS[1], 'incarnation') ~= ARGV[1] then return 0 end
 if redis.call('HSETNX', KEYS[1], 'outcome', ARGV[2]) == 0 then return 0 end
-redis.call('DEL', KEYS[2])
+if redis.call('HEXISTS', KEYS[1], 'audit') == 0 then redis.call('DEL', KEYS[2]) end
 touch(ARGV[3])
 return 1`),
+  quietAudits: script(`
+return redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', now)`),
+  closeAudit: script(`
+redis.call('ZREM', KEYS[4], KEYS[1])
+redis.call('HDEL', KEYS[1], 'audit')
+if redis.call('HEXISTS', KEYS[1], 'outcome') == 1 then redis.call('DEL', KEYS[2]) end
+return 1`),
   delete: script(`
+redis.call('ZREM', KEYS[4], KEYS[1])
 redis.call('ZREM', KEYS[3], KEYS[1])
 redis.call('DEL', KEYS[2])
 return redis.call('DEL', KEYS[1])`),
@@ -71,11 +87,11 @@ redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now)
 return redis.call('ZCARD', KEYS[3])`),
 };
 
-const readAnswer = z.tuple([z.string(), z.string(), z.string(), z.array(z.string())]).nullable();
+const readAnswer = z.tuple([z.string(), z.string(), z.string(), z.string(), z.array(z.string())]).nullable();
 
 /** The text of a value that was kept here, checked. */
-function kept<Schema extends z.ZodType>(schema: Schema, text: string): z.output<Schema> {
-  const parsed = schema.safeParse(jsonOrUndefined(text));
+function kept<Schema extends z.core.$ZodType>(schema: Schema, text: string): z.output<Schema> {
+  const parsed = z.safeParse(schema, jsonOrUndefined(text));
   if (parsed.success) return parsed.data;
   throw unavailable(
     'Redis holds a thread that this version of Earshot cannot read; delete the thread and begin it again',
@@ -128,7 +144,7 @@ export async function redisThreads(
     key: string,
     words: readonly (string | number)[],
   ) => {
-    const keys = [`${prefix}thread:${key}`, `${prefix}posts:${key}`, openThreads];
+    const keys = [`${prefix}thread:${key}`, `${prefix}posts:${key}`, openThreads, auditedThreads];
     try {
       return await redis.evalsha(sha, keys.length, ...keys, ...words).catch((error: unknown) => {
         if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
@@ -144,18 +160,20 @@ export async function redisThreads(
       const words = [position?.incarnation ?? '', position?.posts ?? 0, idleMs];
       const answer = readAnswer.parse(await run(scripts.read, key, words));
       if (answer === null) return null;
-      const [incarnation, ended, outcome, posts] = answer;
+      const [incarnation, ended, outcome, audit, posts] = answer;
       return {
         incarnation,
         posts: posts.map((post) => kept(keptPostSchema, post)),
         ended: ended === '1',
         outcome: outcome === '' ? null : kept(outcomeSchema, outcome),
+        audit: audit === '' ? null : kept(auditSchema, audit),
       };
     },
-    async append(key, { position, posts, ended }) {
+    async append(key, { position, posts, ended, audit = null }) {
       const { incarnation = '', posts: known = 0 } = position ?? {};
       const lines = posts.map((post) => JSON.stringify(post));
-      const words = [incarnation, known, idleMs, maxThreads, randomUUID(), ended ? '1' : '0', ...lines];
+      const drawn = audit === null ? '' : JSON.stringify(audit);
+      const words = [incarnation, known, idleMs, maxThreads, randomUUID(), ended ? '1' : '0', drawn, ...lines];
       const answer = z.string().parse(await run(scripts.append, key, words));
       if (answer === 'full')
         throw unavailable(
@@ -165,6 +183,13 @@ export async function redisThreads(
     },
     async settle(key, { incarnation, outcome }) {
       await run(scripts.settle, key, [incarnation, JSON.stringify(outcome), idleMs]);
+    },
+    async quietAudits() {
+      const keys = z.array(z.string()).parse(await run(scripts.quietAudits, '', []));
+      return keys.map((key) => key.slice(`${prefix}thread:`.length));
+    },
+    async closeAudit(key) {
+      await run(scripts.closeAudit, key, []);
     },
     delete: async (key) => (await run(scripts.delete, key, [])) === 1,
     count: async () => z.number().parse(await run(scripts.count, '', [])),

@@ -1,4 +1,7 @@
+import { unwatchFile, watchFile } from 'node:fs';
+import { join } from 'node:path';
 import { pino } from 'pino';
+import { bundleFiles } from '../../checkpoints/policy/manifest.ts';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import { diskError, InputError } from '../../src/errors.ts';
 import { sleep } from '../../src/sleep.ts';
@@ -6,6 +9,7 @@ import { judgePostsBy } from '../judging/judge-posts.ts';
 import { openPrefixJudge } from '../judging/judge-single-prefixes.ts';
 import { policyOfBundle } from '../stop-agent/bundle-folder.ts';
 import type { Access } from './access.ts';
+import { type AuditSettings, auditLog } from './audit-log.ts';
 import { memoryThreads, type ThreadLimits } from './memory-threads.ts';
 import { type ModelSource, servedModels } from './models.ts';
 import { judgedPrediction, localPrediction, predictionOrReason } from './predictions.ts';
@@ -28,6 +32,8 @@ export interface ServeOptions {
   readonly detector?:
     | { readonly file: string; readonly store: string; readonly budget: Partial<BudgetLimits> }
     | undefined;
+  /** Undefined where no thread is audited. */
+  readonly audits?: AuditSettings | undefined;
   readonly verdictMs: number;
   /** Time from the signal to stop until no new connection is taken, in which balancers notice that it is not ready. */
   readonly drainMs: number;
@@ -46,6 +52,8 @@ export interface Serving {
   /** Finishes what was begun and closes everything. */
   stop(): Promise<void>;
 }
+
+const manifestPollMs = 2000;
 
 /**
  * Listens, then loads the bundles: until their golden threads are decided, the server is alive and not ready.
@@ -88,9 +96,19 @@ export async function serve(options: ServeOptions): Promise<Serving> {
       predictionOf: predictionOrReason(ask, { none, timeoutMs: verdictMs }),
     };
   });
+  const audits = options.audits === undefined ? null : auditLog(options.audits);
   const store = await threadStore(options.sessions, { ...threadLimits, password: options.redisPassword });
-  const server = await createServer({ models, store, access, limits, logger });
+  const { idleMs } = threadLimits;
+  const server = await createServer({ models, store, access, limits, logger, audits, quietMs: 3 * idleMs });
+  const endQuiet = async (): Promise<void> => {
+    await server.endQuietThreads();
+    quietTimer = setTimeout(endQuiet, Math.min(60_000, idleMs / 10)).unref();
+  };
+  let quietTimer: NodeJS.Timeout | undefined;
+  const watched = options.models.map(({ folder }) => join(folder, bundleFiles.manifest));
   const close = async () => {
+    clearTimeout(quietTimer);
+    for (const path of watched) unwatchFile(path);
     await closeServer(server, options);
     await judge?.close();
     await store.close();
@@ -98,18 +116,23 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   try {
     const address = await listen(server, { host, port });
     await models.loadAll();
+    const reload = async (name: string) => {
+      try {
+        await models.reload(name);
+      } catch (error) {
+        if (!(error instanceof InputError)) throw error;
+        logger.error({ model: name, why: error.message }, 'the bundle was not loaded, and the one before stays');
+      }
+    };
+    // Another guarantee replaces the manifest (`calibrate`, `monitor --adapt`).
+    for (const [index, path] of watched.entries())
+      watchFile(path, { interval: manifestPollMs, persistent: false }, () => void reload(models.names[index]));
+    if (audits !== null) void endQuiet();
     logger.info({ address, models: models.names, access: access.kind }, 'ready');
     return {
       address,
       async reload() {
-        for (const name of models.names) {
-          try {
-            await models.reload(name);
-          } catch (error) {
-            if (!(error instanceof InputError)) throw error;
-            logger.error({ model: name, why: error.message }, 'the bundle was not loaded, and the one before stays');
-          }
-        }
+        for (const name of models.names) await reload(name);
       },
       stop: close,
     };

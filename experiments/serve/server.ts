@@ -4,14 +4,17 @@ import { createJsonSchemaTransform, validatorCompiler, type ZodTypeProvider } fr
 import packageJson from '../../package.json' with { type: 'json' };
 import { InputError } from '../../src/errors.ts';
 import { type Access, hasToken, namesThisMachine } from './access.ts';
+import type { AuditLog } from './audit-log.ts';
 import { decideRoutes } from './decide-routes.ts';
 import { GrowingThreads } from './growing-threads.ts';
+import { guaranteeRoutes } from './guarantee-routes.ts';
 import { HttpProblem } from './http-problem.ts';
 import { inferenceRoutes } from './inference-routes.ts';
 import { serverMetrics } from './metrics.ts';
-import type { Models } from './models.ts';
+import type { Models, ServedBundle } from './models.ts';
 import { operationRoutes, type ServerState } from './operation-routes.ts';
 import { longestId } from './schemas.ts';
+import { threadAudits } from './thread-audits.ts';
 import { threadRoutes } from './thread-routes.ts';
 import type { ThreadStore } from './thread-store.ts';
 
@@ -38,16 +41,23 @@ export interface ServerOptions {
   readonly access: Access;
   readonly limits: ServerLimits;
   readonly logger: FastifyBaseLogger;
+  /** Null where no thread is audited. */
+  readonly audits?: AuditLog | null | undefined;
+  /** A thread that has not ended for so long is left out of its guarantee's check. */
+  readonly quietMs?: number;
   /** The clock that the deadlines of growing threads are held against. */
   readonly now?: (() => Date) | undefined;
 }
 
 /** The server, not listening yet. */
 export async function createServer(options: ServerOptions) {
-  const { models, store, access, limits, logger, now = () => new Date() } = options;
+  const { models, store, access, limits, logger, audits = null, quietMs = Number.POSITIVE_INFINITY } = options;
+  const { now = () => new Date() } = options;
   const state: ServerState = { isClosing: false };
-  const metrics = serverMetrics(store);
-  const threads = new GrowingThreads({ store, maxReadings: limits.maxReadings, now });
+  const aboutGuarantee = (bundle: ServedBundle) => audits?.about(bundle, { quietMs, now: now() })?.found ?? null;
+  const metrics = serverMetrics(store, { models, aboutGuarantee });
+  const audited = audits === null ? null : threadAudits({ store, audits, now });
+  const threads = new GrowingThreads({ store, maxReadings: limits.maxReadings, now, audits: audited });
   const app = Fastify({
     loggerInstance: logger,
     // One line a request is written below: of route, status and time, and of nothing that the request holds.
@@ -156,6 +166,7 @@ export async function createServer(options: ServerOptions) {
   await app.register(inferenceRoutes({ models, metrics }));
   await app.register(threadRoutes({ models, threads, metrics }));
   await app.register(decideRoutes({ models }));
+  await app.register(guaranteeRoutes({ models, audits, quietMs, now }));
   for (const [url, methods] of [...methodsOf])
     app.route({
       url,
@@ -169,7 +180,24 @@ export async function createServer(options: ServerOptions) {
       handler: async () => {},
     });
   await app.ready();
-  return { app, state };
+  return { app, state, endQuietThreads: () => endQuietThreads({ models, store, threads, logger }) };
+}
+
+/** Closes the audits of threads that have gone quiet. What fails is tried again at the next call. */
+async function endQuietThreads({
+  models,
+  store,
+  threads,
+  logger,
+}: Pick<ServerOptions, 'models' | 'store' | 'logger'> & { threads: GrowingThreads }): Promise<void> {
+  try {
+    for (const key of await store.quietAudits()) {
+      const name = key.slice(0, key.indexOf('/'));
+      if (models.names.includes(name)) await threads.endQuiet(models.get(name), key);
+    }
+  } catch (error) {
+    logger.error({ error: error instanceof Error ? error.message : String(error) }, 'an audit could not be closed');
+  }
 }
 
 export type EarshotServer = Awaited<ReturnType<typeof createServer>>;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Audit } from '../../checkpoints/policy/audit-schema.ts';
 import { postSchema } from '../../src/data/thread.ts';
 
 /*
@@ -22,8 +23,9 @@ export const shiftSchema = z.object({ score: z.number(), isUnlike: z.boolean() }
 
 /** A thread that is decided. Its texts are not kept any longer. */
 export const outcomeSchema = z.object({
-  /** SHA-256 of the manifest of the bundle that decided. */
+  /** SHA-256 of the manifest of the bundle that decided, and its threshold. */
   bundle: z.string(),
+  threshold: z.number(),
   why: z.enum(['threshold', 'deadline', 'end']),
   hours: z.number().nullable(),
   time: z.string().nullable(),
@@ -51,6 +53,8 @@ export interface KeptThread {
   /** Whether the caller said that no post will follow. */
   readonly ended: boolean;
   readonly outcome: Outcome | null;
+  /** Of a thread whose audit is open: it is kept with its posts after the decision, too. */
+  readonly audit: Audit | null;
 }
 
 /** Keeps threads for a while after they were last asked about. A key is a model and the id of a thread. */
@@ -58,16 +62,21 @@ export interface ThreadStore {
   /** Null where there is no such thread. */
   read(key: string, position: Position | null): Promise<KeptThread | null>;
   /**
-   * Adds posts to an undecided thread that stands exactly at the position; null begins a thread.
+   * Adds posts to an undecided or audited thread that stands exactly at the position; null begins a thread.
+   * @param addition.audit of a thread that begins and was drawn
    * @returns the thread's incarnation; null where the thread has moved on, so that it has to be read again
    * @throws HttpProblem (503) where as many threads are kept as may be
    */
   append(
     key: string,
-    addition: { position: Position | null; posts: readonly KeptPost[]; ended: boolean },
+    addition: { position: Position | null; posts: readonly KeptPost[]; ended: boolean; audit?: Audit | null },
   ): Promise<string | null>;
-  /** Keeps the decision and forgets the texts. The first decision stays; nothing happens to a thread that is gone. */
+  /** Keeps the decision and forgets the texts, unless the thread is audited. The first decision stays; nothing happens to a thread that is gone. */
   settle(key: string, decided: { incarnation: string; outcome: Outcome }): Promise<void>;
+  /** Keys of audited threads that nobody has asked about for as long as others are kept. They stay until their audit is closed. */
+  quietAudits(): Promise<string[]>;
+  /** The audit has ended: the thread is kept as others are. */
+  closeAudit(key: string): Promise<void>;
   /** Whether there was such a thread. */
   delete(key: string): Promise<boolean>;
   /** How many threads are kept. */

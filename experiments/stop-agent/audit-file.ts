@@ -1,4 +1,13 @@
-import { closeSync, existsSync, fdatasyncSync, openSync, readFileSync, truncateSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fdatasyncSync,
+  openSync,
+  readFileSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { type Audit, auditSchema } from '../../checkpoints/policy/audit-schema.ts';
 import { makeFolder } from '../../src/atomic-file.ts';
@@ -6,7 +15,7 @@ import { diskError, InputError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
 
 /**
- * Appends audits to a file, a line each. An audit that was added is on the disk.
+ * Appends audits to a file, a line each. One that has ended is on the disk once it was added.
  * @throws InputError where the disk refuses
  */
 export function auditFile(path: string): (audit: Audit) => void {
@@ -18,14 +27,17 @@ export function auditFile(path: string): (audit: Audit) => void {
     }
   };
   makeFolder(dirname(path));
-  // A crash may have cut off the last line, which nobody was told is there.
-  if (existsSync(path)) attempt(() => truncateSync(path, readFileSync(path).lastIndexOf('\n') + 1));
+  attempt(() => {
+    if (!existsSync(path)) writeFileSync(path, '');
+    // A crash may have cut off the last line, which nobody was told is there.
+    truncateSync(path, readFileSync(path).lastIndexOf('\n') + 1);
+  });
   return (audit) =>
     attempt(() => {
       const file = openSync(path, 'a');
       try {
         writeSync(file, `${JSON.stringify(audit)}\n`);
-        fdatasyncSync(file);
+        if (audit.outcome !== null) fdatasyncSync(file);
       } finally {
         closeSync(file);
       }

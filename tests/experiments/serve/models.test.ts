@@ -100,6 +100,7 @@ it('shows what can be asked, as a document and as a page', async () => {
     '/metrics',
     '/openapi.json',
     '/v1/decide',
+    '/v1/guarantee',
     '/v1/threads/{id}',
     '/v1/threads/{id}/posts',
     '/v2',

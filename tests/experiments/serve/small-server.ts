@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import type { Manifest } from '../../../checkpoints/policy/manifest.ts';
 import type { Access } from '../../../experiments/serve/access.ts';
+import type { AuditLog } from '../../../experiments/serve/audit-log.ts';
 import { memoryThreads } from '../../../experiments/serve/memory-threads.ts';
 import { servedModels } from '../../../experiments/serve/models.ts';
 import { type AskPrediction, localPrediction, predictionOrReason } from '../../../experiments/serve/predictions.ts';
@@ -51,6 +52,7 @@ export interface SmallServerOptions {
   ask?: AskPrediction;
   predictionMs?: number;
   now?: () => Date;
+  audits?: AuditLog;
 }
 
 /** A server that is not listening, for requests by `inject`, and what it logged. */
@@ -69,13 +71,14 @@ export async function smallServer(options: SmallServerOptions = {}) {
   });
   await models.loadAll();
   const store = options.store ?? memoryThreads(threadLimits);
-  const { app, state } = await createServer({
+  const { app, state, endQuietThreads } = await createServer({
     models,
     store,
     access,
     limits: { ...limits, ...options.limits },
     logger,
     now: options.now,
+    audits: options.audits,
   });
   onTestFinished(async () => {
     await app.close();
@@ -98,7 +101,7 @@ export async function smallServer(options: SmallServerOptions = {}) {
     });
     return { status: response.statusCode, body: response.json() };
   };
-  return { app, state, models, store, log, post, get, decide };
+  return { app, state, models, store, log, post, get, decide, endQuietThreads };
 }
 
 export const json = { 'content-type': 'application/json' };

@@ -1,0 +1,43 @@
+import { existsSync } from 'node:fs';
+import type { AuditDraw } from '../../checkpoints/policy/audit.ts';
+import type { Audit } from '../../checkpoints/policy/audit-schema.ts';
+import type { StopPromise } from '../../checkpoints/policy/promise.ts';
+import { auditFile, inOrder, readAudits } from '../stop-agent/audit-file.ts';
+import { type Monitored, monitored } from '../stop-agent/monitor.ts';
+import type { ServedBundle } from './models.ts';
+
+/** What `serve` is told about audits. */
+export interface AuditSettings extends AuditDraw {
+  readonly file: string;
+  readonly mostQueries: number;
+}
+
+/** Probability of ever raising an alarm while the guarantee holds. */
+export const alarmLevel = 0.05;
+
+/** The audits of this server, in its file and in memory. */
+export function auditLog({ file, ...draw }: AuditSettings) {
+  const append = auditFile(file);
+  const audits: Audit[] = existsSync(file) ? readAudits([file]) : [];
+  return {
+    ...draw,
+    add(audit: Audit): void {
+      append(audit);
+      audits.push(audit);
+    },
+    /** What they say about the guarantee of a bundle; null where it has none that audits can check. */
+    about(
+      { policy }: ServedBundle,
+      { quietMs, now }: { quietMs: number; now: Date },
+    ): { promise: StopPromise; found: Monitored } | null {
+      const promise = policy.manifest.promise ?? null;
+      if (promise === null || promise.loss === 'harm') return null;
+      return {
+        promise,
+        found: monitored(inOrder(audits), { policy: policy.digest, promise, quietMs, now, alarmLevel }),
+      };
+    },
+  };
+}
+
+export type AuditLog = ReturnType<typeof auditLog>;

@@ -1,0 +1,77 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { promiseInWords } from '../../checkpoints/policy/promise.ts';
+import { type AuditLog, alarmLevel } from './audit-log.ts';
+import { HttpProblem } from './http-problem.ts';
+import type { Models } from './models.ts';
+import { modelQuery, operations, problems } from './schemas.ts';
+
+const guaranteeSchema = z.object({
+  guarantee: z.string().describe('as a sentence'),
+  level: z.number().describe('largest share of predictions that may change'),
+  threshold: z.number().describe('the policy stops where its score exceeds this'),
+  audits: z
+    .int()
+    .describe('that count: up to the first thread that is still open, in the order in which threads opened'),
+  changed: z.int().describe('audited predictions that differ from those after all posts'),
+  low: z.number().describe('lower end of the confidence sequence of the share that changes, valid at any time'),
+  high: z.number().describe('its upper end'),
+  eValue: z.number().describe('evidence against the guarantee'),
+  alarmAt: z.number().describe('the e-value of an alarm'),
+  alarm: z.boolean().describe('whether the e-value has ever reached that'),
+  waiting: z.int().describe('audits that opened after a thread which is still open'),
+  missing: z.int().describe('audits without an end'),
+});
+
+/** Whether guarantees hold, from the audits of this server. */
+export function guaranteeRoutes({
+  models,
+  audits,
+  quietMs,
+  now,
+}: {
+  models: Models;
+  audits: AuditLog | null;
+  quietMs: number;
+  now: () => Date;
+}): FastifyPluginAsyncZod {
+  return async (app) => {
+    app.get(
+      '/v1/guarantee',
+      {
+        schema: {
+          ...operations('operation')('guarantee', 'Whether the guarantee holds'),
+          description: 'From the audits of this server; `earshot monitor` takes those of several.',
+          querystring: modelQuery(models.names),
+          response: { 200: guaranteeSchema, ...problems(404, 503) },
+        },
+      },
+      async ({ query }) => {
+        const about = audits?.about(models.chosen(query.model), { quietMs, now: now() }) ?? null;
+        if (about === null)
+          throw new HttpProblem(
+            404,
+            audits === null
+              ? 'nothing is audited; start the server with --audit 10%'
+              : 'the bundle has no guarantee about changed predictions; `earshot calibrate` gives it one',
+          );
+        const { promise, found } = about;
+        const { items: count, losses: changed, low, high, eValue } = found.now;
+        return {
+          guarantee: `${promiseInWords(promise)}.`,
+          level: promise.level,
+          threshold: promise.threshold,
+          audits: count,
+          changed,
+          low,
+          high,
+          eValue,
+          alarmAt: 1 / alarmLevel,
+          alarm: found.alarm !== null && (promise.adapted ?? null) === null,
+          waiting: found.waiting,
+          missing: found.missing,
+        };
+      },
+    );
+  };
+}

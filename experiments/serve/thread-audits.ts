@@ -1,0 +1,118 @@
+import { type AuditDraw, auditedThread, isAudited } from '../../checkpoints/policy/audit.ts';
+import type { Audit } from '../../checkpoints/policy/audit-schema.ts';
+import { ProviderError } from '../../src/errors.ts';
+import { HttpProblem } from './http-problem.ts';
+import type { ServedBundle } from './models.ts';
+import type { NewPost } from './thread-reading.ts';
+import type { KeptPost, KeptThread, ThreadStore } from './thread-store.ts';
+
+export interface ServedAudits extends AuditDraw {
+  /** Queries that audits of this process may take; then no further thread is drawn. */
+  readonly mostQueries: number;
+  /** Keeps an audit for good, when its thread opens and when it ends. */
+  readonly add: (audit: Audit) => void;
+}
+
+interface Place {
+  readonly bundle: ServedBundle;
+  readonly id: string;
+  readonly key: string;
+}
+
+/** How often to begin again when others add to the same thread at the same time. */
+const attempts = 10;
+
+/** Audited threads: their posts are kept after the decision, and the detector is queried at their end. */
+export function threadAudits({
+  store,
+  audits: { mostQueries, add, ...draw },
+  now,
+}: {
+  store: ThreadStore;
+  audits: ServedAudits;
+  now: () => Date;
+}) {
+  let queries = 0;
+
+  /** The open audit of a thread that begins; null where it is not drawn. */
+  function drawn({ policy }: ServedBundle, id: string): Audit | null {
+    if (queries >= mostQueries || !isAudited(id, draw)) return null;
+    return {
+      threadId: id,
+      policy: policy.digest,
+      threshold: policy.definition.threshold,
+      opened: now().toISOString(),
+      probability: draw.share,
+      isUnlike: null,
+      outcome: null,
+    };
+  }
+
+  /** Keeps the posts of a decided thread, and closes its audit where it has ended. Nothing happens to other threads. */
+  async function follow(place: Place, { posts, end }: { posts: readonly NewPost[]; end: boolean }): Promise<void> {
+    if (!isAudited(place.id, draw)) return;
+    const { maxPosts } = place.bundle.policy.definition.limits;
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      const thread = await store.read(place.key, null);
+      if (thread === null || thread.audit === null) return;
+      const known = new Set(thread.posts.map((post) => post.id));
+      const fresh = posts.flatMap((post) => (known.has(post.id) ? [] : [kept(post)]));
+      const ended = end || thread.ended;
+      if (fresh.length > 0 || ended !== thread.ended) {
+        const position = { incarnation: thread.incarnation, posts: thread.posts.length };
+        if ((await store.append(place.key, { position, posts: fresh, ended })) === null) continue;
+      }
+      const whole = { ...thread, posts: [...thread.posts, ...fresh] };
+      if (ended || whole.posts.length >= maxPosts) await close(place, whole);
+      return;
+    }
+    throw new HttpProblem(
+      409,
+      `others keep adding to thread ${place.id}; send the posts of a thread one after another`,
+    );
+  }
+
+  /** Judges the end. Where the detector does not answer, the audit stays open until the thread counts as quiet. */
+  async function close({ bundle, id, key }: Place, { audit, outcome, posts }: KeptThread): Promise<void> {
+    if (audit === null || outcome === null) return;
+    const { policy } = bundle;
+    if (policy.digest !== audit.policy)
+      return closeWithout(key, { audit, missing: 'another policy has taken its place' });
+    try {
+      const stopped = { postsUsed: outcome.posts.length, label: outcome.prediction?.label ?? null };
+      const found = await auditedThread(policy, { id, posts }, stopped);
+      queries += found.queries;
+      add({
+        ...audit,
+        threshold: outcome.threshold,
+        isUnlike: outcome.shift?.isUnlike ?? null,
+        outcome: { closed: now().toISOString(), ...found },
+      });
+      await store.closeAudit(key);
+    } catch (error) {
+      if (!(error instanceof ProviderError)) throw error;
+    }
+  }
+
+  async function closeWithout(key: string, { audit, missing }: { audit: Audit; missing: string }): Promise<void> {
+    add({ ...audit, outcome: { closed: now().toISOString(), missing } });
+    await store.closeAudit(key);
+  }
+
+  return {
+    drawn,
+    opened: add,
+    follow,
+    /** The audit of a thread has no end. */
+    async abandon(key: string, missing: string): Promise<void> {
+      const audit = (await store.read(key, null))?.audit ?? null;
+      if (audit !== null) await closeWithout(key, { audit, missing });
+    },
+  };
+}
+
+export type ThreadAudits = ReturnType<typeof threadAudits>;
+
+function kept({ id, time, author, parent, text }: NewPost): KeptPost {
+  return { id, time, author, parent, text };
+}
