@@ -6,6 +6,7 @@ import { tasks } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { InputError } from '../../src/errors.ts';
+import { smallestCalibration } from '../../src/metrics/learn-then-test.ts';
 import { missingPath } from '../../src/missing-path.ts';
 import { quoted } from '../../src/shell-words.ts';
 import { isPlainObject } from '../config/overrides.ts';
@@ -16,7 +17,7 @@ import { type Goal, goals } from '../init/goals.ts';
 import { wrapped } from '../report/narrow-table.ts';
 import type { Experiment } from '../stop-agent/experiment.ts';
 import type { Parts } from '../stop-agent/parts.ts';
-import type { OptionsOf } from './option-values.ts';
+import { type OptionsOf, percentage } from './option-values.ts';
 import { defaults, questions } from './questions.ts';
 import { proseWidth, type Terminal } from './terminal.ts';
 
@@ -45,6 +46,11 @@ function initOptions() {
       'a sentence encoder that the local detector reads beside n-grams: universal-sentence-encoder, or the folder of a transformer (default: none)',
     )
     .addOption(new Option('--goal <goal>', 'what the agent is for').choices(Object.keys(goals)))
+    .option(
+      '--level <share>',
+      'with the goal guarantee: largest share of predictions that may change, such as 5%',
+      percentage,
+    )
     .option('--name <name>', 'name of the experiment and of its folder of runs')
     .option('-o, --out <file>', 'the file to write (default: <name>.yaml)')
     .option('-y, --yes', 'ask nothing: what is not given takes its default')
@@ -83,21 +89,19 @@ async function init(given: string | undefined, options: InitOptions & { terminal
     const found = foundIn(threads, path);
     const { posts, postsWithoutTime } = found.description;
     stderr.write(foundText(found, { threads: threads.length, width: proseWidth(terminal) }));
-    const { labelled, out, ...wanted } = await answersTo(found, { ...options, path, ask });
+    const { out, ...wanted } = await answersTo(found, { ...options, path, ask, threads: threads.length });
     if (existsSync(out) && !force)
       throw new InputError(`${out} exists already; give another --out, or --force to write over it`);
 
-    const unlabelled = threads.length - labelled;
-    const { detector, goal } = wanted;
-    const parts = fittingParts(labelled, { unlabelled, trainsDetector: detector === null });
+    const { detector, goal, parts } = wanted;
     const timing = postsWithoutTime <= mostWithoutTime * posts && parts.detector <= mostTimedThreads;
-    const text = experimentText({ ...wanted, threads: path, timing, parts });
+    const text = experimentText({ ...wanted, threads: path, timing });
     // Read and split as a training would, so that what is written runs.
     const raw: unknown = parse(text);
     const experiment = resolveExperiment(experimentWithin(raw), out);
     const [split] = await Promise.all(experiment.seeds.map((seed) => trainableParts(threads, { experiment, seed })));
     writeFileAtomically(out, text);
-    const sizes = Object.entries(split).map(([part, own]) => `${part} ${own.length}`);
+    const sizes = Object.entries(split).flatMap(([part, { length }]) => (length > 0 ? [`${part} ${length}`] : []));
     stdout.write(`Wrote ${out}. Parts: ${sizes.join(', ')}.\n`);
     const command = goal === 'ratio-sweep' ? 'sweep' : 'train';
     const dryRun =
@@ -146,8 +150,11 @@ function foundText(
 }
 
 /** What the options say, and what is asked for because they do not. */
-async function answersTo(found: ReturnType<typeof foundIn>, options: InitOptions & { path: string; ask: Ask }) {
-  const { path, ask } = options;
+async function answersTo(
+  found: ReturnType<typeof foundIn>,
+  options: InitOptions & { path: string; ask: Ask; threads: number },
+) {
+  const { path, ask, threads } = options;
   const names = found.tasks.map(({ task }) => task.name);
   const taskName =
     options.task ??
@@ -167,19 +174,29 @@ async function answersTo(found: ReturnType<typeof foundIn>, options: InitOptions
   await checkDetector(which);
   const detector = which === 'local' ? null : which;
   const encoder = await chosenEncoder({ given: options.encoder, detector, ask });
+  const { task, labelled } = chosen;
+  const partsFor = (calibrates: boolean) =>
+    fittingParts(labelled, { unlabelled: threads - labelled, trainsDetector: detector === null, calibrates });
+  const smallest = (level: number) => smallestCalibration({ level, confidence: 0.9 });
+  const canCalibrate = partsFor(true).calibration >= smallest(options.level ?? 0.05);
   const goal = goalNamed(
     options.goal ??
       (await ask('What the agent is for', {
         choices: Object.keys(goals),
         meanings: goals,
-        fallback: 'best-f1',
+        fallback: canCalibrate ? 'guarantee' : 'best-f1',
         explanation: explanations.goal,
       })),
   );
+  const parts = partsFor(goal === 'guarantee');
+  const level = goal === 'guarantee' ? await chosenLevel(options.level, ask) : 0.05;
+  if (goal === 'guarantee' && parts.calibration < smallest(level))
+    throw new InputError(
+      `${parts.calibration} threads are left for the calibration, and a guarantee of ${100 * level}% takes ${smallest(level)}; add threads, which need no labels, or allow more with --level`,
+    );
   const name =
     options.name ?? (await ask('Name of the experiment', { fallback: 'my-threads', explanation: explanations.name }));
-  const { task, labelled } = chosen;
-  return { name, task: task.name, labelled, detector, encoder, goal, out: options.out ?? `${name}.yaml` };
+  return { name, task: task.name, detector, encoder, goal, level, parts, out: options.out ?? `${name}.yaml` };
 }
 
 /** @throws InputError where a seed's parts hold nothing to train on */
@@ -210,6 +227,22 @@ async function trainableParts(
 function experimentWithin(raw: unknown) {
   if (!isPlainObject(raw)) throw new Error('the template is not a map');
   return isPlainObject(raw.experiment) ? { name: raw.name, ...raw.experiment } : raw;
+}
+
+async function chosenLevel(given: number | undefined, ask: ReturnType<typeof questions>): Promise<number> {
+  if (given !== undefined) return given;
+  const answer = await ask('How many predictions may change if you stop early', {
+    fallback: '5%',
+    explanation: explanations.level,
+    check: async (text) => {
+      try {
+        percentage(text);
+      } catch (error) {
+        throw new InputError(`${JSON.stringify(text)} is no share; give one such as 5%`, { cause: error });
+      }
+    },
+  });
+  return percentage(answer);
 }
 
 function goalNamed(text: string): Goal {

@@ -15,6 +15,8 @@ export interface InitChoices {
   readonly timing: boolean;
   readonly goal: Goal;
   readonly parts: PartCounts;
+  /** Largest share of predictions that may change, for the goal of a guarantee. */
+  readonly level: number;
 }
 
 /** A commented experiment file, or a sweep file for the goal that is one. */
@@ -25,9 +27,7 @@ export function experimentText(choices: InitChoices): string {
     '# `earshot options stop-agent` says what else may stand here; what is left out takes its default.',
   ];
   if (goal !== 'ratio-sweep')
-    return [...head, `name: ${scalar(name)}`, ...shared(choices), ...settledAgent(goal, choices.detector), ''].join(
-      '\n',
-    );
+    return [...head, `name: ${scalar(name)}`, ...shared(choices), ...settledAgent(goal, choices), ''].join('\n');
   return [
     ...head,
     'kind: sweep',
@@ -54,12 +54,15 @@ function shared({ threads, task, detector, encoder, timing, goal, parts }: InitC
     `data: { threads: ${scalar(threads)} }`,
     '# Which label is decided: rumor or veracity.',
     `task: ${task}`,
-    '# No thread is used twice. Settings are chosen on the development part; the test takes the rest.',
+    `# No thread is used twice. ${parts.development === 0 ? 'The' : 'Settings are chosen on the development part; the'} test takes the rest.`,
     'split:',
     ...(detector === null ? [`  detector: ${parts.detector}  # labelled threads that train the detector`] : []),
     `  demonstrations: ${parts.demonstrations}  # labelled threads that the agent learns from`,
     `  environment: ${parts.environment}  # further threads that it meets; they need no labels`,
-    `  development: ${parts.development}`,
+    ...(parts.development === 0 ? [] : [`  development: ${parts.development}`]),
+    ...(parts.calibration === 0
+      ? []
+      : [`  calibration: ${parts.calibration}  # threads that the guarantee is found on; they need no labels`]),
     '  test: rest',
     ...(detector === null
       ? localDetector({ encoder, timing })
@@ -85,17 +88,30 @@ function localDetector({ encoder, timing }: Pick<InitChoices, 'encoder' | 'timin
 }
 
 /** What waiting for a whole thread costs by goal, where all of macro-F1 is worth 1. */
-const delayCosts: Readonly<Record<Exclude<Goal, 'ratio-sweep'>, number>> = {
+const delayCosts: Readonly<Record<Exclude<Goal, 'ratio-sweep' | 'guarantee'>, number>> = {
   'fewer-calls': 0.2,
   earliest: 0.4,
   'best-f1': 0.1,
 };
 
 /** The settled agent (`trainers/stop-agent/settled-pairs.ts`), which needs no labels of its own and serves every goal by its threshold. */
-function settledAgent(goal: Exclude<Goal, 'ratio-sweep'>, detector: string | null): string[] {
-  return [
+function settledAgent(
+  goal: Exclude<Goal, 'ratio-sweep'>,
+  { detector, level }: Pick<InitChoices, 'detector' | 'level'>,
+): string[] {
+  const score = [
     ...stateFor(goal, detector),
     '# Its score is the probability that the prediction is final. It learns that from judged threads, the environment’s too, and needs no labels.',
+  ];
+  if (goal === 'guarantee')
+    return [
+      ...score,
+      'agent: { algorithm: settled, hidden: 8, task: { environment: pseudo-labelled } }',
+      '# With this confidence, at most this share of predictions would change if threads were read to their ends. More is earlier.',
+      `guarantee: { level: ${level}, confidence: 0.9 }`,
+    ];
+  return [
+    ...score,
     '# It stops at the threshold that is worth most on the development part: by macro-F1 − delayCost × the share of posts read, or by your own',
     '# `costs`. More delayCost is earlier. `earshot calibrate` finds a threshold with a guarantee.',
     'agent:',

@@ -50,7 +50,12 @@ export interface PartCounts {
   readonly demonstrations: number;
   readonly environment: number;
   readonly development: number;
+  /** 0 for other goals than a guarantee. */
+  readonly calibration: number;
 }
+
+/** More hardly let an agent stop earlier. Judging them costs money where the detector is a language model. */
+const mostCalibration = { free: 2000, paid: 200 };
 
 /**
  * The paper's sizes where there are threads enough, else shares of what there is; the test takes the rest, at least three tenths. A
@@ -58,14 +63,22 @@ export interface PartCounts {
  */
 export function fittingParts(
   labelled: number,
-  { unlabelled, trainsDetector }: { unlabelled: number; trainsDetector: boolean },
+  options: { unlabelled: number; trainsDetector: boolean; calibrates: boolean },
 ): PartCounts {
+  const { unlabelled, trainsDetector, calibrates } = options;
   const most = (count: number, share: number) => Math.min(count, Math.max(4, Math.floor(share * labelled)));
-  // Threads without a label are the environment's first.
+  // Threads without a label are the environment's first, then the calibration's.
+  // A guarantee gains more from a larger calibration set than from a better score.
+  const environment = calibrates
+    ? Math.min(100, Math.floor(unlabelled / 3) + most(100, 0.18))
+    : Math.min(300, unlabelled + most(300, 0.18));
+  const left = Math.max(0, unlabelled - environment);
   return {
     detector: trainsDetector ? most(400, 0.3) : 0,
     demonstrations: most(50, 0.12),
-    environment: Math.min(300, unlabelled + most(300, 0.18)),
-    development: most(200, 0.1),
+    environment,
+    // A guarantee chooses the threshold, so that nothing is left to choose on a development part.
+    development: calibrates ? 0 : most(200, 0.1),
+    calibration: calibrates ? Math.min(mostCalibration[trainsDetector ? 'free' : 'paid'], left + most(400, 0.2)) : 0,
   };
 }

@@ -1,6 +1,5 @@
 import { type StopPromise, stopPromiseSchema } from '../../checkpoints/policy/promise.ts';
 import { type Limits, stopIn } from '../../checkpoints/policy/stops.ts';
-import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import {
   type Calibration,
@@ -11,22 +10,12 @@ import {
 } from '../../src/metrics/learn-then-test.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
 import { claimRegion } from './claim-region.ts';
+import type { ScoredThread } from './scored-thread.ts';
 
 /*
  * An operating point with a promise: the earliest threshold on a stopping score that loses on few enough threads, by Learn then
  * Test (src/metrics/learn-then-test.ts).
  */
-
-/** A whole thread as a policy and its detector read it. */
-export interface ScoredThread {
-  readonly thread: Thread;
-  /** At every post, given that the policy read on before; 0 where it does not act. */
-  readonly posts: readonly { readonly score: number; readonly hours: number | null }[];
-  /** The detector's label of the first so many posts; null where it gives none. */
-  labelAt(posts: number): string | null;
-  /** Probability of that label after each post that was judged; 0 without one. */
-  readonly confidence: readonly number[];
-}
 
 /** A held-out thread. */
 export interface CalibrationThread extends ScoredThread {

@@ -10,6 +10,7 @@ import {
 } from '../../experts/prefix-schedule.ts';
 import { postPoolings } from '../../src/data/post-pooling.ts';
 import { type Task, tasks } from '../../src/data/task.ts';
+import { smallestCalibration } from '../../src/metrics/learn-then-test.ts';
 import { seedSchema } from '../../src/seed.ts';
 import { backendSchema } from '../../src/tensor/backend.ts';
 import { encoderSchema } from '../../src/text/create-encoder.ts';
@@ -41,6 +42,13 @@ const splitSchema = z
       .default(0)
       .describe(
         'labelled threads to choose settings on: decisions on them are kept apart; with evaluation.part: development the test is not read',
+      ),
+    calibration: z
+      .int()
+      .min(0)
+      .default(0)
+      .describe(
+        'threads on which a training finds the threshold that keeps `guarantee`; they need no labels, and unlabelled ones are taken first',
       ),
     test: z
       .union([z.int().min(1), z.literal('rest')])
@@ -190,6 +198,18 @@ export const experimentSchema = z
       .nullable()
       .default(null)
       .describe('what mistakes, waiting and queries cost you; null compares by macro-F1, earliness and queries'),
+    guarantee: z
+      .strictObject({
+        level: z
+          .number()
+          .gt(0)
+          .lt(1)
+          .default(0.05)
+          .describe('risk level: largest share of predictions that may change'),
+        confidence: z.number().gt(0).lt(1).default(0.9).describe('1 − δ, over the choice of the calibration set'),
+      })
+      .prefault({})
+      .describe('with split.calibration: how many predictions may differ from those after all posts'),
     agent: stopAgentSchema.prefault({}),
     checkpointEvery: z.int().min(1).default(100).describe('iterations between checkpoints'),
     evaluation: z
@@ -222,7 +242,7 @@ export const experimentSchema = z
       })
       .prefault({}),
   })
-  .superRefine(({ state, split, evaluation, detector, maxJudgedPosts, costs, task }, context) => {
+  .superRefine(({ state, split, evaluation, detector, maxJudgedPosts, costs, task, guarantee }, context) => {
     const problem = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
     if (state.posts === 'none' && !state.student && !state.observesDetector)
       problem(['state'], 'the agent would see nothing: give it posts, a student or its detector’s judgements');
@@ -232,6 +252,12 @@ export const experimentSchema = z
       problem(
         ['state', 'observesDetector'],
         'querySchedule and actsAt are about the detector’s judgements; set observesDetector: true',
+      );
+    const smallest = smallestCalibration(guarantee);
+    if (split.calibration > 0 && split.calibration < smallest)
+      problem(
+        ['split', 'calibration'],
+        `the guarantee takes at least ${smallest} threads, even where no prediction changes; give more, or a larger guarantee.level`,
       );
     if (evaluation.part === 'development' && split.development === 0)
       problem(['evaluation', 'part'], 'the split has no development part; set split.development');

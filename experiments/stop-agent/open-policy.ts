@@ -8,14 +8,13 @@ import {
   type DetectorOutput,
   type PolicyDefinition,
   type PolicySources,
-  replay,
   type ThreadReader,
   threadReader,
 } from '../../checkpoints/policy/policy.ts';
 import type { PolicyPost } from '../../checkpoints/policy/policy-post.ts';
 import type { StopPromise } from '../../checkpoints/policy/promise.ts';
 import { readWeights } from '../../checkpoints/policy/read-weights.ts';
-import { columnsOf, type SeenPost } from '../../checkpoints/policy/state-fields.ts';
+import { columnsOf } from '../../checkpoints/policy/state-fields.ts';
 import { promiseInBundle } from '../../checkpoints/policy/write-bundle.ts';
 import type { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { judgementSequence } from '../../experts/judgement-sequence.ts';
@@ -28,7 +27,6 @@ import { type JudgePosts, judgePostsBy, wholePost } from '../judging/judge-posts
 import { checkDecides, type PrefixJudge } from '../judging/judge-single-prefixes.ts';
 import { threadIdentity } from '../run/parts-file.ts';
 import { listedBy, policyOfBundle } from './bundle-folder.ts';
-import type { ScoredThread } from './calibrate.ts';
 import { trainedClaimsFile } from './claim-region.ts';
 import { agentName, cloningFile, cloningName, rulesOf } from './decisions.ts';
 import { type OpenedRun, openStopAgentRun } from './open-run.ts';
@@ -38,6 +36,7 @@ import { halfway, rulePolicy } from './policy-settings.ts';
 import { promisesFile } from './promise-file.ts';
 import { isCandidate, recommended } from './recommendation.ts';
 import { readTrialResult } from './result.ts';
+import { type ScoredThread, scoredThread } from './scored-thread.ts';
 import { embedOf, learntPolicy, seenPosts, seenPostsOf } from './states.ts';
 
 /*
@@ -260,19 +259,4 @@ async function scoreBySources(
     scored.push(scoredThread(thread, { definition, seen }));
   }
   return scored;
-}
-
-function scoredThread(
-  thread: Thread,
-  { definition, seen }: { definition: PolicyDefinition; seen: readonly SeenPost[] },
-): ScoredThread {
-  const { task, queries } = definition;
-  const { scores } = replay(definition, seen);
-  const judgementAt = (posts: number) => seen[Math.min(posts, queries.maxPosts) - 1].judgement;
-  return {
-    thread,
-    posts: Array.from(scores, (score, index) => ({ score, hours: seen[index].hours })),
-    labelAt: (posts) => task.labels[judgementAt(posts)?.label ?? -1] ?? null,
-    confidence: seen.map(({ judgement }) => judgement?.probabilities?.[judgement.label] ?? 0),
-  };
 }

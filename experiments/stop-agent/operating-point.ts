@@ -11,7 +11,7 @@ import { type Aim, worth } from './recommendation.ts';
 
 /*
  * Where on its score a settled agent stops. One training serves every threshold: the one that is worth most on the development part is
- * its operating point, until `calibrate` gives one with a promise.
+ * its operating point; with a calibration part, or once `calibrate` has found one, the threshold of the guarantee is.
  */
 
 const thresholdFile = runFile('threshold.json', z.strictObject({ threshold: z.number() }));
@@ -19,6 +19,11 @@ const thresholdFile = runFile('threshold.json', z.strictObject({ threshold: z.nu
 /** The threshold of a run's agent, without a promise: the chosen one, or one half. */
 export function thresholdOf(run: Pick<RunDirectory, 'path'>): number {
   return thresholdFile.find(run)?.threshold ?? halfway;
+}
+
+/** The threshold of the guarantee that a training found: what is tested is what is deployed. */
+export function keepThreshold(run: Pick<RunDirectory, 'path'>, { threshold }: { threshold: number }): void {
+  thresholdFile.write(run, { threshold });
 }
 
 /**

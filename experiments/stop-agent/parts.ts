@@ -54,6 +54,8 @@ export interface Parts<Of = Thread> {
   readonly test: Of[];
   /** What settings are chosen on; empty unless the split asks for it. */
   readonly development: Of[];
+  /** What the guarantee is found on; empty unless the split asks for it. */
+  readonly calibration: Of[];
 }
 
 /** The parts of a seed, with their threads whole. */
@@ -70,19 +72,20 @@ export async function loadParts(
     environment: next(parts.environment),
     test: next(parts.test),
     development: next(parts.development),
+    calibration: next(parts.calibration),
   };
 }
 
 /**
- * Disjoint parts, stratified by label. Threads without a label cannot demonstrate or be tested on, so the environment
- * takes those first and fills up with labelled ones.
+ * Disjoint parts, stratified by label. Threads without a label cannot demonstrate or be tested on, so the environment and then
+ * the calibration take those first and fill up with labelled ones.
  */
 export function splitParts<Of extends ThreadFacts>(
   threads: readonly Of[],
   experiment: Experiment,
   seed: number,
 ): Parts<Of> {
-  const { events, demonstrations, environment, test, development } = experiment.split;
+  const { events, demonstrations, environment, test, development, calibration } = experiment.split;
   // A detector file is not trained here, so no thread is set aside for it.
   const task = taskOf(experiment);
   const detector = 'file' in experiment.detector ? 0 : experiment.split.detector;
@@ -98,12 +101,20 @@ export function splitParts<Of extends ThreadFacts>(
       `none of the ${threads.length} threads has a label (${labelField(task)}) that demonstrations and tests could use`,
     );
   const splitSeed = experiment.split.seed ?? seed;
-  const unlabelled = Random.seeded({ seed: splitSeed, purpose: 'unlabelled environment' })
-    .shuffled(threads.filter((thread) => ofOthers(thread) && !isLabelled(thread)))
-    .slice(0, environment);
-  // The development part is the last, so that the other parts are the same threads with it and without it; only a test that
+  const withoutLabel = Random.seeded({ seed: splitSeed, purpose: 'unlabelled environment' }).shuffled(
+    threads.filter((thread) => ofOthers(thread) && !isLabelled(thread)),
+  );
+  const unlabelled = withoutLabel.slice(0, environment);
+  const calibrated = withoutLabel.slice(environment, environment + calibration);
+  // These two are the last, so that the other parts are the same threads with them and without; only a test that
   // takes the rest gets smaller.
-  const wanted = { demonstrations, environment: environment - unlabelled.length, test, development };
+  const wanted = {
+    demonstrations,
+    environment: environment - unlabelled.length,
+    test,
+    development,
+    calibration: calibration - calibrated.length,
+  };
   const sizes = typeof detector === 'number' ? { detector, ...wanted } : wanted;
   const split = splitThreads(free, {
     seed: splitSeed,
@@ -119,12 +130,17 @@ export function splitParts<Of extends ThreadFacts>(
     environment: [...(split.environment ?? []), ...unlabelled],
     test: split.test,
     development: split.development ?? [],
+    calibration: [...calibrated, ...(split.calibration ?? [])],
   };
 }
 
-/** The parts by their names, as a run notes them: a development part only where there is one. */
-export function notedParts({ development, ...others }: Parts): Readonly<Record<string, Thread[]>> {
-  return development.length === 0 ? others : { ...others, development };
+/** The parts by their names, as a run notes them: a development and a calibration part only where there is one. */
+export function notedParts({ development, calibration, ...others }: Parts): Readonly<Record<string, Thread[]>> {
+  return {
+    ...others,
+    ...(development.length > 0 && { development }),
+    ...(calibration.length > 0 && { calibration }),
+  };
 }
 
 function checkEvents(threads: readonly ThreadFacts[], wanted: readonly string[]): void {
@@ -147,9 +163,10 @@ export function trainedThreads(run: RunDirectory): ReadonlySet<string> {
   return new Set(learnt.map(({ identity }) => identity));
 }
 
-/** Identities of the threads that a run was tested on. */
+/** Identities of the threads that a run was tested on, or its guarantee found on. */
 export function testedThreads(run: RunDirectory): ReadonlySet<string> {
-  return new Set(partsOfRun(run).test.map(({ identity }) => identity));
+  const { test, calibration } = partsOfRun(run);
+  return new Set([...test, ...calibration].map(({ identity }) => identity));
 }
 
 /**
@@ -187,6 +204,7 @@ export async function threadsOfItems(items: readonly PartItem[], source: ThreadS
 type StopAgentParts = Readonly<Record<keyof Parts, readonly PartItem[]>>;
 
 function partsOfRun(run: RunDirectory): StopAgentParts {
-  const { detector = [], demonstrations = [], environment = [], test = [], development = [] } = readParts(run);
-  return { detector, demonstrations, environment, test, development };
+  const parts = readParts(run);
+  const { detector = [], demonstrations = [], environment = [], test = [], development = [], calibration = [] } = parts;
+  return { detector, demonstrations, environment, test, development, calibration };
 }

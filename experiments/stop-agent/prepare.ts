@@ -132,7 +132,7 @@ export function judgedThreads(parts: Parts, experiment: Experiment): Thread[] {
   const isRead = observes || readsPseudoLabels(experiment.agent) || studentReadsEnvironment(experiment);
   const environment = isRead ? parts.environment : [];
   const decided = decidedParts(parts, experiment).flatMap((part) => parts[part]);
-  return [...parts.demonstrations, ...environment, ...decided];
+  return [...parts.demonstrations, ...environment, ...decided, ...parts.calibration];
 }
 
 /** The parts that the agent is tried on: the test, unless it is not to be read, and the development part where there is one. */

@@ -22,6 +22,7 @@ import { writeDecisions } from '../run/decisions-file.ts';
 import { writeParts } from '../run/parts-file.ts';
 import { trainInDirectories } from '../run/train-in-directories.ts';
 import type { Cache } from './cache.ts';
+import { calibrateAgent } from './calibrate-agent.ts';
 import { claimRegion, trainedClaimsFile } from './claim-region.ts';
 import { linesOfStops, writeJudged, writeStopProbabilities } from './decided-files.ts';
 import { agentName, cloningFile, cloningName, decide, type SystemDecisions, type TestThread } from './decisions.ts';
@@ -192,7 +193,8 @@ async function test(
     ? await clonedPolicy(problem, { experiment, seed, context })
     : null;
   if (cloned !== null) writeFileAtomically(join(run.path, cloningFile), weightsFile(policyNetwork(cloned)));
-  await chooseOperatingPoint(policy, { prepared, experiment, run });
+  const choose = parts.calibration.length > 0 ? calibrateAgent : chooseOperatingPoint;
+  await choose(policy, { prepared, experiment, run });
   const learnt = { [agentName]: policy, ...(cloned !== null && { [cloningName]: cloned }) };
   let systems: readonly SystemDecisions[] = [];
   for (const part of decidedParts(parts, experiment)) {

@@ -15,32 +15,71 @@ const folder = () => temporaryFolder({ 'threads.jsonl': threadLines(80) });
 const read = (cwd: string, name: string) => readFileSync(join(cwd, name), 'utf8');
 
 describe('init', () => {
-  it.each(Object.keys(goals))('writes a file for %s that loads, commented, with parts that fit', async (goal) => {
-    const cwd = folder();
-    const words = ['init', 'threads.jsonl', '--goal', goal, '--name', 'mine', '--yes'];
-    const made = await earshot(words, { cwd });
+  it.each(Object.keys(goals).filter((goal) => goal !== 'guarantee'))(
+    'writes a file for %s that loads, commented, with parts that fit',
+    async (goal) => {
+      const cwd = folder();
+      const words = ['init', 'threads.jsonl', '--goal', goal, '--name', 'mine', '--yes'];
+      const made = await earshot(words, { cwd });
+      expect(made.code, made.errors).toBe(0);
+      expect(made.errors).toContain(
+        'Found 80 threads, 320 posts (median 4 a thread).\n  rumor: 80 labelled (non-rumor 40, rumor 40)\n',
+      );
+      expect(made.out).toContain(
+        'Wrote mine.yaml. Parts: detector 24, demonstrations 9, environment 14, test 25, development 8.',
+      );
+      const text = read(cwd, 'mine.yaml');
+      expect(text).toMatch(/^# Made by `earshot init` for /);
+      const path = join(cwd, 'mine.yaml');
+      if (goal === 'ratio-sweep') {
+        expect(made.out).toContain('Next: npx earshot sweep mine.yaml');
+        expect((await planSweep(await loadSweepFile(path, { overrides: [] }))).settings).toHaveLength(9);
+      } else {
+        expect(made.out).toContain('Next: npx earshot train mine.yaml');
+        const [{ experiment }] = (await loadVariants({ path, overrides: [], resolve: resolveExperiment })).variants;
+        expect(experiment).toMatchObject({
+          data: { threads: 'threads.jsonl' },
+          seeds: [1, 2, 3],
+          split: { detector: 24 },
+        });
+      }
+    },
+  );
+
+  it('asks how many predictions may change where threads are left to calibrate on, and trains to that guarantee', async () => {
+    const cwd = temporaryFolder({
+      'threads.jsonl': `${threadLines(80)}${threadLines(120, { labelled: false, prefix: 'new-' })}`,
+    });
+    const stdin = Readable.from(['local\n', '\n', 'many\n10%\n', 'mine\n']);
+    const made = await earshot(['init', 'threads.jsonl'], { cwd, stdin });
     expect(made.code, made.errors).toBe(0);
-    expect(made.errors).toContain(
-      'Found 80 threads, 320 posts (median 4 a thread).\n  rumor: 80 labelled (non-rumor 40, rumor 40)\n',
+    expect(made.errors).toContain('How many predictions may change if you stop early?');
+    expect(made.errors).toContain('"many" is no share');
+    expect(read(cwd, 'mine.yaml')).toContain('guarantee: { level: 0.1, confidence: 0.9 }');
+    const quick = [
+      '--seeds',
+      '1',
+      '--set',
+      'agent.iterations=20',
+      '--set',
+      'backend=wasm',
+      '--set',
+      'detector.folds=2',
+    ];
+    const trained = await earshot(['train', 'mine.yaml', ...quick], { cwd });
+    expect(trained.code, trained.errors).toBe(0);
+    expect(trained.out).toMatch(
+      /^Reads \d+% of the posts; with 90% confidence at most 10% of predictions would change/,
     );
-    expect(made.out).toContain(
-      'Wrote mine.yaml. Parts: detector 24, demonstrations 9, environment 14, test 25, development 8.',
+    const decided = await earshot(['decide', 'threads.jsonl', '--policy', 'runs/mine/agent/seed-1'], { cwd });
+    const { threshold, threads } = JSON.parse(read(cwd, 'runs/mine/agent/seed-1/promises.json'))['stop agent'];
+    expect(threads).toBeGreaterThanOrEqual(22);
+    const first = JSON.parse(decided.out.split('\n')[0]);
+    expect(first.scores.findIndex((score: number) => score > threshold)).toBe(
+      first.why === 'threshold' ? first.postsUsed - 1 : -1,
     );
-    const text = read(cwd, 'mine.yaml');
-    expect(text).toMatch(/^# Made by `earshot init` for /);
-    const path = join(cwd, 'mine.yaml');
-    if (goal === 'ratio-sweep') {
-      expect(made.out).toContain('Next: npx earshot sweep mine.yaml');
-      expect((await planSweep(await loadSweepFile(path, { overrides: [] }))).settings).toHaveLength(9);
-    } else {
-      expect(made.out).toContain('Next: npx earshot train mine.yaml');
-      const [{ experiment }] = (await loadVariants({ path, overrides: [], resolve: resolveExperiment })).variants;
-      expect(experiment).toMatchObject({
-        data: { threads: 'threads.jsonl' },
-        seeds: [1, 2, 3],
-        split: { detector: 24 },
-      });
-    }
+    const few = await earshot(['init', 'threads.jsonl', '--goal', 'guarantee', '--level', '0.1%', '--yes'], { cwd });
+    expect(few.errors).toMatch(/\d+ threads are left for the calibration, and a guarantee of 0.1% takes 2302/);
   });
 
   it('writes a file that trains', async () => {
@@ -91,7 +130,7 @@ describe('init', () => {
     const stdin = Readable.from(['threads.jsonl\n\n', 'cheap\n', 'fewer-calls\n', 'asked\n']);
     const made = await earshot(['init'], { cwd, stdin });
     expect(made.code, made.errors).toBe(0);
-    expect(made.errors).toContain('"cheap" is none of fewer-calls, earliest, best-f1, ratio-sweep.');
+    expect(made.errors).toContain('"cheap" is none of guarantee, fewer-calls, earliest, best-f1, ratio-sweep.');
     expect(read(cwd, 'asked.yaml')).toContain('state: { posts: none, student: true }');
   });
 
@@ -224,17 +263,19 @@ describe('init', () => {
   });
 
   it('gives the paper’s sizes where there are threads enough, and a local detector more', () => {
-    expect(fittingParts(3000, { unlabelled: 0, trainsDetector: true })).toEqual({
+    expect(fittingParts(3000, { unlabelled: 0, trainsDetector: true, calibrates: false })).toEqual({
       detector: 400,
       demonstrations: 50,
       environment: 300,
       development: 200,
+      calibration: 0,
     });
-    expect(fittingParts(40, { unlabelled: 500, trainsDetector: false })).toEqual({
+    expect(fittingParts(40, { unlabelled: 500, trainsDetector: false, calibrates: true })).toEqual({
       detector: 0,
       demonstrations: 4,
-      environment: 300,
-      development: 4,
+      environment: 100,
+      development: 0,
+      calibration: 200,
     });
   });
 });

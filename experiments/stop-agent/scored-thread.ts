@@ -1,0 +1,29 @@
+import { type PolicyDefinition, replay } from '../../checkpoints/policy/policy.ts';
+import type { SeenPost } from '../../checkpoints/policy/state-fields.ts';
+import type { Thread } from '../../src/data/thread.ts';
+
+/** A whole thread as a policy and its detector read it. */
+export interface ScoredThread {
+  readonly thread: Thread;
+  /** At every post, given that the policy read on before; 0 where it does not act. */
+  readonly posts: readonly { readonly score: number; readonly hours: number | null }[];
+  /** The detector's label of the first so many posts; null where it gives none. */
+  labelAt(posts: number): string | null;
+  /** Probability of that label after each post that was judged; 0 without one. */
+  readonly confidence: readonly number[];
+}
+
+export function scoredThread(
+  thread: Thread,
+  { definition, seen }: { definition: PolicyDefinition; seen: readonly SeenPost[] },
+): ScoredThread {
+  const { task, queries } = definition;
+  const { scores } = replay(definition, seen);
+  const judgementAt = (posts: number) => seen[Math.min(posts, queries.maxPosts) - 1].judgement;
+  return {
+    thread,
+    posts: Array.from(scores, (score, index) => ({ score, hours: seen[index].hours })),
+    labelAt: (posts) => task.labels[judgementAt(posts)?.label ?? -1] ?? null,
+    confidence: seen.map(({ judgement }) => judgement?.probabilities?.[judgement.label] ?? 0),
+  };
+}
