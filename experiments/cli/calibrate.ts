@@ -2,9 +2,9 @@ import { Command, Option } from '@commander-js/extra-typings';
 import { markdownTable } from 'markdown-table';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
-import type { curveOf } from '../stop-agent/calibrate.ts';
+import type { curveOf, curveOverSizes } from '../stop-agent/calibrate.ts';
 import type { OpenedPolicy } from '../stop-agent/open-policy.ts';
-import { properShare } from './option-values.ts';
+import { hours, properShare } from './option-values.ts';
 import { systemOption } from './system-option.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
@@ -12,37 +12,45 @@ const losses = ['disagreement', 'harm'] as const;
 
 export function calibrateCommand(terminal: Terminal) {
   return new Command('calibrate')
-    .description('Choose the threshold at which a policy stops, so that a promise about its predictions holds.')
-    .argument('<policy>', 'run directory or bundle; the promise is written into it, and decide and serve keep it')
+    .description(
+      'Find the threshold at which a policy stops, so that a guarantee about its predictions holds. No labels are needed.',
+    )
+    .argument('<policy>', 'run directory or bundle; the guarantee is written into it, and decide and serve use it')
     .addOption(systemOption())
     .requiredOption(
       '--threads <path>',
-      'thread file; threads that the policy learnt from or was tested on are left out',
+      'file of finished threads, labelled or not; those that the policy learnt from or was tested on are left out',
     )
-    .option('--max-disagreement <share>', 'share of threads that may lose', properShare, 0.05)
-    .option('--confidence <share>', 'how sure the promise is, over the choice of these threads', properShare, 0.9)
+    .option('--max-disagreement <share>', 'risk level: largest share of predictions that may change', properShare, 0.05)
+    .option('--confidence <share>', 'confidence 1 − δ, over the choice of these threads', properShare, 0.9)
     .addOption(
       new Option(
         '--loss <name>',
-        'disagreement: another prediction than after all posts, which takes no labels; harm: wrong where it is right after all posts',
+        'disagreement: another prediction than after all posts; harm, which takes labels: wrong where it is right after all posts',
       )
         .choices(losses)
         .default('disagreement'),
     )
-    .option('--curve', 'show what other promises would read, and write nothing')
+    .option(
+      '--quiet <hours>',
+      'a thread with a post so shortly before the newest of the file may go on, and is left out; 0 keeps all (default: 99% of the pauses within threads are shorter)',
+      hours,
+    )
+    .option('--curve', 'show what other risk levels and more threads would read, and write nothing')
     .option('--runs <folder>', 'where the shared cache is; only for a run', 'runs')
     .option('--skip-invalid', 'leave invalid lines out instead of stopping')
     .option('--json', 'print what was found as JSON')
     .addHelpText(
       'after',
       `
-Fresh threads, at least 45 for the defaults, show at which threshold on the score the promise holds (Learn then
-Test, arXiv:2110.01052). It is about threads like these. \`decide\`, \`serve\` and the readers of a bundle mark each thread whose claim
-looks unlike them. Choose the promise before you look at the curve, or calibrate on other threads afterwards.
+A folder of old, finished threads is enough: the prediction at the stop is compared with the one after all posts (Learn then Test,
+arXiv:2110.01052). The defaults take at least 45 threads; with more, the policy may stop earlier. The guarantee is about threads like
+these: \`decide\`, \`serve\` and the readers of a bundle mark each thread whose claim looks unlike them, and \`monitor\` checks it on audits.
+Choose the risk level before you look at the curve, or calibrate on other threads afterwards.
 
 Examples:
-  earshot calibrate runs/quickstart/one-call/seed-1 --threads fresh.jsonl
-  earshot calibrate policy --threads fresh.jsonl --max-disagreement 0.1 --loss harm`,
+  earshot calibrate runs/quickstart/one-call/seed-1 --threads old.jsonl
+  earshot calibrate policy --threads old.jsonl --max-disagreement 0.1 --loss harm`,
     )
     .action((folder: string, options: CalibrateOptions) => calibrate(folder, { ...options, terminal }));
 }
@@ -53,6 +61,7 @@ interface CalibrateOptions {
   maxDisagreement: number;
   confidence: number;
   loss: (typeof losses)[number];
+  quiet?: number;
   curve?: boolean;
   runs: string;
   skipInvalid?: boolean;
@@ -62,7 +71,7 @@ interface CalibrateOptions {
 async function calibrate(folder: string, options: CalibrateOptions & { terminal: Terminal }): Promise<void> {
   const { terminal, maxDisagreement: level, confidence, loss, curve = false, json = false } = options;
   const { stdout, stderr } = terminal;
-  const [{ openPolicy }, { curveOf, keptByConfidence, promiseFor }, { promiseInWords }, { watched }] =
+  const [{ openPolicy }, { curveOf, curveOverSizes, keptByConfidence, promiseFor }, { promiseInWords }, { watched }] =
     await Promise.all([
       import('../stop-agent/open-policy.ts'),
       import('../stop-agent/calibrate.ts'),
@@ -71,14 +80,20 @@ async function calibrate(folder: string, options: CalibrateOptions & { terminal:
     ]);
   const { policy, read } = await watched(folder, terminal, async (context) => {
     const policy = await openPolicy({ folder, system: options.system, runs: options.runs, context });
-    const scored = await policy.score(await freshThreads(policy, { ...options, onNote: context.onNote }));
+    const threads = await freshThreads(policy, { ...options, onNote: context.onNote });
+    if (!policy.hasFreeDetector)
+      context.onNote(
+        `at most ${queriesOf(policy, threads)} queries of the detector; what is in its store is not queried again`,
+      );
+    const scored = await policy.score(threads);
     return { policy, read: scored.map((own) => ({ ...own, gold: policy.goldOf(own.thread) })) };
   });
   const wanted = { level, confidence, loss, limits: policy.definition.limits };
   if (curve) {
     const points = curveOf(read, wanted);
-    if (json) printJson(terminal, { agent: folder, loss, confidence, curve: points });
-    else stdout.write(curveText(points));
+    const sizes = curveOverSizes(read, wanted);
+    if (json) printJson(terminal, { agent: folder, loss, confidence, curve: points, sizes });
+    else stdout.write(`${curveText(points)}\n${sizesText(sizes)}`);
     return;
   }
   const promise = await promiseFor(read, wanted);
@@ -89,41 +104,60 @@ async function calibrate(folder: string, options: CalibrateOptions & { terminal:
   const lines = [
     `${promiseInWords(promise)}.`,
     promise.threshold === 1
-      ? 'No threshold below 1 keeps that, so the policy reads every thread to its end. Promise less, or give more threads.'
-      : `The policy stops where its score exceeds ${promise.threshold.toPrecision(4)}, and reads ${percent(promise.er)} of the posts. ${promise.losses} of the ${promise.threads} threads lose, which shows that at most ${percent(promise.bound)} of all such threads do.`,
+      ? 'No threshold below 1 keeps that, so the policy reads every thread to its end. Allow more, or give more threads.'
+      : `The policy stops where its score exceeds ${promise.threshold.toPrecision(4)}. In ${promise.losses} of the ${promise.threads} calibration threads the prediction would change, which shows that it does in at most ${percent(promise.bound)} of all such threads.`,
     ...(byConfidence === null
       ? []
       : [
-          `The detector's own confidence, asked at every post, would read ${percent(byConfidence.er)} for the same promise.`,
+          `The detector's own confidence, queried at every post, would read ${percent(byConfidence.er)} for the same guarantee.`,
         ]),
   ];
   stdout.write(`${lines.join('\n')}\n`);
-  stderr.write(`\nThe promise is in ${folder}; decide, serve and export keep it.\n`);
+  stderr.write(`\nThe guarantee is in ${folder}; decide, serve and export use it.\n`);
 }
 
-/** Fresh threads, with labels where the loss needs them. */
+/** As the policy reads threads to their ends. */
+function queriesOf({ definition }: OpenedPolicy, threads: readonly Thread[]): number {
+  const { lengths, maxPosts } = definition.queries;
+  return threads.reduce((sum, { posts }) => {
+    const judged = Math.min(posts.length, maxPosts);
+    const planned = lengths.filter((length) => length < judged).length;
+    return sum + (lengths.length === 0 ? judged : planned + 1);
+  }, 0);
+}
+
+/** Finished threads that are new to the policy, each once, with labels where the loss needs them. */
 async function freshThreads(
   policy: OpenedPolicy,
-  options: Pick<CalibrateOptions, 'threads' | 'loss' | 'skipInvalid'> & { onNote: (line: string) => void },
+  options: Pick<CalibrateOptions, 'threads' | 'loss' | 'skipInvalid' | 'quiet'> & { onNote: (line: string) => void },
 ): Promise<Thread[]> {
-  const { threads: path, loss, skipInvalid, onNote } = options;
-  const { readThreads } = await import('../../src/data/thread-file.ts');
+  const { threads: path, loss, skipInvalid, quiet = null, onNote } = options;
+  const [{ readThreads }, { calibrationThreads }] = await Promise.all([
+    import('../../src/data/thread-file.ts'),
+    import('../stop-agent/calibration-threads.ts'),
+  ]);
   const fresh: Thread[] = [];
-  let known = 0;
+  const known: Thread[] = [];
   let unlabelled = 0;
   for await (const thread of readThreads(path, { skipInvalid, onSkipped: onNote })) {
-    if (policy.isKnown(thread)) known++;
+    if (policy.isKnown(thread)) known.push(thread);
     else if (loss === 'harm' && policy.goldOf(thread) === null) unlabelled++;
     else fresh.push(thread);
   }
-  if (known > 0)
-    onNote(`${policy.name} learnt from ${known} of these threads or was tested on them; they are left out`);
+  if (known.length > 0)
+    onNote(`${policy.name} learnt from ${known.length} of these threads or was tested on them; they are left out`);
   if (unlabelled > 0) onNote(`${unlabelled} threads have no label, which --loss harm needs; they are left out`);
-  if (fresh.length === 0)
+  const { threads, duplicates, unfinished, quietHours } = calibrationThreads(fresh, { known, quietHours: quiet });
+  if (duplicates > 0) onNote(`${duplicates} threads repeat the claim of one of those; they are left out`);
+  if (unfinished > 0)
+    onNote(
+      `${unfinished} threads had a post in the last ${quietHours?.toFixed(1)} h of the file and may go on; they are left out (--quiet 0 keeps them)`,
+    );
+  if (threads.length === 0)
     throw new InputError(
       `no thread of ${path} is left to calibrate on; give threads that ${policy.name} has never seen`,
     );
-  return fresh;
+  return [...threads];
 }
 
 function curveText(points: ReturnType<typeof curveOf>): string {
@@ -135,6 +169,11 @@ function curveText(points: ReturnType<typeof curveOf>): string {
   ]);
   const header = ['at most', 'threshold', 'posts read', 'threads that lose'];
   return `${markdownTable([header, ...rows], { align: ['r', 'r', 'r', 'r'] })}\n`;
+}
+
+function sizesText(sizes: ReturnType<typeof curveOverSizes>): string {
+  const rows = sizes.map(({ threads, er }) => [String(threads), percent(er)]);
+  return `What this guarantee would read with other numbers of threads, by resampling these:\n\n${markdownTable([['threads', 'posts read'], ...rows], { align: ['r', 'r'] })}\n`;
 }
 
 function percent(share: number): string {

@@ -54,6 +54,13 @@ export function amount(text: string): number {
   return value;
 }
 
+/** For options that take a time, which may be none. */
+export function hours(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !(value >= 0)) throw new InvalidArgumentError('It must be a number of hours from 0 up.');
+  return value;
+}
+
 /** For options that take a share. */
 export function share(text: string): number {
   const value = Number(text);

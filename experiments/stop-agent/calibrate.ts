@@ -9,6 +9,7 @@ import {
   upperBound,
 } from '../../src/metrics/learn-then-test.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
+import { Random } from '../../src/tensor/random.ts';
 import { claimRegion } from './claim-region.ts';
 import type { ScoredThread } from './scored-thread.ts';
 
@@ -78,6 +79,24 @@ export function curveOf(
   });
 }
 
+/** What the same guarantee would read with other numbers of threads: means over resamples of these, drawn with replacement. */
+export function curveOverSizes(
+  threads: readonly CalibrationThread[],
+  wanted: PromiseWanted,
+): { threads: number; er: number }[] {
+  const random = Random.seeded({ seed: 1, purpose: 'calibration sizes' });
+  return [0.25, 0.5, 1, 2, 4]
+    .map((factor) => Math.round(factor * threads.length))
+    .filter((size) => size >= smallestCalibration(wanted))
+    .map((size) => {
+      const rates = Array.from({ length: 10 }, () => {
+        const drawn = Array.from({ length: size }, () => threads[random.integer(threads.length)]);
+        return keptBy(drawn, wanted).er;
+      });
+      return { threads: size, er: mean(rates) };
+    });
+}
+
 /**
  * The earliest stops of a score that keep the promise.
  * @throws as `promiseFor`
@@ -86,7 +105,7 @@ export function keptBy(threads: readonly ReplayedThread[], wanted: PromiseWanted
   const smallest = smallestCalibration(wanted);
   if (threads.length < smallest)
     throw new InputError(
-      `${threads.length} fresh threads cannot show that at most ${wanted.level * 100} % lose, with confidence ${wanted.confidence * 100} %: that takes ${smallest}, even where none loses. Give more threads, or promise less`,
+      `${threads.length} threads cannot show that at most ${wanted.level * 100}% of predictions would change, with ${wanted.confidence * 100}% confidence: that takes ${smallest}, even where none changes. Give more threads, which need no labels, or allow more with --max-disagreement`,
     );
   const { limits } = wanted;
   const stopOf = ({ posts }: ReplayedThread, threshold: number) => stopIn({ threshold, limits }, posts).postsUsed;
