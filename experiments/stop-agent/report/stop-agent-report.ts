@@ -11,6 +11,7 @@ import { type Estimate, percent } from '../../report/shown-numbers.ts';
 import { systemsTable } from '../../report/systems-table.ts';
 import { agentName, isLearnt, isShown } from '../decisions.ts';
 import { taskOf } from '../experiment.ts';
+import { thresholdOf } from '../operating-point.ts';
 import { promisesFile } from '../promise-file.ts';
 import { readTrialResult, type TrialResult, trialJson } from '../result.ts';
 import { optimumName } from '../stream-optimum.ts';
@@ -181,12 +182,13 @@ function shiftWarning(trials: readonly TrialResult[]): Paragraph[] {
   ];
 }
 
-/** What `calibrate` found for a run. */
+/** What is guaranteed for a run. */
 function guaranteeNote({ directory: path }: TrialResult): string[] {
   const promise = promisesFile.find({ path })?.[agentName] ?? null;
   if (promise === null) return [];
+  const isTested = promise.threshold === thresholdOf({ path });
   return [
-    `**Guarantee:** ${promiseInWords(promise)} (${path}); the tables here are of the agent without it.`,
+    `**Guarantee:** ${promiseInWords(promise)} (${path})${isTested ? '' : '; the tables here are of the agent without it'}.`,
   ];
 }
 
