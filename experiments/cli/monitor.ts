@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander';
+import { Command, Option } from '@commander-js/extra-typings';
 import type { Audit } from '../../checkpoints/policy/audit-schema.ts';
 import type { StopPromise } from '../../checkpoints/policy/promise.ts';
 import { counted } from '../../src/counted.ts';
@@ -9,7 +9,7 @@ import { amount, properShare } from './option-values.ts';
 import { systemOption } from './system-option.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
-export function monitorCommand(terminal: Terminal): Command {
+export function monitorCommand(terminal: Terminal) {
   return new Command('monitor')
     .description('Check from audits whether the guarantee of a policy holds. No labels are needed.')
     .argument('<policy>', 'run directory or bundle with a guarantee')
@@ -51,20 +51,18 @@ Examples:
   earshot monitor policy server-1.jsonl server-2.jsonl --json
   earshot monitor policy audits.jsonl --adapt   # from cron, once an hour`,
     )
-    .action((folder: string, files: string[], options: MonitorOptions) =>
-      monitor(folder, { ...options, files, terminal }),
-    );
+    .action((folder, files, options) => monitor(folder, { ...options, files, terminal }));
 }
 
 interface MonitorOptions {
-  system?: string;
+  system?: string | undefined;
   alarmLevel: number;
   quiet: number;
-  picture?: string;
-  adapt?: boolean;
-  recalibrate?: boolean;
+  picture?: string | undefined;
+  adapt?: true | undefined;
+  recalibrate?: true | undefined;
   runs: string;
-  json?: boolean;
+  json?: true | undefined;
 }
 
 async function monitor(

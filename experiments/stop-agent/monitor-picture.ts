@@ -42,6 +42,16 @@ export async function monitorPicture(
     },
   ];
   const spec = { data: { values }, vconcat: panels.map((panel) => ({ width: 480, height: 140, ...panel })) };
+  const title = 'Audited predictions that changed';
   const label = 'The share of audited predictions that changed with its confidence sequence, and the e-value';
-  return (await draw({ name: 'monitor', label, spec })).svg;
+  return (
+    await draw({
+      name: 'monitor',
+      title,
+      caption:
+        'Above: the share with its confidence sequence, and the risk level. Below: the e-value, and where it is an alarm.',
+      label,
+      spec,
+    })
+  ).svg;
 }

@@ -51,9 +51,10 @@ export function reportOf(
     ...{ title: name, description, command, cards },
     recommended: { variant, system, run },
     // A policy is as good as the detector behind it.
-    conclusion: problem ?? sentence,
+    conclusion: `${leadSentence(results.flatMap(({ trials }) => trials))}${problem ?? sentence}`,
     tables: [agentsTable(agents)],
     notes: [
+      ...results.flatMap(({ trials }) => trials.flatMap(guaranteeNote)),
       ...(problem === null ? [] : [sentence]),
       ...detectors.flatMap((truth): Paragraph[] =>
         truth.problem === null || truth.variants === null
@@ -73,7 +74,6 @@ export function reportOf(
         : [{ warning: 'The development part was decided. Choose settings on it, then decide the test part once.' }]),
       ...agentNotes(agents),
       choice,
-      ...results.flatMap(({ trials }) => trials.flatMap(guaranteeNote)),
       ...detectors.map(detectorTruthLine),
       `Earliness is the share of a thread’s posts that is read. Lead: macro-F1 above every mixture of rules with the same earliness and queries, with its 95% interval ${seeds === 1 ? 'over threads, for this one seed' : 'over seeds and threads'}. Under each agent stands the best rule that reads and queries no more.`,
     ],
@@ -180,6 +180,15 @@ function shiftWarning(trials: readonly TrialResult[]): Paragraph[] {
       warning: `${percent(unlike)} of the ${trials[0].part} threads look unlike those that predictions were learnt from, by the words of their claims; of like ones 5% do. Expect the detector to be worse here than on threads like its own.`,
     },
   ];
+}
+
+/** The guarantee of the first run that was tested by one, and what it saves; empty where none was. */
+function leadSentence(trials: readonly TrialResult[]): string {
+  const promises = trials.flatMap(({ directory: path }) => {
+    const promise = promisesFile.find({ path })?.[agentName] ?? null;
+    return promise !== null && promise.threshold === thresholdOf({ path }) ? [promise] : [];
+  });
+  return promises.length === 0 ? '' : `${promiseInWords(promises[0])}. `;
 }
 
 /** What is guaranteed for a run. */

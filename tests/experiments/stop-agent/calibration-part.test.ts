@@ -46,9 +46,9 @@ it('lets a training find its guarantee there, by which it is tested and decides'
   expect(promise).toMatchObject({ level: 0.1, confidence: 0.9, threads: 80 });
   expect(read('threshold.json').threshold).toBe(promise.threshold);
   expect(trained.out).toMatch(
-    /^Reads \d+% of the posts; with 90% confidence at most 10% of predictions would change\s/,
+    /^tiny: Reads \d+% of the posts; with 90% confidence at most 10% of predictions\s+would\s+change/,
   );
-  expect(trained.out).not.toContain('without this guarantee');
+  expect(trained.out).not.toContain('agent without it');
 
   // Its threads are known to the run, and used up for another calibration.
   const path = join(cwd, 'same.jsonl');
