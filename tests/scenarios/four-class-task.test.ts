@@ -52,7 +52,7 @@ describe('an experiment whose task has four classes', () => {
   it('trains, tests, reports, compares and is evaluated', async () => {
     cwd = temporaryFolder({ 'four.jsonl': lines(threads(96, 't')), 'other.jsonl': lines(threads(16, 'o')) });
     const report = await train({});
-    expect(report).toContain('Threads: detector 32, demonstrations 24, environment 16, test 24.');
+    expect(report).toContain('threads: detector 32, demonstrations 24, environment 16, test 24 ');
     for (const row of ['**stop agent: paper**', '**stop agent: student**', 'all posts', 'label-aware bound'])
       expect(report).toContain(`| ${row} `);
 

@@ -36,7 +36,7 @@ describe('train with the judgements of language models', () => {
     expect(first.code, first.errors).toBe(0);
     // No thread is set aside for a detector that is not trained here.
     const report = readFileSync(join(cwd, 'runs/judged/report.md'), 'utf8');
-    expect(report).toContain('Threads: detector 0, demonstrations 12, environment 8, test 16.');
+    expect(report).toContain('threads: detector 0, demonstrations 12, environment 8, test 16 ');
     // All texts of a label are alike, so that the prefixes of 28 threads are 2 · 4 different questions.
     expect(server.requests).toHaveLength(8);
     expect(report).toMatch(/\| all posts +\| +1\.000/);

@@ -50,10 +50,15 @@ export function recommendedSystem(agents: readonly RankedAgent[]): RecommendedSy
     variant: agent.variant,
     system: name,
     run: agent.bestTrial.directory,
-    sentence: `${nameOf(system)} is recommended: on ${decided}, it ${scoresInWords(summary, agent)}.`,
+    sentence: `${name === agentName ? capitalAgent(agent) : `${name[0].toUpperCase()}${name.slice(1)}`} is recommended: on ${decided}, it ${scoresInWords(summary, agent)}.`,
     choice: `It was chosen by ${by} on ${where}: it is ${why}.${agents.length > 1 ? ' The agents stand in the order of this number.' : ''}`,
     cards: cardsOf(summary, agent),
   };
+}
+
+/** Where it begins a sentence. Names of variants stand in files, so they stay as they are. */
+function capitalAgent(agent: RankedAgent): string {
+  return agentTitle(agent).replace(/^the /, 'The ');
 }
 
 export function agentTitle({ variant }: Pick<RankedAgent, 'variant'>): string {

@@ -54,7 +54,7 @@ export function reportOf(
     conclusion: `${leadSentence(results.flatMap(({ trials }) => trials))}${problem ?? sentence}`,
     tables: [agentsTable(agents)],
     notes: [
-      ...results.flatMap(({ trials }) => trials.flatMap(guaranteeNote)),
+      ...guaranteeNotes(results.flatMap(({ trials }) => trials)),
       ...(problem === null ? [] : [sentence]),
       ...detectors.flatMap((truth): Paragraph[] =>
         truth.problem === null || truth.variants === null
@@ -191,14 +191,17 @@ function leadSentence(trials: readonly TrialResult[]): string {
   return promises.length === 0 ? '' : `${promiseInWords(promises[0])}. `;
 }
 
-/** What is guaranteed for a run. */
-function guaranteeNote({ directory: path }: TrialResult): string[] {
-  const promise = promisesFile.find({ path })?.[agentName] ?? null;
-  if (promise === null) return [];
-  const isTested = promise.threshold === thresholdOf({ path });
-  return [
-    `**Guarantee:** ${promiseInWords(promise)} (${path})${isTested ? '' : '; the tables here are of the agent without it'}.`,
-  ];
+/** What is guaranteed for each run, where the first sentence does not tell it all. */
+function guaranteeNotes(trials: readonly TrialResult[]): string[] {
+  return trials.flatMap(({ directory: path }) => {
+    const promise = promisesFile.find({ path })?.[agentName] ?? null;
+    if (promise === null) return [];
+    const isTested = promise.threshold === thresholdOf({ path });
+    if (isTested && trials.length === 1) return [];
+    return [
+      `Guarantee of ${path}: ${promiseInWords(promise)}${isTested ? '' : '; the tables here are of the agent without it'}.`,
+    ];
+  });
 }
 
 /** Exports the system, and decides threads that are there: those of the experiment, or some that are made first. */

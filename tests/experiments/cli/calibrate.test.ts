@@ -72,7 +72,7 @@ describe('calibrate', () => {
     expect(decided.filter(({ shift }) => shift.isUnlike).length).toBeLessThanOrEqual(8);
 
     const { out: report } = await earshot(['report', run], { cwd });
-    expect(report).toContain('**Guarantee:** Reads ');
+    expect(report).toContain(': Reads ');
 
     expect((await earshot(['export', run, '--out', 'promised'], { cwd })).code).toBe(0);
     const again = await calibrate('plain', '--threads', 'fresh.jsonl', '--max-disagreement', '0.2', '--json');

@@ -103,7 +103,7 @@ describe('threads that a selector cannot learn from', () => {
     const cwd = tinyFolder({ data: { train: 'train.jsonl' } }, files);
     const { code, out, errors } = await earshot(['train', 'tiny.yaml'], { cwd });
     expect(code, errors).toBe(0);
-    expect(out).toBe('tiny: nothing was tested: the experiment names no `data.tests`\n');
+    expect(out).toBe('tiny: Nothing was tested, because the experiment names no `data.tests`.\n');
     expect(readFileSync(join(cwd, 'runs/tiny/report.md'), 'utf8')).toContain('\n## The last epoch\n');
     expect(errors).not.toMatch(/(random|everything|supervised): /);
     expect(resultOf(cwd).systems).toEqual([{ name: 'selector', tests: {}, heldOut: {} }]);

@@ -34,7 +34,7 @@ it('keeps decisions on the development part apart from those on the test', async
   writeExperiment(join(cwd, 'tiny.yaml'), { split: { ...tiny.split, test: 8, development: 8 } });
   const trained = await earshot(['train', 'tiny.yaml', '--jobs', '1'], { cwd });
   expect(trained.code, trained.errors).toBe(0);
-  expect(readFileSync(join(cwd, 'runs/tiny/report.md'), 'utf8')).toContain('test 8, development 8.');
+  expect(readFileSync(join(cwd, 'runs/tiny/report.md'), 'utf8')).toContain('test 8, development 8 ');
   const run = RunDirectory.open(join(cwd, 'runs/tiny/agent/seed-1'));
   const idsIn = (name: string) =>
     new Set(
