@@ -149,7 +149,7 @@ describe('the tutorials, one after the other in an empty folder', () => {
 
   it('your own threads', () => follow('docs/tutorials/your-own-threads.md', { folder }));
 
-  it('a promise', () => follow('docs/tutorials/a-promise.md', { folder }));
+  it('the guarantee in production', () => follow('docs/tutorials/guarantee.md', { folder }));
 
   it('a language model on a budget', async () => {
     const answer = ({ messages }: { messages: unknown }) => (JSON.stringify(messages).length % 3 === 0 ? 'yes' : 'no');
@@ -162,7 +162,7 @@ describe('the tutorials, one after the other in an empty folder', () => {
     }
   });
 
-  it('machine labels', () => follow('docs/tutorials/weak-labels.md', { folder }));
+  it('weak labels', () => follow('docs/tutorials/weak-labels.md', { folder }));
 
   it('a sweep on several machines', async () => {
     const redis = await startRedis();
