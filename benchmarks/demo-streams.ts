@@ -8,7 +8,7 @@
  *   node --import tsx benchmarks/demo-streams.ts runs/demo-stream-*
  *
  * Each folder holds the variants of one stream. The reward of a system is its accuracy minus delayCost × ER, which the agents
- * climb in training and which the optimum of the stream maximises. The fixed rule is the best of first 1 … 50 posts, hours and all
+ * climb in training and which the Bayes-optimal rule maximises. The fixed rule is the best of first 1 … 50 posts, hours and all
  * posts on these very threads, which favours it. Columns, on the part that the runs were evaluated on:
  *
  *   fixed, confidence        reward of the best fixed rule and of the best confidence rule that asks at every post

@@ -20,7 +20,7 @@ export interface SweepProgress {
 const underWayEveryMs = 60_000;
 
 /** Names of metrics as tables have them, where they are shorter than a path. */
-const headings: Readonly<Record<string, string>> = { macroF1: 'macro-F1', er: 'ER' };
+const headings: Readonly<Record<string, string>> = { macroF1: 'macro-F1', er: 'earliness' };
 
 /** The trials that are done, as a line now and then; on a terminal beside the trials under way and the best score so far. */
 export function sweepProgress(

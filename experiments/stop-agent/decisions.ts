@@ -22,7 +22,7 @@ export const agentName = 'stop agent';
 export const cloningName = 'behaviour cloning';
 /** Where a run keeps the network of its copy of the demonstrations. */
 export const cloningFile = 'cloning.safetensors';
-export const oracleName = 'label-aware bound';
+export const oracleName = 'oracle';
 
 /** Where one system stopped in one thread, and what the detector said there. */
 export interface Decision {

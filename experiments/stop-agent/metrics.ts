@@ -47,7 +47,7 @@ export const stopMetrics: readonly StopMetric[] = [
     isResampled: false,
     of: (own) => classificationScores(own).accuracy,
   },
-  { name: 'er', title: 'ER', ...share, isResampled: true, of: earlyRate },
+  { name: 'er', title: 'earliness', ...share, isResampled: true, of: earlyRate },
   { name: 'expectedCost', title: 'cost', decimals: 3, range: [0, Infinity], isResampled: true, of: meanCost },
   { name: 'delayPosts', title: 'delay, posts', ...amount, isResampled: false, of: (own) => meanDelay(own).posts },
   { name: 'delayHours', title: 'delay, hours', ...amount, isResampled: false, of: (own) => meanDelay(own).hours },
@@ -55,7 +55,7 @@ export const stopMetrics: readonly StopMetric[] = [
   { name: 'longDelayHours', title: '90%', ...amount, isResampled: false, of: (own) => delayAt(own, 0.9) },
   {
     name: 'callsPerThread',
-    title: 'calls a thread',
+    title: 'queries per thread',
     ...amount,
     isResampled: true,
     isNotForOracles: true,

@@ -4,7 +4,7 @@ import type { SystemDecisions } from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 
 /** The best stopping rule of the synthetic stream, in tables and on the front. */
-export const optimumName = 'optimum of the stream';
+export const optimumName = 'Bayes-optimal rule';
 
 /**
  * What the best rule of the synthetic stream decides at the agent's cost of delay. It knows how the stream is made, reads the

@@ -6,7 +6,7 @@ export interface FrontPoint {
   readonly isSwept: boolean;
   readonly macroF1: number;
   readonly er: number;
-  /** Detector calls a thread. */
+  /** Queries of the detector per thread. */
   readonly calls: number;
   /** No other system is as good in macro-F1 and ER and better in one of them. */
   readonly isOnFront: boolean;

@@ -250,12 +250,12 @@ describe('charts and tables', () => {
   it('are sorted by a click on a heading, and say so', async () => {
     const { page } = await opened(pages[0]);
     const table = page.locator('#systems table').first();
-    await table.getByRole('button', { name: 'ER' }).click();
+    await table.getByRole('button', { name: 'earliness' }).click();
     expect(await table.locator('th[aria-sort]').getAttribute('aria-sort')).toBe('descending');
     const column = async () =>
       (await table.locator('tbody tr td:nth-of-type(2)').allTextContents()).map(Number.parseFloat);
     expect(await column()).toEqual((await column()).toSorted((a, b) => b - a));
-    await table.getByRole('button', { name: 'ER' }).click();
+    await table.getByRole('button', { name: 'earliness' }).click();
     expect(await column()).toEqual((await column()).toSorted((a, b) => a - b));
     await page.close();
   });

@@ -27,7 +27,7 @@ describe('evaluate', () => {
     const table = await earshot(['evaluate', run, '--data', 'other.jsonl', '--out', 'scores.json'], { cwd });
     expect(table.code, table.errors).toBe(0);
     expect(table.out).toMatch(/^12 threads of other\.jsonl; 95% intervals by bootstrap over threads\n\n\| system /);
-    for (const system of ['stop agent', 'first 4 posts', 'confidence ≥ 0.8', 'label-aware bound'])
+    for (const system of ['stop agent', 'first 4 posts', 'confidence ≥ 0.8', 'oracle'])
       expect(table.out).toContain(`| ${system} `);
     expect(table.errors).toMatch(/\nScores: scores\.json\n$/);
     const json = await earshot(['evaluate', run, '--data', 'other.jsonl', '--json'], { cwd });
@@ -112,7 +112,7 @@ describe('compare', () => {
     const table = await compare('runs/tiny/paper', 'runs/tiny/slow');
     expect(table.code, table.errors).toBe(0);
     expect(table.out).toMatch(
-      /^stop agent of runs\/tiny\/paper\nminus stop agent of runs\/tiny\/slow\n\nAt the stop, 32 decisions paired, of 2 seeds\nmacro-F1 +[+−]\d\.\d{4} {2}95 % \[.*\] {2}p = \d\.\d{4}\nER .*\ncalls a thread /,
+      /^stop agent of runs\/tiny\/paper\nminus stop agent of runs\/tiny\/slow\n\nAt the stop, 32 decisions paired, of 2 seeds\nmacro-F1 +[+−]\d\.\d{4} {2}95 % \[.*\] {2}p = \d\.\d{4}\nearliness .*\nqueries per thread /,
     );
     const same = JSON.parse((await compare(run, run, '--json')).out);
     expect(same).toMatchObject({

@@ -53,7 +53,7 @@ describe('an experiment whose task has four classes', () => {
     cwd = temporaryFolder({ 'four.jsonl': lines(threads(96, 't')), 'other.jsonl': lines(threads(16, 'o')) });
     const report = await train({});
     expect(report).toContain('threads: detector 32, demonstrations 24, environment 16, test 24 ');
-    for (const row of ['**stop agent: paper**', '**stop agent: student**', 'all posts', 'label-aware bound'])
+    for (const row of ['**stop agent: paper**', '**stop agent: student**', 'all posts', 'oracle'])
       expect(report).toContain(`| ${row} `);
 
     const { systems } = readTrialResult(RunDirectory.open(runOf('paper')), { withIntervals: false });

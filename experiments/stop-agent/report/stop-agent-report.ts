@@ -236,7 +236,7 @@ function systemsSection(agents: readonly RankedAgent[]): ReportSection {
     title: 'Every system',
     blocks: [
       stopSystemsTable([...learnt, ...rules]),
-      `Mean ± standard deviation over seeds. Queries are those of the detector: at the stop, and for confidence rules and detector-aware agents at the posts where they query it. The label-aware bound sees the labels and is out of reach. Rules are those of the ${several ? `splits of the variant ${variant}` : 'same splits'}; of ${all.length} rules ${rules.length} are shown, and all are compared with below.`,
+      `Mean ± standard deviation over seeds. Queries are those of the detector: at the stop, and for confidence rules and detector-aware agents at the posts where they query it. The oracle sees the labels and is out of reach. Rules are those of the ${several ? `splits of the variant ${variant}` : 'same splits'}; of ${all.length} rules ${rules.length} are shown, and all are compared with below.`,
     ],
   };
 }

@@ -37,7 +37,7 @@ describe('train', () => {
     const report = read(cwd, 'runs/tiny/report.md');
     expect(report).toMatch(/^# tiny\n\n\*\*[\s\S]*## What was run\n\n.*\n\n```sh\nearshot train tiny\.yaml\n/);
     expect(report).toContain('threads: detector 20, demonstrations 12, environment 12, test 16 · seeds: 1.');
-    for (const system of ['**stop agent**', 'behaviour cloning', 'first 4 posts', 'all posts', 'label-aware bound'])
+    for (const system of ['**stop agent**', 'behaviour cloning', 'first 4 posts', 'all posts', 'oracle'])
       expect(report).toContain(`| ${system} `);
     expect(first.errors).toContain('[1/1] agent, seed 1: training: 4/4 iterations');
     expect(first.errors).toMatch(

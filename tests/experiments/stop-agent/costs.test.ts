@@ -110,7 +110,7 @@ describe('the recommended system', () => {
   });
 
   it('sees no labels and no stream, and is no copy of the demonstrations', () => {
-    expect(isCandidate({ name: 'label-aware bound', calls: 'oracle' })).toBe(false);
+    expect(isCandidate({ name: 'oracle', calls: 'oracle' })).toBe(false);
     expect(isCandidate({ name: 'behaviour cloning', calls: 'one' })).toBe(false);
     expect(isCandidate({ name: 'stop agent', calls: 'one' })).toBe(true);
   });

@@ -22,7 +22,7 @@ function run(
   const predicted = Array.from({ length: posts }, (_, post) => (post >= 2 ? 1 : 0));
   const decide = (name: string, step: number) => ({
     name,
-    calls: name === 'label-aware bound' ? ('oracle' as const) : ('one' as const),
+    calls: name === 'oracle' ? ('oracle' as const) : ('one' as const),
     decisions: [
       {
         system: name,
@@ -56,7 +56,7 @@ function run(
       decide('first post', 0),
       decide('first 4 posts', 3),
       decide('first 5 posts', 3),
-      decide('label-aware bound', 2),
+      decide('oracle', 2),
     ],
     stopProbabilities: new Map([['t', predicted.map((_, post) => post / 10)]]),
     threads: new Map([['t', { ...thread, posts: thread.posts.map((post) => ({ ...post, text })) }]]),
@@ -83,7 +83,7 @@ describe('inspectorData', () => {
       { name: 'stop agent', kind: 'agent' },
       { name: 'first post', kind: 'rule' },
       { name: 'first 4 posts', kind: 'rule' },
-      { name: 'label-aware bound', kind: 'bound' },
+      { name: 'oracle', kind: 'bound' },
     ]);
     expect(views[0].rows).toEqual([
       {

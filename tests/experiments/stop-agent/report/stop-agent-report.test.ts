@@ -204,7 +204,7 @@ describe('the report', () => {
 
   it('leaves the deviation of one seed and unknown hours out', () => {
     const text = markdown({ variant: 'agent', trials: [trial(1, { delayHours: null })] });
-    expect(text).toMatch(/\| \*\*stop agent\*\* +\| +0\.500 \| 0\.500 \| +3\.0 \| +– \|/);
+    expect(text).toMatch(/\| \*\*stop agent\*\* +\| +0\.500 \| +0\.500 \| +3\.0 \| +– \|/);
   });
 
   it('shows a few rules of a dense grid, and compares with all', () => {
@@ -225,10 +225,10 @@ describe('the report', () => {
 
   it('shows one evaluation with its intervals', () => {
     const table = tableText(
-      evaluationTable([system('all posts', { delayHours: null }), system('label-aware bound', { calls: 'oracle' })]),
+      evaluationTable([system('all posts', { delayHours: null }), system('oracle', { calls: 'oracle' })]),
     );
     expect(table).toMatch(/\| all posts +\| 0\.500 \[0\.400, 0\.600\] \| +0\.400 \| +0\.600 \|/);
-    expect(table).toMatch(/\| label-aware bound .*\| +– \| post 4 \(20%\) +\|$/);
+    expect(table).toMatch(/\| oracle .*\| +– \| post 4 \(20%\) +\|$/);
   });
 });
 
@@ -249,7 +249,7 @@ describe('margins over rules', () => {
       system('confidence ≥ 0.8', { er: 0.2, macroF1: 0.8, calls: 'schedule', callsPerThread: 3 }),
       system('confidence ≥ 0.9', { er: 0.1, macroF1: 0.8, calls: 'every', callsPerThread: 9 }),
       system('behaviour cloning', { er: 0.1, macroF1: 1 }),
-      system('label-aware bound', { er: 0.1, macroF1: 1, calls: 'oracle' }),
+      system('oracle', { er: 0.1, macroF1: 1, calls: 'oracle' }),
     ];
     const agent = { er: 0.55, macroF1: 0.8, callsPerThread: 3 };
     const margins = compareToRules([trial(1, agent, rules)]);
