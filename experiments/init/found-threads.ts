@@ -77,8 +77,8 @@ export function fittingParts(
     detector: trainsDetector ? most(400, 0.3) : 0,
     demonstrations: most(50, 0.12),
     environment,
-    // A guarantee chooses the threshold. Only whether a rule would do as well is left to a development part, if there are threads enough.
-    development: calibrates ? (labelled < 1000 ? 0 : 100) : most(200, 0.1),
+    // A guarantee chooses the threshold, so that nothing is left to choose on a development part.
+    development: calibrates ? 0 : most(200, 0.1),
     calibration: calibrates ? Math.min(mostCalibration[trainsDetector ? 'free' : 'paid'], left + most(400, 0.2)) : 0,
   };
 }

@@ -30,7 +30,7 @@ import { listedBy, policyOfBundle } from './bundle-folder.ts';
 import { trainedClaimsFile } from './claim-region.ts';
 import { agentName, cloningFile, cloningName, rulesOf } from './decisions.ts';
 import { type OpenedRun, openStopAgentRun } from './open-run.ts';
-import { thresholdOf } from './operating-point.ts';
+import { testedGuarantee, thresholdOf } from './operating-point.ts';
 import { testedThreads, trainedThreads } from './parts.ts';
 import { halfway, rulePolicy } from './policy-settings.ts';
 import { promisesFile } from './promise-file.ts';
@@ -156,6 +156,8 @@ async function policyOfRun(place: PolicyPlace): Promise<OpenedPolicy> {
 /** The row of the report that is meant: the agent unless given, and for `best` the one that is recommended. */
 export function systemNamed(name: string | undefined, { run }: OpenedRun): string {
   if (name !== 'best') return name ?? agentName;
+  // No rule carries a guarantee, so none is recommended in the place of an agent that does.
+  if (testedGuarantee(run) !== null) return agentName;
   const { ranking, systems } = readTrialResult(run, { withIntervals: false });
   const aim = { ...ranking, labels: Object.keys(systems[0].f1ByLabel) };
   const candidates = ranking.decisions.filter(isCandidate).map((own) => ({ name: own.name, seeds: [own] }));

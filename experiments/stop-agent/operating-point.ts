@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { PolicyDefinition } from '../../checkpoints/policy/policy.ts';
+import type { StopPromise } from '../../checkpoints/policy/promise.ts';
 import { stopIn } from '../../checkpoints/policy/stops.ts';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { runFile } from '../run/run-file.ts';
@@ -7,6 +8,7 @@ import { thresholds } from './calibrate.ts';
 import { agentName, decide, type TestThread } from './decisions.ts';
 import { stopColumns } from './metrics.ts';
 import { halfway } from './policy-settings.ts';
+import { promisesFile } from './promise-file.ts';
 import { type Aim, worth } from './recommendation.ts';
 
 /*
@@ -24,6 +26,12 @@ export function thresholdOf(run: Pick<RunDirectory, 'path'>): number {
 /** The threshold of the guarantee that a training found: what is tested is what is deployed. */
 export function keepThreshold(run: Pick<RunDirectory, 'path'>, { threshold }: { threshold: number }): void {
   thresholdFile.write(run, { threshold });
+}
+
+/** The guarantee of a run's agent, if the agent was tested by it; null otherwise. */
+export function testedGuarantee(run: Pick<RunDirectory, 'path'>): StopPromise | null {
+  const guarantee = promisesFile.find(run)?.[agentName] ?? null;
+  return guarantee?.threshold === thresholdOf(run) ? guarantee : null;
 }
 
 /**

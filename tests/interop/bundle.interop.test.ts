@@ -125,9 +125,10 @@ print(json.dumps([decision.posts_used == expected.posts_used, decision.queries =
     expect(checked.out).toBe("['state'] ['stop_probability'] 17\n");
   });
 
-  it('is refused by name when one byte of any file was changed', async () => {
+  it('is refused by name when one byte of any file but the card was changed', async () => {
     const folder = join(cwd, `changed-${variant}`);
-    for (const name of readdirSync(join(cwd, variant))) {
+    // The card is for people, and has no hash.
+    for (const name of readdirSync(join(cwd, variant)).filter((own) => own !== 'README.md')) {
       cpSync(join(cwd, variant), folder, { recursive: true });
       const bytes = readFileSync(join(folder, name));
       bytes[bytes.length - 3] ^= 1;

@@ -25,12 +25,18 @@ interface Placed extends Candidate {
   readonly agent: RankedAgent;
 }
 
-/** Chosen on the development part, of all rules and every agent; reported on the part that was decided. */
-export function recommendedSystem(agents: readonly RankedAgent[]): RecommendedSystem {
+/**
+ * Chosen on the development part, of all rules and every agent; reported on the part that was decided.
+ * @param options.hasGuarantee agents were tested by a guarantee, which no rule carries, so no rule takes their place
+ */
+export function recommendedSystem(
+  agents: readonly RankedAgent[],
+  { hasGuarantee }: { hasGuarantee: boolean },
+): RecommendedSystem {
   const [first] = agents;
   const { ranking, systems, part } = first.trials[0];
   const aim = { labels: Object.keys(systems[0].f1ByLabel), costs: ranking.costs, price: ranking.price };
-  const candidates = agents.flatMap((agent, index) => candidatesOf(agent, { withRules: index === 0 }));
+  const candidates = agents.flatMap((agent, index) => candidatesOf(agent, { withRules: index === 0 && !hasGuarantee }));
   // Variants that decide other threads cannot be compared thread by thread.
   const alike = candidates.filter((own) => threadsOf(own) === threadsOf(candidates[0]));
   const { system, best } = recommended(alike, aim);
@@ -51,7 +57,9 @@ export function recommendedSystem(agents: readonly RankedAgent[]): RecommendedSy
     system: name,
     run: agent.bestTrial.directory,
     sentence: `${name === agentName ? capitalAgent(agent) : `${name[0].toUpperCase()}${name.slice(1)}`} is recommended: on ${decided}, it ${scoresInWords(summary, agent)}.`,
-    choice: `It was chosen by ${by} on ${where}: it is ${why}.${agents.length > 1 ? ' The agents stand in the order of this number.' : ''}`,
+    choice: hasGuarantee
+      ? 'It carries the guarantee. Rules do not, so none is recommended in its place.'
+      : `It was chosen by ${by} on ${where}: it is ${why}.${agents.length > 1 ? ' The agents stand in the order of this number.' : ''}`,
     cards: cardsOf(summary, agent),
   };
 }

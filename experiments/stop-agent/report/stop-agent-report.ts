@@ -11,7 +11,7 @@ import { type Estimate, percent } from '../../report/shown-numbers.ts';
 import { systemsTable } from '../../report/systems-table.ts';
 import { agentName, isLearnt, isShown } from '../decisions.ts';
 import { taskOf } from '../experiment.ts';
-import { thresholdOf } from '../operating-point.ts';
+import { testedGuarantee } from '../operating-point.ts';
 import { promisesFile } from '../promise-file.ts';
 import { readTrialResult, type TrialResult, trialJson } from '../result.ts';
 import { optimumName } from '../stream-optimum.ts';
@@ -43,7 +43,8 @@ export function reportOf(
   const agents = rankedAgents(results);
   const [{ threads, threadFile, part }] = results[0].trials;
   const seeds = Math.max(...results.map(({ trials }) => trials.length));
-  const recommended = recommendedSystem(agents);
+  const guarantee = leadSentence(results.flatMap(({ trials }) => trials));
+  const recommended = recommendedSystem(agents, { hasGuarantee: guarantee !== '' });
   const { sentence, choice, cards, variant, system, run } = recommended;
   const detectors = detectorTruths(results);
   const problem = detectors.find((truth) => truth.variants === null)?.problem ?? null;
@@ -51,7 +52,7 @@ export function reportOf(
     ...{ title: name, description, command, cards },
     recommended: { variant, system, run },
     // A policy is as good as the detector behind it.
-    conclusion: `${leadSentence(results.flatMap(({ trials }) => trials))}${problem ?? sentence}`,
+    conclusion: `${guarantee}${problem ?? sentence}`,
     tables: [agentsTable(agents)],
     notes: [
       ...guaranteeNotes(results.flatMap(({ trials }) => trials)),
@@ -184,10 +185,7 @@ function shiftWarning(trials: readonly TrialResult[]): Paragraph[] {
 
 /** The guarantee of the first run that was tested by one, and what it saves; empty where none was. */
 function leadSentence(trials: readonly TrialResult[]): string {
-  const promises = trials.flatMap(({ directory: path }) => {
-    const promise = promisesFile.find({ path })?.[agentName] ?? null;
-    return promise !== null && promise.threshold === thresholdOf({ path }) ? [promise] : [];
-  });
+  const promises = trials.flatMap(({ directory: path }) => testedGuarantee({ path }) ?? []);
   return promises.length === 0 ? '' : `${promiseInWords(promises[0])}. `;
 }
 
@@ -196,7 +194,7 @@ function guaranteeNotes(trials: readonly TrialResult[]): string[] {
   return trials.flatMap(({ directory: path }) => {
     const promise = promisesFile.find({ path })?.[agentName] ?? null;
     if (promise === null) return [];
-    const isTested = promise.threshold === thresholdOf({ path });
+    const isTested = testedGuarantee({ path }) !== null;
     if (isTested && trials.length === 1) return [];
     return [
       `Guarantee of ${path}: ${promiseInWords(promise)}${isTested ? '' : '; the tables here are of the agent without it'}.`,
