@@ -99,7 +99,7 @@ const meanMs = (kinds: readonly (readonly [Kind, number])[], who: 'server' | 're
   kinds.reduce((sum, [kind, count]) => sum + count * costs.milliseconds[kind][who], 0) /
   kinds.reduce((sum, [, count]) => sum + count, 0);
 
-const percent = (share: number) => `${(100 * share).toFixed(0)} %`;
+const percent = (share: number) => `${(100 * share).toFixed(0)}%`;
 function time(seconds: number): string {
   if (seconds < 1) return `${(1000 * seconds).toFixed(1)} ms`;
   return seconds < 120 ? `${seconds.toFixed(0)} s` : `${(seconds / 60).toFixed(0)} min`;

@@ -10,7 +10,7 @@
  *   agent carried over     the other set's agent, asking the detector of the set itself: `--detector`
  *   both carried over      agent and detector of the other set
  *
- * Brackets are 95 % by Student's t, seeds being the sample; threads are the same for all. Columns:
+ * Brackets are 95% by Student's t, seeds being the sample; threads are the same for all. Columns:
  *
  *   over the rules         macro-F1 less that of the best mixture of rules that are as early and call as seldom
  *   less own               macro-F1 less that of the set's own agent, paired by seed

@@ -1,6 +1,6 @@
 /*
  * The local detector beside scikit-learn's TF-IDF on labelled threads that neither was trained on: macro-F1 after the first post,
- * after 5 and after all, and the difference on the same threads, with 95 % intervals over seeds and the threads of each. Usage:
+ * after 5 and after all, and the difference on the same threads, with 95% intervals over seeds and the threads of each. Usage:
  *
  *   node --import tsx benchmarks/local-detector.ts --data folder [--sets weibo,twitter15,…] [--train 100,400] [--test 400]
  *     [--seeds 31,32,…] [--python venv/bin/python] [--encoder '{"name":…}'] [--options '{ "folds": 3 }'] [--timing] [--runs runs/local-detector]

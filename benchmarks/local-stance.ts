@@ -93,7 +93,7 @@ console.log(
         'accuracy',
         'macro-F1',
         ...stanceClasses,
-        ...(isOfficial ? ['macro-F1, 95 %'] : []),
+        ...(isOfficial ? ['macro-F1, 95%'] : []),
       ],
       ...rows,
     ],
@@ -127,7 +127,7 @@ async function pretrained(
     const moved = predicted.filter((label, index) => label !== before[index]).length / predicted.length;
     const scored = examples.map((example, index) => ({ ...example, predicted: predicted[index] }));
     const what =
-      penalty === null ? 'not pretrained' : `pretrained, penalty ${penalty}: ${(100 * moved).toFixed(1)} % moved`;
+      penalty === null ? 'not pretrained' : `pretrained, penalty ${penalty}: ${(100 * moved).toFixed(1)}% moved`;
     own.push([basename(path), String(encoder.identity.name), what, ...scoresOf(scored)]);
   }
   return own;
@@ -168,7 +168,7 @@ function classified(scored: readonly Scored[]) {
   });
 }
 
-/** Of macro-F1, 95 %, over the threads of the test. */
+/** Of macro-F1, 95%, over the threads of the test. */
 function intervalOf(scored: readonly Scored[]): string {
   const threads = [...groupBy(scored, ({ item }) => item.threadId).values()];
   const { low, high } = bootstrapInterval({

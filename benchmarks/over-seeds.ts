@@ -3,7 +3,7 @@
  *
  *   node --import tsx benchmarks/over-seeds.ts runs/objective/copy-0.7 runs/objective/copy-0.3 [--systems 'stop agent,first post']
  *
- * A row for each folder and system, on the part that the runs were evaluated on; `sampled stops` is the stop agent drawing its stops, in expectation. Brackets are 95 % by Student's t, seeds being the
+ * A row for each folder and system, on the part that the runs were evaluated on; `sampled stops` is the stop agent drawing its stops, in expectation. Brackets are 95% by Student's t, seeds being the
  * sample. Columns:
  *
  *   distance        occupancy/distance at iteration 10 and at the last one, where imitation was trained (docs/reference/metrics.md)

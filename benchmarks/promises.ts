@@ -1,13 +1,13 @@
 /*
  * Whether a promise is kept (`earshot calibrate`), and what it lets an agent read. Of the threads that none of the runs has seen,
  * calibration threads are drawn 200 times; all others say how often the verdict at the stop differs from the one after all posts.
- * A draw breaks the promise where that share exceeds 5 %. Beside the agent of each run: the detector's own confidence, and the
- * threshold whose share is at most 5 % on the calibration threads, which promises nothing. Usage:
+ * A draw breaks the promise where that share exceeds 5%. Beside the agent of each run: the detector's own confidence, and the
+ * threshold whose share is at most 5% on the calibration threads, which promises nothing. Usage:
  *
  *   node --import tsx benchmarks/promises.ts <run…> --threads threads.jsonl [--calibration 50,100,200,400] [--draws 200] [--events]
  *
  * With --events, calibration threads are of one event and the others of another, and the last column is the share of those that the
- * shift score marks; 5 % of like threads are marked.
+ * shift score marks; 5% of like threads are marked.
  */
 import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
@@ -58,7 +58,7 @@ const byConfidence = (threads: readonly CalibrationThread[]): CalibrationThread[
     ...thread,
     posts: thread.posts.map(({ hours }, index) => ({ hours, score: thread.confidence[index] })),
   }));
-const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
+const percent = (share: number) => `${(100 * share).toFixed(1)}%`;
 
 /** What a threshold does to threads: each stop and each verdict is looked up once. */
 function outcomes(threads: readonly CalibrationThread[]) {

@@ -211,7 +211,7 @@ async function hashed(texts: readonly string[]) {
   return builder.build();
 }
 
-/** What trials gained by a selection over a random one of the same classes, with the 95 % interval over them. */
+/** What trials gained by a selection over a random one of the same classes, with the 95% interval over them. */
 export function gainOverRandom(trials: readonly Readonly<Record<string, number>>[], name: string) {
   // As many right labels as there are, against as many random ones.
   const control = `random for ${name}` in trials[0] ? `random for ${name}` : 'random';

@@ -4,7 +4,7 @@
  *
  *   node --import tsx benchmarks/selector.ts [--claims 1000] [--replies 20] [--epochs 6] [--rewards claim,reward-to-go]
  *
- * Exits 1 when an epoch takes 60 s or more, or when the memory in use after any epoch from the fourth on is more than 5 %
+ * Exits 1 when an epoch takes 60 s or more, or when the memory in use after any epoch from the fourth on is more than 5%
  * above the most of the first three, which fill caches of bounded size. The hash of all that was learnt tells whether a
  * change to the code changed results.
  *

@@ -208,7 +208,7 @@ async function soakMinute(minute: number): Promise<void> {
     (sorted.length / seconds).toFixed(0),
     quantile(sorted, 0.5).toFixed(1),
     quantile(sorted, 0.99).toFixed(1),
-    `${((100 * (last.cpuSeconds - before.cpuSeconds)) / seconds).toFixed(0)} %`,
+    `${((100 * (last.cpuSeconds - before.cpuSeconds)) / seconds).toFixed(0)}%`,
     last.threads,
     last.resident.toFixed(0),
     heap.toFixed(1),
@@ -240,5 +240,5 @@ try {
 }
 
 function percent(share: number): string {
-  return `${share < 0 ? '−' : '+'}${Math.abs(100 * share).toFixed(1)} %`;
+  return `${share < 0 ? '−' : '+'}${Math.abs(100 * share).toFixed(1)}%`;
 }

@@ -8,12 +8,12 @@ export const claimRegionSchema = z.object({
   encoder: hashingIdentitySchema,
   /** Sum of the claims' vectors at length 1; 32-bit floats, little-endian, base64. */
   center: z.string(),
-  /** 95 % of the claims score no more, each held against the center of the others. */
+  /** 95% of the claims score no more, each held against the center of the others. */
   threshold: z.number(),
 });
 export type ClaimRegion = z.infer<typeof claimRegionSchema>;
 
-/** 5 % of like threads look unlike; from twice as many on it is said. */
+/** 5% of like threads look unlike; from twice as many on it is said. */
 export const manyUnlike = 0.1;
 
 /** How unlike the threads of a region a thread is. */

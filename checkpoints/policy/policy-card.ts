@@ -71,7 +71,7 @@ Trained for ${training.step} iterations with seed ${training.seed}; every settin
 
 ## Measures
 
-${table === null ? 'None: the run was not finished when it was exported.' : `On the test threads of the run, with 95 % intervals by bootstrap over threads:\n\n${table}`}
+${table === null ? 'None: the run was not finished when it was exported.' : `On the test threads of the run, with 95% intervals by bootstrap over threads:\n\n${table}`}
 
 ER is the share of a thread's posts that were seen at the decision. Lower is earlier.
 

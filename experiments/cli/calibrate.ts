@@ -177,5 +177,5 @@ function sizesText(sizes: ReturnType<typeof curveOverSizes>): string {
 }
 
 function percent(share: number): string {
-  return `${(100 * share).toFixed(1)} %`;
+  return `${(100 * share).toFixed(1)}%`;
 }

@@ -81,7 +81,7 @@ function linesOf({ title: place, items, seeds, metrics }: ComparedPlace): string
   const width = Math.max(...metrics.map(({ title }) => title.length));
   const lines = metrics.map(
     ({ title, estimate, low, high, pValue }) =>
-      `${title.padEnd(width)}  ${signed(estimate, 4)}  95 % [${signed(low, 4)}, ${signed(high, 4)}]  p = ${pValue.toFixed(4)}\n`,
+      `${title.padEnd(width)}  ${signed(estimate, 4)}  95% [${signed(low, 4)}, ${signed(high, 4)}]  p = ${pValue.toFixed(4)}\n`,
   );
   return `${place}, ${counted(items, 'decision')} paired, of ${counted(seeds, 'seed')}\n${lines.join('')}`;
 }

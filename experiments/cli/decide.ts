@@ -45,7 +45,7 @@ function decideOptions() {
 A line holds the post at which the policy stops and when that was posted, why it stops (threshold, deadline, or the end of the
 thread), its score at each post up to there, the share of the thread that was read (earliness), the detector's prediction, and how
 often the detector was queried. With "stopped": false the thread ended first; further posts may change the decision. After
-\`calibrate\` the policy stops by its promise. shift shows how unlike the threads of that promise a thread is, or without one those
+\`calibrate\` the policy stops by its guarantee. shift shows how unlike the threads of that guarantee a thread is, or without one those
 trained on.
 
 Examples:
@@ -138,11 +138,11 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
       );
     if (unlike > 0 && policy.promise !== null)
       note(
-        `${unlike} of the ${decided} decided threads look unlike those that the promise of ${policy.name} was calibrated on (shift.isUnlike); of like ones, 5 % do. It says nothing about them`,
+        `${unlike} of the ${decided} decided threads look unlike those that the guarantee of ${policy.name} was calibrated on (shift.isUnlike); of like ones, 5% do. It says nothing about them`,
       );
     else if (unlike > manyUnlike * decided)
       note(
-        `${unlike} of the ${decided} decided threads look unlike those that ${policy.name} learnt from (shift.isUnlike); of like ones, 5 % do. Its predictions may be worse on them`,
+        `${unlike} of the ${decided} decided threads look unlike those that ${policy.name} learnt from (shift.isUnlike); of like ones, 5% do. Its predictions may be worse on them`,
       );
     if (auditor !== null && auditor.queries() >= mostQueries)
       note(

@@ -12,9 +12,9 @@ export function descriptionTable(files: readonly { name: string; description: De
     row('threads', ({ threads }) => String(threads)),
     row('posts', ({ posts }) => String(posts)),
     row('posts a thread: mean', ({ postsPerThread }) => mean(postsPerThread)),
-    row('… min, 10 %, median, 90 %, max', ({ postsPerThread }) => quantiles(postsPerThread)),
+    row('… min, 10%, median, 90%, max', ({ postsPerThread }) => quantiles(postsPerThread)),
     row('hours to the last post: median', ({ spanHours }) => spanHours?.median.toFixed(1) ?? ''),
-    row('… 10 %, 90 %', ({ spanHours }) =>
+    row('… 10%, 90%', ({ spanHours }) =>
       spanHours === null ? '' : `${round(spanHours.quantile10)}, ${round(spanHours.quantile90)}`,
     ),
     row('rumor', ({ rumor }) => counts(rumor)),

@@ -16,7 +16,7 @@ import { byReplies, columnsOf, type DetectionScores, detectorIntervals, detector
 /** What a detector scores after a number of replies. */
 export interface DetectorScores extends DetectionScores {
   readonly replies: Replies;
-  /** 95 %, by a bootstrap over items. */
+  /** 95%, by a bootstrap over items. */
   readonly macroF1Interval: Interval;
   /** Every metric by its name, with what a judgement took, no matter when it was made; null where it is not known. */
   readonly values: Readonly<Record<string, number | null>>;

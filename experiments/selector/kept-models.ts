@@ -19,7 +19,7 @@ const fewestItems = 20;
 
 /**
  * Nobody is handed a tuned model that is worse than what there was: for each task the tuned models are kept where their macro-F1 on the
- * items held out from the tests is measurably above that of the untuned ones (95 % interval over threads), and the untuned ones
+ * items held out from the tests is measurably above that of the untuned ones (95% interval over threads), and the untuned ones
  * elsewhere. The test part is not looked at.
  * Null where fewer than 20 items were held out, both say the same of every item, or a system tunes no task models: then it answers for itself.
  * @param decisions of a run, the untuned models' among them

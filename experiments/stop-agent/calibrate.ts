@@ -128,7 +128,7 @@ function unreachable(threads: readonly ReplayedThread[], wanted: PromiseWanted):
   ).length;
   const bound = upperBound({ losses, items: threads.length, confidence });
   return new InputError(
-    `with this deadline ${losses} of the ${threads.length} threads lose whatever the score says, so at most ${level * 100} % cannot be shown; at most ${(100 * bound).toFixed(1)} % can. Give a later deadline, or --max-disagreement ${(Math.ceil(1000 * bound) / 1000).toFixed(3)}`,
+    `with this deadline ${losses} of the ${threads.length} threads lose whatever the score says, so at most ${level * 100}% cannot be shown; at most ${(100 * bound).toFixed(1)}% can. Give a later deadline, or --max-disagreement ${(Math.ceil(1000 * bound) / 1000).toFixed(3)}`,
   );
 }
 

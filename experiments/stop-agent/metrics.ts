@@ -143,7 +143,7 @@ export interface SystemScores {
   readonly threads: number;
   /** Of every metric, by its name. */
   readonly values: Readonly<Record<string, number | null>>;
-  /** 95 %, bootstrap over threads, of every metric that is resampled; empty unless asked for. */
+  /** 95%, bootstrap over threads, of every metric that is resampled; empty unless asked for. */
   readonly intervals: Readonly<Record<string, readonly [low: number, high: number]>>;
   readonly f1ByLabel: Readonly<Record<string, number>>;
   /** The fixed rule that explains most of the stops, and the share it explains. */

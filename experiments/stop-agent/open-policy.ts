@@ -242,7 +242,7 @@ async function scoreBySources(
   const { embed, openStudent, openDetector } = sources;
   if (openDetector === null)
     throw new InputError(
-      'the bundle holds no detector, and the promise is about its predictions; calibrate the run that it was exported from, and export that again',
+      'the bundle holds no detector, and the guarantee is about its predictions; calibrate the run that it was exported from, and export that again',
     );
   const isEmbedded = fields.some(({ name }) => name === 'posts');
   const scored: ScoredThread[] = [];

@@ -34,7 +34,7 @@ export interface Recommendation<Of extends Candidate = Candidate> {
 }
 
 const resamples = 300;
-/** A 95 % interval of a normal variable is so many standard errors wide. */
+/** A 95% interval of a normal variable is so many standard errors wide. */
 const errorsInInterval = 2 * 1.96;
 
 /** Whether a system can be recommended: not one that sees labels or knows the stream, nor the copy that only stands beside agents. */

@@ -16,7 +16,7 @@ export interface Leader {
 
 /**
  * The leader of the settings that are complete, have an objective with every seed and are allowed; null if none is. It is told
- * apart where the paired difference to each of the others has a 95 % interval (Student's t over seeds) above 0: of settings
+ * apart where the paired difference to each of the others has a 95% interval (Student's t over seeds) above 0: of settings
  * that are alike, all of these intervals are above 0 less often than any one of them.
  */
 export function leaderOf(plan: SweepPlan, settings: readonly SettingSummary[]): Leader | null {
@@ -105,12 +105,12 @@ function seedsToTell({ mean, low, seeds }: SeedInterval): number {
 function againstNext({ setting, gap: { mean, low, high } }: { setting: SettingSummary; gap: SeedInterval }): string {
   const next = `The next, ${setting.label}, is ${mean.toFixed(3)} below`;
   if (low === null || high === null) return `${next}.`;
-  return `${next} (paired by seed, 95 % interval ${low.toFixed(3)} to ${high.toFixed(3)}).`;
+  return `${next} (paired by seed, 95% interval ${low.toFixed(3)} to ${high.toFixed(3)}).`;
 }
 
 function overSeeds({ seeds, low }: SeedInterval): string {
   if (seeds === 1) return 'one seed';
   return low === null
     ? `the same with each of ${seeds} seeds, which leaves no interval`
-    : `mean and 95 % interval over ${seeds} seeds`;
+    : `mean and 95% interval over ${seeds} seeds`;
 }

@@ -5,13 +5,13 @@ import { type Estimate, shown } from '../report/shown-numbers.ts';
 /** A mean over seeds. */
 export interface SeedInterval {
   readonly mean: number;
-  /** The 95 % interval; null with one seed, and where all have the same value: that tells nothing of their spread. */
+  /** The 95% interval; null with one seed, and where all have the same value: that tells nothing of their spread. */
   readonly low: number | null;
   readonly high: number | null;
   readonly seeds: number;
 }
 
-/** 97.5 % quantiles of Student's t for 1 … 30 degrees of freedom. */
+/** 97.5% quantiles of Student's t for 1 … 30 degrees of freedom. */
 const quantiles = [
   12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131, 2.12, 2.11,
   2.101, 2.093, 2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042,
@@ -26,7 +26,7 @@ const rounding = 1e-12;
 const anything: Range = [-Infinity, Infinity];
 
 /**
- * The mean and its 95 % interval by Student's t, seeds being the sample, cut at what is possible: that takes no coverage away.
+ * The mean and its 95% interval by Student's t, seeds being the sample, cut at what is possible: that takes no coverage away.
  * @throws InputError without values
  */
 export function seedInterval(values: readonly number[], [least, most]: Range = anything): SeedInterval {

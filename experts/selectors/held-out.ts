@@ -13,7 +13,7 @@ export interface HeldOut {
 }
 
 export interface Gain {
-  /** First minus second, with the 95 % interval over gold rows. */
+  /** First minus second, with the 95% interval over gold rows. */
   readonly macroF1: Interval & { readonly difference: number };
   /** The same of the mean log-likelihood of the gold, in nats a row: more is known of it from few rows. */
   readonly logLikelihood: Interval & { readonly difference: number };

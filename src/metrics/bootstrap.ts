@@ -45,7 +45,7 @@ export function bootstrapInterval(
  * Compares two systems on the same items: first minus second, each resample taking the same items for both.
  *
  * The p-value is twice the smaller share of differences on one side of 0. One more difference is counted on either
- * side, so that it is never 0. It is below 0.05 about where the 95 % interval leaves out 0, and 1 for equal systems.
+ * side, so that it is never 0. It is below 0.05 about where the 95% interval leaves out 0, and 1 for equal systems.
  * @throws as `bootstrapInterval` does
  */
 export function comparePaired(
@@ -64,7 +64,7 @@ export function comparePaired(
 export const fewestItems = 10;
 
 /**
- * The largest share that items of a kind may have of which so many had none, by the binomial distribution; for 95 % and both
+ * The largest share that items of a kind may have of which so many had none, by the binomial distribution; for 95% and both
  * sides about 3.7 / items.
  */
 export function largestUnseen(items: number, confidence = 0.95): number {

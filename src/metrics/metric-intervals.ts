@@ -17,7 +17,7 @@ export interface SeedDecisions<Decision> {
 }
 
 /**
- * Metrics with 95 % intervals: a bootstrap that draws seeds, then the items of each. Where two systems are compared, both get the
+ * Metrics with 95% intervals: a bootstrap that draws seeds, then the items of each. Where two systems are compared, both get the
  * same draws. A metric that is not known of these decisions is left out.
  * @param options.drawnTogether items that are not independent, such as the replies to one claim; each item alone unless given
  */

@@ -155,7 +155,7 @@ function worthSection({ crossFitted, gold, classes }: TableSelection): ReportSec
     ['as many random ones of each class (the control)', ...cells(room.random, room.random).slice(0, 3)],
   ];
   const explained =
-    'On gold rows held out in turn (five folds, three times): a logistic regression on TF-IDF, trained on the other gold rows and the selection. 95 % intervals over gold rows. "Right" is the share of right labels among the held-out gold rows whose machine label was taken.';
+    'On gold rows held out in turn (five folds, three times): a logistic regression on TF-IDF, trained on the other gold rows and the selection. 95% intervals over gold rows. "Right" is the share of right labels among the held-out gold rows whose machine label was taken.';
   const blocks = [
     explained,
     { heading: [...heading, 'right'], rows },

@@ -24,7 +24,7 @@ import { type Debate, type DebateOutcome, debatingDetector } from './debating-de
  *     the prompts ask them to build on their teammates without repeating them. The teams prepare and speak at the same
  *     time: each responds to what the others argued in the round before, as in lines 11–14.
  *   - §4.1 gives 5 rounds to "collaborative methods" and 3 to "adversarial single debates"; a team debate counts as one
- *     of the former. The 80 % consensus is left out, since in Algorithm 2 only the judge decides.
+ *     of the former. The 80% consensus is left out, since in Algorithm 2 only the judge decides.
  *   - A team's discussions are private: neither the others nor the judge hear them, but the transcript includes them.
  */
 

@@ -89,7 +89,7 @@ function drawStance(post: { evidence: Evidence; early: boolean }, random: Random
 }
 
 /**
- * Replies come fast at first and ever slower later: exponential gaps whose mean grows from 90 seconds by 18 % a post.
+ * Replies come fast at first and ever slower later: exponential gaps whose mean grows from 90 seconds by 18% a post.
  */
 function gapMs(post: number, random: Random): number {
   return Math.ceil(-Math.log(1 - random.uniform()) * 90_000 * 1.18 ** (post - 1));

@@ -69,7 +69,7 @@ describe('the leading setting', () => {
     expect(chosen?.why.join(' ')).toMatch(
       /It has the highest macroF1 .* 0\.630 .* of 2 settings\. 2 of 3 settings meet er <= 0\.5/,
     );
-    expect(chosen?.why.join(' ')).toContain('is 0.097 below (paired by seed, 95 % interval 0.084 to 0.110).');
+    expect(chosen?.why.join(' ')).toContain('is 0.097 below (paired by seed, 95% interval 0.084 to 0.110).');
     expect(chosen).toMatchObject({ isToldApart: true, verdict: `${settings[2].label} is recommended` });
   });
 

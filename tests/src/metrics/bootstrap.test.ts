@@ -31,7 +31,7 @@ describe('the bootstrap interval', () => {
   });
 
   it('of the mean of 20 normal values covers the truth as often as theory says', () => {
-    // Asymptotically mean ± 1.96 s√(n−1)/n, which covers when |t| ≤ 1.91 with 19 degrees of freedom: 92.9 %.
+    // Asymptotically mean ± 1.96 s√(n−1)/n, which covers when |t| ≤ 1.91 with 19 degrees of freedom: 92.9%.
     const random = Random.seeded({ seed: 5, purpose: 'normal values' });
     const trials = 500;
     let covered = 0;
@@ -179,7 +179,7 @@ describe('scores of items that are all alike', () => {
   });
 
   it('cover a share that is rarely seen as often as they promise', () => {
-    // Each of 30 items is wrong with 2 %: more than half of the samples have none that is.
+    // Each of 30 items is wrong with 2%: more than half of the samples have none that is.
     const random = Random.seeded({ seed: 3, purpose: 'covering' });
     const covered = Array.from({ length: 400 }, (_, seed) => {
       const right = Array.from({ length: 30 }, () => Number(random.uniform() >= 0.02));

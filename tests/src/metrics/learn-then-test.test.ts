@@ -33,7 +33,7 @@ describe('learnThenTest', () => {
   const lossesAt = (threshold: number) => losses.get(threshold) ?? 0;
 
   it('goes on to the last threshold before the first that fails, whatever comes after', () => {
-    // With 200 items, 5 losses are proof enough at 5 % and 90 % (tail 0.062), 6 are not (0.124).
+    // With 200 items, 5 losses are proof enough at 5% and 90% (tail 0.062), 6 are not (0.124).
     const found = learnThenTest({ ...fivePercent, thresholds: [1, 0.9, 0.8, 0.7], items: 200, lossesAt });
     expect(found).toMatchObject({ threshold: 0.9, losses: 3, items: 200 });
     expect(binomialTail({ losses: 3, items: 200, share: found?.bound ?? 0 })).toBeCloseTo(0.1, 6);

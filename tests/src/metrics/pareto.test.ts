@@ -83,7 +83,7 @@ describe('the best mixture within a budget', () => {
   });
 });
 
-/** By brute force: all mixtures of three points with shares in steps of 2 %. */
+/** By brute force: all mixtures of three points with shares in steps of 2%. */
 function bestOnGrid(points: readonly PricedPoint[], budget: { er: number; calls: number }): number {
   let best = Number.NEGATIVE_INFINITY;
   const steps = 50;

@@ -88,7 +88,7 @@ describe('estimateTokens', () => {
     ['@CNN omg is this real?? http://t.co/8dH3kLmZpQ #Ottawa #shooting 😱😱', 31, 34],
     ['震惊！某地发生重大事故，官方尚未回应', 13, 24],
     ['网传某地自来水投毒，警方辟谣：系谣言，请勿传播', 23, 29],
-  ])('guesses %j within 30 %% of what vocabularies make of it', (text, fewest, most) => {
+  ])('guesses %j within 30%% of what vocabularies make of it', (text, fewest, most) => {
     expect(estimateTokens(text)).toBeGreaterThan(fewest * 0.7);
     expect(estimateTokens(text)).toBeLessThan(most * 1.3);
   });
