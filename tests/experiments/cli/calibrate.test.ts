@@ -106,7 +106,7 @@ describe('calibrate', () => {
     writeFileSync(join(cwd, 'other.jsonl'), linesOf([other]));
     const { out, errors } = await earshot(['decide', 'other.jsonl', '--policy', run], { cwd });
     expect(lines(out)[0].shift.isUnlike).toBe(true);
-    expect(errors).toContain('1 of the 1 decided threads look unlike those that the promise');
+    expect(errors).toContain('1 of the 1 decided threads look unlike those that the guarantee');
   });
 
   it('shows the curve and writes nothing', async () => {
