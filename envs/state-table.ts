@@ -35,7 +35,7 @@ export interface StateTableInput {
     /** Row-major [posts, featureCount]: features of the prefix that ends with each post. */
     readonly features?: Float32Array;
     /** Posts seen at each step, increasing and ending with `posts`; 1, 2, … n where left out: a step at every post. */
-    readonly postsSeen?: readonly number[] | undefined;
+    readonly postsSeen?: readonly number[];
   }[];
   /** Length of an embedding; 0 leaves posts and actions out of the state, so that it has features only. */
   readonly dimensions: number;

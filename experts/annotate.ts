@@ -29,12 +29,12 @@ export interface AnnotateOptions
   extends PrefixOptions,
     Pick<JudgementQueueOptions, 'detector' | 'store' | 'calls' | 'retryUnreadable' | 'sampleIndex' | 'waits'> {
   /** The largest share of the answers of this run that may be unreadable, as soon as there are 20 of them. */
-  maxUnreadable?: number | undefined;
+  maxUnreadable?: number;
   /** Judgements under way at the same time. */
-  concurrency?: number | undefined;
+  concurrency?: number;
   onProgress?: ((progress: AnnotateProgress) => void) | undefined;
   /** Aborting stops asking; judgements under way are awaited and stored, then `annotate` throws the signal's reason. */
-  signal?: AbortSignal | undefined;
+  signal?: AbortSignal;
 }
 
 /**

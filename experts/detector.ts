@@ -16,9 +16,9 @@ export interface Judgement {
   readonly transcript: readonly { readonly role: string; readonly text: string }[];
   readonly usage: Usage;
   /** What its shared parts took. They are annotations of their own, which count it, too. */
-  readonly partsUsage?: Usage | undefined;
+  readonly partsUsage?: Usage;
   /** Answers, and probabilities of answers, that could not be read and that it did without, such as a vote; absent where there are none. */
-  readonly unreadableParts?: number | undefined;
+  readonly unreadableParts?: number;
 }
 
 /** What answers took: requests sent, and tokens as the endpoints count them. */
@@ -37,7 +37,7 @@ export interface Detector {
   readonly options: Readonly<Record<string, unknown>>;
   readonly labels: readonly string[];
   /** Whether a judgement without a label is one, too: the detector may find that the evidence does not suffice. */
-  readonly mayAbstain?: boolean | undefined;
+  readonly mayAbstain?: boolean;
   /** @param context.signal ends the judgement when it is aborted, where the detector waits for anybody */
   judge(prefix: Prefix, context?: Pick<WorkContext, 'signal'>): Promise<Judgement>;
   /** What it reads of a prefix, for annotation keys; absent where that is the texts of the posts and nothing else. */

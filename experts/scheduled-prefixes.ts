@@ -8,8 +8,8 @@ import { type PrefixSchedule, scheduledLengths } from './prefix-schedule.ts';
 export interface PrefixOptions {
   threads: readonly Thread[];
   /** Posts of a thread that are judged; for the sequences, later ones do not exist. */
-  maxPosts?: number | undefined;
-  schedule?: PrefixSchedule | undefined;
+  maxPosts?: number;
+  schedule?: PrefixSchedule;
 }
 
 export interface ScheduledPrefixes {

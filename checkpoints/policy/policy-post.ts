@@ -7,10 +7,10 @@ export interface PolicyPost {
    * ISO 8601. Deadlines in hours read it, and detectors and students that were trained with times. For the latter a missing time
    * counts as usual.
    */
-  readonly time?: string | null | undefined;
-  readonly id?: string | undefined;
-  readonly author?: string | null | undefined;
-  readonly parent?: string | null | undefined;
+  readonly time?: string | null;
+  readonly id?: string;
+  readonly author?: string | null;
+  readonly parent?: string | null;
 }
 
 const isoTime = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]..:..)$/;

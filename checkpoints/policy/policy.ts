@@ -57,7 +57,7 @@ export interface PolicySources {
 
 /** A thread, as far as a policy reads it: the claim, then the replies in time order. */
 export interface PolicyThread {
-  readonly id?: string | undefined;
+  readonly id?: string;
   readonly posts: readonly (string | PolicyPost)[];
 }
 

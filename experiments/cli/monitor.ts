@@ -55,14 +55,14 @@ Examples:
 }
 
 interface MonitorOptions {
-  system?: string | undefined;
+  system?: string;
   alarmLevel: number;
   quiet: number;
-  picture?: string | undefined;
-  adapt?: true | undefined;
-  recalibrate?: true | undefined;
+  picture?: string;
+  adapt?: true;
+  recalibrate?: true;
   runs: string;
-  json?: true | undefined;
+  json?: true;
 }
 
 async function monitor(

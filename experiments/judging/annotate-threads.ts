@@ -32,12 +32,12 @@ export interface AnnotateThreadsOptions
   store: string;
   /** A detector file, or a saved detector; the latter is trained on `trainOn` where the file does not exist. */
   detector: string;
-  trainOn?: string | undefined;
+  trainOn?: string;
   /** What a detector that is trained here decides. */
   task: Task;
   seed: number;
   /** Only the first so many threads of the file. */
-  limit?: number | undefined;
+  limit?: number;
   skipInvalid: boolean;
   context: WorkContext;
 }

@@ -83,12 +83,12 @@ export async function crossValidate(options: {
   threads: readonly Thread[];
   task: Task;
   /** So many of the labelled threads, each label in proportion. */
-  limit?: number | undefined;
+  limit?: number;
   /** Draws them and the folds. */
   seed: number;
   /** Of the local detector. */
   detector: z.input<typeof localDetectorOptionsSchema>;
-  context?: WorkContext | undefined;
+  context?: WorkContext;
 }): Promise<HeldOutScores> {
   const { task, limit, seed, detector } = options;
   const labelOf = (thread: Thread) => task.goldLabel(thread);

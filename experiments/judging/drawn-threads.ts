@@ -29,8 +29,8 @@ export function labelledThreads(
 export function drawnThreads(
   threads: readonly Thread[],
   of: {
-    limit?: number | undefined;
-    seed?: number | undefined;
+    limit?: number;
+    seed?: number;
     labelOf: (thread: Thread) => string | number | null;
   },
 ): Thread[] {

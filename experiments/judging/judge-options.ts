@@ -14,7 +14,7 @@ import { type WorkContext, workContext } from '../../src/work-context.ts';
 export interface BatchMode {
   /** Holds a folder for each detector whose batch has not been collected yet. */
   readonly batchFolder: string;
-  readonly pollMs?: number | undefined;
+  readonly pollMs?: number;
 }
 
 /**
@@ -27,29 +27,29 @@ export type JudgingMode = 'live' | 'dry-run' | BatchMode;
 export interface JudgeOptions {
   readonly threads: readonly Thread[];
   readonly store: AnnotationStore;
-  readonly mode?: JudgingMode | undefined;
+  readonly mode?: JudgingMode;
   /** Limits that replace those of the detector file. */
-  readonly budget?: Partial<BudgetLimits> | undefined;
+  readonly budget?: Partial<BudgetLimits>;
   /** The longest wait that is granted an endpoint, in place of the detector file's. */
-  readonly maxWaitMs?: number | undefined;
+  readonly maxWaitMs?: number;
   /** Whether parts that prefixes share are kept in the store, too; otherwise the judgements count their usage. */
-  readonly sharesParts?: boolean | undefined;
-  readonly schedule?: PrefixSchedule | undefined;
+  readonly sharesParts?: boolean;
+  readonly schedule?: PrefixSchedule;
   /** Posts of a thread that are judged. */
-  readonly maxPosts?: number | undefined;
+  readonly maxPosts?: number;
   /** Judgements under way at the same time. */
-  readonly concurrency?: number | undefined;
+  readonly concurrency?: number;
   /** Ask again where an earlier answer could not be read. */
-  readonly retryUnreadable?: boolean | undefined;
+  readonly retryUnreadable?: boolean;
   /** The largest share of unreadable answers, after which judging stops. */
-  readonly maxUnreadable?: number | undefined;
+  readonly maxUnreadable?: number;
   /** Gets each judgement of a detector that costs nothing, which the store does not keep. */
   readonly onJudgement?: ((row: AnnotationRow) => void) | undefined;
   /** What becomes of the prefixes. */
   readonly onCounts?: ((counts: AnnotateProgress) => void) | undefined;
   /** Begins the lines of progress; `judging prefixes` unless given. */
-  readonly stage?: string | undefined;
-  readonly context?: WorkContext | undefined;
+  readonly stage?: string;
+  readonly context?: WorkContext;
 }
 
 /** What came of judging. */

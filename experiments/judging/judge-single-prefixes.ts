@@ -35,10 +35,10 @@ export interface PrefixJudge {
 export async function openPrefixJudge(options: {
   file: string;
   store: string;
-  budget?: Partial<BudgetLimits> | undefined;
+  budget?: Partial<BudgetLimits>;
   /** Ask again where an earlier answer could not be read. */
   retryUnreadable: boolean;
-  context?: WorkContext | undefined;
+  context?: WorkContext;
 }): Promise<PrefixJudge> {
   const { budget, retryUnreadable, context = workContext() } = options;
   const file = await loadDetectorFile(options.file);

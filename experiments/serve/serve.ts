@@ -25,7 +25,7 @@ export interface ServeOptions {
   readonly access: Access;
   /** `memory`, or the address of a Redis server. */
   readonly sessions: string;
-  readonly redisPassword?: string | undefined;
+  readonly redisPassword?: string;
   readonly threadLimits: ThreadLimits & { readonly maxCharacters: number };
   readonly limits: ServerLimits;
   /** Asked for verdicts in place of the bundles' own detectors. */
@@ -33,7 +33,7 @@ export interface ServeOptions {
     | { readonly file: string; readonly store: string; readonly budget: Partial<BudgetLimits> }
     | undefined;
   /** Undefined where no thread is audited. */
-  readonly audits?: AuditSettings | undefined;
+  readonly audits?: AuditSettings;
   readonly verdictMs: number;
   /** Time from the signal to stop until no new connection is taken, in which balancers notice that it is not ready. */
   readonly drainMs: number;

@@ -42,7 +42,7 @@ export interface ServerOptions {
   readonly limits: ServerLimits;
   readonly logger: FastifyBaseLogger;
   /** Null where no thread is audited. */
-  readonly audits?: AuditLog | null | undefined;
+  readonly audits?: AuditLog | null;
   /** A thread that has not ended for so long is left out of its guarantee's check. */
   readonly quietMs?: number;
   /** The clock that the deadlines of growing threads are held against. */

@@ -8,7 +8,7 @@ import type { KeptPost, Position } from './thread-store.ts';
 /** A post as a request brings it. */
 export interface NewPost extends KeptPost {
   /** Its place in the thread, 0 for the claim, where the caller counts. */
-  readonly index?: number | undefined;
+  readonly index?: number;
 }
 
 /** How far this process has read a thread. What is kept of the thread says whether that still holds. */

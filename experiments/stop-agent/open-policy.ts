@@ -75,11 +75,11 @@ export interface OpenedPolicy extends ThreadReader {
 export interface PolicyPlace {
   readonly folder: string;
   /** The row of the report that decides; the agent unless given. A bundle holds one. */
-  readonly system?: string | undefined;
+  readonly system?: string;
   /** Folder with the shared cache of runs. */
   readonly runs: string;
   /** Takes the place of the policy's own detector. */
-  readonly judge?: PrefixJudge | null | undefined;
+  readonly judge?: PrefixJudge | null;
   readonly context: WorkContext;
 }
 

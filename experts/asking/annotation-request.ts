@@ -6,7 +6,7 @@ import type { Detector } from '../detector.ts';
 export function annotationRequest(options: {
   detector: Detector;
   prefix: Prefix;
-  sampleIndex?: number | undefined;
+  sampleIndex?: number;
 }): AnnotationRequest {
   const { detector, prefix, sampleIndex = 0 } = options;
   const { name, version, options: relevant } = detector;

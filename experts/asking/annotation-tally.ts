@@ -29,7 +29,7 @@ export interface AnnotationFailure {
   readonly threadId: string;
   readonly prefixLength: number;
   readonly message: string;
-  readonly isUnreadable?: boolean | undefined;
+  readonly isUnreadable?: boolean;
 }
 
 /** Counts what becomes of the prefixes of a run, and shows it. */
@@ -39,7 +39,7 @@ export class AnnotationTally {
     /** The largest share of the answers of this run that may be unreadable. */
     readonly maxUnreadable: number;
     readonly onProgress: ((progress: AnnotateProgress) => void) | undefined;
-    readonly waits?: Waits | undefined;
+    readonly waits?: Waits;
   };
   private readonly failures: AnnotationFailure[] = [];
   private readonly counts = { done: 0, asked: 0, cached: 0, failed: 0, unreadable: 0, unreadableParts: 0 };

@@ -9,7 +9,7 @@ import type { CallJournal } from './call-journal.ts';
 
 /** A judgement, or a part that judgements share, that is asked for under the key of its request. */
 export interface Question extends Omit<AnnotationRequest, 'sampleIndex'> {
-  readonly sampleIndex?: number | undefined;
+  readonly sampleIndex?: number;
   /** Where it was asked first; for people, not part of the key. */
   readonly threadId: string;
   readonly prefixLength: number;
@@ -27,21 +27,21 @@ export interface JudgementStore {
   /** Ends the lease as well. Returns whether the judgement is new. */
   put(row: AnnotationRow): boolean;
   /** Where answers are kept that could not be read; without it they are asked for again. */
-  readonly unreadable?: Pick<UnreadableTable, 'find' | 'put' | 'last'> | undefined;
+  readonly unreadable?: Pick<UnreadableTable, 'find' | 'put' | 'last'>;
   /** Keeps other processes from asking the same at the same time. */
-  readonly leases?: Pick<LeaseTable, 'take' | 'release'> | null | undefined;
+  readonly leases?: Pick<LeaseTable, 'take' | 'release'> | null;
 }
 
 interface AskOnceOptions {
   readonly store: JudgementStore;
   /** Keeps the calls of judgements that are not finished. */
-  readonly calls?: Pick<CallJournal, 'ofJudgement' | 'ended'> | undefined;
+  readonly calls?: Pick<CallJournal, 'ofJudgement' | 'ended'>;
   /** Ask once more where earlier answers could not be read. */
-  readonly retryUnreadable?: boolean | undefined;
+  readonly retryUnreadable?: boolean;
   /** Aborting ends the waiting for other processes, and nothing new is asked. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
   /** Shows that other processes are waited for. */
-  readonly waits?: Waits | undefined;
+  readonly waits?: Waits;
 }
 
 /**

@@ -15,18 +15,18 @@ export interface JudgementQueueOptions {
   readonly detector: Detector;
   readonly store: JudgementStore;
   /** Keeps the calls of judgements that are not finished, where the detector sends its calls through it. */
-  readonly calls?: Pick<CallJournal, 'ofJudgement' | 'ended'> | undefined;
+  readonly calls?: Pick<CallJournal, 'ofJudgement' | 'ended'>;
   /** Ask again where an earlier answer could not be read. */
-  readonly retryUnreadable?: boolean | undefined;
+  readonly retryUnreadable?: boolean;
   /** Which of several answers to the same question is asked for. */
-  readonly sampleIndex?: number | undefined;
+  readonly sampleIndex?: number;
   /** Judgements under way at the same time. */
   readonly concurrency: number;
   readonly tally: AnnotationTally;
   /** What the detector's calls wait for; other processes that are waited for come to it. */
-  readonly waits?: Waits | undefined;
+  readonly waits?: Waits;
   /** Aborting begins nothing new. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
 }
 
 /**

@@ -12,5 +12,5 @@ export interface DetectorSettings<Options> {
    * Keeps what judgements share beyond this process. Such parts are then annotations of their own, and judgements count
    * them as parts.
    */
-  readonly askOnce?: AskOnce | undefined;
+  readonly askOnce?: AskOnce;
 }

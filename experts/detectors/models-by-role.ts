@@ -48,7 +48,7 @@ export function endpointsByRole<Role extends string>(options: {
   byDefault: Model;
   endpoints: Endpoints;
   /** The temperature of every call, instead of the endpoints' own. */
-  temperature?: number | null | undefined;
+  temperature?: number | null;
 }): (role: Role) => Endpoint {
   const { models, byDefault, endpoints, temperature } = options;
   return (role) => {

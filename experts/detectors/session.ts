@@ -65,9 +65,9 @@ export const pretendedReason = 'This is one of the sentences that explain a verd
 interface Speech extends Pick<ChatRequest, 'endpoint' | 'messages' | 'jsonSchema'> {
   session: Session;
   /** How the answer of a dry run ends. */
-  dryRunText?: string | undefined;
+  dryRunText?: string;
   /** The same for the fewest calls. */
-  shortestDryRunText?: string | undefined;
+  shortestDryRunText?: string;
 }
 
 /** What a model says in a debate. Never empty, since some endpoints refuse empty messages. */

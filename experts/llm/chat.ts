@@ -12,31 +12,31 @@ export interface ChatRequest {
   /** What a dry run answers: as long as a typical answer, and readable by the caller's parser. */
   readonly dryRunText: string;
   /** What it answers to find the fewest calls, where another answer ends the matter earlier. */
-  readonly shortestDryRunText?: string | undefined;
+  readonly shortestDryRunText?: string;
   /** Replaces the endpoint's own value; null leaves the parameter out of the request. */
-  readonly temperature?: number | null | undefined;
-  readonly maxTokens?: number | null | undefined;
+  readonly temperature?: number | null;
+  readonly maxTokens?: number | null;
   /** Which of several answers to the same question this is; added to the endpoint's seed, if it has one. */
-  readonly sampleIndex?: number | undefined;
+  readonly sampleIndex?: number;
   /** Ask for token log-probabilities, as far as the endpoint's `logprobs` mode allows. */
-  readonly wantLogprobs?: boolean | undefined;
+  readonly wantLogprobs?: boolean;
   /** Ask for an answer in JSON, by whatever means the endpoint supports. */
   readonly jsonSchema?:
     | {
         readonly name: string;
         readonly schema: Readonly<Record<string, unknown>>;
         /** Only for schemas without optional fields, or OpenAI refuses them. */
-        readonly strict?: boolean | undefined;
+        readonly strict?: boolean;
         /** The prompt asks for plain text. Where the endpoint takes no schema it is not told of JSON at all. */
-        readonly isPlainTextEnough?: boolean | undefined;
+        readonly isPlainTextEnough?: boolean;
       }
     | undefined;
   /** What reads the answer; it is kept beside it. */
-  readonly reader?: AnswerReader | undefined;
+  readonly reader?: AnswerReader;
   /** Whether an answer that cannot be read is sent back once, which is another call. */
-  readonly mayBeRepaired?: boolean | undefined;
+  readonly mayBeRepaired?: boolean;
   /** Cancels this call: at once while it is waiting, after a short grace period once it was sent. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
 }
 
 export interface TokenLogprob {
@@ -76,7 +76,7 @@ export type AnswerWords = Readonly<Record<string, readonly string[]>>;
 export interface ChatAnswer {
   /** The answer alone: what the model thought before it is in `thinking`. */
   readonly text: string;
-  readonly thinking?: string | undefined;
+  readonly thinking?: string;
   /** Of the tokens that spell the text. Null where the endpoint sends none, empty where they are those of another text. */
   readonly logprobs: readonly TokenLogprob[] | null;
   readonly usage: ChatUsage;
@@ -85,7 +85,7 @@ export interface ChatAnswer {
   /** As the endpoint tells it. `none`: it tells none. `refusal`: the text is the model's refusal. `tool_calls`: it called a tool. */
   readonly finishReason: string;
   /** Absent where nothing was sent. */
-  readonly response?: RawResponse | undefined;
+  readonly response?: RawResponse;
 }
 
 /**

@@ -78,13 +78,13 @@ interface RetrievalUse {
 /** How the services that have evidence are asked. */
 export interface EvidenceServices {
   /** Where their keys are looked up. */
-  readonly env?: Environment | undefined;
+  readonly env?: Environment;
   /** What happens after a failed request. */
-  readonly retry?: RetryPolicy | undefined;
+  readonly retry?: RetryPolicy;
   /** Draws the jitter of waiting times. */
-  readonly random?: Random | undefined;
+  readonly random?: Random;
   /** Aborting ends the waiting. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
 }
 
 interface RetrievalSettings extends EvidenceServices {
@@ -93,7 +93,7 @@ interface RetrievalSettings extends EvidenceServices {
   /** Names the entities, if a language model is to do that. */
   readonly model: RoleModel;
   /** Asks nobody: `upper` pretends that evidence was found, `lower` that there is none. */
-  readonly dryRun?: 'lower' | 'upper' | undefined;
+  readonly dryRun?: 'lower' | 'upper';
 }
 
 export async function createRetrieval(settings: RetrievalSettings): Promise<Retrieval> {

@@ -59,7 +59,7 @@ export interface ModelQuestion<T> {
   readonly content: string;
   readonly schema: z.ZodType<T>;
   readonly dryRunValue: T;
-  readonly shortestDryRunValue?: T | undefined;
+  readonly shortestDryRunValue?: T;
   readonly askShared: AskShared;
 }
 

@@ -10,7 +10,7 @@ export interface StanceItem {
   readonly threadId: string;
   readonly claim: string;
   readonly post: string;
-  readonly place?: ReplyPlace | undefined;
+  readonly place?: ReplyPlace;
 }
 
 /** Where a reply stands in its thread; null where that is not known. */

@@ -15,7 +15,7 @@ export interface BadItem {
 /** What to do with a bad item. */
 export interface SkipOptions {
   /** Leave bad items out and continue, instead of failing at the first one. */
-  readonly skipInvalid?: boolean | undefined;
+  readonly skipInvalid?: boolean;
   /** Told of each item left out: `skipped threads.jsonl:3 …`. */
   readonly onSkipped?: ((line: string) => void) | undefined;
 }

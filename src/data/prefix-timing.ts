@@ -5,7 +5,7 @@
 /** What is read of a post beside its text. */
 export interface Timed {
   /** ISO 8601; null or undefined where unknown. */
-  readonly time?: string | null | undefined;
+  readonly time?: string | null;
 }
 
 /** Replies whose time since the claim is a column of its own. */

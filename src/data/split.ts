@@ -15,9 +15,9 @@ export interface SplitOptions<Part extends string, Held extends string, Of exten
   /** Each part gets the labels in the proportions of the whole; null counts as a label. `task.goldLabel` fits. */
   readonly stratifyBy?: ((thread: Of) => number | string | boolean | null) | undefined;
   /** Never divide an event between parts. Sizes are then targets, met as closely as the events allow. */
-  readonly keepEventsTogether?: boolean | undefined;
+  readonly keepEventsTogether?: boolean;
   /** Further parts, each made of all threads of the events named. */
-  readonly holdOutEvents?: Readonly<Record<Held, readonly string[]>> | undefined;
+  readonly holdOutEvents?: Readonly<Record<Held, readonly string[]>>;
 }
 
 /**

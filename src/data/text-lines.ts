@@ -23,7 +23,7 @@ export interface ByteRange {
 /** How a file is read. */
 export interface ReadingOptions {
   /** What its text is in; by its mark, else UTF-8, unless given. */
-  readonly encoding?: string | undefined;
+  readonly encoding?: string;
 }
 
 /**

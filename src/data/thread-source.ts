@@ -59,7 +59,7 @@ export async function indexThreadFile(
   options: SkipOptions & {
     shaped?: ((thread: Thread) => Thread) | undefined;
     onThread?: ((thread: Thread) => void) | undefined;
-    keptBytes?: number | undefined;
+    keptBytes?: number;
   } = {},
 ): Promise<ThreadSource> {
   const { shaped = (thread) => thread, onThread, keptBytes = smallBytes, ...skipping } = options;

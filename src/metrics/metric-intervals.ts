@@ -32,7 +32,7 @@ export function metricIntervals<Decision, Columns extends object>(options: {
   drawnTogether?: (decisions: readonly Decision[]) => readonly (readonly number[])[];
   /** Of the bootstrap. */
   seed: number;
-  resamples?: number | undefined;
+  resamples?: number;
 }): MetricInterval[] {
   const { seeds, columnsOf, metrics, seed, resamples = 2000 } = options;
   const groups = seeds.map(({ first, second }) => ({

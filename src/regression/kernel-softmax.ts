@@ -51,7 +51,7 @@ export async function fitKernelSoftmax(options: {
   l2: number;
   tolerance: number;
   maximumSteps: number;
-  signal?: AbortSignal | undefined;
+  signal?: AbortSignal;
 }): Promise<{ coefficients: Float64Array; logits: Float64Array }> {
   const { products, targets, rowWeights, classCount, l2, tolerance, maximumSteps, signal } = options;
   const rows = rowWeights.length;

@@ -32,7 +32,7 @@ export async function softmaxFitter(rows: {
   baseLogits?: Float64Array;
   tolerance?: number;
   mostInnerProducts?: number;
-  signal?: AbortSignal | undefined;
+  signal?: AbortSignal;
 }): Promise<SoftmaxFitter> {
   const { features, classCount, baseLogits } = rows;
   const settings = { ...ending, ...rows };

@@ -15,7 +15,7 @@ export interface SoftmaxProblem {
   readonly prior: Float64Array;
   readonly l2: number;
   /** Row-major `[rows, classes]`: added to what the weights say of each row; nothing unless given. */
-  readonly baseLogits?: Float64Array | undefined;
+  readonly baseLogits?: Float64Array;
 }
 
 /**
@@ -71,7 +71,7 @@ export async function fitSoftmax(
     candidates?: readonly boolean[];
     tolerance: number;
     maximumSteps: number;
-    signal?: AbortSignal | undefined;
+    signal?: AbortSignal;
   },
 ): Promise<Float64Array> {
   const { classCount, l2, tolerance, maximumSteps, signal } = options;

@@ -36,7 +36,7 @@ export async function selectGreedily(options: {
   policies: SelectorTraining['policies'] | null;
   claims: readonly SelectorClaim[];
   onProgress?: ((done: number, total: number) => void) | undefined;
-  signal?: AbortSignal | undefined;
+  signal?: AbortSignal;
 }): Promise<GreedySelection[]> {
   const { settings, policies, claims, onProgress, signal } = options;
   const { stanceModel, veracityModel, config } = settings;

@@ -19,7 +19,7 @@ export interface SelectorClaim {
   /** Replies, in time order. */
   readonly posts: readonly string[];
   /** Where each of them stands in the thread; left out where that is not known. */
-  readonly places?: readonly ReplyPlace[] | undefined;
+  readonly places?: readonly ReplyPlace[];
   /** Index of its veracity among those of the veracity model; null: not known to the selector. */
   readonly label: number | null;
 }

@@ -66,7 +66,7 @@ export async function buildStopProblem(options: {
   task: Task;
   tableOf: (threads: readonly Thread[]) => Promise<StateTable>;
   callsAt?: ((posts: number) => number) | undefined;
-  costOf?: StopCost | undefined;
+  costOf?: StopCost;
   config: StopAgentConfig;
   seed: number;
 }): Promise<StopProblem> {

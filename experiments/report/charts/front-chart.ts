@@ -13,8 +13,8 @@ export interface FrontPoint {
   readonly isRecommended?: boolean;
   /** Whether its name may stand in the chart, where there is room. */
   readonly isNamed?: boolean;
-  readonly across?: Interval | undefined;
-  readonly upright?: Interval | undefined;
+  readonly across?: Interval;
+  readonly upright?: Interval;
 }
 
 const looks = {

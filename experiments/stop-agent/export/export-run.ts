@@ -45,7 +45,7 @@ export interface ExportedBundle {
 export async function exportRun(options: {
   run: string;
   out: string;
-  system?: string | undefined;
+  system?: string;
   data: string | null;
   runs: string;
   context: WorkContext;

@@ -70,8 +70,8 @@ export async function askForSide(options: {
   content: string;
   question: { readonly sides: readonly Pick<Side, 'name'>[] };
   /** Index of the side that a dry run decides for, where it takes the most calls. */
-  dryRunSide?: number | undefined;
-  dryRunReason?: string | undefined;
+  dryRunSide?: number;
+  dryRunReason?: string;
 }): Promise<Verdict> {
   const { session, endpoint, content, question, dryRunSide = 0, dryRunReason: reason = pretendedReason } = options;
   const names = question.sides.map(({ name }) => name);

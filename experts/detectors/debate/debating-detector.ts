@@ -17,7 +17,7 @@ export interface Debate {
 
 export interface DebateOutcome extends Verdict {
   /** Each side's share of the votes, where there were votes. */
-  readonly shares?: Readonly<Record<string, number>> | undefined;
+  readonly shares?: Readonly<Record<string, number>>;
   readonly transcript: readonly TranscriptEntry[];
 }
 

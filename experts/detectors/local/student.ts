@@ -57,7 +57,7 @@ export async function trainStudent(settings: {
   targets: (typeof studentTargets)[number];
   seed: number;
   /** Replaces `options.encoder`, for example by one that stores its embeddings. */
-  encoder?: Encoder | undefined;
+  encoder?: Encoder;
   onProgress?: ((done: number, total: number) => void) | undefined;
 }): Promise<Student> {
   const { demonstrations, further, task, options, fitting, targets, seed, encoder, onProgress } = settings;

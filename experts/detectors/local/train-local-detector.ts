@@ -57,17 +57,17 @@ export type LocalDetectorOptions = z.infer<typeof localDetectorOptionsSchema>;
 export interface LocalTraining {
   threads: readonly Thread[];
   task: Task;
-  options?: z.input<typeof localDetectorOptionsSchema> | undefined;
+  options?: z.input<typeof localDetectorOptionsSchema>;
   seed: number;
   /**
    * What a prefix of this many posts is trained towards. By default the thread's gold label. A student of another detector
    * uses that detector's judgements, and gets no offsets.
    */
-  targetOf?: TargetOf | undefined;
+  targetOf?: TargetOf;
   /** Replaces `options.encoder`, where that is not null, for example by one that stores its embeddings. */
-  encoder?: Encoder | undefined;
+  encoder?: Encoder;
   onProgress?: ((progress: { done: number; total: number }) => void) | undefined;
-  signal?: AbortSignal | undefined;
+  signal?: AbortSignal;
 }
 
 /**
@@ -264,7 +264,7 @@ async function fitTiming(settings: {
   values: SparseMatrix;
   words: Scored;
   folded: FoldedRows;
-  signal?: AbortSignal | undefined;
+  signal?: AbortSignal;
 }): Promise<{ whole: Float64Array; ofFolds: readonly Float64Array[]; logits: Float64Array }> {
   const { values, words, folded, signal } = settings;
   const { targets, classCount, logits, rowWeights } = words;

@@ -12,11 +12,10 @@ export type Target = number | readonly number[] | null;
 export type TargetOf = (thread: Thread, length: number) => Target;
 
 /** Threads with their class: the gold label, or what the whole thread is trained towards. */
-export function trainingThreads(settings: {
-  threads: readonly Thread[];
-  task: Task;
-  targetOf?: TargetOf | undefined;
-}): { threads: Thread[]; labels: number[] } {
+export function trainingThreads(settings: { threads: readonly Thread[]; task: Task; targetOf?: TargetOf }): {
+  threads: Thread[];
+  labels: number[];
+} {
   const { task } = settings;
   const labelled = settings.threads.flatMap((thread) => {
     const target = settings.targetOf ? settings.targetOf(thread, thread.posts.length) : checkedGoldLabel(task, thread);

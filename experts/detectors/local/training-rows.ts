@@ -47,7 +47,7 @@ export interface FeatureBlock {
   readonly from: number;
   readonly columns: number;
   /** Of the n-grams; undefined for an embedding. */
-  readonly vocabulary?: Vocabulary | undefined;
+  readonly vocabulary?: Vocabulary;
 }
 
 export interface TrainingRows {
@@ -75,7 +75,7 @@ export async function trainingRows(options: {
   threads: readonly Thread[];
   encoder: Encoder | null;
   maxPosts: number;
-  timing?: boolean | undefined;
+  timing?: boolean;
 }): Promise<TrainingRows> {
   const { threads, encoder, maxPosts } = options;
   const count = ngramCounter(ngramLengths);

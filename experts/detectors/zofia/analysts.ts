@@ -45,7 +45,7 @@ export interface Analysis {
 /** What an analyst found, for people to read. */
 export interface Finding extends TranscriptEntry {
   /** The same for the debaters, with the words of others as quoted evidence; without it they read `text`. */
-  readonly inPrompt?: string | undefined;
+  readonly inPrompt?: string;
 }
 
 /** Answer of a dry run, as long as a typical analysis. */

@@ -120,7 +120,7 @@ export interface Sides {
  */
 export function sidesOf(settings: {
   options: {
-    readonly sides: { readonly real?: string | undefined; readonly fake?: string | undefined };
+    readonly sides: { readonly real?: string; readonly fake?: string | undefined };
     readonly insufficientLabel: string | null;
   };
   task: JudgingTask;

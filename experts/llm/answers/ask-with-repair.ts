@@ -8,7 +8,7 @@ export interface RepairableQuestion<T> {
   readonly service: ChatService;
   readonly request: ChatRequest;
   /** The answer to it, where that is there already. */
-  readonly first?: ChatAnswer | undefined;
+  readonly first?: ChatAnswer;
   /** Is given whole answers only: what was cut off or refused is no answer, whatever it says. */
   readonly read: (answer: ChatAnswer) => Reading<T>;
   /** What to do instead, for the model: "Answer with Yes or No only." */

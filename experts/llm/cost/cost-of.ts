@@ -7,9 +7,9 @@ import { pricesOf } from './prices.ts';
 /** How requests are charged for. */
 export interface Charge {
   /** What the endpoint says that the request cost. It counts where the endpoint has no prices of its own. */
-  readonly toldCost?: number | null | undefined;
+  readonly toldCost?: number | null;
   /** Whether it is asked in a batch. */
-  readonly isBatch?: boolean | undefined;
+  readonly isBatch?: boolean;
 }
 
 /** The cost of a request, in the currency of the endpoint's prices; 0 where these are not known. */

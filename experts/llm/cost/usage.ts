@@ -37,7 +37,7 @@ export class UsageTally {
       isEstimated: boolean;
       isAnswer: boolean;
       /** As the endpoint names it; null where it names none. */
-      model?: string | null | undefined;
+      model?: string | null;
     } & Charge,
   ): void {
     const { endpoint, tokens, isEstimated, isAnswer, model = null, toldCost, isBatch } = options;

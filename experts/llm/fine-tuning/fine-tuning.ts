@@ -16,7 +16,7 @@ export interface FineTuneOptions extends EndpointJobOptions {
   endpoint: Endpoint;
   file: FineTuningFile;
   /** Null: the endpoint chooses. */
-  epochs?: number | null | undefined;
+  epochs?: number | null;
 }
 
 const jobSchema = z.object({

@@ -21,12 +21,12 @@ export interface EndpointJobOptions {
   /** Draws the jitter of waiting times. */
   random: Random;
   /** Between two looks at the job. */
-  pollMs?: number | undefined;
-  retry?: z.input<typeof retrySchema> | undefined;
+  pollMs?: number;
+  retry?: z.input<typeof retrySchema>;
   onStatus?: ((status: string) => void) | undefined;
   /** Aborting only stops the waiting: the job goes on at the endpoint, and the next run finds it. */
-  signal?: AbortSignal | undefined;
-  env?: Environment | undefined;
+  signal?: AbortSignal;
+  env?: Environment;
 }
 
 /** A job that goes on at an endpoint whether a process waits for it or not: a batch, a fine-tuning. */

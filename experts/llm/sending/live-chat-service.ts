@@ -32,19 +32,19 @@ import { RetriesEndedError, type RetryPolicy, retrySchema, withRetries } from '.
 export interface LiveChatOptions {
   /** Draws the jitter of waiting times; it does not influence any answer. */
   random: Random;
-  budget?: z.input<typeof budgetSchema> | undefined;
+  budget?: z.input<typeof budgetSchema>;
   /** What the budget is a limit of; what this process spends, unless given. */
-  ledger?: Ledger | undefined;
-  retry?: z.input<typeof retrySchema> | undefined;
+  ledger?: Ledger;
+  retry?: z.input<typeof retrySchema>;
   /**
    * Cancels every call: waiting ones at once, sent ones after `graceMs`. Answers that arrive before that are
    * returned.
    */
-  signal?: AbortSignal | undefined;
-  graceMs?: number | undefined;
-  env?: Environment | undefined;
+  signal?: AbortSignal;
+  graceMs?: number;
+  env?: Environment;
   /** Keeps what endpoints refuse, so that the next process need not ask for it; none where null. */
-  capabilitiesPath?: string | null | undefined;
+  capabilitiesPath?: string | null;
   /** Hears, once, what an endpoint refuses. */
   onNote?: ((line: string) => void) | undefined;
 }

@@ -19,11 +19,11 @@ export interface WrittenTuningFile {
 
 export interface FineTuningContext {
   /** Draws the jitter of waiting times; it does not influence any answer. */
-  readonly random?: Random | undefined;
-  readonly retry?: Partial<RetryPolicy> | undefined;
-  readonly env?: Environment | undefined;
+  readonly random?: Random;
+  readonly retry?: Partial<RetryPolicy>;
+  readonly env?: Environment;
   /** Aborting only stops the waiting: the job goes on at the endpoint, and the next run finds it. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
   readonly onFile?: ((file: WrittenTuningFile) => void) | undefined;
   /** Called whenever a job was looked at. */
   readonly onStatus?: ((status: string) => void) | undefined;

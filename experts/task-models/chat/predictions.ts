@@ -36,9 +36,9 @@ interface Asking {
   readonly task: Pick<ChatTask<never>, 'name' | 'asker' | 'version' | 'classes' | 'words' | 'instruction'>;
   readonly options: Pick<ChatOptions, 'samples' | 'smoothing' | 'failuresAtMost' | 'unreadableAtMost'>;
   readonly service: ChatService;
-  readonly askOnce?: AskOnce | undefined;
+  readonly askOnce?: AskOnce;
   readonly tally: PredictionTally;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
 }
 
 /** One for each question, in their order. */

@@ -16,9 +16,9 @@ export interface ChatSettings<Options> extends FineTuningContext {
   readonly options: Options;
   readonly service: ChatService;
   /** Keeps the answers, so that no process pays for one twice. */
-  readonly askOnce?: AskOnce | undefined;
+  readonly askOnce?: AskOnce;
   /** Counts what has no answer, for all models of a run. */
-  readonly tally?: PredictionTally | undefined;
+  readonly tally?: PredictionTally;
 }
 
 /**

@@ -32,7 +32,7 @@ const OVERLAP_WEIGHT = 4;
  * read no further: the cosine of its embedding with the post's did not improve the separation of stances on held-out threads.
  */
 export function createLocalStanceModel(setup: {
-  options?: z.input<typeof localStanceOptionsSchema> | undefined;
+  options?: z.input<typeof localStanceOptionsSchema>;
   encoder: Encoder;
 }): TaskModel<StanceItem> {
   const wrong = 'the options of the local stance model are wrong';

@@ -30,7 +30,7 @@ export const localVeracityOptionsSchema = textClassifierOptionsSchema.extend({
  * classes are equally likely: words show a post's attitude, not whether a claim is true.
  */
 export function createLocalVeracityModel(setup: {
-  options?: z.input<typeof localVeracityOptionsSchema> | undefined;
+  options?: z.input<typeof localVeracityOptionsSchema>;
   encoder: Encoder;
 }): TaskModel<VeracityItem> {
   const wrong = 'the options of the local veracity model are wrong';

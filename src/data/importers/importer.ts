@@ -5,13 +5,13 @@ import type { TableOptions } from './table/columns.ts';
 /** What an importer is told beside the paths. */
 export interface ImportOptions extends SkipOptions {
   /** Sort replies that are out of time order. Formats other than `threads` are always sorted. */
-  readonly sort?: boolean | undefined;
+  readonly sort?: boolean;
   /** A file of lines `id<TAB>text` with texts that the release leaves out. */
-  readonly texts?: string | undefined;
+  readonly texts?: string;
   /** What text files are in; by their marks, else UTF-8, unless given. */
-  readonly encoding?: string | undefined;
+  readonly encoding?: string;
   /** How the columns of a table of posts are to be read. */
-  readonly table?: TableOptions | undefined;
+  readonly table?: TableOptions;
   /** Called with what the user should know of the result: what was dropped or guessed, and how often. */
   readonly onNote?: ((note: string) => void) | undefined;
 }

@@ -24,9 +24,9 @@ import { lengthProbabilities, type SyntheticModel, type SyntheticOptions, synthe
 /** What waiting costs; both are 0 by default. */
 export interface DelayCosts {
   /** Reward lost for each post used, the claim counted. */
-  readonly delayCostPerPost?: number | undefined;
+  readonly delayCostPerPost?: number;
   /** Reward lost when the whole thread is used, and in proportion when less is: this times ER. */
-  readonly delayCostPerThread?: number | undefined;
+  readonly delayCostPerThread?: number;
 }
 
 /** Decides from the posts so far. */

@@ -19,7 +19,7 @@ export interface Value {
   readonly recorder: Recorder;
   /** Null while its node has not run, or its rows were not gathered. */
   array: Numbers | null;
-  readonly taken?: TakenRows | undefined;
+  readonly taken?: TakenRows;
   /** How many tensors share it. */
   references: number;
 }

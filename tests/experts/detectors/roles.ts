@@ -64,7 +64,7 @@ export function detectorOf(settings: {
   config: DetectorConfigInput;
   task: JudgingTask;
   service?: ChatService;
-  askOnce?: AskOnce | undefined;
+  askOnce?: AskOnce;
 }) {
   const { config, task, service = quickService(), askOnce } = settings;
   return createDetector({ config: detectorSchema.parse(config), task, service, askOnce });

@@ -6,7 +6,7 @@ import { collect, temporaryFolder } from './fixtures.ts';
 interface Importing {
   readonly format?: string;
   readonly table?: TableOptions;
-  readonly encoding?: string | undefined;
+  readonly encoding?: string;
   readonly skipInvalid?: boolean;
 }
 

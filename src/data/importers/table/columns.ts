@@ -64,11 +64,11 @@ export type TableColumns = Partial<Readonly<Record<TableField, string>>>;
 
 /** How the columns of a table are to be read. */
 export interface TableOptions {
-  readonly columns?: TableColumns | undefined;
-  readonly labelMap?: LabelMap | undefined;
-  readonly dateOrder?: DateOrder | undefined;
+  readonly columns?: TableColumns;
+  readonly labelMap?: LabelMap;
+  readonly dateOrder?: DateOrder;
   /** Between the fields of a text file; found from the header unless given. */
-  readonly delimiter?: string | undefined;
+  readonly delimiter?: string;
 }
 
 /** The option of `data import` that names the column of a field. */

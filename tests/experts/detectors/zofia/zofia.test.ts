@@ -122,7 +122,7 @@ async function setUp(settings: {
   replies?: Replies;
   options?: Partial<z.input<typeof zofiaOptionsSchema>>;
   retrieval?: object;
-  askOnce?: AskOnce | undefined;
+  askOnce?: AskOnce;
   task?: JudgingTask;
   service?: ChatService;
 }) {

@@ -17,7 +17,7 @@ interface Settings extends FineTuningContext {
   readonly endpoint?: Partial<EndpointInput>;
   readonly options?: Readonly<Record<string, unknown>>;
   readonly service?: ChatService;
-  readonly askOnce?: AskOnce | undefined;
+  readonly askOnce?: AskOnce;
   readonly tally?: PredictionTally;
 }
 
