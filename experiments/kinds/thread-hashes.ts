@@ -39,7 +39,7 @@ export async function noteThreads(experiment: Reading): Promise<void> {
 export async function changedThreads(experiment: Reading): Promise<string[]> {
   const noted = notedHashes(experiment);
   if (Object.keys(noted).length === 0) return [];
-  // A file that was mended before any run began has changed nothing.
+  // A file that was fixed before any run began has changed nothing.
   if (markedFiles(join(experiment.runs, experiment.name), 'config.json').length === 0) return [];
   const now = await hashesNow(experiment);
   return Object.keys(now).filter((file) => noted[file] !== undefined && noted[file] !== now[file]);

@@ -1,4 +1,4 @@
-import { unwatchFile, watchFile } from 'node:fs';
+import { existsSync, unwatchFile, watchFile } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { bundleFiles } from '../../checkpoints/policy/manifest.ts';
@@ -61,6 +61,11 @@ const manifestPollMs = 2000;
  */
 export async function serve(options: ServeOptions): Promise<Serving> {
   const { host, port, access, limits, threadLimits, log, verdictMs } = options;
+  for (const { folder } of options.models)
+    if (!existsSync(join(folder, bundleFiles.manifest)))
+      throw new InputError(
+        `${folder} holds no policy: there is no ${bundleFiles.manifest} in it; give a folder that \`earshot export\` made`,
+      );
   const logger = pino({ level: options.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, log);
   const judge =
     options.detector === undefined

@@ -43,7 +43,7 @@ export async function orSkip<T>(options: SkipOptions, parse: () => T | Promise<T
     if (!(error instanceof BadItemError)) throw error;
     if (!options.skipInvalid)
       throw new InputError(
-        `${error.message}. Mend it, or leave such items out with --skip-invalid (in an experiment: data.skipInvalid: true)`,
+        `${error.message}. Fix it, or leave such items out with --skip-invalid (in an experiment: data.skipInvalid: true)`,
       );
     options.onSkipped?.(`skipped ${error.message}`);
     return null;

@@ -69,7 +69,7 @@ export async function openSweepQueue(
   async function run(tasks: readonly TrialTask[]): Promise<readonly TrialOutcome[]> {
     const job = trialJobSchema.parse({ program: thisProgram(), trials: tasks.map(queued) });
     const jobId = jobName(job.trials);
-    // The end of an earlier attempt, such as a failure that was mended since.
+    // The end of an earlier attempt, such as a failure that was fixed since.
     await removeFailed(await queue.getJob(jobId));
     while (!signal.aborted) {
       const known: Job | undefined = await queue.getJob(jobId);

@@ -38,7 +38,7 @@ describe('data import', () => {
     const out = join(folder, 'out.jsonl');
     const failed = await data('import', 'threads', join(folder, 'a.jsonl'), '-o', out);
     expect(failed.code).toBe(1);
-    expect(failed.errors).toMatch(/^earshot: .*a\.jsonl:1: is not JSON .*found "x"\. Mend it, or leave such items out/);
+    expect(failed.errors).toMatch(/^earshot: .*a\.jsonl:1: is not JSON .*found "x"\. Fix it, or leave such items out/);
     expect(existsSync(out)).toBe(false);
     const run = await data('import', 'threads', join(folder, 'a.jsonl'), '-o', out, '--skip-invalid', '--json');
     expect(JSON.parse(run.out)).toEqual({

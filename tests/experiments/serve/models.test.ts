@@ -42,7 +42,7 @@ it('does not start with a bundle whose files were changed or whose golden thread
   bytes[bytes.length - 1] ^= 1;
   writeFileSync(join(folder, 'policy.safetensors'), bytes);
   await expect(listening({ folder })).rejects.toThrow('policy.safetensors was changed after the export');
-  await expect(listening({ folder: '/nowhere' })).rejects.toThrow('cannot read /nowhere/manifest.json of the bundle');
+  await expect(listening({ folder: '/nowhere' })).rejects.toThrow('/nowhere holds no policy');
 });
 
 it('keeps the bundle before it where a new one fails, and drops no request while it loads', async () => {

@@ -200,7 +200,7 @@ describe('a time beyond the calendar', () => {
   ])('is a bad item of %s', async (format, name, content) => {
     const folder = temporaryFolder({ ...releases[format], [name]: content });
     const paths = [format === 'eard' ? join(folder, name) : folder];
-    await expect(collect(importThreads(format, { paths }))).rejects.toThrow(/Mend it, or leave such items out/);
+    await expect(collect(importThreads(format, { paths }))).rejects.toThrow(/Fix it, or leave such items out/);
   });
 });
 

@@ -60,7 +60,7 @@ describe('reading threads', () => {
   it('says line, place, value and reason of a bad line', async () => {
     expect(await failure(good + line({ id: 'b', posts: [post('b'), { ...post('c'), time: 'yesterday' }] }))).toBe(
       'threads.jsonl:2 posts.1.time: must be an ISO 8601 date and time, such as 2014-08-09T22:33:06Z; ' +
-        'found "yesterday". Mend it, or leave such items out with --skip-invalid (in an experiment: data.skipInvalid: true)',
+        'found "yesterday". Fix it, or leave such items out with --skip-invalid (in an experiment: data.skipInvalid: true)',
     );
     expect(await failure(`${good}{"id": "b"`)).toMatch(
       /^threads\.jsonl:2: is not JSON \(.*\); found "{\\"id\\": \\"b\\""/,
