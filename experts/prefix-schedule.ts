@@ -53,7 +53,7 @@ export function queriedLengths({ schedule, posts }: { schedule: PrefixSchedule; 
 }
 
 /** How a detector is asked while a thread is read. */
-export interface QueryPolicy {
+interface QueryPolicy {
   /** Null where it is asked at the stop only. */
   readonly schedule: PrefixSchedule | null;
   /** Later posts are not judged: a longer prefix has the judgement of this many posts. */

@@ -10,7 +10,7 @@ export function collect(value: string, previous: string[]): string[] {
 }
 
 /** For options that take a whole number. */
-export function wholeNumber(text: string): number {
+function wholeNumber(text: string): number {
   const value = Number(text);
   if (text.trim() === '' || !Number.isInteger(value)) throw new InvalidArgumentError('It must be a whole number.');
   return value;

@@ -122,7 +122,7 @@ export function decide(
 }
 
 /** When a system with these queries asks. */
-export function queryKindOf({ lengths }: QueryPlan): QueryKind {
+function queryKindOf({ lengths }: QueryPlan): QueryKind {
   if (lengths.length === 0) return 'one';
   return lengths.every((length, index) => length === index + 1) ? 'every' : 'schedule';
 }

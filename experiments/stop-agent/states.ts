@@ -41,11 +41,7 @@ export interface StateMaterials {
 type Sequences = ReadonlyMap<string, JudgementSequence>;
 
 /** The fields of the agent's state. */
-export function agentFields({
-  experiment,
-  student,
-  schedule,
-}: Omit<StateMaterials, 'cache' | 'projection'>): FieldName[] {
+function agentFields({ experiment, student, schedule }: Omit<StateMaterials, 'cache' | 'projection'>): FieldName[] {
   const { posts } = experiment.state;
   return [
     ...(posts === 'none' ? [] : (['posts'] as const)),

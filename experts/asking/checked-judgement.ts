@@ -34,7 +34,7 @@ export async function judged(detector: Detector, prefix: Prefix, signal?: AbortS
  * @throws InputError that names each problem: a label that is none of these, probabilities of other labels or that do not add
  *   up to 1, a field that is missing
  */
-export function checkedJudgement(
+function checkedJudgement(
   judgement: unknown,
   { detector, labels, prefix }: { detector: string; labels: readonly string[]; prefix: Prefix },
 ): Judgement {

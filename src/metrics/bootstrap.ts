@@ -67,7 +67,7 @@ export const fewestItems = 10;
  * The largest share that items of a kind may have of which so many had none, by the binomial distribution; for 95% and both
  * sides about 3.7 / items.
  */
-export function largestUnseen(items: number, confidence = 0.95): number {
+function largestUnseen(items: number, confidence = 0.95): number {
   return 1 - ((1 - confidence) / 2) ** (1 / items);
 }
 

@@ -262,7 +262,7 @@ function described({ title, url, date, text }: Evidence): string {
  * The quotation, if a passage contains it word for word, apart from quotation marks and case; otherwise a note that
  * it was dropped.
  */
-export function checkedQuotation(options: { quotation: string; passages: readonly string[] }): string {
+function checkedQuotation(options: { quotation: string; passages: readonly string[] }): string {
   const plain = (text: string) =>
     text
       .toLowerCase()

@@ -215,7 +215,7 @@ export interface JsonVerdict extends Pick<ReadLine, 'label'> {
 }
 
 /** The answer in the JSON object that ends a text. Null where none does; a problem where it is no answer. */
-export function readJsonVerdict(text: string, words: AnswerWords): JsonVerdict | { readonly problem: string } | null {
+function readJsonVerdict(text: string, words: AnswerWords): JsonVerdict | { readonly problem: string } | null {
   const ending = lastObject(text);
   if (ending === null) return null;
   const wanted = `its JSON holds no "answer" that is one of: ${namedAnswers(words)}, and nothing but a reason beside it.`;

@@ -134,7 +134,7 @@ export function tableColumns(
 }
 
 /** Whether replies can be put to what they answer where no column names the thread. */
-export function hasReplyChains({ postId, parent }: TableColumns): boolean {
+function hasReplyChains({ postId, parent }: TableColumns): boolean {
   return postId !== undefined && parent !== undefined;
 }
 
