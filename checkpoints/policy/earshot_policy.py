@@ -946,7 +946,7 @@ def is_name(value):
 
 
 def is_label(value):
-    return isinstance(value, (str, bool)) or (isinstance(value, (int, float)) and math.isfinite(value))
+    return value is None or isinstance(value, (str, bool)) or (isinstance(value, (int, float)) and math.isfinite(value))
 
 
 VERACITIES = ("true", "false", "unverified", "non-rumor")
@@ -962,7 +962,7 @@ THREAD_FIELDS = {
         False,
         lambda value: isinstance(value, dict) and all(map(is_label, value.values())),
         False,
-        "must be an object of texts, numbers, true and false",
+        "must be an object of texts, numbers, true, false and null",
     ),
     "posts": (True, lambda value: isinstance(value, list) and len(value) > 0, False, "must be a list with the claim in it"),
 }

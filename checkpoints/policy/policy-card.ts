@@ -46,8 +46,8 @@ Programs that make such states can use \`policy.onnx\` and \`golden.jsonl\` as t
 }
 ${ruleLines(manifest.rule, manifest.promise ?? null)}
 
-Meant for: ranking or scheduling checks of threads by people or by a costlier detector. Not meant for: deciding on its own that
-a post is true or false, or for removing posts.
+Meant for: ranking or scheduling checks of threads by people or by a costlier detector. Not meant for: deciding on its own
+what is done about a post or its author.
 
 ## State
 
@@ -84,7 +84,7 @@ the stop probability is ${parity.largestDifference.toExponential(1)}.
 
 - **Stopping early** asks the detector about few posts. It is then more often wrong, and a wrong verdict that comes early may be
   passed on before replies correct it.
-- **Stopping late** costs time in which a rumour spreads. A thread that ends before the agent stops is decided on its last post.
+- **Stopping late** costs time in which nothing is done. A thread that ends before the agent stops is decided on its last post.
 - The agent learnt when *this* detector, on *this* data, is right. With another detector, language, platform or period, test it
   again on threads of that kind.
 - The measures above are of threads drawn like those of the training, unless the data says otherwise.

@@ -1,7 +1,6 @@
-import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
+import { Command, InvalidArgumentError } from '@commander-js/extra-typings';
 import type { AnnotateProgress } from '../../experts/asking/annotation-tally.ts';
 import { type PrefixSchedule, prefixScheduleSchema } from '../../experts/prefix-schedule.ts';
-import { tasks } from '../../src/data/task.ts';
 import { InputError } from '../../src/errors.ts';
 import { isDetectorFile } from '../config/is-detector-file.ts';
 import type { JudgingMode } from '../judging/judge-options.ts';
@@ -29,7 +28,7 @@ function annotateOptions() {
       'saved local detector (.json), such as that of a run, or a detector file (.yaml) for language models',
     )
     .option('--train-on <threads>', 'labelled threads to train the detector on, where its file does not exist yet')
-    .addOption(new Option('--task <name>', 'what that detector decides').choices(Object.keys(tasks)).default('rumor'))
+    .option('--task <name>', 'which of their labels that detector decides', 'rumor')
     .option('--seed <number>', 'seed of that training', seed, 1)
     .option('--schedule <which>', 'prefixes judged: every (default), step:<posts> or geometric:<factor>', schedule)
     .option('--limit <count>', 'only the first so many threads of the file', positiveInteger)
@@ -84,7 +83,7 @@ async function annotateFile(threads: string, options: AnnotateCommandOptions): P
     annotateThreads({
       ...options,
       threads,
-      task: tasks[task],
+      task,
       skipInvalid,
       budget: budgetOf(options),
       maxWaitMs: maxWaitMsOf(options),

@@ -29,7 +29,7 @@ export function dataImportCommand(terminal: Terminal) {
     .option('--texts <file>', 'lines id<TAB>text with the texts of replies (format twitter1516)')
     .option(
       '--label-map <value=label>',
-      'tables: what a value of a label column stands for, such as fake=rumor; repeatable',
+      'tables: what a value of a label column is called, such as fake=rumor or 1=escalated; repeatable',
       addLabel,
       {},
     )
@@ -94,7 +94,7 @@ const meanings: Readonly<Record<TableField, string>> = {
   parent: 'the id of the post that is answered',
   rumor: 'whether the thread is a rumor: true, false, 1, 0, rumor, non-rumor',
   veracity: 'the veracity: true, false, unverified, non-rumor',
-  label: 'a label: rumor, non-rumor, 1, 0, or what --label-map says',
+  label: 'a label of your own, under its name: its values stay as they are, or as --label-map calls them',
   stance: 'the stance: support, deny, query, comment',
   event: 'the event',
   split: 'the official part of the data set',
@@ -131,7 +131,7 @@ interface Without {
 }
 
 function isLabelled({ rumor, veracity, labels }: Thread): boolean {
-  return rumor !== null || veracity !== null || (labels !== undefined && Object.keys(labels).length > 0);
+  return rumor !== null || veracity !== null || Object.values(labels ?? {}).some((label) => label !== null);
 }
 
 /** What is missing, and what that costs. */
@@ -186,7 +186,8 @@ Where none names the thread, posts are put to what they answer (--post-id and --
 
 Examples:
   earshot data import csv posts.csv --out threads.jsonl
-  earshot data import csv posts.csv.gz --thread-id conversation --text body --label verdict --label-map fake=rumor --label-map real=non-rumor --out threads.jsonl
+  earshot data import csv posts.csv.gz --thread-id conversation --text body --label outcome --out threads.jsonl
+  earshot data import csv posts.csv --rumor verdict --label-map fake=rumor --label-map real=non-rumor --out threads.jsonl
   earshot data import csv weibo.csv --encoding gbk --out threads.jsonl
   earshot data import posts tweets.jsonl --rumor is_rumor --out threads.jsonl
   earshot data import parquet posts.parquet --out threads.jsonl.gz

@@ -1,27 +1,29 @@
 import { join } from 'node:path';
-import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
+import { Command, InvalidArgumentError } from '@commander-js/extra-typings';
 import { markdownTable } from 'markdown-table';
+import { taskIn, tasksOf } from '../../src/data/classes-of-labels.ts';
 import type { PartSize } from '../../src/data/part-sizes.ts';
 import { splitThreads } from '../../src/data/split.ts';
-import { tasks } from '../../src/data/task.ts';
 import { writeThreads } from '../../src/data/thread-file.ts';
-import { indexThreadFile, type ThreadFacts } from '../../src/data/thread-source.ts';
+import { indexThreadFile, type ThreadFacts, type ThreadSource } from '../../src/data/thread-source.ts';
 import { type OptionsOf, seed } from './option-values.ts';
 import { collectSkipped } from './progress.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
-const labelOf: Record<string, (thread: ThreadFacts) => string> = {
-  ...Object.fromEntries(
-    Object.values(tasks).map((task) => [
-      task.name,
-      (thread: ThreadFacts) => {
-        const label = task.goldLabel(thread);
-        return label === null ? 'unlabelled' : task.labels[label];
-      },
-    ]),
-  ),
-  event: ({ event }) => event ?? 'no event',
-};
+/** What parts are drawn in proportion to, or counted by. */
+function labelOf({ threads }: ThreadSource, { name, path }: { name: string; path: string }): LabelOf {
+  if (name === 'event') return ({ event }) => event ?? 'no event';
+  const task = taskIn(threads, { name, path });
+  return (thread) => task.labels[task.goldLabel(thread) ?? -1] ?? 'unlabelled';
+}
+
+type LabelOf = (thread: ThreadFacts) => string;
+
+/** The first task that a thread has a label of. */
+function taskWithLabels({ threads }: ThreadSource): string {
+  const labelled = tasksOf(threads).find((task) => threads.some((thread) => task.goldLabel(thread) !== null));
+  return labelled?.name ?? 'rumor';
+}
 
 export function dataSplitCommand(terminal: Terminal) {
   return dataSplitOptions().action((path, options) => splitFile(path, { ...options, terminal }));
@@ -36,10 +38,9 @@ function dataSplitOptions() {
     .requiredOption('-o, --out <folder>', 'folder for <part>.jsonl')
     .option('-p, --part <name=size>', 'a part: a count (100), a share (0.2) or rest; repeatable', addPart, {})
     .option('--hold-out <name=event,…>', 'a part of all threads of these events; repeatable', addHoldOut, {})
-    .addOption(
-      new Option('--stratify <label>', 'each part gets these labels in proportion')
-        .choices([...Object.keys(labelOf), 'none'])
-        .default('rumor'),
+    .option(
+      '--stratify <label>',
+      'each part gets these labels in proportion: a known task, a label of your own, event, or none (default: the first that threads have)',
     )
     .option('--by-event', 'whole events to one part; sizes are then targets')
     .option('--seed <integer>', 'another seed, another split', seed, 1)
@@ -61,18 +62,22 @@ async function splitFile(path: string, options: Options & { terminal: Terminal }
   const skipped = collectSkipped(options.terminal);
   const source = await indexThreadFile(path, { skipInvalid: options.skipInvalid, onSkipped: skipped.onSkipped });
   skipped.report();
+  const label = options.stratify ?? taskWithLabels(source);
+  const stratifyBy = label === 'none' ? undefined : labelOf(source, { name: label, path });
   const parts = splitThreads(source.threads, {
     parts: options.part,
     holdOutEvents: options.holdOut,
     keepEventsTogether: options.byEvent,
     seed: options.seed,
-    stratifyBy: labelOf[options.stratify],
+    stratifyBy,
   });
+  const counted = options.byEvent ? 'event' : label === 'none' ? taskWithLabels(source) : label;
+  const countedOf = labelOf(source, { name: counted, path });
   const summary = [];
   for (const [part, held] of Object.entries(parts)) {
     const out = join(options.out, `${part}.jsonl${options.gzip ? '.gz' : ''}`);
     await writeThreads(out, source.read(held));
-    summary.push({ part, out, threads: held.length, labels: countLabels(held, options) });
+    summary.push({ part, out, threads: held.length, labels: countLabels(held, countedOf) });
   }
   const unused = source.threads.length - summary.reduce((sum, part) => sum + part.threads, 0);
   if (options.json) return printJson(options.terminal, { parts: summary, unused, skipped: skipped.count() });
@@ -90,10 +95,10 @@ async function splitFile(path: string, options: Options & { terminal: Terminal }
   stdout.write(`${summary.length} parts: ${options.out}\n`);
 }
 
-function countLabels(threads: readonly ThreadFacts[], options: Options): Record<string, number> {
+function countLabels(threads: readonly ThreadFacts[], of: LabelOf): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const thread of threads) {
-    const label = (labelOf[options.byEvent ? 'event' : options.stratify] ?? labelOf.rumor)(thread);
+    const label = of(thread);
     counts[label] = (counts[label] ?? 0) + 1;
   }
   return counts;

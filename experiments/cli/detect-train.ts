@@ -1,4 +1,4 @@
-import { tasks } from '../../src/data/task.ts';
+import { taskIn } from '../../src/data/classes-of-labels.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { quoted } from '../../src/shell-words.ts';
 import type { PlainObject } from '../config/overrides.ts';
@@ -49,7 +49,8 @@ export async function detectTrain(path: string, options: DetectTrainOptions): Pr
   });
   const { task, heldOut } = await watched(path, terminal, async (context) => {
     const threads = await loadThreads(path, { skipInvalid, onSkipped: context.onNote });
-    const task = options.task === undefined ? foundIn(threads, path).tasks[0].task : tasks[options.task];
+    const task =
+      options.task === undefined ? foundIn(threads, path).tasks[0].task : taskIn(threads, { name: options.task, path });
     return { task, heldOut: await crossValidate({ threads, task, limit, seed, detector, context }) };
   });
   if (json) return printJson(terminal, { threads: path, task: task.name, seed, heldOut });

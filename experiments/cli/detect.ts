@@ -1,5 +1,4 @@
 import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
-import { tasks } from '../../src/data/task.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { earlyDetectionReplies, type Replies } from '../detectors/decisions.ts';
@@ -34,11 +33,7 @@ function detectOptions() {
         'maxUnreadable',
       ]),
     )
-    .addOption(
-      new Option('--task <name>', 'with --train: which label is decided; that of most threads unless given').choices(
-        Object.keys(tasks),
-      ),
-    )
+    .option('--task <name>', 'with --train: which label is decided; that of most threads unless given')
     .option('--set <path=value>', 'with --train: an option of the local detector; may be repeated', collect, [])
     .option('--store <file>', 'annotation store that keeps the judgements; made when absent')
     .option('--limit <count>', 'only so many labelled threads, drawn with each label in proportion', positiveInteger)

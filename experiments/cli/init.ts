@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { Command, Option } from '@commander-js/extra-typings';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { counted } from '../../src/counted.ts';
-import { tasks } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { InputError } from '../../src/errors.ts';
@@ -36,7 +35,7 @@ function initOptions() {
   return new Command('init')
     .description('Ask what you have and what you want, and write a commented experiment file that runs.')
     .argument('[threads]', 'thread file, .jsonl or .jsonl.gz')
-    .addOption(new Option('--task <name>', 'which label is decided').choices(Object.keys(tasks)))
+    .option('--task <name>', 'which label is decided: rumor, veracity, rumor-veracity, or the name of one of your own')
     .option(
       '--detector <which>',
       'local, which is trained on your threads, or a detector file (.yaml) for language models',
@@ -196,7 +195,7 @@ async function answersTo(
     );
   const name =
     options.name ?? (await ask('Name of the experiment', { fallback: 'my-threads', explanation: explanations.name }));
-  return { name, task: task.name, detector, encoder, goal, level, parts, out: options.out ?? `${name}.yaml` };
+  return { name, task, detector, encoder, goal, level, parts, out: options.out ?? `${name}.yaml` };
 }
 
 /** @throws InputError where a seed's parts hold nothing to train on */

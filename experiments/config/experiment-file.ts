@@ -42,7 +42,7 @@ export interface ExperimentFile<Experiment extends ExperimentHead> {
 export async function loadVariants<Experiment extends ExperimentHead>(options: {
   path: string;
   overrides: readonly PlainObject[];
-  resolve: (raw: PlainObject, source: string) => Experiment;
+  resolve: (raw: PlainObject, source: string) => Experiment | Promise<Experiment>;
   /** Name of the only variant where the file names none. */
   soleVariant?: string;
 }): Promise<ExperimentFile<Experiment>> {
@@ -59,12 +59,17 @@ export async function loadVariants<Experiment extends ExperimentHead>(options: {
       ? about(variant)
       : override;
   };
-  const resolved = entries.map(([variant, over]) => {
-    if (!name.safeParse(variant).success || !isPlainObject(over))
-      throw new InputError(`${path}: variants.${variant} must be a plain name with a map of overrides`);
-    const merged = [over, ...overrides.map((own) => aboutVariant(own, over))].reduce<PlainObject>(mergeDeep, base);
-    return { name: variant, experiment: resolve(withoutVariants(merged), isPlain ? path : `${path} (${variant})`) };
-  });
+  const resolved = await Promise.all(
+    entries.map(async ([variant, over]) => {
+      if (!name.safeParse(variant).success || !isPlainObject(over))
+        throw new InputError(`${path}: variants.${variant} must be a plain name with a map of overrides`);
+      const merged = [over, ...overrides.map((own) => aboutVariant(own, over))].reduce<PlainObject>(mergeDeep, base);
+      return {
+        name: variant,
+        experiment: await resolve(withoutVariants(merged), isPlain ? path : `${path} (${variant})`),
+      };
+    }),
+  );
   const { name: experiment, description } = resolved[0].experiment;
   return { name: experiment, description, variants: resolved };
 }

@@ -14,4 +14,8 @@ export const threadDataSchema = z
       .describe('the synthetic stream, used where no path is given; `earshot data synth` makes the same ones as files'),
     skipInvalid: z.boolean().default(false).describe('leave invalid lines out instead of stopping'),
   })
+  // A config of threads of one's own says nothing of made-up ones.
+  .transform(({ threads, synthetic, skipInvalid }) =>
+    threads === null ? { threads, synthetic, skipInvalid } : { threads, skipInvalid },
+  )
   .describe('where the threads come from');

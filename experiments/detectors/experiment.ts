@@ -12,6 +12,7 @@ import { maxOutputTokensSchema } from '../config/detector-file.ts';
 import { experimentName, seedList } from '../config/experiment-file.ts';
 import { isDetectorFile } from '../config/is-detector-file.ts';
 import { isPlainObject } from '../config/overrides.ts';
+import { isTaskFile, ownTaskSchema } from '../config/own-task.ts';
 import { threadDataSchema } from '../config/thread-data.ts';
 
 const detectors = z
@@ -36,10 +37,17 @@ export const detectorsExperimentSchema = z
       .default([1])
       .describe('seeds, with one run for each: they draw the parts, and train detectors that are trained here'),
     task: z
-      .string()
-      .min(1)
+      .union([
+        z
+          .string()
+          .min(1)
+          .refine(isTaskFile, `one of ${shippedTasks.join(', ')}, or a task file (.yaml)`),
+        ownTaskSchema,
+      ])
       .default('rumor')
-      .describe(`what is decided: ${shippedTasks.join(', ')}, or a YAML file that describes another task`),
+      .describe(
+        `what is decided: ${shippedTasks.join(', ')}, a task file (.yaml), or a label of your threads by its name`,
+      ),
     data: threadDataSchema
       .prefault({})
       .describe('where the items come from; those without a label of the task are left out'),
@@ -118,8 +126,11 @@ export const detectorsExperimentSchema = z
         ['split', 'train'],
         'a local detector is trained here; give it threads, such as 100, in every variant alike',
       );
-    if (detector.name === 'local' && !Object.hasOwn(tasks, task))
-      problem(['task'], `a local detector decides ${Object.keys(tasks).join(', ')}`);
+    if (detector.name === 'local' && typeof task === 'string' && !Object.hasOwn(tasks, task))
+      problem(
+        ['task'],
+        `a local detector decides ${Object.keys(tasks).join(', ')}, or a label of your threads by its name`,
+      );
     if (evaluation.part === 'development' && split.development === 0)
       problem(['evaluation', 'part'], 'there is no development part; set split.development');
     if (new Set(replies).size !== replies.length) problem(['replies'], 'a number of replies stands there twice');
@@ -139,7 +150,7 @@ export function asksModels(detector: JudgedDetector): boolean {
 export function filesOf({ data, detector, task }: DetectorsExperiment): string[] {
   const prompts = 'prompts' in detector ? detector.prompts : null;
   const file = detector.name === 'file' ? detector.file : null;
-  const taskFile = shippedTasks.some((name) => name === task) ? null : task;
+  const taskFile = typeof task !== 'string' || shippedTasks.some((name) => name === task) ? null : task;
   return [data.threads, file, prompts, taskFile].filter((path) => typeof path === 'string');
 }
 

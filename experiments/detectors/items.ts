@@ -17,11 +17,11 @@ export type ItemParts = {
 
 /** The threads of an experiment, and a hash that identifies them. */
 export async function readItems(
-  { data: { threads: path, synthetic, skipInvalid } }: Pick<DetectorsExperiment, 'data'>,
+  { data }: Pick<DetectorsExperiment, 'data'>,
   { onNote }: Pick<WorkContext, 'onNote'>,
 ): Promise<{ threads: Thread[]; hash: string }> {
-  const reading = { skipInvalid, onSkipped: onNote };
-  const threads = path === null ? synthesizeThreads(synthetic) : await loadThreads(path, reading);
+  const reading = { skipInvalid: data.skipInvalid, onSkipped: onNote };
+  const threads = data.threads === null ? synthesizeThreads(data.synthetic) : await loadThreads(data.threads, reading);
   return { threads, hash: sha256(threads) };
 }
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
-import { loadJudgingTask } from '../../experts/tasks/task-file.ts';
-import { tasks } from '../../src/data/task.ts';
+import { type JudgingTask, judgingTaskOf, loadJudgingTask } from '../../experts/tasks/task-file.ts';
+import { taskOfLabel } from '../../src/data/task.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { cachedDetector, openDetectorCache } from '../judging/cached-detector.ts';
 import { labelledThreads } from '../judging/drawn-threads.ts';
@@ -33,7 +33,7 @@ interface DetectorTrial {
  */
 export async function runDetectorTrial(trial: DetectorTrial): Promise<void> {
   const { experiment, seed, directory, runs, context } = trial;
-  const task = scoredTask(await loadJudgingTask(experiment.task));
+  const task = scoredTask(await judgingTask(experiment));
   const { threads, hash } = await readItems(experiment, context);
   const parts = splitItems(labelledThreads(threads, { task, context }), { experiment, seed, task });
   const facts = { backend: 'none', device: 'processor', seed, hashes: { data: hash } };
@@ -92,13 +92,13 @@ async function judgeOf(
     const { selectBackend } = await import('../../src/tensor/backend.ts');
     await selectBackend('auto');
     const cache = openDetectorCache(join(runs, 'cache'));
-    const settings = { options, task: tasks[experiment.task], seed, cache, context };
-    return judgeBy(await cachedDetector(settings, parts.train), { name: 'local', task: experiment.task });
+    const settings = { options, task: taskOfLabel(task), seed, cache, context };
+    return judgeBy(await cachedDetector(settings, parts.train), { name: 'local', task });
   }
   if (detector.name !== 'file')
     return judgeByModels({
       detector: withEndpoints(detector, endpoints),
-      task: await loadJudgingTask(experiment.task),
+      task: await judgingTask(experiment),
       budget,
       retry,
       maxOutputTokens,
@@ -108,4 +108,8 @@ async function judgeOf(
       path: name,
     });
   return openJudgeOf(detector.file, task);
+}
+
+function judgingTask({ task }: DetectorsExperiment): Promise<JudgingTask> | JudgingTask {
+  return typeof task === 'string' ? loadJudgingTask(task) : judgingTaskOf({ name: task.label, labels: task.classes });
 }

@@ -1,4 +1,5 @@
 import { stringify } from 'yaml';
+import { identityOf, type Task } from '../../src/data/task.ts';
 import type { FoundEncoder } from './found-encoders.ts';
 import type { PartCounts } from './found-threads.ts';
 import { type Goal, goals } from './goals.ts';
@@ -6,7 +7,7 @@ import { type Goal, goals } from './goals.ts';
 export interface InitChoices {
   readonly name: string;
   readonly threads: string;
-  readonly task: string;
+  readonly task: Task;
   /** A detector file; null for a local detector, trained on a part of the threads. */
   readonly detector: string | null;
   /** A sentence encoder for the local detector; null for n-grams alone. */
@@ -52,8 +53,8 @@ function shared({ threads, task, detector, encoder, timing, goal, parts }: InitC
       ? []
       : ['# Each seed draws its own split and its own agent; the report has means over them.', 'seeds: [1, 2, 3]']),
     `data: { threads: ${scalar(threads)} }`,
-    '# Which label is decided: rumor or veracity.',
-    `task: ${task}`,
+    '# Which label is decided, and its classes in the order of reports.',
+    `task: ${taskText(task)}`,
     `# No thread is used twice. ${parts.development === 0 ? 'The' : 'Settings are chosen on the development part; the'} test takes the rest.`,
     'split:',
     ...(detector === null ? [`  detector: ${parts.detector}  # labelled threads that train the detector`] : []),
@@ -73,6 +74,13 @@ function shared({ threads, task, detector, encoder, timing, goal, parts }: InitC
           '  schedule: { name: geometric, factor: 1.5 }',
         ]),
   ];
+}
+
+function taskText(task: Task): string {
+  const identity = identityOf(task);
+  if (typeof identity === 'string') return identity;
+  const classes = task.labels.map(scalar);
+  return `{ label: ${scalar(task.name)}, classes: [${classes.join(', ')}] }`;
 }
 
 function localDetector({ encoder, timing }: Pick<InitChoices, 'encoder' | 'timing'>): string[] {
@@ -143,6 +151,7 @@ function inline(values: FoundEncoder['config']): string {
   return `{ ${entries.join(', ')} }`;
 }
 
+/** In one line, and quoted where a flow map needs it. */
 function scalar(text: string): string {
-  return stringify(text).trimEnd();
+  return stringify([text], { collectionStyle: 'flow', lineWidth: 0 }).trim().slice(1, -1).trim();
 }

@@ -2,7 +2,7 @@
 export const explanations = {
   threads:
     'A file of JSON Lines, one thread a line: its id, its label, and its posts with the claim first. `earshot data import` makes one of a table or a common data set.',
-  task: 'The field of a thread that holds the label. rumor: whether it is one; veracity: true, false, unverified or non-rumor; rumor-veracity: true, false or unverified.',
+  task: 'The label of a thread that is decided: one of your own by its name, or a known one. rumor: whether it is one; veracity: true, false, unverified or non-rumor; rumor-veracity: true, false or unverified.',
   detector:
     'What judges the posts read so far. local: a small classifier that is trained on some of your threads; it costs nothing to ask. A detector file (.yaml) asks language models, which costs money at every post that is judged; their answers are kept.',
   encoder:

@@ -1,6 +1,7 @@
+import { tasksOf } from '../../src/data/classes-of-labels.ts';
 import type { Description } from '../../src/data/describe.ts';
 import { describeThreads } from '../../src/data/describe.ts';
-import { type Task, tasks } from '../../src/data/task.ts';
+import type { Task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 
@@ -19,7 +20,7 @@ const fewestOfLabel = 10;
 
 /** @throws InputError where no task has enough labelled threads */
 export function foundIn(threads: readonly Thread[], path: string): FoundThreads {
-  const counted = Object.values(tasks)
+  const counted = tasksOf(threads)
     .map((task) => {
       const labels = threads.map((thread) => task.goldLabel(thread)).filter((label) => label !== null);
       const all = task.labels.map((label, index) => ({ label, count: labels.filter((own) => own === index).length }));
@@ -39,7 +40,7 @@ export function foundIn(threads: readonly Thread[], path: string): FoundThreads 
   if (best === undefined || best.labelled < fewestLabelled)
     throw new InputError(
       `${path} has ${best === undefined ? `no threads with two different labels (${most.labelled === 0 ? 'none is labelled' : most.counts})` : `${best.labelled} labelled threads (${best.counts})`} among its ${threads.length}; ` +
-        `at least ${fewestLabelled} are needed to train and test on. Label more (rumor: true or false, or veracity), or try \`earshot data synth\``,
+        `at least ${fewestLabelled} are needed to train and test on. Label more (any name under labels, such as \`"labels": {"outcome": "resolved"}\`), or try \`earshot data synth\``,
     );
   return { description: describeThreads(threads), tasks: found };
 }

@@ -4,7 +4,7 @@ import type { AnnotateResult } from '../../experts/annotate.ts';
 import type { AnnotationRow } from '../../experts/annotations/annotation-row.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { makeFolder } from '../../src/atomic-file.ts';
-import type { Task } from '../../src/data/task.ts';
+import { taskIn } from '../../src/data/classes-of-labels.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { InputError } from '../../src/errors.ts';
@@ -33,8 +33,8 @@ export interface AnnotateThreadsOptions
   /** A detector file, or a saved detector; the latter is trained on `trainOn` where the file does not exist. */
   detector: string;
   trainOn?: string;
-  /** What a detector that is trained here decides. */
-  task: Task;
+  /** The label that a detector decides that is trained here: a known task, or one of the threads' own. */
+  task: string;
   seed: number;
   /** Only the first so many threads of the file. */
   limit?: number;
@@ -93,7 +93,12 @@ async function savedOrTrained(options: AnnotateThreadsOptions, judged: readonly 
       `${shared} of ${judged.length} threads also train the detector, which will judge them better than others`,
     );
   await selectBackend('auto');
-  const detector = await trainedDetector({ threads, task, seed, context });
+  const detector = await trainedDetector({
+    threads,
+    task: taskIn(threads, { name: task, path: trainOn }),
+    seed,
+    context,
+  });
   makeFolder(dirname(path));
   detector.save(path);
   context.onNote(`the detector is saved as ${path}`);

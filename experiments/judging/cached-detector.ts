@@ -12,7 +12,7 @@ import {
 } from '../../experts/detectors/local/train-local-detector.ts';
 import { makeFolder } from '../../src/atomic-file.ts';
 import { sha256 } from '../../src/content-hash.ts';
-import type { Task } from '../../src/data/task.ts';
+import { identityOf, type Task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import type { EncoderConfig } from '../../src/text/create-encoder.ts';
 import type { Encoder } from '../../src/text/encoder.ts';
@@ -65,7 +65,7 @@ export async function cachedDetector(
   threads: readonly Thread[],
 ): Promise<Detector> {
   const { options, task, seed, cache, context } = settings;
-  const key = sha256({ training: localTrainingVersion, options, seed, threads, task: task.name });
+  const key = sha256({ training: localTrainingVersion, options, seed, threads, task: identityOf(task) });
   const path = join(cache.detectors, `${key.slice(0, 32)}.json`);
   const encoder = await cache.encoderOf(options.encoder);
   if (existsSync(path)) return LocalDetector.load({ path, encoder });

@@ -1,5 +1,5 @@
 import { categoryCombination, type JudgingTask, judgementLabels } from '../../experts/tasks/task-file.ts';
-import { type Task, tasks } from '../../src/data/task.ts';
+import { type Task, taskOfLabel, tasks } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 
@@ -38,8 +38,8 @@ export function scoredTask(task: JudgingTask): ScoredTask {
       },
     };
   const labelIn = (thread: Thread): string | null => {
-    const value = (builtIn && labelOf(builtIn, thread)) ?? thread.labels?.[name];
-    return value === undefined ? null : String(value);
+    const value = (builtIn && labelOf(builtIn, thread)) ?? thread.labels?.[name] ?? null;
+    return value === null ? null : String(value);
   };
   return {
     name,
@@ -56,12 +56,10 @@ export function scoredTask(task: JudgingTask): ScoredTask {
   };
 }
 
-/** The task of a detector that was trained here, by its name. */
-export function scoredTaskNamed(name: string): ScoredTask {
-  const builtIn = Object.hasOwn(tasks, name) ? tasks[name] : undefined;
-  if (builtIn === undefined)
-    throw new InputError(`the detector decides ${JSON.stringify(name)}; known are ${Object.keys(tasks).join(', ')}`);
-  return { name, labels: builtIn.labels, categories: null, goldLabel: (thread) => labelOf(builtIn, thread) };
+/** The task of a detector that was trained here. */
+export function scoredLabel({ name, labels }: Pick<Task, 'name' | 'labels'>): ScoredTask {
+  const task = taskOfLabel({ name, labels });
+  return { name, labels, categories: null, goldLabel: (thread) => labelOf(task, thread) };
 }
 
 function labelOf({ goldLabel, labels }: Task, thread: Thread): string | null {
@@ -79,8 +77,8 @@ const words: Readonly<Record<string, boolean>> = {
 };
 
 function isPresent(thread: Thread, category: string): boolean | null {
-  const value = thread.labels?.[category];
-  if (value === undefined) return null;
+  const value = thread.labels?.[category] ?? null;
+  if (value === null) return null;
   // Some files write their 0 and 1 as 0.0 and 1.0.
   const read = words[String(value).trim().toLowerCase().replace(/\.0$/, '')];
   if (read === undefined)

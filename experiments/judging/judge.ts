@@ -8,11 +8,12 @@ import { costOf } from '../../experts/llm/cost/cost-of.ts';
 import { pricesOf } from '../../experts/llm/cost/prices.ts';
 import { type Endpoint, endpointSchema } from '../../experts/llm/endpoint.ts';
 import { sha256 } from '../../src/content-hash.ts';
+import type { Task } from '../../src/data/task.ts';
 import { InputError } from '../../src/errors.ts';
 import type { DetectorFile } from '../config/detector-file.ts';
 import { isDetectorFile } from '../config/is-detector-file.ts';
 import { isPlainObject } from '../config/overrides.ts';
-import { type ScoredTask, scoredTask, scoredTaskNamed } from './gold-labels.ts';
+import { type ScoredTask, scoredLabel, scoredTask } from './gold-labels.ts';
 import { annotateOptions, type Judged, type JudgeOptions } from './judge-options.ts';
 
 /** A detector of any kind, ready to judge threads into an annotation store. */
@@ -40,7 +41,7 @@ export async function openJudge(path: string): Promise<Judge> {
   if (!existsSync(path))
     throw new InputError(`there is no detector ${path}; give a detector file (.yaml), or the detector.json of a run`);
   const detector = await LocalDetector.load({ path });
-  return judgeBy(detector, { name: basename(path).replace(/\.json$/, ''), task: detector.model.task });
+  return judgeBy(detector, { name: basename(path).replace(/\.json$/, ''), task: taskOfDetector(detector) });
 }
 
 /**
@@ -75,10 +76,13 @@ export function judgeByModels(file: DetectorFile): Judge {
 }
 
 /** A judge that queries a detector which is loaded already and costs nothing: nothing is stored. */
-export function judgeBy(detector: Detector, { name, task }: { name: string; task: string }): Judge {
+export function judgeBy(
+  detector: Detector,
+  { name, task }: { name: string; task: Pick<Task, 'name' | 'labels'> },
+): Judge {
   return {
     name,
-    task: scoredTaskNamed(task),
+    task: scoredLabel(task),
     asksModels: false,
     async judge(options) {
       const { store, onJudgement } = options;
@@ -90,6 +94,11 @@ export function judgeBy(detector: Detector, { name, task }: { name: string; task
     },
     costOf: () => 0,
   };
+}
+
+/** What a local detector decides. */
+export function taskOfDetector({ model: { task, labels } }: LocalDetector): Pick<Task, 'name' | 'labels'> {
+  return { name: task, labels };
 }
 
 /** Names a detector by all that can change its judgements. */

@@ -1,5 +1,6 @@
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { InputError } from '../../src/errors.ts';
+import { isTaskFile, withClasses } from '../config/own-task.ts';
 import { detectorDecisionSchema, detectorName, repliesInWords, repliesOf } from '../detectors/decisions.ts';
 import { asksModels, detectorsExperimentSchema, filesOf, resolveDetectorsExperiment } from '../detectors/experiment.ts';
 import { detectorsResult, detectorValues, readDetectorsResult } from '../detectors/result.ts';
@@ -55,8 +56,9 @@ export const detectorsKind: ExperimentKind = {
   exportProblem: (run) => `${run} is a run of detectors, which have no policy; export a run of a stop agent`,
   soleVariant: 'detector',
   dataOverride: (path) => ({ data: { threads: path } }),
-  resolve(raw, source) {
-    const experiment = resolveDetectorsExperiment(raw, source);
+  async resolve(raw, source) {
+    const isFile = typeof raw.task === 'string' && isTaskFile(raw.task);
+    const experiment = resolveDetectorsExperiment(isFile ? raw : await withClasses(raw, source), source);
     const { data, split, detector, task } = experiment;
     return {
       ...trainedAlone(experiment),

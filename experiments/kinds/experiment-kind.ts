@@ -76,7 +76,7 @@ export interface ExperimentKind {
   /** Of its file. */
   readonly schema: z.ZodType;
   /** @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one */
-  resolve(raw: PlainObject, source: string): ResolvedExperiment;
+  resolve(raw: PlainObject, source: string): ResolvedExperiment | Promise<ResolvedExperiment>;
   /** What the only variant of a file without variants is called. */
   readonly soleVariant: string;
   /** What `--data` means. */

@@ -4,6 +4,7 @@ import { canonicalJson } from '../../src/content-hash.ts';
 import { metricIntervals } from '../../src/metrics/metric-intervals.ts';
 import { PromiseCache } from '../../src/promise-cache.ts';
 import { sharedOptions } from '../../trainers/stop-agent/population.ts';
+import { withClasses } from '../config/own-task.ts';
 import type { ComparedPlace } from '../report/page/comparison-page.ts';
 import { tableText } from '../report/report.ts';
 import { type ComparedPair, compareSystems, firstRunIn } from '../run/compare-systems.ts';
@@ -84,8 +85,8 @@ export const stopAgentKind: ExperimentKind = {
   exportProblem: () => null,
   soleVariant: 'agent',
   dataOverride: (path) => ({ data: { threads: path } }),
-  resolve({ kind: _, ...raw }, source) {
-    const experiment = resolveExperiment(raw, source);
+  async resolve({ kind: _, ...raw }, source) {
+    const experiment = resolveExperiment(await withClasses(raw, source), source);
     const { data, split, detector, task, agent, state, encoder, backend, checkpointEvery } = experiment;
     const isModel = 'file' in detector;
     return {

@@ -6,6 +6,7 @@ import { loadStudent, type Student, saveStudent, trainStudent } from '../../expe
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
 import { makeFolder } from '../../src/atomic-file.ts';
 import { sha256 } from '../../src/content-hash.ts';
+import { identityOf } from '../../src/data/task.ts';
 import { createEncoder, type EncoderConfig } from '../../src/text/create-encoder.ts';
 import { EmbeddingStore } from '../../src/text/embedding-store.ts';
 import { type DetectorCache, openDetectorCache } from '../judging/cached-detector.ts';
@@ -44,7 +45,7 @@ export async function cachedStudent(
   const judged = [demonstrations, further].map((threads) =>
     threads.map(({ thread, sequence }) => [thread.id, thread.posts.map(({ text }) => text), said(sequence)]),
   );
-  const key = sha256({ options, fitting, targets, seed, judged, task: task.name }).slice(0, 32);
+  const key = sha256({ options, fitting, targets, seed, judged, task: identityOf(task) }).slice(0, 32);
   const path = join(cache.students, `${key}.json`);
   const encoder = await cache.encoderOf(options.encoder);
   if (existsSync(path)) return loadStudent({ path, encoder });

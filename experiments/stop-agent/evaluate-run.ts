@@ -44,10 +44,7 @@ export async function evaluateRun(
     throw new InputError(
       `the detector of ${judging.run.path} says ${judging.task.labels.join(', ')}, and the agent of ${run.path} learnt from one that says ${task.labels.join(', ')}; give a run of the same task`,
     );
-  const all = await openData(
-    { ...experiment, data: { ...experiment.data, threads: data, skipInvalid } },
-    context.onNote,
-  );
+  const all = await openData({ ...experiment, data: { threads: data, skipInvalid } }, context.onNote);
   const labelled = await loadIndexed(
     all,
     all.threads.filter((thread) => task.goldLabel(thread) !== null),

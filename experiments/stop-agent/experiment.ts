@@ -18,6 +18,7 @@ import { stopAgentPresetNames, stopAgentPresets, stopAgentSchema } from '../../t
 import { experimentResolver } from '../config/config-problems.ts';
 import { experimentName, experimentSeeds } from '../config/experiment-file.ts';
 import { isPlainObject, mergeDeep, type PlainObject } from '../config/overrides.ts';
+import { taskNamed, taskSchema } from '../config/own-task.ts';
 import { threadDataSchema } from '../config/thread-data.ts';
 import { costsSchema, unknownLabels } from './costs.ts';
 
@@ -165,11 +166,10 @@ export const experimentSchema = z
     description: z.string().default(''),
     backend: backendSchema,
     seeds: experimentSeeds,
-    task: z
-      .enum(Object.keys(tasks))
+    task: taskSchema
       .default('rumor')
       .describe(
-        'what is decided of a thread, and which of its labels counts: rumor (rumor: true or false), veracity (non-rumor, true, false, unverified), or rumor-veracity (true, false, unverified; other threads have no label)',
+        'what is decided: a label of your threads by its name, a task file (.yaml), or a known task: rumor (rumor: true or false), veracity (non-rumor, true, false, unverified), rumor-veracity (true, false, unverified; other threads have no label)',
       ),
     data: threadDataSchema.prefault({}),
     split: splitSchema.prefault({}),
@@ -265,7 +265,7 @@ export const experimentSchema = z
     if (unknown !== undefined)
       problem(
         ['costs', 'wrong'],
-        `${JSON.stringify(unknown)} is no label of the task ${task}; its labels are ${taskOf({ task }).labels.join(', ')}`,
+        `${JSON.stringify(unknown)} is no label of the task ${taskOf({ task }).name}; its labels are ${taskOf({ task }).labels.join(', ')}`,
       );
     if (!state.observesDetector || !('file' in detector)) return;
     const judged = new Set(scheduledLengths({ schedule: detector.schedule, posts: maxJudgedPosts }));
@@ -291,17 +291,20 @@ export function schedulesOf(wanted: QuerySchedule): PrefixSchedule[] {
 
 /** The labelling task of an experiment: the detector, the experts, the student, the rules and the scores share it. */
 export function taskOf({ task }: Pick<Experiment, 'task'>): Task {
-  return tasks[task];
+  return taskNamed(task);
 }
 
 /** The field of a thread that holds a task's label, and what may stand there: for messages. */
-export function labelField({ name, labels }: Task): string {
-  if (name === 'rumor') return 'rumor: true or false';
-  return `${name === 'rumor-veracity' ? 'veracity' : name}: ${labels.join(', ')}`;
+export function labelField(task: Task): string {
+  const { name, labels } = task;
+  if (task === tasks.rumor) return 'rumor: true or false';
+  if (task === tasks[name]) return `veracity: ${labels.join(', ')}`;
+  return `labels.${name}: ${labels.join(', ')}`;
 }
 
 /**
  * Fills in the preset's and the schema's defaults.
+ * @param raw with the classes of its task; see `withClasses`
  * @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one.
  */
 export function resolveExperiment(raw: PlainObject, source: string): Experiment {

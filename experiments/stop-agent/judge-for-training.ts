@@ -7,7 +7,7 @@ import type { Thread } from '../../src/data/thread.ts';
 import { ProviderError } from '../../src/errors.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 import { cachedDetector } from '../judging/cached-detector.ts';
-import { type Judge, judgeBy, openJudgeOf } from '../judging/judge.ts';
+import { type Judge, judgeBy, openJudgeOf, taskOfDetector } from '../judging/judge.ts';
 import { judgingStopped } from '../judging/judge-options.ts';
 import { type Cache, detectorOfRun } from './cache.ts';
 import { type Experiment, type ModelDetectorOptions, taskOf } from './experiment.ts';
@@ -39,7 +39,7 @@ export async function trainedOrFromFile(settings: {
   if ('file' in options) return { judge: await openJudgeOf(options.file, taskOf(experiment)), options };
   const task = taskOf(experiment);
   const detector = await cachedDetector({ ...shared, options, task }, detectorThreads);
-  return { judge: judgeBy(detector, { name: 'local', task: task.name }), options: trainedHere };
+  return { judge: judgeBy(detector, { name: 'local', task }), options: trainedHere };
 }
 
 /** The judge that a run was trained with. */
@@ -50,7 +50,7 @@ export async function judgeOfRun(
   const { detector } = experiment;
   if ('file' in detector) return { judge: await openJudgeOf(detector.file, taskOf(experiment)), options: detector };
   const trained = (await detectorOfRun(run.path, { experiment, cache }))!;
-  return { judge: judgeBy(trained, { name: 'local', task: trained.model.task }), options: trainedHere };
+  return { judge: judgeBy(trained, { name: 'local', task: taskOfDetector(trained) }), options: trainedHere };
 }
 
 export interface JudgedForTraining {

@@ -19,7 +19,7 @@ import { promiseInBundle } from '../../checkpoints/policy/write-bundle.ts';
 import type { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { judgementSequence } from '../../experts/judgement-sequence.ts';
 import { sha256 } from '../../src/content-hash.ts';
-import { tasks } from '../../src/data/task.ts';
+import { taskOfLabel } from '../../src/data/task.ts';
 import type { Post, Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
@@ -96,13 +96,13 @@ async function policyInBundle({ folder, system, judge = null }: PolicyPlace): Pr
   if (judge !== null) checkDecides(judge, manifest.task);
   const trained = await listedBy(folder, policy, [bundleFiles.trained]);
   const known = await listedBy(folder, policy, [bundleFiles.trained, bundleFiles.tested]);
-  const task = tasks[manifest.task.name];
+  const task = taskOfLabel(manifest.task);
   return {
     ...policy,
     name: folder,
     system: manifest.system,
     promise: manifest.promise ?? null,
-    goldOf: (thread) => task?.labels[task.goldLabel(thread) ?? -1] ?? null,
+    goldOf: (thread) => task.labels[task.goldLabel(thread) ?? -1] ?? null,
     isTrainedOn: (thread) => trained.has(threadIdentity(thread)),
     isKnown: (thread) => known.has(threadIdentity(thread)),
     score: (threads) => scoreBySources(threads, { definition, sources: policy.sources }),

@@ -25,7 +25,7 @@ export interface ExperimentData extends ThreadSource {
 
 /** Reads the data set, or makes the synthetic one, and cuts threads to the posts that the environment shows. */
 export async function openData(experiment: Experiment, onNote: (line: string) => void): Promise<ExperimentData> {
-  const { threads: path, synthetic, skipInvalid } = experiment.data;
+  const { data } = experiment;
   const { maxPosts } = experiment.agent;
   let longer = 0;
   const cut = (thread: Thread) => {
@@ -35,9 +35,14 @@ export async function openData(experiment: Experiment, onNote: (line: string) =>
   };
   const hash = sha256OfList();
   const indexed = async () => {
-    if (path !== null)
-      return indexThreadFile(path, { skipInvalid, onSkipped: onNote, shaped: cut, onThread: hash.add });
-    const threads = synthesizeThreads(synthetic).map(cut);
+    if (data.threads !== null)
+      return indexThreadFile(data.threads, {
+        skipInvalid: data.skipInvalid,
+        onSkipped: onNote,
+        shaped: cut,
+        onThread: hash.add,
+      });
+    const threads = synthesizeThreads(data.synthetic).map(cut);
     for (const thread of threads) hash.add(thread);
     return sourceOfThreads(threads);
   };
@@ -179,7 +184,7 @@ export async function testThreadsOfRun(
   { data, context }: { data: string | null; context: WorkContext },
 ): Promise<Thread[]> {
   const saved = run.readConfig(experimentSchema);
-  const experiment = data === null ? saved : { ...saved, data: { ...saved.data, threads: data } };
+  const experiment = data === null ? saved : { ...saved, data: { threads: data, skipInvalid: saved.data.skipInvalid } };
   const { test } = partsOfRun(run);
   const threads = await threadsOfItems(test, await openData(experiment, context.onNote));
   const missing = missingThreads(test, threads);

@@ -51,9 +51,9 @@ export async function planSweep(loaded: LoadedSweep): Promise<SweepPlan> {
   checkPaths(sweep);
   const aim = sweep.objective.maximise ?? kind.objective;
   checkObjective(sweep, { aim, metrics: kind.metrics.map(({ name }) => name) });
-  const seeds = sweep.seeds ?? kind.resolve({ ...experiment, name: sweep.name }, source).seeds;
+  const seeds = sweep.seeds ?? (await kind.resolve({ ...experiment, name: sweep.name }, source)).seeds;
   const common = { ...experiment, name: sweep.name, description: '' };
-  const base = kind.resolve({ ...common, seeds: seeds.slice(0, 1) }, source).config;
+  const base = (await kind.resolve({ ...common, seeds: seeds.slice(0, 1) }, source)).config;
   const sampler = sweep.method.name === 'halving' ? sweep.method.sampler : sweep.method;
   const derived = Object.entries(sweep.derived).map(([path, text]) => [path, parsedExpression(text)] as const);
   const constraints = sweep.constraints.map(parsedExpression);
@@ -80,7 +80,7 @@ export async function planSweep(loaded: LoadedSweep): Promise<SweepPlan> {
       common,
     );
     const place = `${source} with ${describe(point)}`;
-    const perSeed = seeds.map((seed) => kind.resolve({ ...raw, seeds: [seed] }, place));
+    const perSeed = await Promise.all(seeds.map((seed) => kind.resolve({ ...raw, seeds: [seed] }, place)));
     const [resolved] = perSeed;
     if (resolved.sweepProblem !== null) throw new InputError(`${place}: ${resolved.sweepProblem}`);
     for (const file of resolved.files) files.add(file);

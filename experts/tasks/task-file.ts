@@ -4,11 +4,24 @@ import { checked } from '../../src/checked.ts';
 import { InputError } from '../../src/errors.ts';
 import { parseYaml } from '../../src/yaml.ts';
 
-const labelSchema = z.strictObject({
-  name: z.string().min(1),
-  description: z.string().describe('what the label means; shown to language models'),
-  answers: z.array(z.string().min(1)).min(1).describe('words that a model may answer with, such as Yes'),
-});
+const labelSchema = z.preprocess(
+  (label) => (isScalar(label) ? { name: String(label) } : label),
+  z
+    .strictObject({
+      name: z.string().min(1),
+      description: z.string().default('').describe('what the label means; shown to language models'),
+      answers: z
+        .array(z.string().min(1))
+        .min(1)
+        .optional()
+        .describe('words that a model may answer with, such as Yes; the name unless given'),
+    })
+    .transform(({ answers, ...label }) => ({ ...label, answers: answers ?? [label.name] })),
+);
+
+function isScalar(value: unknown): boolean {
+  return ['string', 'number', 'boolean'].includes(typeof value);
+}
 
 /**
  * What language models are asked to decide, as a task file states it. With `categories` the task has several yes-or-no
@@ -17,8 +30,11 @@ const labelSchema = z.strictObject({
 export const judgingTaskSchema = z
   .strictObject({
     name: z.string().min(1),
-    subject: z.string().describe('what is judged, such as "sequence of social media posts"'),
-    question: z.string().describe('the question, as a language model is asked it'),
+    subject: z
+      .string()
+      .default('sequence of social media posts')
+      .describe('what is judged, such as "sequence of social media posts"'),
+    question: z.string().optional().describe('the question, as a language model is asked it'),
     labels: z.array(labelSchema).min(2).optional(),
     categories: z
       .array(z.strictObject({ name: z.string().min(1), description: z.string() }))
@@ -28,6 +44,10 @@ export const judgingTaskSchema = z
       .array(z.strictObject({ if: z.string(), implies: z.string() }))
       .default([])
       .describe('a category that applies implies another one'),
+    alerts: z
+      .array(z.union([z.string(), z.number(), z.boolean()]).transform(String))
+      .default([])
+      .describe('labels that are final when they are said early; with others a policy reads on'),
   })
   .refine(({ labels, categories }) => (labels === undefined) !== (categories === undefined), {
     error: 'a task has either labels or categories',
@@ -35,8 +55,35 @@ export const judgingTaskSchema = z
   .refine(({ categories, implications }) => {
     const known = new Set(categories?.map(({ name }) => name));
     return implications.every((rule) => known.has(rule.if) && known.has(rule.implies));
-  }, 'an implication names a category that the task does not have');
-export type JudgingTask = z.infer<typeof judgingTaskSchema>;
+  }, 'an implication names a category that the task does not have')
+  .refine(({ labels, alerts }) => alerts.every((alert) => labels?.some(({ name }) => name === alert)), {
+    path: ['alerts'],
+    error: 'names a label that the task does not have',
+  })
+  .transform(({ question, ...task }) => ({ ...task, question: question ?? questionOf(task) }));
+/** Without its alerts: they change nothing that is asked. */
+export type JudgingTask = Omit<z.infer<typeof judgingTaskSchema>, 'alerts'>;
+
+/** The task of a label, as language models are asked it where no file describes it. */
+export function judgingTaskOf({ name, labels }: { name: string; labels: readonly string[] }): JudgingTask {
+  const { alerts: _, ...task } = judgingTaskSchema.parse({ name, labels });
+  return task;
+}
+
+/** What is asked where a task file asks nothing. */
+function questionOf({
+  name,
+  subject,
+  labels = [],
+}: {
+  name: string;
+  subject: string;
+  labels?: { name: string }[];
+}): string {
+  return labels.length === 0
+    ? `Which categories apply to the ${subject}?`
+    : `What is the ${name} of this ${subject}: ${labels.map((label) => label.name).join(', ')}?`;
+}
 
 /** The label of a thread that no category applies to. */
 const noCategory = 'none';
@@ -89,6 +136,12 @@ export const shippedTasks = [
  * @throws InputError where there is no such file or it is not a task
  */
 export async function loadJudgingTask(nameOrPath: string): Promise<JudgingTask> {
+  const { alerts: _, ...task } = await loadTaskFile(nameOrPath);
+  return task;
+}
+
+/** The same with the labels that raise an alert. */
+export async function loadTaskFile(nameOrPath: string): Promise<z.output<typeof judgingTaskSchema>> {
   const isShipped = shippedTasks.some((name) => name === nameOrPath);
   const path = isShipped ? new URL(`${nameOrPath}.yaml`, shipped) : nameOrPath;
   let text: string;

@@ -6,7 +6,7 @@ export interface Task {
   readonly name: string;
   readonly labels: readonly string[];
   /** The gold label of a thread as an index into `labels`, or null where the thread has none. */
-  goldLabel(thread: Pick<Thread, 'rumor' | 'veracity'>): number | null;
+  goldLabel(thread: Pick<Thread, 'rumor' | 'veracity' | 'labels'>): number | null;
 }
 
 /**
@@ -47,9 +47,37 @@ function veracityOf(name: string, labels: readonly string[]): Task {
   };
 }
 
-/** The tasks by name. */
+/** The tasks whose classes are known beforehand, by name. */
 export const tasks: Readonly<Record<string, Task>> = {
   rumor: rumorTask,
   veracity: veracityTask,
   'rumor-veracity': rumorVeracityTask,
 };
+
+/** What tells a task from others in keys: the name of a known one. */
+export function identityOf(task: Task): string | Pick<Task, 'name' | 'labels'> {
+  const { name, labels } = task;
+  return Object.hasOwn(tasks, name) && tasks[name] === task ? name : { name, labels };
+}
+
+/**
+ * The task of a label: a known one where name and classes are its, else that of the field `name` of a thread's `labels`.
+ * @throws InputError from `goldLabel` for a value that is none of the classes
+ */
+export function taskOfLabel({ name, labels }: Pick<Task, 'name' | 'labels'>): Task {
+  const known = Object.hasOwn(tasks, name) ? tasks[name] : undefined;
+  if (known?.labels.join('\n') === labels.join('\n')) return known;
+  return {
+    name,
+    labels,
+    goldLabel({ labels: own }) {
+      const value = own !== undefined && Object.hasOwn(own, name) ? own[name] : null;
+      if (value === null) return null;
+      const label = labels.indexOf(String(value));
+      if (label >= 0) return label;
+      throw new InputError(
+        `a thread has the label ${JSON.stringify(value)} for ${name}, and the task knows ${labels.join(', ')}; add it to the classes, or change the data (\`earshot data import … --label-map\`)`,
+      );
+    },
+  };
+}

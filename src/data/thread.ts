@@ -76,9 +76,9 @@ const threadFields = {
   rumor: z.boolean({ error: 'must be true, false or null, without quotes' }).nullable().default(null),
   split: z.string().optional().describe('the official part of the data set, where it has parts'),
   labels: z
-    .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+    .record(z.string(), z.union([z.string(), z.number(), z.boolean()]).nullable())
     .optional()
-    .describe('any further labels by name'),
+    .describe('labels of your own by name; null where unknown'),
   posts: z.array(postSchema).min(1, 'a thread needs at least one post, the claim'),
 };
 

@@ -131,13 +131,33 @@ describe('a CSV file with a row for each post', () => {
 
   it('names every word that a label column holds and that is not known', async () => {
     const message = await failure(`thread,text,when,verdict\n${rows}\n`);
-    expect(message).toContain(
-      'read it with --label verdict, --label-map fake=… --label-map real=…, each rumor or non-rumor; found "fake"',
-    );
-    const table = { columns: { label: 'verdict' }, labelMap: { fake: 'rumor' } };
+    expect(message).toContain('or keep its classes as they are with --label verdict; found "fake"');
+    const table = { columns: { rumor: 'verdict' }, labelMap: { fake: 'rumor' } };
     expect(await failure(`thread,text,when,verdict\n${rows}\n`, { table })).toContain(
-      'say what it stands for: --label-map real=…, each rumor or non-rumor; found "real"',
+      'read it with --label verdict; else say what it stands for: --label-map real=…, each rumor or non-rumor; found "real"',
     );
+  });
+
+  it.each([
+    ['as they are', 'escalated', '谣言 🔥', {}, 'escalated', '谣言 🔥'],
+    ['as the map calls them', '1', '0.0', { 1: 'Escalated' }, 'Escalated', '0'],
+    ['not as true or false of a claim', 'true', 'False', {}, 'true', 'False'],
+  ])('keeps labels of one’s own %s', async (_, one, other, labelMap, first, second) => {
+    const csv = `thread,text,outcome\nt1,x,${one}\nt2,y,${other}\nt3,z,\n`;
+    const { threads } = await imported(csv, { table: { columns: { label: 'outcome' }, labelMap } });
+    expect(threads.map(({ labels, rumor }) => [labels, rumor])).toEqual([
+      [{ outcome: first }, null],
+      [{ outcome: second }, null],
+      [undefined, null],
+    ]);
+  });
+
+  it('takes labels whose words say rumor for the task of rumors', async () => {
+    const { threads } = await imported('thread,text,label\nt1,x,Rumour\nt2,y,non-rumor\n');
+    expect(threads.map(({ labels, rumor }) => [labels, rumor])).toEqual([
+      [undefined, true],
+      [undefined, false],
+    ]);
   });
 
   it('tells veracities from labels by their words', async () => {
@@ -189,19 +209,14 @@ describe('a CSV file with a row for each post', () => {
 
   it.each([
     [
-      'label',
+      'rumor',
       'fake',
-      /:2, column "label": is no label that is known .*say what it stands for: --label-map fake=…, each rumor or non-rumor; found "fake"/,
-    ],
-    [
-      'label',
-      'true',
-      /may mean that the thread is a rumor, or that its claim is true; say which with --rumor label or --veracity label/,
+      /:2, column "rumor": is no label that is known .*say what it stands for: --label-map fake=…, each rumor or non-rumor; found "fake"/,
     ],
     [
       'veracity',
       'mostly true',
-      /must be one of true, false, unverified, non-rumor; say which it stands for with --label-map 'mostly true'=…, or, where the column says whether the thread is a rumor, read it with --label veracity/,
+      /must be one of true, false, unverified, non-rumor; say which it stands for with --label-map 'mostly true'=…, or keep its classes as they are with --label veracity/,
     ],
     [
       'time',
@@ -219,7 +234,7 @@ describe('a CSV file with a row for each post', () => {
 
   it('says of a label that the map makes another unknown one of what the map made of it', async () => {
     const table = { labelMap: { fake: 'hoax' } };
-    expect(await failure('thread,text,label\nt1,x,fake\n', { table })).toContain(
+    expect(await failure('thread,text,rumor\nt1,x,fake\n', { table })).toContain(
       'stands for "hoax" by --label-map, which is no label that is known',
     );
     expect(await failure('thread,text,veracity\nt1,x,fake\n', { table })).toContain(
@@ -309,10 +324,10 @@ describe('a Parquet file with a row for each post', () => {
   });
 
   it('names the row of a bad value', async () => {
-    const bad = [...columns.slice(0, 3), { name: 'label', data: ['rumor', 'hoax'], type: 'STRING' as const }];
+    const bad = [...columns.slice(0, 3), { name: 'rumor', data: ['rumor', 'hoax'], type: 'STRING' as const }];
     expect(
       await failure(Buffer.from(parquetWriteBuffer({ columnData: bad })), { name: 'posts.parquet', format: 'parquet' }),
-    ).toMatch(/^posts\.parquet row 2, column "label": is no label that is known/);
+    ).toMatch(/^posts\.parquet row 2, column "rumor": is no label that is known/);
   });
 
   it('says of another file that it is none', async () => {

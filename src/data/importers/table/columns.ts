@@ -2,7 +2,7 @@ import { closest } from 'fastest-levenshtein';
 import { InputError } from '../../../errors.ts';
 import { quoted } from '../../../shell-words.ts';
 import type { ColumnLooks } from './column-looks.ts';
-import { areVeracities, type LabelMap, labelMapOptions } from './label-words.ts';
+import { areVeracities, type LabelMap } from './label-words.ts';
 import type { DateOrder } from './times.ts';
 
 /** What a column of a table of posts may hold. */
@@ -162,10 +162,10 @@ export function overlooked(columns: TableColumns, looks: ColumnLooks): string[] 
       ? []
       : [...looks.labels]
           .filter(([heading]) => isFree(heading))
-          .map(([heading, values]) => {
-            const map = areVeracities(values) ? '' : labelMapOptions(values, {});
-            return `${heading} may be a label (${values.join(', ')}): if so, add ${labelOption(heading, looks)}${map === '' ? '' : ` ${map}`}`;
-          })),
+          .map(
+            ([heading, values]) =>
+              `${heading} may be a label (${values.join(', ')}): if so, add ${labelOption(heading, looks)}`,
+          )),
   ];
 }
 

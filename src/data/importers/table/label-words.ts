@@ -1,7 +1,7 @@
 import { quoted } from '../../../shell-words.ts';
 import { veracities } from '../../thread.ts';
 
-/** What a value of a label column stands for, where its own word does not say: `fake=rumor`, `real=non-rumor`. */
+/** What a value of a label column is called, where its own word will not do: `fake=rumor`, `1=escalated`. */
 export type LabelMap = Readonly<Record<string, string>>;
 
 /** Those that the first rows of a column hold, where they are few. */
@@ -26,8 +26,18 @@ export function rumorOf(said: string, labelMap: LabelMap): boolean | null {
 }
 
 export function mappedWord(said: string, labelMap: LabelMap): string | null {
-  const [, mapped] = Object.entries(labelMap).find(([from]) => from.toLowerCase() === said) ?? [];
-  return mapped?.toLowerCase() ?? null;
+  return mappedLabel(said, labelMap)?.toLowerCase() ?? null;
+}
+
+/** What the map calls a value, in the case of the map; null where it does not name it. */
+export function mappedLabel(said: string, labelMap: LabelMap): string | null {
+  const [, mapped] = Object.entries(labelMap).find(([from]) => from.toLowerCase() === said.toLowerCase()) ?? [];
+  return mapped ?? null;
+}
+
+/** Whether labels of these values are those of the task of rumors, by their words alone: 1 and true may mean anything. */
+export function areRumors(values: Iterable<string>): boolean {
+  return [...values].every((value) => /^(?:non-?)?rumou?r$/i.test(value));
 }
 
 /** Whether a column of these values says what became of a claim, and not whether it is a rumor. */

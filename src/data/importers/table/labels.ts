@@ -2,44 +2,41 @@ import { quoted } from '../../../shell-words.ts';
 import { stances, type Thread, veracities } from '../../thread.ts';
 import { badCell, cellText, type TableRow } from './cells.ts';
 import { optionOf } from './columns.ts';
-import { type ColumnValues, type LabelMap, labelMapOptions, mappedWord, rumorOf } from './label-words.ts';
+import { type ColumnValues, type LabelMap, labelMapOptions, mappedLabel, mappedWord, rumorOf } from './label-words.ts';
+
+/** A label of one's own: the value as it stands there, or what the map calls it. */
+export function cellLabel(row: TableRow, column: string, { labelMap }: { labelMap: LabelMap }): string | null {
+  const said = cellText(row, column);
+  if (said === null) return null;
+  // A column of whole numbers with a gap is one of 1.0 and 0.0 in some programs.
+  return mappedLabel(said, labelMap) ?? said.replace(/^(-?\d+)\.0$/, '$1');
+}
 
 /**
- * Whether the cell says rumor. In a column that is only called a label, true and false are refused: they may be about the claim.
+ * Whether the cell says rumor.
  * @throws BadItemError for a word that is not known, with what to do
  */
 export function cellRumor(
   row: TableRow,
   column: string,
-  { labelMap, values, isNamedRumor }: { labelMap: LabelMap; values: ColumnValues; isNamedRumor: boolean },
+  { labelMap, values }: { labelMap: LabelMap; values: ColumnValues },
 ): boolean | null {
   const said = cellText(row, column)?.toLowerCase();
   if (said === undefined) return null;
   const mapped = mappedWord(said, labelMap);
-  if (mapped === null && !isNamedRumor && (said === 'true' || said === 'false'))
-    throw badCell(
-      row,
-      column,
-      `may mean that the thread is a rumor, or that its claim is true; say which with ${optionOf('rumor')} ${column} or ${optionOf('veracity')} ${column}`,
-    );
   const isRumor = rumorOf(said, labelMap);
   if (isRumor !== null) return isRumor;
   const isVeracity = veracities.some((known) => known === said);
   throw badCell(
     row,
     column,
-    `${byMap(mapped)}is no label that is known (rumor, non-rumor, 1, 0); ${isVeracity ? `where the column holds veracities, read it with ${optionOf('veracity')} ${quoted(column)}; else ` : ''}say what it stands for: ${labelMapOptions([said, ...values], labelMap)}`,
+    `${byMap(mapped)}is no label that is known (rumor, non-rumor, 1, 0); ${isVeracity ? `where the column holds veracities, read it with ${optionOf('veracity')} ${quoted(column)}; ` : ''}for classes of your own, read it with ${optionOf('label')} ${quoted(column)}; else say what it stands for: ${labelMapOptions([said, ...values], labelMap)}`,
   );
 }
 
 /** @throws BadItemError for a word that is not known, with what to do */
-export function cellVeracity(
-  row: TableRow,
-  column: string,
-  { labelMap, values }: { labelMap: LabelMap; values: ColumnValues },
-): Thread['veracity'] {
-  const hint = (said: string) =>
-    `, or, where the column says whether the thread is a rumor, read it with ${optionOf('label')} ${quoted(column)}, ${labelMapOptions([said, ...values], labelMap)}`;
+export function cellVeracity(row: TableRow, column: string, { labelMap }: { labelMap: LabelMap }): Thread['veracity'] {
+  const hint = () => `, or keep its classes as they are with ${optionOf('label')} ${quoted(column)}`;
   return oneOf(row, column, { words: veracities, labelMap, hint });
 }
 
@@ -55,7 +52,7 @@ export function cellStance(
 function oneOf<Word extends string>(
   row: TableRow,
   column: string,
-  { words, labelMap, hint }: { words: readonly Word[]; labelMap: LabelMap; hint?: (said: string) => string },
+  { words, labelMap, hint }: { words: readonly Word[]; labelMap: LabelMap; hint?: () => string },
 ): Word | null {
   const said = cellText(row, column)?.toLowerCase();
   if (said === undefined) return null;
@@ -66,7 +63,7 @@ function oneOf<Word extends string>(
   throw badCell(
     row,
     column,
-    `${byMap(mapped)}must be one of ${words.join(', ')}; say which it stands for with --label-map ${quoted(said)}=…${hint?.(said) ?? ''}`,
+    `${byMap(mapped)}must be one of ${words.join(', ')}; say which it stands for with --label-map ${quoted(said)}=…${hint?.() ?? ''}`,
   );
 }
 

@@ -11,7 +11,11 @@ export interface RowOfPost {
   readonly threadId: string | null;
   readonly postId: string | null;
   readonly post: Omit<Post, 'id'>;
-  readonly labels: Pick<Thread, 'rumor' | 'veracity' | 'event' | 'split'>;
+  readonly labels: Pick<Thread, 'rumor' | 'veracity' | 'event' | 'split'> & {
+    /** A label of one's own, and the column that it stands in. */
+    readonly label: string | null;
+    readonly column: string | null;
+  };
 }
 
 /** A row as a post of a thread. */

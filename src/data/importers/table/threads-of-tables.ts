@@ -6,7 +6,8 @@ import type { Reading } from '../importer.ts';
 import { cellId, cellText, rawText, type TableRow } from './cells.ts';
 import { columnLooks, lookedAtRows } from './column-looks.ts';
 import { listed, overlooked, type TableColumns, tableColumns } from './columns.ts';
-import { cellRumor, cellStance, cellVeracity } from './labels.ts';
+import { areRumors } from './label-words.ts';
+import { cellLabel, cellRumor, cellStance, cellVeracity } from './labels.ts';
 import { type RowOfPost, type RowOfThread, refuseRoundedIds, threadedRows } from './threaded-rows.ts';
 import { areSpreadsheetDays, cellTime } from './times.ts';
 
@@ -32,6 +33,7 @@ export async function* threadsOfTables(tables: AsyncIterable<PostTable>, options
     refuseRoundedIds(rows.slice(start), { source: table.source, columns });
   }
   const { threads, copies, byReplies } = await threadedRows(rows, options);
+  const saysRumor = areRumors(rows.flatMap(({ labels }) => labels.label ?? []));
   if (copies > 0) options.onNote?.(`${copies} rows are exact copies of earlier ones and were left out`);
   if (byReplies > 0)
     options.onNote?.(
@@ -42,7 +44,7 @@ export async function* threadsOfTables(tables: AsyncIterable<PostTable>, options
       options.count(
         '# threads lack their claim: each of their posts answers another one, so the earliest is taken for it',
       );
-    return threadOf(id, own);
+    return threadOf(id, own, { saysRumor });
   });
   for (const note of notes) options.onNote?.(note);
 }
@@ -96,14 +98,10 @@ async function readRows(
         stance: read(columns.stance, (column) => cellStance(row, column, { labelMap })),
       };
       const labels = {
-        rumor:
-          read(columns.rumor, (column) =>
-            cellRumor(row, column, { labelMap, values: valuesOf(column), isNamedRumor: true }),
-          ) ??
-          read(columns.label, (column) =>
-            cellRumor(row, column, { labelMap, values: valuesOf(column), isNamedRumor: false }),
-          ),
-        veracity: read(columns.veracity, (column) => cellVeracity(row, column, { labelMap, values: valuesOf(column) })),
+        rumor: read(columns.rumor, (column) => cellRumor(row, column, { labelMap, values: valuesOf(column) })),
+        label: read(columns.label, (column) => cellLabel(row, column, { labelMap })),
+        column: columns.label ?? null,
+        veracity: read(columns.veracity, (column) => cellVeracity(row, column, { labelMap })),
         event: read(columns.event, (column) => cellText(row, column)),
         split: read(columns.split, (column) => cellText(row, column)) ?? undefined,
       };
@@ -117,20 +115,23 @@ async function readRows(
   return columns;
 }
 
-function threadOf(id: string, rows: readonly RowOfThread[]): Thread {
+function threadOf(id: string, rows: readonly RowOfThread[], { saysRumor }: { saysRumor: boolean }): Thread {
   const claim = claimOf(id, rows);
   const [{ place }] = rows;
   const posts = [claim, ...rows.filter((row) => row !== claim)].map(({ post }) =>
     post.parent === post.id ? { ...post, parent: null } : post,
   );
+  const label = agreed(rows, { id, field: 'label' });
+  const column = agreed(rows, { id, field: 'column' });
   return assembleThread(
     {
       id,
       posts,
-      rumor: agreed(rows, { id, field: 'rumor' }),
+      rumor: agreed(rows, { id, field: 'rumor' }) ?? (saysRumor && label !== null ? /^rumou?r$/i.test(label) : null),
       veracity: agreed(rows, { id, field: 'veracity' }),
       event: agreed(rows, { id, field: 'event' }),
       ...withSplit(agreed(rows, { id, field: 'split' })),
+      ...(label !== null && column !== null && !saysRumor && { labels: { [column]: label } }),
     },
     `${place} (thread ${shortened(id)})`,
   );

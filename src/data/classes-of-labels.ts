@@ -1,0 +1,69 @@
+import { InputError } from '../errors.ts';
+import { type Task, taskOfLabel, tasks } from './task.ts';
+import type { Thread } from './thread.ts';
+
+/** More are no classes, but texts or numbers. */
+export const mostClasses = 20;
+
+/**
+ * The classes of the values of a label, as texts: numbers by size, false before true, texts by their characters' codes.
+ * @param values those that threads have, each once
+ * @throws InputError for fewer than two or more than twenty
+ */
+export function classesOfLabels(
+  values: ReadonlyMap<string | number | boolean, unknown>,
+  { label, path }: { label: string; path: string },
+): string[] {
+  const classes = sortedClasses(values.keys());
+  if (classes.length > mostClasses)
+    throw new InputError(
+      `the label ${label} has more than ${mostClasses} different values in ${path}, such as ${classes.slice(0, 3).join(', ')}; a task has 2 to ${mostClasses} classes`,
+    );
+  if (classes.length < 2)
+    throw new InputError(
+      `all threads of ${path} that have the label ${label} have the value ${JSON.stringify(classes[0])}; a task has at least two classes`,
+    );
+  return classes;
+}
+
+/** As texts, in an order that does not depend on the threads'. */
+export function sortedClasses(values: Iterable<string | number | boolean>): string[] {
+  const classes = [...new Set(Array.from(values, String))];
+  const areNumbers = classes.every((own) => own.trim() !== '' && Number.isFinite(Number(own)));
+  return classes.sort((a, b) => (areNumbers ? Number(a) - Number(b) : a < b ? -1 : Number(a > b)));
+}
+
+/** The tasks of threads: the known ones, then those of their own labels, by name, that have 2 to 20 classes. */
+export function tasksOf(threads: Iterable<Pick<Thread, 'labels'>>): Task[] {
+  const valuesOf = new Map<string, Set<string | number | boolean>>();
+  for (const { labels = {} } of threads)
+    for (const [name, value] of Object.entries(labels)) {
+      const values = valuesOf.get(name) ?? new Set();
+      if (value !== null && values.size <= mostClasses) valuesOf.set(name, values.add(value));
+    }
+  const own = [...valuesOf].map(([name, values]) => ({ name, labels: sortedClasses(values) }));
+  return [
+    ...Object.values(tasks),
+    ...own
+      .filter(({ labels: { length } }) => length >= 2 && length <= mostClasses)
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
+      .map(taskOfLabel),
+  ];
+}
+
+/**
+ * The task of these threads by its name.
+ * @throws InputError where they have none of that name
+ */
+export function taskIn(
+  threads: Iterable<Pick<Thread, 'labels'>>,
+  { name, path }: { name: string; path: string },
+): Task {
+  const known = tasksOf(threads);
+  // A label of one's own that is called as a known task has other classes than it.
+  const task = known.findLast((own) => own.name === name);
+  if (task !== undefined) return task;
+  throw new InputError(
+    `no thread of ${path} has a label called ${JSON.stringify(name)} with 2 to ${mostClasses} classes; there are ${known.map((own) => own.name).join(', ')}`,
+  );
+}
