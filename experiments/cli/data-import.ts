@@ -55,7 +55,7 @@ async function importToFile(
 ): Promise<void> {
   const { stdout } = terminal;
   // Report a misspelt format before reading anything.
-  findImporter(format);
+  const isNamed = findImporter(format).takes.includes('label');
   const skipped = collectSkipped(terminal);
   const notes: string[] = [];
   const counts = { threads: 0, posts: 0 };
@@ -64,9 +64,10 @@ async function importToFile(
     paths: options.paths,
     sort: options.sort,
     texts: options.texts,
+    label: isNamed ? options.label?.split(',') : undefined,
     encoding: options.encoding,
     skipInvalid: options.skipInvalid,
-    table: tableOptions(options),
+    table: tableOptions(isNamed ? { ...options, label: undefined } : options),
     onSkipped: skipped.onSkipped,
     onNote: (note) => notes.push(note),
   });
@@ -94,7 +95,8 @@ const meanings: Readonly<Record<TableField, string>> = {
   parent: 'the id of the post that is answered',
   rumor: 'whether the thread is a rumor: true, false, 1, 0, rumor, non-rumor',
   veracity: 'the veracity: true, false, unverified, non-rumor',
-  label: 'a label of your own, under its name: its values stay as they are, or as --label-map calls them',
+  label:
+    'a label of your own, under its name: its values stay as they are, or as --label-map calls them; for convokit metadata by name, with commas between; for erisk its name',
   stance: 'the stance: support, deny, query, comment',
   event: 'the event',
   split: 'the official part of the data set',
@@ -194,5 +196,7 @@ Examples:
   earshot data import pheme all-rnr-annotated-threads --out pheme.jsonl.gz
   earshot data import rumoureval2017 semeval2017-task8-dataset test-data subtaska.json subtaskb.json -o re17.jsonl
   earshot data import twitter1516 twitter15 --texts replies.tsv --out twitter15.jsonl
+  earshot data import convokit conversations-gone-awry-corpus.zip --label conversation_has_personal_attack --out attacks.jsonl
+  earshot data import erisk training-data --label depression --out depression.jsonl
   earshot data import threads a.jsonl b.jsonl.gz --sort --skip-invalid --out both.jsonl`;
 }

@@ -6,8 +6,10 @@ import { missingPath } from '../missing-path.ts';
 import { BadItemError, eachOrSkip, shortened } from './bad-item.ts';
 import { articlesImporter } from './importers/articles.ts';
 import { checkthat4aImporter } from './importers/checkthat4a.ts';
+import { convokitImporter } from './importers/convokit.ts';
 import { csvImporter } from './importers/csv.ts';
 import { eardImporter } from './importers/eard.ts';
+import { eriskImporter } from './importers/erisk.ts';
 import { fakeNewsNetImporter } from './importers/fakenewsnet.ts';
 import type { Importer, ImportOptions } from './importers/importer.ts';
 import { parquetImporter } from './importers/parquet.ts';
@@ -34,6 +36,8 @@ export const importers: readonly Importer[] = [
   twitter1516Importer,
   fakeNewsNetImporter,
   checkthat4aImporter,
+  convokitImporter,
+  eriskImporter,
   articlesImporter,
 ];
 
@@ -61,7 +65,7 @@ export async function* importThreads(
   options: ImportOptions & { paths: readonly string[] },
 ): AsyncGenerator<Thread> {
   const importer = findImporter(format);
-  for (const option of ['sort', 'texts', 'encoding', 'table'] as const)
+  for (const option of ['sort', 'texts', 'label', 'encoding', 'table'] as const)
     if (options[option] !== undefined && options[option] !== false && !importer.takes.includes(option))
       throw new InputError(
         `${option === 'table' ? 'options on columns mean' : `--${option} means`} nothing to the format ${format}; only to ` +

@@ -10,6 +10,8 @@ export interface ImportOptions extends SkipOptions {
   readonly texts?: string;
   /** What text files are in; by their marks, else UTF-8, unless given. */
   readonly encoding?: string;
+  /** Labels to take, by their names in the source. */
+  readonly label?: readonly string[] | undefined;
   /** How the columns of a table of posts are to be read. */
   readonly table?: TableOptions;
   /** Called with what the user should know of the result: what was dropped or guessed, and how often. */
@@ -30,7 +32,7 @@ export interface Importer {
   /** What the paths given to `read` should be, for help and errors. */
   readonly expects: string;
   /** The options, beyond skipping, that mean something here. */
-  readonly takes: readonly ('sort' | 'texts' | 'encoding' | 'table')[];
+  readonly takes: readonly ('sort' | 'texts' | 'label' | 'encoding' | 'table')[];
   /**
    * Yields the threads one at a time. A bad item goes through `orSkip`; keys that the format does not need are ignored.
    * @throws InputError for a bad item that is not to be skipped, or paths that are not what the format expects

@@ -54,6 +54,20 @@ describe('data import', () => {
     expect(run.errors).toContain('skipped 2 more');
   });
 
+  it('takes labels of conversations by name, and refuses a name that there is not', async () => {
+    const folder = temporaryFolder({
+      'corpus/utterances.jsonl': { id: 'a', conversation_id: 'a', timestamp: 1400000000, text: 'one' },
+      'corpus/conversations.json': { a: { meta: { attack: true, pages: 3 } } },
+    });
+    const out = join(folder, 'out.jsonl');
+    const words = ['import', 'convokit', join(folder, 'corpus'), '-o', out];
+    const run = await data(...words, '--label', 'attack,pages');
+    expect(run.out).toBe(`1 threads, 1 posts: ${out}\n`);
+    expect((await loadThreads(out))[0].labels).toEqual({ attack: true, pages: 3 });
+    const failed = await data(...words, '--label', 'atack');
+    expect(failed.errors).toContain('no conversation has metadata called "atack" (--label); there is attack, pages');
+  });
+
   it('warns where labels or times are missing, and says what that costs', async () => {
     const folder = temporaryFolder({ 'a.csv': 'thread,text\nt1,x\nt1,y\n' });
     const run = await data('import', 'csv', join(folder, 'a.csv'), '-o', join(folder, 'out.jsonl'));

@@ -99,6 +99,18 @@ const releases: Record<string, Record<string, unknown>> = {
   eard: { 'a.json': { a: { label: 1, seq: { timeline: [1400000000, 1400000001], texts: ['one', 'two'] } } } },
   articles: { 'a.jsonl': { id: 'a', title: 'one', text: 'two', labels: { stance: 'favor' } } },
   checkthat4a: { 'ct_train.tsv': 'index\ttext\tlabels\n0\t"one\ttwo"\t[0.0, 1.0, 0.0]\n' },
+  convokit: {
+    'corpus/utterances.jsonl':
+      '{"id": "a", "conversation_id": "a", "speaker": "b", "reply-to": null, "timestamp": 1400000000, "text": "one"}\n{"id": "c", "conversation_id": "a", "reply-to": "a", "timestamp": "1400000001.5", "text": "two"}\n',
+    'corpus/conversations.json': { a: { meta: { split: 'train', attack: true }, vectors: [] } },
+  },
+  erisk: {
+    'chunk1/subject1_1.xml':
+      '<INDIVIDUAL><ID>subject1</ID><WRITING><TITLE>a &amp; b</TITLE><DATE>2016-03-10 12:32:43</DATE><TEXT>one</TEXT></WRITING></INDIVIDUAL>',
+    'chunk2/subject1_2.xml':
+      '<INDIVIDUAL><ID>subject1</ID><WRITING><DATE>2016-03-11 12:32:43</DATE><TEXT>two</TEXT></WRITING></INDIVIDUAL>',
+    'truth.txt': 'subject1 1\n',
+  },
   fakenewsnet: {
     'politifact_fake.csv': 'id,news_url,title,tweet_ids\np1,x,"one, two",498248415223246848\t498248415223246849\n',
     'gossipcop/real/g1/news content.json': { title: 'one', text: 'two', publish_date: 1400000000 },

@@ -1,0 +1,210 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { z } from 'zod';
+import { InputError } from '../../errors.ts';
+import { BadItemError, eachOrSkip, orSkip, parseItem, shortened } from '../bad-item.ts';
+import { linesOf } from '../text-lines.ts';
+import type { Post, Thread } from '../thread.ts';
+import { itemsOfLines, parseJson } from '../thread-file.ts';
+import { assembleThread, unixSeconds } from './assemble-thread.ts';
+import { namesIn } from './foreign-files.ts';
+import type { Importer, Reading } from './importer.ts';
+import { zippedFiles } from './zip-archive.ts';
+
+const identifier = z.union([z.string().min(1), z.int().transform(String)]);
+
+/** Older corpora have root and user, and the files write reply-to where the documentation has reply_to. */
+const utteranceSchema = z
+  .object({
+    id: identifier,
+    conversation_id: identifier.nullish(),
+    root: identifier.nullish(),
+    speaker: identifier.nullish(),
+    user: identifier.nullish(),
+    'reply-to': identifier.nullish(),
+    reply_to: identifier.nullish(),
+    timestamp: z.union([unixSeconds, z.string().min(1).transform(Number).pipe(unixSeconds)]).nullish(),
+    text: z.string().nullish(),
+  })
+  .refine((own) => own.conversation_id ?? own.root, { path: ['conversation_id'], error: 'names no conversation' });
+type Utterance = z.output<typeof utteranceSchema>;
+
+/** Values of the metadata by name; older corpora have them without `meta`. */
+const conversationsSchema = z.record(z.string(), z.looseObject({ meta: z.record(z.string(), z.unknown()).optional() }));
+const labelSchema = z
+  .union([z.string(), z.number(), z.boolean()], { error: 'is no text, number or boolean' })
+  .nullish();
+
+/** https://convokit.cornell.edu/documentation/data_format.html */
+export const convokitImporter: Importer = {
+  name: 'convokit',
+  description: 'ConvoKit corpora: conversations, with labels from their metadata by name (--label)',
+  expects: 'folders or zip archives of corpora, with utterances.jsonl and, for labels, conversations.json',
+  takes: ['label'],
+  async *read(paths, options) {
+    for (const path of paths) for (const corpus of await corporaAt(path)) yield* readCorpus(corpus, options);
+  },
+};
+
+/** The files of a corpus. */
+interface Corpus {
+  readonly utterances: CorpusFile;
+  readonly conversations: CorpusFile | null;
+}
+
+interface CorpusFile {
+  /** For messages. */
+  readonly place: string;
+  read(): AsyncIterable<Uint8Array>;
+}
+
+async function* readCorpus(corpus: Corpus, options: Reading): AsyncGenerator<Thread> {
+  const metadata = await metadataOf(corpus, options);
+  // A conversation is yielded with its last utterance, so that few are in memory, however large the corpus.
+  const missing = new Map<string, number>();
+  for await (const { conversation } of utterancesOf(corpus, { skipInvalid: true }))
+    missing.set(conversation, (missing.get(conversation) ?? 0) + 1);
+  const open = new Map<string, Utterance[]>();
+  async function* whole() {
+    for await (const { conversation, utterance } of utterancesOf(corpus, options)) {
+      const own = open.get(conversation) ?? [];
+      own.push(utterance);
+      open.set(conversation, own);
+      if (own.length < (missing.get(conversation) ?? 0)) continue;
+      open.delete(conversation);
+      yield { conversation, utterances: own };
+    }
+  }
+  yield* eachOrSkip(whole(), options, ({ conversation, utterances }) => {
+    const place = `${corpus.utterances.place} conversation ${conversation}`;
+    const posts = postsOf(conversation, utterances, options);
+    return assembleThread({ id: conversation, ...metadata(conversation), posts }, place);
+  });
+}
+
+function utterancesOf(corpus: Corpus, options: Pick<Reading, 'skipInvalid' | 'onSkipped'>) {
+  const { place, read } = corpus.utterances;
+  return itemsOfLines(linesOf(read(), { path: place }), { ...options, name: place }, (value, at) => {
+    const utterance = parseItem(utteranceSchema, { value, place: at });
+    return { conversation: utterance.conversation_id ?? utterance.root ?? '', utterance };
+  });
+}
+
+/** The utterance that the conversation is named after is the claim, or else the first that answers none. */
+function postsOf(
+  conversation: string,
+  utterances: readonly Utterance[],
+  { count }: Reading,
+): Partial<Post>[] & { id: string; text: string }[] {
+  const parentOf = (own: Utterance) => own['reply-to'] ?? own.reply_to ?? null;
+  const ids = new Set(utterances.map(({ id }) => id));
+  const claim =
+    utterances.find(({ id }) => id === conversation) ??
+    utterances.find((own) => parentOf(own) === null) ??
+    utterances[0];
+  return [claim, ...utterances.filter((own) => own !== claim)].map((own) => {
+    const parent = own === claim ? null : parentOf(own);
+    const isLost = parent !== null && !ids.has(parent);
+    if (isLost) count('# utterances answer one that is not in their conversation; their parent is null');
+    return {
+      id: own.id,
+      text: own.text ?? '',
+      time:
+        own.timestamp === null || own.timestamp === undefined
+          ? null
+          : new Date(Math.round(own.timestamp * 1000)).toISOString(),
+      author: own.speaker ?? own.user ?? null,
+      parent: isLost ? null : parent,
+    };
+  });
+}
+
+type Metadata = (conversation: string) => Pick<Thread, 'labels' | 'split'>;
+
+/**
+ * Labels and split of a conversation.
+ * @throws InputError for a label that no conversation has, with the names that there are
+ */
+async function metadataOf({ utterances, conversations }: Corpus, options: Reading): Promise<Metadata> {
+  const { label: wanted = [], count } = options;
+  if (conversations === null && wanted.length > 0)
+    throw new InputError(
+      `${dirname(utterances.place)} has no conversations.json, so --label ${wanted.join(',')} names nothing; import it without labels`,
+    );
+  const all = conversations === null ? null : await orSkip(options, () => parsedConversations(conversations));
+  const of = new Map(Object.entries(all ?? {}).map(([id, { meta, ...own }]) => [id, meta ?? own]));
+  const names = new Set([...of.values()].flatMap((own) => Object.keys(own)).filter((name) => name !== 'vectors'));
+  const unknown = wanted.find((name) => !names.has(name));
+  if (unknown !== undefined)
+    throw new InputError(
+      `${conversations?.place}: no conversation has metadata called ${JSON.stringify(unknown)} (--label); there is ${[...names].join(', ') || 'none'}`,
+    );
+  if (wanted.length === 0 && names.size > 0)
+    count(
+      `no label was taken; conversations have the metadata ${[...names].join(', ')}, and --label names those to take`,
+      0,
+    );
+  return (conversation) => {
+    const meta = of.get(conversation) ?? {};
+    const labels = wanted.flatMap((name) => {
+      const value = parseItem(labelSchema, {
+        value: meta[name],
+        place: `${conversations?.place} ${conversation} ${name}`,
+      });
+      if (value === null || value === undefined) count(`# conversations have no value for ${name}`);
+      return value === null || value === undefined ? [] : [[name, value] as const];
+    });
+    return {
+      ...(labels.length > 0 && { labels: Object.fromEntries(labels) }),
+      ...(typeof meta.split === 'string' && { split: meta.split }),
+    };
+  };
+}
+
+async function parsedConversations({ place, read }: CorpusFile) {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of read()) pieces.push(piece);
+  const bytes = Buffer.concat(pieces);
+  try {
+    const value = parseJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes), place);
+    return parseItem(conversationsSchema, { value, place });
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new BadItemError({ place, value: shortened(bytes.toString('latin1', 0, 40)), reason: 'is not UTF-8' });
+  }
+}
+
+/** The corpus of a folder or archive, or those of the folders in it. */
+async function corporaAt(path: string): Promise<Corpus[]> {
+  const isFolder = (await stat(path)).isDirectory();
+  const files = isFolder ? await filesOfFolder(path) : await filesOfArchive(path);
+  const named = (name: string) => files.filter(({ place }) => basename(place) === name);
+  const found = named('utterances.jsonl').map((utterances) => ({
+    utterances,
+    conversations:
+      named('conversations.json').find(({ place }) => dirname(place) === dirname(utterances.place)) ?? null,
+  }));
+  if (found.length > 0) return found;
+  throw new InputError(`${path} has no utterances.jsonl; convokit expects ${convokitImporter.expects}`);
+}
+
+async function filesOfFolder(path: string): Promise<CorpusFile[]> {
+  const names = await namesIn(path);
+  const below = await Promise.all(
+    names.map(async (name) => (await namesIn(join(path, name))).map((own) => join(name, own))),
+  );
+  return [...names, ...below.flat()].map((name) => {
+    const place = join(path, name);
+    return { place, read: () => createReadStream(place) };
+  });
+}
+
+async function filesOfArchive(path: string): Promise<CorpusFile[]> {
+  const files = await zippedFiles(path);
+  if (files === null)
+    throw new InputError(`${path} is neither a folder nor a zip archive; convokit expects ${convokitImporter.expects}`);
+  // macOS puts files of its own beside others.
+  const own = files.filter(({ name }) => !name.startsWith('__MACOSX/'));
+  return own.map(({ name, read }) => ({ place: join(path, name), read }));
+}

@@ -1,0 +1,170 @@
+/*
+ * CLEF eRisk, https://erisk.irlab.org: one XML file for each subject, or one for each subject and chunk (subject1_1.xml, …), as
+ *   <INDIVIDUAL><ID>subject1</ID><WRITING><TITLE/><DATE>2016-03-10 12:32:43</DATE><INFO/><TEXT>…</TEXT></WRITING>…</INDIVIDUAL>
+ * and a truth file of lines "subject label". The structure is fixed, so no general XML is read.
+ */
+import { open, readFile, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { InputError } from '../../errors.ts';
+import { BadItemError, eachOrSkip, orSkip, parseItem, shortened } from '../bad-item.ts';
+import { readLines } from '../text-lines.ts';
+import { type Thread, threadSchema } from '../thread.ts';
+import { namesIn } from './foreign-files.ts';
+import type { Importer, Reading } from './importer.ts';
+
+const idElement = /<ID>\s*([^<]*?)\s*<\/ID>/;
+/** So much of a file has the subject's id. */
+const headBytes = 4096;
+
+export const eriskImporter: Importer = {
+  name: 'erisk',
+  description: 'CLEF eRisk: a thread is what one user wrote, in time order; --label names its label (default: risk)',
+  expects:
+    'folders with one XML file per subject or chunk, and the truth file (a .txt with "truth" in its name) in them or beside them',
+  takes: ['label'],
+  async *read(paths, options) {
+    const { label: names = ['risk'] } = options;
+    if (names.length !== 1)
+      throw new InputError(`--label ${names.join(',')} gives ${names.length} names; a truth file has one label`);
+    const files = (await Promise.all(paths.map(filesBelow))).flat();
+    const truth = await readTruth(files, options);
+    const subjects = new Map<string, string[]>();
+    // Chunk 10 comes after chunk 9.
+    const inOrder = files
+      .filter((file) => /\.xml$/i.test(file))
+      .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
+    for (const file of inOrder) {
+      const subject = await orSkip(options, () => subjectOf(file));
+      if (subject !== null) subjects.set(subject, [...(subjects.get(subject) ?? []), file]);
+    }
+    yield* eachOrSkip(subjects, options, async ([subject, own]) => {
+      const value = truth.get(subject);
+      if (value === undefined) options.count(`# subjects have no line in a truth file; they have no label ${names[0]}`);
+      const thread = await readSubject({ subject, files: own }, options);
+      return thread && value !== undefined ? { ...thread, labels: { [names[0]]: value } } : thread;
+    });
+    const absent = [...truth.keys()].filter((subject) => !subjects.has(subject)).length;
+    if (absent > 0) options.count('# subjects of the truth file have no XML file', absent);
+  },
+};
+
+/** The file itself, or all below a folder. */
+async function filesBelow(path: string): Promise<string[]> {
+  if ((await stat(path)).isFile()) return [path];
+  const below = await Promise.all((await namesIn(path)).map((name) => filesBelow(join(path, name))));
+  return below.flat();
+}
+
+/** Labels by subject: numbers where they are written as such. */
+async function readTruth(files: readonly string[], options: Reading): Promise<Map<string, string | number>> {
+  const truth = new Map<string, string | number>();
+  for (const file of files.filter((own) => /truth.*\.txt$/i.test(basename(own))))
+    for await (const { text, number } of readLines(file))
+      await orSkip(options, () => {
+        const place = `${file}:${number}`;
+        const [subject, label, ...rest] = text.trim().split(/\s+/);
+        if (label === undefined || rest.length > 0)
+          throw new BadItemError({ place, value: shortened(text), reason: 'must be a subject and its label' });
+        const value = /^\d+$/.test(label) ? Number(label) : label;
+        const earlier = truth.get(subject);
+        if (earlier !== undefined && earlier !== value)
+          throw new BadItemError({
+            place,
+            value: shortened(text),
+            reason: `${subject} has the label ${earlier} already`,
+          });
+        truth.set(subject, value);
+      });
+  return truth;
+}
+
+/** The subject that a file is about, from its beginning. */
+async function subjectOf(file: string): Promise<string> {
+  const handle = await open(file);
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(headBytes), 0, headBytes, 0);
+    const head = buffer.toString('utf8', 0, bytesRead);
+    const [, subject] = idElement.exec(head) ?? [];
+    if (head.includes('<INDIVIDUAL>') && subject) return subject;
+    throw new BadItemError({
+      place: file,
+      value: shortened(head),
+      reason: 'does not begin with <INDIVIDUAL> and its <ID>',
+    });
+  } finally {
+    await handle.close();
+  }
+}
+
+interface Writing {
+  readonly time: string;
+  readonly text: string;
+}
+
+/** Null for a subject that wrote nothing. */
+async function readSubject(
+  of: { subject: string; files: readonly string[] },
+  options: Reading,
+): Promise<Thread | null> {
+  const writings: Writing[] = [];
+  for (const file of of.files) {
+    const known = new Set(writings.map(({ time, text }) => `${time} ${text}`));
+    for (const writing of await writingsIn(file)) {
+      if (writing.text === '') options.count('# writings have neither title nor text and were left out');
+      else if (known.has(`${writing.time} ${writing.text}`))
+        options.count('# writings stand in several files and were taken once');
+      else writings.push(writing);
+    }
+  }
+  if (writings.length === 0) {
+    options.count('# subjects have no writing with a text and were left out');
+    return null;
+  }
+  // A stable sort, so that writings of the same second keep their order.
+  const posts = writings
+    .sort((a, b) => Date.parse(a.time) - Date.parse(b.time))
+    .map((writing, index) => ({ ...writing, id: `${of.subject}-${index + 1}`, author: of.subject }));
+  return parseItem(threadSchema, { value: { id: of.subject, posts }, place: of.files.join(', ') });
+}
+
+async function writingsIn(file: string): Promise<Writing[]> {
+  const bytes = await readFile(file);
+  let xml: string;
+  try {
+    xml = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new BadItemError({ place: file, value: `${bytes.length} bytes`, reason: 'is not UTF-8' });
+  }
+  if (!/<\/INDIVIDUAL>\s*$/.test(xml))
+    throw new BadItemError({
+      place: file,
+      value: shortened(xml.slice(-40)),
+      reason: 'breaks off before </INDIVIDUAL>',
+    });
+  return [...xml.matchAll(/<WRITING>(.*?)<\/WRITING>/gs)].map(([, writing], index) => {
+    const place = `${file} writing ${index + 1}`;
+    const date = element(writing, 'DATE').trim();
+    // Without a zone: all times of a collection are of the same one.
+    const ms = Date.parse(`${date.replace(' ', 'T')}Z`);
+    if (Number.isNaN(ms))
+      throw new BadItemError({ place, value: shortened(date), reason: 'has no <DATE> such as 2016-03-10 12:32:43' });
+    const parts = ['TITLE', 'TEXT'].map((name) => element(writing, name).trim());
+    return { time: new Date(ms).toISOString(), text: parts.filter((part) => part !== '').join('\n') };
+  });
+}
+
+const entities: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
+
+/** The text in an element; empty where there is none. */
+function element(xml: string, name: string): string {
+  const [, content = ''] = new RegExp(`<${name}>(.*?)</${name}>`, 's').exec(xml) ?? [];
+  return content.replace(
+    /<!\[CDATA\[(.*?)\]\]>|&(?:#(\d+)|#x([\da-f]+)|(\w+));/gis,
+    (whole, data, decimal, hex, named) => {
+      if (data !== undefined) return data;
+      if (named !== undefined) return entities[named] ?? whole;
+      const code = Number.parseInt(decimal ?? hex, decimal === undefined ? 16 : 10);
+      return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
+    },
+  );
+}

@@ -1,0 +1,123 @@
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { importThreads } from '../../../src/data/import-threads.ts';
+import type { ImportOptions } from '../../../src/data/importers/importer.ts';
+import { InputError } from '../../../src/errors.ts';
+import { collect, temporaryFolder } from './fixtures.ts';
+import { zipped } from './zip.ts';
+
+const lines = (...values: object[]) => values.map((value) => `${JSON.stringify(value)}\n`).join('');
+
+/** Two conversations whose utterances lie between each other, the first out of time order. */
+const utterances = lines(
+  { id: 'a1', conversation_id: 'a', speaker: 'Ann', 'reply-to': 'a', timestamp: 1400000200, text: 'late', meta: {} },
+  { id: 'b', conversation_id: 'b', speaker: 'Bob', 'reply-to': null, timestamp: null, text: 'other', vectors: [] },
+  { id: 'a', conversation_id: 'a', speaker: 'Bob', 'reply-to': null, timestamp: 1400000000, text: 'claim' },
+  { id: 'a2', conversation_id: 'a', speaker: 'Cid', 'reply-to': 'gone', timestamp: '1400000100.5', text: 'early' },
+);
+const conversations = {
+  a: { meta: { attack: true, 'number of 😀': 3, split: 'train' }, vectors: [] },
+  b: { meta: { attack: false, 'number of 😀': null, pages: ['x'] } },
+};
+const corpus = { 'utterances.jsonl': utterances, 'conversations.json': JSON.stringify(conversations) };
+
+async function importFrom(
+  files: Record<string, unknown>,
+  { path = '', ...more }: ImportOptions & { path?: string } = {},
+) {
+  const folder = temporaryFolder(files);
+  const notes: string[] = [];
+  const paths = [join(folder, path)];
+  const threads = await collect(importThreads('convokit', { ...more, paths, onNote: (note) => notes.push(note) }));
+  return { threads, notes };
+}
+
+describe('convokit', () => {
+  it('reads conversations, each with its last utterance, in time order with labels as they are', async () => {
+    const { threads, notes } = await importFrom(corpus, { label: ['attack', 'number of 😀'] });
+    expect(threads.map(({ id, labels, split }) => ({ id, labels, split }))).toEqual([
+      { id: 'b', labels: { attack: false }, split: undefined },
+      { id: 'a', labels: { attack: true, 'number of 😀': 3 }, split: 'train' },
+    ]);
+    expect(threads[1].posts).toMatchObject([
+      { id: 'a', parent: null, author: 'Bob', time: '2014-05-13T16:53:20.000Z', text: 'claim' },
+      { id: 'a2', parent: null, author: 'Cid', time: '2014-05-13T16:55:00.500Z' },
+      { id: 'a1', parent: 'a', author: 'Ann', time: '2014-05-13T16:56:40.000Z' },
+    ]);
+    expect(threads[0].posts[0].time).toBeNull();
+    expect(notes).toEqual([
+      '1 conversations have no value for number of 😀',
+      '1 utterances answer one that is not in their conversation; their parent is null',
+    ]);
+  });
+
+  it('reads a zip archive, and what older releases call root, user and no meta', async () => {
+    const old = {
+      'old-corpus/utterances.jsonl': lines(
+        { id: 'a', root: 'a', user: 'Ann', timestamp: 1400000000, text: 'claim' },
+        { id: 'a1', root: 'a', user: 'Bob', reply_to: 'a', timestamp: 1400000001, text: null },
+      ),
+      'old-corpus/conversations.json': JSON.stringify({ a: { outcome: 'verdict: guilty' } }),
+      '__MACOSX/old-corpus/utterances.jsonl': 'rubbish',
+    };
+    const { threads } = await importFrom({ 'old.zip': zipped(old) }, { path: 'old.zip', label: ['outcome'] });
+    expect(threads).toMatchObject([
+      { id: 'a', labels: { outcome: 'verdict: guilty' }, posts: [{ author: 'Ann' }, { parent: 'a', text: '' }] },
+    ]);
+  });
+
+  it('names the metadata where no label was asked for, or one that there is not', async () => {
+    const { threads, notes } = await importFrom(corpus);
+    expect(threads[0].labels).toBeUndefined();
+    expect(notes[0]).toBe(
+      'no label was taken; conversations have the metadata attack, number of 😀, split, pages, and --label names those to take',
+    );
+    await expect(importFrom(corpus, { label: ['attacks'] })).rejects.toThrow(
+      /conversations\.json: no conversation has metadata called "attacks" \(--label\); there is attack, number of 😀, split, pages/,
+    );
+    const { 'utterances.jsonl': alone } = corpus;
+    await expect(importFrom({ 'utterances.jsonl': alone }, { label: ['attack'] })).rejects.toThrow(
+      'has no conversations.json',
+    );
+    expect((await importFrom({ 'utterances.jsonl': alone })).threads).toHaveLength(2);
+    await expect(importFrom(corpus, { label: ['pages'] })).rejects.toThrow(
+      'b pages: is no text, number or boolean; found ["x"]',
+    );
+  });
+
+  it('refuses what is no corpus, a repeated id and a damaged archive', async () => {
+    await expect(importFrom({ 'a.txt': 'x' })).rejects.toThrow('has no utterances.jsonl; convokit expects');
+    await expect(importFrom({ 'a.txt': 'x' }, { path: 'a.txt' })).rejects.toThrow(
+      'is neither a folder nor a zip archive',
+    );
+    const twice = lines({ id: 'a', conversation_id: 'a', text: 'x' }, { id: 'a', conversation_id: 'a', text: 'y' });
+    await expect(importFrom({ 'utterances.jsonl': twice })).rejects.toThrow(
+      'conversation a posts.1.id: repeats the id "a" of posts.0',
+    );
+    await expect(importFrom({ 'utterances.jsonl': lines({ id: 'a', text: 'x' }) })).rejects.toThrow(
+      'utterances.jsonl:1 conversation_id: names no conversation',
+    );
+    const archive = zipped(corpus);
+    const cut = { 'cut.zip': archive.subarray(0, archive.length - 30) };
+    await expect(importFrom(cut, { path: 'cut.zip' })).rejects.toThrow(
+      'cut.zip is a zip archive that has no list of its files',
+    );
+    archive[60] ^= 0xff;
+    await expect(importFrom({ 'a.zip': archive }, { path: 'a.zip' })).rejects.toThrow('has a damaged utterances.jsonl');
+  });
+
+  it('fails on a damaged archive by message only', async () => {
+    const whole = zipped(corpus);
+    const damage = fc.tuple(fc.nat(whole.length), fc.nat(30), fc.uint8Array({ maxLength: 30 }));
+    await fc.assert(
+      fc.asyncProperty(damage, async ([from, length, piece]) => {
+        const bytes = Buffer.concat([whole.subarray(0, from), piece, whole.subarray(from + length)]);
+        await importFrom({ 'a.zip': bytes.length > 0 ? bytes : Buffer.from('x') }, { path: 'a.zip' }).catch(
+          (error: unknown) => expect(error).toBeInstanceOf(InputError),
+        );
+      }),
+      { seed: 27, numRuns: 200 },
+    );
+  });
+});
