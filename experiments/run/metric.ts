@@ -32,6 +32,15 @@ export function valuesOf<Columns>(
   );
 }
 
+/** The metrics that a table shows: those that any of its rows has. */
+export function shownMetrics<Of extends MetricFacts>(
+  metrics: readonly Of[],
+  rows: readonly { readonly values: Readonly<Record<string, unknown>> }[],
+): Of[] {
+  const isKnown = (name: string) => rows.some(({ values }) => values[name] !== null && values[name] !== undefined);
+  return metrics.filter(({ name, isShown = true }) => isShown && isKnown(name));
+}
+
 /** Gold labels and predictions of some decisions, [decisions], as indices into the labels; −1 where there is no prediction. */
 export function classIndices(decisions: readonly Pick<Decision, 'gold' | 'prediction'>[], labels: readonly string[]) {
   return {

@@ -1,5 +1,13 @@
 import { classificationScores, macroF1 } from '../../src/metrics/classification.ts';
 import { earlyRate, meanDelay, mostCommonStopShare } from '../../src/metrics/earliness.ts';
+import {
+  type AlertDecisions,
+  alertRates,
+  alertSpeed,
+  erde,
+  latencyWeightedF1,
+  medianAlertDelay,
+} from '../../src/metrics/early-alerts.ts';
 import { metricIntervals } from '../../src/metrics/metric-intervals.ts';
 import { quantile } from '../../src/metrics/summary-statistics.ts';
 import { type Metric, valuesOf } from '../run/metric.ts';
@@ -19,6 +27,8 @@ export interface DecisionColumns {
   readonly calls: readonly number[];
   /** What each decision cost by the user's costs; null where there are none, or hours cost something and are not known. */
   readonly costs: readonly (number | null)[] | null;
+  /** Whether each decision is an alert, and should be; null where no label of the task raises one. */
+  readonly alerts: Pick<AlertDecisions, 'alerted' | 'positive'> | null;
   /** Number of labels of the task. */
   readonly classes: number;
   /** The threads that count, repetitions counting again (a bootstrap sample). */
@@ -35,6 +45,35 @@ export interface StopMetric extends Metric<DecisionColumns> {
 
 const share = { decimals: 3, range: [0, 1] } as const;
 const amount = { decimals: 1, range: [0, Infinity] } as const;
+
+const resampled = { ...share, isResampled: true };
+const hidden = { ...share, isResampled: false, isShown: false };
+const counted = { ...amount, isResampled: false };
+type AlertMetric = readonly [
+  name: string,
+  title: string,
+  facts: Omit<StopMetric, 'name' | 'title' | 'of'>,
+  of: (alerts: AlertDecisions) => number | null,
+];
+
+/** Metrics of alerts; null where no label of the task raises one. */
+const alertMetrics = (
+  [
+    ['erde5', 'ERDE 5', resampled, (own) => erde(own, { deadline: 5 })],
+    ['erde50', 'ERDE 50', resampled, (own) => erde(own, { deadline: 50 })],
+    ['erde5Hours', 'ERDE 5 h', hidden, (own) => erde(own, { deadline: 5, unit: 'hours' })],
+    ['erde50Hours', 'ERDE 50 h', hidden, (own) => erde(own, { deadline: 50, unit: 'hours' })],
+    ['latencyF1', 'F latency', resampled, (own) => latencyWeightedF1(own)],
+    ['alertSpeed', 'speed', hidden, (own) => alertSpeed(own)],
+    ['alertPrecision', 'alert precision', resampled, (own) => alertRates(own).precision],
+    ['alertRecall', 'alert recall', resampled, (own) => alertRates(own).recall],
+    ['alertsPerThousand', 'alerts per 1,000', counted, (own) => alertRates(own).perThousandThreads],
+    ['medianAlertPosts', 'true alert, posts', counted, (own) => medianAlertDelay(own).posts],
+    ['medianAlertHours', 'true alert, hours', counted, (own) => medianAlertDelay(own).hours],
+  ] satisfies AlertMetric[]
+).map(([name, title, facts, of]): StopMetric => {
+  return { name, title, ...facts, of: ({ alerts, ...own }) => (alerts === null ? null : of({ ...own, ...alerts })) };
+});
 
 /** Every metric of the stop agent, in the order of the tables. What is added here applies to old runs, too. */
 export const stopMetrics: readonly StopMetric[] = [
@@ -70,6 +109,7 @@ export const stopMetrics: readonly StopMetric[] = [
     isResampled: false,
     of: (own) => 1 - total(own.calls) / total(own.threadPosts),
   },
+  ...alertMetrics,
 ];
 
 function meanCalls({ calls, items }: DecisionColumns): number {
@@ -94,12 +134,6 @@ function delayAt({ hours }: DecisionColumns, share: number): number | null {
   return known.length === 0 ? null : quantile(Float64Array.from(known).sort(), share);
 }
 
-/** The metrics that a table shows: those that any of its systems has. */
-export function shownMetrics(systems: readonly { readonly values: Readonly<Record<string, unknown>> }[]) {
-  const isKnown = (name: string) => systems.some(({ values }) => values[name] !== null && values[name] !== undefined);
-  return stopMetrics.filter(({ name, isShown = true }) => isShown && isKnown(name));
-}
-
 /** Those that have intervals. */
 export function resampledMetrics(metrics: readonly StopMetric[]) {
   return metrics.filter(({ isResampled }) => isResampled);
@@ -109,11 +143,15 @@ function total(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-/** @param options.costs the user's; null for none */
+/**
+ * @param options.costs the user's; null for none
+ * @param options.alerts labels that raise an alert; none unless given
+ */
 export function stopColumns(
   decisions: readonly Decision[],
-  { labels, costs }: { labels: readonly string[]; costs: Costs | null },
+  { labels, costs, alerts = [] }: { labels: readonly string[]; costs: Costs | null; alerts?: readonly string[] },
 ): DecisionColumns {
+  const isAlert = (label: number) => alerts.includes(labels[label]);
   const wrong = costs === null ? [] : wrongCosts(costs, labels);
   return {
     gold: decisions.map(({ gold }) => gold),
@@ -123,6 +161,13 @@ export function stopColumns(
     hours: decisions.map(({ hours }) => hours),
     calls: decisions.map(({ calls }) => calls),
     costs: costs && decisions.map((own) => costOf(own, { costs, wrong })),
+    alerts:
+      alerts.length === 0
+        ? null
+        : {
+            alerted: decisions.map(({ predicted }) => isAlert(predicted)),
+            positive: decisions.map(({ gold }) => isAlert(gold)),
+          },
     classes: labels.length,
     items: Int32Array.from(decisions.keys()),
   };
@@ -153,6 +198,7 @@ export interface SystemScores {
 /**
  * @param options.labels those of the task, in the order of the class indices
  * @param options.costs the user's; without them there is no expected cost
+ * @param options.alerts labels that raise an alert; without them there are no metrics of alerts
  * @param options.metrics what is computed; all of the stop agent's unless given
  * @param options.resample draws the samples behind the intervals; none are computed without it
  */
@@ -161,12 +207,13 @@ export function scoreSystem(
   options: {
     labels: readonly string[];
     costs?: Costs | null;
+    alerts?: readonly string[];
     metrics?: readonly StopMetric[];
     resample?: { seed: number; resamples: number } | undefined;
   },
 ): SystemScores {
-  const { labels, costs = null, metrics = stopMetrics, resample } = options;
-  const columns = stopColumns(decisions, { labels, costs });
+  const { labels, costs = null, alerts = [], metrics = stopMetrics, resample } = options;
+  const columns = stopColumns(decisions, { labels, costs, alerts });
   const { perClass } = classificationScores(columns);
   const intervals =
     resample === undefined

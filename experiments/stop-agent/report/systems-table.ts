@@ -2,8 +2,9 @@ import type { ReportTable } from '../../report/report.ts';
 import type { Estimate } from '../../report/shown-numbers.ts';
 import { percent } from '../../report/shown-numbers.ts';
 import { systemsTable } from '../../report/systems-table.ts';
+import { shownMetrics } from '../../run/metric.ts';
 import { isShown, type QueryKind } from '../decisions.ts';
-import { type SystemScores, shownMetrics } from '../metrics.ts';
+import { type SystemScores, stopMetrics } from '../metrics.ts';
 
 /** A system in a table: over seeds, or with intervals over threads. */
 interface Row {
@@ -17,7 +18,7 @@ interface Row {
 
 /** Every metric of some systems and their most common stop; F1 of each label follows macro-F1 where it is known. */
 export function stopSystemsTable(systems: readonly Row[]): ReportTable {
-  const [first, ...others] = shownMetrics(systems);
+  const [first, ...others] = shownMetrics(stopMetrics, systems);
   const labels = Object.keys(systems[0].f1ByLabel ?? {}).map((label) => {
     return { name: `f1 ${label}`, title: `F1 ${label}`, decimals: 3 };
   });

@@ -1,6 +1,7 @@
 import { noParts, type Report, type ReportSection, type ReportTable } from '../../report/report.ts';
 import { percent } from '../../report/shown-numbers.ts';
 import { systemsTable } from '../../report/systems-table.ts';
+import { shownMetrics } from '../../run/metric.ts';
 import { isShown } from '../../stop-agent/decisions.ts';
 import type { FrontPoint } from '../front.ts';
 import { type Leader, whyNone } from '../leader.ts';
@@ -172,10 +173,7 @@ function leaderSection({ plan, tested }: SweepResult, { setting, isToldApart }: 
     blocks: [
       `**${setting.label}** (\`${setting.id}\`). Its runs: ${runs.join(', ')}.`,
       'On the test, which no choice was made by:',
-      systemsTable(
-        rows,
-        plan.kind.metrics.filter((metric) => metric.isShown ?? true),
-      ),
+      systemsTable(rows, shownMetrics(plan.kind.metrics, rows)),
       ...(systems.length < tested.length ? ['Rules of other numbers are on the front and in `report.json`.'] : []),
     ],
   };
@@ -198,7 +196,7 @@ function settingsTable(result: SweepResult): ReportTable {
   const names = shortNames(plan.paths);
   // An aim that is an expression has a column of its own.
   const aim = plan.sweep.objective.maximise;
-  const metrics = plan.kind.metrics.filter((metric) => metric.isShown ?? true);
+  const metrics = shownMetrics(plan.kind.metrics, settings);
   const scores = systemsTable(
     settings.map((setting) => ({
       name: `\`${setting.id}\``,

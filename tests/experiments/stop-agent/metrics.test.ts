@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Decision, SystemDecisions } from '../../../experiments/stop-agent/decisions.ts';
-import { scoreSystem, scoresJson } from '../../../experiments/stop-agent/metrics.ts';
+import { type SystemScores, scoreSystem, scoresJson } from '../../../experiments/stop-agent/metrics.ts';
+import { stopSystemsTable } from '../../../experiments/stop-agent/report/systems-table.ts';
 
 const decision = (values: Partial<Decision>): Decision => ({
   system: 'agent',
@@ -57,4 +58,46 @@ describe('the metrics of decisions', () => {
     expect(high).toBeGreaterThan(scores.values.er ?? 1);
     expect(scoresJson(scores)).toMatchObject({ er: scores.values.er, erInterval: [low, high], threads: 4 });
   });
+
+  it('measure alerts where labels of the task raise them', () => {
+    const resample = { seed: 1, resamples: 50 };
+    const { values, intervals } = scoreSystem(system('one'), { labels, alerts: ['rumor'], resample });
+    // A false alert after 2 posts, a true one after 4, and a missed rumor; half of the threads are rumors.
+    const late = (deadline: number, latency: number) => 1 - 1 / (1 + Math.exp(latency - deadline));
+    expect(values.erde5).toBeCloseTo((0.5 + late(5, 4) + 1) / 4, 12);
+    expect(values.erde50Hours).toBeCloseTo((0.5 + late(50, 4) + 1) / 4, 12);
+    expect(values).toMatchObject({ alertPrecision: 0.5, alertRecall: 0.5, alertsPerThousand: 500 });
+    expect(values).toMatchObject({ medianAlertPosts: 3, medianAlertHours: 4 });
+    // Four posts are the median number of posts.
+    expect(values.alertSpeed).toBeCloseTo(0.5, 12);
+    expect(values.latencyF1).toBeCloseTo(0.25, 12);
+    expect(Object.keys(intervals)).toEqual(expect.arrayContaining(['erde5', 'erde50', 'latencyF1', 'alertPrecision']));
+    expect(scoreSystem(system('one'), { labels }).values.erde5).toBeNull();
+  });
+
+  it('have columns in tables where a system knows them', () => {
+    const tableOf = (alerts: string[]) =>
+      stopSystemsTable([shownSystem(scoreSystem(system('one'), { labels, alerts }))]);
+    expect(tableOf(['rumor']).heading).toEqual(expect.arrayContaining(['macro-F1', 'ERDE 50', 'F latency']));
+    expect(tableOf([]).heading).toEqual(
+      [
+        'system',
+        'macro-F1',
+        'F1 non-rumor',
+        'F1 rumor',
+        'earliness',
+        'delay, posts',
+        'delay, hours',
+        'median',
+        '90%',
+      ].concat(['queries per thread', 'most common stop']),
+    );
+  });
+});
+
+const shownSystem = (scores: SystemScores) => ({
+  ...scores,
+  values: Object.fromEntries(
+    Object.entries(scores.values).map(([name, mean]) => [name, mean === null ? null : { mean }]),
+  ),
 });
