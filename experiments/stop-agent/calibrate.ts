@@ -39,11 +39,14 @@ export interface KeptPromise extends Calibration {
   readonly er: number;
 }
 
-/** From the most careful to the least, fixed before any thread is seen: never, then logits from 12 down to −6. */
-export const thresholds: readonly number[] = [
+/** From the most careful to the least: never, then logits from 12 down to −6. */
+const thresholdsBy = (stepsPerLogit: number): readonly number[] => [
   1,
-  ...Array.from({ length: 73 }, (_, index) => 1 / (1 + Math.exp(index / 4 - 12))),
+  ...Array.from({ length: 18 * stepsPerLogit + 1 }, (_, index) => 1 / (1 + Math.exp(index / stepsPerLogit - 12))),
 ];
+export const thresholds = thresholdsBy(4);
+/** Fixed before any thread is seen, so testing more of them costs no confidence. With wide steps a policy stops later than it may. */
+export const calibrationThresholds = thresholdsBy(40);
 
 /**
  * The promise of an agent, and which claims are like those that it was found on.
@@ -85,13 +88,14 @@ export function curveOverSizes(
   wanted: PromiseWanted,
 ): { threads: number; er: number }[] {
   const random = Random.seeded({ seed: 1, purpose: 'calibration sizes' });
+  const stops = threads.map((thread) => thresholdStops(thread, wanted));
   return [0.25, 0.5, 1, 2, 4]
     .map((factor) => Math.round(factor * threads.length))
     .filter((size) => size >= smallestCalibration(wanted))
     .map((size) => {
       const rates = Array.from({ length: 10 }, () => {
-        const drawn = Array.from({ length: size }, () => threads[random.integer(threads.length)]);
-        return keptBy(drawn, wanted).er;
+        const drawn = Array.from({ length: size }, () => stops[random.integer(stops.length)]);
+        return keptByStops(drawn, wanted).er;
       });
       return { threads: size, er: mean(rates) };
     });
@@ -102,33 +106,49 @@ export function curveOverSizes(
  * @throws as `promiseFor`
  */
 export function keptBy(threads: readonly ReplayedThread[], wanted: PromiseWanted): KeptPromise {
+  const stops = threads.map((thread) => thresholdStops(thread, wanted));
+  return keptByStops(stops, wanted);
+}
+
+function keptByStops(threads: readonly ThresholdStops[], wanted: PromiseWanted): KeptPromise {
   const smallest = smallestCalibration(wanted);
   if (threads.length < smallest)
     throw new InputError(
       `${threads.length} threads cannot show that at most ${wanted.level * 100}% of predictions would change, with ${wanted.confidence * 100}% confidence: that takes ${smallest}, even where none changes. Give more threads, which need no labels, or allow more with --max-disagreement`,
     );
-  const { limits } = wanted;
-  const stopOf = ({ posts }: ReplayedThread, threshold: number) => stopIn({ threshold, limits }, posts).postsUsed;
-  const kept = learnThenTest({
-    ...wanted,
-    thresholds,
-    items: threads.length,
-    lossesAt: (threshold) => threads.filter((thread) => loses(thread, stopOf(thread, threshold), wanted.loss)).length,
-  });
-  if (kept === null) throw unreachable(threads, wanted);
-  const er = mean(threads.map((thread) => stopOf(thread, kept.threshold) / thread.posts.length));
-  return { ...kept, er };
+  const lossesAt = (threshold: number) => threads.filter((stopsAt) => stopsAt(threshold).loses).length;
+  const items = threads.length;
+  const kept = learnThenTest({ ...wanted, thresholds: calibrationThresholds, items, lossesAt });
+  if (kept === null) throw unreachable({ losses: lossesAt(1), items }, wanted);
+  return { ...kept, er: mean(threads.map((stopsAt) => stopsAt(kept.threshold).read)) };
+}
+
+/** The share of a thread that a threshold reads, and whether it loses. */
+type ThresholdStops = (threshold: number) => { readonly read: number; readonly loses: boolean };
+
+/** Stops differ only between thresholds with a highest score so far between them. */
+function thresholdStops(thread: ReplayedThread, { limits, loss }: PromiseWanted): ThresholdStops {
+  const { posts } = thread;
+  const at = (from: number) => {
+    const { postsUsed } = stopIn({ threshold: from, limits }, posts);
+    return { from, read: postsUsed / posts.length, loses: loses(thread, postsUsed, loss) };
+  };
+  const [first, ...steps] = highestScores(posts).map(at);
+  return (threshold) => steps.findLast(({ from }) => from <= threshold) ?? first;
+}
+
+/** Below every score, then each score that is higher than all before it. */
+function highestScores(posts: ReplayedThread['posts']): number[] {
+  const found = [Number.NEGATIVE_INFINITY];
+  for (const { score } of posts) if (score > found[found.length - 1]) found.push(score);
+  return found;
 }
 
 /** A deadline alone loses on too many threads. */
-function unreachable(threads: readonly ReplayedThread[], wanted: PromiseWanted): InputError {
-  const { limits, loss, level, confidence } = wanted;
-  const losses = threads.filter((own) =>
-    loses(own, stopIn({ threshold: 1, limits }, own.posts).postsUsed, loss),
-  ).length;
-  const bound = upperBound({ losses, items: threads.length, confidence });
+function unreachable(counts: { losses: number; items: number }, { level, confidence }: PromiseWanted): InputError {
+  const bound = upperBound({ ...counts, confidence });
   return new InputError(
-    `with this deadline ${losses} of the ${threads.length} threads lose whatever the score says, so at most ${level * 100}% cannot be shown; at most ${(100 * bound).toFixed(1)}% can. Give a later deadline, or --max-disagreement ${(Math.ceil(1000 * bound) / 1000).toFixed(3)}`,
+    `with this deadline ${counts.losses} of the ${counts.items} threads lose whatever the score says, so at most ${level * 100}% cannot be shown; at most ${(100 * bound).toFixed(1)}% can. Give a later deadline, or --max-disagreement ${(Math.ceil(1000 * bound) / 1000).toFixed(3)}`,
   );
 }
 
