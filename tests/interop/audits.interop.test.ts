@@ -1,6 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { isAudited } from '../../checkpoints/policy/audit.ts';
 import type { Audit } from '../../checkpoints/policy/audit-schema.ts';
@@ -13,10 +14,12 @@ import { earshot, tiny, writeExperiment } from '../experiments/cli/command-line.
 import { smallServer, threadLimits } from '../experiments/serve/small-server.ts';
 import { runPython } from './python.ts';
 import { startRedis } from './redis-server.ts';
+import { freePort, startEarshot } from './serving.ts';
 
 /* The same threads are audited, and the same comes of it, in Node, in Python, and by two servers that share a Redis. */
 
 let cwd: string;
+const programs: { kill(signal: NodeJS.Signals): Promise<void> }[] = [];
 const threads = synthesizeThreads({ threads: 60, seed: 21 }).map((thread) => ({ ...thread, id: `fresh-${thread.id}` }));
 const bundle = () => join(cwd, 'policy');
 
@@ -33,8 +36,14 @@ beforeAll(async () => {
   });
   await succeed('train', 'tiny.yaml');
   await succeed('export', 'runs/tiny/agent/seed-1', '--out', 'policy');
+  const old = synthesizeThreads({ threads: 200, seed: 22 }).map((thread) => ({ ...thread, id: `old-${thread.id}` }));
+  writeFileSync(join(cwd, 'old.jsonl'), old.map((thread) => `${JSON.stringify(thread)}\n`).join(''));
+  await succeed('calibrate', 'policy', '--threads', 'old.jsonl', '--max-disagreement', '0.2');
 });
-afterAll(() => rmSync(cwd, { recursive: true, force: true }));
+afterAll(async () => {
+  await Promise.all(programs.map((program) => program.kill('SIGKILL')));
+  rmSync(cwd, { recursive: true, force: true });
+});
 
 const byId = (audits: readonly Audit[]) =>
   new Map(audits.map(({ opened: _, outcome, ...own }) => [own.threadId, { ...own, ...outcome, closed: '' }]));
@@ -103,4 +112,69 @@ it('by two servers on one Redis, one of which is gone before the threads end', a
   expect(byId(readAudits(files))).toEqual(byId(expected));
   await Promise.all(stores.map((store) => store.close()));
   await redis.kill();
+});
+
+it('of two servers under load, one of which is killed, are all kept and counted once; a new threshold reaches both', async () => {
+  const redis = await startRedis();
+  programs.push(redis);
+  const share = 0.3;
+  const start = async (file: string, port: number) => {
+    const words = [bundle(), '--sessions', redis.address, '--audit', `${100 * share}%`, '--audits', join(cwd, file)];
+    const server = await startEarshot(words, { port });
+    programs.push(server);
+    return server;
+  };
+  const ports = [await freePort(), await freePort()];
+  const [first, second] = await Promise.all([start('load-1.jsonl', ports[0]), start('load-2.jsonl', ports[1])]);
+  const addresses = [first.address, second.address];
+  const many = synthesizeThreads({ threads: 300, seed: 23 }).map((thread) => ({ ...thread, id: `load-${thread.id}` }));
+
+  /** Until one of the servers takes them. */
+  const send = async (place: number, id: string, body: object): Promise<void> => {
+    for (let attempt = 0; attempt < 400; attempt++) {
+      const response = await fetch(`${addresses[(place + attempt) % 2]}/v1/threads/${id}/posts`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }).catch(() => null);
+      if (response?.status === 200) return;
+      expect([undefined, 409, 503]).toContain(response?.status);
+      await sleep(50);
+    }
+    throw new Error(`no server takes the posts of ${id}`);
+  };
+  const acknowledged: string[] = [];
+  const waiting = [...many.entries()];
+  const client = async () => {
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      const [place, { id, posts }] = next;
+      for (const [index, post] of posts.entries())
+        await send(place + index, id, { posts: [post], end: index === posts.length - 1 });
+      acknowledged.push(id);
+    }
+  };
+  const clients = Promise.all(Array.from({ length: 16 }, client));
+  await expect.poll(() => acknowledged.length, { timeout: 60_000, interval: 10 }).toBeGreaterThan(60);
+  await first.kill('SIGKILL');
+  await sleep(200);
+  await start('load-1.jsonl', ports[0]);
+  await clients;
+
+  const files = ['load-1.jsonl', 'load-2.jsonl'].map((name) => join(cwd, name));
+  const drawn = many.filter(({ id }) => isAudited(id, { share, seed: 1 }));
+  const policy = await policyOfBundle(bundle());
+  const expected = await Promise.all(drawn.map((thread) => policy.audit(thread, { share, seed: 1 })));
+  expect(byId(readAudits(files))).toEqual(byId(expected));
+  const monitored = await earshot(['monitor', 'policy', ...files, '--json'], { cwd });
+  expect(JSON.parse(monitored.out)).toMatchObject({ now: { items: drawn.length }, waiting: 0, missing: 0, others: 0 });
+
+  const thresholds = () =>
+    Promise.all(
+      addresses.map(async (address) => JSON.parse(await (await fetch(`${address}/v1/guarantee`)).text()).threshold),
+    );
+  const [before] = await thresholds();
+  await succeed('monitor', 'policy', ...files, '--adapt');
+  const { promise } = JSON.parse(readFileSync(join(bundle(), 'manifest.json'), 'utf8'));
+  expect(promise.threshold).not.toBe(before);
+  await expect.poll(thresholds, { timeout: 30_000, interval: 200 }).toEqual([promise.threshold, promise.threshold]);
 });
