@@ -5,6 +5,7 @@ import type { StopPromise } from '../../checkpoints/policy/promise.ts';
 import { auditFile, inOrder, readAudits } from '../stop-agent/audit-file.ts';
 import { type Monitored, monitored } from '../stop-agent/monitor.ts';
 import type { ServedBundle } from './models.ts';
+import type { ThreadStore } from './thread-store.ts';
 
 /** What `serve` is told about audits. */
 export interface AuditSettings extends AuditDraw {
@@ -15,23 +16,26 @@ export interface AuditSettings extends AuditDraw {
 /** Probability of ever raising an alarm while the guarantee holds. */
 export const alarmLevel = 0.05;
 
-/** The audits of this server, in its file and in memory. */
+/** The audits of this server in its file, and in memory those of all servers on the same store. */
 export function auditLog({ file, ...draw }: AuditSettings) {
   const append = auditFile(file);
   const audits: Audit[] = existsSync(file) ? readAudits([file]) : [];
   return {
     ...draw,
-    add(audit: Audit): void {
+    /** On the disk first: what the store loses is in the file. */
+    async add(audit: Audit, store: ThreadStore): Promise<void> {
       append(audit);
-      audits.push(audit);
+      const { outcome } = audit;
+      await store.shareAudit({ ...audit, outcome: outcome === null ? null : { ...outcome, path: null } });
     },
     /** What they say about the guarantee of a bundle; null where it has none that audits can check. */
-    about(
+    async about(
       { policy }: ServedBundle,
-      { quietMs, now }: { quietMs: number; now: Date },
-    ): { promise: StopPromise; found: Monitored } | null {
+      { store, quietMs, now }: { store: ThreadStore; quietMs: number; now: Date },
+    ): Promise<{ promise: StopPromise; found: Monitored } | null> {
       const promise = policy.manifest.promise ?? null;
       if (promise === null || promise.loss === 'harm') return null;
+      audits.push(...(await store.sharedAudits()));
       return {
         promise,
         found: monitored(inOrder(audits), { policy: policy.digest, promise, quietMs, now, alarmLevel }),

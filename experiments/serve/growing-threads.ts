@@ -139,7 +139,7 @@ export class GrowingThreads {
       const audit = position === null ? (this.audits?.drawn(bundle, id) ?? null) : null;
       const incarnation = await this.store.append(key, { position, posts: read.map(kept), ended, audit });
       if (incarnation === null) return null;
-      if (audit !== null) this.audits?.opened(audit);
+      if (audit !== null) await this.audits?.opened(audit);
       reading.incarnation = incarnation;
     }
     this.keep(key, reading);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { promiseInWords } from '../../checkpoints/policy/promise.ts';
 import { type AuditLog, alarmLevel } from './audit-log.ts';
 import { HttpProblem } from './http-problem.ts';
-import type { Models } from './models.ts';
+import type { Models, ServedBundle } from './models.ts';
 import { modelQuery, operations, problems } from './schemas.ts';
 
 const guaranteeSchema = z.object({
@@ -23,17 +23,18 @@ const guaranteeSchema = z.object({
   missing: z.int().describe('audits without an end'),
 });
 
-/** Whether guarantees hold, from the audits of this server. */
+/** What the audits of all servers on a store say about a bundle; null where they say nothing. */
+export type AboutGuarantee = (bundle: ServedBundle) => ReturnType<AuditLog['about']>;
+
+/** Whether guarantees hold. */
 export function guaranteeRoutes({
   models,
-  audits,
-  quietMs,
-  now,
+  isAudited,
+  aboutGuarantee,
 }: {
   models: Models;
-  audits: AuditLog | null;
-  quietMs: number;
-  now: () => Date;
+  isAudited: boolean;
+  aboutGuarantee: AboutGuarantee;
 }): FastifyPluginAsyncZod {
   return async (app) => {
     app.get(
@@ -41,19 +42,19 @@ export function guaranteeRoutes({
       {
         schema: {
           ...operations('operation')('guarantee', 'Whether the guarantee holds'),
-          description: 'From the audits of this server; `earshot monitor` takes those of several.',
+          description: 'From the audits of all servers that share a Redis.',
           querystring: modelQuery(models.names),
           response: { 200: guaranteeSchema, ...problems(404, 503) },
         },
       },
       async ({ query }) => {
-        const about = audits?.about(models.chosen(query.model), { quietMs, now: now() }) ?? null;
+        const about = await aboutGuarantee(models.chosen(query.model));
         if (about === null)
           throw new HttpProblem(
             404,
-            audits === null
-              ? 'nothing is audited; start the server with --audit 10%'
-              : 'the bundle has no guarantee about changed predictions; `earshot calibrate` gives it one',
+            isAudited
+              ? 'the bundle has no guarantee about changed predictions; `earshot calibrate` gives it one'
+              : 'nothing is audited; start the server with --audit 10%',
           );
         const { promise, found } = about;
         const { items: count, losses: changed, low, high, eValue } = found.now;

@@ -31,6 +31,7 @@ export function memoryThreads(options: ThreadLimits & { maxCharacters: number; n
   // In the order of their last use, so that those that expire stand first.
   const entries = new Map<string, Entry>();
   let characters = 0;
+  const shared: Audit[] = [];
 
   const forget = (key: string, entry: Entry) => {
     characters -= entry.size;
@@ -109,6 +110,10 @@ export function memoryThreads(options: ThreadLimits & { maxCharacters: number; n
       entry.audit = null;
       if (entry.outcome !== null) forgetTexts(entry);
     },
+    async shareAudit(audit) {
+      shared.push(audit);
+    },
+    sharedAudits: async () => shared.splice(0),
     async delete(key) {
       forgetExpired();
       const entry = entries.get(key);

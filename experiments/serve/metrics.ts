@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Monitored } from '../stop-agent/monitor.ts';
-import type { Models, ServedBundle } from './models.ts';
+import type { AboutGuarantee } from './guarantee-routes.ts';
+import type { Models } from './models.ts';
 import type { ThreadView } from './schemas.ts';
 import type { ThreadStore } from './thread-store.ts';
 
@@ -15,7 +16,7 @@ export interface ServerMetrics {
 /** What Prometheus reads. Labels have few values: routes and not addresses, models and not threads. */
 export function serverMetrics(
   threads: ThreadStore,
-  { models, aboutGuarantee }: { models: Models; aboutGuarantee: (bundle: ServedBundle) => Monitored | null },
+  { models, aboutGuarantee }: { models: Models; aboutGuarantee: AboutGuarantee },
 ): ServerMetrics {
   const registry = new Registry();
   const registers = [registry];
@@ -69,11 +70,11 @@ export function serverMetrics(
       help,
       labelNames: ['model'],
       registers,
-      collect() {
+      async collect() {
         this.reset();
         for (const model of models.areReady() ? models.names : []) {
-          const found = aboutGuarantee(models.get(model));
-          if (found !== null) this.set({ model }, of(found));
+          const about = await aboutGuarantee(models.get(model)).catch(() => null);
+          if (about !== null) this.set({ model }, of(about.found));
         }
       },
     });

@@ -54,7 +54,8 @@ export async function createServer(options: ServerOptions) {
   const { models, store, access, limits, logger, audits = null, quietMs = Number.POSITIVE_INFINITY } = options;
   const { now = () => new Date() } = options;
   const state: ServerState = { isClosing: false };
-  const aboutGuarantee = (bundle: ServedBundle) => audits?.about(bundle, { quietMs, now: now() })?.found ?? null;
+  const aboutGuarantee = async (bundle: ServedBundle) =>
+    (await audits?.about(bundle, { store, quietMs, now: now() })) ?? null;
   const metrics = serverMetrics(store, { models, aboutGuarantee });
   const audited = audits === null ? null : threadAudits({ store, audits, now });
   const threads = new GrowingThreads({ store, maxReadings: limits.maxReadings, now, audits: audited });
@@ -166,7 +167,7 @@ export async function createServer(options: ServerOptions) {
   await app.register(inferenceRoutes({ models, metrics }));
   await app.register(threadRoutes({ models, threads, metrics }));
   await app.register(decideRoutes({ models }));
-  await app.register(guaranteeRoutes({ models, audits, quietMs, now }));
+  await app.register(guaranteeRoutes({ models, isAudited: audits !== null, aboutGuarantee }));
   for (const [url, methods] of [...methodsOf])
     app.route({
       url,

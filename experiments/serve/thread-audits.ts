@@ -10,7 +10,7 @@ export interface ServedAudits extends AuditDraw {
   /** Queries that audits of this process may take; then no further thread is drawn. */
   readonly mostQueries: number;
   /** Keeps an audit for good, when its thread opens and when it ends. */
-  readonly add: (audit: Audit) => void;
+  readonly add: (audit: Audit, store: ThreadStore) => Promise<void>;
 }
 
 interface Place {
@@ -82,12 +82,13 @@ export function threadAudits({
       const stopped = { postsUsed: outcome.posts.length, label: outcome.prediction?.label ?? null };
       const found = await auditedThread(policy, { id, posts }, stopped);
       queries += found.queries;
-      add({
+      const closed = {
         ...audit,
         threshold: outcome.threshold,
         isUnlike: outcome.shift?.isUnlike ?? null,
         outcome: { closed: now().toISOString(), ...found },
-      });
+      };
+      await add(closed, store);
       await store.closeAudit(key);
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
@@ -95,13 +96,13 @@ export function threadAudits({
   }
 
   async function closeWithout(key: string, { audit, missing }: { audit: Audit; missing: string }): Promise<void> {
-    add({ ...audit, outcome: { closed: now().toISOString(), missing } });
+    await add({ ...audit, outcome: { closed: now().toISOString(), missing } }, store);
     await store.closeAudit(key);
   }
 
   return {
     drawn,
-    opened: add,
+    opened: (audit: Audit) => add(audit, store),
     follow,
     /** The audit of a thread has no end. */
     async abandon(key: string, missing: string): Promise<void> {

@@ -77,6 +77,10 @@ export interface ThreadStore {
   quietAudits(): Promise<string[]>;
   /** The audit has ended: the thread is kept as others are. */
   closeAudit(key: string): Promise<void>;
+  /** Shows an audit to all servers on this store. */
+  shareAudit(audit: Audit): Promise<void>;
+  /** Audits that were shared since the last call; at the first call, those of before. */
+  sharedAudits(): Promise<Audit[]>;
   /** Whether there was such a thread. */
   delete(key: string): Promise<boolean>;
   /** How many threads are kept. */

@@ -168,10 +168,10 @@ it('of two servers under load, one of which is killed, are all kept and counted 
   const monitored = await earshot(['monitor', 'policy', ...files, '--json'], { cwd });
   expect(JSON.parse(monitored.out)).toMatchObject({ now: { items: drawn.length }, waiting: 0, missing: 0, others: 0 });
 
-  const thresholds = () =>
-    Promise.all(
-      addresses.map(async (address) => JSON.parse(await (await fetch(`${address}/v1/guarantee`)).text()).threshold),
-    );
+  const guarantees = () =>
+    Promise.all(addresses.map(async (address) => JSON.parse(await (await fetch(`${address}/v1/guarantee`)).text())));
+  const thresholds = async () => (await guarantees()).map(({ threshold }) => threshold);
+  for (const own of await guarantees()) expect(own).toMatchObject({ audits: drawn.length, waiting: 0, missing: 0 });
   const [before] = await thresholds();
   await succeed('monitor', 'policy', ...files, '--adapt');
   const { promise } = JSON.parse(readFileSync(join(bundle(), 'manifest.json'), 'utf8'));
