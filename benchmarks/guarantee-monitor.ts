@@ -9,8 +9,8 @@ import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
 import { changedPrediction, isAudited } from '../checkpoints/policy/audit.ts';
 import type { Audit } from '../checkpoints/policy/audit-schema.ts';
-import { adapted } from '../experiments/stop-agent/adapt.ts';
-import { countedAudits, type EndedAudit } from '../experiments/stop-agent/monitor.ts';
+import { movedThreshold } from '../experiments/stop-agent/adapt.ts';
+import { countedAudits } from '../experiments/stop-agent/monitor.ts';
 import { eValue } from '../src/metrics/anytime-valid.ts';
 import { mean, quantile } from '../src/metrics/summary-statistics.ts';
 import { Random } from '../src/tensor/random.ts';
@@ -19,10 +19,7 @@ const { values } = parseArgs({ options: { repeats: { type: 'string', default: '3
 const repeats = Number(values.repeats);
 const threads = 3000;
 const minute = 60_000;
-const promise = {
-  ...{ loss: 'disagreement', level: 0.05, confidence: 0.9, threshold: 0.9, threads: 200, losses: 4, bound: 0.05 },
-  ...{ er: 0.4, shift: { encoder: {}, center: '', threshold: 1 } },
-};
+const guarantee = { level: 0.05, threshold: 0.9 };
 
 interface Stream {
   readonly name: string;
@@ -47,9 +44,9 @@ const streams: Stream[] = [
   { name: '3%, from the middle on 15%', changes: (place) => (place < threads / 2 ? 0.03 : 0.15) },
 ];
 
-function simulated({ changes, share = 1, missing, late }: Stream, seed: number, length = threads): Audit[] {
+function simulated({ changes, share = 1, missing, late }: Stream, seed: number): Audit[] {
   const random = Random.seeded({ seed, purpose: 'monitored stream' });
-  return Array.from({ length }, (_, place): Audit => {
+  return Array.from({ length: threads }, (_, place): Audit => {
     const isChanged = random.uniform() < changes(place);
     const kind = isChanged ? 'changed' : 'others';
     const opened = place * minute;
@@ -58,7 +55,7 @@ function simulated({ changes, share = 1, missing, late }: Stream, seed: number, 
     return {
       threadId: `${seed}-${place}`,
       policy: '',
-      threshold: promise.threshold,
+      threshold: guarantee.threshold,
       opened: new Date(opened).toISOString(),
       probability: share,
       isUnlike: null,
@@ -70,11 +67,11 @@ function simulated({ changes, share = 1, missing, late }: Stream, seed: number, 
 /** In the order in which threads opened, every earlier look has seen a prefix of what the last one sees, so one pass finds the alarm. */
 function alarmOf(audits: readonly Audit[]): number | null {
   const now = new Date(2 * threads * minute);
-  const { counted } = countedAudits(audits, { policy: '', promise, quietMs: 24 * 60 * minute, now });
+  const { counted } = countedAudits(audits, { policy: '', promise: guarantee, quietMs: 24 * 60 * minute, now });
   let losses = 0;
   for (const [index, { outcome }] of counted.entries()) {
     losses += Number(changedPrediction(outcome));
-    if (eValue({ losses, items: index + 1 }, promise.level) >= 20) return index + 1;
+    if (eValue({ losses, items: index + 1 }, guarantee.level) >= 20) return index + 1;
   }
   return null;
 }
@@ -92,36 +89,17 @@ console.log(
 /** A prediction changes with probability drift · (1 − threshold): the right threshold is 1 − level / drift. */
 function adaptedStream({ share, drift, seed }: { share: number; drift: (place: number) => number; seed: number }) {
   const random = Random.seeded({ seed, purpose: 'adapted stream' });
-  let own: Parameters<typeof adapted>[0] = {
-    ...promise,
-    loss: 'disagreement',
-    shift: { ...promise.shift, encoder: smallEncoder },
-  };
-  const changed: number[] = [];
-  for (let place = 0; place < threads; place++) {
-    const isChanged = random.uniform() < drift(place) * (1 - own.threshold);
-    changed.push(Number(isChanged));
-    if (random.uniform() >= share) continue;
-    const [audit] = simulated({ name: '', changes: () => Number(isChanged) }, place, 1);
-    const opened = new Date(place * minute).toISOString();
-    const state = { ...own, adapted: own.adapted ?? { audits: 0, losses: 0, history: [] } };
-    const { counted } = countedAudits([{ ...audit, opened, probability: share }], {
-      policy: '',
-      promise: state,
-      quietMs: minute,
-      now: new Date(),
-    });
-    const ended: readonly EndedAudit[] = counted;
-    if (ended.length > 0) own = adapted(own, ended, new Date(0));
-  }
+  let { threshold } = guarantee;
+  const changed = Array.from({ length: threads }, (_, place) => {
+    const isChanged = random.uniform() < drift(place) * (1 - threshold);
+    const outcome = { posts: 2, postsUsed: 1, atStop: 'a', atEnd: isChanged ? 'b' : 'a' };
+    if (random.uniform() < share)
+      threshold = movedThreshold(threshold, [{ probability: share, outcome }], guarantee.level);
+    return Number(isChanged);
+  });
   const windows = Array.from({ length: 26 }, (_, window) => mean(changed.slice(100 * window, 100 * window + 500)));
-  return { whole: mean(changed), worst: Math.max(...windows), threshold: own.threshold };
+  return { whole: mean(changed), worst: Math.max(...windows) };
 }
-const smallEncoder = {
-  ...{ name: 'hashing' as const, version: 1 as const, dimensions: 1, maskHandlesAndUrls: true },
-  wordNgrams: { min: 1, max: 1, weight: 1 },
-  characterNgrams: { min: 1, max: 1, weight: 0 },
-};
 const drifts = {
   'too careful (2%)': () => 0.2,
   'too early (10%)': () => 1,
@@ -129,7 +107,7 @@ const drifts = {
 };
 const adaptedRows = Object.entries(drifts).flatMap(([name, drift]) =>
   [1, 0.2, 0.1].map((share) => {
-    const own = Array.from({ length: Math.min(20, repeats) }, (_, seed) => adaptedStream({ share, drift, seed }));
+    const own = Array.from({ length: repeats }, (_, seed) => adaptedStream({ share, drift, seed }));
     const percent = (of: readonly number[]) => `${(100 * mean(of)).toFixed(1)}%`;
     return [name, `${100 * share}%`, percent(own.map(({ whole }) => whole)), percent(own.map(({ worst }) => worst))];
   }),

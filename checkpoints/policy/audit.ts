@@ -29,7 +29,12 @@ export function isAudited(threadId: string, { share, seed }: AuditDraw): boolean
 }
 
 /** Whether stopping early changed the prediction. A thread that was read to its end changed nothing. */
-export function changedPrediction({ posts, postsUsed, atStop, atEnd }: Omit<Audited, 'closed'>): boolean {
+export function changedPrediction({
+  posts,
+  postsUsed,
+  atStop,
+  atEnd,
+}: Pick<Audited, 'posts' | 'postsUsed' | 'atStop' | 'atEnd'>): boolean {
   return postsUsed < posts && atStop !== atEnd;
 }
 

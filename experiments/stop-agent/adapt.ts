@@ -18,21 +18,28 @@ const mostStep = 1;
 const bounds = { low: -6, high: 12 };
 const movesKept = 1000;
 
-/**
- * Moves the threshold by each audit: up after a changed prediction, down by as much less as changes are allowed. Whatever comes, the
- * share of changed predictions approaches the level in the long run; no confidence is claimed.
- * @param audits those that were not counted before, in the order in which their threads opened; at least one
- */
-export function adapted(promise: StopPromise, audits: readonly EndedAudit[], now: Date): StopPromise {
-  const { level } = promise;
-  const before = promise.adapted ?? { audits: 0, losses: 0, history: [] };
-  let logit = Math.min(bounds.high, Math.log(promise.threshold / (1 - promise.threshold)));
+/** What moves a threshold. */
+type Move = Pick<EndedAudit, 'probability'> & { readonly outcome: Parameters<typeof changedPrediction>[0] };
+
+/** A threshold after some audits: up after a changed prediction, down by as much less as changes are allowed. */
+export function movedThreshold(threshold: number, audits: readonly Move[], level: number): number {
+  let logit = Math.min(bounds.high, Math.log(threshold / (1 - threshold)));
   for (const { probability, outcome } of audits) {
     const step = Math.min(mostStep, rate / probability);
     logit += step * (Number(changedPrediction(outcome)) - level);
     logit = Math.min(bounds.high, Math.max(bounds.low, logit));
   }
-  const threshold = 1 / (1 + Math.exp(-logit));
+  return 1 / (1 + Math.exp(-logit));
+}
+
+/**
+ * Moves the threshold by each audit. Whatever comes, the share of changed predictions approaches the level in the long run; no confidence
+ * is claimed.
+ * @param audits those that were not counted before, in the order in which their threads opened; at least one
+ */
+export function adapted(promise: StopPromise, audits: readonly EndedAudit[], now: Date): StopPromise {
+  const before = promise.adapted ?? { audits: 0, losses: 0, history: [] };
+  const threshold = movedThreshold(promise.threshold, audits, promise.level);
   const counts = {
     audits: before.audits + audits.length,
     losses: before.losses + audits.filter(({ outcome }) => changedPrediction(outcome)).length,
