@@ -47,7 +47,7 @@ function initOptions() {
     .addOption(new Option('--goal <goal>', 'what the agent is for').choices(Object.keys(goals)))
     .option(
       '--level <share>',
-      'with the goal guarantee: largest share of predictions that may change, such as 5%',
+      'a guarantee with this risk level: largest share of predictions that may change, such as 5%',
       percentage,
     )
     .option('--name <name>', 'name of the experiment and of its folder of runs')
@@ -163,6 +163,12 @@ async function answersTo(
   const chosen = found.tasks.find(({ task }) => task.name === taskName);
   if (chosen === undefined)
     throw new InputError(`${path} has no labels for --task ${taskName}; it has some for ${names.join(', ')}`);
+  const { task, labelled } = chosen;
+  const partsFor = (calibrates: boolean, trainsDetector: boolean) =>
+    fittingParts(labelled, { unlabelled: threads - labelled, trainsDetector, calibrates });
+  const smallest = (share: number) => smallestCalibration({ level: share, confidence: 0.9 });
+  const canCalibrate = partsFor(true, true).calibration >= smallest(options.level ?? 0.05);
+  const { goal, level } = await chosenGoal(options, { ask, canCalibrate });
   const which =
     options.detector ??
     (await ask('Detector: local, or a detector file for language models', {
@@ -173,22 +179,7 @@ async function answersTo(
   await checkDetector(which);
   const detector = which === 'local' ? null : which;
   const encoder = await chosenEncoder({ given: options.encoder, detector, ask });
-  const { task, labelled } = chosen;
-  const partsFor = (calibrates: boolean) =>
-    fittingParts(labelled, { unlabelled: threads - labelled, trainsDetector: detector === null, calibrates });
-  const smallest = (level: number) => smallestCalibration({ level, confidence: 0.9 });
-  const canCalibrate = partsFor(true).calibration >= smallest(options.level ?? 0.05);
-  const goal = goalNamed(
-    options.goal ??
-      (await ask('What the agent is for', {
-        choices: Object.keys(goals),
-        meanings: goals,
-        fallback: canCalibrate ? 'guarantee' : 'best-f1',
-        explanation: explanations.goal,
-      })),
-  );
-  const parts = partsFor(goal === 'guarantee');
-  const level = goal === 'guarantee' ? await chosenLevel(options.level, ask) : 0.05;
+  const parts = partsFor(goal === 'guarantee', detector === null);
   if (goal === 'guarantee' && parts.calibration < smallest(level))
     throw new InputError(
       `${parts.calibration} threads are left for the calibration, and a guarantee of ${100 * level}% takes ${smallest(level)}; add threads, which need no labels, or allow more with --level`,
@@ -228,20 +219,36 @@ function experimentWithin(raw: unknown) {
   return isPlainObject(raw.experiment) ? { name: raw.name, ...raw.experiment } : raw;
 }
 
-async function chosenLevel(given: number | undefined, ask: ReturnType<typeof questions>): Promise<number> {
-  if (given !== undefined) return given;
-  const answer = await ask('How many predictions may change if you stop early', {
-    fallback: '5%',
-    explanation: explanations.level,
-    check: async (text) => {
-      try {
-        percentage(text);
-      } catch (error) {
-        throw new InputError(`${JSON.stringify(text)} is no share; give one such as 5%`, { cause: error });
-      }
+/** A guarantee and its risk level, or another goal. */
+async function chosenGoal(
+  given: Pick<InitOptions, 'goal' | 'level'>,
+  { ask, canCalibrate }: { ask: Ask; canCalibrate: boolean },
+): Promise<{ goal: Goal; level: number }> {
+  const { goal = 'guarantee', level } = given;
+  if (goal !== 'guarantee') return { goal: goalNamed(goal), level: 0.05 };
+  if (level !== undefined) return { goal: 'guarantee', level };
+  const isOpen = given.goal === undefined;
+  const answer = await ask(
+    `How many predictions may change if you stop early${isOpen ? ' (other: another goal)' : ''}`,
+    {
+      fallback: isOpen && !canCalibrate ? 'other' : '5%',
+      explanation: explanations.level,
+      check: async (text) => {
+        if (isOpen && text === 'other') return;
+        try {
+          percentage(text);
+        } catch (error) {
+          throw new InputError(`${JSON.stringify(text)} is no share; give one such as 5%`, { cause: error });
+        }
+      },
     },
+  );
+  if (answer !== 'other') return { goal: 'guarantee', level: percentage(answer) };
+  const choices = Object.keys(goals).filter((name) => name !== 'guarantee');
+  const other = await ask('What the agent is for', {
+    ...{ choices, meanings: goals, fallback: 'best-f1', explanation: explanations.goal },
   });
-  return percentage(answer);
+  return { goal: goalNamed(other), level: 0.05 };
 }
 
 function goalNamed(text: string): Goal {

@@ -7,8 +7,8 @@ export const explanations = {
     'What judges the posts read so far. local: a small classifier that is trained on some of your threads; it costs nothing to ask. A detector file (.yaml) asks language models, which costs money at every post that is judged; their answers are kept.',
   encoder:
     'The local detector reads n-grams of words and characters. A sentence encoder knows meanings, too: it may help where labels are few, and takes time. Exported policies cannot carry it. `earshot detect <threads> --train` says whether it helps with your labels; docs/how-to/choose-an-encoder.md says where to get others.',
-  goal: 'What weighs most: a guarantee, queries of the detector, being early, or being right. You can change it later: it only chooses settings in the file.',
+  goal: 'What weighs most: queries of the detector, being early, or being right. You can change it later: it only chooses settings in the file.',
   level:
-    'A policy that stops early may predict something else than it would at the end of the thread. This is the largest share of threads in which that may happen; it holds with 90% confidence. More is earlier.',
+    'A policy that stops early may predict something else than it would at the end of the thread. This is the largest share of threads in which that may happen; it holds with 90% confidence. More is earlier. Write other for an agent without a guarantee: one that saves queries, or is chosen by macro-F1 and delay.',
   name: 'The file that is written and the folder of the runs are called so. Letters, digits, dots, dashes and underscores.',
 } as const;
