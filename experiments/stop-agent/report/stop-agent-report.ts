@@ -43,7 +43,7 @@ export function reportOf(
   const agents = rankedAgents(results);
   const [{ threads, threadFile, part }] = results[0].trials;
   const seeds = Math.max(...results.map(({ trials }) => trials.length));
-  const guarantee = leadSentence(results.flatMap(({ trials }) => trials));
+  const guarantee = leadSentence(results);
   const recommended = recommendedSystem(agents, { hasGuarantee: guarantee !== '' });
   const { sentence, choice, cards, variant, system, run } = recommended;
   const detectors = detectorTruths(results);
@@ -183,10 +183,22 @@ function shiftWarning(trials: readonly TrialResult[]): Paragraph[] {
   ];
 }
 
-/** The guarantee of the first run that was tested by one, and what it saves; empty where none was. */
-function leadSentence(trials: readonly TrialResult[]): string {
-  const promises = trials.flatMap(({ directory: path }) => testedGuarantee({ path }) ?? []);
-  return promises.length === 0 ? '' : `${promiseInWords(promises[0])}. `;
+/** The guarantee of the first agent that was tested by one, and what it saves as a mean over seeds; empty where none was. */
+function leadSentence(results: Parameters<typeof rankedAgents>[0]): string {
+  for (const { variant, trials } of results) {
+    const promises = trials.flatMap(({ directory: path }) => testedGuarantee({ path }) ?? []);
+    if (promises.length === 0) continue;
+    const rates = promises.map(({ er }) => er);
+    const sentence = promiseInWords({ ...promises[0], er: mean(rates) });
+    const notes = [
+      ...(results.length > 1 ? [variant] : []),
+      ...(rates.length > 1
+        ? [`mean of ${rates.length} seeds, which read ${percent(Math.min(...rates))} to ${percent(Math.max(...rates))}`]
+        : []),
+    ];
+    return `${sentence}${notes.length === 0 ? '' : ` (${notes.join(', ')})`}. `;
+  }
+  return '';
 }
 
 /** What is guaranteed for each run, where the first sentence does not tell it all. */
