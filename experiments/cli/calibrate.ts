@@ -37,6 +37,7 @@ export function calibrateCommand(terminal: Terminal) {
       hours,
     )
     .option('--curve', 'show what other risk levels and more threads would read, and write nothing')
+    .option('--dry-run', 'language models: count queries, tokens and cost, and send nothing')
     .option('--runs <folder>', 'where the shared cache is; only for a run', 'runs')
     .option('--skip-invalid', 'leave invalid lines out instead of stopping')
     .option('--json', 'print what was found as JSON')
@@ -50,7 +51,8 @@ Choose the risk level before you look at the curve, or calibrate on other thread
 
 Examples:
   earshot calibrate runs/quickstart/one-call/seed-1 --threads old.jsonl
-  earshot calibrate policy --threads old.jsonl --max-disagreement 0.1 --loss harm`,
+  earshot calibrate policy --threads old.jsonl --max-disagreement 0.1 --loss harm
+  earshot calibrate runs/debated/agent/seed-1 --threads old.jsonl --dry-run   # what a language model would cost`,
     )
     .action((folder: string, options: CalibrateOptions) => calibrate(folder, { ...options, terminal }));
 }
@@ -63,6 +65,7 @@ interface CalibrateOptions {
   loss: (typeof losses)[number];
   quiet?: number;
   curve?: boolean;
+  dryRun?: boolean;
   runs: string;
   skipInvalid?: boolean;
   json?: boolean;
@@ -71,23 +74,29 @@ interface CalibrateOptions {
 async function calibrate(folder: string, options: CalibrateOptions & { terminal: Terminal }): Promise<void> {
   const { terminal, maxDisagreement: level, confidence, loss, curve = false, json = false } = options;
   const { stdout, stderr } = terminal;
-  const [{ openPolicy }, { curveOf, curveOverSizes, keptByConfidence, promiseFor }, { promiseInWords }, { watched }] =
-    await Promise.all([
-      import('../stop-agent/open-policy.ts'),
-      import('../stop-agent/calibrate.ts'),
-      import('../../checkpoints/policy/promise.ts'),
-      import('./progress.ts'),
-    ]);
+  const [
+    { openPolicy },
+    { curveOf, curveOverSizes, keptByConfidence, promiseFor },
+    { promiseInWords },
+    { dryRunSummary },
+    { watched },
+  ] = await Promise.all([
+    import('../stop-agent/open-policy.ts'),
+    import('../stop-agent/calibrate.ts'),
+    import('../../checkpoints/policy/promise.ts'),
+    import('../../experts/llm/cost/dry-run-chat-service.ts'),
+    import('./progress.ts'),
+  ]);
   const { policy, read } = await watched(folder, terminal, async (context) => {
     const policy = await openPolicy({ folder, system: options.system, runs: options.runs, context });
     const threads = await freshThreads(policy, { ...options, onNote: context.onNote });
-    if (!policy.hasFreeDetector)
-      context.onNote(
-        `at most ${queriesOf(policy, threads)} queries of the detector; what is in its store is not queried again`,
-      );
+    const { missing, estimates } = await policy.missing(threads);
+    if (estimates !== null) context.onNote(`${missing} prefixes to query; ${dryRunSummary(estimates)}`);
+    if (options.dryRun) return { policy, read: null };
     const scored = await policy.score(threads);
     return { policy, read: scored.map((own) => ({ ...own, gold: policy.goldOf(own.thread) })) };
   });
+  if (read === null) return void stderr.write('Nothing was sent, and no guarantee was written.\n');
   const wanted = { level, confidence, loss, limits: policy.definition.limits };
   if (curve) {
     const points = curveOf(read, wanted);
@@ -114,16 +123,6 @@ async function calibrate(folder: string, options: CalibrateOptions & { terminal:
   ];
   stdout.write(`${lines.join('\n')}\n`);
   stderr.write(`\nThe guarantee is in ${folder}; decide, serve and export use it.\n`);
-}
-
-/** As the policy reads threads to their ends. */
-function queriesOf({ definition }: OpenedPolicy, threads: readonly Thread[]): number {
-  const { lengths, maxPosts } = definition.queries;
-  return threads.reduce((sum, { posts }) => {
-    const judged = Math.min(posts.length, maxPosts);
-    const planned = lengths.filter((length) => length < judged).length;
-    return sum + (lengths.length === 0 ? judged : planned + 1);
-  }, 0);
 }
 
 /** Finished threads that are new to the policy, each once, with labels where the loss needs them. */

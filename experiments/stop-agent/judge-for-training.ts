@@ -8,7 +8,7 @@ import { ProviderError } from '../../src/errors.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 import { cachedDetector } from '../judging/cached-detector.ts';
 import { type Judge, judgeBy, openJudgeOf, taskOfDetector } from '../judging/judge.ts';
-import { judgingStopped } from '../judging/judge-options.ts';
+import { type Judged, judgingStopped } from '../judging/judge-options.ts';
 import { type Cache, detectorOfRun } from './cache.ts';
 import { type Experiment, type ModelDetectorOptions, taskOf } from './experiment.ts';
 
@@ -89,16 +89,21 @@ export async function judgeForTraining(settings: JudgeForTrainingSettings): Prom
   return { detector, sequences };
 }
 
-/**
- * Reads the same judgements from the store again. Nothing is written, and nothing that costs money is asked.
- * @returns with the number of prefixes that would have to be paid for
- */
+/** What the rest of some judgements costs. */
+export interface MissingJudgements {
+  /** Prefixes that would have to be paid for. */
+  readonly missing: number;
+  /** Of language models; null of a detector that costs nothing. */
+  readonly estimates: Judged['estimates'];
+}
+
+/** Reads the same judgements from the store again. Nothing is written, and nothing that costs money is asked. */
 export async function recallForTraining(
   settings: JudgeForTrainingSettings,
-): Promise<JudgedForTraining & { readonly missing: number }> {
+): Promise<JudgedForTraining & MissingJudgements> {
   const { detector, result, estimates } = await judged(settings, 'dry-run');
   const { sequences, asked } = result;
-  return { detector, sequences, missing: estimates === null ? 0 : asked };
+  return { detector, sequences, estimates, missing: estimates === null ? 0 : asked };
 }
 
 /** Identifies judgements by the label of every prefix. */

@@ -29,6 +29,7 @@ import { threadIdentity } from '../run/parts-file.ts';
 import { listedBy, policyOfBundle } from './bundle-folder.ts';
 import { trainedClaimsFile } from './claim-region.ts';
 import { agentName, cloningFile, cloningName, rulesOf } from './decisions.ts';
+import type { MissingJudgements } from './judge-for-training.ts';
 import { type OpenedRun, openStopAgentRun } from './open-run.ts';
 import { testedGuarantee, thresholdOf } from './operating-point.ts';
 import { testedThreads, trainedThreads } from './parts.ts';
@@ -68,6 +69,8 @@ export interface OpenedPolicy extends ThreadReader {
   isKnown(thread: Thread): boolean;
   /** Scores and judges every post of these threads, as a calibration replays them. @throws InputError without a detector */
   score(threads: readonly Thread[]): Promise<ScoredThread[]>;
+  /** What that would cost. */
+  missing(threads: readonly Thread[]): Promise<MissingJudgements>;
   /** From then on it decides by the promise. */
   keep(promise: StopPromise): Promise<void>;
 }
@@ -106,6 +109,7 @@ async function policyInBundle({ folder, system, judge = null }: PolicyPlace): Pr
     isTrainedOn: (thread) => trained.has(threadIdentity(thread)),
     isKnown: (thread) => known.has(threadIdentity(thread)),
     score: (threads) => scoreBySources(threads, { definition, sources: policy.sources }),
+    missing: async () => ({ missing: 0, estimates: null }),
     keep: (promise) => promiseInBundle(folder, promise),
   };
 }
@@ -146,6 +150,7 @@ async function policyOfRun(place: PolicyPlace): Promise<OpenedPolicy> {
       }
       return scored;
     },
+    missing: opened.missing,
     keep: async (own) => {
       context.signal.throwIfAborted();
       promisesFile.write(run, { ...promisesFile.find(run), [system]: own });

@@ -13,7 +13,13 @@ import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
 import { openRunOf } from '../run/open-run-of.ts';
 import { detectorOfRun, openCache, studentOfRun } from './cache.ts';
 import { type Experiment, experimentSchema, taskOf } from './experiment.ts';
-import { judgeForTraining, judgeOfRun, type TrainingJudge } from './judge-for-training.ts';
+import {
+  judgeForTraining,
+  judgeOfRun,
+  type MissingJudgements,
+  recallForTraining,
+  type TrainingJudge,
+} from './judge-for-training.ts';
 import { projectionOfRun } from './projection.ts';
 import { scheduleOfRun } from './query-schedule.ts';
 import { type StateMaterials, stateIdentityOf } from './states.ts';
@@ -39,6 +45,8 @@ export interface OpenedRun {
     threads: readonly Thread[],
     of?: { schedule?: PrefixSchedule; maxPosts?: number },
   ) => Promise<ReadonlyMap<string, JudgementSequence>>;
+  /** What it would cost to judge these threads. */
+  readonly missing: (threads: readonly Thread[]) => Promise<MissingJudgements>;
 }
 
 /**
@@ -66,6 +74,7 @@ export async function openStopAgentRun(options: {
   const materials = { experiment, cache, student, projection, schedule };
   const identity = stateIdentityOf(materials);
   let judge: Promise<TrainingJudge> | undefined;
+  const store = cache.annotations;
   return {
     run,
     experiment,
@@ -79,8 +88,11 @@ export async function openStopAgentRun(options: {
       judge ??= judgeOfRun(run, materials);
       const own = await judge;
       const asking = { ...own, options: { ...own.options, ...asked } };
-      const store = cache.annotations;
       return (await judgeForTraining({ judge: asking, threads, store, maxPosts, context })).sequences;
+    },
+    async missing(threads) {
+      judge ??= judgeOfRun(run, materials);
+      return recallForTraining({ judge: await judge, threads, store, maxPosts: experiment.maxJudgedPosts, context });
     },
   };
 }

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
 import { earshot, threadLines, writeExperiment } from '../experiments/cli/command-line.ts';
 import { startServer } from '../experts/llm/service.ts';
 import type { ScriptedLlmServer } from '../llm-server/scripted-llm-server.ts';
@@ -61,6 +62,25 @@ describe('train with the judgements of language models', () => {
       expect(turns.at(-1).text).toBe(labels[answer] === 'rumor' ? 'Yes' : 'No');
     }
     expect(server.requests).toHaveLength(8);
+  });
+
+  it('calibrates after saying what that costs, and with --dry-run sends nothing', async () => {
+    const { server, cwd } = await setUp();
+    await earshot(train, { cwd });
+    const trained = server.requests.length;
+    const old = synthesizeThreads({ threads: 50, seed: 9 }).map((thread) => ({ ...thread, id: `old-${thread.id}` }));
+    writeFileSync(join(cwd, 'old.jsonl'), old.map((thread) => `${JSON.stringify(thread)}\n`).join(''));
+    const calibrate = ['calibrate', 'runs/judged/agent/seed-1', '--threads', 'old.jsonl', '--quiet', '0'];
+    const dry = await earshot([...calibrate, '--dry-run'], { cwd });
+    expect(dry.code, dry.errors).toBe(0);
+    expect(dry.errors).toContain('Nothing was sent, and no guarantee was written.');
+    const [cost, prefixes] =
+      /(\d+) prefixes to query; scripted \(tiny\): \1 to \d+ calls, about/.exec(dry.errors) ?? [];
+    expect(server.requests).toHaveLength(trained);
+    const found = await earshot(calibrate, { cwd });
+    expect(found.code, found.errors).toBe(0);
+    expect(found.errors).toContain(cost);
+    expect(server.requests).toHaveLength(trained + Number(prefixes));
   });
 
   it('reads the judgements that annotate left in a store', async () => {
