@@ -13,7 +13,7 @@ export interface Judgement {
   readonly probabilities: Readonly<Record<string, number>> | null;
   readonly explanation: string;
   /** Who said what, in order; empty for detectors that do not talk. */
-  readonly transcript: readonly { readonly role: string; readonly text: string }[];
+  readonly transcript: readonly TranscriptEntry[];
   readonly usage: Usage;
   /** What its shared parts took. They are annotations of their own, which count it, too. */
   readonly partsUsage?: Usage;
@@ -21,11 +21,29 @@ export interface Judgement {
   readonly unreadableParts?: number;
 }
 
+/** A step on the way to a judgement: what somebody said, or what was found. */
+export interface TranscriptEntry {
+  readonly role: string;
+  readonly text: string;
+  /** The part of the debate that it belongs to, such as `Round 2`. */
+  readonly round?: string;
+  /** The answer that it votes for or decides for. */
+  readonly vote?: string;
+  /** Where evidence was found. */
+  readonly sources?: readonly { readonly title: string; readonly url: string; readonly date: string | null }[];
+  /** The model that was queried. */
+  readonly model?: string;
+  /** What its answers took. */
+  readonly usage?: Usage;
+}
+
 /** What answers took: requests sent, and tokens as the endpoints count them. */
 export interface Usage {
   readonly requests: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
+  /** Money, in the currency of the prices, when it was spent; absent where a price is not known. */
+  readonly cost?: number;
 }
 
 /** Anything that judges a prefix. It sees nothing of the thread beyond the prefix. */

@@ -5,23 +5,26 @@ import { isSameModel } from '../../experts/llm/cost/usage.ts';
 import { InputError } from '../../src/errors.ts';
 import { wrapped } from '../report/narrow-table.ts';
 import { numbersTable } from '../report/numbers-table.ts';
+import type { ShownRound } from '../report/page/page-data.ts';
+import { transcriptRounds, usageInWords } from '../report/transcript-rounds.ts';
 
 /** How many of the rows that an ambiguous name may mean are listed. */
 const candidatesShown = 10;
 
 /** Rows as a table. Keys are shortened to what `show` usually needs. */
-export function listTable(rows: readonly ListedAnnotation[]): string {
+export function listTable(rows: readonly (ListedAnnotation & { readonly trueLabel?: string })[]): string {
   if (rows.length === 0) return 'no annotations\n';
-  const cells = rows.map(({ key, threadId, prefixLength, detector, label, date }) => [
+  const cells = rows.map(({ key, threadId, prefixLength, detector, label, trueLabel, date }) => [
     key.slice(0, 12),
     threadId,
     String(prefixLength),
     detector,
     label ?? '–',
+    ...(trueLabel === undefined ? [] : [trueLabel]),
     date,
   ]);
-  const header = ['key', 'thread', 'posts', 'detector', 'label', 'date'];
-  return `${numbersTable(header, cells, { texts: ['thread', 'detector', 'label', 'date'] })}\n`;
+  const header = ['key', 'thread', 'posts', 'detector', 'label', ...(rows[0].trueLabel ? ['true'] : []), 'date'];
+  return `${numbersTable(header, cells, { texts: ['thread', 'detector', 'label', 'true', 'date'] })}\n`;
 }
 
 /** What was said instead of judgements, each with the reason why it is none. */
@@ -70,30 +73,43 @@ export function annotationNamed(options: {
   return row;
 }
 
-/** The transcript, the judgement that came of it, and who answered. */
+/** The judgement, what it was made of by rounds, and who answered. */
 export function debateText(
   row: StoredAnnotation,
   { responses = [], raw = false }: { responses?: readonly KeptResponse[]; raw?: boolean } = {},
 ): string {
   const { key, request, judgement, threadId, prefixLength, date, latencyMs } = row;
-  const { label, probabilities, explanation, transcript, usage } = judgement;
+  const { label, probabilities, explanation, transcript, usage, partsUsage } = judgement;
   const shares = Object.entries(probabilities ?? {}).map(([name, value]) => `${name} ${value.toFixed(2)}`);
   const took = latencyMs === null ? '' : `, ${(latencyMs / 1000).toFixed(1)} s`;
   const lines = [
     `Thread ${threadId}, first ${prefixLength} posts, judged by ${request.detector} on ${date}`,
-    `Key ${key}`,
+    `Label: ${label ?? 'none could be read'}${shares.length > 0 ? ` (${shares.join(', ')})` : ''}`,
+    ...(explanation === '' ? [] : [wrapped(`Explanation: ${explanation}`, width)]),
+    `Usage: ${usageInWords(usage)}${took}`,
+    ...(partsUsage === undefined ? [] : [`Parts that other judgements share: ${usageInWords(partsUsage)}`]),
+    `Key: ${key}`,
     '',
     ...postsOf(request.input).map((text, index) =>
       wrapped(`  ${index + 1}. ${text.replace(/\s+/g, ' ')}`, { ...width, indent: '     ' }),
     ),
-    ...transcript.flatMap(({ role, text }) => ['', `── ${role} ──`, wrapped(text.trim(), width)]),
-    '',
-    `Label: ${label ?? 'none could be read'}${shares.length > 0 ? ` (${shares.join(', ')})` : ''}`,
-    ...(explanation === '' ? [] : [wrapped(`Explanation: ${explanation}`, width)]),
-    `Usage: ${usage.requests} requests, ${usage.inputTokens} tokens in, ${usage.outputTokens} out${took}`,
+    ...transcriptRounds(transcript).flatMap(({ title, votes, turns }) => [
+      ...(title === '' ? [] : ['', `── ${title}${votes === '' ? '' : `: ${votes}`} ──`]),
+      ...turns.flatMap(turnLines),
+    ]),
+    ...(responses.length > 0 && !raw ? [''] : []),
     ...responses.flatMap((response, index) => responseLines(response, { number: index + 1, raw })),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function turnLines({ role, text, vote, took, sources }: ShownRound['turns'][number]): string[] {
+  return [
+    '',
+    `[${role}]${vote === '' ? '' : ` ${vote}`}${took === '' ? '' : ` (${took})`}`,
+    wrapped(text, width),
+    ...sources.map(({ title, date, url }) => `  ${title} (${date}): ${url}`),
+  ];
 }
 
 function responseLines(response: KeptResponse, { number, raw }: { number: number; raw: boolean }): string[] {

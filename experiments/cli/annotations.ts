@@ -20,6 +20,7 @@ A run keeps its annotations in <runs>/cache/annotations.sqlite.
 Examples:
   earshot annotations stats runs/cache/annotations.sqlite
   earshot annotations list judged.sqlite --detector s2mad --label rumor
+  earshot annotations list judged.sqlite --wrong threads.jsonl
   earshot annotations unreadable judged.sqlite
   earshot annotations unreadable runs/cache/annotations.sqlite --detector jsdrv/stance --forget
   earshot annotations show judged.sqlite 5f0c2a
@@ -45,6 +46,7 @@ Examples:
     .option('--thread <id>', 'only of this thread')
     .option('--posts <count>', 'only of prefixes of so many posts', positiveInteger)
     .option('--label <label>', 'only with this label')
+    .option('--wrong <threads>', 'only those that differ from the labels of these threads, with the true label')
     .option('--limit <count>', 'at most so many', positiveInteger, 100)
     .option('--json', 'print the rows as JSON')
     .action((path, flags) => listStore(path, { ...flags, terminal }));
@@ -103,15 +105,43 @@ async function statsOf(path: string, { json, terminal }: Printing): Promise<void
 
 async function listStore(
   path: string,
-  options: { detector?: string; thread?: string; posts?: number; label?: string; limit: number } & Printing,
+  options: {
+    detector?: string;
+    thread?: string;
+    posts?: number;
+    label?: string;
+    wrong?: string;
+    limit: number;
+  } & Printing,
 ): Promise<void> {
-  const { detector, thread, posts, label, limit, json, terminal } = options;
+  const { detector, thread, posts, label, wrong, limit, json, terminal } = options;
   const filter: AnnotationFilter = { detector, threadId: thread, prefixLength: posts, label };
   // One row more than is shown, to know whether there are more.
-  const rows = await withStore(existing(path), (store) => store.list({ ...filter, limit: limit + 1 }));
+  const rows =
+    wrong === undefined
+      ? await withStore(existing(path), (store) => store.list({ ...filter, limit: limit + 1 }))
+      : await wrongRows(path, { filter, wrong, terminal });
   const shown = rows.slice(0, limit);
   printResult(terminal, { json, value: shown, text: listTable(shown) });
   if (rows.length > limit) terminal.stderr.write(`earshot: there are more than ${limit}; raise --limit or filter\n`);
+}
+
+async function wrongRows(
+  path: string,
+  { filter, wrong: labelled, terminal }: { filter: AnnotationFilter; wrong: string; terminal: Terminal },
+) {
+  const [{ wrongAnnotations }, { loadThreads }] = await Promise.all([
+    import('../judging/wrong-annotations.ts'),
+    import('../../src/data/thread-file.ts'),
+  ]);
+  const threads = await loadThreads(labelled, {});
+  const { wrong, compared } = await withStore(existing(path), (store) => wrongAnnotations(store, { threads, filter }));
+  if (compared === 0)
+    throw new InputError(
+      `${path} holds no judgement of a thread that has a label in ${labelled}; give the labelled threads that were judged`,
+    );
+  terminal.stderr.write(`earshot: ${wrong.length} of ${compared} judgements of labelled threads are wrong\n`);
+  return wrong;
 }
 
 async function listUnreadable(

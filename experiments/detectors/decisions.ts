@@ -20,7 +20,7 @@ export const detectorDecisionSchema = decisionSchema.extend({
     calls: count,
     inputTokens: count,
     outputTokens: count,
-    cost: count.nullable().describe('null where its models have different prices'),
+    cost: count.nullable().describe('null where the price of a model was not known when it was made'),
     seconds: count
       .nullable()
       .describe('from the question to the judgement, when it was made; null where it is not known'),

@@ -3,7 +3,7 @@ import { type AnnotationRow, keyOf } from '../../experts/annotations/annotation-
 import type { AnnotationStore, StoredAnnotation } from '../../experts/annotations/annotation-store.ts';
 import { annotationRequest } from '../../experts/asking/annotation-request.ts';
 import type { Usage } from '../../experts/detector.ts';
-import { addedUsage } from '../../experts/detectors/session.ts';
+import { addedUsage } from '../../experts/llm/chat.ts';
 import type { EndpointUsage } from '../../experts/llm/cost/usage.ts';
 import { type PrefixSchedule, scheduledLengths } from '../../experts/prefix-schedule.ts';
 import { counted } from '../../src/counted.ts';
@@ -47,7 +47,7 @@ export async function judgeAsAsked(
   return items;
 }
 
-const nothing: Usage = { requests: 0, inputTokens: 0, outputTokens: 0 };
+const nothing: Usage = { requests: 0, inputTokens: 0, outputTokens: 0, cost: 0 };
 
 /** Asks a detector about labelled threads after each number of replies, except what the store knows. */
 export async function judgeItems(
@@ -108,7 +108,7 @@ function scheduleOf(replies: readonly Replies[]): PrefixSchedule {
 }
 
 function decisionOf(
-  { task, costOf }: Judge,
+  { task }: Judge,
   of: Pick<DetectorDecision, 'part'> & {
     thread: Thread;
     replies: Replies;
@@ -142,7 +142,7 @@ function decisionOf(
       calls: taken.requests,
       inputTokens: taken.inputTokens,
       outputTokens: taken.outputTokens,
-      cost: costOf === null ? null : costOf(taken),
+      cost: taken.requests === 0 ? 0 : (taken.cost ?? null),
       seconds: latencyMs === null ? null : latencyMs / 1000,
     },
     texts: { explanation, key },

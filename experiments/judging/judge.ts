@@ -1,18 +1,13 @@
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
-import type { Detector, Usage } from '../../experts/detector.ts';
-import type { DetectorConfig } from '../../experts/detectors/create-detector.ts';
+import type { Detector } from '../../experts/detector.ts';
 import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { judgeThreads } from '../../experts/judge-threads.ts';
-import { costOf } from '../../experts/llm/cost/cost-of.ts';
-import { pricesOf } from '../../experts/llm/cost/prices.ts';
-import { type Endpoint, endpointSchema } from '../../experts/llm/endpoint.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import type { Task } from '../../src/data/task.ts';
 import { InputError } from '../../src/errors.ts';
 import type { DetectorFile } from '../config/detector-file.ts';
 import { isDetectorFile } from '../config/is-detector-file.ts';
-import { isPlainObject } from '../config/overrides.ts';
 import { type ScoredTask, scoredLabel, scoredTask } from './gold-labels.ts';
 import { annotateOptions, type Judged, type JudgeOptions } from './judge-options.ts';
 
@@ -25,8 +20,6 @@ export interface Judge {
   /** Whether language models are behind it: they cost money, and their answers can be waited for in batches. */
   readonly asksModels: boolean;
   judge(options: JudgeOptions): Promise<Judged>;
-  /** What tokens cost; null where that depends on which of several models used them. */
-  readonly costOf: ((usage: Usage) => number) | null;
 }
 
 /**
@@ -71,7 +64,6 @@ export function judgeByModels(file: DetectorFile): Judge {
       const { judgeWithModels } = await import('./judge-with-models.ts');
       return judgeWithModels({ ...options, file });
     },
-    costOf: singlePrice(file.detector),
   };
 }
 
@@ -92,7 +84,6 @@ export function judgeBy(
       });
       return { detector, result, usage: [], estimates: null };
     },
-    costOf: () => 0,
   };
 }
 
@@ -104,28 +95,4 @@ export function taskOfDetector({ model: { task, labels } }: LocalDetector): Pick
 /** Names a detector by all that can change its judgements. */
 export function detectorHash({ name, version, options }: Detector): string {
   return sha256({ name, version, options });
-}
-
-/**
- * What tokens cost, if all models of a detector have the same prices; null if not, since a judgement does not tell which
- * model used its tokens. Cached input is counted at the full price.
- */
-export function singlePrice(config: DetectorConfig): ((usage: Usage) => number) | null {
-  const endpoints = endpointsWithin(config);
-  const [first] = endpoints;
-  if (
-    first === undefined ||
-    endpoints.some((endpoint) => JSON.stringify(pricesOf(endpoint)) !== JSON.stringify(pricesOf(first)))
-  )
-    return null;
-  return (usage) => costOf({ endpoint: first, usage: { ...usage, cachedInputTokens: 0 } });
-}
-
-/** An endpoint stands under its name in `endpoints`, or itself where a name could stand. */
-function endpointsWithin(value: unknown): Endpoint[] {
-  if (Array.isArray(value)) return value.flatMap(endpointsWithin);
-  if (!isPlainObject(value)) return [];
-  const parsed = endpointSchema.partial({ name: true }).safeParse(value);
-  if (parsed.success) return [{ ...parsed.data, name: parsed.data.name ?? '' }];
-  return Object.values(value).flatMap(endpointsWithin);
 }

@@ -3,13 +3,28 @@ import { sha256 } from '../../src/content-hash.ts';
 import type { Judgement } from '../detector.ts';
 
 const countSchema = z.number().int().nonnegative();
-const usageSchema = z.object({ requests: countSchema, inputTokens: countSchema, outputTokens: countSchema });
+const usageSchema = z.object({
+  requests: countSchema,
+  inputTokens: countSchema,
+  outputTokens: countSchema,
+  cost: z.number().nonnegative().optional(),
+});
+const sourceSchema = z.object({ title: z.string(), url: z.string(), date: z.string().nullable() });
+const transcriptEntrySchema = z.object({
+  role: z.string(),
+  text: z.string(),
+  round: z.string().optional(),
+  vote: z.string().optional(),
+  sources: z.array(sourceSchema).optional(),
+  model: z.string().optional(),
+  usage: usageSchema.optional(),
+});
 
 export const judgementSchema: z.ZodType<Judgement> = z.object({
   label: z.string().nullable(),
   probabilities: z.record(z.string(), z.number().min(0).max(1)).nullable(),
   explanation: z.string(),
-  transcript: z.array(z.object({ role: z.string(), text: z.string() })),
+  transcript: z.array(transcriptEntrySchema),
   usage: usageSchema,
   partsUsage: usageSchema.optional(),
   unreadableParts: countSchema.optional(),

@@ -139,7 +139,13 @@ const answerSchema: z.ZodType<ChatAnswer> = z.object({
   text: z.string(),
   thinking: z.string().optional(),
   logprobs: z.array(tokenSchema.extend({ top: z.array(tokenSchema) })).nullable(),
-  usage: z.object({ requests: count, inputTokens: count, cachedInputTokens: count, outputTokens: count }),
+  usage: z.object({
+    requests: count,
+    inputTokens: count,
+    cachedInputTokens: count,
+    outputTokens: count,
+    cost: count.optional(),
+  }),
   latencyMs: count,
   finishReason: z.string(),
 });

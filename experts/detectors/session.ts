@@ -1,5 +1,6 @@
-import type { Detector, Judgement, Usage } from '../detector.ts';
-import { type ChatAnswer, type ChatRequest, type ChatService, usageOf } from '../llm/chat.ts';
+import type { Detector, Judgement, TranscriptEntry, Usage } from '../detector.ts';
+import { addedUsage, type ChatAnswer, type ChatRequest, type ChatService, usageOf } from '../llm/chat.ts';
+import type { Endpoint } from '../llm/endpoint.ts';
 
 /** The calls of one judgement. */
 export interface Session {
@@ -48,14 +49,6 @@ export function countsIn(session: Session): Pick<Judgement, 'usage' | 'partsUsag
   };
 }
 
-export function addedUsage(one: Usage, other: Usage): Usage {
-  return {
-    requests: one.requests + other.requests,
-    inputTokens: one.inputTokens + other.inputTokens,
-    outputTokens: one.outputTokens + other.outputTokens,
-  };
-}
-
 /** Answer of a dry run, as long as a typical argument. */
 const pretendedArgument = 'This is one of the sentences that an argument in a debate is made of. '.repeat(8);
 
@@ -71,14 +64,31 @@ interface Speech extends Pick<ChatRequest, 'endpoint' | 'messages' | 'jsonSchema
 }
 
 /** What a model says in a debate. Never empty, since some endpoints refuse empty messages. */
-export async function speak(speech: Speech): Promise<string> {
-  return (await spoken(speech)).text;
-}
-
-/** The same as a whole answer, for whoever reads a verdict in it. */
 export async function spoken({ session, ...speech }: Speech): Promise<ChatAnswer> {
   const answer = await session.service.chat(speechRequest(speech));
   return answer.text.trim() === '' ? { ...answer, text: '(said nothing)' } : { ...answer, text: answer.text.trim() };
+}
+
+/** A speech as an entry of the transcript. */
+export async function speak({
+  role,
+  round,
+  ...speech
+}: Speech & Pick<TranscriptEntry, 'role' | 'round'>): Promise<TranscriptEntry> {
+  const answer = await spoken(speech);
+  return entryOf({ role, round, text: answer.text, endpoint: speech.endpoint, answers: [answer] });
+}
+
+/** An entry of the transcript, with what the answers took that it was made of. */
+export function entryOf({
+  endpoint,
+  answers,
+  ...entry
+}: Pick<TranscriptEntry, 'role' | 'text' | 'round' | 'vote'> & {
+  endpoint: Endpoint;
+  answers: readonly ChatAnswer[];
+}): TranscriptEntry {
+  return { ...entry, model: endpoint.model, usage: usageOf(answers) };
 }
 
 export function speechRequest(speech: Omit<Speech, 'session'>): ChatRequest {

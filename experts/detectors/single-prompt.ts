@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Prefix } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import { seedSchema } from '../../src/seed.ts';
-import type { Detector, Judgement } from '../detector.ts';
+import type { Detector, Judgement, TranscriptEntry } from '../detector.ts';
 import { type AnswerWords, namedAnswers } from '../llm/answers/answer-words.ts';
 import { sampledProbabilities } from '../llm/answers/class-probabilities.ts';
 import { publishedReaderVersion, readPublished } from '../llm/answers/published-reading.ts';
@@ -17,14 +17,14 @@ import {
 import { type ChatAnswer, type ChatRequest, whyIncomplete } from '../llm/chat.ts';
 import { answerRelevantOptions, type Endpoint } from '../llm/endpoint.ts';
 import { MalformedAnswerError } from '../llm/failures.ts';
-import { quotedPosts, type TranscriptEntry } from '../llm/prompt-text.ts';
+import { quotedPosts } from '../llm/prompt-text.ts';
 import { combinedCategories, type JudgingTask, judgementLabels } from '../tasks/task-file.ts';
 import type { DetectorSettings } from './detector-settings.ts';
 import { drawnComments } from './drawn-comments.ts';
 import { checkSamples, endpointOf, endpointsSchema, modelSchema } from './models-by-role.ts';
 import { loadPrompts, promptsSchema } from './prompt-templates.ts';
 import { type InstructionParts, PUBLISHED_VERSION, publishedInstruction, publishedPrompt } from './published-prompt.ts';
-import { countsIn, inSession, pretendedReason, type Session } from './session.ts';
+import { countsIn, entryOf, inSession, pretendedReason, type Session } from './session.ts';
 
 /*
  * The prompt of EARD (§5.1.3): one question about the posts seen so far, to be answered in one word.
@@ -142,7 +142,7 @@ export function createSinglePrompt({ options, task, service }: DetectorSettings<
     const { label, probabilities } = task.labels ? answers[0] : combinedCategories(task, categories);
     const explanation = answers.map(({ reason }) => reason).join('\n');
     const transcript = answers.flatMap((answer, index) =>
-      transcriptOf(questions[index].category ?? 'judge', answer.answers),
+      transcriptOf(answer, { role: questions[index].category ?? 'judge', endpoint }),
     );
     return { label, probabilities, explanation: explanation.trim(), transcript, ...countsIn(session) };
   }
@@ -282,10 +282,16 @@ function questionsOf(task: JudgingTask, instructionOf: (parts: InstructionParts)
   }));
 }
 
-function transcriptOf(role: string, answers: readonly ChatAnswer[]): TranscriptEntry[] {
-  return answers.flatMap(({ text, thinking }) => [
-    ...(thinking === undefined ? [] : [{ role: `${role}, thinking`, text: thinking }]),
-    { role, text },
+function transcriptOf(
+  { answers, label }: Answer,
+  { role, endpoint }: { role: string; endpoint: Endpoint },
+): TranscriptEntry[] {
+  return answers.flatMap((answer) => [
+    ...(answer.thinking === undefined ? [] : [{ role: `${role}, thinking`, text: answer.thinking }]),
+    entryOf({
+      ...{ role, text: answer.text, endpoint, answers: [answer] },
+      ...(answer === answers.at(-1) && { vote: label }),
+    }),
   ]);
 }
 

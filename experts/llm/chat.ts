@@ -1,4 +1,4 @@
-import type { Judgement } from '../detector.ts';
+import type { Usage } from '../detector.ts';
 import type { Endpoint } from './endpoint.ts';
 
 export interface ChatMessage {
@@ -53,6 +53,8 @@ export interface ChatUsage {
   readonly inputTokens: number;
   readonly cachedInputTokens: number;
   readonly outputTokens: number;
+  /** Money, in the currency of the prices; absent where these are not known. */
+  readonly cost?: number;
 }
 
 /** What came over the wire. */
@@ -124,11 +126,20 @@ export function whyIncomplete({ finishReason, text }: Pick<ChatAnswer, 'finishRe
 }
 
 /** The summed usage of several answers. */
-export function usageOf(answers: readonly ChatAnswer[]): Judgement['usage'] {
-  const sum = (count: (usage: ChatUsage) => number) => answers.reduce((total, { usage }) => total + count(usage), 0);
+export function usageOf(answers: readonly ChatAnswer[]): Usage {
+  return answers.map(({ usage: { cachedInputTokens: _, ...usage } }) => usage).reduce(addedUsage, nothing);
+}
+
+const nothing: Usage = { requests: 0, inputTokens: 0, outputTokens: 0 };
+
+/** The money is not known where that of either is not. */
+export function addedUsage(one: Usage, other: Usage): Usage {
+  const costs = [one, other].flatMap(({ requests, cost }) => (requests > 0 ? [cost] : []));
+  const known = costs.filter((cost) => cost !== undefined);
   return {
-    requests: sum((usage) => usage.requests),
-    inputTokens: sum((usage) => usage.inputTokens),
-    outputTokens: sum((usage) => usage.outputTokens),
+    requests: one.requests + other.requests,
+    inputTokens: one.inputTokens + other.inputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+    ...(known.length > 0 && known.length === costs.length && { cost: known.reduce((sum, cost) => sum + cost, 0) }),
   };
 }

@@ -1,5 +1,5 @@
 import type { Post } from '../../src/data/thread.ts';
-import type { Judgement } from '../detector.ts';
+import type { TranscriptEntry } from '../detector.ts';
 
 /**
  * Texts of other people in a prompt: posts, claims, search results. Every prompt takes them from here. Each text is one
@@ -60,8 +60,6 @@ function withoutMarks(text: string): string {
     return plain.startsWith('[') ? '❲' : '‹';
   });
 }
-
-export type TranscriptEntry = Judgement['transcript'][number];
 
 /** A transcript in the form in which a model reads it. */
 export function dialogueOf(transcript: readonly TranscriptEntry[]): string {

@@ -55,14 +55,14 @@ export async function promptedEntities(question: {
   if (method === 'llm-ner') {
     const content = onlyLlm(text);
     const dryRunValue = { entities: pretended };
-    const { entities } = await askModel({ ...shared, content, schema: entitiesSchema, dryRunValue });
-    return inOrder(entities.flatMap((name) => mentionsOf({ text: name, type: 'NAME' }, text)));
+    const { value } = await askModel({ ...shared, content, schema: entitiesSchema, dryRunValue });
+    return inOrder(value.entities.flatMap((name) => mentionsOf({ text: name, type: 'NAME' }, text)));
   }
   const dryRunValue = {
     candidates: pretended.map((name) => ({ text: name, reason: 'It is a name.', type: 'MISC' as const })),
   };
-  const { candidates } = await askModel({ ...shared, content: promptNer(text), schema: candidatesSchema, dryRunValue });
-  const named = candidates.flatMap(({ text: name, type }) => (type === null ? [] : [{ text: name, type }]));
+  const { value } = await askModel({ ...shared, content: promptNer(text), schema: candidatesSchema, dryRunValue });
+  const named = value.candidates.flatMap(({ text: name, type }) => (type === null ? [] : [{ text: name, type }]));
   return inOrder(named.flatMap((name) => mentionsOf(name, text)));
 }
 

@@ -3,6 +3,7 @@ import { InputError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
 import type { Question } from '../asking/ask-once.ts';
 import type { AskPart } from '../asking/parts.ts';
+import type { Usage } from '../detector.ts';
 import { chatJson } from '../llm/answers/chat-json.ts';
 import type { ChatAnswer, ChatService } from '../llm/chat.ts';
 import type { Endpoint } from '../llm/endpoint.ts';
@@ -12,11 +13,17 @@ interface SharedQuestion<T> extends Omit<Question, 'threadId' | 'prefixLength'> 
   readonly schema: z.ZodType<T>;
 }
 
+interface SharedAnswer<T> {
+  readonly value: T;
+  /** What it took, whoever asked first. */
+  readonly usage: Usage;
+}
+
 /** Asks a question whose answer is plain JSON; once for all who put the same question. */
 export type AskShared = <T>(
   question: SharedQuestion<T>,
   ask: () => Promise<{ readonly value: T; readonly answers?: readonly ChatAnswer[] }>,
-) => Promise<T>;
+) => Promise<SharedAnswer<T>>;
 
 /** Asks such questions as parts of one judgement. */
 export function sharedAsker(options: {
@@ -28,13 +35,13 @@ export function sharedAsker(options: {
 }): AskShared {
   const { askPart, place, counts } = options;
   return async ({ schema, ...question }, ask) => {
-    const { transcript } = await askPart({ ...question, ...place }, counts, async () => {
+    const { transcript, usage } = await askPart({ ...question, ...place }, counts, async () => {
       const { value, answers = [] } = await ask();
       const transcript = [{ role: question.detector, text: JSON.stringify(value) }];
       return { label: null, explanation: '', transcript, answers };
     });
     const parsed = schema.safeParse(jsonOrUndefined(transcript[0]?.text ?? ''));
-    if (parsed.success) return parsed.data;
+    if (parsed.success) return { value: parsed.data, usage };
     throw new InputError(
       `the annotation store holds a damaged answer of ${question.detector} for thread ${place.threadId}; restore the store ` +
         `from an export or a copy (${z.prettifyError(parsed.error).replace(/\s+/g, ' ')})`,
@@ -64,7 +71,7 @@ export interface ModelQuestion<T> {
 }
 
 /** Asks a model a question that it answers from the question's own words, so that the same words need no second answer. */
-export function askModel<T>(question: ModelQuestion<T>): Promise<T> {
+export function askModel<T>(question: ModelQuestion<T>): Promise<SharedAnswer<T>> {
   const { model, part, version, promptVersion, content, schema, dryRunValue, askShared } = question;
   const { shortestDryRunValue = dryRunValue } = question;
   const { service, endpoint } = model;

@@ -129,7 +129,7 @@ export function createWebSearch(settings: {
         freshness: `${EARLIEST_DATE}to${cutoff}`,
       };
       // The raw results are kept, not the filtered ones, so that other exclusions need no new request.
-      const results = await askShared(
+      const { value: results } = await askShared(
         {
           detector: 'retrieval/web-search',
           version: '1',

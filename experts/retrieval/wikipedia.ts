@@ -84,9 +84,9 @@ export function createWikipedia(settings: {
   type Ask = <T>(parameters: Record<string, string>, schema: z.ZodType<T>) => Promise<T>;
   const askerWith =
     (askShared: AskShared): Ask =>
-    (parameters, schema) => {
+    async (parameters, schema) => {
       const query = { ...parameters, format: 'json', formatversion: '2' };
-      return askShared(
+      const { value } = await askShared(
         { detector: 'retrieval/wikipedia', version: '2', options: { baseURL: options.baseURL }, input: query, schema },
         async () => ({
           value: await fetchJson({
@@ -100,6 +100,7 @@ export function createWikipedia(settings: {
           }),
         }),
       );
+      return value;
     };
 
   async function senses(keyword: string, ask: Ask): Promise<Page[]> {

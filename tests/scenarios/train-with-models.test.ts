@@ -57,9 +57,12 @@ describe('train with the judgements of language models', () => {
     expect(views[0].rows).toHaveLength(16);
     for (const { debates, stops, answers } of views[0].rows) {
       expect(debates).toHaveLength(1);
-      const [{ posts, answer, turns }] = debates;
+      const [{ posts, answer, rounds }] = debates;
       expect([posts, answer]).toEqual([stops[0] + 1, answers[0]]);
-      expect(turns.at(-1).text).toBe(labels[answer] === 'rumor' ? 'Yes' : 'No');
+      expect(rounds.at(-1).turns.at(-1)).toMatchObject({
+        text: labels[answer] === 'rumor' ? 'Yes' : 'No',
+        vote: labels[answer],
+      });
     }
     expect(server.requests).toHaveLength(8);
   });

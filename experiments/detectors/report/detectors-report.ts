@@ -70,7 +70,7 @@ function reportOf({ name, description, command, variants }: ReportSource, standi
         title: 'What a judgement takes',
         blocks: [
           systemsTable(rows, price, table),
-          'Means over items, of when a judgement was made; parts that judgements share count in each, and items without an answer count 0 (in seconds not at all). Money is – where the models of a detector have different prices.',
+          'Means over items, of when a judgement was made; parts that judgements share count in each, and items without an answer count 0 (in seconds not at all). Money is what was paid when the judgement was made; – where a price was not known then.',
         ],
       },
       ...repliesSection(detectors),

@@ -79,8 +79,25 @@ export interface Debate {
   /** Length of the judged prefix. */
   readonly posts: number;
   readonly answer: number;
-  readonly turns: readonly { readonly role: string; readonly text: string }[];
+  readonly rounds: readonly ShownRound[];
   readonly explanation: string;
+  /** Requests, tokens and money, in words. */
+  readonly took: string;
+}
+
+/** A part of a transcript; texts that there are none of are empty. */
+export interface ShownRound {
+  readonly title: string;
+  /** How many votes each answer has. */
+  readonly votes: string;
+  readonly turns: readonly {
+    readonly role: string;
+    readonly text: string;
+    readonly vote: string;
+    /** The model, requests, tokens and money, in words. */
+    readonly took: string;
+    readonly sources: readonly { readonly title: string; readonly date: string; readonly url: string }[];
+  }[];
 }
 
 /** A claim or a post that a selector was shown. */

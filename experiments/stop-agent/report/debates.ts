@@ -8,6 +8,7 @@ import { InputError } from '../../../src/errors.ts';
 import { workContext } from '../../../src/work-context.ts';
 import { openJudgeOf } from '../../judging/judge.ts';
 import type { Debate } from '../../report/page/page-data.ts';
+import { transcriptRounds, usageInWords } from '../../report/transcript-rounds.ts';
 import type { Decision } from '../decisions.ts';
 import { type Experiment, taskOf } from '../experiment.ts';
 import { recallForTraining } from '../judge-for-training.ts';
@@ -58,11 +59,19 @@ export async function debatesOf(options: {
     const debates = judged.flatMap(({ threadId, posts, key }) => {
       const judgement = judgements.get(key);
       if (judgement === undefined) return [];
-      const { label, transcript, explanation } = judgement;
+      const { label, transcript, explanation, usage } = judgement;
       return [
         [
           threadId,
-          [{ posts, answer: label === null ? -1 : labels.indexOf(label), turns: transcript, explanation }],
+          [
+            {
+              posts,
+              answer: label === null ? -1 : labels.indexOf(label),
+              rounds: transcriptRounds(transcript),
+              explanation,
+              took: usageInWords(usage),
+            },
+          ],
         ] as const,
       ];
     });

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import type { Detector } from '../../detector.ts';
+import type { Detector, TranscriptEntry } from '../../detector.ts';
 import { sampledProbabilities } from '../../llm/answers/class-probabilities.ts';
 import { MalformedAnswerError, orUnreadable } from '../../llm/failures.ts';
-import { dialogueOf, type TranscriptEntry } from '../../llm/prompt-text.ts';
+import { dialogueOf } from '../../llm/prompt-text.ts';
 import type { DetectorSettings } from '../detector-settings.ts';
 import { endpointOf, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
 import { loadPrompts, promptsSchema } from '../prompt-templates.ts';
-import { speak } from '../session.ts';
+import { entryOf, speak } from '../session.ts';
 import { askForSide, sidesInWords, type Verdict } from './debate-question.ts';
 import { type Debate, type DebateOutcome, debatingDetector } from './debating-detector.ts';
 
@@ -65,6 +65,7 @@ export function createDebateCouncil({ options, task, service }: DetectorSettings
     const discussion: TranscriptEntry[] = [];
     const parts = () => ({ about, asked, discussion: dialogueOf(discussion) });
     let verdicts: readonly (Verdict | null)[] = [];
+    const roundName = (round: number) => (round === 0 ? 'Initial votes' : `Round ${round}`);
     let votes: Votes = [];
     let abstentions: readonly MalformedAnswerError[] = [];
 
@@ -79,12 +80,16 @@ export function createDebateCouncil({ options, task, service }: DetectorSettings
       verdicts = given.map((vote) => ('verdict' in vote ? vote : null));
       abstentions = given.flatMap((vote) => ('verdict' in vote ? [] : [vote]));
       session.unreadableParts += abstentions.length;
-      for (const [member, verdict] of verdicts.entries())
-        discussion.push({
-          role: `member ${member + 1}`,
-          text: verdict === null ? '(abstains)' : `${verdict.explanation}\nVote: ${verdict.verdict}`,
-        });
       votes = verdicts.map((verdict) => verdict?.verdict ?? null);
+      for (const [index, vote] of given.entries()) {
+        const said = { role: `member ${index + 1}`, round: roundName(round) };
+        if (!('verdict' in vote)) discussion.push({ ...said, text: '(abstains)' });
+        else {
+          const { verdict, explanation, answers } = vote;
+          const text = `${explanation}\nVote: ${verdict}`;
+          discussion.push(entryOf({ ...said, text, vote: verdict, endpoint: members[index], answers }));
+        }
+      }
     }
 
     const isConsensus = (votes: Votes) =>
@@ -98,8 +103,8 @@ export function createDebateCouncil({ options, task, service }: DetectorSettings
       for (let round = 1; round <= rounds; round++) {
         const before = votes;
         const content = prompts.render('chairperson', { ...parts(), votes: votesInWords(votes, names) });
-        const summary = await speak({ session, endpoint: chairperson, messages: [{ role: 'user', content }] });
-        discussion.push({ role: 'chairperson', text: summary });
+        const speaker = { role: 'chairperson', round: roundName(round), session, endpoint: chairperson };
+        discussion.push(await speak({ ...speaker, messages: [{ role: 'user', content }] }));
         await collectVotes(round);
         const haveStabilized = round > 1 && votes.every((vote, member) => vote === before[member]);
         if (isConsensus(votes) || haveStabilized) break;
@@ -127,8 +132,10 @@ export function createDebateCouncil({ options, task, service }: DetectorSettings
       asked: sidesInWords(between),
       votes: votesInWords(votes, names),
     });
-    const { verdict, explanation } = await askForSide({ session, endpoint: chairperson, content, question: between });
-    discussion.push({ role: 'chairperson', text: `${explanation}\nDecision: ${verdict}` });
+    const endpoint = chairperson;
+    const { verdict, explanation, answers } = await askForSide({ session, endpoint, content, question: between });
+    const text = `${explanation}\nDecision: ${verdict}`;
+    discussion.push(entryOf({ role: 'chairperson', round: 'Decision', text, vote: verdict, endpoint, answers }));
     return { verdict, explanation, shares, transcript: discussion };
   }
 

@@ -1,5 +1,6 @@
 import { namesAsWords } from '../../llm/answers/answer-words.ts';
 import { askVerdict, lastLineAsked, verdictInWords } from '../../llm/answers/verdict.ts';
+import type { ChatAnswer } from '../../llm/chat.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
 import type { JudgingTask } from '../../tasks/task-file.ts';
 import { pretendedReason, type Session } from '../session.ts';
@@ -72,12 +73,16 @@ export async function askForSide(options: {
   /** Index of the side that a dry run decides for, where it takes the most calls. */
   dryRunSide?: number;
   dryRunReason?: string;
-}): Promise<Verdict> {
+}): Promise<Verdict & { readonly answers: readonly ChatAnswer[] }> {
   const { session, endpoint, content, question, dryRunSide = 0, dryRunReason: reason = pretendedReason } = options;
   const names = question.sides.map(({ name }) => name);
   const words = namesAsWords(names);
   const pretended = (side: number) => verdictInWords({ words, label: names[side % names.length], reason });
-  const { label, reason: explanation } = await askVerdict({
+  const {
+    label,
+    reason: explanation,
+    answers,
+  } = await askVerdict({
     service: session.service,
     request: {
       endpoint,
@@ -88,5 +93,5 @@ export async function askForSide(options: {
     words,
     reasons: true,
   });
-  return { explanation, verdict: label };
+  return { explanation, verdict: label, answers };
 }

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { Detector } from '../../detector.ts';
-import { dialogueOf, type TranscriptEntry } from '../../llm/prompt-text.ts';
+import type { Detector, TranscriptEntry } from '../../detector.ts';
+import { dialogueOf } from '../../llm/prompt-text.ts';
 import type { DetectorSettings } from '../detector-settings.ts';
 import { endpointsByRole, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
 import { loadPrompts, promptsSchema } from '../prompt-templates.ts';
-import { speak } from '../session.ts';
+import { entryOf, speak } from '../session.ts';
 import { askForSide, type Side } from './debate-question.ts';
 import { type Debate, type DebateOutcome, debatingDetector } from './debating-detector.ts';
 
@@ -54,7 +54,7 @@ export function createDebateSingle({ options, task, service }: DetectorSettings<
   async function debate({ question, session, about, asked }: Debate): Promise<DebateOutcome> {
     const { sides } = question;
     const transcript: TranscriptEntry[] = [];
-    const argue = (side: Side, turn: Turn) => {
+    const argue = (side: Side, { turn, round }: { turn: Turn; round: string }) => {
       const content = prompts.render('debater', {
         about,
         asked,
@@ -64,12 +64,12 @@ export function createDebateSingle({ options, task, service }: DetectorSettings<
         turn: prompts.render(`${turn}-turn`),
       });
       const endpoint = side === sides[0] ? endpoints.proponent : endpoints.opponent;
-      return speak({ session, endpoint, messages: [{ role: 'user', content }] });
+      return speak({ role: side.role, round, session, endpoint, messages: [{ role: 'user', content }] });
     };
     /** Each side makes a statement; these do not respond to each other. */
     const allState = async (turn: Turn) => {
-      const texts = await Promise.all(sides.map((side) => argue(side, turn)));
-      transcript.push(...texts.map((text, index) => ({ role: sides[index].role, text })));
+      const round = turn === 'opening' ? 'Opening statements' : 'Closing statements';
+      transcript.push(...(await Promise.all(sides.map((side) => argue(side, { turn, round })))));
     };
 
     // Lines 5–7: opening statements.
@@ -77,15 +77,17 @@ export function createDebateSingle({ options, task, service }: DetectorSettings<
 
     // Lines 8–12: the proponent rebuts b_{i−1}, the opponent a_i.
     for (let round = 1; round <= rounds; round++)
-      for (const side of sides) transcript.push({ role: side.role, text: await argue(side, 'rebuttal') });
+      for (const side of sides) transcript.push(await argue(side, { turn: 'rebuttal', round: `Round ${round}` }));
 
     // Lines 13–15: closing statements.
     await allState('closing');
 
     // Lines 16–17: the judge's decision.
     const content = prompts.render('judge', { about, asked, transcript: dialogueOf(transcript) });
-    const { verdict, explanation } = await askForSide({ session, endpoint: endpoints.judge, content, question });
-    transcript.push({ role: 'judge', text: `${explanation}\nVerdict: ${verdict}` });
+    const endpoint = endpoints.judge;
+    const { verdict, explanation, answers } = await askForSide({ session, endpoint, content, question });
+    const text = `${explanation}\nVerdict: ${verdict}`;
+    transcript.push(entryOf({ role: 'judge', round: 'Decision', text, vote: verdict, endpoint, answers }));
     return { verdict, explanation, transcript };
   }
 

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { Detector } from '../../detector.ts';
+import type { Detector, TranscriptEntry } from '../../detector.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
-import { dialogueOf, type TranscriptEntry } from '../../llm/prompt-text.ts';
+import { dialogueOf } from '../../llm/prompt-text.ts';
 import type { DetectorSettings } from '../detector-settings.ts';
 import { endpointOf, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
 import { loadPrompts, promptsSchema } from '../prompt-templates.ts';
-import { speak } from '../session.ts';
+import { entryOf, speak } from '../session.ts';
 import { askForSide, type Side } from './debate-question.ts';
 import { type Debate, type DebateOutcome, debatingDetector } from './debating-detector.ts';
 
@@ -32,6 +32,12 @@ type Entries = readonly TranscriptEntry[];
 
 /** The first round of a debate, and the others. */
 type Kind = 'opening' | 'rebuttal';
+
+interface RoundOfTeams {
+  readonly kind: Kind;
+  /** As transcripts call it. */
+  readonly round: string;
+}
 
 /** What every prompt of a team's member says. */
 type TeamParts = Readonly<Record<'about' | 'asked' | 'who' | 'position' | 'debate' | 'discussion', string>>;
@@ -83,7 +89,10 @@ export function createDebateTeam({ options, task, service }: DetectorSettings<De
       (side, index): Team => ({ side, members: index === 0 ? proponents : opponents, discussion: [] }),
     );
     /** Lets the members speak in turn, each hearing what was said before. */
-    async function speakInTurn(team: Team, said: TranscriptEntry[], prompt: (parts: TeamParts) => string) {
+    async function speakInTurn(
+      team: Team,
+      { said, round, prompt }: { said: TranscriptEntry[]; round: string; prompt: (parts: TeamParts) => string },
+    ) {
       const { side, members, discussion } = team;
       for (const [index, endpoint] of members.entries()) {
         const who = `${side.role} ${index + 1}`;
@@ -96,41 +105,48 @@ export function createDebateTeam({ options, task, service }: DetectorSettings<De
           debate: dialogueOf(heard),
           discussion: dialogueOf(discussion),
         });
-        said.push({ role: who, text: await speak({ session, endpoint, messages: [{ role: 'user', content }] }) });
+        said.push(await speak({ role: who, round, session, endpoint, messages: [{ role: 'user', content }] }));
       }
     }
 
-    async function internalDiscussion(team: Team, kind: Kind): Promise<Entries> {
+    async function internalDiscussion(team: Team, { kind, round }: RoundOfTeams): Promise<Entries> {
       const { discussion } = team;
       const before = discussion.length;
       for (let turn = 0; turn < discussionTurns; turn++)
-        await speakInTurn(team, discussion, (parts) =>
-          prompts.render('discussion', { ...parts, plan: prompts.render(`${kind}-plan`) }),
-        );
-      return discussion.slice(before).map(({ role, text }) => ({ role: `${role}, within the team`, text }));
+        await speakInTurn(team, {
+          said: discussion,
+          round,
+          prompt: (parts) => prompts.render('discussion', { ...parts, plan: prompts.render(`${kind}-plan`) }),
+        });
+      return discussion.slice(before).map((entry) => ({ ...entry, role: `${entry.role}, within the team` }));
     }
 
-    async function teamArguments(team: Team, kind: Kind): Promise<Entries> {
+    async function teamArguments(team: Team, { kind, round }: RoundOfTeams): Promise<Entries> {
       const spoken: TranscriptEntry[] = [];
-      await speakInTurn(team, spoken, (parts) =>
-        prompts.render('argument', { ...parts, spoken: dialogueOf(spoken), turn: prompts.render(`${kind}-turn`) }),
-      );
+      await speakInTurn(team, {
+        said: spoken,
+        round,
+        prompt: (parts) =>
+          prompts.render('argument', { ...parts, spoken: dialogueOf(spoken), turn: prompts.render(`${kind}-turn`) }),
+      });
       return spoken;
     }
 
     // Lines 5–9 open the debate, lines 10–16 are its rounds: discuss, then argue.
     for (let round = 0; round <= rounds; round++) {
-      const kind = round === 0 ? 'opening' : 'rebuttal';
-      const discussions = await Promise.all(teams.map((team) => internalDiscussion(team, kind)));
-      const argued = await Promise.all(teams.map((team) => teamArguments(team, kind)));
+      const now: RoundOfTeams =
+        round === 0 ? { kind: 'opening', round: 'Opening arguments' } : { kind: 'rebuttal', round: `Round ${round}` };
+      const discussions = await Promise.all(teams.map((team) => internalDiscussion(team, now)));
+      const argued = await Promise.all(teams.map((team) => teamArguments(team, now)));
       whole.push(...discussions.flat(), ...argued.flat());
       heard.push(...argued.flat());
     }
 
     // Lines 17–18: the judge's decision.
     const content = prompts.render('judge', { about, asked, debate: dialogueOf(heard) });
-    const { verdict, explanation } = await askForSide({ session, endpoint: judge, content, question });
-    whole.push({ role: 'judge', text: `${explanation}\nVerdict: ${verdict}` });
+    const { verdict, explanation, answers } = await askForSide({ session, endpoint: judge, content, question });
+    const text = `${explanation}\nVerdict: ${verdict}`;
+    whole.push(entryOf({ role: 'judge', round: 'Decision', text, vote: verdict, endpoint: judge, answers }));
     return { verdict, explanation, transcript: whole };
   }
 

@@ -1,7 +1,7 @@
 import type { Prefix } from '../../../src/data/thread.ts';
-import type { Detector, Judgement } from '../../detector.ts';
+import type { Detector, Judgement, TranscriptEntry } from '../../detector.ts';
 import type { ChatService } from '../../llm/chat.ts';
-import { quotedPosts, type TranscriptEntry } from '../../llm/prompt-text.ts';
+import { quotedPosts } from '../../llm/prompt-text.ts';
 import { combinedCategories, type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';
 import { countsIn, inSession, type Session } from '../session.ts';
 import { type DebateQuestion, debateQuestions, sidesInWords, type Verdict } from './debate-question.ts';
@@ -78,7 +78,7 @@ function combined(options: {
     ),
     explanation: named.map(({ category, explanation }) => `${category}: ${explanation}`).join('\n'),
     transcript: named.flatMap(({ category, transcript }) =>
-      transcript.map(({ role, text }) => ({ role: `${category}: ${role}`, text })),
+      transcript.map((entry) => ({ ...entry, round: `${category}: ${entry.round}` })),
     ),
   };
 }

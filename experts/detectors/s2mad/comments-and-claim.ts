@@ -80,7 +80,7 @@ export function createCommentScorer({ prompts, service, endpoint, askOnce }: Set
     });
     if (judgement === null) return null;
     const kept = scoreSchema.safeParse(jsonOrUndefined(judgement.transcript[0]?.text ?? ''));
-    if (kept.success) return kept.data.score;
+    if (kept.success) return { score: kept.data.score, usage: judgement.usage };
     throw new InputError(
       `the annotation store holds a damaged score for post ${comment.index + 1} of thread ${threadId}; restore the store ` +
         'from an export or a copy',
@@ -88,12 +88,12 @@ export function createCommentScorer({ prompts, service, endpoint, askOnce }: Set
   };
 }
 
-/** Whether a claim is nothing but an opinion (§3.3); what cannot be read even after one repair counts as no. */
+/** Whether a claim is nothing but an opinion (§3.3): yes or no; null where it cannot be read even after one repair. */
 export function createSubjectivityClassifier({ prompts, service, endpoint, askOnce }: Settings) {
   const askReadable = readablePart(askOnce);
-  return async (question: { claim: string; threadId: string; session: Session }) => {
+  return (question: { claim: string; threadId: string; session: Session }) => {
     const { claim, threadId, session } = question;
-    const judgement = await askReadable({
+    return askReadable({
       part: {
         detector: 's2mad/claim-subjectivity',
         // 2: endpoints that take JSON schemas are sent Yes and No as an enum.
@@ -116,7 +116,6 @@ export function createSubjectivityClassifier({ prompts, service, endpoint, askOn
         return { label, explanation: '', transcript, answers };
       },
     });
-    return judgement?.label === 'yes';
   };
 }
 

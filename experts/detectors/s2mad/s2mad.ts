@@ -1,6 +1,6 @@
 import type { Prefix } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
-import type { Detector, Judgement } from '../../detector.ts';
+import type { Detector, Judgement, TranscriptEntry, Usage } from '../../detector.ts';
 import { namesAsWords } from '../../llm/answers/answer-words.ts';
 import {
   askVerdict,
@@ -10,14 +10,14 @@ import {
   verdictInWords,
   verdictRequest,
 } from '../../llm/answers/verdict.ts';
-import { type ChatMessage, whyIncomplete } from '../../llm/chat.ts';
+import { addedUsage, type ChatAnswer, type ChatMessage, whyIncomplete } from '../../llm/chat.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
-import { oneLine, quotedEvidence, quotedPosts, type TranscriptEntry } from '../../llm/prompt-text.ts';
+import { oneLine, quotedEvidence, quotedPosts } from '../../llm/prompt-text.ts';
 import { type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';
 import type { DetectorSettings } from '../detector-settings.ts';
 import { speakerOptions } from '../models-by-role.ts';
 import { loadPrompts, type Prompts } from '../prompt-templates.ts';
-import { countsIn, inSession, type Session, speechRequest, spoken } from '../session.ts';
+import { countsIn, entryOf, inSession, type Session, speechRequest, spoken } from '../session.ts';
 import {
   type Comment,
   createCommentScorer,
@@ -148,16 +148,23 @@ async function judge(prefix: Prefix, debate: Debate): Promise<Judgement> {
   }
   const supporter = createDebater({ endpoint: endpoints.supporter, side: 0 }, debate);
   const opposer = createDebater({ endpoint: endpoints.opposer, side: 1 }, debate);
-  const bothSpeak = async (asked: { readonly p: string; readonly n: string }) => {
+  const bothSpeak = async (round: string, asked: { readonly p: string; readonly n: string }) => {
     const [p, n] = await Promise.all([supporter(asked.p), opposer(asked.n)]);
-    transcript.push({ role: 'supporter', text: p.text }, { role: 'opposer', text: n.text });
+    const entry = (role: 'supporter' | 'opposer', { text, label, answer }: Opinion) =>
+      entryOf({
+        ...{ role, round, text },
+        ...(label !== null && { vote: label }),
+        ...{ endpoint: endpoints[role], answers: [answer] },
+      });
+    transcript.push(entry('supporter', p), entry('opposer', n));
     return { p, n };
   };
-  let h = await bothSpeak({ p: opening(support), n: opening(oppose) });
+  let h = await bothSpeak('Initial opinions', { p: opening(support), n: opening(oppose) });
 
   // Lines 13–16: each responds to what the other said in the round before.
   const respond = (other: Opinion) => prompts.render('debate', { other: other.text, options: choice });
-  for (let round = 1; round <= options.rounds; round++) h = await bothSpeak({ p: respond(h.n), n: respond(h.p) });
+  for (let round = 1; round <= options.rounds; round++)
+    h = await bothSpeak(`Round ${round}`, { p: respond(h.n), n: respond(h.p) });
 
   // Lines 17–21: agreement, or the judge.
   if (h.p.label !== null && h.p.label === h.n.label) return decided({ label: h.p.label, explanation: h.p.text });
@@ -168,35 +175,54 @@ async function judge(prefix: Prefix, debate: Debate): Promise<Judgement> {
 /** P and N; without stance separation, comments dealt out at random. */
 async function sidesOf(
   { claim, comments, threadId }: { claim: Comment; comments: readonly Comment[]; threadId: string },
-  { options, scoreOf, session }: Debate,
+  { options, endpoints, scoreOf, session }: Debate,
 ): Promise<Sides & { said: TranscriptEntry[] }> {
   const { topComments, stanceSeparation, seed } = options;
   if (!stanceSeparation) return { ...dealtOut({ comments, claim: claim.text, topComments, seed }), said: [] };
   const scored = await Promise.all(
     comments.map((comment) => scoreOf({ claim: claim.text, comment, threadId, session })),
   );
-  const lines = comments.map(({ index }) => `${index + 1}: ${scored[index - 1] ?? 'unreadable'}`);
-  return { ...separated({ comments, scored, topComments }), said: [{ role: 'scorer', text: lines.join('\n') }] };
+  const scores = scored.map((each) => each?.score ?? null);
+  const lines = comments.map(({ index }) => `${index + 1}: ${scores[index - 1] ?? 'unreadable'}`);
+  const usages = scored.flatMap((each) => each?.usage ?? []);
+  const scorer = { role: 'scorer', text: lines.join('\n'), endpoint: endpoints.scorer, usages };
+  return { ...separated({ comments, scored: scores, topComments }), said: [sharedEntry(scorer)] };
 }
 
 /** What the debaters are to look at: it depends on whether the claim is an opinion. */
 async function guidanceOn(
   { claim, threadId }: { claim: Comment; threadId: string },
-  { options, prompts, isSubjective, session }: Debate,
+  { options, prompts, endpoints, isSubjective, session }: Debate,
 ): Promise<{ guide: string; said: TranscriptEntry[] }> {
   if (options.claimPrompt !== 'by-subjectivity')
     return { guide: prompts.render(`guide-${options.claimPrompt}`), said: [] };
-  const subjective = await isSubjective({ claim: claim.text, threadId, session });
+  const judgement = await isSubjective({ claim: claim.text, threadId, session });
+  const isOpinion = judgement?.label === 'yes';
+  const text = isOpinion ? 'subjective' : 'not subjective';
+  const usages = judgement === null ? [] : [judgement.usage];
   return {
-    guide: prompts.render(subjective ? 'guide-subjective' : 'guide-objective'),
-    said: [{ role: 'classifier', text: subjective ? 'subjective' : 'not subjective' }],
+    guide: prompts.render(isOpinion ? 'guide-subjective' : 'guide-objective'),
+    said: [sharedEntry({ role: 'classifier', text, endpoint: endpoints.classifier, usages })],
   };
+}
+
+/** What comes of parts that judgements share. */
+function sharedEntry(of: {
+  role: string;
+  text: string;
+  endpoint: Endpoint;
+  usages: readonly Usage[];
+}): TranscriptEntry {
+  const { role, text, endpoint, usages } = of;
+  const round = 'Claim and comments';
+  return { role, round, text, model: endpoint.model, ...(usages.length > 0 && { usage: usages.reduce(addedUsage) }) };
 }
 
 interface Opinion {
   readonly text: string;
   /** Null where it has none that can be read, as what was cut off or refused has not. */
   readonly label: string | null;
+  readonly answer: ChatAnswer;
 }
 
 /** A debater with a conversation of its own: what it is asked, and what it said before. */
@@ -213,8 +239,8 @@ function createDebater(
     const read = whyIncomplete(answer) === null ? readVerdict(answer, form) : null;
     const opinion =
       read !== null && 'value' in read
-        ? { text: verdictInWords({ ...form, ...read.value }), label: read.value.label }
-        : { text: answer.text, label: null };
+        ? { text: verdictInWords({ ...form, ...read.value }), label: read.value.label, answer }
+        : { text: answer.text, label: null, answer };
     messages.push({ role: 'assistant', content: opinion.text });
     return opinion;
   };
@@ -230,8 +256,10 @@ async function decision(
   const dryRunText = `Answer: ${Object.keys(form.words)[0]}`;
   const request = speechRequest({ endpoint: endpoints[role], messages, dryRunText });
   const { label, reason, answers } = await askVerdict({ service: session.service, request, ...form });
-  for (const { text } of answers.slice(0, -1)) transcript.push({ role, text: text.trim() });
+  const entry = { role, round: 'Decision', endpoint: endpoints[role] };
+  for (const answer of answers.slice(0, -1))
+    transcript.push(entryOf({ ...entry, text: answer.text.trim(), answers: [answer] }));
   const explanation = verdictInWords({ ...form, label, reason });
-  transcript.push({ role, text: explanation });
+  transcript.push(entryOf({ ...entry, text: explanation, vote: label, answers: answers.slice(-1) }));
   return { label, explanation };
 }

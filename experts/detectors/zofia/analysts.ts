@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { Post } from '../../../src/data/thread.ts';
+import type { TranscriptEntry } from '../../detector.ts';
 import type { ChatService } from '../../llm/chat.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
-import { oneLine, quotedEvidence, type TranscriptEntry } from '../../llm/prompt-text.ts';
+import { oneLine, quotedEvidence } from '../../llm/prompt-text.ts';
 import type { Evidence } from '../../retrieval/evidence.ts';
 import type { Retrieval } from '../../retrieval/retrieval.ts';
 import { type AskShared, askModel, type ModelQuestion } from '../../retrieval/shared-questions.ts';
@@ -48,24 +49,28 @@ export interface Finding extends TranscriptEntry {
   readonly inPrompt?: string;
 }
 
+/** The part of the transcript that holds what analysts found. */
+export const round = 'Analysis';
+
 /** Answer of a dry run, as long as a typical analysis. */
 export const pretended = 'This is one of the sentences that an analysis of a text consists of. '.repeat(4).trim();
 
-/** Asks an analyst, who answers only from what it is shown. */
-function askAnalyst<T>(
+/** Asks an analyst, who answers only from what it is shown. Returns what an entry of the transcript says of that, too. */
+async function askAnalyst<T>(
   settings: AnalystSettings,
   question: Omit<ModelQuestion<T>, 'model' | 'version' | 'promptVersion'> & { readonly role: ZofiaRole },
-): Promise<T> {
+): Promise<{ readonly value: T; readonly entry: Pick<TranscriptEntry, 'round' | 'model' | 'usage'> }> {
   const { part, role, ...asked } = question;
   const endpoint = settings.endpoints[role];
   const model = { service: settings.service, endpoint, options: speakerOptions(endpoint) };
-  return askModel({
+  const { value, usage } = await askModel({
     model,
     part: `zofia/${part}`,
     version: VERSION,
     promptVersion: settings.prompts.version,
     ...asked,
   });
+  return { value, entry: { round, model: endpoint.model, usage } };
 }
 
 export function listOf(items: readonly string[]): string {
@@ -77,7 +82,7 @@ export async function linguist(settings: AnalystSettings, { claim, askShared }: 
   const { real, fake } = settings.sides;
   const schema = z.object({ analysis: z.string(), verdict: z.enum([real.name, fake.name]) });
   const sessions = linguisticDimensions.map(async (dimension) => {
-    const { analysis, verdict } = await askAnalyst(settings, {
+    const { value, entry } = await askAnalyst(settings, {
       part: 'linguist',
       role: 'linguist',
       content: settings.prompts.render('linguist', {
@@ -89,7 +94,9 @@ export async function linguist(settings: AnalystSettings, { claim, askShared }: 
       dryRunValue: { analysis: pretended, verdict: real.name },
       askShared,
     });
-    return { role: `linguist: ${dimension.name}`, text: `${oneLine(analysis)}\nPoints to: ${verdict}` };
+    const { analysis, verdict } = value;
+    const text = `${oneLine(analysis)}\nPoints to: ${verdict}`;
+    return { ...entry, role: `linguist: ${dimension.name}`, text, vote: verdict };
   });
   return { material: [], findings: await Promise.all(sessions) };
 }
@@ -103,7 +110,7 @@ const triageSchema = z.object({ domain: z.string().min(1), expert: z.string().mi
 export async function expert(settings: AnalystSettings, input: AnalystInput): Promise<Analysis> {
   const { claim, askShared } = input;
   const { real, fake } = settings.sides;
-  const [{ domain, expert }, notes] = await Promise.all([
+  const [triage, notes] = await Promise.all([
     askAnalyst(settings, {
       part: 'expert-triage',
       role: 'expert',
@@ -114,44 +121,62 @@ export async function expert(settings: AnalystSettings, input: AnalystInput): Pr
     }),
     fromWikipedia(settings, input),
   ]);
-  const { knowledge, logic, verdict } = await askAnalyst(settings, {
+  const { domain, expert } = triage.value;
+  const { value, entry } = await askAnalyst(settings, {
     part: 'expert',
     role: 'expert',
     content: settings.prompts.render('expert', {
       expert: oneLine(expert),
       domain: oneLine(domain),
       news: quotedEvidence('The text', [claim.text]),
-      wikipedia: quotedEvidence('Reference notes', notes ?? []),
+      wikipedia: quotedEvidence('Reference notes', notes?.map(({ text }) => text) ?? []),
       sides: bothSides(settings.sides),
     }),
     schema: z.object({ knowledge: z.string(), logic: z.string(), verdict: z.enum([real.name, fake.name]) }),
     dryRunValue: { knowledge: pretended, logic: pretended, verdict: real.name },
     askShared,
   });
+  const { knowledge, logic, verdict } = value;
   const text = `Knowledge: ${oneLine(knowledge)}\nLogic: ${oneLine(logic)}\nPoints to: ${verdict}`;
   return {
-    material: [...asFound('wikipedia', notes), { role: 'expert triage', text: `${domain}: ${expert}` }],
-    findings: [{ role: `expert: ${oneLine(expert)}`, text }],
+    material: [...wikipediaFound(notes), { ...triage.entry, role: 'expert triage', text: `${domain}: ${expert}` }],
+    findings: [{ ...entry, role: `expert: ${oneLine(expert)}`, text, vote: verdict }],
   };
 }
 
 /** What Wikipedia says, for debaters who have no expert. */
 export async function wikipediaAsFound(settings: AnalystSettings, input: AnalystInput): Promise<Analysis> {
-  return { material: [], findings: asFound('wikipedia', await fromWikipedia(settings, input)) };
+  return { material: [], findings: wikipediaFound(await fromWikipedia(settings, input)) };
 }
 
-/**
- * What Wikipedia says about the keywords, without the titles of the articles: a title is today's and may reveal the
- * outcome, and the text names its subject anyway. Null where Wikipedia is switched off.
- */
-async function fromWikipedia({ options, retrieval }: AnalystSettings, input: AnalystInput): Promise<string[] | null> {
-  if (!options.use.wikipedia) return null;
-  return (await retrieval.fromWikipedia(input)).map(({ text }) => text);
+/** What Wikipedia says about the keywords; null where it is switched off. */
+async function fromWikipedia(
+  { options, retrieval }: AnalystSettings,
+  input: AnalystInput,
+): Promise<readonly Evidence[] | null> {
+  return options.use.wikipedia ? retrieval.fromWikipedia(input) : null;
+}
+
+/** Without the titles of the articles: a title is today's and may reveal the outcome, and the text names its subject anyway. */
+function wikipediaFound(notes: readonly Evidence[] | null): Finding[] {
+  return asFound('wikipedia', notes, ({ text }) => text);
 }
 
 /** Texts from outside as a finding; none where they are null, because their source is switched off. */
-function asFound(role: string, texts: readonly string[] | null): Finding[] {
-  return texts === null ? [] : [{ role, text: listOf(texts), inPrompt: quotedEvidence(`[${role}]`, texts) }];
+function asFound(
+  role: string,
+  found: readonly Evidence[] | null,
+  textOf: (evidence: Evidence) => string = described,
+): Finding[] {
+  if (found === null) return [];
+  const texts = found.map(textOf);
+  return [
+    { role, round, text: listOf(texts), sources: sourcesOf(found), inPrompt: quotedEvidence(`[${role}]`, texts) },
+  ];
+}
+
+function sourcesOf(found: readonly Evidence[]): NonNullable<TranscriptEntry['sources']> {
+  return found.map(({ title, url, date }) => ({ title, url, date }));
 }
 
 const claimsSchema = z.object({
@@ -163,19 +188,23 @@ const verificationSchema = z.object({
   reasoning: z.string(),
   evidence: z.array(z.string()).describe('quotations, word for word'),
 });
-type Verification = z.output<typeof verificationSchema>;
+
+interface Verification extends z.output<typeof verificationSchema> {
+  readonly entry: Pick<TranscriptEntry, 'round' | 'model' | 'usage' | 'sources'>;
+}
 
 /** §4.1.3: extracts the claims while the web is being searched, then verifies each of them separately. */
 export async function claimVerification(settings: AnalystSettings, input: AnalystInput): Promise<Analysis> {
   const { askShared } = input;
   const { use } = settings.options;
-  const [{ core, subclaims }, web] = await Promise.all([extraction(settings, input), searched(settings, input)]);
+  const [extracted, web] = await Promise.all([extraction(settings, input), searched(settings, input)]);
+  const { core, subclaims } = extracted.value;
   const claims = [core, ...subclaims];
   const verifications = await Promise.all(claims.map((q) => verification(settings, { q, web, askShared })));
   return {
     material: [
-      ...asFound('web', use.web ? web.map(described) : null),
-      { role: 'claim extractor', text: `Core claim: ${oneLine(core)}\n${listOf(subclaims)}` },
+      ...asFound('web', use.web ? web : null),
+      { ...extracted.entry, role: 'claim extractor', text: `Core claim: ${oneLine(core)}\n${listOf(subclaims)}` },
     ],
     findings: verifications.map((verified, index) => {
       const role = `claim verifier: ${index === 0 ? 'core claim' : `claim ${index + 1}`}`;
@@ -185,10 +214,11 @@ export async function claimVerification(settings: AnalystSettings, input: Analys
 }
 
 function verifiedClaim({ role, claim, verified }: { role: string; claim: string; verified: Verification }): Finding {
-  const { label, reasoning, evidence } = verified;
+  const { label, reasoning, evidence, entry } = verified;
   const decided = [`Verdict: ${label}`, `Reasoning: ${oneLine(reasoning)}`];
   const quotations = evidence.map((quotation) => `Evidence: ${oneLine(quotation)}`);
   return {
+    ...entry,
     role,
     text: [`Claim: ${oneLine(claim)}`, ...decided, ...quotations].join('\n'),
     inPrompt: [
@@ -201,10 +231,7 @@ function verifiedClaim({ role, claim, verified }: { role: string; claim: string;
 }
 
 /** Eq. 8 */
-function extraction(
-  settings: AnalystSettings,
-  { claim, askShared }: AnalystInput,
-): Promise<z.output<typeof claimsSchema>> {
+function extraction(settings: AnalystSettings, { claim, askShared }: AnalystInput) {
   // In a dry run, about as many claims as the paper counts (3.24), and similar enough to the evidence to be verified.
   const excerpt = claim.text.slice(0, 200);
   return askAnalyst(settings, {
@@ -226,9 +253,12 @@ async function verification(
   const { q, web, askShared } = options;
   const passages = await settings.retrieval.passagesFor(q, web);
   if (passages.length === 0)
-    return { label: 'not enough information', reasoning: 'Nothing was found that speaks to it.', evidence: [] };
+    return {
+      ...{ label: 'not enough information', reasoning: 'Nothing was found that speaks to it.', evidence: [] },
+      entry: { round },
+    };
   const shown = passages.map(({ text, source }) => described({ ...source, text }));
-  const verified = await askAnalyst(settings, {
+  const { value: verified, entry } = await askAnalyst(settings, {
     part: 'claim-verification',
     role: 'verifier',
     content: settings.prompts.render('verify', {
@@ -240,18 +270,21 @@ async function verification(
     askShared,
   });
   const evidence = verified.evidence.map((quotation) => checkedQuotation({ quotation, passages: shown }));
-  return { ...verified, evidence };
+  return { ...verified, evidence, entry: { ...entry, sources: sourcesOf(passages.map(({ source }) => source)) } };
 }
 
 /** What the web says, for debaters who have no verified claims. */
 export async function webAsFound(settings: AnalystSettings, input: AnalystInput): Promise<Analysis> {
   const web = settings.options.use.web ? await searched(settings, input) : null;
-  return { material: [], findings: asFound('web', web === null ? null : web.map(described)) };
+  return { material: [], findings: asFound('web', web) };
 }
 
 async function searched(settings: AnalystSettings, input: AnalystInput): Promise<readonly Evidence[]> {
   if (!settings.options.use.web) return [];
-  return settings.retrieval.fromWeb({ ...input, coreClaim: async () => (await extraction(settings, input)).core });
+  return settings.retrieval.fromWeb({
+    ...input,
+    coreClaim: async () => (await extraction(settings, input)).value.core,
+  });
 }
 
 function described({ title, url, date, text }: Evidence): string {

@@ -1,4 +1,5 @@
-import type { ChatMessage } from '../../llm/chat.ts';
+import type { TranscriptEntry } from '../../detector.ts';
+import type { ChatAnswer, ChatMessage } from '../../llm/chat.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
 import { askForSide, type Verdict } from '../debate/debate-question.ts';
 import type { Prompts } from '../prompt-templates.ts';
@@ -9,7 +10,11 @@ import { insufficient } from './words.ts';
 
 interface Debater {
   /** Rebuts what the opponent said last, if anything, and adds an argument. */
-  generateArgument(opponent: string | null): Promise<string>;
+  generateArgument(turn: {
+    readonly opponent: string | null;
+    readonly role: string;
+    readonly round: string;
+  }): Promise<TranscriptEntry>;
 }
 
 /** M_pro or M_con. Each has a conversation of its own, which grows with every turn. */
@@ -26,13 +31,13 @@ export function createDebater(settings: {
   const briefing = prompts.render('debater', { side: named(own), other: named(other), pool });
   const messages: ChatMessage[] = [];
   return {
-    async generateArgument(opponent) {
+    async generateArgument({ opponent, ...said }) {
       const asked = opponent === null ? prompts.render('opening') : prompts.render('turn', { opponent });
       // The first turn is asked for in the same message as the evidence, because some endpoints require the roles to
       // alternate.
       messages.push({ role: 'user', content: messages.length === 0 ? `${briefing}\n\n${asked}` : asked });
-      const argument = await speak({ session, endpoint, messages: [...messages] });
-      messages.push({ role: 'assistant', content: argument });
+      const argument = await speak({ ...said, session, endpoint, messages: [...messages] });
+      messages.push({ role: 'assistant', content: argument.text });
       return argument;
     },
   };
@@ -45,7 +50,7 @@ export function assess(question: {
   sides: Sides;
   endpoint: Endpoint;
   session: Session;
-}): Promise<Verdict> {
+}): Promise<Verdict & { readonly answers: readonly ChatAnswer[] }> {
   const { prompts, material, sides, endpoint, session } = question;
   return askForSide({
     session,

@@ -1,8 +1,8 @@
 import type { Prefix } from '../../../src/data/thread.ts';
 import { type AskPart, partAsker } from '../../asking/parts.ts';
-import type { Detector, Judgement } from '../../detector.ts';
+import type { Detector, Judgement, TranscriptEntry } from '../../detector.ts';
 import { DryRunChatService } from '../../llm/cost/dry-run-chat-service.ts';
-import { dialogueOf, quotedEvidence, quotedPosts, type TranscriptEntry } from '../../llm/prompt-text.ts';
+import { dialogueOf, quotedEvidence, quotedPosts } from '../../llm/prompt-text.ts';
 import { createRetrieval, type EvidenceServices } from '../../retrieval/retrieval.ts';
 import { sharedAsker } from '../../retrieval/shared-questions.ts';
 import { judgementLabels } from '../../tasks/task-file.ts';
@@ -10,7 +10,7 @@ import type { Verdict } from '../debate/debate-question.ts';
 import type { DetectorSettings } from '../detector-settings.ts';
 import { speakerOptions } from '../models-by-role.ts';
 import { loadPrompts } from '../prompt-templates.ts';
-import { countsIn, inSession, type Session } from '../session.ts';
+import { countsIn, entryOf, inSession, type Session } from '../session.ts';
 import {
   type Analysis,
   type AnalystInput,
@@ -20,6 +20,7 @@ import {
   type Finding,
   linguist,
   listOf,
+  round,
   webAsFound,
   wikipediaAsFound,
 } from './analysts.ts';
@@ -161,10 +162,10 @@ async function analysed(settings: AnalystSettings, input: AnalystInput) {
   ]);
   const keywords = await settings.retrieval.keywordsOf(input);
   const transcript: TranscriptEntry[] = [
-    ...(keywords === null ? [] : [{ role: 'keywords', text: listOf(keywords.map(({ text }) => text)) }]),
+    ...(keywords === null ? [] : [{ role: 'keywords', round, text: listOf(keywords.map(({ text }) => text)) }]),
     ...analyses
-      .flatMap(({ material, findings }) => [...material, ...findings])
-      .map(({ role, text }) => ({ role, text })),
+      .flatMap(({ material, findings }): readonly Finding[] => [...material, ...findings])
+      .map(({ inPrompt: _, ...entry }) => entry),
   ];
   return { transcript, findings: analyses.flatMap(({ findings }) => findings) };
 }
@@ -174,10 +175,18 @@ async function decided(
   { options, prompts, sides, endpoints }: AnalystSettings,
   { text, pool, session }: { text: string; pool: string; session: Session },
 ): Promise<Verdict & { readonly spoken: readonly TranscriptEntry[] }> {
-  const judging = { prompts, sides, endpoint: endpoints.judge, session };
+  const judge = async (material: string, round: string) => {
+    const { verdict, explanation, answers } = await assess({
+      ...{ prompts, sides, endpoint: endpoints.judge, session },
+      material,
+    });
+    const text = `${explanation}\nDecision: ${verdict}`;
+    const entry = { role: 'judge', round, text, vote: verdict, endpoint: endpoints.judge, answers };
+    return { verdict, explanation, entry: entryOf(entry) };
+  };
   if (!options.use.debate) {
-    const D = await assess({ ...judging, material: pool });
-    return { ...D, spoken: [{ role: 'judge', text: `${D.explanation}\nDecision: ${D.verdict}` }] };
+    const { entry, ...D } = await judge(pool, 'Decision');
+    return { ...D, spoken: [entry] };
   }
   const { real, fake } = sides;
   const M_pro = createDebater({ prompts, own: real, other: fake, pool, endpoint: endpoints.pro, session });
@@ -185,16 +194,17 @@ async function decided(
   const spoken: TranscriptEntry[] = [];
   const H: TranscriptEntry[] = [];
   let A_con: string | null = null;
-  for (let round = 1; ; round++) {
-    const A_pro = await M_pro.generateArgument(A_con);
-    A_con = await M_con.generateArgument(A_pro);
-    H.push({ role: `for ${real.name}, round ${round}`, text: A_pro });
-    H.push({ role: `for ${fake.name}, round ${round}`, text: A_con });
-    spoken.push({ role: `pro, round ${round}`, text: A_pro }, { role: `con, round ${round}`, text: A_con });
-    const D = await assess({ ...judging, material: `${text}\n\nThe debate:\n${dialogueOf(H)}` });
-    spoken.push({ role: `judge, round ${round}`, text: `${D.explanation}\nDecision: ${D.verdict}` });
+  for (let number = 1; ; number++) {
+    const round = `Round ${number}`;
+    const pro = await M_pro.generateArgument({ opponent: A_con, role: 'pro', round });
+    const con = await M_con.generateArgument({ opponent: pro.text, role: 'con', round });
+    A_con = con.text;
+    H.push({ role: `for ${real.name}, round ${number}`, text: pro.text });
+    H.push({ role: `for ${fake.name}, round ${number}`, text: con.text });
+    const { entry, ...D } = await judge(`${text}\n\nThe debate:\n${dialogueOf(H)}`, round);
+    spoken.push(pro, con, entry);
     // Appendix B.6: a judge who still cannot decide after the last round has found the evidence insufficient.
-    if (D.verdict !== insufficient || round === options.maxRounds) return { ...D, spoken };
+    if (D.verdict !== insufficient || number === options.maxRounds) return { ...D, spoken };
   }
 }
 

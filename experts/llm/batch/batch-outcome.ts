@@ -5,6 +5,7 @@ import { readCompletion } from '../answers/completion.ts';
 import { pythonJson } from '../answers/python-json.ts';
 import { CallFailure } from '../call-failure.ts';
 import type { ChatAnswer, ChatRequest } from '../chat.ts';
+import { knownCostOf } from '../cost/cost-of.ts';
 
 export interface BatchItem {
   /** Unique in the batch; the answer comes back under this id. */
@@ -65,10 +66,11 @@ function outcomeOf(options: { line: z.infer<typeof lineSchema>; request: ChatReq
     const advice = status_code === 400 ? '; if it refuses a parameter, change that of the endpoint' : '';
     return { problem: `status ${status_code}: ${message}${advice}` };
   }
-  const { answer, tokens } = readCompletion({ body: JSON.stringify(body), request });
+  const { answer, tokens, toldCost } = readCompletion({ body: JSON.stringify(body), request });
   if (answer instanceof CallFailure) return { problem: answer.message };
+  const cost = knownCostOf({ endpoint: request.endpoint, usage: tokens, toldCost, isBatch: true });
   // In a batch a single answer has no latency.
-  return { answer: { ...answer, latencyMs: 0, usage: { requests: 1, ...tokens } } };
+  return { answer: { ...answer, latencyMs: 0, usage: { requests: 1, ...tokens, ...cost } } };
 }
 
 function problemIn(error: unknown): string {

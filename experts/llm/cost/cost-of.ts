@@ -12,17 +12,24 @@ export interface Charge {
   readonly isBatch?: boolean;
 }
 
+type Charged = { endpoint: Endpoint; usage: Omit<ChatUsage, 'requests'> } & Charge;
+
 /** The cost of a request, in the currency of the endpoint's prices; 0 where these are not known. */
-export function costOf(options: { endpoint: Endpoint; usage: Omit<ChatUsage, 'requests'> } & Charge): number {
+export function costOf(charged: Charged): number {
+  return knownCostOf(charged).cost ?? 0;
+}
+
+/** The same as a field, absent where prices are not known. */
+export function knownCostOf(options: Charged): Pick<ChatUsage, 'cost'> {
   const { toldCost = null, isBatch = false } = options;
-  if (toldCost !== null && options.endpoint.prices === null) return toldCost;
+  if (toldCost !== null && options.endpoint.prices === null) return { cost: toldCost };
   const prices = pricesOf(options.endpoint);
-  if (prices === null) return 0;
+  if (prices === null) return {};
   const { inputTokens, cachedInputTokens, outputTokens } = options.usage;
   const cachedPrice = prices.cachedInputPerMillion ?? prices.inputPerMillion;
   const input = (inputTokens - cachedInputTokens) * prices.inputPerMillion + cachedInputTokens * cachedPrice;
   const share = isBatch ? prices.batchShare : 1;
-  return (share * (input + outputTokens * prices.outputPerMillion)) / 1_000_000;
+  return { cost: (share * (input + outputTokens * prices.outputPerMillion)) / 1_000_000 };
 }
 
 /** The most a request can cost. Without a length limit, output is assumed to be as long as input. */

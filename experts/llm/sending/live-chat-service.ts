@@ -7,7 +7,7 @@ import { completionBody, fullForm, type RequestForm } from '../answers/request-f
 import { CallFailure, callFailureOf } from '../call-failure.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from '../chat.ts';
 import { Budget, type budgetSchema, type Took } from '../cost/budget.ts';
-import { costOf, mostOf } from '../cost/cost-of.ts';
+import { knownCostOf, mostOf } from '../cost/cost-of.ts';
 import type { Ledger } from '../cost/ledger.ts';
 import { type EndpointUsage, UsageTally } from '../cost/usage.ts';
 import { COMPLETIONS_PATH, type Endpoint, secretsOf } from '../endpoint.ts';
@@ -280,8 +280,8 @@ export class LiveChatService implements ChatService {
         );
         const { answer, tokens, isEstimated, toldCost } = readCompletion({ body, request });
         const isAnswer = !(answer instanceof CallFailure);
-        const money = costOf({ endpoint, usage: tokens, toldCost });
-        const spent = { tokens: tokens.inputTokens + tokens.outputTokens, money };
+        const cost = knownCostOf({ endpoint, usage: tokens, toldCost });
+        const spent = { tokens: tokens.inputTokens + tokens.outputTokens, money: cost.cost ?? 0 };
         took = spent.tokens === 0 ? 'nothing' : spent;
         const model = isAnswer ? answer.response?.model : null;
         this.tally.addTokens({ endpoint, tokens, isEstimated, isAnswer, model, toldCost });
@@ -292,7 +292,7 @@ export class LiveChatService implements ChatService {
         this.waits.answered();
         line.breaker.answered();
         line.rate.answered();
-        return { ...answer, latencyMs, usage: { requests: counter.requests, ...tokens } };
+        return { ...answer, latencyMs, usage: { requests: counter.requests, ...tokens, ...cost } };
       } catch (error) {
         if (took === 'unknown' && (await callFailureOf(error))?.isFree) took = 'nothing';
         throw error;

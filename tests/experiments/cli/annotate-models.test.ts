@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadDetectorFile } from '../../../experiments/config/detector-file.ts';
@@ -238,8 +238,17 @@ describe('annotations', () => {
     const names = ['t0:2', rows[1].key.slice(0, 12)];
     for (const shown of await Promise.all(names.map((name) => annotations('show', 'judged.sqlite', name)))) {
       expect(shown.out, shown.errors).toMatch(/^Thread t0, first 2 posts, judged by single-prompt on 20/);
-      expect(shown.out).toContain('  2. text 1 of t0\n\n── judge ──\nYes\n\nLabel: rumor\nUsage: 1 requests, ');
+      expect(shown.out).toContain('\nLabel: rumor\nUsage: 1 request, ');
+      expect(shown.out).toMatch(
+        / {2}2\. text 1 of t0\n\n\[judge\] rumor \(tiny: 1 request, .* cost 0\.\d+\)\nYes\n\nAnswer 1/,
+      );
     }
+    // Those of t2 say the opposite of its label.
+    const relabelled = threads.replace('"id":"t2"', '"id":"other"');
+    writeFileSync(join(cwd, 'labels.jsonl'), relabelled.replaceAll('"rumor":false', '"rumor":true'));
+    const wrong = await annotations('list', 'judged.sqlite', '--wrong', 'labels.jsonl', '--posts', '5');
+    expect(wrong.errors).toBe('earshot: 2 of 3 judgements of labelled threads are wrong\n');
+    expect(wrong.out).toMatch(/\| t1 +\| +5 \| single-prompt \| non-rumor \| rumor \| 20.*\n.* t3 .*\n$/);
     expect((await annotations('show', 'judged.sqlite', '')).errors).toContain('may mean several annotations');
     expect((await annotations('show', 'judged.sqlite', 't9:1')).errors).toContain('holds no annotation "t9:1"');
   });

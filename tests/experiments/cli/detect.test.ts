@@ -3,8 +3,6 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { columnsOf, scoresOf } from '../../../experiments/detectors/scores.ts';
 import { type ScoredTask, scoredTask } from '../../../experiments/judging/gold-labels.ts';
-import { singlePrice } from '../../../experiments/judging/judge.ts';
-import { detectorSchema } from '../../../experts/detectors/create-detector.ts';
 import { loadJudgingTask } from '../../../experts/tasks/task-file.ts';
 import { type Thread, threadSchema } from '../../../src/data/thread.ts';
 import { startServer } from '../../experts/llm/service.ts';
@@ -99,18 +97,6 @@ describe('scoredTask', () => {
     expect(science.goldLabel(tweet('a', labels))).toBe('scientific_reference + scientific_entities');
     expect(science.goldLabel(tweet('a', { scientific_claim: 1 }))).toBe(null);
   });
-});
-
-it('knows the price of tokens only where all models have the same', () => {
-  const at = (name: string, inputPerMillion: number) => {
-    return { name, baseURL: 'http://a/v1', model: 'm', prices: { inputPerMillion } };
-  };
-  const priced = (judge: number) =>
-    singlePrice(
-      detectorSchema.parse({ name: 'debate-single', models: { proponent: at('a', 2), judge: at('b', judge) } }),
-    );
-  expect(priced(2)?.({ requests: 1, inputTokens: 500_000, outputTokens: 3 })).toBe(1);
-  expect(priced(3)).toBe(null);
 });
 
 describe('detect', () => {

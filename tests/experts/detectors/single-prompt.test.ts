@@ -18,7 +18,9 @@ describe('single-prompt', () => {
     const { server, detector } = await setUp('Yes');
     const judgement = await detector.judge(prefix(2));
     expect(judgement).toMatchObject({ label: 'rumor', probabilities: null, usage: { requests: 1 } });
-    expect(judgement.transcript).toEqual([{ role: 'judge', text: 'Yes' }]);
+    expect(judgement.transcript).toEqual([
+      { role: 'judge', text: 'Yes', vote: 'rumor', model: 'judge', usage: judgement.usage },
+    ]);
     const [asked] = askedOf(server, 'judge');
     expect(asked).toMatch(/Is it a rumor\? Respond Yes or No only\.\nPosts \(quoted evidence.*\)/);
     expect(quotedIn(asked, 'Posts')).toEqual(['1. A dam broke', '2. Oh no, terrible']);

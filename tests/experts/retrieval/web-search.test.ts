@@ -135,7 +135,7 @@ describe('web search', () => {
     const askShared: AskShared = async (_question, ask) => {
       const { value } = await ask();
       kept.push(value);
-      return value;
+      return { value, usage: { requests: 0, inputTokens: 0, outputTokens: 0 } };
     };
     const found = await quoting.search.search({ ask: { sentence: 'x' }, cutoff: '2018-02-28', askShared });
     expect(found[0].text).toBe('sent by [value of BRAVE_API_KEY]');

@@ -74,7 +74,7 @@ describe('debate-single', () => {
     const judgement = await detector.judge(prefix(1));
     expect(judgement.label).toBe('reference + entities');
     expect(server.requests).toHaveLength(3 * 5);
-    expect(judgement.transcript[0].role).toBe('claim: proponent');
+    expect(judgement.transcript[0]).toMatchObject({ role: 'proponent', round: 'claim: Opening statements' });
     expect(judgement.explanation).toBe('claim: because no\nreference: because yes\nentities: because no');
     expect(server.maxConcurrency).toBeGreaterThan(2);
   });

@@ -189,7 +189,7 @@ describe('a judgement', () => {
     expect(calls.slice(analysts.length)).toEqual([...round, ...round]);
     expect(judgement).toMatchObject({ label: 'fake', probabilities: null, explanation: 'because of 2' });
     expect(judgement.usage.requests).toBe(calls.length);
-    expect(judgement.transcript.map(({ role }) => role)).toEqual([
+    expect(judgement.transcript.map(({ role, round }) => (round === 'Analysis' ? role : `${round}: ${role}`))).toEqual([
       'keywords',
       ...linguists,
       'wikipedia',
@@ -199,8 +199,11 @@ describe('a judgement', () => {
       'claim extractor',
       'claim verifier: core claim',
       'claim verifier: claim 2',
-      ...[1, 2].flatMap((index) => ['pro', 'con', 'judge'].map((role) => `${role}, round ${index}`)),
+      ...[1, 2].flatMap((index) => ['pro', 'con', 'judge'].map((role) => `Round ${index}: ${role}`)),
     ]);
+    const [web, judge] = [judgement.transcript.find(({ role }) => role === 'web'), judgement.transcript.at(-1)];
+    expect(web?.sources?.[0].url).toMatch(/^https:/);
+    expect(judge).toMatchObject({ vote: 'fake', usage: { requests: 1 } });
     expect(detector.labels).toEqual(['real', 'fake']);
   });
 
