@@ -1,9 +1,10 @@
 import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
+
+import { writeFileAtomically } from '../../src/atomic-file.ts';
+
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { earlyDetectionReplies, type Replies } from '../detectors/decisions.ts';
-import type { DetectorEvaluation } from '../detectors/detect.ts';
-import { numbersTable } from '../report/numbers-table.ts';
 import { budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption, unreadableOptions } from './budget-options.ts';
 import { collect, type OptionsOf, positiveInteger, seed } from './option-values.ts';
 import { printJson, type Terminal } from './terminal.ts';
@@ -23,6 +24,7 @@ function detectOptions() {
       new Option('--train', 'test the local detector on these labels, by cross-validation').conflicts([
         'detector',
         'store',
+        'csv',
         'at',
         'budgetRequests',
         'budgetTokens',
@@ -47,11 +49,13 @@ function detectOptions() {
     .addOption(unreadableOptions.retry)
     .addOption(unreadableOptions.most)
     .option('--skip-invalid', 'leave invalid lines out instead of stopping')
+    .option('--csv <file>', 'also write each judgement beside the true label, with its text and cost, as CSV')
     .option('--json', 'print the scores as JSON instead of the table')
     .addHelpText(
       'after',
       `
 The labels come from the threads: rumor, veracity, or labels.<task> and labels.<category>. What cannot be read counts as wrong.
+Below the scores stand, after the most replies, the confusion matrix, the calibration and the surest errors.
 A thread with fewer replies than asked for is judged whole. With --store nothing is paid for twice. Intervals, paired differences,
 seeds and a page come from an experiment of kind detectors (docs/how-to/compare-detectors.md).
 
@@ -63,6 +67,7 @@ Examples:
   earshot detect threads.jsonl --train --limit 100 --set encoder.name=universal-sentence-encoder
   earshot detect pheme-test.jsonl --detector experiments/recipes/detectors/s2mad.yaml --store judged.sqlite
   earshot detect pheme-test.jsonl --detector s2mad.yaml s2mad-no-debate.yaml s2mad-one-prompt.yaml --store judged.sqlite
+  earshot detect pheme-test.jsonl --detector s2mad.yaml --at all --csv judged.csv
   earshot detect ct_dev.jsonl --detector experiments/recipes/detectors/debate-council.yaml --at all --json`,
     );
 }
@@ -85,18 +90,20 @@ async function detectWith(
   path: string,
   options: DetectCommandOptions & { detector: string[]; terminal: Terminal },
 ): Promise<void> {
-  const { detector, store, at, skipInvalid, json, terminal } = options;
+  const { detector, store, at, skipInvalid, csv, json, terminal } = options;
   const { stdout } = terminal;
-  const [{ usageSummary }, { detect }, scores, { failureOf }, { watched }] = await Promise.all([
-    import('../../experts/llm/cost/usage.ts'),
-    import('../detectors/detect.ts'),
-    import('../detectors/scores.ts'),
-    import('./print-annotated.ts'),
-    import('./progress.ts'),
-  ]);
-  const evaluations = await watched(path, terminal, async (context) => {
+  const [{ usageSummary }, { detect }, { judgementTable }, { detectionText }, { failureOf }, { watched }] =
+    await Promise.all([
+      import('../../experts/llm/cost/usage.ts'),
+      import('../detectors/detect.ts'),
+      import('../detectors/judgement-table.ts'),
+      import('./detect-table.ts'),
+      import('./print-annotated.ts'),
+      import('./progress.ts'),
+    ]);
+  const { evaluations, threads } = await watched(path, terminal, async (context) => {
     const threads = await loadThreads(path, { skipInvalid, onSkipped: context.onNote });
-    return detect({
+    const evaluations = await detect({
       ...options,
       threads,
       detectors: detector,
@@ -105,57 +112,21 @@ async function detectWith(
       maxWaitMs: maxWaitMsOf(options),
       context,
     });
+    return { evaluations, threads };
   });
-  if (json) printJson(terminal, { threads: path, evaluations });
-  else {
+  if (csv !== undefined) writeFileAtomically(csv, judgementTable(evaluations, threads));
+  if (json) {
+    const scored = evaluations.map(({ decisions: _, ...evaluation }) => evaluation);
+    printJson(terminal, { threads: path, evaluations: scored });
+  } else {
     const usage = evaluations.flatMap((evaluation) => evaluation.usage);
     const kept = store === undefined ? '' : `Annotations: ${store}\n`;
-    stdout.write(
-      `${detectionTable(evaluations, scores)}\n\n${supportLine(evaluations)}\n${usageSummary(usage)}\n${kept}`,
-    );
+    const table = csv === undefined ? '' : `Judgements beside the labels: ${csv}\n`;
+    stdout.write(`${detectionText(evaluations, { store })}\n${usageSummary(usage)}\n${kept}${table}`);
   }
   const failures = evaluations.flatMap((evaluation) => evaluation.failures);
   const unreadable = evaluations.reduce((sum, evaluation) => sum + evaluation.unreadable, 0);
   if (failures.length > 0) throw failureOf({ failures, unreadable, terminal, consequence: ' and count as wrong' });
-}
-
-function detectionTable(
-  evaluations: readonly DetectorEvaluation[],
-  { detectorMetrics }: Pick<typeof import('../detectors/scores.ts'), 'detectorMetrics'>,
-): string {
-  const all = evaluations.flatMap(({ detector, at }) => at.map((scores) => ({ detector, ...scores })));
-  // Money, calibration and the like have a column where anybody knows of any.
-  const shown = detectorMetrics.filter(({ name }) => name !== 'macroF1' && all.some(({ values }) => values[name]));
-  const labels = Object.keys(all[0].byLabel);
-  return numbersTable(
-    [
-      'detector',
-      'replies',
-      'items',
-      'macro-F1',
-      ...labels.map((label) => `F1 ${label} (P, R)`),
-      ...shown.map(({ title }) => title),
-    ],
-    all.map(({ detector, replies: seen, items, macroF1, macroF1Interval: { low, high }, byLabel, values }) => [
-      detector,
-      String(seen),
-      String(items),
-      `${macroF1.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`,
-      ...labels.map((label) => {
-        const { precision, recall, f1 } = byLabel[label];
-        return `${f1.toFixed(3)} (${precision.toFixed(2)}, ${recall.toFixed(2)})`;
-      }),
-      ...shown.map(({ name, decimals }) => values[name]?.toFixed(decimals) ?? '–'),
-    ]),
-  );
-}
-
-/** The same for every detector. */
-function supportLine([{ at }]: readonly DetectorEvaluation[]): string {
-  const supports = Object.entries(at[0].byLabel).map(([label, { support }]) => ({ label, support }));
-  const absent = supports.filter(({ support }) => support === 0).map(({ label }) => label);
-  const warning = absent.length === 0 ? '' : `; no thread is ${absent.join(' or ')}, whose F1 of 0 counts in macro-F1`;
-  return `Support: ${supports.map(({ label, support }) => `${label} ${support}`).join(', ')}${warning}`;
 }
 
 function replies(text: string): Replies[] {

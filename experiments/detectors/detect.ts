@@ -8,13 +8,14 @@ import { type WorkContext, workContext } from '../../src/work-context.ts';
 import { drawnThreads, labelledThreads } from '../judging/drawn-threads.ts';
 import { type Judge, openJudge } from '../judging/judge.ts';
 import type { JudgeOptions } from '../judging/judge-options.ts';
-import { earlyDetectionReplies, type Replies } from './decisions.ts';
+import { type BesideLabels, besideLabels } from './beside-labels.ts';
+import { type DetectorDecision, earlyDetectionReplies, type Replies } from './decisions.ts';
 import { judgeItems } from './judge-items.ts';
 import { detectorValues } from './result.ts';
 import { byReplies, columnsOf, type DetectionScores, detectorIntervals, detectorMetrics, scoresOf } from './scores.ts';
 
 /** What a detector scores after a number of replies. */
-export interface DetectorScores extends DetectionScores {
+export interface DetectorScores extends DetectionScores, BesideLabels {
   readonly replies: Replies;
   /** 95%, by a bootstrap over items. */
   readonly macroF1Interval: Interval;
@@ -26,6 +27,7 @@ export interface DetectorEvaluation {
   readonly detector: string;
   readonly task: string;
   readonly at: readonly DetectorScores[];
+  readonly decisions: readonly DetectorDecision[];
   readonly asked: number;
   readonly cached: number;
   readonly failed: number;
@@ -97,7 +99,13 @@ async function evaluateDetector(
   const at = Array.from(byReplies(decisions), ([seen, own]) => {
     const [{ low, high }] = detectorIntervals({ labels: task, seeds: [{ first: own }], metrics });
     const scores = scoresOf(columnsOf(task, own));
-    return { replies: seen, ...scores, macroF1Interval: { low, high }, values: detectorValues(task, own) };
+    return {
+      replies: seen,
+      ...scores,
+      macroF1Interval: { low, high },
+      values: detectorValues(task, own),
+      ...besideLabels(task, { decisions: own, threads: options.threads }),
+    };
   });
-  return { detector: name, task: task.name, at, asked, cached, failed, unreadable, failures, usage };
+  return { detector: name, task: task.name, at, decisions, asked, cached, failed, unreadable, failures, usage };
 }

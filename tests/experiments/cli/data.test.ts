@@ -180,8 +180,6 @@ describe('data split', () => {
     expect((await split('-p', 'a')).errors).toContain('Write it as train=0.8 or test=rest.');
     expect((await split('-p', 'a=many')).errors).toContain('The size must be a count such as 100');
     expect((await split('-p', 'a=1', '-p', 'a=1')).errors).toContain('The part a is given twice.');
-    expect((await split('-p', 'a=1', '--stratify', 'x')).errors).toContain(
-      'there are rumor, veracity, rumor-veracity',
-    );
+    expect((await split('-p', 'a=1', '--stratify', 'x')).errors).toContain('there are rumor, veracity, rumor-veracity');
   });
 });

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { columnsOf, scoresOf } from '../../../experiments/detectors/scores.ts';
@@ -149,10 +149,28 @@ describe('detect', () => {
     expect(yes.at[2]).toMatchObject({ accuracy: 0.5, byLabel: { rumor: { recall: 1 }, 'non-rumor': { f1: 0 } } });
 
     const asked = server.requests.length;
-    const table = await earshot([...words, '--at', '0,2,all'], { cwd });
+    expect(yes.at[2].confusion).toEqual([
+      { label: 'non-rumor', predicted: { 'non-rumor': 0, rumor: 2 }, unanswered: 0 },
+      { label: 'rumor', predicted: { 'non-rumor': 0, rumor: 2 }, unanswered: 0 },
+    ]);
+    const [{ key, ...error }] = yes.at[2].worst;
+    const text = 'text 0 of t1';
+    expect(error).toEqual({
+      ...{ thread: 't1', label: 'non-rumor', predicted: 'rumor', confidence: null, text, explanation: '' },
+    });
+
+    const table = await earshot([...words, '--at', '0,2,all', '--csv', 'judged.csv'], { cwd });
     expect(server.requests).toHaveLength(asked);
+    expect(table.out).toMatch(
+      /\nyes after all posts; .*:\n.*\n.*\n\| non-rumor \| +0 \| +2 \|\n\| rumor +\| +0 \| +2 \|\n\n\| error \|/,
+    );
+    expect(table.out).toContain(`The whole transcript: earshot annotations show judged.sqlite ${key.slice(0, 12)}\n`);
+    const rows = readFileSync(join(cwd, 'judged.csv'), 'utf8').trimEnd().split('\n');
+    expect(rows).toHaveLength(1 + 2 * 3 * 4);
+    expect(rows[0]).toMatch(/^detector,replies,thread,event,true,predicted,right,posts,calls,.*,key,explanation,text$/);
+    expect(rows.at(-1)).toMatch(/^yes,all,t3,[^,]*,non-rumor,rumor,0,4,1,\d+,1,0\.\d+,.*,text 0 of t3$/);
     expect(table.out).toMatch(/\| yes +\| +all \| +4 \| +0\.333 \[0\.\d{3}, 0\.\d{3}\] \|.* 0\.500 \| +1\.0 \|/);
-    expect(table.out).toContain('no language model was asked\nAnnotations: judged.sqlite\n');
+    expect(table.out).toContain('no language model was asked\nAnnotations: judged.sqlite\nJudgements beside');
 
     const mixed = await earshot(['detect', 'threads.jsonl', '--detector', 'right.yaml', 'news.yaml'], { cwd });
     expect(mixed).toMatchObject({ code: 1 });
