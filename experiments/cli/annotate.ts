@@ -12,8 +12,25 @@ interface AnnotateCommandOptions extends Flags {
   terminal: Terminal;
 }
 
+const ofModels = [
+  'dryRun',
+  'batch',
+  'retryUnreadable',
+  'maxUnreadable',
+  'budgetRequests',
+  'budgetTokens',
+  'budgetMoney',
+  'maxWait',
+] as const;
+
 export function annotateCommand(terminal: Terminal) {
-  return annotateOptions().action((threads, flags) => annotateFile(threads, { ...flags, terminal }));
+  return annotateOptions().action(async (threads, flags) => {
+    if (threads !== '-') return annotateFile(threads, { ...flags, terminal });
+    refuseOptions(flags, ['batch', 'schedule', 'limit', 'trainOn'], 'is for files of threads, and - judges one text');
+    if (!isDetectorFile(flags.detector)) refuseModelOptions(flags);
+    const { annotateText } = await import('./annotate-text.ts');
+    await annotateText({ ...flags, terminal });
+  });
 }
 
 type Flags = OptionsOf<typeof annotateOptions>;
@@ -21,8 +38,11 @@ type Flags = OptionsOf<typeof annotateOptions>;
 function annotateOptions() {
   return new Command('annotate')
     .description('Judge every prefix of every thread of a file with a detector, into an annotation store.')
-    .argument('<threads>', 'thread file, .jsonl or .jsonl.gz')
-    .requiredOption('--store <file>', 'annotation store (SQLite) that the judgements go to; made when absent')
+    .argument(
+      '<threads>',
+      'thread file, .jsonl or .jsonl.gz; - judges the text of standard input and prints the judgement',
+    )
+    .option('--store <file>', 'annotation store (SQLite) that the judgements go to; made when absent; not needed for -')
     .requiredOption(
       '--detector <file>',
       'saved local detector (.json), such as that of a run, or a detector file (.yaml) for language models',
@@ -59,6 +79,7 @@ An answer that cannot be read is a failure: it is counted, its text is kept (ear
 for again by --retry-unreadable only.
 
 Examples:
+  echo "The bridge is gone!" | earshot annotate - --detector experiments/recipes/detectors/single-prompt.yaml
   earshot annotate threads.jsonl --store judged.sqlite --detector runs/quickstart/one-call/seed-1/detector.json
   earshot annotate threads.jsonl --store judged.sqlite --detector mine.json --train-on labelled.jsonl
   earshot annotate threads.jsonl --store judged.sqlite --detector mine.json --schedule geometric:1.5 --max-posts 200
@@ -71,7 +92,8 @@ Examples:
 }
 
 async function annotateFile(threads: string, options: AnnotateCommandOptions): Promise<void> {
-  const { detector, task, skipInvalid = false } = options;
+  const { detector, store, task, skipInvalid = false } = options;
+  if (store === undefined) throw new InputError('no annotation store is named; give --store <file>, made when absent');
   if (!isDetectorFile(detector)) refuseModelOptions(options);
   const [{ annotateThreads }, { printAnnotated }, { watched }] = await Promise.all([
     import('../judging/annotate-threads.ts'),
@@ -83,51 +105,49 @@ async function annotateFile(threads: string, options: AnnotateCommandOptions): P
     annotateThreads({
       ...options,
       threads,
+      store,
       task,
       skipInvalid,
       budget: budgetOf(options),
       maxWaitMs: maxWaitMsOf(options),
-      mode: modeOf(options),
+      mode: modeOf({ ...options, store }),
       onCounts: (now) => {
         counts = now;
       },
       context,
     }).catch((error) => {
-      throw context.signal.aborted ? new Interrupted(stoppedAt(counts, options)) : error;
+      throw context.signal.aborted ? new Interrupted(stoppedAt(counts, { ...options, store })) : error;
     }),
   );
-  printAnnotated(annotated, options);
+  printAnnotated(annotated, { ...options, store });
 }
 
-function modeOf({ store, dryRun, batch, batchPoll }: AnnotateCommandOptions): JudgingMode {
+function modeOf({ store, dryRun, batch, batchPoll }: AnnotateCommandOptions & { store: string }): JudgingMode {
   if (dryRun) return 'dry-run';
   if (!batch) return 'live';
   return { batchFolder: `${store}.batches`, pollMs: batchPoll === undefined ? undefined : 1000 * batchPoll };
 }
 
 /** Ignoring these options silently would suggest that a budget is in force. */
-function refuseModelOptions(options: AnnotateCommandOptions): void {
-  const given = (
-    [
-      'dryRun',
-      'batch',
-      'retryUnreadable',
-      'maxUnreadable',
-      'budgetRequests',
-      'budgetTokens',
-      'budgetMoney',
-      'maxWait',
-    ] as const
-  ).filter((name) => options[name] !== undefined);
-  if (given.length > 0)
-    throw new InputError(
-      `${given.map(flagOf).join(', ')} is for language models, ` +
-        `and ${options.detector} is a local detector, which costs nothing; leave it out, or give a detector file (.yaml)`,
-    );
+function refuseModelOptions(options: Flags): void {
+  const local = `${options.detector} is a local detector, which costs nothing`;
+  refuseOptions(
+    options,
+    ofModels,
+    `is for language models, and ${local}; leave it out, or give a detector file (.yaml)`,
+  );
+}
+
+function refuseOptions(options: Flags, names: readonly (keyof Flags)[], why: string): void {
+  const given = names.filter((name) => options[name] !== undefined);
+  if (given.length > 0) throw new InputError(`${given.map(flagOf).join(', ')} ${why}`);
 }
 
 /** Says how far an interrupted command came. */
-function stoppedAt(counts: AnnotateProgress | null, { store, dryRun }: AnnotateCommandOptions): string {
+function stoppedAt(
+  counts: AnnotateProgress | null,
+  { store, dryRun }: AnnotateCommandOptions & { store: string },
+): string {
   if (dryRun) return 'stopped before everything was counted; nothing was sent';
   if (counts === null) return 'stopped before the first judgement';
   return `stopped with ${counts.cached + counts.asked} of ${counts.total} prefixes judged, all kept in ${store}`;

@@ -12,6 +12,7 @@ import { Random } from '../../src/tensor/random.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 import { loadDetectorFile } from '../config/detector-file.ts';
 import { openLive } from './judge-with-models.ts';
+import { checkKeys } from './used-endpoints.ts';
 
 /** A detector on language models that is asked about one prefix at a time, for as long as a process runs. */
 export interface PrefixJudge {
@@ -42,6 +43,7 @@ export async function openPrefixJudge(options: {
 }): Promise<PrefixJudge> {
   const { budget, retryUnreadable, context = workContext() } = options;
   const file = await loadDetectorFile(options.file);
+  checkKeys(file.detector);
   const store = AnnotationStore.open(options.store);
   const random = Random.seeded({ seed: 0, purpose: 'waiting times' });
   const opening = openLive({ file, store, budget, context, random, retryUnreadable });

@@ -14,6 +14,7 @@ import type { DetectorFile } from '../config/detector-file.ts';
 import { DryRunStore } from './dry-run-store.ts';
 import { judgeByBatch } from './judge-by-batch.ts';
 import { annotateOptions, type Judged, type JudgeOptions } from './judge-options.ts';
+import { checkKeys } from './used-endpoints.ts';
 
 export interface JudgeWithModelsOptions extends JudgeOptions {
   readonly file: DetectorFile;
@@ -30,6 +31,7 @@ export async function judgeWithModels(options: JudgeWithModelsOptions): Promise<
     const lower = service.hasShorter ? (await pretend(options, 'lower')).service : service;
     return { detector, result, usage: [], estimates: service.rows(lower) };
   }
+  checkKeys(file.detector);
   const random = Random.seeded({ seed: 0, purpose: 'waiting times' });
   const limits: BudgetLimits = { ...file.budget, ...options.budget };
   if (mode !== 'live') {

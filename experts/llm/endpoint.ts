@@ -166,12 +166,6 @@ function hasMoreThanPath(url: string): boolean {
   return username !== '' || password !== '' || /[?#]/.test(url);
 }
 
-/** The endpoint's key, or null. */
-export function apiKeyOf(options: { endpoint: Endpoint; env: Environment }): string | null {
-  const { apiKeyEnv } = options.endpoint;
-  return apiKeyEnv === null ? null : (secretIn({ variable: apiKeyEnv, env: options.env })?.value ?? null);
-}
-
 /** Everything secret that requests to the endpoint carry. */
 export function secretsOf(options: { endpoint: Endpoint; env: Environment }): Secret[] {
   const { apiKeyEnv, headersEnv } = options.endpoint;
@@ -186,30 +180,37 @@ export function secretsOf(options: { endpoint: Endpoint; env: Environment }): Se
 }
 
 /**
- * The headers that an endpoint is sent besides those of the protocol; null takes one away.
- * @throws InputError where a variable of `headersEnv` is not set
+ * The key of an endpoint, null for one without, and the headers that it is sent besides those of the protocol; null takes one
+ * away.
+ * @throws InputError where a variable of `apiKeyEnv` or `headersEnv` is not set
  */
-export function headersOf(options: { endpoint: Endpoint; env: Environment }): Record<string, string | null> {
+export function credentialsOf(options: { endpoint: Endpoint; env: Environment }): {
+  readonly apiKey: string | null;
+  readonly headers: Record<string, string | null>;
+} {
   const { endpoint, env } = options;
-  const { headers, headersEnv, apiKeyEnv } = endpoint;
-  const secret = Object.entries(headersEnv).map(([name, variable]) => {
-    const found = secretIn({ variable, env, mayNameScheme: true });
-    if (found === null)
-      throw new InputError(
-        `endpoint ${endpoint.name} takes the header ${name} from the environment variable ${variable}, which is not set; set it`,
-      );
-    return [name, found.value];
-  });
+  const { name, headers, headersEnv, apiKeyEnv } = endpoint;
+  const secretOf = (variable: string, { what, mayNameScheme }: { what: string; mayNameScheme: boolean }) => {
+    const found = secretIn({ variable, env, mayNameScheme });
+    if (found !== null) return found.value;
+    throw new InputError(
+      `endpoint ${name} takes ${what} from the environment variable ${variable}, which is not set; set it`,
+    );
+  };
+  const secret = Object.entries(headersEnv).map(([header, variable]) => [
+    header,
+    secretOf(variable, { what: `the header ${header}`, mayNameScheme: true }),
+  ]);
   const withoutBearer = apiKeyEnv === null && secret.length > 0 ? { authorization: null } : {};
-  return { ...withoutBearer, ...headers, ...Object.fromEntries(secret) };
+  return {
+    apiKey: apiKeyEnv === null ? null : secretOf(apiKeyEnv, { what: 'its key', mayNameScheme: false }),
+    headers: { ...withoutBearer, ...headers, ...Object.fromEntries(secret) },
+  };
 }
 
 /** One sentence on what to do about a refused key. */
-export function keyAdvice(options: { endpoint: Endpoint; key: string | null }): string {
-  const { apiKeyEnv, name } = options.endpoint;
-  if (apiKeyEnv === null)
-    return `endpoint ${name} wants a key: put it into an environment variable and name that variable in apiKeyEnv`;
-  if (options.key === null)
-    return `endpoint ${name} wants a key: the environment variable ${apiKeyEnv} is not set, so set it to the key`;
-  return `endpoint ${name} refused the key in the environment variable ${apiKeyEnv}: check its value and what it may use`;
+export function keyAdvice({ apiKeyEnv, name }: Endpoint): string {
+  return apiKeyEnv === null
+    ? `endpoint ${name} wants a key: put it into an environment variable and name that variable in apiKeyEnv`
+    : `endpoint ${name} refused the key in the environment variable ${apiKeyEnv}: check its value and what it may use`;
 }

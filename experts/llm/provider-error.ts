@@ -1,6 +1,6 @@
 import { ProviderError } from '../../src/errors.ts';
 import { type CallFailure, NOBODY_THERE } from './call-failure.ts';
-import { apiKeyOf, type Endpoint, keyAdvice, secretsOf } from './endpoint.ts';
+import { type Endpoint, keyAdvice, secretsOf } from './endpoint.ts';
 import { ContextLengthError, EndpointUnusableError, QuotaSpentError } from './failures.ts';
 import { minuteAfter } from './retry-after.ts';
 import { type Environment, withoutSecrets } from './secrets.ts';
@@ -32,7 +32,7 @@ export function providerErrorOf(options: {
   switch (failure.kind) {
     case 'key':
       return new EndpointUnusableError(
-        `${keyAdvice({ endpoint, key: apiKeyOf({ endpoint, env }) })} (status ${failure.status} from ${endpoint.baseURL}: ${said})`,
+        `${keyAdvice(endpoint)} (status ${failure.status} from ${endpoint.baseURL}: ${said})`,
       );
     case 'not-found':
       return new EndpointUnusableError(

@@ -3,21 +3,22 @@ import type OpenAI from 'openai';
 import { z } from 'zod';
 import { jsonOrUndefined } from '../../../src/json.ts';
 import { CallFailure } from '../call-failure.ts';
-import { apiKeyOf, type Endpoint, headersOf } from '../endpoint.ts';
+import { credentialsOf, type Endpoint } from '../endpoint.ts';
 import { type Environment, type Secret, withoutSecrets } from '../secrets.ts';
 import { dispatcherOf, guardedFetch, limitedText, redirectOf } from './guarded-fetch.ts';
 
 /** The `openai` client for an endpoint. It neither retries nor logs, and ignores OpenAI's own environment variables. */
 export async function endpointClient(options: { endpoint: Endpoint; env: Environment }): Promise<OpenAI> {
   const { endpoint, env } = options;
+  const { apiKey, headers } = credentialsOf(options);
   const dispatcher = await dispatcherOf(env);
   // Most commands ask no language model.
   const { default: Client } = await import('openai');
   return new Client({
     baseURL: endpoint.baseURL,
     // Local servers ignore the key, but the client insists on one.
-    apiKey: apiKeyOf(options) ?? 'no-key',
-    defaultHeaders: headersOf(options),
+    apiKey: apiKey ?? 'no-key',
+    defaultHeaders: headers,
     defaultQuery: endpoint.query,
     adminAPIKey: null,
     organization: null,

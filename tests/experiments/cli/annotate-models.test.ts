@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { loadDetectorFile } from '../../../experiments/config/detector-file.ts';
 import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
@@ -214,6 +215,47 @@ describe('annotate with language models', () => {
     expect(counts[0].asked + counts[1].asked).toBe(20);
     for (const { asked, cached, failed } of counts) expect([asked + cached, failed]).toEqual([20, 0]);
     expect(server.requests).toHaveLength(2 * requests);
+  });
+
+  it('judges a text of standard input, and keeps the judgement only where a store is named', async () => {
+    const { server, cwd } = await setUp(() => 'Yes');
+    const judged = (...more: string[]) =>
+      earshot(['annotate', '-', '--detector', 'prompt.yaml', ...more], {
+        cwd,
+        stdin: Readable.from(['It is gone!\n']),
+      });
+    const text = await judged();
+    expect(text.code, text.errors).toBe(0);
+    expect(text.out).toMatch(/^Label: rumor\nCost: scripted \(tiny\): 1 answers in 1 requests, .* cost 0\.\d+\n$/);
+    expect(lastMessage(server.requests[0].body)).toContain('1. It is gone!\n');
+    expect((await judged('--dry-run')).out).toMatch(/^scripted \(tiny\): 1 to 2 calls.*\nNothing was sent\.\n$/);
+    const [first, again] = [await judged('--store', 's.sqlite', '--json'), await judged('--store', 's.sqlite')];
+    expect(JSON.parse(first.out)).toMatchObject({ label: 'rumor', usage: { requests: 1 }, sent: [{ answers: 1 }] });
+    expect(again.out).toBe('Label: rumor\nCost: nothing was sent\n');
+    server.rule = () => 'Perhaps';
+    expect(await judged()).toMatchObject({ code: 2, out: '' });
+    expect((await earshot(['annotate', '-', '--detector', 'prompt.yaml'], { cwd })).errors).toMatch(
+      /holds no text; give/,
+    );
+    expect((await judged('--limit', '3')).errors).toMatch(/^earshot: --limit is for files of threads/);
+    expect((await earshot([...judge.slice(0, 2), ...judge.slice(4)], { cwd })).errors).toMatch(/give --store <file>/);
+  });
+
+  it('says that a key is missing before anything is sent, whoever needs it', async () => {
+    const { server, cwd } = await setUp();
+    const { model } = JSON.parse(promptFile(server)).detector;
+    const keyless = { ...model, apiKeyEnv: 'EARSHOT_TEST_NO_KEY' };
+    const detector = {
+      name: 'debate-single',
+      endpoints: { last: keyless, unused: { ...keyless, apiKeyEnv: 'EARSHOT_TEST_OTHER' } },
+      models: { proponent: model, judge: 'last' },
+    };
+    writeFileSync(join(cwd, 'prompt.yaml'), JSON.stringify({ detector, task: 'rumor' }));
+    const refused = await earshot(judge, { cwd });
+    expect(refused).toMatchObject({ code: 1, out: '' });
+    expect(refused.errors).toMatch(/takes its key from the environment variable EARSHOT_TEST_NO_KEY, which is not set/);
+    expect(server.requests).toHaveLength(0);
+    expect((await earshot([...judge, '--dry-run'], { cwd })).code).toBe(0);
   });
 
   it('refuses budgets and batches for local detectors', async () => {

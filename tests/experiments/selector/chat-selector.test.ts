@@ -194,12 +194,12 @@ describe('a selector whose task models are language models', () => {
     expect(sentenceOf(refused)).toMatch(
       /^endpoint scripted \(.*, model tiny\) could not be reached at the first attempt: .*; check that it runs and that baseURL is right, then run again$/,
     );
-    const rule: ScriptedRule = () => ({ status: 401, message: 'no key', code: 'invalid_api_key' });
-    const keyless = await setUp({ rule, model: { apiKeyEnv: 'EARSHOT_TEST_NO_KEY' } });
+    const keyless = await setUp({ model: { apiKeyEnv: 'EARSHOT_TEST_NO_KEY' } });
     const missing = await earshot(train, { cwd: keyless.cwd });
-    expect(missing).toMatchObject({ code: 2, out: '' });
+    expect(missing).toMatchObject({ code: 1, out: '' });
+    expect(keyless.server.requests).toHaveLength(0);
     expect(sentenceOf(missing)).toMatch(
-      /^endpoint scripted wants a key: the environment variable EARSHOT_TEST_NO_KEY is not set, so set it to the key/,
+      /^endpoint scripted takes its key from the environment variable EARSHOT_TEST_NO_KEY, which is not set; set it$/,
     );
   });
 });

@@ -128,8 +128,9 @@ describe('API keys', () => {
       /endpoint scripted refused the key in the environment variable SCRIPTED_KEY: check its value/,
     );
     await expect(quickService().chat(ask(endpoint))).rejects.toThrow(
-      /the environment variable SCRIPTED_KEY is not set, so set it to the key/,
+      /takes its key from the environment variable SCRIPTED_KEY, which is not set; set it/,
     );
+    expect(server.requests).toHaveLength(1);
   });
 
   const quoting: ScriptedReply[] = [

@@ -1,0 +1,51 @@
+import type { AnnotateResult } from '../../experts/annotate.ts';
+import { type AnnotationRow, keyOf } from '../../experts/annotations/annotation-row.ts';
+import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
+import { annotationRequest } from '../../experts/asking/annotation-request.ts';
+import type { Judgement } from '../../experts/detector.ts';
+import { prefixOf, type Thread } from '../../src/data/thread.ts';
+import type { WorkContext } from '../../src/work-context.ts';
+import { openJudge } from './judge.ts';
+import type { Judged, JudgeOptions } from './judge-options.ts';
+
+/** What came of judging a text; the judgement is null in a dry run and after a failure. */
+export interface JudgedText extends Pick<Judged, 'usage' | 'estimates'> {
+  readonly judgement: Judgement | null;
+  readonly result: AnnotateResult;
+}
+
+/** Judges one text, as a thread of one post. */
+export async function judgeText(
+  options: Pick<JudgeOptions, 'mode' | 'budget' | 'maxWaitMs' | 'retryUnreadable'> & {
+    text: string;
+    /** A detector file, or a saved detector. */
+    detector: string;
+    /** Keeps the judgement; without one it is forgotten. */
+    store?: string;
+    context: WorkContext;
+  },
+): Promise<JudgedText> {
+  const { text, detector: path, mode } = options;
+  const judge = await openJudge(path);
+  const post = { id: '1', time: null, author: null, parent: null, text, stance: null };
+  const thread: Thread = { id: 'text', event: null, veracity: null, rumor: null, posts: [post] };
+  // A dry run leaves nothing behind.
+  const store = AnnotationStore.open(mode === 'dry-run' ? ':memory:' : (options.store ?? ':memory:'));
+  try {
+    let free: AnnotationRow | null = null;
+    const { detector, result, usage, estimates } = await judge.judge({
+      ...options,
+      threads: [thread],
+      store,
+      sharesParts: store.path !== ':memory:',
+      onJudgement: (row) => {
+        free = row;
+      },
+    });
+    const key = keyOf(annotationRequest({ detector, prefix: prefixOf(thread, 1) }));
+    const judgement = (free ?? store.getRows([key]).get(key))?.judgement ?? null;
+    return { judgement: mode === 'dry-run' ? null : judgement, result, usage, estimates };
+  } finally {
+    store.close();
+  }
+}
