@@ -2,6 +2,7 @@ import { text as wholeText } from 'node:stream/consumers';
 import { dryRunSummary } from '../../experts/llm/cost/dry-run-chat-service.ts';
 import { usageSummary } from '../../experts/llm/cost/usage.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
+import { openJudge } from '../judging/judge.ts';
 import { judgeText } from '../judging/judge-text.ts';
 import { type BudgetFlags, budgetOf, maxWaitMsOf } from './budget-options.ts';
 import { failureOf } from './print-annotated.ts';
@@ -26,9 +27,11 @@ export async function annotateText(
     throw new InputError(
       `standard input holds no text; give one, as in: echo "…" | earshot annotate - --detector ${detector}`,
     );
+  const judge = await openJudge(detector);
   const { judgement, result, usage, estimates } = await watched('text', terminal, (context) =>
     judgeText({
       ...options,
+      judge,
       text,
       mode: dryRun ? 'dry-run' : 'live',
       budget: budgetOf(options),

@@ -26,10 +26,16 @@ const mostWithoutTime = 0.1;
 const mostTimedThreads = 200;
 
 export function initCommand(terminal: Terminal) {
-  return initOptions().action((threads, options) => init(threads, { ...options, terminal }));
+  return initOptions().action(async (threads, options) => {
+    const { detector, ...others } = options;
+    if (detector !== true) return init(threads, { ...others, detector, terminal });
+    const { initDetector } = await import('./init-detector.ts');
+    const ask = options.yes ? defaults() : questions(terminal);
+    await initDetector({ ...others, ask, terminal }).finally(() => ask.close());
+  });
 }
 
-type InitOptions = OptionsOf<typeof initOptions>;
+type InitOptions = Omit<OptionsOf<typeof initOptions>, 'detector'> & { detector?: string };
 
 function initOptions() {
   return new Command('init')
@@ -37,9 +43,17 @@ function initOptions() {
     .argument('[threads]', 'thread file, .jsonl or .jsonl.gz')
     .option('--task <name>', 'which label is decided: rumor, veracity, rumor-veracity, or the name of one of your own')
     .option(
-      '--detector <which>',
-      'local, which is trained on your threads, or a detector file (.yaml) for language models',
+      '--detector [which]',
+      'local, which is trained on your threads, or a detector file (.yaml) for language models; without a value: write such a file',
     )
+    .option(
+      '--base-url <address>',
+      'with --detector alone: where the language model is, such as http://localhost:11434/v1',
+    )
+    .option('--model <name>', 'with --detector alone: its name there')
+    .option('--api-key-env <variable>', 'with --detector alone: environment variable that holds the key, or none')
+    .option('--no-test', 'with --detector alone: write the file without making one call')
+    .option('--json', 'with --detector alone: print the outcome as JSON')
     .option(
       '--encoder <which>',
       'a sentence encoder that the local detector reads beside n-grams: universal-sentence-encoder, or the folder of a transformer (default: none)',
@@ -65,6 +79,8 @@ ${Object.entries(goals)
 
 Examples:
   earshot init threads.jsonl
+  earshot init --detector
+  earshot init --detector --base-url https://api.openai.com/v1 --model gpt-4o-mini --api-key-env OPENAI_API_KEY
   earshot init threads.jsonl.gz --goal fewer-calls --detector experiments/recipes/detectors/single-prompt.yaml --yes
   earshot init threads.jsonl --goal ratio-sweep --name ratios --yes`,
     );

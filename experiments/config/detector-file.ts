@@ -47,7 +47,15 @@ const holds = 'with detector and task, such as those in experiments/recipes/dete
 
 /** @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one. */
 export async function loadDetectorFile(path: string): Promise<DetectorFile> {
-  const input = withFilesBeside(withPrices(await readYamlMap(path, { what: 'detector file', holds })), path);
+  return detectorFileOf(await readYamlMap(path, { what: 'detector file', holds }), path);
+}
+
+/**
+ * What a detector file holds, checked.
+ * @param path where it stands, or will stand
+ */
+export async function detectorFileOf(yaml: unknown, path: string): Promise<DetectorFile> {
+  const input = withFilesBeside(withPrices(isPlainObject(yaml) ? yaml : {}), path);
   const wrong = `${path} is not a valid detector file`;
   const file = checkedConfig({ schema: detectorFileSchema, input, wrong, keys: schemaFor(input) });
   const beside = join(dirname(path), file.task);

@@ -5,7 +5,7 @@ import { annotationRequest } from '../../experts/asking/annotation-request.ts';
 import type { Judgement } from '../../experts/detector.ts';
 import { prefixOf, type Thread } from '../../src/data/thread.ts';
 import type { WorkContext } from '../../src/work-context.ts';
-import { openJudge } from './judge.ts';
+import type { Judge } from './judge.ts';
 import type { Judged, JudgeOptions } from './judge-options.ts';
 
 /** What came of judging a text; the judgement is null in a dry run and after a failure. */
@@ -17,16 +17,14 @@ export interface JudgedText extends Pick<Judged, 'usage' | 'estimates'> {
 /** Judges one text, as a thread of one post. */
 export async function judgeText(
   options: Pick<JudgeOptions, 'mode' | 'budget' | 'maxWaitMs' | 'retryUnreadable'> & {
+    judge: Judge;
     text: string;
-    /** A detector file, or a saved detector. */
-    detector: string;
     /** Keeps the judgement; without one it is forgotten. */
     store?: string;
     context: WorkContext;
   },
 ): Promise<JudgedText> {
-  const { text, detector: path, mode } = options;
-  const judge = await openJudge(path);
+  const { judge, text, mode } = options;
   const post = { id: '1', time: null, author: null, parent: null, text, stance: null };
   const thread: Thread = { id: 'text', event: null, veracity: null, rumor: null, posts: [post] };
   // A dry run leaves nothing behind.

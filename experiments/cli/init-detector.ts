@@ -1,0 +1,128 @@
+import { existsSync } from 'node:fs';
+import { usageSummary } from '../../experts/llm/cost/usage.ts';
+import { credentialsOf, endpointSchema } from '../../experts/llm/endpoint.ts';
+import { writeFileAtomically } from '../../src/atomic-file.ts';
+import { InputError, ProviderError } from '../../src/errors.ts';
+import { quoted } from '../../src/shell-words.ts';
+import { parseYaml } from '../../src/yaml.ts';
+import { detectorFileOf } from '../config/detector-file.ts';
+import { type DetectorChoices, detectorText } from '../init/detector-text.ts';
+import { explanations } from '../init/explanations.ts';
+import { judgeByModels } from '../judging/judge.ts';
+import { type JudgedText, judgeText } from '../judging/judge-text.ts';
+import { failureOf } from './print-annotated.ts';
+import { watched } from './progress.ts';
+import type { questions } from './questions.ts';
+import { printResult, type Terminal } from './terminal.ts';
+
+type Ask = ReturnType<typeof questions>;
+
+export interface InitDetectorOptions {
+  baseUrl?: string;
+  model?: string;
+  apiKeyEnv?: string;
+  task?: string;
+  name?: string;
+  out?: string;
+  force?: boolean;
+  /** Whether one call is made before the file is written. */
+  test: boolean;
+  json?: boolean;
+  ask: Ask;
+  terminal: Terminal;
+}
+
+/** What the test call judges. */
+const sample = 'BREAKING: the bridge over the river has collapsed, they say. Spread the word!';
+
+/**
+ * Asks where a language model is, makes one judgement with it, and writes the detector file that did so.
+ * @throws InputError for an answer that cannot be, ProviderError where the call fails; nothing is written then
+ */
+export async function initDetector(options: InitDetectorOptions): Promise<void> {
+  const { name = 'detector', out = `${name}.yaml`, force = false, test, json, terminal } = options;
+  if (existsSync(out) && !force)
+    throw new InputError(`${out} exists already; give another --out, or --force to write over it`);
+  const text = detectorText(await choicesFrom(options));
+  const file = await detectorFileOf(parseYaml(text, 'the detector file is'), out);
+  // Somebody waits for it.
+  const judge = judgeByModels({ ...file, retry: { ...file.retry, maxAttempts: 2 } });
+  const judged = test
+    ? await watched('one call', terminal, (context) => judgeText({ judge, text: sample, context }))
+    : null;
+  if (judged !== null) checkJudged(judged, terminal);
+  writeFileAtomically(out, text);
+  const { judgement = null, usage = [] } = judged ?? {};
+  const said =
+    judgement === null
+      ? ''
+      : `Asked about ${JSON.stringify(sample)}, it said ${judgement.label}${judgement.explanation === '' ? '' : `: ${judgement.explanation}`}\n${usageSummary(usage)}\n`;
+  printResult(terminal, {
+    json,
+    value: { file: out, judgement, sent: usage },
+    text:
+      `${said}Wrote ${out}.\n` +
+      `Next: echo "…" | npx earshot annotate - --detector ${quoted(out)}\n` +
+      `      npx earshot annotate threads.jsonl --store judged.sqlite --detector ${quoted(out)} --dry-run  # what it would cost\n`,
+  });
+}
+
+async function choicesFrom({ baseUrl, model, apiKeyEnv, task, ask }: InitDetectorOptions): Promise<DetectorChoices> {
+  const baseURL = await answered(baseUrl, {
+    question: 'Address of the endpoint (OpenAI-compatible)',
+    fallback: 'http://localhost:11434/v1',
+    explanation: explanations.baseURL,
+    check: (answer) => checkField('baseURL', answer),
+    ask,
+  });
+  const isHere = /^https?:\/\/(?:localhost|127\.|\[::1\])/.test(baseURL);
+  const variable = await answered(apiKeyEnv, {
+    question: 'Environment variable that holds its key, or none',
+    fallback: isHere ? 'none' : 'OPENAI_API_KEY',
+    explanation: explanations.apiKeyEnv,
+    check: (answer) => checkKey(answer, baseURL),
+    ask,
+  });
+  const chosen = await answered(model, {
+    question: 'Name of the model there',
+    fallback: isHere ? 'qwen2.5:7b' : 'gpt-4o-mini',
+    explanation: explanations.model,
+    check: (answer) => checkField('model', answer),
+    ask,
+  });
+  return { baseURL, model: chosen, apiKeyEnv: variable === 'none' ? null : variable, task: task ?? 'rumor' };
+}
+
+async function answered(
+  given: string | undefined,
+  to: { question: string; fallback: string; explanation: string; check: (answer: string) => void; ask: Ask },
+): Promise<string> {
+  const { question, ask, check, ...prompt } = to;
+  const answer = given ?? (await ask(question, { ...prompt, check: async (said) => check(said) }));
+  check(answer);
+  return answer;
+}
+
+function checkField(field: 'baseURL' | 'model' | 'apiKeyEnv', value: string): void {
+  const { error } = endpointSchema.shape[field].safeParse(value);
+  if (error) throw new InputError(`${JSON.stringify(value)} cannot be the ${field}: it ${error.issues[0].message}`);
+}
+
+function checkKey(variable: string, baseURL: string): void {
+  if (variable === 'none') return;
+  checkField('apiKeyEnv', variable);
+  const endpoint = endpointSchema.parse({ name: new URL(baseURL).host, baseURL, model: 'any', apiKeyEnv: variable });
+  credentialsOf({ endpoint, env: process.env });
+}
+
+function checkJudged({ judgement, result }: JudgedText, terminal: Terminal): void {
+  const { stopped, failures, unreadable } = result;
+  if (stopped !== null) throw new ProviderError(`${stopped.message}. Nothing was written`, { cause: stopped });
+  if (judgement === null)
+    throw failureOf({
+      failures,
+      unreadable,
+      terminal,
+      consequence: ', so nothing was written; --no-test writes the file',
+    });
+}
