@@ -156,10 +156,10 @@ const answerSchema: z.ZodType<ChatAnswer> = z.object({
  */
 export function callKey(request: ChatRequest): string {
   const { endpoint, messages, sampleIndex = 0, wantLogprobs = false, jsonSchema = null } = request;
-  const { logprobs, topLogprobs, ...relevant } = answerRelevantOptions(endpoint);
+  const { logprobs, topLogprobs } = endpoint;
   return sha256({
     endpoint: {
-      ...relevant,
+      ...answerRelevantOptions(endpoint),
       temperature: request.temperature === undefined ? endpoint.temperature : request.temperature,
       maxTokens: maxTokensOf(request),
       ...(wantLogprobs && { logprobs, topLogprobs }),

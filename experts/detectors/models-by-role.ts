@@ -57,11 +57,7 @@ export function endpointsByRole<Role extends string>(options: {
   };
 }
 
-/**
- * The settings of an endpoint that can change a text; those for log-probabilities cannot, since texts are asked for
- * without them.
- */
+/** The settings of an endpoint that can change a speech: one that was cut off is heard, too. */
 export function speakerOptions(endpoint: Endpoint): Record<string, unknown> {
-  const { logprobs: _, topLogprobs: __, ...relevant } = answerRelevantOptions(endpoint);
-  return relevant;
+  return { ...answerRelevantOptions(endpoint), maxTokens: endpoint.maxTokens };
 }

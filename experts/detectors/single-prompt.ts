@@ -154,7 +154,7 @@ export function createSinglePrompt({ options, task, service }: DetectorSettings<
     options: {
       task,
       promptVersion: prompt === 'paper' ? prompts.version : PUBLISHED_VERSION,
-      model: answerRelevantOptions(endpoint),
+      model: { ...answerRelevantOptions(endpoint), ...whatCounts(options, endpoint) },
       prompt,
       ...(prompt === 'published' && { promptTokens }),
       reading,
@@ -165,6 +165,17 @@ export function createSinglePrompt({ options, task, service }: DetectorSettings<
     },
     labels: judgementLabels(task),
     judge: (prefix, context) => inSession({ service, context }, (session) => judge(prefix, session)),
+  };
+}
+
+/**
+ * Settings of the endpoint that count here alone. An answer that was cut off is none, unless read as the published code does, or
+ * one of several samples. With `logprobs: on` every judgement has probabilities.
+ */
+function whatCounts({ reading, samples }: SinglePromptOptions, { maxTokens, logprobs }: Endpoint) {
+  return {
+    ...((reading === 'published' || samples > 1) && { maxTokens }),
+    ...(logprobs === 'on' && { logprobs }),
   };
 }
 

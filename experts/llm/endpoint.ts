@@ -125,9 +125,11 @@ export type EndpointInput = z.input<typeof endpointSchema>;
 /**
  * The settings of an endpoint that can change an answer, for a detector's `options` and thus for annotation keys.
  * Names, addresses of one provider, keys, prices, time limits and concurrency cannot, so changing them makes nobody pay twice.
+ * Nor can the length limit, where an answer that was cut off is none, or log-probabilities: detectors to which these matter
+ * add them.
  */
 export function answerRelevantOptions(endpoint: Endpoint): Record<string, unknown> {
-  const { model, temperature, topP, seed, maxTokens, logprobs, topLogprobs, extraBody } = endpoint;
+  const { model, temperature, topP, seed, extraBody } = endpoint;
   const { headers, query, reasoningEffort } = endpoint;
   return {
     provider: endpoint.provider ?? providerAt(endpoint.baseURL),
@@ -135,9 +137,6 @@ export function answerRelevantOptions(endpoint: Endpoint): Record<string, unknow
     temperature,
     topP,
     seed,
-    maxTokens,
-    logprobs,
-    topLogprobs,
     extraBody,
     // Left out where there are none, so that the keys of older annotations stay what they were.
     ...(Object.keys(headers).length > 0 && { headers }),

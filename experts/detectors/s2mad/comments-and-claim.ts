@@ -6,10 +6,9 @@ import { type AskPart, partAsker } from '../../asking/parts.ts';
 import { chatJson } from '../../llm/answers/chat-json.ts';
 import { askVerdict } from '../../llm/answers/verdict.ts';
 import type { ChatService } from '../../llm/chat.ts';
-import type { Endpoint } from '../../llm/endpoint.ts';
+import { answerRelevantOptions, type Endpoint } from '../../llm/endpoint.ts';
 import { MalformedAnswerError, orUnreadable } from '../../llm/failures.ts';
 import { quotedEvidence } from '../../llm/prompt-text.ts';
-import { speakerOptions } from '../models-by-role.ts';
 import type { Prompts } from '../prompt-templates.ts';
 import type { Session } from '../session.ts';
 
@@ -49,7 +48,7 @@ export function createCommentScorer({ prompts, service, endpoint, askOnce }: Set
       part: {
         detector: 's2mad/comment-score',
         version: '1',
-        options: { promptVersion: prompts.version, neutralComments, scorer: speakerOptions(endpoint) },
+        options: { promptVersion: prompts.version, neutralComments, scorer: answerRelevantOptions(endpoint) },
         input: [claim, comment.text],
         threadId,
         prefixLength: comment.index + 1,
@@ -98,7 +97,7 @@ export function createSubjectivityClassifier({ prompts, service, endpoint, askOn
         detector: 's2mad/claim-subjectivity',
         // 2: endpoints that take JSON schemas are sent Yes and No as an enum.
         version: '2',
-        options: { promptVersion: prompts.version, classifier: speakerOptions(endpoint) },
+        options: { promptVersion: prompts.version, classifier: answerRelevantOptions(endpoint) },
         input: claim,
         threadId,
         prefixLength: 1,

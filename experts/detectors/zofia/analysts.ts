@@ -2,12 +2,11 @@ import { z } from 'zod';
 import type { Post } from '../../../src/data/thread.ts';
 import type { TranscriptEntry } from '../../detector.ts';
 import type { ChatService } from '../../llm/chat.ts';
-import type { Endpoint } from '../../llm/endpoint.ts';
+import { answerRelevantOptions, type Endpoint } from '../../llm/endpoint.ts';
 import { oneLine, quotedEvidence } from '../../llm/prompt-text.ts';
 import type { Evidence } from '../../retrieval/evidence.ts';
 import type { Retrieval } from '../../retrieval/retrieval.ts';
 import { type AskShared, askModel, type ModelQuestion } from '../../retrieval/shared-questions.ts';
-import { speakerOptions } from '../models-by-role.ts';
 import type { Prompts } from '../prompt-templates.ts';
 import { bothSides, type Sides, type ZofiaOptions, type ZofiaRole } from './options.ts';
 import { linguisticDimensions } from './words.ts';
@@ -62,7 +61,7 @@ async function askAnalyst<T>(
 ): Promise<{ readonly value: T; readonly entry: Pick<TranscriptEntry, 'round' | 'model' | 'usage'> }> {
   const { part, role, ...asked } = question;
   const endpoint = settings.endpoints[role];
-  const model = { service: settings.service, endpoint, options: speakerOptions(endpoint) };
+  const model = { service: settings.service, endpoint, options: answerRelevantOptions(endpoint) };
   const { value, usage } = await askModel({
     model,
     part: `zofia/${part}`,

@@ -2,6 +2,7 @@ import type { Prefix } from '../../../src/data/thread.ts';
 import { type AskPart, partAsker } from '../../asking/parts.ts';
 import type { Detector, Judgement, TranscriptEntry } from '../../detector.ts';
 import { DryRunChatService } from '../../llm/cost/dry-run-chat-service.ts';
+import { answerRelevantOptions } from '../../llm/endpoint.ts';
 import { dialogueOf, quotedEvidence, quotedPosts } from '../../llm/prompt-text.ts';
 import { createRetrieval, type EvidenceServices } from '../../retrieval/retrieval.ts';
 import { sharedAsker } from '../../retrieval/shared-questions.ts';
@@ -74,7 +75,7 @@ export async function createZofia(settings: DetectorSettings<ZofiaOptions> & Evi
   const retrieval = await createRetrieval({
     options: options.retrieval,
     use: { web: use.web, wikipedia: use.wikipedia, passages: use.web && use.claims },
-    model: { service, endpoint: endpoints.recognizer, options: speakerOptions(endpoints.recognizer) },
+    model: { service, endpoint: endpoints.recognizer, options: answerRelevantOptions(endpoints.recognizer) },
     dryRun: service instanceof DryRunChatService ? service.bound : undefined,
     env,
     retry,

@@ -34,7 +34,7 @@ export function createChatTaskModel<Item extends { readonly threadId: string }>(
   const { samples, smoothing, failuresAtMost, unreadableAtMost } = options;
   const endpoint = checkedEndpoint({ options, task: name });
   const tuning = tuningOf({ settings, endpoint });
-  const model = answerRelevantOptions(endpoint);
+  const model = modelOptionsOf(endpoint);
   const learn = (examples: readonly Example<Item>[]) => examples.map((example) => tuningExample(task, example));
   return {
     classes,
@@ -61,6 +61,12 @@ export function createChatTaskModel<Item extends { readonly threadId: string }>(
   };
 }
 
+/** Distributions are made of log-probabilities, or of samples, of which those that were cut off are left out. */
+function modelOptionsOf(endpoint: Endpoint): Record<string, unknown> {
+  const { maxTokens, logprobs, topLogprobs } = endpoint;
+  return { ...answerRelevantOptions(endpoint), maxTokens, logprobs, topLogprobs };
+}
+
 function questionOf<Item extends { readonly threadId: string }>(
   item: Item,
   { task, tuning }: { task: ChatTask<Item>; tuning: ChatTuning },
@@ -69,7 +75,7 @@ function questionOf<Item extends { readonly threadId: string }>(
   const model = tuning.modelFor({ threadId, subject: subjectHash(task, item) });
   const modelOptions = {
     promptVersion: task.promptVersion,
-    model: answerRelevantOptions(model.endpoint),
+    model: modelOptionsOf(model.endpoint),
     examples: model.examples.map(({ question, answer }) => ({ question, answer })),
     trainedOn: model.trainedOn,
   };

@@ -78,68 +78,68 @@ const pins: Record<string, object> = {
   'debate-council': {
     annotation: '75b2c68a494cd486',
     calls: '225dbcb033cc83ff',
-    judgement: '85bba785897e79ff',
+    judgement: '31b4b5b901ff0d15',
     parts: '4f53cda18c2baa0c',
   },
   'debate-single': {
     annotation: 'c18ea4f29a7bdd5a',
     calls: 'd16fc3c8b4c909df',
-    judgement: 'd184e2ea21b33c7e',
+    judgement: 'c581bd62c8946f19',
     parts: '4f53cda18c2baa0c',
   },
   'debate-team': {
     annotation: '6cd7ae46f103a47b',
     calls: 'dda8381c6023f499',
-    judgement: '38a0ece854aa613e',
+    judgement: '08c64fff12fa3edc',
     parts: '4f53cda18c2baa0c',
   },
   s2mad: {
     annotation: '75b82f8d8c32772a',
     calls: 'd12e77162b1ac387',
-    judgement: '310c9326e83b6389',
-    parts: '6db719b8523ee94e',
+    judgement: '2bed5ee3f7c62ec1',
+    parts: '7a9f510605f67015',
   },
   's2mad without stances': {
     annotation: '05193c3f01dc689f',
     calls: '652b52d9d556fd27',
-    judgement: 'c25495a1f9fd519d',
-    parts: '3acfb1ea3e4dc9be',
+    judgement: 'f499f2bc21adb7b4',
+    parts: '245b17b18e09794d',
   },
   'single-prompt as published': {
-    annotation: '07d8173e0fb1e86b',
+    annotation: 'a2c22d06aaac7ecb',
     calls: '83839c59bf825998',
-    judgement: '566c9008efdca731',
+    judgement: 'b647a6d486fa1610',
     parts: '4f53cda18c2baa0c',
   },
   'single-prompt': {
-    annotation: '6da72853aeb95181',
+    annotation: 'a3c29b547ac3caa0',
     calls: '23ae54b45cb1b369',
-    judgement: 'fcb11702119e5801',
+    judgement: '75dc5d79f8422f82',
     parts: '4f53cda18c2baa0c',
   },
   'single-prompt with reasons over random comments': {
-    annotation: '131c3d2f1dd98d0d',
+    annotation: 'b21433493da77831',
     calls: '5f6276100b2c5dd5',
-    judgement: '700f4b252cc82f24',
+    judgement: 'fc61cd0de716243a',
     parts: '4f53cda18c2baa0c',
   },
   'single-prompt on categories': {
-    annotation: '29801b0869f6450c',
+    annotation: '1c2c2d3bf7b278d2',
     calls: '2ebb23df84221d71',
-    judgement: '6b30ed0d3bd14364',
+    judgement: '77f025e89057b511',
     parts: '4f53cda18c2baa0c',
   },
   zofia: {
     annotation: '39ba8daba11dc256',
     calls: 'feb1f6f4075a8702',
-    judgement: '43cfde586751bd4c',
-    parts: '586a71368f23864f',
+    judgement: 'e44a3a0abe5dd43b',
+    parts: '3000e4bb4a80c5cc',
   },
   'zofia without debate and expert': {
-    annotation: '7bcd1940a39ce4e7',
+    annotation: '6a33782922eb966f',
     calls: 'c5133ee43eb3f3e0',
-    judgement: '5d8c3bd8a45e3e0e',
-    parts: '255c611f57784897',
+    judgement: 'cebacb8afd1e6aab',
+    parts: '3f28bd5b9daca666',
   },
 };
 
@@ -162,4 +162,23 @@ it.each(Object.keys(configs))('%s keeps its keys and prompts', async (name) => {
     parts: sha256(store.keys().sort()).slice(0, 16),
     judgement: sha256(judgement).slice(0, 16),
   }).toEqual(pins[name]);
+});
+
+it.each([
+  [{}, 'same'],
+  [{ samples: 2 }, 'other'],
+  [{ reading: 'published', prompt: 'published' }, 'other'],
+] as const)('a longest answer of single-prompt with %j has the %s key', async (more, which) => {
+  const keyOf = async (maxTokens: number, logprobs: 'auto' | 'on' | 'off') => {
+    const config = { name: 'single-prompt' as const, model: { ...model, maxTokens, logprobs }, ...more };
+    const task = await loadJudgingTask('rumor');
+    const settings = { config: detectorSchema.parse(config), task, service: new Recording() };
+    const detector = await createDetector(settings);
+    return sha256(annotationRequest({ detector, prefix: prefixOf(thread, 3) }));
+  };
+  const key = await keyOf(8, 'auto');
+  expect((await keyOf(80, 'off')) === key).toBe(which === 'same');
+  expect(await keyOf(8, 'off')).toBe(key);
+  // Every judgement has probabilities then.
+  expect(await keyOf(8, 'on')).not.toBe(key);
 });

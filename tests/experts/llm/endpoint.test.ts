@@ -45,6 +45,8 @@ describe('endpointSchema', () => {
       name: 'a',
       apiKeyEnv: 'KEY',
       timeoutMs: 5,
+      maxTokens: 7,
+      logprobs: 'off',
       prices: { inputPerMillion: 1 },
     });
     expect(answerRelevantOptions(one)).toEqual(answerRelevantOptions(endpointSchema.parse(base)));
