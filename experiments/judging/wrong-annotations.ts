@@ -3,7 +3,7 @@ import type { AnnotationStore } from '../../experts/annotations/annotation-store
 import { judgingTaskSchema } from '../../experts/tasks/task-file.ts';
 import { tasks } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
-import { type ScoredTask, scoredTask, scoredTaskNamed } from './gold-labels.ts';
+import { type ScoredTask, scoredLabel, scoredTask } from './gold-labels.ts';
 
 /** A judgement that is not the label of its thread. */
 export interface WrongAnnotation extends ListedAnnotation {
@@ -40,9 +40,16 @@ export function wrongAnnotations(
   return { wrong, compared };
 }
 
-/** The task in a detector's options: whole, or the name of one that a local detector was trained for. */
-function taskIn(option: unknown): ScoredTask | null {
-  if (typeof option === 'string') return Object.hasOwn(tasks, option) ? scoredTaskNamed(option) : null;
+/** The task in a detector's options: whole, or the name of the label that a local detector was trained for. */
+function taskIn(option: unknown): Pick<ScoredTask, 'goldLabel'> | null {
+  if (typeof option === 'string' && Object.hasOwn(tasks, option)) return scoredLabel(tasks[option]);
+  if (typeof option === 'string')
+    return {
+      goldLabel({ labels = {} }) {
+        const value = Object.hasOwn(labels, option) ? labels[option] : null;
+        return value === null ? null : String(value);
+      },
+    };
   const task = judgingTaskSchema.safeParse(option).data;
   return task === undefined ? null : scoredTask(task);
 }

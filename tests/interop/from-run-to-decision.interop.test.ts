@@ -54,7 +54,7 @@ function environment() {
 
 /** What a block prints. */
 function shell(code: string, cwd: string = project): string {
-  const words = ['-euo', 'pipefail', '-c', code.replaceAll('8600', String(port))];
+  const words = ['-euo', 'pipefail', '-c', code.replaceAll('8600', String(port)).replace('--retry 60', '--retry 600')];
   const { status, stdout, stderr } = spawnSync('bash', words, { cwd, env: environment(), encoding: 'utf8' });
   expect(status, `${code}\n${stdout}\n${stderr}`).toBe(0);
   return stdout;
