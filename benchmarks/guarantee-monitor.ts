@@ -11,7 +11,7 @@ import { changedPrediction, isAudited } from '../checkpoints/policy/audit.ts';
 import type { Audit } from '../checkpoints/policy/audit-schema.ts';
 import { movedThreshold } from '../experiments/stop-agent/adapt.ts';
 import { countedAudits } from '../experiments/stop-agent/monitor.ts';
-import { eValue } from '../src/metrics/anytime-valid.ts';
+import { eProcess } from '../src/metrics/e-process.ts';
 import { mean, quantile } from '../src/metrics/summary-statistics.ts';
 import { Random } from '../src/tensor/random.ts';
 
@@ -68,12 +68,9 @@ function simulated({ changes, share = 1, missing, late }: Stream, seed: number):
 function alarmOf(audits: readonly Audit[]): number | null {
   const now = new Date(2 * threads * minute);
   const { counted } = countedAudits(audits, { policy: '', promise: guarantee, quietMs: 24 * 60 * minute, now });
-  let losses = 0;
-  for (const [index, { outcome }] of counted.entries()) {
-    losses += Number(changedPrediction(outcome));
-    if (eValue({ losses, items: index + 1 }, guarantee.level) >= 20) return index + 1;
-  }
-  return null;
+  const evidence = eProcess(guarantee.level);
+  const place = counted.findIndex(({ outcome }) => evidence.add(changedPrediction(outcome)) >= 20);
+  return place < 0 ? null : place + 1;
 }
 
 const rows = streams.map((stream) => {

@@ -2,7 +2,8 @@ import { changedPrediction } from '../../checkpoints/policy/audit.ts';
 import type { Audit, Audited } from '../../checkpoints/policy/audit-schema.ts';
 import { manyUnlike } from '../../checkpoints/policy/claim-shift.ts';
 import type { StopPromise } from '../../checkpoints/policy/promise.ts';
-import { confidenceSequence, eValue, type Losses } from '../../src/metrics/anytime-valid.ts';
+import { confidenceSequence, type Losses } from '../../src/metrics/confidence-sequence.ts';
+import { eProcess } from '../../src/metrics/e-process.ts';
 
 /*
  * Whether a guarantee holds in production, from audits. Audits count in the order in which their threads opened, and up to the first
@@ -78,19 +79,22 @@ export function monitored(
   const { level } = watched.promise;
   const every = Math.ceil(counted.length / 300);
   const history: Watch[] = [];
+  const evidence = eProcess(level);
   let losses = 0;
   let alarm: Watch | null = null;
   const watch = (items: number): Watch => ({
     items,
     losses,
     opened: counted[items - 1]?.opened ?? null,
-    eValue: eValue({ losses, items }, level),
+    eValue: evidence.value(),
     ...confidenceSequence({ losses, items }, 1 - alarmLevel),
   });
   for (const [index, { outcome }] of counted.entries()) {
     const items = index + 1;
-    losses += Number(changedPrediction(outcome));
-    if (alarm === null && eValue({ losses, items }, level) >= 1 / alarmLevel) alarm = watch(items);
+    const isChanged = changedPrediction(outcome);
+    losses += Number(isChanged);
+    const eValue = evidence.add(isChanged);
+    if (alarm === null && eValue >= 1 / alarmLevel) alarm = watch(items);
     if (items % every === 0 || items === counted.length) history.push(watch(items));
   }
   const unlike = watchedClaims(counted, alarmLevel);
@@ -98,12 +102,12 @@ export function monitored(
 }
 
 function watchedClaims(counted: readonly EndedAudit[], alarmLevel: number): Monitored['unlike'] {
+  const evidence = eProcess(manyUnlike);
   let now = { items: 0, losses: 0, eValue: 1 };
   let isAlarm = false;
   for (const { isUnlike } of counted) {
     if (isUnlike === null) continue;
-    const seen = { items: now.items + 1, losses: now.losses + Number(isUnlike) };
-    now = { ...seen, eValue: eValue(seen, manyUnlike) };
+    now = { items: now.items + 1, losses: now.losses + Number(isUnlike), eValue: evidence.add(isUnlike) };
     isAlarm ||= now.eValue >= 1 / alarmLevel;
   }
   return { now, isAlarm };

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Audit, Audited } from '../../../checkpoints/policy/audit-schema.ts';
 import { adapted, recalibrated } from '../../../experiments/stop-agent/adapt.ts';
 import { countedAudits, monitored } from '../../../experiments/stop-agent/monitor.ts';
-import { eValue } from '../../../src/metrics/anytime-valid.ts';
+import { eProcess } from '../../../src/metrics/e-process.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { limits, smallPromise } from '../../checkpoints/policy/small-bundle.ts';
 
@@ -31,9 +31,10 @@ describe('a monitor', () => {
   it('raises an alarm at the first audit whose e-value reaches 1 / level, and keeps it', () => {
     const audits = [...stream(100, (index) => index % 4 === 0), ...stream(0, () => false)];
     const { alarm, now, history } = monitored(audits, watched);
-    const before = { items: (alarm?.items ?? 0) - 1, losses: (alarm?.losses ?? 0) - 1 };
+    const evidence = eProcess(0.05);
+    for (let index = 0; index < (alarm?.items ?? 0) - 1; index++) evidence.add(index % 4 === 0);
     expect(alarm?.eValue).toBeGreaterThanOrEqual(20);
-    expect(eValue(before, 0.05)).toBeLessThan(20);
+    expect(evidence.value()).toBeLessThan(20);
     expect(now).toMatchObject({ items: 100, losses: 25 });
     expect(history.at(-1)).toEqual(now);
     expect(

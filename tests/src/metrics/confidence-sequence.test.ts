@@ -1,29 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { confidenceSequence, eValue } from '../../../src/metrics/anytime-valid.ts';
+import { confidenceSequence } from '../../../src/metrics/confidence-sequence.ts';
 import { Random } from '../../../src/tensor/random.ts';
-
-describe('the e-value', () => {
-  it('is 1 before the first item, and its mean over the next item is no larger where the share is kept', () => {
-    expect(eValue({ losses: 0, items: 0 }, 0.05)).toBe(1);
-    for (const [losses, items] of [
-      [0, 0],
-      [3, 40],
-      [30, 100],
-    ])
-      for (const share of [0.01, 0.05, 0.3]) {
-        const next = (lost: number) => eValue({ losses: losses + lost, items: items + 1 }, share);
-        const mean = (chance: number) => chance * next(1) + (1 - chance) * next(0);
-        const now = eValue({ losses, items }, share);
-        expect(mean(share) / now).toBeCloseTo(1, 12);
-        expect(mean(0.8 * share)).toBeLessThan(now);
-      }
-  });
-
-  it('is the mean of r^losses / (1 − m + m r)^items', () => {
-    const byHand = [1.5, 2, 3, 5, 9].map((r) => r ** 2 / (0.9 + 0.1 * r) ** 7);
-    expect(eValue({ losses: 2, items: 7 }, 0.1)).toBeCloseTo(byHand.reduce((a, b) => a + b) / 5, 12);
-  });
-});
 
 describe('the confidence sequence', () => {
   it('holds the observed share, shrinks with the items, and says nothing before the first', () => {

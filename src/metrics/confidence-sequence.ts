@@ -1,30 +1,17 @@
 /*
- * Monitoring a share of losses at any time: a test by betting and a confidence sequence, after Waudby-Smith & Ramdas 2024
- * (https://arxiv.org/abs/2010.09686) and Podkopaev & Ramdas 2022 (https://arxiv.org/abs/2110.06177). Losses are 0 or 1.
+ * A confidence sequence of a share of losses, by betting (Waudby-Smith & Ramdas 2024, https://arxiv.org/abs/2010.09686). Losses are 0 or 1.
  *
  * A bettor who starts with 1 and stakes at odds r on a loss owns r^losses / (1 − m + m·r)^items. While losses come with probability m at
  * most, that is a supermartingale for r > 1, so it ever exceeds 1/level with probability `level` at most (Ville's inequality). For r < 1
  * the same holds of m at least. Probabilities may drift: log(1 − m + m·r) is concave in m, so their mean over the items counts.
  */
 
-/** Odds of a loss that is likelier than allowed: 1.5 to 9 times. */
-const stakes = [1.5, 2, 3, 5, 9];
-
 /** Odds of both kinds, from 3% beside 1, for many items, up to e². */
-const sequenceStakes = [0.03, 0.06, 0.12, 0.25, 0.5, 1, 2].flatMap((log) => [Math.exp(log), Math.exp(-log)]);
+const stakes = [0.03, 0.06, 0.12, 0.25, 0.5, 1, 2].flatMap((log) => [Math.exp(log), Math.exp(-log)]);
 
 export interface Losses {
   readonly losses: number;
   readonly items: number;
-}
-
-/**
- * The evidence against "at most this share of items loses": what the bettors own on average. Test it as often as you like: where the
- * share is kept, it ever reaches 1/level with probability `level` at most.
- * @param share in (0, 1)
- */
-export function eValue(seen: Losses, share: number): number {
-  return wealth(seen, share, stakes);
 }
 
 /**
@@ -34,16 +21,16 @@ export function eValue(seen: Losses, share: number): number {
 export function confidenceSequence(seen: Losses, confidence: number): { low: number; high: number } {
   const { losses, items } = seen;
   if (items === 0) return { low: 0, high: 1 };
-  const isIn = (share: number) => wealth(seen, share, sequenceStakes) < 1 / (1 - confidence);
+  const isIn = (share: number) => wealth(seen, share) < 1 / (1 - confidence);
   // The wealth is convex in the share and at most 1 at the observed one, so this is an interval around that.
   const rate = losses / items;
   return { low: rate === 0 ? 0 : border(isIn, rate, 0), high: rate === 1 ? 1 : border(isIn, rate, 1) };
 }
 
 /** Mean over bettors of what each owns. */
-function wealth({ losses, items }: Losses, share: number, odds: readonly number[]): number {
-  const logs = odds.map((own) => losses * Math.log(own) - items * Math.log1p(share * (own - 1)));
-  return logs.reduce((sum, own) => sum + Math.exp(own), 0) / odds.length;
+function wealth({ losses, items }: Losses, share: number): number {
+  const logs = stakes.map((own) => losses * Math.log(own) - items * Math.log1p(share * (own - 1)));
+  return logs.reduce((sum, own) => sum + Math.exp(own), 0) / stakes.length;
 }
 
 /** The last share on the way from `inside` to `end` that is in. */
