@@ -11,11 +11,13 @@ export interface WorkContext {
    * where nobody does, so that nothing is computed for it. It never changes what is trained.
    */
   readonly onMeasured: ((measured: Readonly<Record<string, number>>) => void) | null;
+  /** The longest wait that an endpoint may ask for, in ms; null: as configured. It decides when work stops, never what it does. */
+  readonly maxWaitMs: number | null;
 }
 
 /** A context that nobody listens to and nothing stops; `parts` replace what somebody does care for. */
 export function workContext(parts: Partial<WorkContext> = {}): WorkContext {
-  return { signal: neverAborted, onProgress: () => {}, onNote: () => {}, onMeasured: null, ...parts };
+  return { signal: neverAborted, onProgress: () => {}, onNote: () => {}, onMeasured: null, maxWaitMs: null, ...parts };
 }
 
 const neverAborted = new AbortController().signal;

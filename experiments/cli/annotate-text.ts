@@ -35,8 +35,7 @@ export async function annotateText(
       text,
       mode: dryRun ? 'dry-run' : 'live',
       budget: budgetOf(options),
-      maxWaitMs: maxWaitMsOf(options),
-      context,
+      context: { ...context, maxWaitMs: maxWaitMsOf(options) },
     }),
   );
   if (estimates !== null)

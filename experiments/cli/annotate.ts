@@ -109,12 +109,11 @@ async function annotateFile(threads: string, options: AnnotateCommandOptions): P
       task,
       skipInvalid,
       budget: budgetOf(options),
-      maxWaitMs: maxWaitMsOf(options),
       mode: modeOf({ ...options, store }),
       onCounts: (now) => {
         counts = now;
       },
-      context,
+      context: { ...context, maxWaitMs: maxWaitMsOf(options) },
     }).catch((error) => {
       throw context.signal.aborted ? new Interrupted(stoppedAt(counts, { ...options, store })) : error;
     }),

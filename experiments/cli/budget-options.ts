@@ -29,11 +29,11 @@ export const budgetOptions = {
 /** How long a run waits for a limit of an endpoint. */
 export const maxWaitOption = new Option(
   '--max-wait <seconds>',
-  'language models: longest wait that an endpoint may ask for; a longer one, as for the quota of a day, ends the run (default: 300)',
+  'language models: longest wait that an endpoint may ask for; a longer one, as for the quota of a day, ends the run (default: that of the file, or 300)',
 ).argParser(amount);
 
-export function maxWaitMsOf({ maxWait }: Pick<BudgetFlags, 'maxWait'>): number | undefined {
-  return maxWait === undefined ? undefined : 1000 * maxWait;
+export function maxWaitMsOf({ maxWait }: Pick<BudgetFlags, 'maxWait'>): number | null {
+  return maxWait === undefined ? null : 1000 * maxWait;
 }
 
 /** Of answers that cannot be read, likewise. */

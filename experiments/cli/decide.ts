@@ -6,7 +6,7 @@ import { type WorkContext, workContext } from '../../src/work-context.ts';
 import type { PrefixJudge } from '../judging/judge-single-prefixes.ts';
 import type { DecidedThread } from '../stop-agent/decide.ts';
 import { auditOptions } from './audit-options.ts';
-import { budgetOf, budgetOptions, unreadableOptions } from './budget-options.ts';
+import { budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption, unreadableOptions } from './budget-options.ts';
 import type { OptionsOf } from './option-values.ts';
 import { systemOption } from './system-option.ts';
 import type { Terminal } from './terminal.ts';
@@ -35,6 +35,7 @@ function decideOptions() {
     .addOption(budgetOptions.requests)
     .addOption(budgetOptions.tokens)
     .addOption(budgetOptions.money)
+    .addOption(maxWaitOption)
     .addOption(auditOptions.share)
     .addOption(auditOptions.file)
     .addOption(auditOptions.seed)
@@ -67,7 +68,7 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
   // Calls under way are paid for and are waited for; without any, Ctrl-C may end the waiting for a next line at once.
   const stopping =
     options.detector === undefined ? {} : { signal: terminal.interruptSignal('waiting for what was asked') };
-  const context = workContext({ onNote: note, ...stopping });
+  const context = workContext({ onNote: note, maxWaitMs: maxWaitMsOf(options), ...stopping });
   const [{ openPolicy }, { threadDecider }, { manyUnlike }, { threadAuditor }, { auditFile }] = await Promise.all([
     import('../stop-agent/open-policy.ts'),
     import('../stop-agent/decide.ts'),

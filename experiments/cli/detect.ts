@@ -109,8 +109,7 @@ async function detectWith(
       detectors: detector,
       replies: at,
       budget: budgetOf(options),
-      maxWaitMs: maxWaitMsOf(options),
-      context,
+      context: { ...context, maxWaitMs: maxWaitMsOf(options) },
     });
     return { evaluations, threads };
   });

@@ -2,7 +2,7 @@ import { Command, Option } from '@commander-js/extra-typings';
 import { selectorNames } from '../../experts/selectors/names.ts';
 import { numbersTable } from '../report/numbers-table.ts';
 import type { Count, SelectionSummary } from '../selector/select-items.ts';
-import { budgetOf, budgetOptions } from './budget-options.ts';
+import { budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption } from './budget-options.ts';
 import { type OptionsOf, seed, share } from './option-values.ts';
 import { selectFromTable } from './select-table.ts';
 import { printResult, type Terminal } from './terminal.ts';
@@ -49,6 +49,7 @@ function selectOptions() {
     .addOption(budgetOptions.requests)
     .addOption(budgetOptions.tokens)
     .addOption(budgetOptions.money)
+    .addOption(maxWaitOption)
     .option('--json', 'print the summary as JSON')
     .addHelpText(
       'after',
@@ -83,7 +84,10 @@ async function selectOfRun(run: string, options: SelectOptions & { terminal: Ter
     import('./progress.ts'),
   ]);
   const summary = await watched(run, terminal, (context) =>
-    selectItems({ ...options, run, data, all, budget: budgetOf(options), context }),
+    selectItems({
+      ...{ ...options, run, data, all, budget: budgetOf(options) },
+      context: { ...context, maxWaitMs: maxWaitMsOf(options) },
+    }),
   );
   printResult(terminal, { json, value: summary, text: `${summaryTable(summary)}\n` });
   terminal.stderr.write(`\n${summary.lines} items: ${out}\n`);

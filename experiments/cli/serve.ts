@@ -2,7 +2,7 @@ import { Command } from '@commander-js/extra-typings';
 import { accessAt } from '../serve/access.ts';
 import { modelSources } from '../serve/models.ts';
 import { type AuditFlags, auditOptions } from './audit-options.ts';
-import { type BudgetFlags, budgetOf, budgetOptions } from './budget-options.ts';
+import { type BudgetFlags, budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption } from './budget-options.ts';
 import { amount, port, positiveInteger } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -28,6 +28,7 @@ export function serveCommand(terminal: Terminal) {
     .addOption(budgetOptions.requests)
     .addOption(budgetOptions.tokens)
     .addOption(budgetOptions.money)
+    .addOption(maxWaitOption)
     .addOption(auditOptions.share)
     .addOption(auditOptions.file)
     .addOption(auditOptions.seed)
@@ -116,7 +117,10 @@ async function run(bundles: readonly string[], options: CliOptions & { terminal:
       maxConnections: options.maxConnections,
       maxReadings: Math.min(maxThreads, readingsKept),
     },
-    detector: detector === undefined ? undefined : { file: detector, store, budget: budgetOf(options) },
+    detector:
+      detector === undefined
+        ? undefined
+        : { file: detector, store, budget: budgetOf(options), maxWaitMs: maxWaitMsOf(options) },
     audits:
       options.audit === undefined
         ? undefined

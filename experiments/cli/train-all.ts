@@ -26,15 +26,17 @@ export async function programsOf(
  */
 export async function trainAll(
   { trials }: OpenedExperiment,
-  { jobs, population, terminal, signal }: Programs & { terminal: Terminal; signal: AbortSignal },
+  of: Programs & { maxWaitMs: number | null; terminal: Terminal; signal: AbortSignal },
 ): Promise<void> {
+  const { jobs, population, maxWaitMs, terminal, signal } = of;
   const lines = hasScreen(terminal) ? watchedLines(terminal, signal) : undefined;
   const onNote = notesTo(terminal, lines);
   const pool = trialPool({ jobs, start: startTrials, signal, onNote });
   const order = inPopulations(trials, { size: population }).flat();
   const watched: RunGroup = async (tasks) => {
     const { done, ...told } = stageProgress(titleOf(tasks, order), terminal, { lines });
-    return pool.run(tasks, told).finally(done);
+    const patient = tasks.map((task) => ({ ...task, maxWaitMs }));
+    return pool.run(patient, told).finally(done);
   };
   const failed: (TrialFailure & { label: string })[] = [];
   const tellFailure = failureTeller(onNote);

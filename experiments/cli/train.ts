@@ -5,6 +5,7 @@ import { InputError } from '../../src/errors.ts';
 import type { PlainObject } from '../config/overrides.ts';
 import type { OpenedExperiment } from '../kinds/open-experiment.ts';
 import { screenText, wrapped } from '../report/narrow-table.ts';
+import { maxWaitMsOf, maxWaitOption } from './budget-options.ts';
 import { collect, commandLineOf, type OptionsOf, positiveInteger, seeds as seedsOf } from './option-values.ts';
 import { printResult, proseWidth, type Terminal } from './terminal.ts';
 
@@ -41,6 +42,7 @@ function trainOptions() {
       'runs of the same shape (they differ in seed, weights, learning rates or data) trained in one program, in lockstep: split where memory is short. The numbers are the same, on wasm and cpu to the bit, and on onnx with sampled imitation (default: 1; up to 8 on tensorflow without a GPU and on onnx with sampled imitation, up to 32 on a GPU; `earshot doctor` says what pays)',
       positiveInteger,
     )
+    .addOption(maxWaitOption)
     .option('--resume', 'fail if there is nothing to go on with (going on is the default)')
     .option('--restart', 'remove earlier runs of this experiment and start anew')
     .option('--json', 'print the results as JSON instead of the table')
@@ -113,7 +115,7 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
   await noteThreads(experiment);
   const programs = await programsOf(experiment, options);
   stderr.write(opening(experiment, { left, jobs: programs.jobs, width: proseWidth(terminal) }));
-  await trainAll(experiment, { ...programs, terminal, signal });
+  await trainAll(experiment, { ...programs, maxWaitMs: maxWaitMsOf(options), terminal, signal });
   const command = commandLineOf(['train', path], {
     data,
     set: options.set,

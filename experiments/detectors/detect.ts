@@ -39,7 +39,7 @@ export interface DetectorEvaluation {
 }
 
 export interface DetectOptions
-  extends Pick<JudgeOptions, 'budget' | 'maxWaitMs' | 'concurrency' | 'retryUnreadable' | 'maxUnreadable' | 'context'> {
+  extends Pick<JudgeOptions, 'budget' | 'concurrency' | 'retryUnreadable' | 'maxUnreadable' | 'context'> {
   threads: readonly Thread[];
   /** So many of the labelled threads, drawn with each label in proportion: the first of a file are often of one class. */
   limit?: number;

@@ -18,15 +18,7 @@ import type { Judged, JudgeOptions } from './judge-options.ts';
 export interface AnnotateThreadsOptions
   extends Pick<
     JudgeOptions,
-    | 'mode'
-    | 'budget'
-    | 'maxWaitMs'
-    | 'schedule'
-    | 'maxPosts'
-    | 'concurrency'
-    | 'retryUnreadable'
-    | 'maxUnreadable'
-    | 'onCounts'
+    'mode' | 'budget' | 'schedule' | 'maxPosts' | 'concurrency' | 'retryUnreadable' | 'maxUnreadable' | 'onCounts'
   > {
   threads: string;
   store: string;

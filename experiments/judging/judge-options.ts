@@ -30,8 +30,6 @@ export interface JudgeOptions {
   readonly mode?: JudgingMode;
   /** Limits that replace those of the detector file. */
   readonly budget?: Partial<BudgetLimits>;
-  /** The longest wait that is granted an endpoint, in place of the detector file's. */
-  readonly maxWaitMs?: number;
   /** Whether parts that prefixes share are kept in the store, too; otherwise the judgements count their usage. */
   readonly sharesParts?: boolean;
   readonly schedule?: PrefixSchedule;

@@ -16,7 +16,7 @@ export interface JudgedText extends Pick<Judged, 'usage' | 'estimates'> {
 
 /** Judges one text, as a thread of one post. */
 export async function judgeText(
-  options: Pick<JudgeOptions, 'mode' | 'budget' | 'maxWaitMs' | 'retryUnreadable'> & {
+  options: Pick<JudgeOptions, 'mode' | 'budget' | 'retryUnreadable'> & {
     judge: Judge;
     text: string;
     /** Keeps the judgement; without one it is forgotten. */

@@ -50,19 +50,12 @@ export async function judgeWithModels(options: JudgeWithModelsOptions): Promise<
 export async function openLive(
   options: Omit<JudgeWithModelsOptions, 'threads' | 'mode'> & { readonly random: Random },
 ): Promise<{ service: LiveChatService; calls: CallJournal; askOnce: AskOnce; detector: Detector }> {
-  const {
-    file,
-    store,
-    sharesParts = true,
-    context = workContext(),
-    random,
-    maxWaitMs = file.retry.maxWaitMs,
-  } = options;
+  const { file, store, sharesParts = true, context = workContext(), random } = options;
   const service = new LiveChatService({
     random,
     budget: { ...file.budget, ...options.budget },
     ledger: store.ledgers.named(file.name),
-    retry: { ...file.retry, maxWaitMs },
+    retry: { ...file.retry, maxWaitMs: context.maxWaitMs ?? file.retry.maxWaitMs },
     signal: context.signal,
     capabilitiesPath: store.path === ':memory:' ? null : `${store.path}.endpoints.json`,
     onNote: context.onNote,

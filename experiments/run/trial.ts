@@ -22,6 +22,7 @@ export const trialTaskSchema = z.object({
   detectorKey: z.string().nullable(),
   /** What it must be trained on; null for what its experiment asks for. */
   backend: z.enum(backendNames).nullable(),
+  maxWaitMs: z.number().nullish().describe('the longest wait that an endpoint may ask for; unless given as configured'),
 });
 export type TrialTask = Readonly<z.output<typeof trialTaskSchema>>;
 

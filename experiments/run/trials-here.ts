@@ -39,7 +39,7 @@ export function trialsHere(options: {
       const { holdingRuns } = await import('../../checkpoints/run-lock.ts');
       await holdingRuns(
         tasks.map(({ directory }) => directory),
-        () => train(tasks, workContext({ ...watching, onNote, signal })),
+        () => train(tasks, workContext({ ...watching, onNote, signal, maxWaitMs: first.maxWaitMs ?? null })),
       );
       return tasks.map((task) => trialEnd(task) ?? { how: 'interrupted' });
     } catch (error) {

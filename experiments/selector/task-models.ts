@@ -36,13 +36,13 @@ export interface ModelContext {
 
 export function chatServiceOf(
   experiment: SelectorExperiment,
-  { annotations, context: { signal, onNote } }: Pick<ModelContext, 'annotations' | 'context'>,
+  { annotations, context: { signal, onNote, maxWaitMs } }: Pick<ModelContext, 'annotations' | 'context'>,
 ): LiveChatService {
   return new LiveChatService({
     random: Random.seeded({ seed: 0, purpose: 'waiting times' }),
     budget: experiment.budget,
     ledger: annotations.ledgers.named(experiment.name),
-    retry: experiment.retry,
+    retry: { ...experiment.retry, maxWaitMs: maxWaitMs ?? experiment.retry.maxWaitMs },
     signal,
     capabilitiesPath: `${annotations.path}.endpoints.json`,
     onNote,

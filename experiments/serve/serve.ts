@@ -5,6 +5,7 @@ import { bundleFiles } from '../../checkpoints/policy/manifest.ts';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import { diskError, InputError } from '../../src/errors.ts';
 import { sleep } from '../../src/sleep.ts';
+import { workContext } from '../../src/work-context.ts';
 import { judgePostsBy } from '../judging/judge-posts.ts';
 import { openPrefixJudge } from '../judging/judge-single-prefixes.ts';
 import { policyOfBundle } from '../stop-agent/bundle-folder.ts';
@@ -30,7 +31,12 @@ export interface ServeOptions {
   readonly limits: ServerLimits;
   /** Asked for verdicts in place of the bundles' own detectors. */
   readonly detector?:
-    | { readonly file: string; readonly store: string; readonly budget: Partial<BudgetLimits> }
+    | {
+        readonly file: string;
+        readonly store: string;
+        readonly budget: Partial<BudgetLimits>;
+        readonly maxWaitMs: number | null;
+      }
     | undefined;
   /** Undefined where no thread is audited. */
   readonly audits?: AuditSettings;
@@ -74,12 +80,10 @@ export async function serve(options: ServeOptions): Promise<Serving> {
           // Whoever asks for a thread again wants another answer than the one that could not be read.
           retryUnreadable: true,
           ...options.detector,
-          context: {
-            signal: new AbortController().signal,
-            onProgress: () => {},
+          context: workContext({
             onNote: (note) => logger.info({ note }, 'detector'),
-            onMeasured: null,
-          },
+            maxWaitMs: options.detector.maxWaitMs,
+          }),
         });
   const models = servedModels(options.models, async ({ name, folder }) => {
     const policy = await policyOfBundle(folder, judge === null ? undefined : judgePostsBy(judge));

@@ -95,6 +95,16 @@ describe('train with the judgements of language models', () => {
     expect(server.requests).toHaveLength(asked);
   });
 
+  it('waits for an endpoint as long as --max-wait says, in this process or in others', async () => {
+    const rule: ScriptedRule = () => ({ status: 429, headers: { 'retry-after': '9' } });
+    const { cwd } = await setUp({ rule });
+    for (const more of [[], ['--jobs', '2', '--seeds', '1,2']]) {
+      const stopped = await earshot([...train, ...more, '--max-wait', '0.1', '--restart'], { cwd });
+      expect(stopped.code).toBe(2);
+      expect(stopped.errors).toMatch(/a run waits 0\.1 s at most/);
+    }
+  });
+
   it('stops at the end of a budget, keeps what was answered and goes on from there', async () => {
     const { server, cwd } = await setUp();
     const path = join(cwd, 'prompt.yaml');
