@@ -599,14 +599,21 @@ class Thread:
         self.stops = Stops(threshold, policy.manifest["limits"])
         self.read_student = policy.student.open() if policy.student else None
         self.posts, self.states, self.scores, self.outputs, self.hours, self.stop = [], [], [], {}, None, None
+        self.unsettled = None
 
     def read(self, post):
         """Reads the next post, unless the thread is decided."""
         post = post_of(post)
         if self.stop:
             return self.reading()
+        if self.unsettled is not None:
+            # The detector failed when it was asked whether the policy may stop. The same post settles it when it is read again.
+            if post == self.posts[-1]:
+                self.settle(self.unsettled > self.stops.threshold and not self.raises_alert())
+                return self.reading()
+            self.settle(True)
         hours = hours_between((self.posts or [post])[0][1], post[1])
-        self.stop = self.stops.before_post(hours)
+        self.stop = self.stop or self.stops.before_post(hours)
         if self.stop:
             return self.reading()
         self.hours = hours
@@ -626,9 +633,19 @@ class Thread:
         state = np.concatenate([np.asarray(field.add(seen), np.float32) for field in self.fields])
         self.states.append(state)
         acts = queries["actsAt"] == "every-post" or is_queried
-        self.scores.append(float(self.policy.scores(state[None])[0]) if acts else 0.0)
-        self.stop = self.stops.after_post(self.scores[-1], hours)
+        self.unsettled = float(self.policy.scores(state[None])[0]) if acts else 0.0
+        self.settle(self.unsettled > self.stops.threshold and not self.raises_alert())
         return self.reading()
+
+    def settle(self, is_held):
+        score, self.unsettled = self.unsettled, None
+        self.scores.append(score)
+        self.stop = self.stops.after_post(0.0 if is_held else score, self.hours)
+
+    def raises_alert(self):
+        """Whether the policy may stop with what the detector says now."""
+        alerts = self.policy.alerts
+        return alerts is None or self.query(min(len(self.posts), self.policy.manifest["queries"]["maxPosts"]))["label"] in alerts
 
     def wait(self, hours):
         """Tells the policy how late it is, in hours since the claim, where no post has come."""
@@ -643,7 +660,7 @@ class Thread:
         return self.reading()
 
     def reading(self):
-        used, why, hours = self.stop or (len(self.posts), None, self.hours)
+        used, why, hours = self.stop or (len(self.scores), None, self.hours)
         return Reading(why, why not in (None, "end"), used, hours, self.scores[:used], len(self.outputs))
 
     def predict(self):
@@ -678,7 +695,7 @@ class Policy:
         self.max_posts = self.manifest["limits"]["maxPosts"]
         self.queried = set(self.manifest["queries"]["lengths"])
         self.reads_texts = self.manifest["readsTexts"]
-        self.labels = self.manifest["task"]["labels"]
+        self.labels, self.alerts = self.manifest["task"]["labels"], self.manifest["task"].get("alerts")
         self.embeds = any(field["name"] == "posts" for field in state["fields"])
         self.encoder = self.projection = None
         if self.embeds and self.reads_texts:
@@ -823,7 +840,11 @@ class Policy:
             judge = self.judge_of_thread() if self.detector else recorded_outputs(golden, self.labels)
             thread = self.read_whole(zip(golden["texts"], golden["times"]), judge)
             self.check_scores(golden, thread.scores)
-            used, why, _ = stop_in(Stops(self.manifest["threshold"], self.manifest["limits"]), thread.scores, thread.stops.hours)
+            counting = thread.scores
+            if self.alerts is not None:
+                judged = [min(length, queries["maxPosts"]) for length in range(1, len(counting) + 1)]
+                counting = [own if thread.query(length)["label"] in self.alerts else 0.0 for own, length in zip(counting, judged)]
+            used, why, _ = stop_in(Stops(self.manifest["threshold"], self.manifest["limits"]), counting, thread.stops.hours)
             if (used, why) != (golden["postsUsed"], golden["why"]):
                 raise BundleError(
                     f"the golden thread {golden['threadId']} is decided differently here: at post {used} ({why}), and at "

@@ -13,6 +13,7 @@ import { bundleFiles, checkDigest, type Manifest, parseBundleJson, policyDigest,
 import { stopProbabilitiesOf } from './network.ts';
 import {
   actedUpon,
+  alertingScores,
   type DetectorOutput,
   type OpenThread,
   type PolicyDecision,
@@ -199,15 +200,19 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
       if (!readsTexts) continue;
       const openDetector = own.openDetector ?? (() => recordedOutputs(golden, task.labels));
       const thread = threadReader({ ...definition, ...readsAll }, { ...own, openDetector }).open();
-      const posts: { score: number; hours: number | null }[] = [];
+      const scores: number[] = [];
+      const hours: (number | null)[] = [];
+      const labels: (string | null)[] = [];
       for (const [index, text] of golden.texts.entries()) {
-        const { scores, hours } = await thread.read({ text, time: golden.times[index] });
-        posts.push({ score: scores[index], hours });
+        const read = await thread.read({ text, time: golden.times[index] });
+        scores.push(read.scores[index]);
+        hours.push(read.hours);
+        if (task.alerts !== undefined) labels.push((await thread.predict())?.label ?? null);
       }
-      checkScores(
-        golden,
-        posts.map(({ score }) => score),
-      );
+      checkScores(golden, scores);
+      const labelAt = (length: number) => labels[length - 1] ?? null;
+      const counting = alertingScores(Float32Array.from(scores), { task, queries, labelAt });
+      const posts = Array.from(counting, (score, index) => ({ score, hours: hours[index] }));
       checkStop(golden, stopIn(definition, posts));
     }
   }

@@ -43,7 +43,12 @@ export const manifestSchema = z.object({
   files: z.record(z.string(), digest),
   /** The row of the report that this is, such as "stop agent" or "after 1 h". */
   system: z.string(),
-  task: z.object({ name: z.string(), labels: z.array(z.string()) }),
+  task: z.object({
+    name: z.string(),
+    labels: z.array(z.string()),
+    /** The policy stops early with these predictions alone; with any where there is no such list. */
+    alerts: z.optional(z.array(z.string())),
+  }),
   /** The identity of the encoder, all settings included; null where posts are not part of the state. */
   encoder: z.nullable(z.record(z.string(), z.unknown())),
   state: z.object({

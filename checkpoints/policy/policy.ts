@@ -38,7 +38,12 @@ export interface QueryPlan {
 
 /** All that decides, apart from where texts, judgements and weights come from. */
 export interface PolicyDefinition extends StopRule {
-  readonly task: { readonly name: string; readonly labels: readonly string[] };
+  readonly task: {
+    readonly name: string;
+    readonly labels: readonly string[];
+    /** The policy stops early with these predictions alone; with any unless given. */
+    readonly alerts?: readonly string[] | undefined;
+  };
   readonly fields: readonly StateField[];
   readonly queries: QueryPlan;
   /** Scores of states, row-major [rows, columns]; [rows], each from 0 to 1. A learnt policy's is π(stop). */
@@ -141,16 +146,26 @@ function openThread(definition: PolicyDefinition, sources: PolicySources, thread
   const outputs = new Map<number, DetectorOutput>();
   let hours: number | null = null;
   let stop: Stop | null = null;
+  /**
+   * The score of a post whose detector failed when it was asked whether the policy may stop there. The same post settles it when it
+   * is read again; where another one comes, the policy has read on.
+   */
+  let unsettled: number | null = null;
 
   const reading = (): Reading => ({
     why: stop?.why ?? null,
     stopped: stop !== null && stop.why !== 'end',
-    postsUsed: stop?.postsUsed ?? posts.length,
-    postsRead: posts.length,
+    postsUsed: stop?.postsUsed ?? scores.length,
+    postsRead: scores.length,
     hours: stop === null ? hours : stop.hours,
     scores: scores.slice(0, stop?.postsUsed),
     queries: outputs.size,
   });
+  const settle = (own: number, { isHeld }: { isHeld: boolean }) => {
+    unsettled = null;
+    scores.push(own);
+    stop = stops.afterPost({ score: isHeld ? 0 : own, hours });
+  };
   const query = async (length: number): Promise<DetectorOutput> => {
     const cached = outputs.get(length);
     if (cached !== undefined) return cached;
@@ -159,6 +174,9 @@ function openThread(definition: PolicyDefinition, sources: PolicySources, thread
     outputs.set(length, output);
     return output;
   };
+  const raisesAlert = async () =>
+    task.alerts === undefined ||
+    task.alerts.includes((await query(Math.min(posts.length, queries.maxPosts))).label ?? '');
   const see = async (post: PolicyPost): Promise<SeenPost> => ({
     hours,
     judgement: isQueried.has(posts.length) ? seenJudgement(await query(posts.length), task.labels) : null,
@@ -178,21 +196,26 @@ function openThread(definition: PolicyDefinition, sources: PolicySources, thread
     async read(given) {
       if (stop !== null) return reading();
       const post = postOf(given);
-      const now = hoursOf(posts[0] ?? post, post);
-      stop = stops.beforePost(now);
-      if (stop !== null) return reading();
-      hours = now;
-      posts.push(post);
-      try {
-        writeState(await see(post), state);
-      } catch (error) {
-        // What could not be asked can be asked again: the post counts as not read.
-        posts.pop();
-        throw error;
+      const isAgain = unsettled !== null && isSame(post, posts[posts.length - 1]);
+      if (unsettled !== null && !isAgain) settle(unsettled, { isHeld: true });
+      if (!isAgain) {
+        const now = hoursOf(posts[0] ?? post, post);
+        stop ??= stops.beforePost(now);
+        if (stop !== null) return reading();
+        hours = now;
+        posts.push(post);
+        try {
+          writeState(await see(post), state);
+        } catch (error) {
+          // What could not be asked can be asked again: the post counts as not read.
+          posts.pop();
+          throw error;
+        }
+        const acts = queries.actsAt === 'every-post' || isQueried.has(posts.length);
+        unsettled = acts ? score(state)[0] : 0;
       }
-      const acts = queries.actsAt === 'every-post' || isQueried.has(posts.length);
-      scores.push(acts ? score(state)[0] : 0);
-      stop = stops.afterPost({ score: scores[scores.length - 1], hours });
+      const own = unsettled ?? 0;
+      settle(own, { isHeld: own > definition.threshold && !(await raisesAlert()) });
       return reading();
     },
     wait(now) {
@@ -215,6 +238,10 @@ function openThread(definition: PolicyDefinition, sources: PolicySources, thread
 
 const needsDetector =
   'this policy queries its detector while it reads, and none is at hand; give `judge` to loadPolicy, or name a detector file';
+
+function isSame(post: PolicyPost, other: PolicyPost): boolean {
+  return post.text === other.text && post.time === other.time;
+}
 
 function hoursOf(claim: PolicyPost, post: PolicyPost): number | null {
   return hoursBetween(claim.time ?? null, post.time ?? null);
@@ -241,14 +268,35 @@ export interface Replay {
  * @param posts judgements may be there for every post; the policy sees those that it would have queried
  */
 export function replay(definition: PolicyDefinition, posts: readonly SeenPost[]): Replay {
-  const { queries, limits, score } = definition;
+  const { task, queries, limits, score, threshold } = definition;
   const read = posts.slice(0, limits.maxPosts);
   const scores = actedUpon(score(policyStates(definition, read)), queries);
+  const labelAt = (length: number) => task.labels[posts[length - 1]?.judgement?.label ?? -1] ?? null;
+  const counting = alertingScores(scores, { task, queries, labelAt });
   const stop = stopIn(
     definition,
-    read.map(({ hours }, index) => ({ score: scores[index], hours })),
+    read.map(({ hours }, index) => ({ score: counting[index], hours })),
   );
-  return { stop, scores, queries: queriesUntil(queries, stop.postsUsed) };
+  const wanted = task.alerts === undefined ? [] : scores.subarray(0, stop.postsUsed);
+  const checked = Array.from(wanted, (own, index) => (own > threshold ? index + 1 : 0)).filter((length) => length > 0);
+  return { stop, scores, queries: queriesUntil({ ...queries, checked }, stop.postsUsed) };
+}
+
+/** Scores with 0 where the prediction raises no alert, so that no threshold stops there. */
+export function alertingScores(
+  scores: Float32Array,
+  options: Pick<PolicyDefinition, 'task'> & {
+    queries: Pick<QueryPlan, 'maxPosts'>;
+    /** The detector's label of the first so many posts; null for none. */
+    labelAt: (length: number) => string | null;
+  },
+): Float32Array {
+  const { task, queries, labelAt } = options;
+  const { alerts } = task;
+  if (alerts === undefined) return scores;
+  return scores.map((score, index) =>
+    alerts.includes(labelAt(Math.min(index + 1, queries.maxPosts)) ?? '') ? score : 0,
+  );
 }
 
 /** The state after each post, row-major [posts, columns]. Judgements of posts that the policy does not query are not read. */
@@ -272,9 +320,16 @@ export function actedUpon(scores: Float32Array, { actsAt, lengths }: QueryPlan):
   return scores.map((score, index) => (queried.has(index + 1) ? score : 0));
 }
 
-/** How often the detector is queried where a policy stops after so many posts: as planned up to there, and at the stop. */
-export function queriesUntil({ lengths, maxPosts }: QueryPlan, postsUsed: number): number {
+/**
+ * How often the detector is queried where a policy stops after so many posts: as planned up to there, and at the stop.
+ * @param plan.checked numbers of posts at which the policy would have stopped and had to know whether the prediction is an alert
+ */
+export function queriesUntil(
+  { lengths, maxPosts, checked = [] }: QueryPlan & { checked?: readonly number[] },
+  postsUsed: number,
+): number {
   const judged = Math.min(postsUsed, maxPosts);
   const planned = lengths.filter((length) => length <= judged);
-  return planned.length + (planned.at(-1) === judged ? 0 : 1);
+  if (checked.length === 0) return planned.length + (planned.at(-1) === judged ? 0 : 1);
+  return new Set([...planned, ...checked.map((length) => Math.min(length, judged)), judged]).size;
 }

@@ -22,14 +22,14 @@ import { type ExperimentKind, type ScoredSystem, splitProblem, trainedAlone } fr
 function scoreStopAgentRun(path: string, part: EvaluationSplit): ScoredSystem[] {
   const run = RunDirectory.open(path);
   const experiment: Experiment = run.readConfig(experimentSchema);
-  const { labels } = taskOf(experiment);
+  const { labels, alerts } = taskOf(experiment);
   const systems: SystemDecisions[] =
     typeof part === 'object'
       ? [{ name: agentName, calls: 'one', decisions: readStops(path, { labels, part }) }]
       : systemsOfRun(run, part);
   return systems.map((system) => {
     const { name, calls } = system;
-    const { values } = scoreSystem(system, { labels, costs: experiment.costs });
+    const { values } = scoreSystem(system, { labels, alerts, costs: experiment.costs });
     return { name, role: name === agentName ? 'learnt' : calls === 'oracle' ? 'oracle' : 'baseline', values };
   });
 }
@@ -37,7 +37,7 @@ function scoreStopAgentRun(path: string, part: EvaluationSplit): ScoredSystem[] 
 /** Two agents, or an agent and a rule, by every metric that is resampled. */
 function compareAgents(compared: ComparedPair, { seed }: { seed: number }): ComparedPlace[] {
   const { costs, ...experiment }: Experiment = firstRunIn(compared[0].folder).readConfig(experimentSchema);
-  const { labels } = taskOf(experiment);
+  const { labels, alerts } = taskOf(experiment);
   return compareSystems(compared, {
     items: 'thread',
     labelsOf: (run) => taskOf(run.readConfig(experimentSchema)).labels,
@@ -50,7 +50,7 @@ function compareAgents(compared: ComparedPair, { seed }: { seed: number }): Comp
     intervals: (seeds) =>
       metricIntervals({
         seeds,
-        columnsOf: (lines) => stopColumns(stopsOfLines(lines, labels), { labels, costs }),
+        columnsOf: (lines) => stopColumns(stopsOfLines(lines, labels), { labels, alerts, costs }),
         metrics: resampledMetrics(stopMetrics),
         seed,
       }),

@@ -1,4 +1,4 @@
-import { type PolicyDefinition, type QueryPlan, queriesUntil } from '../../checkpoints/policy/policy.ts';
+import { type PolicyDefinition, type QueryPlan, queriesUntil, type Replay } from '../../checkpoints/policy/policy.ts';
 import {
   afterHours,
   allPosts,
@@ -15,7 +15,7 @@ import { earlyActionStop } from '../../experts/trajectories.ts';
 import { checkedGoldLabel, type Task } from '../../src/data/task.ts';
 import { hoursSinceClaim, type Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
-import type { Experiment } from './experiment.ts';
+import { type Experiment, taskOf } from './experiment.ts';
 import { lengthsOf, rulePolicy } from './policy-settings.ts';
 
 export const agentName = 'stop agent';
@@ -83,6 +83,14 @@ export function testThreads(
   });
 }
 
+/** A stop with what it took to get there; as planned unless given. */
+export type AskedStop = Pick<Stop, 'postsUsed' | 'hours'> & { readonly queries?: number };
+
+/** The stop of a replay. Whether a prediction is an alert may have taken queries that were not planned. */
+export function askedStop({ stop, queries }: Replay, { alerts }: Pick<Task, 'alerts'>): AskedStop {
+  return alerts === undefined ? stop : { ...stop, queries };
+}
+
 /** A query at the stop and nowhere else. */
 export const atStopOnly: QueryPlan = { lengths: [], actsAt: 'every-post', maxPosts: Number.MAX_SAFE_INTEGER };
 
@@ -94,7 +102,7 @@ export const atStopOnly: QueryPlan = { lengths: [], actsAt: 'every-post', maxPos
 export function decide(
   system: string,
   threads: readonly TestThread[],
-  stops: readonly Pick<Stop, 'postsUsed' | 'hours'>[],
+  stops: readonly AskedStop[],
   queries: QueryPlan = atStopOnly,
 ): SystemDecisions {
   if (stops.length !== threads.length)
@@ -102,7 +110,7 @@ export function decide(
       `${system} stops in ${stops.length} threads, and ${threads.length} are tested; give one stop per thread`,
     );
   const decisions = threads.map(({ threadId, goldLabel, sequence: { predicted }, hours }, index) => {
-    const { postsUsed, hours: delay } = stops[index];
+    const { postsUsed, hours: delay, queries: asked } = stops[index];
     if (hours[postsUsed - 1] === undefined)
       throw new InputError(
         `${system} stops in thread ${JSON.stringify(threadId)} after ${postsUsed} posts; it must be a whole number from 1 to ${hours.length}`,
@@ -115,7 +123,7 @@ export function decide(
       postsUsed,
       posts: hours.length,
       hours: delay,
-      calls: queriesUntil({ ...queries, maxPosts: Math.min(queries.maxPosts, predicted.length) }, postsUsed),
+      calls: asked ?? queriesUntil({ ...queries, maxPosts: Math.min(queries.maxPosts, predicted.length) }, postsUsed),
     };
   });
   return { name: system, calls: queryKindOf(queries), decisions };
@@ -164,30 +172,54 @@ export function decideByRules(
   const areTimed = threads.some(({ hours }) => hours.some((hour, step) => step > 0 && hour !== null));
   const rules = rulesOf(experiment, schedule).filter(({ deadline }) => areTimed || deadline.hours === null);
   const seen = threads.map(seenByRules);
+  const alerting = threads.map(alertsOf(taskOf(experiment)));
   const decided = rules.map((rule) => {
     const policy = rulePolicy(rule, experiment);
-    return decide(rule.name, threads, seen.map(stopsOf(policy)), policy.queries);
+    const stopOf = stopsOf(policy);
+    const stops = seen.map((posts, index) => stopOf(posts, alerting[index]));
+    return decide(rule.name, threads, stops, policy.queries);
   });
   return [...decided, decideByOracle(threads)];
 }
 
 /** Where a rule stops in a thread, reading no further than that: a grid of rules is dense, and reports show it at once. */
-function stopsOf(policy: PolicyDefinition): (posts: readonly SeenPost[]) => Stop {
-  const { fields, queries, limits, score } = policy;
+function stopsOf(policy: PolicyDefinition): (posts: readonly SeenPost[], isAlert: IsAlert | null) => AskedStop {
+  const { fields, queries, limits, score, threshold } = policy;
   const isQueried = new Set(queries.lengths);
   const state = new Float32Array(1);
-  return (posts) => {
+  return (posts, isAlert) => {
     const stops = openStops(policy);
     const write = stateReader(fields);
+    const checked: number[] = [];
+    const counted = (stop: Stop) => {
+      if (isAlert === null) return stop;
+      const maxPosts = posts.filter(({ judgement }) => judgement !== null).length;
+      return { ...stop, queries: queriesUntil({ ...queries, maxPosts, checked }, stop.postsUsed) };
+    };
     for (const [index, post] of posts.slice(0, limits.maxPosts).entries()) {
       const late = stops.beforePost(post.hours);
-      if (late !== null) return late;
+      if (late !== null) return counted(late);
       write(isQueried.has(index + 1) ? post : { ...post, judgement: null }, state);
-      const stop = stops.afterPost({ score: score(state)[0], hours: post.hours });
-      if (stop !== null) return stop;
+      const [own] = score(state);
+      const isHeld = own > threshold && isAlert !== null && !isAlert(index + 1);
+      if (own > threshold) checked.push(index + 1);
+      const stop = stops.afterPost({ score: isHeld ? 0 : own, hours: post.hours });
+      if (stop !== null) return counted(stop);
     }
-    return stops.atEnd();
+    return counted(stops.atEnd());
   };
+}
+
+/** Whether the prediction of the first so many posts may be said early. */
+type IsAlert = (length: number) => boolean;
+
+/** By what was judged; null where any prediction may be. */
+export function alertsOf({ labels, alerts }: Pick<Task, 'labels' | 'alerts'>): (thread: TestThread) => IsAlert | null {
+  if (alerts === undefined) return () => null;
+  const raising = new Set(alerts.map((alert) => labels.indexOf(alert)));
+  return ({ sequence: { predicted } }) =>
+    (length) =>
+      raising.has(predicted[Math.min(length, predicted.length) - 1]);
 }
 
 /** A thread as rules read it: of judgements and of the student only the confidence is known. */

@@ -4,7 +4,7 @@ import { loadIndexed } from '../../src/data/thread-source.ts';
 import { InputError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { withoutTrained } from '../run/parts-file.ts';
-import { agentName, decide, decideByRules, isShown } from './decisions.ts';
+import { agentName, askedStop, decide, decideByRules, isShown } from './decisions.ts';
 import { labelField } from './experiment.ts';
 import { type SystemScores, scoreSystem } from './metrics.ts';
 import { openStopAgentRun } from './open-run.ts';
@@ -57,7 +57,7 @@ export async function evaluateRun(
   const sequences = await judging.judged(threads, { maxPosts: experiment.maxJudgedPosts });
   const policy = await learntPolicy(policyNetwork(opened.agent), { ...materials, threshold: thresholdOf(run) });
   const { tested, replays } = await replayThreads([policy], threads, { ...materials, sequences });
-  const stops = replays[0].map(({ stop }) => stop);
+  const stops = replays[0].map((replay) => askedStop(replay, task));
   const systems = [
     decide(agentName, tested, stops, policy.queries),
     ...decideByRules(experiment, tested, materials.schedule),
@@ -67,6 +67,7 @@ export async function evaluateRun(
     systems: systems.map((system) =>
       scoreSystem(system, {
         labels: task.labels,
+        alerts: task.alerts,
         costs: experiment.costs,
         resample: isShown(system.name) ? resample : undefined,
       }),

@@ -9,7 +9,7 @@ import {
   scheduledLengths,
 } from '../../experts/prefix-schedule.ts';
 import { postPoolings } from '../../src/data/post-pooling.ts';
-import { type Task, tasks } from '../../src/data/task.ts';
+import { identityOf, type Task, tasks } from '../../src/data/task.ts';
 import { smallestCalibration } from '../../src/metrics/learn-then-test.ts';
 import { seedSchema } from '../../src/seed.ts';
 import { backendSchema } from '../../src/tensor/backend.ts';
@@ -171,6 +171,12 @@ export const experimentSchema = z
       .describe(
         'what is decided: a label of your threads by its name, a task file (.yaml), or a known task: rumor (rumor: true or false), veracity (non-rumor, true, false, unverified), rumor-veracity (true, false, unverified; other threads have no label)',
       ),
+    alerts: z
+      .array(z.string())
+      .default([])
+      .describe(
+        'labels that are final when they are said early: policies and rules stop early with these alone, and read on with others; empty: with any label',
+      ),
     data: threadDataSchema.prefault({}),
     split: splitSchema.prefault({}),
     encoder: encoderSchema.prefault({ name: 'hashing' }).describe('embeds the posts that the agent sees'),
@@ -242,7 +248,7 @@ export const experimentSchema = z
       })
       .prefault({}),
   })
-  .superRefine(({ state, split, evaluation, detector, maxJudgedPosts, costs, task, guarantee }, context) => {
+  .superRefine(({ state, split, evaluation, detector, maxJudgedPosts, costs, task, alerts, guarantee }, context) => {
     const problem = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
     if (state.posts === 'none' && !state.student && !state.observesDetector)
       problem(['state'], 'the agent would see nothing: give it posts, a student or its detector’s judgements');
@@ -261,11 +267,17 @@ export const experimentSchema = z
       );
     if (evaluation.part === 'development' && split.development === 0)
       problem(['evaluation', 'part'], 'the split has no development part; set split.development');
-    const [unknown] = costs === null ? [] : unknownLabels(costs, taskOf({ task }).labels);
+    const { name: taskName, labels } = taskNamed(task);
+    const notThere = alerts.find((alert) => !labels.includes(alert));
+    if (notThere !== undefined)
+      problem(['alerts'], `${JSON.stringify(notThere)} is no label of the task ${taskName}: ${labels.join(', ')}`);
+    if (alerts.length === labels.length)
+      problem(['alerts'], 'every label raises an alert; leave alerts out, or name those that may be said early');
+    const [unknown] = costs === null ? [] : unknownLabels(costs, labels);
     if (unknown !== undefined)
       problem(
         ['costs', 'wrong'],
-        `${JSON.stringify(unknown)} is no label of the task ${taskOf({ task }).name}; its labels are ${taskOf({ task }).labels.join(', ')}`,
+        `${JSON.stringify(unknown)} is no label of the task ${taskName}; its labels are ${labels.join(', ')}`,
       );
     if (!state.observesDetector || !('file' in detector)) return;
     const judged = new Set(scheduledLengths({ schedule: detector.schedule, posts: maxJudgedPosts }));
@@ -290,16 +302,15 @@ export function schedulesOf(wanted: QuerySchedule): PrefixSchedule[] {
 }
 
 /** The labelling task of an experiment: the detector, the experts, the student, the rules and the scores share it. */
-export function taskOf({ task }: Pick<Experiment, 'task'>): Task {
-  return taskNamed(task);
+export function taskOf({ task, alerts }: Pick<Experiment, 'task' | 'alerts'>): Task {
+  return alerts.length === 0 ? taskNamed(task) : { ...taskNamed(task), alerts };
 }
 
 /** The field of a thread that holds a task's label, and what may stand there: for messages. */
 export function labelField(task: Task): string {
   const { name, labels } = task;
-  if (task === tasks.rumor) return 'rumor: true or false';
-  if (task === tasks[name]) return `veracity: ${labels.join(', ')}`;
-  return `labels.${name}: ${labels.join(', ')}`;
+  if (typeof identityOf(task) !== 'string') return `labels.${name}: ${labels.join(', ')}`;
+  return name === tasks.rumor.name ? 'rumor: true or false' : `veracity: ${labels.join(', ')}`;
 }
 
 /**

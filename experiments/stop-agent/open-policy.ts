@@ -163,10 +163,9 @@ export function systemNamed(name: string | undefined, { run }: OpenedRun): strin
   if (name !== 'best') return name ?? agentName;
   // No rule carries a guarantee, so none is recommended in the place of an agent that does.
   if (testedGuarantee(run) !== null) return agentName;
-  const { ranking, systems } = readTrialResult(run, { withIntervals: false });
-  const aim = { ...ranking, labels: Object.keys(systems[0].f1ByLabel) };
+  const { ranking } = readTrialResult(run, { withIntervals: false });
   const candidates = ranking.decisions.filter(isCandidate).map((own) => ({ name: own.name, seeds: [own] }));
-  return recommended(candidates, aim).system.name;
+  return recommended(candidates, ranking).system.name;
 }
 
 /** A system of a run's report as a policy, as the report shows it: without a promise. @throws InputError for another name */

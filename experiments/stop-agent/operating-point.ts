@@ -5,7 +5,7 @@ import { stopIn } from '../../checkpoints/policy/stops.ts';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { runFile } from '../run/run-file.ts';
 import { thresholds } from './calibrate.ts';
-import { agentName, decide, type TestThread } from './decisions.ts';
+import { agentName, alertsOf, decide, type TestThread } from './decisions.ts';
 import { stopColumns } from './metrics.ts';
 import { halfway } from './policy-settings.ts';
 import { promisesFile } from './promise-file.ts';
@@ -46,14 +46,17 @@ export function chooseThreshold(
   const worthOf = worth(aim);
   const { limits, queries } = policy;
   const threads = scored.map(({ tested }) => tested);
+  const alertOf = alertsOf(policy.task);
+  const posts = scored.map(({ tested, scores }) => {
+    const isAlert = alertOf(tested);
+    return Array.from(scores, (score, index) => ({
+      score: isAlert === null || isAlert(index + 1) ? score : 0,
+      hours: tested.hours[index],
+    }));
+  });
   let best = { threshold: halfway, worth: Number.NEGATIVE_INFINITY };
   for (const threshold of thresholds) {
-    const stops = scored.map(({ tested, scores }) =>
-      stopIn(
-        { threshold, limits },
-        Array.from(scores, (score, index) => ({ score, hours: tested.hours[index] })),
-      ),
-    );
+    const stops = posts.map((own) => stopIn({ threshold, limits }, own));
     const { decisions } = decide(agentName, threads, stops, queries);
     const own = worthOf(stopColumns(decisions, aim));
     if (own > best.worth) best = { threshold, worth: own };

@@ -3,6 +3,7 @@ import type { Rule } from '../../checkpoints/policy/rules.ts';
 import { stateFields } from '../../checkpoints/policy/state-fields.ts';
 import type { Limits } from '../../checkpoints/policy/stops.ts';
 import { type PrefixSchedule, queriedLengths } from '../../experts/prefix-schedule.ts';
+import type { Task } from '../../src/data/task.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 
 /* When the policies of an experiment query the detector, and when they stop at the latest. */
@@ -35,12 +36,17 @@ export function limitsOf({ agent, deadline }: Experiment): Limits {
   return { maxPosts: agent.maxPosts, lastPost: agent.lastPost, deadline };
 }
 
+/** A task as policies keep it. */
+export function decidedBy({ name, labels, alerts }: Task): { name: string; labels: string[]; alerts?: string[] } {
+  return { name, labels: [...labels], ...(alerts !== undefined && { alerts: [...alerts] }) };
+}
+
 /** A rule as a policy: it reads a thread to its last post, and keeps the earlier of its own deadline and the experiment's. */
 export function rulePolicy(rule: Rule, experiment: Experiment): PolicyDefinition {
   const task = taskOf(experiment);
   const { maxPosts, deadline } = limitsOf(experiment);
   return {
-    task: { name: task.name, labels: task.labels },
+    task: decidedBy(task),
     fields: stateFields([rule.field], { labels: task.labels, posts: null }),
     queries: { lengths: rule.queries, actsAt: 'every-post', maxPosts: experiment.maxJudgedPosts },
     score: (states) => states.slice(),

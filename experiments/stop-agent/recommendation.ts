@@ -14,7 +14,8 @@ import { type DecisionColumns, stopColumns, stopMetrics } from './metrics.ts';
 /** What systems are chosen by. */
 export interface Aim {
   readonly labels: readonly string[];
-  /** The user's; without them macro-F1 − delayCost × earliness − callCost × queries is maximised. */
+  readonly alerts?: readonly string[] | undefined;
+  /** The user's; without them macro-F1 − delayCost × earliness − callCost × queries is maximised, or with alerts latency-weighted F1 − callCost × queries. */
   readonly costs: Costs | null;
   readonly price: { readonly delayCost: number; readonly callCost: number };
 }
@@ -65,10 +66,11 @@ export function recommended<Of extends Candidate>(candidates: readonly Of[], aim
 }
 
 /** What decisions are worth to the user. Decisions whose cost is not known are worth nothing. */
-export function worth({ costs, price }: Omit<Aim, 'labels'>): (columns: DecisionColumns) => number {
+export function worth({ costs, price, alerts = [] }: Omit<Aim, 'labels'>): (columns: DecisionColumns) => number {
   const metric = (name: string) => stopMetrics.find((own) => own.name === name)!;
-  const [cost, earliness, queries] = ['expectedCost', 'er', 'callsPerThread'].map(metric);
+  const [cost, earliness, queries, latencyF1] = ['expectedCost', 'er', 'callsPerThread', 'latencyF1'].map(metric);
   if (costs !== null) return (columns) => -(cost.of(columns) ?? Number.POSITIVE_INFINITY);
+  if (alerts.length > 0) return (columns) => (latencyF1.of(columns) ?? 0) - price.callCost * (queries.of(columns) ?? 0);
   return (columns) =>
     macroF1(columns) - price.delayCost * (earliness.of(columns) ?? 1) - price.callCost * (queries.of(columns) ?? 0);
 }

@@ -66,6 +66,9 @@ export interface TrialResult
     readonly part: EvaluationSplit;
     readonly decisions: readonly SystemDecisions[];
     readonly agent: SystemScores;
+    /** Of the task, in its order. */
+    readonly labels: readonly string[];
+    readonly alerts: readonly string[] | undefined;
     /** Of a whole thread, and of a call: what the agent was trained for. */
     readonly price: { readonly delayCost: number; readonly callCost: number };
     /** The user's; null for none. */
@@ -112,7 +115,7 @@ export function readTrialResult(
   const rankedPart = experiment.split.development > 0 ? 'development' : stored.part;
   const { delayCost, callCost } = experiment.agent.task;
   const part = options.part ?? stored.part;
-  const { labels } = taskOf(experiment);
+  const { labels, alerts } = taskOf(experiment);
   const ranked = rankedPart === part ? decisions : systemsOfRun(run, rankedPart);
   const stopProbabilities = readStopProbabilities(run.path, part);
   return {
@@ -132,13 +135,16 @@ export function readTrialResult(
     ranking: {
       part: rankedPart,
       decisions: ranked,
-      agent: scoreSystem(ranked.find(({ name }) => name === agentName)!, { labels, costs }),
+      agent: scoreSystem(ranked.find(({ name }) => name === agentName)!, { labels, alerts, costs }),
+      labels,
+      alerts,
       price: { delayCost, callCost },
       costs,
     },
     systems: decisions.map((system) =>
       scoreSystem(system, {
         labels,
+        alerts,
         costs,
         resample: options.withIntervals && isShown(system.name) ? { seed: stored.seed, resamples } : undefined,
       }),

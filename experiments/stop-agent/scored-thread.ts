@@ -1,11 +1,11 @@
-import { type PolicyDefinition, replay } from '../../checkpoints/policy/policy.ts';
+import { alertingScores, type PolicyDefinition, replay } from '../../checkpoints/policy/policy.ts';
 import type { SeenPost } from '../../checkpoints/policy/state-fields.ts';
 import type { Thread } from '../../src/data/thread.ts';
 
 /** A whole thread as a policy and its detector read it. */
 export interface ScoredThread {
   readonly thread: Thread;
-  /** At every post, given that the policy read on before; 0 where it does not act. */
+  /** At every post, given that the policy read on before; 0 where it does not act, or the prediction raises no alert. */
   readonly posts: readonly { readonly score: number; readonly hours: number | null }[];
   /** The detector's label of the first so many posts; null where it gives none. */
   labelAt(posts: number): string | null;
@@ -18,12 +18,13 @@ export function scoredThread(
   { definition, seen }: { definition: PolicyDefinition; seen: readonly SeenPost[] },
 ): ScoredThread {
   const { task, queries } = definition;
-  const { scores } = replay(definition, seen);
   const judgementAt = (posts: number) => seen[Math.min(posts, queries.maxPosts) - 1].judgement;
+  const labelAt = (posts: number) => task.labels[judgementAt(posts)?.label ?? -1] ?? null;
+  const scores = alertingScores(replay(definition, seen).scores, { task, queries, labelAt });
   return {
     thread,
     posts: Array.from(scores, (score, index) => ({ score, hours: seen[index].hours })),
-    labelAt: (posts) => task.labels[judgementAt(posts)?.label ?? -1] ?? null,
+    labelAt,
     confidence: seen.map(({ judgement }) => judgement?.probabilities?.[judgement.label] ?? 0),
   };
 }

@@ -20,7 +20,7 @@ import { actionTexts, stateTableOf } from '../../trainers/stop-agent/states.ts';
 import type { Cache } from './cache.ts';
 import { type TestThread, testThreads } from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
-import { agentQueries, limitsOf } from './policy-settings.ts';
+import { agentQueries, decidedBy, limitsOf } from './policy-settings.ts';
 
 /*
  * What the agent of an experiment reads, and with which limits: the state fields and their numbers for whole threads. Training tables,
@@ -139,9 +139,8 @@ export async function learntPolicy(
   materials: StateMaterials & { threshold: number },
 ): Promise<PolicyDefinition> {
   const { experiment, threshold } = materials;
-  const { name, labels } = taskOf(experiment);
   return {
-    task: { name, labels },
+    task: decidedBy(taskOf(experiment)),
     fields: await fieldsOf(agentFields(materials), materials),
     queries: agentQueries(materials),
     score: (states) => stopProbabilitiesOf(network, states),

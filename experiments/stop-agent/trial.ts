@@ -25,7 +25,15 @@ import type { Cache } from './cache.ts';
 import { calibrateAgent } from './calibrate-agent.ts';
 import { claimRegion, trainedClaimsFile } from './claim-region.ts';
 import { linesOfStops, writeJudged, writeStopProbabilities } from './decided-files.ts';
-import { agentName, cloningFile, cloningName, decide, type SystemDecisions, type TestThread } from './decisions.ts';
+import {
+  agentName,
+  askedStop,
+  cloningFile,
+  cloningName,
+  decide,
+  type SystemDecisions,
+  type TestThread,
+} from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 import { annotationsHash, judgeOfRun, recallForTraining } from './judge-for-training.ts';
 import { chooseThreshold, thresholdOf } from './operating-point.ts';
@@ -247,7 +255,7 @@ async function chooseOperatingPoint(
   const { tested, replays } = await replayThreads([policy], parts.development, { ...materials, sequences });
   const scored = tested.map((own, index) => ({ tested: own, scores: replays[0][index].scores }));
   const { costs, agent: options } = experiment;
-  chooseThreshold(run, scored, { policy, aim: { labels: taskOf(experiment).labels, costs, price: options.task } });
+  chooseThreshold(run, scored, { policy, aim: { ...taskOf(experiment), costs, price: options.task } });
 }
 
 /** What learnt policies decide of these threads, and what rules need to decide them, too. */
@@ -272,7 +280,7 @@ async function decideAll(
   );
   const { tested, replays } = await replayThreads(policies, threads, { ...materials, sequences });
   const systems = Object.keys(learnt).map((name, index) => {
-    const stops = replays[index].map(({ stop }) => stop);
+    const stops = replays[index].map((replay) => askedStop(replay, taskOf(experiment)));
     return decide(name, tested, stops, policies[index].queries);
   });
   const optimum = streamOptimum(experiment, threads);

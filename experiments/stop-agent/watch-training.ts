@@ -2,7 +2,7 @@ import { policyNetwork } from '../../checkpoints/policy/network.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
 import type { Metrics, Trainer } from '../../trainers/trainer.ts';
-import { agentName, decide } from './decisions.ts';
+import { agentName, askedStop, decide } from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 import { scoreSystem } from './metrics.ts';
 import { halfway } from './policy-settings.ts';
@@ -38,9 +38,9 @@ export async function watchTraining(
     const [agent] = await trainer.policies();
     const policy = await learntPolicy(policyNetwork(agent), { ...materials, threshold: halfway });
     const { tested, replays } = await replayThreads([policy], threads, { ...materials, sequences });
-    const stops = replays[0].map(({ stop }) => stop);
+    const stops = replays[0].map((replay) => askedStop(replay, taskOf(experiment)));
     const { values } = scoreSystem(decide(agentName, tested, stops, policy.queries), {
-      labels: taskOf(experiment).labels,
+      ...taskOf(experiment),
     });
     onMeasured({ 'macro-F1': values.macroF1 ?? 0, ER: values.er ?? 0 });
     return metrics;

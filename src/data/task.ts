@@ -5,6 +5,8 @@ import type { Thread } from './thread.ts';
 export interface Task {
   readonly name: string;
   readonly labels: readonly string[];
+  /** Labels that are final when they are said early; a policy reads on with others. Every label may be said early unless given. */
+  readonly alerts?: readonly string[];
   /** The gold label of a thread as an index into `labels`, or null where the thread has none. */
   goldLabel(thread: Pick<Thread, 'rumor' | 'veracity' | 'labels'>): number | null;
 }
@@ -57,7 +59,11 @@ export const tasks: Readonly<Record<string, Task>> = {
 /** What tells a task from others in keys: the name of a known one. */
 export function identityOf(task: Task): string | Pick<Task, 'name' | 'labels'> {
   const { name, labels } = task;
-  return Object.hasOwn(tasks, name) && tasks[name] === task ? name : { name, labels };
+  return isKnown(task) ? name : { name, labels };
+}
+
+function isKnown({ name, labels }: Pick<Task, 'name' | 'labels'>): boolean {
+  return Object.hasOwn(tasks, name) && tasks[name].labels.join('\n') === labels.join('\n');
 }
 
 /**
@@ -65,8 +71,7 @@ export function identityOf(task: Task): string | Pick<Task, 'name' | 'labels'> {
  * @throws InputError from `goldLabel` for a value that is none of the classes
  */
 export function taskOfLabel({ name, labels }: Pick<Task, 'name' | 'labels'>): Task {
-  const known = Object.hasOwn(tasks, name) ? tasks[name] : undefined;
-  if (known?.labels.join('\n') === labels.join('\n')) return known;
+  if (isKnown({ name, labels })) return tasks[name];
   return {
     name,
     labels,

@@ -20,6 +20,7 @@ import { scoresJson } from '../metrics.ts';
 import { networkOfSystem, systemNamed, systemOfRun } from '../open-policy.ts';
 import { type OpenedRun, openStopAgentRun } from '../open-run.ts';
 import { testedThreads, testThreadsOfRun, trainedThreads } from '../parts.ts';
+import { decidedBy } from '../policy-settings.ts';
 import { promisesFile } from '../promise-file.ts';
 import { evaluationTable } from '../report/systems-table.ts';
 import { readTrialResult, type TrialResult } from '../result.ts';
@@ -85,7 +86,7 @@ export async function exportRun(options: {
     formatVersion: bundleFormatVersion,
     madeBy: { earshot, commit: git?.commit ?? null, unicode: characters.unicode },
     system,
-    task: { name: opened.task.name, labels: [...opened.task.labels] },
+    task: decidedBy(opened.task),
     encoder,
     state: {
       columns,

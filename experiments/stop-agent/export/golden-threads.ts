@@ -49,7 +49,7 @@ export async function goldenThreads(
       why: stop.why,
       queries,
       judgements: seen.flatMap(({ judgement }, index) => {
-        if (judgement === null || !isQueried.has(index + 1)) return [];
+        if (judgement === null || !(isQueried.has(index + 1) || task.alerts !== undefined)) return [];
         const { label, probabilities } = judgement;
         const row = probabilities === null ? null : Array.from(probabilities);
         return [{ posts: index + 1, label: task.labels[label] ?? null, probabilities: row }];

@@ -35,18 +35,21 @@ export function recommendedSystem(
 ): RecommendedSystem {
   const [first] = agents;
   const { ranking, systems, part } = first.trials[0];
-  const aim = { labels: Object.keys(systems[0].f1ByLabel), costs: ranking.costs, price: ranking.price };
   const candidates = agents.flatMap((agent, index) => candidatesOf(agent, { withRules: index === 0 && !hasGuarantee }));
   // Variants that decide other threads cannot be compared thread by thread.
   const alike = candidates.filter((own) => threadsOf(own) === threadsOf(candidates[0]));
-  const { system, best } = recommended(alike, aim);
+  const { system, best } = recommended(alike, ranking);
   const { agent, name } = system;
   const summary = agent.systems.find((own) => own.name === name)!;
   const nameOf = (own: Placed) => (own.name === agentName ? agentTitle(own.agent) : own.name);
   const why = system === best ? 'the best' : `within one standard error of the best, ${nameOf(best)}, and simpler`;
   const { delayCost, callCost } = ranking.price;
   const price = callCost === 0 ? '' : ` − ${callCost} × queries`;
-  const by = ranking.costs === null ? `macro-F1 − ${delayCost} × earliness${price}` : 'expected cost';
+  const gain =
+    ranking.alerts === undefined
+      ? `macro-F1 − ${delayCost} × earliness${price}`
+      : `latency-weighted F1 of alerts${price}`;
+  const by = ranking.costs === null ? gain : 'expected cost';
   const where =
     ranking.part === 'development'
       ? 'the development part'

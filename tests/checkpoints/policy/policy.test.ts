@@ -90,6 +90,7 @@ const policies = fc.record({
   maxPosts: fc.integer({ min: 1, max: 15 }),
   judged: fc.integer({ min: 1, max: 15 }),
   deadlinePosts: fc.option(fc.integer({ min: 1, max: 12 })),
+  alerts: fc.option(fc.subarray(labels, { minLength: 1, maxLength: labels.length - 1 })),
   deadlineHours: fc.option(fc.double({ min: 0.01, max: 3, noNaN: true })),
 });
 const threads = fc
@@ -113,7 +114,7 @@ describe('a policy', () => {
       fc.asyncProperty(policies, threads, async (made, posts) => {
         const fields = stateFields(made.names, fieldSettings);
         const definition: PolicyDefinition = {
-          task: { name: 'rumor', labels },
+          task: { name: 'rumor', labels, alerts: made.alerts ?? undefined },
           fields,
           queries: {
             lengths: made.lengths.filter((length) => length <= made.judged),
@@ -162,6 +163,41 @@ describe('a policy', () => {
     await expect(thread.read('a')).rejects.toThrow('not now');
     fails = false;
     expect(await thread.read('a')).toMatchObject({ postsRead: 1, queries: 1 });
+  });
+
+  it('stops early with an alert alone, and asks again whether it is one where its detector failed', async () => {
+    let fails = true;
+    const said = ['non-rumor', 'non-rumor', 'rumor'];
+    const judged: number[] = [];
+    const sources: PolicySources = {
+      ...counted().sources,
+      openDetector: () => async (posts) => {
+        judged.push(posts.length);
+        if (fails) throw new Error('not now');
+        return { label: said[posts.length - 1] ?? 'rumor', probabilities: null };
+      },
+    };
+    const definition = ruleOf(firstPosts(2));
+    const alerting = { ...definition, task: { ...definition.task, alerts: ['rumor'] } };
+    const thread = threadReader(alerting, sources).open();
+    // Nothing is asked before the rule would stop.
+    expect(await thread.read('a')).toMatchObject({ why: null, queries: 0 });
+    await expect(thread.read('b')).rejects.toThrow('not now');
+    expect(thread.reading()).toMatchObject({ postsRead: 1, why: null });
+    fails = false;
+    expect(await thread.read('b')).toMatchObject({ postsRead: 2, why: null, queries: 1 });
+    expect(await thread.read('c')).toMatchObject({ postsUsed: 3, why: 'threshold', stopped: true, queries: 2 });
+    expect(judged).toEqual([2, 2, 3]);
+
+    const passing = threadReader(alerting, {
+      ...sources,
+      openDetector: () => async () => ({ label: 'non-rumor', probabilities: null }),
+    });
+    expect(await passing.decide({ posts: ['a', 'b', 'c', 'd'] })).toMatchObject({
+      postsUsed: 4,
+      why: 'end',
+      stopped: false,
+    });
   });
 
   it('decides a thread that has gone silent when its time is up', async () => {

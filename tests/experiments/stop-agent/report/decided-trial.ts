@@ -70,6 +70,8 @@ export function decidedTrial(
       part: 'test',
       decisions: systems.map(decisionsOf),
       agent: systems[0],
+      labels: Object.keys(systems[0].f1ByLabel),
+      alerts: undefined,
       price: { delayCost: 0.2, callCost: 0 },
       costs: null,
     },
