@@ -1116,6 +1116,8 @@ def main():
             "queries": decision.queries,
             "shift": decision.shift,
         }
+        if policy.alerts is not None:
+            record["alert"] = decision.prediction is not None and decision.prediction["label"] in policy.alerts
         print(json.dumps(record, ensure_ascii=False, allow_nan=False), flush=True)
     if trained > 0:
         what = "not left out" if GIVEN.include_trained else "left out (--include-trained keeps them)"

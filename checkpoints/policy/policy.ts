@@ -255,6 +255,14 @@ export function seenJudgement({ label, probabilities }: DetectorOutput, labels: 
   };
 }
 
+/** Whether a decision raises an alert; nothing where no label of the task does. */
+export function alertOf(
+  { alerts }: Pick<PolicyDefinition['task'], 'alerts'>,
+  prediction: Prediction | null,
+): { alert?: boolean } {
+  return alerts === undefined ? {} : { alert: prediction !== null && alerts.includes(prediction.label) };
+}
+
 /** A whole thread as a policy reads it. */
 export interface Replay {
   readonly stop: Stop;

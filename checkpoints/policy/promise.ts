@@ -45,14 +45,18 @@ export const stopPromiseSchema = z.object({
 });
 export type StopPromise = z.infer<typeof stopPromiseSchema>;
 
-/** How a policy stops, in words. */
-export function stopRuleInWords({ threshold, limits: { maxPosts, lastPost, deadline } }: StopRule): string {
+/** How a policy stops, in words. @param rule.alerts the only predictions that it stops early with; any unless given */
+export function stopRuleInWords({
+  threshold,
+  limits: { maxPosts, lastPost, deadline },
+  alerts,
+}: StopRule & { alerts?: readonly string[] | undefined }): string {
   const latest = [
     ...(deadline.posts === null ? [] : [`after ${deadline.posts} posts`]),
     ...(deadline.hours === null ? [] : [`${deadline.hours} hours after the claim`]),
     lastPost === 'decision' ? `at the last post, or post ${maxPosts}` : 'at the last post but one',
   ];
-  const score = threshold >= 1 ? 'stop' : `stop at the first post whose score exceeds ${threshold}, and otherwise`;
+  const score = threshold >= 1 ? 'stop' : `stop at the first post whose score exceeds ${threshold}${alerts === undefined ? '' : ` and whose prediction is ${alerts.join(' or ')}`}, and otherwise`;
   return `${score} ${latest.join(' or ')}${latest.length > 1 ? ', whichever comes first' : ''}`;
 }
 

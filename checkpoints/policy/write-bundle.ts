@@ -56,9 +56,9 @@ export async function promiseInBundle(folder: string, promise: StopPromise): Pro
   const paths = { manifest: join(folder, bundleFiles.manifest), card: join(folder, bundleFiles.card) };
   try {
     const text = readFileSync(paths.manifest, 'utf8');
-    const { rule, limits } = await readManifest(text);
+    const { rule, limits, task } = await readManifest(text);
     const { sha256: _, ...manifest } = z.looseObject({}).parse(JSON.parse(text));
-    const promised = stopRuleInWords({ threshold: promise.threshold, limits });
+    const promised = stopRuleInWords({ threshold: promise.threshold, limits, alerts: task.alerts });
     const card = cardWithPromise(readFileSync(paths.card, 'utf8'), { rule, promised, promise });
     writeFileAtomically(paths.manifest, await manifestText({ ...manifest, rule: promised, promise }));
     writeFileAtomically(paths.card, card);

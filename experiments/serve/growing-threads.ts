@@ -1,3 +1,4 @@
+import { alertOf } from '../../checkpoints/policy/policy.ts';
 import type { Prefix } from '../../src/data/thread.ts';
 import { HttpProblem } from './http-problem.ts';
 import type { ServedBundle } from './models.ts';
@@ -177,7 +178,7 @@ export class GrowingThreads {
       return { ...decidedView({ bundle, id, outcome, posts }), decision: 'continue', stopped: false, why: null };
     const answer = await this.predictionOf({ bundle, id, key, postsUsed });
     // The query at the stop, unless the policy queried there while it read.
-    const isNew = answer.said.prediction !== null && !wasQueriedAt(bundle, postsUsed);
+    const isNew = answer.said.prediction !== null && !wasQueriedAt(bundle, { postsUsed, scores });
     const decided = { ...outcome, ...answer.said, queries: queries + Number(isNew) };
     if (answer.isFinal) {
       await this.store.settle(key, { incarnation: reading.incarnation, outcome: decided });
@@ -234,9 +235,14 @@ function keyOf({ name }: ServedBundle, id: string): string {
   return `${name}/${id}`;
 }
 
-function wasQueriedAt({ policy }: ServedBundle, postsUsed: number): boolean {
-  const { lengths, maxPosts } = policy.definition.queries;
-  return lengths.includes(Math.min(postsUsed, maxPosts));
+/** As planned, or to know whether the prediction raises an alert. */
+function wasQueriedAt(
+  { policy }: ServedBundle,
+  { postsUsed, scores }: { postsUsed: number; scores: readonly number[] },
+): boolean {
+  const { task, threshold, queries } = policy.definition;
+  const isChecked = task.alerts !== undefined && scores[postsUsed - 1] > threshold;
+  return isChecked || queries.lengths.includes(Math.min(postsUsed, queries.maxPosts));
 }
 
 function kept({ id, time, author, parent, text }: NewPost): KeptPost {
@@ -268,5 +274,6 @@ function decidedView(options: {
     queries,
     prediction,
     predictionMissing,
+    ...alertOf(bundle.policy.definition.task, prediction),
   };
 }

@@ -95,6 +95,11 @@ export const wholeThreadsSchema = z.strictObject(
   },
 );
 
+const alertSchema = z
+  .boolean()
+  .optional()
+  .describe('whether someone should act: the thread is decided, and its label raises an alert; left out where no label does');
+
 /** A thread as it was decided: a line of `earshot decide`. */
 export const decidedSchema = z.object({
   threadId: z.string(),
@@ -110,6 +115,7 @@ export const decidedSchema = z.object({
   scores: z.array(z.number()).readonly().describe('at every post used'),
   prediction: predictionSchema.nullable(),
   predictionMissing: z.string().nullable(),
+  alert: alertSchema,
   queries: z.int().describe('how often the detector was queried'),
   shift: shiftSchema.nullable(),
 });
@@ -148,6 +154,7 @@ export const threadViewSchema = z.object({
     .string()
     .nullable()
     .describe('why there is none; a detector that failed is asked again by the next request'),
+  alert: alertSchema,
 });
 
 export type ThreadView = z.infer<typeof threadViewSchema>;

@@ -1,5 +1,5 @@
 import type { ClaimShift } from '../../checkpoints/policy/claim-shift.ts';
-import type { Prediction } from '../../checkpoints/policy/policy.ts';
+import { alertOf, type Prediction } from '../../checkpoints/policy/policy.ts';
 import type { StopReason } from '../../checkpoints/policy/stops.ts';
 import { endsAllCalls } from '../../experts/llm/failures.ts';
 import type { Thread } from '../../src/data/thread.ts';
@@ -29,6 +29,8 @@ export interface DecidedThread {
   readonly prediction: Prediction | null;
   /** Why there is no prediction; null where there is one. */
   readonly predictionMissing: string | null;
+  /** Whether someone should act: the prediction is a label that raises an alert. Left out where no label of the task does. */
+  readonly alert?: boolean;
   /** How often the detector was queried. */
   readonly queries: number;
   /** How unlike the threads of the promise this one is, or without a promise those that were trained on; null where neither is known. */
@@ -62,6 +64,7 @@ export function threadDecider(
       scores,
       prediction,
       predictionMissing: missing,
+      ...alertOf(policy.definition.task, prediction),
       queries: thread.reading().queries,
       shift: policy.shift(whole.posts[0].text),
     };

@@ -37,6 +37,12 @@ const variants = {
     state: { posts: 'none', ...observing, ...student },
     deadline: { hours: 0.5, posts: 9 },
   },
+  alerts: { agent: exactReturn, state: { posts: 'none', ...student }, deadline: { posts: 20 }, alerts: ['rumor'] },
+  'settled-alerts': {
+    agent: { ...tiny.agent, algorithm: 'settled', iterations: 20 },
+    state: { posts: 'none', ...observing },
+    alerts: ['rumor'],
+  },
 };
 /** Systems of the last variant that are tried as rules. */
 const rules = [
@@ -57,6 +63,10 @@ const cases = [
   ['deadline', 'first 3 posts'] as const,
   ['deadline', 'after 1 h'] as const,
   ['settled', 'confidence ≥ 0.7, asked when the agent asks'] as const,
+  ['alerts', 'first 3 posts'] as const,
+  ['alerts', 'after 1 h'] as const,
+  ['alerts', 'student ≥ 0.7'] as const,
+  ['alerts', 'confidence ≥ 0.8, asked at 1, 2, 4, 8, 16, …'] as const,
 ].filter(([variant, system]) => variant !== 'exact-return' || system !== 'confidence ≥ 0.7, asked when the agent asks');
 
 const runOf = (variant: string) => `runs/tiny/${variant}/seed-1`;

@@ -98,7 +98,7 @@ export async function exportRun(options: {
     queries: { ...queries, lengths: [...queries.lengths] },
     threshold,
     limits,
-    rule: stopRuleInWords({ threshold: promise?.threshold ?? threshold, limits }),
+    rule: stopRuleInWords({ threshold: promise?.threshold ?? threshold, limits, alerts: opened.task.alerts }),
     promise,
     trainedClaims: trainedClaimsFile.find(run),
     weights: network === null ? null : bundleFiles.weights,
