@@ -98,7 +98,9 @@ export const wholeThreadsSchema = z.strictObject(
 const alertSchema = z
   .boolean()
   .optional()
-  .describe('whether someone should act: the thread is decided, and its label raises an alert; left out where no label does');
+  .describe(
+    'whether someone should act: the thread is decided, and its label raises an alert; left out where no label does',
+  );
 
 /** A thread as it was decided: a line of `earshot decide`. */
 export const decidedSchema = z.object({

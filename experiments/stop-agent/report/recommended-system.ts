@@ -92,7 +92,10 @@ function threadsOf({ seeds }: Candidate): string {
 }
 
 /** The end of a sentence: what is read, asked and reached, and how that stands to rules. */
-function scoresInWords({ name, values }: SystemSummary, { systems, margins }: RankedAgent): string {
+function scoresInWords(system: SystemSummary, agent: RankedAgent): string {
+  const { name, values } = system;
+  const { systems, margins } = agent;
+  if (agent.trials[0].ranking.alerts !== undefined) return alertsInWords(system, agent);
   const { macroF1, er, callsPerThread, delayHours, expectedCost } = values;
   const whole = systems.find((own) => own.name === allPosts.name)?.values.macroF1?.mean ?? 0;
   const delay = delayHours ? `, ${delayHours.mean.toFixed(1)} hours after the claim on average` : '';
@@ -101,6 +104,15 @@ function scoresInWords({ name, values }: SystemSummary, { systems, margins }: Ra
   const margin = name === agentName ? margins.overEqualQueries : null;
   const lead = margin === null ? '' : `, ${leadInWords(margin)} the best rules with the same earliness and queries`;
   return `reads ${percent(er?.mean ?? 1)} of the posts with ${(callsPerThread?.mean ?? 0).toFixed(1)} queries per thread${delay}, and reaches ${cost}a macro-F1 of ${(macroF1?.mean ?? 0).toFixed(3)}${share}${lead}`;
+}
+
+function alertsInWords({ values }: SystemSummary, { systems }: RankedAgent): string {
+  const meanOf = (name: string, of: SystemSummary['values'] = values) => of[name]?.mean ?? 0;
+  const whole = systems.find((own) => own.name === allPosts.name)?.values;
+  const hours = values.medianAlertHours ? ` and ${meanOf('medianAlertHours').toFixed(1)} hours` : '';
+  const delay = `${meanOf('medianAlertPosts').toFixed(0)} posts${hours}`;
+  const besides = whole === undefined ? '' : ` (${meanOf('latencyF1', whole).toFixed(3)} where all posts are read)`;
+  return `raises ${meanOf('alertsPerThousand').toFixed(0)} alerts per 1,000 threads, ${percent(meanOf('alertPrecision'))} of them right, and half of the true ones within ${delay}. It finds ${percent(meanOf('alertRecall'))} of what should raise one, with ${meanOf('callsPerThread').toFixed(1)} queries per thread; latency-weighted F1 is ${meanOf('latencyF1').toFixed(3)}${besides}`;
 }
 
 /** `+0.023 [+0.006, +0.042] above`, or that there is no measurable gain over. */
@@ -120,6 +132,27 @@ function cardsOf({ name, values }: SystemSummary, { trials }: RankedAgent): Card
     const [own, all] = [name, allPosts.name].map((wanted) => decisions.find((system) => system.name === wanted));
     return own === undefined || all === undefined ? [] : [shareAlike(own, all)];
   });
+  const { alertPrecision, alertRecall, medianAlertPosts, medianAlertHours } = values;
+  const queries = {
+    title: 'Queries',
+    value: (callsPerThread?.mean ?? 0).toFixed(1),
+    note: 'of the detector per thread',
+  };
+  if (alertPrecision && alertRecall)
+    return [
+      { title: 'Alerts right', value: percent(alertPrecision.mean), note: 'of those that were raised' },
+      { title: 'Alerts found', value: percent(alertRecall.mean), note: 'of the threads that should raise one' },
+      ...(medianAlertPosts
+        ? [
+            {
+              title: 'Median delay',
+              value: `${medianAlertPosts.mean.toFixed(0)} posts`,
+              note: medianAlertHours ? `${medianAlertHours.mean.toFixed(1)} hours, of true alerts` : 'of true alerts',
+            },
+          ]
+        : []),
+      queries,
+    ];
   return [
     {
       title: 'Posts read',
@@ -129,7 +162,7 @@ function cardsOf({ name, values }: SystemSummary, { trials }: RankedAgent): Card
     ...(kept.length === 0
       ? []
       : [{ title: 'Predictions kept', value: percent(mean(kept)), note: 'stay the same after all posts' }]),
-    { title: 'Queries', value: (callsPerThread?.mean ?? 0).toFixed(1), note: 'of the detector per thread' },
+    queries,
   ];
 }
 

@@ -76,7 +76,9 @@ export function reportOf(
       ...agentNotes(agents),
       choice,
       ...detectors.map(detectorTruthLine),
-      `Earliness is the share of a thread’s posts that is read. Lead: macro-F1 above every mixture of rules with the same earliness and queries, with its 95% interval ${seeds === 1 ? 'over threads, for this one seed' : 'over seeds and threads'}. Under each agent stands the best rule that reads and queries no more.`,
+      raisesAlerts(agents)
+        ? 'F latency: F1 of the alerts, times how early the true ones come. ERDE 50: what false, missed and late alerts cost, where an alert after 50 posts is half as bad as a missed one; lower is better. Precision and recall are those of alerts.'
+        : `Earliness is the share of a thread’s posts that is read. Lead: macro-F1 above every mixture of rules with the same earliness and queries, with its 95% interval ${seeds === 1 ? 'over threads, for this one seed' : 'over seeds and threads'}. Under each agent stands the best rule that reads and queries no more.`,
     ],
     next: nextCommands(recommended, threadFile),
     facts: [
@@ -118,10 +120,11 @@ async function pageParts(
 /** Every agent, the best first, each with the rule that could take its place. */
 function agentsTable(agents: readonly RankedAgent[]): ReportTable {
   const rowOf = (name: string, { values, calls }: SystemSummary, lead: Estimate | null = null) => {
-    const { macroF1, er, callsPerThread } = values;
+    const { macroF1, er, callsPerThread, ...others } = values;
     return {
       name,
       values: {
+        ...others,
         macroF1,
         er: er && { mean: er.mean },
         queries: callsPerThread === null || calls === 'oracle' ? null : { mean: callsPerThread.mean },
@@ -139,13 +142,26 @@ function agentsTable(agents: readonly RankedAgent[]): ReportTable {
   const beside = agents[0].systems.filter(({ name }) => name === allPosts.name || name === optimumName);
   return systemsTable(
     [...rows, ...beside.map((system) => rowOf(system.name, system))],
-    [
-      { name: 'macroF1', title: 'macro-F1', decimals: 3 },
-      { name: 'er', title: 'earliness', decimals: 3 },
-      { name: 'queries', title: 'queries', decimals: 1 },
-      { name: 'lead', title: 'lead', decimals: 3, isDifference: true },
-    ],
+    raisesAlerts(agents)
+      ? [
+          { name: 'latencyF1', title: 'F latency', decimals: 3 },
+          { name: 'erde50', title: 'ERDE 50', decimals: 3 },
+          { name: 'alertPrecision', title: 'precision', decimals: 3 },
+          { name: 'alertRecall', title: 'recall', decimals: 3 },
+          { name: 'queries', title: 'queries', decimals: 1 },
+        ]
+      : [
+          { name: 'macroF1', title: 'macro-F1', decimals: 3 },
+          { name: 'er', title: 'earliness', decimals: 3 },
+          { name: 'queries', title: 'queries', decimals: 1 },
+          { name: 'lead', title: 'lead', decimals: 3, isDifference: true },
+        ],
   );
+}
+
+/** Whether some labels of the task raise alerts, which other numbers speak of than of early decisions. */
+function raisesAlerts([{ trials }]: readonly RankedAgent[]): boolean {
+  return trials[0].ranking.alerts !== undefined;
 }
 
 /** More agents than these are counted instead of named. */
@@ -163,7 +179,7 @@ function agentNotes(agents: readonly RankedAgent[]): Paragraph[] {
   });
   const counts = `of ${agents.length} agents, ${count((lead) => (lead?.interval?.low ?? 0) > 0)} are above them and ${count((lead) => (lead?.interval?.high ?? 0) < 0)} below, with intervals that leave out 0`;
   return [
-    `Beside the best rules with the same earliness and queries: ${agents.length > namedAtMost ? counts : clauses.join('; ')}.`,
+    ...(raisesAlerts(agents) ? [] : [leadsInWords()]),
     ...agents
       .filter(({ agent }) => isCollapsed(agent))
       .map((own) => {
@@ -171,6 +187,10 @@ function agentNotes(agents: readonly RankedAgent[]): Paragraph[] {
         return { warning: `${agentTitle(own)} collapsed to a fixed rule (${percent(share)} stop at ${name}).` };
       }),
   ];
+
+  function leadsInWords(): string {
+    return `Beside the best rules with the same earliness and queries: ${agents.length > namedAtMost ? counts : clauses.join('; ')}.`;
+  }
 }
 
 function shiftWarning(trials: readonly TrialResult[]): Paragraph[] {
