@@ -67,7 +67,7 @@ function simulated({ changes, share = 1, missing, late }: Stream, seed: number):
 /** In the order in which threads opened, every earlier look has seen a prefix of what the last one sees, so one pass finds the alarm. */
 function alarmOf(audits: readonly Audit[]): number | null {
   const now = new Date(2 * threads * minute);
-  const { counted } = countedAudits(audits, { policy: '', promise: guarantee, quietMs: 24 * 60 * minute, now });
+  const { counted } = countedAudits(audits, { policy: '', guarantee: guarantee, quietMs: 24 * 60 * minute, now });
   const evidence = eProcess(guarantee.level);
   const place = counted.findIndex(({ outcome }) => evidence.add(changedPrediction(outcome)) >= 20);
   return place < 0 ? null : place + 1;

@@ -587,7 +587,7 @@ class Decision(Reading):
     prediction: dict | None = None
     """Label and probabilities by the detector; None where there is no detector."""
     shift: dict | None = None
-    """How unlike the threads of the promise this one is, or without a promise those that were trained on, {"score", "isUnlike"}."""
+    """How unlike the threads of the guarantee this one is, or without a guarantee those that were trained on, {"score", "isUnlike"}."""
 
 
 class Thread:
@@ -710,11 +710,11 @@ class Policy:
         self.trained = set(self.json("trained.json"))
         check_refusals(self.bytes("refusals.jsonl").decode())
         self.check_golden()
-        self.promise = self.manifest.get("promise")
-        self.threshold = self.promise["threshold"] if self.promise else self.manifest["threshold"]
+        self.guarantee = self.manifest.get("guarantee")
+        self.threshold = self.guarantee["threshold"] if self.guarantee else self.manifest["threshold"]
         files = [f"{name} {digest}" for name, digest in self.manifest["files"].items()]
         self.digest = hashlib.sha256("\n".join(sorted(files)).encode()).hexdigest()
-        self.region = self.promise["shift"] if self.promise else self.manifest.get("trainedClaims")
+        self.region = self.guarantee["shift"] if self.guarantee else self.manifest.get("trainedClaims")
         if self.region:
             self.claim_encoder = HashingEncoder(self.region["encoder"], characters)
 
@@ -816,7 +816,7 @@ class Policy:
         return row if self.projection is None else (row.astype(np.float64) @ self.projection).astype(np.float32)
 
     def shift(self, claim):
-        """1 - the cosine of the claim with those of the promise, or without one those trained on; and whether hardly any of them has as much."""
+        """1 - the cosine of the claim with those of the guarantee, or without one those trained on; and whether hardly any of them has as much."""
         if not self.region:
             return None
         vector = self.claim_encoder.encode(claim).astype(np.float64)
@@ -923,8 +923,8 @@ def read_manifest(folder):
         raise BundleError("manifest.json is not the manifest of a bundle")
     check_digest("manifest.json", text[:start] + b"0" * 64 + text[start + 64 :], text[start : start + 64].decode())
     manifest = json.loads(text)
-    if (manifest["format"], manifest["formatVersion"]) != ("earshot-bundle", 2):
-        raise BundleError(f"manifest.json has format version {manifest['formatVersion']}, and this program reads 2; export the run again")
+    if (manifest["format"], manifest["formatVersion"]) != ("earshot-bundle", 3):
+        raise BundleError(f"manifest.json has format version {manifest['formatVersion']}, and this program reads 3; export the run again")
     return manifest
 
 

@@ -16,7 +16,7 @@ export const goldenSchema = z.object({
   states: z.string(),
   /** At every post; 0 where the policy does not act. */
   scores: z.array(z.number()),
-  /** By the threshold of the manifest, without a promise. */
+  /** By the threshold of the manifest, without a guarantee. */
   postsUsed: z.int(),
   why: z.enum(['threshold', 'deadline', 'end']),
   /** Of the detector while the policy read, and at the stop. */

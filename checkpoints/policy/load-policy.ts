@@ -88,7 +88,7 @@ export interface Policy {
     thread: PolicyThread & { readonly id: string },
     options: AuditDraw & { readonly opened?: Date },
   ): Promise<Audit>;
-  /** How unlike the threads of the promise a thread with this claim is, or without a promise those trained on; null where unknown. */
+  /** How unlike the threads of the guarantee a thread with this claim is, or without a guarantee those trained on; null where unknown. */
   shift(claim: string): ClaimShift | null;
 }
 
@@ -114,7 +114,7 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
   const model = async (name: string | null) =>
     name === null ? null : prefixReader(parseBundleJson(await checkedText(name), { name, schema: bundledModelSchema }));
 
-  const { state, task, queries, limits, threshold, promise = null } = manifest;
+  const { state, task, queries, limits, threshold, guarantee = null } = manifest;
   const weights = manifest.weights === null ? null : readWeights(await checked(manifest.weights), state);
   const student = await model(manifest.student);
   const detector = await model(manifest.detector);
@@ -152,16 +152,16 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
     judge === undefined ? own : { ...own, openDetector: (threadId) => (posts) => judge(posts, threadId) };
   await checkGoldenThreads();
 
-  const region = promise?.shift ?? manifest.trainedClaims ?? null;
+  const region = guarantee?.shift ?? manifest.trainedClaims ?? null;
   const shift = region === null ? () => null : claimShift(region);
-  const promised = { ...definition, threshold: promise?.threshold ?? threshold };
-  const reader = threadReader(promised, sources);
+  const guaranteed = { ...definition, threshold: guarantee?.threshold ?? threshold };
+  const reader = threadReader(guaranteed, sources);
   const shiftOf = ({ posts: [claim] }: PolicyThread) => shift(typeof claim === 'string' ? claim : claim.text);
   const hasFreeDetector = judge === undefined && detector !== null;
   const digest = await policyDigest(manifest);
   return {
     manifest,
-    definition: promised,
+    definition: guaranteed,
     sources,
     hasDetector: sources.openDetector !== null,
     hasFreeDetector,
@@ -177,11 +177,11 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
       const { postsUsed, prediction } = await reader.decide(thread);
       const whole = { id: thread.id, posts: thread.posts.map(postOf) };
       const stopped = { postsUsed, label: prediction?.label ?? null };
-      const audited = await auditedThread({ definition: promised, sources, hasFreeDetector }, whole, stopped);
+      const audited = await auditedThread({ definition: guaranteed, sources, hasFreeDetector }, whole, stopped);
       return {
         threadId: thread.id,
         policy: digest,
-        threshold: promised.threshold,
+        threshold: guaranteed.threshold,
         opened: opened.toISOString(),
         probability: share,
         isUnlike: shiftOf(thread)?.isUnlike ?? null,

@@ -3,7 +3,7 @@ import { postPoolings } from '../../src/data/post-pooling.ts';
 import { InputError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
 import { claimRegionSchema } from './claim-shift.ts';
-import { stopPromiseSchema } from './promise.ts';
+import { guaranteeSchema } from './guarantee.ts';
 import { fieldNames } from './state-fields.ts';
 
 /*
@@ -11,7 +11,7 @@ import { fieldNames } from './state-fields.ts';
  */
 
 export const bundleFormat = 'earshot-bundle';
-export const bundleFormatVersion = 2;
+export const bundleFormatVersion = 3;
 
 /** Files of a bundle. */
 export const bundleFiles = {
@@ -68,7 +68,7 @@ export const manifestSchema = z.object({
     /** The detector reads no further: at a later stop it is queried about this many posts. */
     maxPosts: z.int(),
   }),
-  /** The policy stops where its score exceeds this, unless a promise gives another threshold. */
+  /** The policy stops where its score exceeds this, unless a guarantee gives another threshold. */
   threshold: z.number(),
   limits: z.object({
     /** Later posts are not read. */
@@ -78,8 +78,8 @@ export const manifestSchema = z.object({
   }),
   /** The same in words. */
   rule: z.string(),
-  /** What `earshot calibrate` found; null or absent where nothing is promised. */
-  promise: z.optional(z.nullable(stopPromiseSchema)),
+  /** What `earshot calibrate` found; null or absent where there is no guarantee. */
+  guarantee: z.optional(z.nullable(guaranteeSchema)),
   /** Where the claims lie that its verdicts were learnt from; null or absent where that is not known. */
   trainedClaims: z.optional(z.nullable(claimRegionSchema)),
   /** The file of the network whose output is the score; null where the state is a single number, which is the score. */

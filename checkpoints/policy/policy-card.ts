@@ -1,5 +1,5 @@
+import { type Guarantee, guaranteeInWords } from './guarantee.ts';
 import type { Manifest } from './manifest.ts';
-import { promiseInWords, type StopPromise } from './promise.ts';
 
 /** What the card says that the manifest does not. */
 export interface CardFacts {
@@ -44,7 +44,7 @@ ${
 Programs that make such states can use \`policy.onnx\` and \`golden.jsonl\` as they are.
 `
 }
-${ruleLines(manifest.rule, manifest.promise ?? null)}
+${ruleLines(manifest.rule, manifest.guarantee ?? null)}
 
 Meant for: ranking or scheduling checks of threads by people or by a costlier detector. Not meant for: deciding on its own
 what is done about a post or its author.
@@ -96,17 +96,17 @@ the stop probability is ${parity.largestDifference.toExponential(1)}.
 `;
 }
 
-/** A card on which the rule with its promise stands in the place of the one before. */
-export function cardWithPromise(
+/** A card on which the rule with its guarantee stands in the place of the one before. */
+export function cardWithGuarantee(
   card: string,
-  { rule, promised, promise }: { rule: string; promised: string; promise: StopPromise },
+  { rule, guaranteed, guarantee }: { rule: string; guaranteed: string; guarantee: Guarantee },
 ): string {
   const [before, after] = card.split(`Rule: ${rule}.`);
-  if (after === undefined) return `${card}\n${ruleLines(promised, promise)}\n`;
-  const rest = after.startsWith('\n\nPromise: ') ? after.slice(after.indexOf('\n', 2)) : after;
-  return `${before}${ruleLines(promised, promise)}${rest}`;
+  if (after === undefined) return `${card}\n${ruleLines(guaranteed, guarantee)}\n`;
+  const rest = after.startsWith('\n\nGuarantee: ') ? after.slice(after.indexOf('\n', 2)) : after;
+  return `${before}${ruleLines(guaranteed, guarantee)}${rest}`;
 }
 
-function ruleLines(rule: string, promise: StopPromise | null): string {
-  return promise === null ? `Rule: ${rule}.` : `Rule: ${rule}.\n\nPromise: ${promiseInWords(promise)}.`;
+function ruleLines(rule: string, guarantee: Guarantee | null): string {
+  return guarantee === null ? `Rule: ${rule}.` : `Rule: ${rule}.\n\nGuarantee: ${guaranteeInWords(guarantee)}.`;
 }

@@ -4,10 +4,10 @@ import { z } from 'zod';
 import { makeFolders, writeFileAtomically } from '../../src/atomic-file.ts';
 import { diskError, InputError } from '../../src/errors.ts';
 import { tensorFile } from '../tensor-file.ts';
+import { type Guarantee, stopRuleInWords } from './guarantee.ts';
 import { bundleFiles, manifestText, readManifest, sha256Hex } from './manifest.ts';
 import { actionCount, columnsOfNetwork, type PolicyNetwork } from './network.ts';
-import { cardWithPromise } from './policy-card.ts';
-import { type StopPromise, stopRuleInWords } from './promise.ts';
+import { cardWithGuarantee } from './policy-card.ts';
 import type { PolicyProjection } from './read-weights.ts';
 
 /** The bytes of every file of a bundle by its name: the given ones, and `manifest.json` with the hash of each but the card. */
@@ -49,21 +49,21 @@ export function writeBundle(folder: string, contents: ReadonlyMap<string, Uint8A
 }
 
 /**
- * Puts a promise into the manifest and the card of a bundle.
+ * Puts a guarantee into the manifest and the card of a bundle.
  * @throws InputError for a folder without a bundle, or where the disk refuses
  */
-export async function promiseInBundle(folder: string, promise: StopPromise): Promise<void> {
+export async function guaranteeInBundle(folder: string, guarantee: Guarantee): Promise<void> {
   const paths = { manifest: join(folder, bundleFiles.manifest), card: join(folder, bundleFiles.card) };
   try {
     const text = readFileSync(paths.manifest, 'utf8');
     const { rule, limits, task } = await readManifest(text);
     const { sha256: _, ...manifest } = z.looseObject({}).parse(JSON.parse(text));
-    const promised = stopRuleInWords({ threshold: promise.threshold, limits, alerts: task.alerts });
-    const card = cardWithPromise(readFileSync(paths.card, 'utf8'), { rule, promised, promise });
-    writeFileAtomically(paths.manifest, await manifestText({ ...manifest, rule: promised, promise }));
+    const guaranteed = stopRuleInWords({ threshold: guarantee.threshold, limits, alerts: task.alerts });
+    const card = cardWithGuarantee(readFileSync(paths.card, 'utf8'), { rule, guaranteed, guarantee });
+    writeFileAtomically(paths.manifest, await manifestText({ ...manifest, rule: guaranteed, guarantee }));
     writeFileAtomically(paths.card, card);
   } catch (error) {
-    throw diskError(error, { what: `write the promise into the bundle ${folder}` });
+    throw diskError(error, { what: `write the guarantee into the bundle ${folder}` });
   }
 }
 

@@ -76,14 +76,14 @@ async function calibrate(folder: string, options: CalibrateOptions & { terminal:
   const { stdout, stderr } = terminal;
   const [
     { openPolicy },
-    { curveOf, curveOverSizes, keptByConfidence, promiseFor },
-    { promiseInWords },
+    { curveOf, curveOverSizes, keptByConfidence, guaranteeFor },
+    { guaranteeInWords },
     { dryRunSummary },
     { watched },
   ] = await Promise.all([
     import('../stop-agent/open-policy.ts'),
     import('../stop-agent/calibrate.ts'),
-    import('../../checkpoints/policy/promise.ts'),
+    import('../../checkpoints/policy/guarantee.ts'),
     import('../../experts/llm/cost/dry-run-chat-service.ts'),
     import('./progress.ts'),
   ]);
@@ -105,16 +105,16 @@ async function calibrate(folder: string, options: CalibrateOptions & { terminal:
     else stdout.write(`${curveText(points)}\n${sizesText(sizes)}`);
     return;
   }
-  const promise = await promiseFor(read, wanted);
-  await policy.keep(promise);
+  const guarantee = await guaranteeFor(read, wanted);
+  await policy.keep(guarantee);
   const byConfidence = keptByConfidence(read, wanted);
-  const { shift, ...found } = promise;
+  const { shift, ...found } = guarantee;
   if (json) return printJson(terminal, { agent: folder, ...found, confidenceRule: byConfidence });
   const lines = [
-    `${promiseInWords(promise)}.`,
-    promise.threshold === 1
+    `${guaranteeInWords(guarantee)}.`,
+    guarantee.threshold === 1
       ? 'No threshold below 1 keeps that, so the policy reads every thread to its end. Allow more, or give more threads.'
-      : `The policy stops where its score exceeds ${promise.threshold.toPrecision(4)}. In ${promise.losses} of the ${promise.threads} calibration threads the prediction would change, which shows that it does in at most ${percent(promise.bound)} of all such threads.`,
+      : `The policy stops where its score exceeds ${guarantee.threshold.toPrecision(4)}. In ${guarantee.losses} of the ${guarantee.threads} calibration threads the prediction would change, which shows that it does in at most ${percent(guarantee.bound)} of all such threads.`,
     ...(byConfidence === null
       ? []
       : [

@@ -137,7 +137,7 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
       note(
         `${policy.name} was trained on ${trained} of the ${count} threads; they are ${includeTrained ? 'not left out' : 'left out (--include-trained keeps them)'}`,
       );
-    if (unlike > 0 && policy.promise !== null)
+    if (unlike > 0 && policy.guarantee !== null)
       note(
         `${unlike} of the ${decided} decided threads look unlike those that the guarantee of ${policy.name} was calibrated on (shift.isUnlike); of like ones, 5% do. It says nothing about them`,
       );

@@ -1,6 +1,6 @@
 import { Command, Option } from '@commander-js/extra-typings';
 import type { Audit } from '../../checkpoints/policy/audit-schema.ts';
-import type { StopPromise } from '../../checkpoints/policy/promise.ts';
+import type { Guarantee } from '../../checkpoints/policy/guarantee.ts';
 import { counted } from '../../src/counted.ts';
 import { GuaranteeViolated, InputError } from '../../src/errors.ts';
 import type { Monitored, Watch, Watched } from '../stop-agent/monitor.ts';
@@ -79,29 +79,29 @@ async function monitor(
   const { stdout, stderr } = terminal;
   const onNote = (line: string) => stderr.write(`earshot: ${line}\n`);
   const policy = await openPolicy({ folder, system: options.system, runs, context: workContext({ onNote }) });
-  const { promise, digest } = policy;
-  if (promise === null)
+  const { guarantee, digest } = policy;
+  if (guarantee === null)
     throw new InputError(`${folder} has no guarantee to monitor; \`earshot calibrate ${folder}\` gives it one`);
-  if (promise.loss === 'harm')
+  if (guarantee.loss === 'harm')
     throw new InputError(
       `the guarantee of ${folder} is about harm, which takes labels; monitor one about changed predictions (calibrate without --loss harm)`,
     );
   const audits = readAudits(files);
-  const watched = { policy: digest, promise, quietMs: quiet * 3_600_000, now: new Date() };
+  const watched = { policy: digest, guarantee, quietMs: quiet * 3_600_000, now: new Date() };
   const found = monitored(audits, { ...watched, alarmLevel });
   if (picture !== undefined) {
     const [{ monitorPicture }, { writeFileAtomically }] = await Promise.all([
       import('../stop-agent/monitor-picture.ts'),
       import('../../src/atomic-file.ts'),
     ]);
-    writeFileAtomically(picture, await monitorPicture(found, { level: promise.level, alarmLevel }));
+    writeFileAtomically(picture, await monitorPicture(found, { level: guarantee.level, alarmLevel }));
   }
-  if (json) printJson(terminal, { policy: folder, level: promise.level, alarmLevel, ...found });
-  else stdout.write(await monitorText(found, { promise, alarmLevel }));
+  if (json) printJson(terminal, { policy: folder, level: guarantee.level, alarmLevel, ...found });
+  else stdout.write(await monitorText(found, { guarantee, alarmLevel }));
   const changed = await answered(audits, { ...options, watched, alarm: found.alarm, policy });
   if (changed !== null)
     return void stderr.write(`\nNow: ${changed}.\nIt is in ${folder}; decide, serve and export use it.\n`);
-  if (found.alarm !== null && (promise.adapted ?? null) === null)
+  if (found.alarm !== null && (guarantee.adapted ?? null) === null)
     throw new GuaranteeViolated(
       `the guarantee of ${folder} is violated: ${found.alarm.losses} of the first ${found.alarm.items} audited predictions changed; calibrate again on threads of now, or on these audits (--recalibrate)`,
     );
@@ -113,46 +113,46 @@ async function answered(
   options: {
     adapt?: boolean;
     recalibrate?: boolean;
-    watched: Watched & { promise: StopPromise };
+    watched: Watched & { guarantee: Guarantee };
     alarm: Watch | null;
     policy: OpenedPolicy;
   },
 ): Promise<string | null> {
   const { adapt = false, recalibrate = false, watched, alarm, policy } = options;
   if (!adapt && !recalibrate) return null;
-  const [{ adapted, recalibrated }, { countedAudits }, { promiseInWords }] = await Promise.all([
+  const [{ adapted, recalibrated }, { countedAudits }, { guaranteeInWords }] = await Promise.all([
     import('../stop-agent/adapt.ts'),
     import('../stop-agent/monitor.ts'),
-    import('../../checkpoints/policy/promise.ts'),
+    import('../../checkpoints/policy/guarantee.ts'),
   ]);
-  const { promise, now } = watched;
+  const { guarantee, now } = watched;
   const { counted } = countedAudits(audits, watched);
   if (adapt && counted.length === 0) return null;
   const next = adapt
-    ? adapted(promise, counted, now)
-    : recalibrated(promise, counted.slice(alarm?.items ?? 0), policy.definition);
+    ? adapted(guarantee, counted, now)
+    : recalibrated(guarantee, counted.slice(alarm?.items ?? 0), policy.definition);
   await policy.keep(next);
-  return promiseInWords(next);
+  return guaranteeInWords(next);
 }
 
 async function monitorText(
   { now, alarm, unlike, waiting, missing, others }: Monitored,
-  { promise, alarmLevel }: { promise: StopPromise; alarmLevel: number },
+  { guarantee, alarmLevel }: { guarantee: Guarantee; alarmLevel: number },
 ): Promise<string> {
-  const { promiseInWords } = await import('../../checkpoints/policy/promise.ts');
+  const { guaranteeInWords } = await import('../../checkpoints/policy/guarantee.ts');
   const notCounted = [
     ...(waiting > 0 ? [`${waiting} wait for a thread that is still open`] : []),
     ...(missing > 0 ? [`${missing} are missing: their threads never ended, or could not be judged`] : []),
     ...(others > 0 ? [`${others} are of another policy, or were counted for an earlier guarantee`] : []),
   ];
   const lines = [
-    `${promiseInWords(promise)}.`,
+    `${guaranteeInWords(guarantee)}.`,
     now.items === 0
-      ? `No ${promise.adapted ? 'new ' : ''}audit counts yet.`
+      ? `No ${guarantee.adapted ? 'new ' : ''}audit counts yet.`
       : `${counted(now.items, 'audit')}: ${now.losses} predictions changed, ${percent(now.losses / now.items)} (between ${percent(now.low)} and ${percent(now.high)} with ${percent(1 - alarmLevel)} confidence, at any time).`,
     ...(notCounted.length > 0 ? [`Not counted: ${notCounted.join('; ')}.`] : []),
-    promise.adapted
-      ? `The threshold follows the audits (--adapt), so there is no alarm. ${counted(promise.adapted.audits, 'audit')} moved it so far, and ${percent(promise.adapted.losses / promise.adapted.audits)} of their predictions changed.`
+    guarantee.adapted
+      ? `The threshold follows the audits (--adapt), so there is no alarm. ${counted(guarantee.adapted.audits, 'audit')} moved it so far, and ${percent(guarantee.adapted.losses / guarantee.adapted.audits)} of their predictions changed.`
       : `The e-value is ${now.eValue.toPrecision(3)}; ${alarm === null ? `it has not reached ${1 / alarmLevel}, so nothing contradicts the guarantee` : `it reached ${1 / alarmLevel} after ${counted(alarm.items, 'audit')}`}.`,
     ...(unlike.isAlarm
       ? [

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { AuditDraw } from '../../checkpoints/policy/audit.ts';
 import type { Audit } from '../../checkpoints/policy/audit-schema.ts';
-import type { StopPromise } from '../../checkpoints/policy/promise.ts';
+import type { Guarantee } from '../../checkpoints/policy/guarantee.ts';
 import { auditFile, inOrder, readAudits } from '../stop-agent/audit-file.ts';
 import { type Monitored, monitored } from '../stop-agent/monitor.ts';
 import type { ServedBundle } from './models.ts';
@@ -32,13 +32,13 @@ export function auditLog({ file, ...draw }: AuditSettings) {
     async about(
       { policy }: ServedBundle,
       { store, quietMs, now }: { store: ThreadStore; quietMs: number; now: Date },
-    ): Promise<{ promise: StopPromise; found: Monitored } | null> {
-      const promise = policy.manifest.promise ?? null;
-      if (promise === null || promise.loss === 'harm') return null;
+    ): Promise<{ guarantee: Guarantee; found: Monitored } | null> {
+      const guarantee = policy.manifest.guarantee ?? null;
+      if (guarantee === null || guarantee.loss === 'harm') return null;
       audits.push(...(await store.sharedAudits()));
       return {
-        promise,
-        found: monitored(inOrder(audits), { policy: policy.digest, promise, quietMs, now, alarmLevel }),
+        guarantee,
+        found: monitored(inOrder(audits), { policy: policy.digest, guarantee, quietMs, now, alarmLevel }),
       };
     },
   };

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { promiseInWords } from '../../checkpoints/policy/promise.ts';
+import { guaranteeInWords } from '../../checkpoints/policy/guarantee.ts';
 import { type AuditLog, alarmLevel } from './audit-log.ts';
 import { HttpProblem } from './http-problem.ts';
 import type { Models, ServedBundle } from './models.ts';
@@ -56,19 +56,19 @@ export function guaranteeRoutes({
               ? 'the bundle has no guarantee about changed predictions; `earshot calibrate` gives it one'
               : 'nothing is audited; start the server with --audit 10%',
           );
-        const { promise, found } = about;
+        const { guarantee, found } = about;
         const { items: count, losses: changed, low, high, eValue } = found.now;
         return {
-          guarantee: `${promiseInWords(promise)}.`,
-          level: promise.level,
-          threshold: promise.threshold,
+          guarantee: `${guaranteeInWords(guarantee)}.`,
+          level: guarantee.level,
+          threshold: guarantee.threshold,
           audits: count,
           changed,
           low,
           high,
           eValue,
           alarmAt: 1 / alarmLevel,
-          alarm: found.alarm !== null && (promise.adapted ?? null) === null,
+          alarm: found.alarm !== null && (guarantee.adapted ?? null) === null,
           waiting: found.waiting,
           missing: found.missing,
         };

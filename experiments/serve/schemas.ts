@@ -148,7 +148,7 @@ export const threadViewSchema = z.object({
   shift: shiftSchema
     .nullable()
     .describe(
-      'how unlike the threads that the bundle was calibrated on this one is (1 − cosine of the claims), and whether hardly any of those scores as much; null where nothing is promised',
+      'how unlike the threads that the bundle was calibrated on this one is (1 − cosine of the claims), and whether hardly any of those scores as much; null where there is no guarantee',
     ),
   queries: z.int().describe('how often the detector was queried'),
   prediction: predictionSchema.nullable().describe('by the detector, given the posts that the decision is about'),

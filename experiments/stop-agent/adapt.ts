@@ -1,5 +1,5 @@
 import { changedPrediction } from '../../checkpoints/policy/audit.ts';
-import type { StopPromise } from '../../checkpoints/policy/promise.ts';
+import type { Guarantee } from '../../checkpoints/policy/guarantee.ts';
 import { InputError } from '../../src/errors.ts';
 import { smallestCalibration } from '../../src/metrics/learn-then-test.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
@@ -37,16 +37,16 @@ export function movedThreshold(threshold: number, audits: readonly Move[], level
  * is claimed.
  * @param audits those that were not counted before, in the order in which their threads opened; at least one
  */
-export function adapted(promise: StopPromise, audits: readonly EndedAudit[], now: Date): StopPromise {
-  const before = promise.adapted ?? { audits: 0, losses: 0, history: [] };
-  const threshold = movedThreshold(promise.threshold, audits, promise.level);
+export function adapted(guarantee: Guarantee, audits: readonly EndedAudit[], now: Date): Guarantee {
+  const before = guarantee.adapted ?? { audits: 0, losses: 0, history: [] };
+  const threshold = movedThreshold(guarantee.threshold, audits, guarantee.level);
   const counts = {
     audits: before.audits + audits.length,
     losses: before.losses + audits.filter(({ outcome }) => changedPrediction(outcome)).length,
   };
   const move = { time: now.toISOString(), threshold, ...counts };
   return {
-    ...promise,
+    ...guarantee,
     threshold,
     er: mean(audits.map(({ outcome }) => outcome.postsUsed / outcome.posts)),
     since: audits[audits.length - 1].opened,
@@ -58,9 +58,9 @@ export function adapted(promise: StopPromise, audits: readonly EndedAudit[], now
  * Learn then Test on audits: the earliest threshold that keeps the guarantee on their threads.
  * @throws InputError for fewer audits than can show it, or where no query was spent on what another threshold would have seen
  */
-export function recalibrated(promise: StopPromise, audits: readonly EndedAudit[], wanted: Limited): StopPromise {
-  const { level, confidence, loss } = promise;
-  const smallest = smallestCalibration(promise);
+export function recalibrated(guarantee: Guarantee, audits: readonly EndedAudit[], wanted: Limited): Guarantee {
+  const { level, confidence, loss } = guarantee;
+  const smallest = smallestCalibration(guarantee);
   if (audits.length < smallest)
     throw new InputError(
       `${audits.length} audits cannot show that at most ${100 * level}% of predictions would change, with ${100 * confidence}% confidence: that takes ${smallest}. Wait for more audits, or calibrate on other threads`,
@@ -74,7 +74,7 @@ export function recalibrated(promise: StopPromise, audits: readonly EndedAudit[]
   });
   const { threshold, losses, bound, er } = keptBy(threads, { level, confidence, loss, ...wanted });
   const since = audits[audits.length - 1].opened;
-  return { ...promise, threshold, losses, bound, er, threads: audits.length, since, adapted: null };
+  return { ...guarantee, threshold, losses, bound, er, threads: audits.length, since, adapted: null };
 }
 
 type Limited = Pick<Parameters<typeof keptBy>[1], 'limits'>;

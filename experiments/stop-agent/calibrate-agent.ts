@@ -1,13 +1,13 @@
 import { policyNetwork } from '../../checkpoints/policy/network.ts';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
-import { type CalibrationThread, promiseFor } from './calibrate.ts';
+import { type CalibrationThread, guaranteeFor } from './calibrate.ts';
 import { agentName } from './decisions.ts';
 import type { Experiment } from './experiment.ts';
+import { guaranteesFile } from './guarantee-file.ts';
 import { keepThreshold } from './operating-point.ts';
 import { halfway } from './policy-settings.ts';
 import type { PreparedTrial } from './prepare.ts';
-import { promisesFile } from './promise-file.ts';
 import { scoredThread } from './scored-thread.ts';
 import { learntPolicy, seenPosts } from './states.ts';
 
@@ -25,7 +25,7 @@ export async function calibrateAgent(
     read.push({ ...scoredThread(thread, { definition, seen }), gold: null });
   }
   const { limits } = definition;
-  const promise = await promiseFor(read, { ...experiment.guarantee, loss: 'disagreement', limits });
-  promisesFile.write(run, { ...promisesFile.find(run), [agentName]: promise });
-  keepThreshold(run, promise);
+  const guarantee = await guaranteeFor(read, { ...experiment.guarantee, loss: 'disagreement', limits });
+  guaranteesFile.write(run, { ...guaranteesFile.find(run), [agentName]: guarantee });
+  keepThreshold(run, guarantee);
 }

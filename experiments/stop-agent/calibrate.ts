@@ -1,4 +1,4 @@
-import { type StopPromise, stopPromiseSchema } from '../../checkpoints/policy/promise.ts';
+import { type Guarantee, guaranteeSchema } from '../../checkpoints/policy/guarantee.ts';
 import { type Limits, stopIn } from '../../checkpoints/policy/stops.ts';
 import { InputError } from '../../src/errors.ts';
 import {
@@ -14,7 +14,7 @@ import { claimRegion } from './claim-region.ts';
 import type { ScoredThread } from './scored-thread.ts';
 
 /*
- * An operating point with a promise: the earliest threshold on a stopping score that loses on few enough threads, by Learn then
+ * An operating point with a guarantee: the earliest threshold on a stopping score that loses on few enough threads, by Learn then
  * Test (src/metrics/learn-then-test.ts).
  */
 
@@ -27,14 +27,14 @@ export interface CalibrationThread extends ScoredThread {
 /** What says whether stopping early loses. */
 type ReplayedThread = Pick<CalibrationThread, 'posts' | 'labelAt' | 'gold'>;
 
-export interface PromiseWanted extends RiskLevel {
-  readonly loss: StopPromise['loss'];
+export interface GuaranteeWanted extends RiskLevel {
+  readonly loss: Guarantee['loss'];
   /** Of the policy: a deadline is a stop like any other. */
   readonly limits: Limits;
 }
 
-/** What a stopping score reads where its threshold keeps the promise. */
-export interface KeptPromise extends Calibration {
+/** What a stopping score reads where its threshold keeps the guarantee. */
+export interface KeptGuarantee extends Calibration {
   /** Mean share of posts read. */
   readonly er: number;
 }
@@ -49,19 +49,19 @@ export const thresholds = thresholdsBy(4);
 export const calibrationThresholds = thresholdsBy(40);
 
 /**
- * The promise of an agent, and which claims are like those that it was found on.
- * @throws InputError for fewer threads than can show that the promise is kept
+ * The guarantee of an agent, and which claims are like those that it was found on.
+ * @throws InputError for fewer threads than can show that the guarantee is kept
  */
-export async function promiseFor(threads: readonly CalibrationThread[], wanted: PromiseWanted): Promise<StopPromise> {
+export async function guaranteeFor(threads: readonly CalibrationThread[], wanted: GuaranteeWanted): Promise<Guarantee> {
   const { threshold, losses, bound, er } = keptBy(threads, wanted);
   const { loss, level, confidence } = wanted;
   const shift = await claimRegion(threads.map(({ thread }) => thread.posts[0].text));
   const found = { loss, level, confidence, threshold, threads: threads.length, losses, bound, er, shift };
-  return stopPromiseSchema.parse(found);
+  return guaranteeSchema.parse(found);
 }
 
-/** The same promise by the detector's confidence, queried at every post; null where it gives no probabilities. */
-export function keptByConfidence(threads: readonly CalibrationThread[], wanted: PromiseWanted): KeptPromise | null {
+/** The same guarantee by the detector's confidence, queried at every post; null where it gives no probabilities. */
+export function keptByConfidence(threads: readonly CalibrationThread[], wanted: GuaranteeWanted): KeptGuarantee | null {
   if (threads.every(({ confidence }) => confidence.every((own) => own === 0))) return null;
   const byConfidence = threads.map((thread) => ({
     ...thread,
@@ -70,11 +70,11 @@ export function keptByConfidence(threads: readonly CalibrationThread[], wanted: 
   return keptBy(byConfidence, wanted);
 }
 
-/** What an agent would read for other promises; null where there are too few threads for one. */
+/** What an agent would read for other guarantees; null where there are too few threads for one. */
 export function curveOf(
   threads: readonly CalibrationThread[],
-  wanted: Omit<PromiseWanted, 'level'>,
-): { level: number; kept: KeptPromise | null }[] {
+  wanted: Omit<GuaranteeWanted, 'level'>,
+): { level: number; kept: KeptGuarantee | null }[] {
   return [0.01, 0.02, 0.05, 0.1, 0.15, 0.2].map((level) => {
     const own = { ...wanted, level };
     const isPossible = threads.length >= smallestCalibration(own);
@@ -85,7 +85,7 @@ export function curveOf(
 /** What the same guarantee would read with other numbers of threads: means over resamples of these, drawn with replacement. */
 export function curveOverSizes(
   threads: readonly CalibrationThread[],
-  wanted: PromiseWanted,
+  wanted: GuaranteeWanted,
 ): { threads: number; er: number }[] {
   const random = Random.seeded({ seed: 1, purpose: 'calibration sizes' });
   const stops = threads.map((thread) => thresholdStops(thread, wanted));
@@ -102,15 +102,15 @@ export function curveOverSizes(
 }
 
 /**
- * The earliest stops of a score that keep the promise.
- * @throws as `promiseFor`
+ * The earliest stops of a score that keep the guarantee.
+ * @throws as `guaranteeFor`
  */
-export function keptBy(threads: readonly ReplayedThread[], wanted: PromiseWanted): KeptPromise {
+export function keptBy(threads: readonly ReplayedThread[], wanted: GuaranteeWanted): KeptGuarantee {
   const stops = threads.map((thread) => thresholdStops(thread, wanted));
   return keptByStops(stops, wanted);
 }
 
-function keptByStops(threads: readonly ThresholdStops[], wanted: PromiseWanted): KeptPromise {
+function keptByStops(threads: readonly ThresholdStops[], wanted: GuaranteeWanted): KeptGuarantee {
   const smallest = smallestCalibration(wanted);
   if (threads.length < smallest)
     throw new InputError(
@@ -127,7 +127,7 @@ function keptByStops(threads: readonly ThresholdStops[], wanted: PromiseWanted):
 type ThresholdStops = (threshold: number) => { readonly read: number; readonly loses: boolean };
 
 /** Stops differ only between thresholds with a highest score so far between them. */
-function thresholdStops(thread: ReplayedThread, { limits, loss }: PromiseWanted): ThresholdStops {
+function thresholdStops(thread: ReplayedThread, { limits, loss }: GuaranteeWanted): ThresholdStops {
   const { posts } = thread;
   const at = (from: number) => {
     const { postsUsed } = stopIn({ threshold: from, limits }, posts);
@@ -145,14 +145,14 @@ function highestScores(posts: ReplayedThread['posts']): number[] {
 }
 
 /** A deadline alone loses on too many threads. */
-function unreachable(counts: { losses: number; items: number }, { level, confidence }: PromiseWanted): InputError {
+function unreachable(counts: { losses: number; items: number }, { level, confidence }: GuaranteeWanted): InputError {
   const bound = upperBound({ ...counts, confidence });
   return new InputError(
     `with this deadline ${counts.losses} of the ${counts.items} threads lose whatever the score says, so at most ${level * 100}% cannot be shown; at most ${(100 * bound).toFixed(1)}% can. Give a later deadline, or --max-disagreement ${(Math.ceil(1000 * bound) / 1000).toFixed(3)}`,
   );
 }
 
-function loses({ labelAt, posts, gold }: ReplayedThread, stop: number, loss: StopPromise['loss']): boolean {
+function loses({ labelAt, posts, gold }: ReplayedThread, stop: number, loss: Guarantee['loss']): boolean {
   if (stop === posts.length) return false;
   const [atStop, atEnd] = [labelAt(stop), labelAt(posts.length)];
   return loss === 'disagreement' ? atStop !== atEnd : atEnd === gold && atStop !== gold;

@@ -33,7 +33,7 @@ export interface DecidedThread {
   readonly alert?: boolean;
   /** How often the detector was queried. */
   readonly queries: number;
-  /** How unlike the threads of the promise this one is, or without a promise those that were trained on; null where neither is known. */
+  /** How unlike the threads of the guarantee this one is, or without a guarantee those that were trained on; null where neither is known. */
   readonly shift: ClaimShift | null;
 }
 

@@ -1,7 +1,7 @@
 import { changedPrediction } from '../../checkpoints/policy/audit.ts';
 import type { Audit, Audited } from '../../checkpoints/policy/audit-schema.ts';
 import { manyUnlike } from '../../checkpoints/policy/claim-shift.ts';
-import type { StopPromise } from '../../checkpoints/policy/promise.ts';
+import type { Guarantee } from '../../checkpoints/policy/guarantee.ts';
 import { confidenceSequence, type Losses } from '../../src/metrics/confidence-sequence.ts';
 import { eProcess } from '../../src/metrics/e-process.ts';
 
@@ -40,7 +40,7 @@ export interface Monitored {
 
 export interface Watched {
   readonly policy: string;
-  readonly promise: Pick<StopPromise, 'level' | 'threshold' | 'since' | 'adapted'>;
+  readonly guarantee: Pick<Guarantee, 'level' | 'threshold' | 'since' | 'adapted'>;
   /** A thread that opened so long ago and has not ended never will, in milliseconds. */
   readonly quietMs: number;
   readonly now: Date;
@@ -49,9 +49,9 @@ export interface Watched {
 /** The audits of a policy under its present guarantee that may be counted, in the order in which their threads opened. */
 export function countedAudits(
   audits: readonly Audit[],
-  { policy, promise, quietMs, now }: Watched,
+  { policy, guarantee, quietMs, now }: Watched,
 ): { counted: EndedAudit[]; waiting: number; missing: number; others: number } {
-  const { threshold, since = null, adapted = null } = promise;
+  const { threshold, since = null, adapted = null } = guarantee;
   const own = audits.filter(
     (audit) =>
       audit.policy === policy &&
@@ -76,7 +76,7 @@ export function monitored(
   { alarmLevel, ...watched }: Watched & { alarmLevel: number },
 ): Monitored {
   const { counted, ...others } = countedAudits(audits, watched);
-  const { level } = watched.promise;
+  const { level } = watched.guarantee;
   const every = Math.ceil(counted.length / 300);
   const history: Watch[] = [];
   const evidence = eProcess(level);

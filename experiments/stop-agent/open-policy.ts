@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { closest } from 'fastest-levenshtein';
 import { type ClaimShift, claimShift } from '../../checkpoints/policy/claim-shift.ts';
+import type { Guarantee } from '../../checkpoints/policy/guarantee.ts';
 import { bundleFiles } from '../../checkpoints/policy/manifest.ts';
 import { type PolicyNetwork, policyNetwork, stopProbabilitiesOf } from '../../checkpoints/policy/network.ts';
 import {
@@ -12,10 +13,9 @@ import {
   threadReader,
 } from '../../checkpoints/policy/policy.ts';
 import type { PolicyPost } from '../../checkpoints/policy/policy-post.ts';
-import type { StopPromise } from '../../checkpoints/policy/promise.ts';
 import { readWeights } from '../../checkpoints/policy/read-weights.ts';
 import { columnsOf } from '../../checkpoints/policy/state-fields.ts';
-import { promiseInBundle } from '../../checkpoints/policy/write-bundle.ts';
+import { guaranteeInBundle } from '../../checkpoints/policy/write-bundle.ts';
 import type { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { judgementSequence } from '../../experts/judgement-sequence.ts';
 import { sha256 } from '../../src/content-hash.ts';
@@ -29,12 +29,12 @@ import { threadIdentity } from '../run/parts-file.ts';
 import { listedBy, policyOfBundle } from './bundle-folder.ts';
 import { trainedClaimsFile } from './claim-region.ts';
 import { agentName, cloningFile, cloningName, rulesOf } from './decisions.ts';
+import { guaranteesFile } from './guarantee-file.ts';
 import type { MissingJudgements } from './judge-for-training.ts';
 import { type OpenedRun, openStopAgentRun } from './open-run.ts';
 import { testedGuarantee, thresholdOf } from './operating-point.ts';
 import { testedThreads, trainedThreads } from './parts.ts';
 import { halfway, rulePolicy } from './policy-settings.ts';
-import { promisesFile } from './promise-file.ts';
 import { isCandidate, recommended } from './recommendation.ts';
 import { readTrialResult } from './result.ts';
 import { type ScoredThread, scoredThread } from './scored-thread.ts';
@@ -58,8 +58,8 @@ export interface OpenedPolicy extends ThreadReader {
   /** Names the policy, as its audits do; another guarantee leaves it as it is. */
   readonly digest: string;
   readonly sources: PolicySources;
-  /** What `earshot calibrate` found for it; null where nothing is promised. */
-  readonly promise: StopPromise | null;
+  /** What `earshot calibrate` found for it; null where there is no guarantee. */
+  readonly guarantee: Guarantee | null;
   shift(claim: string): ClaimShift | null;
   /** The gold label of a thread; null where it has none. */
   goldOf(thread: Thread): string | null;
@@ -71,8 +71,8 @@ export interface OpenedPolicy extends ThreadReader {
   score(threads: readonly Thread[]): Promise<ScoredThread[]>;
   /** What that would cost. */
   missing(threads: readonly Thread[]): Promise<MissingJudgements>;
-  /** From then on it decides by the promise. */
-  keep(promise: StopPromise): Promise<void>;
+  /** From then on it decides by the guarantee. */
+  keep(guarantee: Guarantee): Promise<void>;
 }
 
 export interface PolicyPlace {
@@ -104,13 +104,13 @@ async function policyInBundle({ folder, system, judge = null }: PolicyPlace): Pr
     ...policy,
     name: folder,
     system: manifest.system,
-    promise: manifest.promise ?? null,
+    guarantee: manifest.guarantee ?? null,
     goldOf: (thread) => task.labels[task.goldLabel(thread) ?? -1] ?? null,
     isTrainedOn: (thread) => trained.has(threadIdentity(thread)),
     isKnown: (thread) => known.has(threadIdentity(thread)),
     score: (threads) => scoreBySources(threads, { definition, sources: policy.sources }),
     missing: async () => ({ missing: 0, estimates: null }),
-    keep: (promise) => promiseInBundle(folder, promise),
+    keep: (guarantee) => guaranteeInBundle(folder, guarantee),
   };
 }
 
@@ -119,11 +119,11 @@ async function policyOfRun(place: PolicyPlace): Promise<OpenedPolicy> {
   const opened = await openStopAgentRun({ run: folder, ...place });
   const system = systemNamed(place.system, opened);
   const { run, task, materials } = opened;
-  const promise = promisesFile.find(run)?.[system] ?? null;
+  const guarantee = guaranteesFile.find(run)?.[system] ?? null;
   const plain = await systemOfRun(opened, system);
-  const definition = { ...plain, threshold: promise?.threshold ?? plain.threshold };
+  const definition = { ...plain, threshold: guarantee?.threshold ?? plain.threshold };
   if (judge !== null) checkDecides(judge, task);
-  const region = promise?.shift ?? trainedClaimsFile.find(run);
+  const region = guarantee?.shift ?? trainedClaimsFile.find(run);
   const [trained, tested] = [trainedThreads(run), testedThreads(run)];
   const sources = await sourcesOfRun(opened, { judge, isQueried: definition.queries.lengths.length > 0 });
   const isEmbedded = definition.fields.some(({ name }) => name === 'posts');
@@ -136,7 +136,7 @@ async function policyOfRun(place: PolicyPlace): Promise<OpenedPolicy> {
     hasDetector: sources.openDetector !== null,
     hasFreeDetector: judge === null && (await opened.detector()) !== null,
     digest: sha256({ experiment: opened.experiment, hashes: run.readRecord().hashes, seed: opened.seed, system }),
-    promise,
+    guarantee,
     shift: region === null ? () => null : claimShift(region),
     goldOf: (thread) => task.labels[task.goldLabel(thread) ?? -1] ?? null,
     isTrainedOn: (thread) => trained.has(threadIdentity(thread)),
@@ -153,7 +153,7 @@ async function policyOfRun(place: PolicyPlace): Promise<OpenedPolicy> {
     missing: opened.missing,
     keep: async (own) => {
       context.signal.throwIfAborted();
-      promisesFile.write(run, { ...promisesFile.find(run), [system]: own });
+      guaranteesFile.write(run, { ...guaranteesFile.find(run), [system]: own });
     },
   };
 }
@@ -168,7 +168,7 @@ export function systemNamed(name: string | undefined, { run }: OpenedRun): strin
   return recommended(candidates, ranking).system.name;
 }
 
-/** A system of a run's report as a policy, as the report shows it: without a promise. @throws InputError for another name */
+/** A system of a run's report as a policy, as the report shows it: without a guarantee. @throws InputError for another name */
 export async function systemOfRun(opened: OpenedRun, system: string): Promise<PolicyDefinition> {
   const { run, experiment, materials } = opened;
   if (system === agentName)

@@ -1,14 +1,14 @@
 import { z } from 'zod';
+import type { Guarantee } from '../../checkpoints/policy/guarantee.ts';
 import type { PolicyDefinition } from '../../checkpoints/policy/policy.ts';
-import type { StopPromise } from '../../checkpoints/policy/promise.ts';
 import { stopIn } from '../../checkpoints/policy/stops.ts';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { runFile } from '../run/run-file.ts';
 import { thresholds } from './calibrate.ts';
 import { agentName, alertsOf, decide, type TestThread } from './decisions.ts';
+import { guaranteesFile } from './guarantee-file.ts';
 import { stopColumns } from './metrics.ts';
 import { halfway } from './policy-settings.ts';
-import { promisesFile } from './promise-file.ts';
 import { type Aim, worth } from './recommendation.ts';
 
 /*
@@ -18,7 +18,7 @@ import { type Aim, worth } from './recommendation.ts';
 
 const thresholdFile = runFile('threshold.json', z.strictObject({ threshold: z.number() }));
 
-/** The threshold of a run's agent, without a promise: the chosen one, or one half. */
+/** The threshold of a run's agent, without a guarantee: the chosen one, or one half. */
 export function thresholdOf(run: Pick<RunDirectory, 'path'>): number {
   return thresholdFile.find(run)?.threshold ?? halfway;
 }
@@ -29,8 +29,8 @@ export function keepThreshold(run: Pick<RunDirectory, 'path'>, { threshold }: { 
 }
 
 /** The guarantee of a run's agent, if the agent was tested by it; null otherwise. */
-export function testedGuarantee(run: Pick<RunDirectory, 'path'>): StopPromise | null {
-  const guarantee = promisesFile.find(run)?.[agentName] ?? null;
+export function testedGuarantee(run: Pick<RunDirectory, 'path'>): Guarantee | null {
+  const guarantee = guaranteesFile.find(run)?.[agentName] ?? null;
   return guarantee?.threshold === thresholdOf(run) ? guarantee : null;
 }
 

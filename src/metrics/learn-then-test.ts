@@ -3,7 +3,7 @@
  * binomial tail as p-value and fixed-sequence testing (§2.2 and appendix B of that paper).
  */
 
-/** What is promised: with probability `confidence` over the calibration items, at most `level` of all items lose. */
+/** What is guaranteed: with probability `confidence` over the calibration items, at most `level` of all items lose. */
 export interface RiskLevel {
   /** Largest share of items with a loss; in (0, 1). */
   readonly level: number;
@@ -17,15 +17,15 @@ export interface Calibration {
   readonly items: number;
   /** Items with a loss at the threshold. */
   readonly losses: number;
-  /** Clopper–Pearson upper bound on the share of items with a loss, at the confidence of the promise. */
+  /** Clopper–Pearson upper bound on the share of items with a loss, at the confidence of the guarantee. */
   readonly bound: number;
 }
 
 /**
- * The least careful threshold that keeps the promise; null where even the most careful does not.
+ * The least careful threshold that keeps the guarantee; null where even the most careful does not.
  * @param options.thresholds from the most careful to the least, fixed before the items were seen
  * @param options.lossesAt items with a loss at a threshold; each item loses 0 or 1, and the items are drawn independently from what
- *   the promise is about
+ *   the guarantee is about
  */
 export function learnThenTest(
   options: { thresholds: readonly number[]; items: number; lossesAt: (threshold: number) => number } & RiskLevel,
@@ -34,14 +34,14 @@ export function learnThenTest(
   let chosen: { threshold: number; losses: number } | null = null;
   for (const threshold of thresholds) {
     const losses = lossesAt(threshold);
-    // The first at which a broken promise cannot be ruled out ends the sequence, so no correction for many tests is needed.
+    // The first at which a broken guarantee cannot be ruled out ends the sequence, so no correction for many tests is needed.
     if (binomialTail({ losses, items, share: level }) > 1 - confidence) break;
     chosen = { threshold, losses };
   }
   return chosen && { ...chosen, items, bound: upperBound({ ...chosen, items, confidence }) };
 }
 
-/** The fewest items with which a promise can be kept at all: as many as show it where none of them loses. */
+/** The fewest items with which a guarantee can be kept at all: as many as show it where none of them loses. */
 export function smallestCalibration({ level, confidence }: RiskLevel): number {
   return Math.ceil(Math.log(1 - confidence) / Math.log(1 - level));
 }

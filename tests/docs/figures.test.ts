@@ -20,8 +20,8 @@ it('of the demo are those of its picture', () => {
 });
 
 it('of violated guarantees are the worst of the table', () => {
-  const page = textOf('experiments/results/promises.md');
-  const rows = readFileSync(join(home, 'experiments/results/promises.md'), 'utf8')
+  const page = textOf('experiments/results/guarantee.md');
+  const rows = readFileSync(join(home, 'experiments/results/guarantee.md'), 'utf8')
     .split('\n')
     .filter((line) => /^\| (Weibo-CED|Twitter1\d|PHEME) +\| +\d+ \|/.test(line))
     .map((line) => line.split('|').map((cell) => /\(([\d.]+)\)/.exec(cell)?.[1]));

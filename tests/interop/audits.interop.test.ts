@@ -174,7 +174,7 @@ it('of two servers under load, one of which is killed, are all kept and counted 
   for (const own of await guarantees()) expect(own).toMatchObject({ audits: drawn.length, waiting: 0, missing: 0 });
   const [before] = await thresholds();
   await succeed('monitor', 'policy', ...files, '--adapt');
-  const { promise } = JSON.parse(readFileSync(join(bundle(), 'manifest.json'), 'utf8'));
-  expect(promise.threshold).not.toBe(before);
-  await expect.poll(thresholds, { timeout: 30_000, interval: 200 }).toEqual([promise.threshold, promise.threshold]);
+  const { guarantee } = JSON.parse(readFileSync(join(bundle(), 'manifest.json'), 'utf8'));
+  expect(guarantee.threshold).not.toBe(before);
+  await expect.poll(thresholds, { timeout: 30_000, interval: 200 }).toEqual([guarantee.threshold, guarantee.threshold]);
 });

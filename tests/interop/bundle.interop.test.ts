@@ -38,12 +38,12 @@ beforeAll(async () => {
     },
   });
   await succeed('train', 'tiny.yaml');
-  // Two agents with a promise: one that asks at the stop only, and one that asks on the way.
+  // Two agents with a guarantee: one that asks at the stop only, and one that asks on the way.
   const fresh = synthesizeThreads({ threads: 90, seed: 9 }).map((thread) => ({ ...thread, id: `fresh-${thread.id}` }));
   writeFileSync(join(cwd, 'fresh.jsonl'), fresh.map((thread) => `${JSON.stringify(thread)}\n`).join(''));
-  const promise = ['--threads', 'fresh.jsonl', '--max-disagreement', '0.15'];
-  await succeed('calibrate', runOf('pooled'), ...promise);
-  await succeed('calibrate', runOf('aware'), ...promise);
+  const guarantee = ['--threads', 'fresh.jsonl', '--max-disagreement', '0.15'];
+  await succeed('calibrate', runOf('pooled'), ...guarantee);
+  await succeed('calibrate', runOf('aware'), ...guarantee);
   for (const variant of variants) await succeed('export', runOf(variant), '--out', variant);
 });
 afterAll(() => rmSync(cwd, { recursive: true, force: true }));
@@ -82,7 +82,7 @@ describe.each(variants)('a bundle in Python (%s)', (variant) => {
       readsTimes ? 'only their texts, order and times' : 'only their texts and order',
     );
     for (const [index, { scores, prediction, shift, hours, ...decision }] of expected.entries()) {
-      // Of the promise, which two of the variants have, or else of the threads that were learnt from.
+      // Of the guarantee, which two of the variants have, or else of the threads that were learnt from.
       expect(found[index].shift.isUnlike).toBe(shift.isUnlike);
       expect(found[index].shift.score).toBeCloseTo(shift.score, 6);
       expect(found[index]).toMatchObject({ ...decision, prediction: { label: prediction.label }, hours });

@@ -5,7 +5,7 @@ import type { StopMember } from './problem.ts';
 
 /*
  * The settled agent: learns to tell from a state whether the detector's judgement is the one after all posts. Its π(stop) is that
- * probability by maximum likelihood, a stopping score for a threshold that keeps a promise (`earshot calibrate`). It copies nobody
+ * probability by maximum likelihood, a stopping score for a threshold that keeps a guarantee (`earshot calibrate`). It copies nobody
  * and needs no label of a thread, only judgements.
  */
 

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { goldenRefusals } from '../../../checkpoints/policy/golden-refusals.ts';
+import { stopRuleInWords } from '../../../checkpoints/policy/guarantee.ts';
 import { loadPolicy } from '../../../checkpoints/policy/load-policy.ts';
 import { bundleFiles, bundleFormat, bundleFormatVersion, type Manifest } from '../../../checkpoints/policy/manifest.ts';
 import { onnxModel } from '../../../checkpoints/policy/onnx-model.ts';
 import { checkParity, type Parity } from '../../../checkpoints/policy/parity.ts';
 import { policyCard } from '../../../checkpoints/policy/policy-card.ts';
 import { extremeStates, randomStates } from '../../../checkpoints/policy/probe-states.ts';
-import { stopRuleInWords } from '../../../checkpoints/policy/promise.ts';
 import { columnsOf, type FieldName, type StateField } from '../../../checkpoints/policy/state-fields.ts';
 import { bundleContents, checkFree, weightsFile, writeBundle } from '../../../checkpoints/policy/write-bundle.ts';
 import { provenance } from '../../../checkpoints/run-record.ts';
@@ -16,12 +16,12 @@ import type { WorkContext } from '../../../src/work-context.ts';
 import { actionTexts } from '../../../trainers/stop-agent/states.ts';
 import { tableText } from '../../report/report.ts';
 import { trainedClaimsFile } from '../claim-region.ts';
+import { guaranteesFile } from '../guarantee-file.ts';
 import { scoresJson } from '../metrics.ts';
 import { networkOfSystem, systemNamed, systemOfRun } from '../open-policy.ts';
 import { type OpenedRun, openStopAgentRun } from '../open-run.ts';
 import { testedThreads, testThreadsOfRun, trainedThreads } from '../parts.ts';
 import { decidedBy } from '../policy-settings.ts';
-import { promisesFile } from '../promise-file.ts';
 import { evaluationTable } from '../report/systems-table.ts';
 import { readTrialResult, type TrialResult } from '../result.ts';
 import { goldenThreads } from './golden-threads.ts';
@@ -77,7 +77,7 @@ export async function exportRun(options: {
   const models = await modelFiles(opened, { readsStudent });
   const characters = characterTable();
   const { earshot, git } = provenance();
-  const promise = promisesFile.find(run)?.[system] ?? null;
+  const guarantee = guaranteesFile.find(run)?.[system] ?? null;
   const encoder = reads('posts') ? cache.embeddings.encoderIdentity : null;
   const readsTexts = (encoder === null || encoder.name === 'hashing') && (!readsStudent || models.student !== null);
   const { threshold, limits, queries } = policy;
@@ -98,8 +98,8 @@ export async function exportRun(options: {
     queries: { ...queries, lengths: [...queries.lengths] },
     threshold,
     limits,
-    rule: stopRuleInWords({ threshold: promise?.threshold ?? threshold, limits, alerts: opened.task.alerts }),
-    promise,
+    rule: stopRuleInWords({ threshold: guarantee?.threshold ?? threshold, limits, alerts: opened.task.alerts }),
+    guarantee,
     trainedClaims: trainedClaimsFile.find(run),
     weights: network === null ? null : bundleFiles.weights,
     student: models.student === null ? null : bundleFiles.student,

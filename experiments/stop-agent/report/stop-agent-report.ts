@@ -1,5 +1,5 @@
 import { manyUnlike } from '../../../checkpoints/policy/claim-shift.ts';
-import { promiseInWords } from '../../../checkpoints/policy/promise.ts';
+import { guaranteeInWords } from '../../../checkpoints/policy/guarantee.ts';
 import { allPosts } from '../../../checkpoints/policy/rules.ts';
 import { counted } from '../../../src/counted.ts';
 import { fewestItems } from '../../../src/metrics/bootstrap.ts';
@@ -11,8 +11,8 @@ import { type Estimate, percent } from '../../report/shown-numbers.ts';
 import { systemsTable } from '../../report/systems-table.ts';
 import { agentName, isLearnt, isShown } from '../decisions.ts';
 import { taskOf } from '../experiment.ts';
+import { guaranteesFile } from '../guarantee-file.ts';
 import { testedGuarantee } from '../operating-point.ts';
-import { promisesFile } from '../promise-file.ts';
 import { readTrialResult, type TrialResult, trialJson } from '../result.ts';
 import { optimumName } from '../stream-optimum.ts';
 import { isCollapsed, type RankedAgent, rankedAgents, ruleInPlace, type SystemSummary } from './agents.ts';
@@ -206,10 +206,10 @@ function shiftWarning(trials: readonly TrialResult[]): Paragraph[] {
 /** The guarantee of the first agent that was tested by one, and what it saves as a mean over seeds; empty where none was. */
 function leadSentence(results: Parameters<typeof rankedAgents>[0]): string {
   for (const { variant, trials } of results) {
-    const promises = trials.flatMap(({ directory: path }) => testedGuarantee({ path }) ?? []);
-    if (promises.length === 0) continue;
-    const rates = promises.map(({ er }) => er);
-    const sentence = promiseInWords({ ...promises[0], er: mean(rates) });
+    const guarantees = trials.flatMap(({ directory: path }) => testedGuarantee({ path }) ?? []);
+    if (guarantees.length === 0) continue;
+    const rates = guarantees.map(({ er }) => er);
+    const sentence = guaranteeInWords({ ...guarantees[0], er: mean(rates) });
     const notes = [
       ...(results.length > 1 ? [variant] : []),
       ...(rates.length > 1
@@ -224,12 +224,12 @@ function leadSentence(results: Parameters<typeof rankedAgents>[0]): string {
 /** What is guaranteed for each run, where the first sentence does not tell it all. */
 function guaranteeNotes(trials: readonly TrialResult[]): string[] {
   return trials.flatMap(({ directory: path }) => {
-    const promise = promisesFile.find({ path })?.[agentName] ?? null;
-    if (promise === null) return [];
+    const guarantee = guaranteesFile.find({ path })?.[agentName] ?? null;
+    if (guarantee === null) return [];
     const isTested = testedGuarantee({ path }) !== null;
     if (isTested && trials.length === 1) return [];
     return [
-      `Guarantee of ${path}: ${promiseInWords(promise)}${isTested ? '' : '; the tables here are of the agent without it'}.`,
+      `Guarantee of ${path}: ${guaranteeInWords(guarantee)}${isTested ? '' : '; the tables here are of the agent without it'}.`,
     ];
   });
 }

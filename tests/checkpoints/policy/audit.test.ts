@@ -4,7 +4,7 @@ import { auditSchema } from '../../../checkpoints/policy/audit-schema.ts';
 import { loadPolicy } from '../../../checkpoints/policy/load-policy.ts';
 import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
 import { mixedBundle } from '../../experiments/serve/small-server.ts';
-import { smallPromise, sourceOf } from './small-bundle.ts';
+import { smallGuarantee, sourceOf } from './small-bundle.ts';
 
 const ids = Array.from({ length: 20_000 }, (_, index) => `thread-${index}`);
 const threads = synthesizeThreads({ threads: 60, seed: 3 });
@@ -49,7 +49,7 @@ describe('an audit by a reader', () => {
   it('holds both predictions, and at every post what another threshold would have seen', async () => {
     const folder = await mixedBundle();
     const policy = await loadPolicy(sourceOf(folder));
-    const readsOn = await loadPolicy(sourceOf(await mixedBundle({ promise: smallPromise(1) })));
+    const readsOn = await loadPolicy(sourceOf(await mixedBundle({ guarantee: smallGuarantee(1) })));
     const outcomes = new Set<boolean>();
     for (const thread of threads) {
       const audit = await policy.audit(thread, { share: 0.1, seed: 1, opened: new Date(0) });
@@ -71,8 +71,8 @@ describe('an audit by a reader', () => {
 
   it('names the policy by its files, whatever its guarantee', async () => {
     const digests = await Promise.all(
-      [null, smallPromise(0.2)].map(
-        async (promise) => (await loadPolicy(sourceOf(await mixedBundle({ promise })))).digest,
+      [null, smallGuarantee(0.2)].map(
+        async (guarantee) => (await loadPolicy(sourceOf(await mixedBundle({ guarantee })))).digest,
       ),
     );
     expect(digests[0]).toBe(digests[1]);

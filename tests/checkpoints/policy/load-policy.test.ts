@@ -14,7 +14,7 @@ import {
   randomNetwork,
   replyModel,
   smallBundle,
-  smallPromise,
+  smallGuarantee,
   sourceOf,
   statesByHand,
   textOf,
@@ -61,14 +61,14 @@ describe('a policy loaded from a bundle', () => {
     }
   });
 
-  it('stops above the threshold of its promise, and says which claims that is about', async () => {
+  it('stops above the threshold of its guarantee, and says which claims that is about', async () => {
     const network = randomNetwork({ inputs: dimensions });
     const plain = await loadPolicy(sourceOf(await smallBundle({ network })));
     expect((await plain.decide(thread(texts))).shift).toBeNull();
     const scores = [...stopProbabilitiesOf(network, statesByHand(texts))];
     const sorted = scores.toSorted((a, b) => a - b);
     for (const threshold of [...sorted, 1]) {
-      const manifest = { promise: smallPromise(threshold) };
+      const manifest = { guarantee: smallGuarantee(threshold) };
       const policy = await loadPolicy(sourceOf(await smallBundle({ network, manifest })));
       const first = scores.findIndex((score) => score > threshold);
       const decision = await policy.decide(thread(texts));
@@ -77,9 +77,9 @@ describe('a policy loaded from a bundle', () => {
       expect(decision.shift?.score).toBeCloseTo(1 - along, 6);
       expect(decision.shift?.isUnlike).toBe(1 - along > 0.7);
     }
-    const trainedClaims = { ...smallPromise(1).shift, threshold: 2 };
-    const unpromised = await loadPolicy(sourceOf(await smallBundle({ network, manifest: { trainedClaims } })));
-    expect((await unpromised.decide(thread(texts))).shift).toEqual({ score: expect.any(Number), isUnlike: false });
+    const trainedClaims = { ...smallGuarantee(1).shift, threshold: 2 };
+    const unguaranteed = await loadPolicy(sourceOf(await smallBundle({ network, manifest: { trainedClaims } })));
+    expect((await unguaranteed.decide(thread(texts))).shift).toEqual({ score: expect.any(Number), isUnlike: false });
   });
 
   it('asks the detector in it about the posts that were seen', async () => {
@@ -204,7 +204,7 @@ describe('a bundle that is not what was exported', () => {
     await expect(loadPolicy(sourceOf(folder))).rejects.toThrow('manifest.json is not the manifest of a bundle');
     const later = await smallBundle({ manifest: JSON.parse('{ "formatVersion": 99 }'), golden: [] });
     await expect(loadPolicy(sourceOf(later))).rejects.toThrow(
-      'the bundle was made by Earshot 0.0.0 in format 99, and this version reads format 2; export the run again',
+      'the bundle was made by Earshot 0.0.0 in format 99, and this version reads format 3; export the run again',
     );
     rmSync(join(folder, bundleFiles.manifest));
     await expect(loadPolicy(sourceOf(folder))).rejects.toThrow(/ENOENT.*manifest\.json/);

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Golden } from '../../../checkpoints/policy/golden.ts';
+import type { Guarantee } from '../../../checkpoints/policy/guarantee.ts';
 import type { PolicySource } from '../../../checkpoints/policy/load-policy.ts';
 import { bundleFiles, bundleFormat, bundleFormatVersion, type Manifest } from '../../../checkpoints/policy/manifest.ts';
 import { type PolicyNetwork, stopProbabilitiesOf } from '../../../checkpoints/policy/network.ts';
 import { embedder } from '../../../checkpoints/policy/prefix-reader.ts';
-import type { StopPromise } from '../../../checkpoints/policy/promise.ts';
 import { type Limits, stopIn } from '../../../checkpoints/policy/stops.ts';
 import { unicodeThreads } from '../../../checkpoints/policy/unicode-threads.ts';
 import { bundleContents, weightsFile, writeBundle } from '../../../checkpoints/policy/write-bundle.ts';
@@ -142,8 +142,8 @@ export function sourceOf(folder: string): PolicySource {
   return { read: (name) => readFile(join(folder, name)) };
 }
 
-/** A promise with this threshold, calibrated on claims that are unlike every other. */
-export function smallPromise(threshold: number): StopPromise {
+/** A guarantee with this threshold, calibrated on claims that are unlike every other. */
+export function smallGuarantee(threshold: number): Guarantee {
   const center = Buffer.from(Float32Array.from({ length: dimensions }, (_, i) => Number(i === 0)).buffer);
   return {
     loss: 'disagreement',

@@ -53,55 +53,55 @@ describe('calibrate', () => {
     expect((await earshot(['export', run, '--out', 'plain'], { cwd })).code).toBe(0);
     const found = await calibrate(run, '--threads', 'fresh.jsonl', '--max-disagreement', '0.2', '--json');
     expect(found.code, found.errors).toBe(0);
-    const promise = json(found.out);
-    expect(promise).toMatchObject({ loss: 'disagreement', level: 0.2, confidence: 0.9, threads: 80 });
-    expect(promise.bound).toBeLessThanOrEqual(0.2);
-    expect(promise.losses / 80).toBeLessThan(promise.bound);
-    expect(promise.confidenceRule.bound).toBeLessThanOrEqual(0.2);
-    // A promise that reads everything, or stops where one half does, would show nothing.
-    expect(promise.threshold).not.toBe(1);
-    expect(promise.threshold).not.toBeCloseTo(0.5, 2);
+    const guarantee = json(found.out);
+    expect(guarantee).toMatchObject({ loss: 'disagreement', level: 0.2, confidence: 0.9, threads: 80 });
+    expect(guarantee.bound).toBeLessThanOrEqual(0.2);
+    expect(guarantee.losses / 80).toBeLessThan(guarantee.bound);
+    expect(guarantee.confidenceRule.bound).toBeLessThanOrEqual(0.2);
+    // A guarantee that reads everything, or stops where one half does, would show nothing.
+    expect(guarantee.threshold).not.toBe(1);
+    expect(guarantee.threshold).not.toBeCloseTo(0.5, 2);
 
     const decided = lines((await earshot(['decide', 'fresh.jsonl', '--policy', run], { cwd })).out);
     for (const { scores, postsUsed, posts } of decided) {
-      const first = scores.findIndex((own: number) => own > promise.threshold);
+      const first = scores.findIndex((own: number) => own > guarantee.threshold);
       expect(postsUsed).toBe(first < 0 ? posts : first + 1);
     }
     const er = decided.reduce((sum, own) => sum + own.earliness, 0) / decided.length;
-    expect(er).toBeCloseTo(promise.er, 9);
+    expect(er).toBeCloseTo(guarantee.er, 9);
     expect(decided.filter(({ shift }) => shift.isUnlike).length).toBeLessThanOrEqual(8);
 
     const { out: report } = await earshot(['report', run], { cwd });
     expect(report).toContain(': Reads ');
 
-    expect((await earshot(['export', run, '--out', 'promised'], { cwd })).code).toBe(0);
+    expect((await earshot(['export', run, '--out', 'guaranteed'], { cwd })).code).toBe(0);
     const again = await calibrate('plain', '--threads', 'fresh.jsonl', '--max-disagreement', '0.2', '--json');
     expect(json(again.out)).toMatchObject({
-      threshold: promise.threshold,
-      losses: promise.losses,
-      confidenceRule: promise.confidenceRule,
+      threshold: guarantee.threshold,
+      losses: guarantee.losses,
+      confidenceRule: guarantee.confidenceRule,
     });
-    for (const bundle of ['promised', 'plain']) {
+    for (const bundle of ['guaranteed', 'plain']) {
       const same = await earshot(['decide', 'fresh.jsonl', '--policy', bundle], { cwd });
       expect(lines(same.out).map(({ postsUsed }) => postsUsed)).toEqual(decided.map(({ postsUsed }) => postsUsed));
       const card = readFileSync(join(cwd, bundle, 'README.md'), 'utf8');
-      expect(card).toContain(`exceeds ${promise.threshold}`);
+      expect(card).toContain(`exceeds ${guarantee.threshold}`);
       expect(card).toContain('with 90% confidence at most 20% of predictions would change');
     }
   });
 
-  it('puts the second promise of a bundle in the place of the first', async () => {
+  it('puts the second guarantee of a bundle in the place of the first', async () => {
     cpSync(join(cwd, 'plain'), join(cwd, 'twice'), { recursive: true });
     const harm = await calibrate('twice', '--threads', 'labelled.jsonl', '--max-disagreement', '0.3', '--loss', 'harm');
     expect(harm.code, harm.errors).toBe(0);
     expect(harm.out).toContain('at most 30% of predictions would be right if the thread were read to its end');
     const card = readFileSync(join(cwd, 'twice', 'README.md'), 'utf8');
-    expect(card.match(/^Promise: /gm)).toHaveLength(1);
+    expect(card.match(/^Guarantee: /gm)).toHaveLength(1);
     expect(card).toContain('at most 30%');
     expect((await earshot(['decide', 'fresh.jsonl', '--policy', 'twice'], { cwd })).code).toBe(0);
   });
 
-  it('says of a thread whose claim looks unlike the calibration threads that nothing is promised', async () => {
+  it('says of a thread whose claim looks unlike the calibration threads that nothing is guaranteed', async () => {
     await calibrate(run, '--threads', 'fresh.jsonl', '--max-disagreement', '0.2');
     writeFileSync(join(cwd, 'other.jsonl'), linesOf([other]));
     const { out, errors } = await earshot(['decide', 'other.jsonl', '--policy', run], { cwd });
@@ -110,14 +110,14 @@ describe('calibrate', () => {
   });
 
   it('shows the curve and writes nothing', async () => {
-    const before = readFileSync(join(cwd, run, 'promises.json'), 'utf8');
+    const before = readFileSync(join(cwd, run, 'guarantees.json'), 'utf8');
     const { out, code } = await calibrate(run, '--threads', 'fresh.jsonl', '--curve', '--json');
     expect(code).toBe(0);
     const curve: { level: number; kept: { er: number } | null }[] = json(out).curve;
     expect(curve.map(({ kept }) => kept === null)).toEqual([true, true, false, false, false, false]);
     const rates = curve.flatMap(({ kept }) => kept?.er ?? []);
     expect(rates).toEqual([...rates].sort((a, b) => b - a));
-    expect(readFileSync(join(cwd, run, 'promises.json'), 'utf8')).toBe(before);
+    expect(readFileSync(join(cwd, run, 'guarantees.json'), 'utf8')).toBe(before);
     const shown = await calibrate(run, '--threads', 'fresh.jsonl', '--curve');
     expect(shown.out).toContain('more threads needed');
   });
@@ -128,7 +128,7 @@ describe('calibrate', () => {
     const trainedOn = synthesizeThreads(tiny.data.synthetic).filter(({ id }) => known.has(id));
     expect(trainedOn.length).toBeGreaterThan(50);
     writeFileSync(join(cwd, 'few.jsonl'), linesOf([...trainedOn, ...fresh.slice(0, 30)]));
-    const before = existsSync(join(cwd, run, 'promises.json'));
+    const before = existsSync(join(cwd, run, 'guarantees.json'));
     const few = await calibrate(run, '--threads', 'few.jsonl');
     expect(few.code).toBe(1);
     expect(few.errors).toContain(
@@ -137,7 +137,7 @@ describe('calibrate', () => {
     expect(few.errors).toContain(
       'threads cannot show that at most 5% of predictions would change, with 90% confidence: that takes 45',
     );
-    expect(existsSync(join(cwd, run, 'promises.json'))).toBe(before);
+    expect(existsSync(join(cwd, run, 'guarantees.json'))).toBe(before);
     // Its bundle knows them, too; one of an earlier version those alone that it learnt from.
     expect((await earshot(['export', run, '--out', 'knowing'], { cwd })).code).toBe(0);
     const ofBundle = await calibrate('knowing', '--threads', 'few.jsonl');

@@ -72,7 +72,7 @@ describe('init', () => {
       /^mine: Reads \d+% of the posts; with 90% confidence at most 10% of predictions\s+would\s+change/,
     );
     const decided = await earshot(['decide', 'threads.jsonl', '--policy', 'runs/mine/agent/seed-1'], { cwd });
-    const { threshold, threads } = JSON.parse(read(cwd, 'runs/mine/agent/seed-1/promises.json'))['stop agent'];
+    const { threshold, threads } = JSON.parse(read(cwd, 'runs/mine/agent/seed-1/guarantees.json'))['stop agent'];
     expect(threads).toBeGreaterThanOrEqual(22);
     const first = JSON.parse(decided.out.split('\n')[0]);
     expect(first.scores.findIndex((score: number) => score > threshold)).toBe(

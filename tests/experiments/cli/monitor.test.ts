@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readAudits } from '../../../experiments/stop-agent/audit-file.ts';
 import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
-import { smallPromise } from '../../checkpoints/policy/small-bundle.ts';
+import { smallGuarantee } from '../../checkpoints/policy/small-bundle.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { mixedBundle } from '../serve/small-server.ts';
 import { earshot } from './command-line.ts';
@@ -12,7 +12,7 @@ const threads = synthesizeThreads({ threads: 400, seed: 11 });
 
 async function prepared() {
   const cwd = temporaryFolder({ 'threads.jsonl': threads.map((thread) => `${JSON.stringify(thread)}\n`).join('') });
-  const bundle = await mixedBundle({ promise: smallPromise(0.5) });
+  const bundle = await mixedBundle({ guarantee: smallGuarantee(0.5) });
   return { cwd, bundle, run: (...words: string[]) => earshot(words, { cwd }) };
 }
 
@@ -47,11 +47,11 @@ describe('audits from decide to monitor', () => {
   it('give another threshold, which decide uses from then on', async () => {
     const { bundle, run } = await prepared();
     await run('decide', 'threads.jsonl', '--policy', bundle, '--audit', '0.5');
-    const before = JSON.parse(readFileSync(join(bundle, 'manifest.json'), 'utf8')).promise;
+    const before = JSON.parse(readFileSync(join(bundle, 'manifest.json'), 'utf8')).guarantee;
     const again = await run('monitor', bundle, 'audits.jsonl', '--recalibrate');
     expect(again.code, again.errors).toBe(0);
-    const { promise } = JSON.parse(readFileSync(join(bundle, 'manifest.json'), 'utf8'));
-    expect(promise.threshold).toBeGreaterThan(before.threshold);
+    const { guarantee } = JSON.parse(readFileSync(join(bundle, 'manifest.json'), 'utf8'));
+    expect(guarantee.threshold).toBeGreaterThan(before.threshold);
     const quiet = await run('monitor', bundle, 'audits.jsonl');
     expect([quiet.code, quiet.out]).toEqual([0, expect.stringContaining('No audit counts yet')]);
 

@@ -3,12 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Audit } from '../../../checkpoints/policy/audit-schema.ts';
-import { promiseInBundle } from '../../../checkpoints/policy/write-bundle.ts';
+import { guaranteeInBundle } from '../../../checkpoints/policy/write-bundle.ts';
 import { auditLog } from '../../../experiments/serve/audit-log.ts';
 import { memoryThreads } from '../../../experiments/serve/memory-threads.ts';
 import { readAudits } from '../../../experiments/stop-agent/audit-file.ts';
 import { policyOfBundle } from '../../../experiments/stop-agent/bundle-folder.ts';
-import { smallPromise } from '../../checkpoints/policy/small-bundle.ts';
+import { smallGuarantee } from '../../checkpoints/policy/small-bundle.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { biasedBundle, listening, mixedBundle, smallServer, threadLimits, threads } from './small-server.ts';
 
@@ -22,7 +22,7 @@ const post = (id: string, more: object = {}) => ({ id, text: `text of ${id}`, ..
 
 describe('audits of a server', () => {
   it.each([1, 3, 1000])('are those of the whole threads, %d posts at a time', async (size) => {
-    const folder = await mixedBundle({ promise: smallPromise(0.5) });
+    const folder = await mixedBundle({ guarantee: smallGuarantee(0.5) });
     const { audits, read } = logged();
     const server = await smallServer({ bundles: { small: folder }, audits });
     const policy = await policyOfBundle(folder);
@@ -83,13 +83,13 @@ describe('audits of a server', () => {
   });
 
   it('use a new guarantee of a bundle without a restart', async () => {
-    const folder = await mixedBundle({ promise: smallPromise(0.5) });
+    const folder = await mixedBundle({ guarantee: smallGuarantee(0.5) });
     const file = join(temporaryFolder({}), 'audits.jsonl');
     const serving = await listening({ folder, audits: { file, share: 1, seed: 1, mostQueries: 1e9 } });
     const answer = z.looseObject({ threshold: z.number() });
     const threshold = async () => answer.parse(await (await fetch(`${serving.address}/v1/guarantee`)).json()).threshold;
     expect(await threshold()).toBe(0.5);
-    await promiseInBundle(folder, smallPromise(0.75));
+    await guaranteeInBundle(folder, smallGuarantee(0.75));
     for (let waited = 0; waited < 100 && (await threshold()) !== 0.75; waited++) await sleep(100);
     expect(await threshold()).toBe(0.75);
   });

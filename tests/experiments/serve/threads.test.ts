@@ -1,28 +1,28 @@
 import { cpSync, rmSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import type { StopPromise } from '../../../checkpoints/policy/promise.ts';
+import type { Guarantee } from '../../../checkpoints/policy/guarantee.ts';
 import { memoryThreads } from '../../../experiments/serve/memory-threads.ts';
 import { policyOfBundle } from '../../../experiments/stop-agent/bundle-folder.ts';
 import { threadDecider } from '../../../experiments/stop-agent/decide.ts';
 import type { PrefixModel } from '../../../src/data/prefix-model.ts';
 import type { Prefix } from '../../../src/data/thread.ts';
 import { ProviderError } from '../../../src/errors.ts';
-import { smallPromise, timedModel } from '../../checkpoints/policy/small-bundle.ts';
+import { smallGuarantee, timedModel } from '../../checkpoints/policy/small-bundle.ts';
 import { biasedBundle, json, mixedBundle, smallServer, threads } from './small-server.ts';
 
 const post = (id: string, more: Record<string, unknown> = {}) => ({ id, text: `text of ${id}`, ...more });
 const never = () => biasedBundle(-50);
 
 describe('a thread that comes post by post', () => {
-  it.each<[number, StopPromise | null, PrefixModel?]>([
+  it.each<[number, Guarantee | null, PrefixModel?]>([
     [1, null],
     [3, null],
     [1000, null],
-    [3, smallPromise(0.3)],
+    [3, smallGuarantee(0.3)],
     [2, null, timedModel],
-  ])('is decided as a whole one is, %d posts at a time (promise: %j, times: %j)', async (size, promise, model) => {
-    const folder = await mixedBundle({ promise }, model);
+  ])('is decided as a whole one is, %d posts at a time (guarantee: %j, times: %j)', async (size, guarantee, model) => {
+    const folder = await mixedBundle({ guarantee }, model);
     const decide = threadDecider(await policyOfBundle(folder));
     const server = await smallServer({ bundles: { small: folder } });
     const stops = new Set<string>();
@@ -38,7 +38,7 @@ describe('a thread that comes post by post', () => {
       }
       if (view.decision === 'continue') view = (await server.post(thread.id, { posts: [], end: true })).body;
       const { threadId, post: at, time, hours, stopped, why, postsUsed, prediction, queries, shift } = expected;
-      expect(shift === null).toBe(promise === null);
+      expect(shift === null).toBe(guarantee === null);
       expect(view).toMatchObject({
         threadId,
         decision: 'stop',

@@ -4,11 +4,11 @@ import { adapted, recalibrated } from '../../../experiments/stop-agent/adapt.ts'
 import { countedAudits, monitored } from '../../../experiments/stop-agent/monitor.ts';
 import { eProcess } from '../../../src/metrics/e-process.ts';
 import { Random } from '../../../src/tensor/random.ts';
-import { limits, smallPromise } from '../../checkpoints/policy/small-bundle.ts';
+import { limits, smallGuarantee } from '../../checkpoints/policy/small-bundle.ts';
 
 const hour = 3_600_000;
-const promise = smallPromise(0.8);
-const watched = { policy: 'p', promise, quietMs: 24 * hour, now: new Date(1000 * hour), alarmLevel: 0.05 };
+const guarantee = smallGuarantee(0.8);
+const watched = { policy: 'p', guarantee, quietMs: 24 * hour, now: new Date(1000 * hour), alarmLevel: 0.05 };
 
 function audit(index: number, changes: boolean, more: Partial<Audit> = {}): Audit {
   const outcome: Audited = {
@@ -60,7 +60,7 @@ describe('a monitor', () => {
     const found = monitored(audits, watched);
     expect(found.now).toMatchObject({ items: 3, losses: 2 });
     expect(found).toMatchObject({ waiting: 2, missing: 2, others: 2 });
-    const later = countedAudits(audits, { ...watched, promise: { ...promise, since: audits[2].opened } });
+    const later = countedAudits(audits, { ...watched, guarantee: { ...guarantee, since: audits[2].opened } });
     expect(later.counted.map(({ threadId }) => threadId)).toEqual(['t990']);
   });
 
@@ -76,11 +76,11 @@ describe('a threshold that follows the audits', () => {
     // A prediction changes with probability (1 − threshold), so 0.95 is right.
     for (const start of [0.5, 0.9999]) {
       const random = Random.seeded({ seed: 3, purpose: 'adapt' });
-      let now = smallPromise(start);
+      let now = smallGuarantee(start);
       for (let index = 0; index < 4000; index++) {
         const { counted } = countedAudits([audit(index, random.uniform() < 1 - now.threshold)], {
           ...watched,
-          promise: { ...now, adapted: now.adapted ?? { audits: 0, losses: 0, history: [] } },
+          guarantee: { ...now, adapted: now.adapted ?? { audits: 0, losses: 0, history: [] } },
         });
         now = adapted(now, counted, watched.now);
       }
@@ -104,15 +104,15 @@ describe('another calibration on audits', () => {
   }));
 
   it('finds the earliest threshold that keeps the guarantee on their threads', () => {
-    const again = recalibrated(promise, audits, { limits });
+    const again = recalibrated(guarantee, audits, { limits });
     expect(again).toMatchObject({ threads: 60, losses: 0, er: 0.5, adapted: null, since: audits[59].opened });
     expect(again.threshold).toBeGreaterThan(0.6);
     expect(again.threshold).toBeLessThan(0.9);
   });
 
   it('refuses too few audits, and those without what another threshold would have seen', () => {
-    expect(() => recalibrated(promise, audits.slice(0, 20), { limits })).toThrow('that takes 45');
+    expect(() => recalibrated(guarantee, audits.slice(0, 20), { limits })).toThrow('that takes 45');
     const short = audits.map((own) => ({ ...own, outcome: { ...own.outcome, path: null } }));
-    expect(() => recalibrated(promise, short, { limits })).toThrow('give whole threads to `earshot calibrate`');
+    expect(() => recalibrated(guarantee, short, { limits })).toThrow('give whole threads to `earshot calibrate`');
   });
 });

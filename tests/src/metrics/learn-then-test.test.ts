@@ -41,18 +41,18 @@ describe('learnThenTest', () => {
     expect(learnThenTest({ ...fivePercent, thresholds: [1, 0.9], items: 200, lossesAt: () => 6 })).toBeNull();
   });
 
-  it('breaks its promise in at most a tenth of many draws, where the empirical rate breaks it in far more', () => {
+  it('breaks its guarantee in at most a tenth of many draws, where the empirical rate breaks it in far more', () => {
     const random = Random.seeded({ seed: 1, purpose: 'draws' });
     const thresholds = Array.from({ length: 50 }, (_, index) => 1 - (index + 1) / 50);
     // An item loses below a threshold of its own, uniform: at threshold t a share 1 − t of all items loses.
     const draws = Array.from({ length: 400 }, () => {
       const own = Array.from({ length: 200 }, () => random.uniform());
       const below = (threshold: number) => own.filter((limit) => limit > threshold).length;
-      const promised = learnThenTest({ ...fivePercent, thresholds: [1, ...thresholds], items: 200, lossesAt: below });
+      const guaranteed = learnThenTest({ ...fivePercent, thresholds: [1, ...thresholds], items: 200, lossesAt: below });
       const empirical = thresholds.findLast((threshold) => below(threshold) / 200 <= 0.05) ?? 1;
-      return { promised: 1 - (promised?.threshold ?? 1) > 0.0500001, empirical: 1 - empirical > 0.0500001 };
+      return { guaranteed: 1 - (guaranteed?.threshold ?? 1) > 0.0500001, empirical: 1 - empirical > 0.0500001 };
     });
-    expect(draws.filter(({ promised }) => promised).length / draws.length).toBeLessThan(0.1);
+    expect(draws.filter(({ guaranteed }) => guaranteed).length / draws.length).toBeLessThan(0.1);
     expect(draws.filter(({ empirical }) => empirical).length / draws.length).toBeGreaterThan(0.2);
   });
 });

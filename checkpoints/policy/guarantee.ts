@@ -3,13 +3,13 @@ import { claimRegionSchema } from './claim-shift.ts';
 import type { StopRule } from './stops.ts';
 
 /*
- * What `earshot calibrate` found: from which probability of stopping on an agent stops, so that what was promised holds. zod/mini,
+ * What `earshot calibrate` found: from which probability of stopping on an agent stops, so that the guarantee holds. zod/mini,
  * because the reader also runs in browsers.
  */
 
-export const stopPromiseSchema = z.object({
+export const guaranteeSchema = z.object({
   /**
-   * What counts against the promise. disagreement: the verdict at the stop is not the one after all posts; harm: it is wrong
+   * What counts against the guarantee. disagreement: the prediction at the stop is not the one after all posts; harm: it is wrong
    * there and right after all posts.
    */
   loss: z.enum(['disagreement', 'harm']),
@@ -43,7 +43,7 @@ export const stopPromiseSchema = z.object({
     ),
   ),
 });
-export type StopPromise = z.infer<typeof stopPromiseSchema>;
+export type Guarantee = z.infer<typeof guaranteeSchema>;
 
 /** How a policy stops, in words. @param rule.alerts the only predictions that it stops early with; any unless given */
 export function stopRuleInWords({
@@ -61,7 +61,7 @@ export function stopRuleInWords({
 }
 
 /** What is guaranteed, and what it saves, as a sentence. */
-export function promiseInWords({ loss, level, confidence, er, adapted = null }: StopPromise): string {
+export function guaranteeInWords({ loss, level, confidence, er, adapted = null }: Guarantee): string {
   const changed = {
     disagreement: 'of predictions would change',
     harm: 'of predictions would be right if the thread were read to its end, and are wrong at the stop',
