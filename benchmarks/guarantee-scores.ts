@@ -1,0 +1,65 @@
+/*
+ * Judges and scores threads once, for the other benchmarks of the guarantee: every post of the threads that the agent of a run learnt
+ * to stop from, and of those that the run has never seen. Usage:
+ *
+ *   node --import tsx benchmarks/guarantee-scores.ts <run…> --threads threads.jsonl --out folder [--event ferguson] [--runs runs]
+ *
+ * Writes a JSON Lines file per run, named after its seed, with a thread per line (`ScoredRow`).
+ */
+import { createWriteStream, mkdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { parseArgs } from 'node:util';
+import { openRunOf } from '../experiments/run/open-run-of.ts';
+import { readParts, threadIdentity } from '../experiments/run/parts-file.ts';
+import { calibrationThreads } from '../experiments/stop-agent/calibration-threads.ts';
+import { openPolicy } from '../experiments/stop-agent/open-policy.ts';
+import type { Thread } from '../src/data/thread.ts';
+import { readThreads } from '../src/data/thread-file.ts';
+import { workContext } from '../src/work-context.ts';
+import type { ScoredRow } from './guarantee-rows.ts';
+
+const { values: given, positionals: runs } = parseArgs({
+  allowPositionals: true,
+  options: {
+    threads: { type: 'string' },
+    out: { type: 'string' },
+    event: { type: 'string' },
+    runs: { type: 'string', default: 'runs' },
+  },
+});
+const { threads: path, out, event } = given;
+if (path === undefined || out === undefined || runs.length === 0) throw new Error('give runs, --threads and --out');
+mkdirSync(out, { recursive: true });
+const all: Thread[] = [];
+for await (const thread of readThreads(path)) if (event === undefined || thread.event === event) all.push(thread);
+
+for (const folder of runs) {
+  const policy = await openPolicy({ folder, runs: given.runs, context: workContext() });
+  const { demonstrations = [], environment = [] } = readParts(openRunOf(folder, 'stop-agent'));
+  const learntFrom = new Set([...demonstrations, ...environment].map(({ identity }) => identity));
+  const known = all.filter((thread) => policy.isKnown(thread));
+  const fresh = all.filter((thread) => !policy.isKnown(thread));
+  const { threads } = calibrationThreads(fresh, { known, quietHours: 0 });
+  const learnt = known.filter((thread) => learntFrom.has(threadIdentity(thread)));
+  const scored = await policy.score([...learnt, ...threads]);
+  const rows = scored.map(({ thread, posts, labelAt, confidence }, index): ScoredRow => {
+    const labels = posts.map((_, post) => labelAt(post + 1));
+    const classes = [...new Set(labels)];
+    return {
+      id: thread.id,
+      isLearnt: index < learnt.length,
+      opened: thread.posts.find(({ time }) => time !== null)?.time ?? null,
+      hours: posts.map(({ hours }) => hours),
+      labels: labels.map((label) => classes.indexOf(label)),
+      confidence: [...confidence],
+      settled: posts.map(({ score }) => score),
+    };
+  });
+  const file = join(out, `${basename(folder)}.jsonl`);
+  await pipeline(
+    rows.map((row) => `${JSON.stringify(row)}\n`),
+    createWriteStream(file),
+  );
+  console.log(`${file}: ${learnt.length} threads that the agent learnt from, ${threads.length} held-out threads`);
+}
