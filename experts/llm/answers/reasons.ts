@@ -79,13 +79,16 @@ const FUNCTION_WORD = /^(?:no|yes|non|nein|si|sí|是|否)$/;
 /** Sentences that say what others say, and sentences that say what may be. */
 const REPORTED =
   /\b(?:says?|said|claim(?:s|ed)|argue[sd]?|calls?|called|believes?|thinks?|thought|asks?|asked|according|suggest(?:s|ed)?|insists?|reports?|reported|options?|either|between|whether|users?|others?|some|proponents?|opponents?|debaters?)\b/;
-const POSSIBLE = /\b(?:may|might|could|would|can|seems?|appears?|possible|possibly|perhaps|first glance)\b/;
+const POSSIBLE =
+  /\b(?:may|might|could|would|can|seem(?:s|ed)?|appear(?:s|ed)?|look(?:s|ed)? like|possible|possibly|perhaps|at first|first glance)\b/;
 const FIRST_PERSON = /\b(?:i|we)\b/;
 const CLAUSE_ENDS = /[,;:，；：]|\b(?:and|but|so|because)\b/;
 const AFFIRMED = /(?:\b(?:is|are|as)|['’]s) (?:an? )?$/;
 /** "That is no longer so" denies, "a claim with no source is a rumor" does not. */
-const DENIED_CLAUSE = /\b(?:not|nobody|wrong|hardly|never)\b/;
-const NEAR = /(?:\S+\s+){0,5}\S{0,9}$/;
+const DENIED_CLAUSE = /\b(?:not|nobody|wrong|hardly|never|no (?:evidence|sign|indication|proof|reason))\b/;
+/** "That speaks against a rumor." */
+const OPPOSED = /\b(?:against|rul(?:es?|ed|ing) out|exclud(?:es?|ed|ing)|no (?:evidence|sign|indication|proof))\b/;
+const NEAR = /(?:\S+\s+){0,7}\S{0,9}$/;
 
 /** A sentence names no other label, and denies not the answer, unless others say so or it only may be so. */
 function sentenceNames(sentence: string, { words, label, mentions }: Named): boolean {
@@ -98,7 +101,9 @@ function sentenceNames(sentence: string, { words, label, mentions }: Named): boo
       FUNCTION_WORD.test(mention[0]) && !NAMED.test(sentence.slice(mention.index + mention[0].length));
     if (NOUN_USE.test(before) || isFunctionWord) return true;
     const near = NEAR.exec(before.split(CLAUSE_ENDS).at(-1) ?? '')?.[0] ?? '';
-    const isDenied = AFFIRMED.test(near) ? DENIED_CLAUSE.test(near.replace(AFFIRMED, '')) : DENIAL.test(near);
+    const isDenied = AFFIRMED.test(near)
+      ? DENIED_CLAUSE.test(near.replace(AFFIRMED, ''))
+      : DENIAL.test(near) || OPPOSED.test(near);
     const isAnswer = labelNamed(mention[0], words) === label;
     return isReported || isAnswer !== isDenied || (!isAnswer && isPossible);
   });

@@ -242,6 +242,10 @@ describe('a last line', () => {
     ['"I cannot believe it", says the post.\nAnswer: rumor', 'rumor'],
     ['I cannot find a source, and I would say that no one can.\nAnswer: rumor', 'rumor'],
     ['Let me look. I think that my opponent is wrong.\nAnswer: rumor', 'rumor'],
+    ['The police confirm it, which speaks against a rumor.\nAnswer: non-rumor', 'non-rumor'],
+    ['There is no evidence that this is a rumor.\nAnswer: non-rumor', 'non-rumor'],
+    ['It looks like a rumor at first.\nThe police confirmed it.\nAnswer: non-rumor', 'non-rumor'],
+    ['Initially this seemed like a non-rumor, but the photo is old.\nAnswer: rumor', 'rumor'],
     ['Mi pare che i post non citano una fonte.\nAnswer: rumor', 'rumor'],
   ])('is read behind %j', (text, label) => {
     expect(of(text)).toBe(label);
@@ -272,6 +276,8 @@ describe('a last line', () => {
     '{"reason": "So the answer is non-rumor.", "answer": "rumor"}',
     '{"reason": "It is not a rumor.", "answer": "rumor"}',
     '{"answer": "non-rumor"}\nNo: {"answer": "rumor"}',
+    'The police confirmed this, which rules out a rumor.\nAnswer: rumor',
+    'There is no evidence that this is a rumor.\nAnswer: rumor',
     "I'm sorry, but I can't help with that.\nAnswer: rumor",
     'I will not judge people.\nAnswer: rumor',
     'I choose not to answer.\nAnswer: rumor',
