@@ -1,10 +1,7 @@
 import type { ChatBody, ScriptedReply, ScriptedToken } from './scripted-rule.ts';
 
 /** The response body of a chat completion. */
-export function completionOf(options: {
-  reply: Extract<ScriptedReply, { text: string | null }>;
-  asked: ChatBody;
-}): Record<string, unknown> {
+export function completionOf(options: { reply: Extract<ScriptedReply, { text: string | null }>; asked: ChatBody }) {
   const { reply, asked } = options;
   const words = (text: string) => text.split(/\s+/).filter(Boolean).length;
   const counted = {
@@ -34,6 +31,20 @@ export function completionOf(options: {
       },
     }),
   };
+}
+
+/** The same as a stream of server-sent events, a chunk for each character, the usage in the last one. */
+export function streamOf(completion: ReturnType<typeof completionOf>): string {
+  const { choices, usage, ...shared } = completion;
+  const [{ message, finish_reason, logprobs }] = choices;
+  const chunk = (delta: object, more: object = {}) => ({ ...shared, choices: [{ index: 0, delta, ...more }] });
+  const chunks = [
+    chunk({ role: 'assistant', content: '' }, { finish_reason: null }),
+    ...[...(message.content ?? '')].map((content) => chunk({ content })),
+    chunk({}, { finish_reason, logprobs }),
+    { ...shared, choices: [], usage },
+  ];
+  return `${chunks.map((each) => `data: ${JSON.stringify(each)}\n\n`).join('')}data: [DONE]\n\n`;
 }
 
 function logprobsOf(alternatives: ScriptedToken): Record<string, unknown> {

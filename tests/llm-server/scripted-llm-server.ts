@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { BatchStore } from './batch-store.ts';
-import { completionOf } from './completion-of.ts';
+import { completionOf, streamOf } from './completion-of.ts';
 import { FineTuningStore } from './fine-tuning-store.ts';
 import { type ChatBody, chatBodySchema, type ScriptedReply, type ScriptedRule } from './scripted-rule.ts';
 
@@ -99,7 +99,8 @@ export class ScriptedLlmServer {
       response.end(reply.body);
       return;
     }
-    const text = JSON.stringify(completionOf({ reply, asked }));
+    const completion = completionOf({ reply, asked });
+    const text = asked.stream === true ? streamOf(completion) : JSON.stringify(completion);
     if (reply.trickleMs !== undefined) {
       for (const character of text) {
         if (response.destroyed) return;

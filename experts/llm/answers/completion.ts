@@ -5,11 +5,12 @@ import { type ChatAnswer, type ChatRequest, type ChatUsage, incompletenessOf, ty
 import { estimateMessageTokens, estimateTokens } from '../cost/estimate.ts';
 import { pythonJson } from './python-json.ts';
 import { maxTokensOf } from './request-form.ts';
+import { isStream, streamedCompletion } from './streamed-completion.ts';
 import { splitThinking, withoutEndTokens } from './thinking.ts';
 import { toldUsage } from './told-usage.ts';
 
 /** To be raised whenever the same body could be read differently. */
-export const completionReaderVersion = 2;
+export const completionReaderVersion = 3;
 
 const tokenSchema = z.object({ token: z.string(), logprob: z.number() });
 /** A token may be a piece of a character, which only its bytes tell. */
@@ -68,7 +69,7 @@ export interface ReadCompletion {
 /** Reads the body of a response with status 200. It may hold no answer and still cost tokens. */
 export function readCompletion(options: { body: string; request: ChatRequest }): ReadCompletion {
   const { body, request } = options;
-  const json = pythonJson(body);
+  const json = jsonIn(body);
   const needsLogprobs = request.wantLogprobs === true && request.endpoint.logprobs === 'on';
   const answer = answerIn({ body, json, needsLogprobs });
   const counted = tokensIn({ json, body, answer, request });
@@ -105,7 +106,11 @@ function tokensIn(options: {
 
 /** Reads the answer in a body that was kept. */
 export function readKeptBody(body: string): ReadCompletion['answer'] {
-  return answerIn({ body, json: pythonJson(body), needsLogprobs: false });
+  return answerIn({ body, json: jsonIn(body), needsLogprobs: false });
+}
+
+function jsonIn(body: string): unknown {
+  return isStream(body) ? streamedCompletion(body) : pythonJson(body);
 }
 
 function answerIn(options: { body: string; json: unknown; needsLogprobs: boolean }): ReadCompletion['answer'] {
@@ -114,11 +119,11 @@ function answerIn(options: { body: string; json: unknown; needsLogprobs: boolean
 }
 
 function notJson(body: string): CallFailure {
-  return /^\s*(?:data|event|id|retry)?:/.test(body)
-    ? noAnswer(
-        'the endpoint streams its answer (server-sent events), though no stream was asked for; set extraBody: { stream: false }',
-      )
-    : malformed(`the response is not JSON: ${excerpt(body)}`);
+  return malformed(
+    isStream(body)
+      ? `the stream (server-sent events) ended before the answer did: ${excerpt(body.trim().slice(-120))}`
+      : `the response is not JSON: ${excerpt(body)}`,
+  );
 }
 
 function readAnswer(json: unknown, { needsLogprobs }: { needsLogprobs: boolean }): ReadCompletion['answer'] {

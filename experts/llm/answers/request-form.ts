@@ -10,6 +10,8 @@ export interface RequestForm {
   readonly seed: boolean;
   /** What the length limit is called. */
   readonly tokensField: 'max_tokens' | 'max_completion_tokens';
+  /** Whether the answer is asked for as a stream: only where nothing else is given. */
+  readonly stream: boolean;
 }
 
 /** The most that the request and its endpoint's configuration ask for. */
@@ -21,6 +23,7 @@ export function fullForm(request: ChatRequest): RequestForm {
     temperature: temperatureOf(request) !== null,
     seed: request.endpoint.seed !== null,
     tokensField: request.endpoint.maxTokensField,
+    stream: false,
   };
 }
 
@@ -47,6 +50,7 @@ export function completionBody(options: { request: ChatRequest; form: RequestFor
     ...(endpoint.reasoningEffort !== null && { reasoning_effort: endpoint.reasoningEffort }),
     ...(form.logprobs && { logprobs: true, top_logprobs: form.topLogprobs }),
     ...(jsonSchema && responseFormat({ json: form.json, jsonSchema })),
+    ...(form.stream && { stream: true, stream_options: { include_usage: true } }),
     ...endpoint.extraBody,
   };
 }

@@ -10,7 +10,7 @@ import type { Endpoint } from '../endpoint.ts';
 
 /*
  * Endpoints that speak the same protocol refuse different parts of it: a temperature, a seed, the name of the length limit,
- * log-probabilities, a JSON schema. A refused request is sent again without that part, and what was learnt holds for
+ * log-probabilities, a JSON schema, an answer that is no stream. A refused request is sent again without that part, and what was learnt holds for
  * all later requests to the same model at the same address: in this process, and where a file is given, in the next.
  */
 
@@ -21,6 +21,7 @@ const refusalsSchema = z.strictObject({
   temperature: z.literal(false).optional(),
   seed: z.literal(false).optional(),
   tokensField: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
+  stream: z.literal(true).optional(),
 });
 /** What an endpoint takes instead of what it refused. */
 export type Refusals = z.infer<typeof refusalsSchema>;
@@ -74,6 +75,7 @@ export class EndpointCapabilities {
       form.temperature,
       form.seed,
       form.tokensField,
+      form.stream,
     ]);
     for (let trial = this.trials.get(key); trial !== undefined; trial = this.trials.get(key)) {
       await trial;
@@ -134,7 +136,7 @@ export class EndpointCapabilities {
 
 /** The most of a form that is left without what was refused. */
 export function withoutRefused(form: RequestForm, refused: Refusals): RequestForm {
-  const { logprobs, topLogprobs, json, temperature, seed, tokensField } = refused;
+  const { logprobs, topLogprobs, json, temperature, seed, tokensField, stream } = refused;
   return {
     logprobs: form.logprobs && logprobs !== false,
     topLogprobs: Math.min(form.topLogprobs, topLogprobs ?? form.topLogprobs),
@@ -142,6 +144,7 @@ export function withoutRefused(form: RequestForm, refused: Refusals): RequestFor
     temperature: form.temperature && temperature !== false,
     seed: form.seed && seed !== false,
     tokensField: tokensField ?? form.tokensField,
+    stream: stream ?? form.stream,
   };
 }
 
@@ -204,6 +207,7 @@ export function namedRefusal(options: {
     return { temperature: false };
   if (form.seed && /\bseed\b/i.test(message) && UNSUPPORTED.test(message) && !OUT_OF_RANGE.test(message))
     return { seed: false };
+  if (!form.stream && /\bstream/i.test(message) && UNSUPPORTED.test(message)) return { stream: true };
   if (
     form.json !== 'none' &&
     /response_format|json_schema|json_object|json schema|structured output|json mode/i.test(message)
@@ -226,8 +230,9 @@ function lessJson(form: RequestForm): Refusals | null {
   return form.json === 'object' ? { json: 'none' } : null;
 }
 
-function inWords({ logprobs, topLogprobs, json, temperature, seed, tokensField }: Refusals): string {
+function inWords({ logprobs, topLogprobs, json, temperature, seed, tokensField, stream }: Refusals): string {
   return [
+    ...(stream === undefined ? [] : ['answers in streams only']),
     ...(seed === false ? ['takes no seed, so its answers may not repeat'] : []),
     ...(temperature === false ? ['takes no temperature, so it answers at its own'] : []),
     ...(tokensField === undefined ? [] : [`wants the length limit as ${tokensField}`]),

@@ -76,7 +76,7 @@ describe('annotations reread', () => {
     });
     const told = (await command('annotations', 'reread', 's.sqlite')).out;
     expect(told).toMatch(
-      /^3 answers to 3 questions read again, 1 of them read by other versions before \(readers: completion 2/,
+      /^3 answers to 3 questions read again, 1 of them read by other versions before \(readers: completion 3/,
     );
     expect(told).toMatch(/\| t +\| +3 \| single-prompt \| rumor \| non-rumor \| gets the label \|/);
     expect(told).toContain('Nothing was written. With --write 1 judgements get another label');

@@ -3,6 +3,7 @@ import { readCompletion } from '../../../../experts/llm/answers/completion.ts';
 import { completionBody, fullForm } from '../../../../experts/llm/answers/request-form.ts';
 import { CallFailure } from '../../../../experts/llm/call-failure.ts';
 import { whyIncomplete } from '../../../../experts/llm/chat.ts';
+import { completionOf, streamOf } from '../../../llm-server/completion-of.ts';
 import { ask, endpointAt } from '../service.ts';
 
 const endpoint = endpointAt({ baseURL: 'http://localhost:1/v1' });
@@ -250,16 +251,49 @@ describe('bodies', () => {
     expect(answer).toMatchObject({ kind, message: expect.stringMatching(told) });
   });
 
-  it.each(['data: {"choices": []}\n\ndata: [DONE]', 'event: message\ndata: {}', ': keep-alive\n\ndata: {}'])(
-    'are failures as a stream: %j',
-    (body) => {
-      const { answer } = readCompletion({ body, request: ask(endpoint) });
-      expect(answer).toMatchObject({
-        kind: 'no-answer',
-        message: expect.stringMatching(/server-sent events.*stream: false/),
-      });
-    },
-  );
+  it.each([
+    'data: {"choices": []}\n\ndata: [DONE]',
+    'event: message\ndata: {}',
+    ': keep-alive\n\ndata: {}',
+    'data: {"choices": [{"delta": {"content": "Yes"}}]}\n\n',
+    'data: {"choices": [{"delta": {"content": "Yes"}}]}\n\ndata: {"choices": [{"de',
+  ])('are failures as a stream that ends too early: %j', (body) => {
+    const { answer } = readCompletion({ body, request: ask(endpoint) });
+    expect(answer).toMatchObject({
+      kind: 'malformed',
+      message: expect.stringMatching(/server-sent events. ended before/),
+    });
+  });
+
+  it('are read from a stream as they are without one', () => {
+    const request = ask(endpoint, { wantLogprobs: true });
+    const reply = { text: 'Yes', tokens: [{ Yes: 0.9, No: 0.1 }], usage: { input: 5, output: 1 } };
+    const whole = completionOf({ reply, asked: { model: 'm', messages: [], logprobs: true } });
+    const streamed = readCompletion({ body: streamOf(whole), request });
+    const { response: _, ...answer } = { response: null, ...streamed.answer };
+    const { answer: plain, ...counts } = readCompletion({ body: JSON.stringify(whole), request });
+    expect({ ...plain, response: undefined }).toMatchObject(answer);
+    expect(streamed).toMatchObject({
+      ...counts,
+      answer: { text: 'Yes', finishReason: 'stop', response: { model: 'm' } },
+    });
+    // Thinking and refusals come in pieces, too; an error ends a stream.
+    const chunk = (delta: object, finish_reason: string | null = null) =>
+      `data: ${JSON.stringify({ choices: [{ delta, finish_reason }] })}\r\n\r\n`;
+    const of = (...chunks: string[]) => readCompletion({ body: chunks.join(''), request }).answer;
+    expect(
+      of(chunk({ reasoning_content: 'Hm' }), chunk({ reasoning_content: '.' }), chunk({ content: 'No' }, 'stop')),
+    ).toMatchObject({
+      ...{ text: 'No', thinking: 'Hm.' },
+    });
+    expect(of(chunk({ refusal: 'I ' }), chunk({ refusal: 'cannot' }, 'stop'))).toMatchObject({
+      finishReason: 'refusal',
+    });
+    expect(of(chunk({ content: 'Yes' }, 'length'))).toMatchObject({ finishReason: 'length' });
+    expect(of(chunk({ content: 'Yes' }), 'data: {"error": {"message": "overloaded", "code": 503}}\n\n')).toMatchObject({
+      ...{ kind: 'server', status: 503 },
+    });
+  });
 
   it.each([
     ['-Infinity', [{ token: 'No', logprob: -9999 }]],

@@ -107,6 +107,13 @@ const refusals: Refusal[] = [
     sent: { response_format: { type: 'json_object' } },
     said: /takes no JSON schema/,
   },
+  {
+    name: 'an answer that is no stream',
+    refuses: (body) => body.stream !== true,
+    reply: { status: 400, message: 'This model only support stream mode, please enable the stream parameter' },
+    sent: { stream: true, stream_options: { include_usage: true } },
+    said: /answers in streams only/,
+  },
 ];
 
 const everything = { wantLogprobs: true, jsonSchema: { name: 'verdict', schema: { type: 'object' } } };
@@ -136,6 +143,8 @@ describe('what endpoints refuse', () => {
       'messages',
       'model',
       'response_format',
+      'stream',
+      'stream_options',
     ]);
   });
 

@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { pythonJson } from './python-json.ts';
+
+/*
+ * A completion that came as a stream of server-sent events: chunks whose parts are put together to what the same endpoint would
+ * have answered without a stream. So one reader judges both.
+ */
+
+const partsSchema = z.looseObject({
+  content: z.string().nullish(),
+  refusal: z.string().nullish(),
+  reasoning_content: z.string().nullish(),
+  reasoning: z.string().nullish(),
+  tool_calls: z.array(z.unknown()).nullish(),
+});
+const choiceSchema = z.looseObject({
+  index: z.number().default(0),
+  // Some send the whole message as the only chunk.
+  delta: partsSchema.nullish(),
+  message: partsSchema.nullish(),
+  finish_reason: z.string().nullish(),
+  logprobs: z
+    .looseObject({ content: z.array(z.unknown()).nullish() })
+    .nullish()
+    .catch(null),
+});
+const chunkSchema = z.looseObject({ choices: z.array(choiceSchema).default([]) });
+type Parts = z.infer<typeof partsSchema>;
+
+/** Whether a body is a stream, whatever its type says. */
+export function isStream(body: string): boolean {
+  return /^\s*(?:data|event|id|retry)?:/.test(body);
+}
+
+/** The completion that a stream comes to; undefined where it ended before its answer did, or holds something else. */
+export function streamedCompletion(body: string): unknown {
+  const data = body
+    .split(/\r?\n\r?\n/)
+    .map((event) => [...event.matchAll(/^data: ?(.*)$/gm)].map(([, line]) => line).join('\n'))
+    .filter((each) => each.trim() !== '');
+  const isDone = data.at(-1)?.trim() === '[DONE]';
+  const chunks: z.infer<typeof chunkSchema>[] = [];
+  for (const text of isDone ? data.slice(0, -1) : data) {
+    const chunk = chunkSchema.safeParse(pythonJson(text)).data;
+    if (chunk === undefined) return undefined;
+    if (chunk.error !== undefined && chunk.error !== null) return chunk;
+    chunks.push(chunk);
+  }
+  const choices = mergedChoices(chunks.flatMap((chunk) => chunk.choices));
+  if (choices.length === 0 || !(isDone || choices.every(({ finish_reason }) => finish_reason !== null)))
+    return undefined;
+  // The usage comes in a chunk of its own, and counts so far may stand in others.
+  const fields = chunks.flatMap((chunk) => Object.entries(chunk).filter(([, value]) => value !== null));
+  return { ...Object.fromEntries(fields), choices };
+}
+
+function mergedChoices(pieces: readonly z.infer<typeof choiceSchema>[]) {
+  return [...new Set(pieces.map(({ index }) => index))].map((index) => {
+    const own = pieces.filter((piece) => piece.index === index);
+    const messages = own.map(({ delta, message }) => delta ?? message ?? {});
+    const tokens = own.flatMap(({ logprobs }) => logprobs?.content ?? []);
+    return {
+      index,
+      message: {
+        content: joined(messages, 'content'),
+        refusal: joined(messages, 'refusal'),
+        reasoning_content: joined(messages, 'reasoning_content'),
+        reasoning: joined(messages, 'reasoning'),
+        tool_calls: messages.flatMap(({ tool_calls }) => tool_calls ?? []),
+      },
+      finish_reason: own.findLast(({ finish_reason }) => finish_reason)?.finish_reason ?? null,
+      logprobs: tokens.length === 0 ? null : { content: tokens },
+    };
+  });
+}
+
+function joined(messages: readonly Parts[], name: 'content' | 'refusal' | 'reasoning_content' | 'reasoning') {
+  const texts = messages.flatMap((message) => message[name] ?? []);
+  return texts.length === 0 ? null : texts.join('');
+}
