@@ -6,6 +6,7 @@ import { forestChart } from '../../report/charts/forest-chart.ts';
 import { frontChart } from '../../report/charts/front-chart.ts';
 import { type KindReport, provenanceFacts, type ReportSource, resultsOf } from '../../report/kind-report.ts';
 import { type Chart, dots, ordered, quantity, series, silent } from '../../report/page/chart.ts';
+import { scripted } from '../../report/page/scripted.ts';
 import { readable } from '../../report/readable.ts';
 import type { Block, PageParts, Report, ReportSection } from '../../report/report.ts';
 import { estimated, isMeasurable, percent, shown } from '../../report/shown-numbers.ts';
@@ -16,6 +17,7 @@ import { readItems } from '../items.ts';
 import { detectorsJson, readDetectorsResult } from '../result.ts';
 import { columnsOf, confidentAnswers, detectorMetrics } from '../scores.ts';
 import { allReplies, type DetectorPoint, type DetectorStanding, type Standing, standingOf } from './standing.ts';
+import { transcriptsOf } from './transcripts.ts';
 
 export const detectorsReport: KindReport = {
   json: detectorsJson,
@@ -25,7 +27,8 @@ export const detectorsReport: KindReport = {
 const quality = detectorMetrics.slice(0, 5);
 const price = detectorMetrics.slice(5);
 
-function reportOf({ name, description, command, variants }: ReportSource, standing: Standing): Report {
+function reportOf(source: ReportSource, standing: Standing): Report {
+  const { name, description, command, variants, cache } = source;
   const { detectors, notes, items, majority, conclusion } = standing;
   const labels = Object.keys(detectors[0].last.f1);
   const [best] = detectors.toSorted((a, b) => b.last.macroF1.mean - a.last.macroF1.mean);
@@ -76,7 +79,7 @@ function reportOf({ name, description, command, variants }: ReportSource, standi
       ...repliesSection(detectors),
       ...differencesSection(standing),
     ],
-    page: () => pageParts(standing, variants[0].directories[0]),
+    page: () => pageParts(standing, { directory: variants[0].directories[0], cache }),
   };
 }
 
@@ -121,7 +124,10 @@ function differencesSection({ differences }: Standing): ReportSection[] {
   return [{ id: 'differences', title: 'Differences, paired', blocks: [table, explained] }];
 }
 
-async function pageParts({ detectors, majority }: Standing, directory: string): Promise<PageParts> {
+async function pageParts(
+  { detectors, majority }: Standing,
+  { directory, cache }: { directory: string; cache: string },
+): Promise<PageParts> {
   const forest = forestChart(
     detectors
       .map(({ variant, last }) => ({ name: variant, ...last.macroF1, isTrained: true }))
@@ -144,13 +150,16 @@ async function pageParts({ detectors, majority }: Standing, directory: string): 
     ...(allReplies(detectors).length > 1 ? [curveChart(detectors)] : []),
     ...calibrationChart(answers, 'probability of the prediction'),
   ];
+  const known = await textsOf(directory);
+  const transcripts = transcriptsOf(detectors, { directory, cache, texts: known.texts });
   const sections = [
     ...(figures.length === 0
       ? []
       : [{ id: 'charts', title: 'Prices, posts read, calibration', blocks: [{ figures }] }]),
-    { id: 'disagreements', title: 'Where they disagree', blocks: await disagreements(detectors, directory) },
+    { id: 'disagreements', title: 'Where they disagree', blocks: disagreements(detectors, known) },
+    ...(transcripts === null ? [] : [{ id: 'said', title: 'What was said', blocks: [scripted('transcripts')] }]),
   ];
-  return { figures: [forest], sections, data: { inspector: null, items: null } };
+  return { figures: [forest], sections, data: { inspector: null, items: null, transcripts } };
 }
 
 function tokensOf({ values }: DetectorPoint): number {
@@ -223,7 +232,7 @@ const itemsShown = 300;
 const longestText = 280;
 
 /** Items of the first seed on which two detectors differ, after the most posts; those that divide them most come first. */
-async function disagreements(detectors: readonly DetectorStanding[], directory: string): Promise<Block[]> {
+function disagreements(detectors: readonly DetectorStanding[], { texts, problem }: KnownTexts): Block[] {
   const predictions = detectors.map(({ trials, last }) => {
     const own = trials[0].decisions.get(last.replies) ?? [];
     return new Map(own.map((decision) => [decision.item, decision]));
@@ -237,7 +246,6 @@ async function disagreements(detectors: readonly DetectorStanding[], directory: 
   if (rows.length === 0) return ['All detectors predict alike on every item.'];
   const variants = detectors.map(({ variant }) => variant);
   rows.sort((a, b) => b.divided - a.divided);
-  const { texts, problem } = await textsOf(directory);
   const listed = rows.length > itemsShown ? ` The first ${itemsShown} are listed.` : '';
   return [
     `${rows.length} of ${predictions[0].size} items of seed ${detectors[0].trials[0].seed}; those that divide the detectors most come first.${listed}`,
@@ -273,8 +281,13 @@ function cut(text: string): string {
   return plain.length <= longestText ? plain.join('') : `${plain.slice(0, longestText - 1).join('')}…`;
 }
 
+interface KnownTexts {
+  readonly texts: ReadonlyMap<string, string>;
+  readonly problem: string | null;
+}
+
 /** Claims by thread, where the data of a run can still be read. */
-async function textsOf(directory: string): Promise<{ texts: ReadonlyMap<string, string>; problem: string | null }> {
+async function textsOf(directory: string): Promise<KnownTexts> {
   const { value, problem } = await readable(() =>
     readItems(RunDirectory.open(directory).readConfig(detectorsExperimentSchema), workContext()),
   );

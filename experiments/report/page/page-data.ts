@@ -8,6 +8,8 @@ export interface PageData {
   readonly results: unknown;
   readonly inspector: InspectorData | null;
   readonly items: readonly ListedItem[] | null;
+  /** Labels of the task, and transcripts with indices into them. */
+  readonly transcripts?: { readonly labels: readonly string[]; readonly rows: readonly ShownTranscript[] } | null;
 }
 
 /** Test threads post by post. */
@@ -83,6 +85,15 @@ export interface Debate {
   readonly explanation: string;
   /** Requests, tokens and money, in words. */
   readonly took: string;
+}
+
+/** What a detector said of a thread, beside its true label. */
+export interface ShownTranscript extends Debate {
+  readonly detector: string;
+  readonly thread: string;
+  /** Of the claim; empty where the data could not be read. */
+  readonly text: string;
+  readonly gold: number;
 }
 
 /** A part of a transcript; texts that there are none of are empty. */

@@ -101,7 +101,17 @@ function blockMarkup(block: Exclude<Block, { figures: readonly Chart[] }>, capti
 }
 
 /** In this order: later files use what earlier ones define. They share one scope, as the type checker sees them, too. */
-const scripts = ['elements', 'tables', 'charts', 'thread-chart', 'thread-view', 'inspector', 'items', 'start'];
+const scripts = [
+  'elements',
+  'tables',
+  'charts',
+  'thread-chart',
+  'transcripts',
+  'thread-view',
+  'inspector',
+  'items',
+  'start',
+];
 
 function asset(name: string): string {
   return readFileSync(new URL(`./${name}`, import.meta.url), 'utf8');

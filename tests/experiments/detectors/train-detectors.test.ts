@@ -71,6 +71,15 @@ describe('train, of detectors', () => {
     expect(report).toContain('## Macro-F1 by posts read');
     expect(report).toMatch(/\| \*\*right\*\* +\| yes +\| \+0\.667 \[\+0\.\d{3}, \+0\.\d{3}\], p = 0\.00\d/);
     const page = read('panel/report.html');
+    const [, data] = /id="page-data">(.*?)<\/script>/s.exec(page) ?? [];
+    const { labels, rows } = JSON.parse(data).transcripts;
+    // What is wrong comes first.
+    expect(rows[0].gold).not.toBe(rows[0].answer);
+    expect(rows.at(-1)).toMatchObject({ gold: rows.at(-1).answer, text: expect.stringMatching(/^text 0 of/) });
+    expect(rows[0].rounds[0].turns[0]).toMatchObject({
+      vote: labels[rows[0].answer],
+      took: expect.stringMatching(/1 request/),
+    });
     expect(page).toContain('Where they disagree');
     expect(page.includes('text 0 of t1')).toBe(true);
 

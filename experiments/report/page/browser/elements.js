@@ -10,6 +10,8 @@
  * @typedef {import('../page-data.ts').InspectedThread} InspectedThread
  * @typedef {import('../page-data.ts').ShownThread} ShownThread
  * @typedef {import('../page-data.ts').ListedItem} ListedItem
+ * @typedef {import('../page-data.ts').Debate} Debate
+ * @typedef {import('../page-data.ts').ShownTranscript} ShownTranscript
  * @typedef {Node | string | null | false} Child
  */
 

@@ -8,6 +8,8 @@ const inspectorHome = document.getElementById('inspector');
 if (inspectorHome !== null && pageData.inspector !== null) startInspector(inspectorHome, pageData.inspector);
 const itemsHome = document.getElementById('items');
 if (itemsHome !== null && pageData.items !== null) startItems(itemsHome, pageData.items);
+const transcriptsHome = document.getElementById('transcripts');
+if (transcriptsHome !== null && pageData.transcripts) startTranscripts(transcriptsHome, pageData.transcripts);
 for (const canvas of document.querySelectorAll('.canvas')) makeChartSpeak(/** @type {HTMLElement} */ (canvas), tip);
 addEventListener(
   'scroll',

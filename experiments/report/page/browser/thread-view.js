@@ -52,55 +52,6 @@ function chartLegend(view, labels, row) {
   );
 }
 
-/** @param {InspectedThread['debates'][number]} debate @param {readonly string[]} labels */
-function debateView({ posts, answer, rounds, explanation, took }, labels) {
-  return element(
-    'details',
-    { class: 'debate' },
-    element(
-      'summary',
-      {},
-      `Transcript of the judgement of the first ${counted(posts, 'post')}: ${labelName(labels, answer)}`,
-    ),
-    element('p', { class: 'quiet' }, took),
-    ...rounds.flatMap(({ title, votes, turns }) => [
-      title !== '' && element('h4', {}, votes === '' ? title : `${title}: ${votes}`),
-      ...turns.map(turnView),
-    ]),
-    explanation !== '' && element('p', {}, element('b', {}, 'Explanation: '), explanation),
-  );
-}
-
-/** @param {InspectedThread['debates'][number]['rounds'][number]['turns'][number]} turn */
-function turnView({ role, text, vote, took, sources }) {
-  return element(
-    'div',
-    { class: 'turn' },
-    element(
-      'p',
-      { class: 'meta' },
-      element('b', {}, role),
-      vote !== '' && element('span', { class: 'tag' }, vote),
-      element('span', {}, took),
-    ),
-    element('p', { class: 'text', dir: 'auto' }, text),
-    sources.length > 0 &&
-      element(
-        'ul',
-        { class: 'sources' },
-        ...sources.map(({ title, date, url }) =>
-          element(
-            'li',
-            {},
-            // Whatever comes from the web may not run.
-            /^https?:/.test(url) ? element('a', { href: url, rel: 'noopener noreferrer' }, title) : title,
-            ` (${date})`,
-          ),
-        ),
-      ),
-  );
-}
-
 /** @param {{ data: InspectorData, view: InspectorView, row: InspectedThread, lead: number, thread: ShownThread }} shown */
 function postList({ data, view, row, lead, thread }) {
   const shown = row.predicted.length;

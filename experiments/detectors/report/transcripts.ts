@@ -1,0 +1,61 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { RunDirectory } from '../../../checkpoints/run-directory.ts';
+import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
+import type { PageData, ShownTranscript } from '../../report/page/page-data.ts';
+import { transcriptRounds, usageInWords } from '../../report/transcript-rounds.ts';
+import { detectorsExperimentSchema } from '../experiment.ts';
+import type { DetectorStanding } from './standing.ts';
+
+/** So that a page stays a few MB. */
+const mostTranscripts = 200;
+
+/**
+ * What detectors on language models said after the most replies, seed after seed, those that are wrong first.
+ * @param options.directory a run, whose experiment names the annotation store
+ * @param options.texts claims by thread
+ * @returns null where nobody talks, or the store is gone
+ */
+export function transcriptsOf(
+  detectors: readonly DetectorStanding[],
+  options: { directory: string; cache: string; texts: ReadonlyMap<string, string> },
+): NonNullable<PageData['transcripts']> | null {
+  const { directory, cache, texts } = options;
+  const { annotations } = RunDirectory.open(directory).readConfig(detectorsExperimentSchema);
+  const path = annotations ?? join(cache, 'annotations.sqlite');
+  const judged = detectors
+    .flatMap(({ variant, last }) => last.decisions.map((decision) => ({ variant, decision })))
+    .filter(({ decision }) => decision.texts.key !== null && decision.prediction !== null)
+    .toSorted((a, b) => Number(isRight(a.decision)) - Number(isRight(b.decision)))
+    .slice(0, mostTranscripts);
+  if (judged.length === 0 || !existsSync(path)) return null;
+  const { labels } = detectors[0].trials[0];
+  const store = AnnotationStore.open(path);
+  try {
+    const judgements = store.getMany(judged.flatMap(({ decision }) => decision.texts.key ?? []));
+    const rows = judged.flatMap(({ variant, decision }): ShownTranscript[] => {
+      const judgement = judgements.get(decision.texts.key ?? '');
+      if (judgement === undefined || judgement.transcript.length === 0) return [];
+      return [
+        {
+          detector: variant,
+          thread: decision.item,
+          text: texts.get(decision.item) ?? '',
+          gold: labels.indexOf(decision.gold),
+          posts: decision.numbers.posts,
+          answer: labels.indexOf(decision.prediction ?? ''),
+          rounds: transcriptRounds(judgement.transcript),
+          explanation: judgement.explanation,
+          took: usageInWords(judgement.usage),
+        },
+      ];
+    });
+    return rows.length === 0 ? null : { labels, rows };
+  } finally {
+    store.close();
+  }
+}
+
+function isRight({ gold, prediction }: { gold: string; prediction: string | null }): boolean {
+  return gold === prediction;
+}
