@@ -80,15 +80,17 @@ export async function speak({
 }
 
 /** An entry of the transcript, with what the answers took that it was made of. */
-export function entryOf({
-  endpoint,
-  answers,
-  ...entry
-}: Pick<TranscriptEntry, 'role' | 'text' | 'round' | 'vote'> & {
+export function entryOf(of: {
+  role: string;
+  round?: string;
+  text: string;
+  /** Null where it votes for nothing that can be read. */
+  vote?: string | null;
   endpoint: Endpoint;
   answers: readonly ChatAnswer[];
 }): TranscriptEntry {
-  return { ...entry, model: endpoint.model, usage: usageOf(answers) };
+  const { endpoint, answers, vote = null, ...entry } = of;
+  return { ...entry, ...(vote !== null && { vote }), model: endpoint.model, usage: usageOf(answers) };
 }
 
 export function speechRequest(speech: Omit<Speech, 'session'>): ChatRequest {

@@ -299,10 +299,7 @@ function transcriptOf(
 ): TranscriptEntry[] {
   return answers.flatMap((answer) => [
     ...(answer.thinking === undefined ? [] : [{ role: `${role}, thinking`, text: answer.thinking }]),
-    entryOf({
-      ...{ role, text: answer.text, endpoint, answers: [answer] },
-      ...(answer === answers.at(-1) && { vote: label }),
-    }),
+    entryOf({ role, text: answer.text, vote: answer === answers.at(-1) ? label : null, endpoint, answers: [answer] }),
   ]);
 }
 

@@ -6,7 +6,7 @@ import { dialogueOf } from '../../llm/prompt-text.ts';
 import type { DetectorSettings } from '../detector-settings.ts';
 import { endpointOf, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
 import { loadPrompts, promptsSchema } from '../prompt-templates.ts';
-import { entryOf, speak } from '../session.ts';
+import { speak } from '../session.ts';
 import { askForSide, sidesInWords, type Verdict } from './debate-question.ts';
 import { type Debate, type DebateOutcome, debatingDetector } from './debating-detector.ts';
 
@@ -70,26 +70,21 @@ export function createDebateCouncil({ options, task, service }: DetectorSettings
     let abstentions: readonly MalformedAnswerError[] = [];
 
     async function collectVotes(round: number): Promise<void> {
+      const by = (member: number) => ({ role: `member ${member + 1}`, round: roundName(round) });
       const given = await Promise.all(
         members.map((endpoint, member) => {
-          const content = prompts.render('member', { ...parts(), who: `member ${member + 1}` });
+          const content = prompts.render('member', { ...parts(), who: by(member).role });
+          const said = { ...by(member), as: 'Vote' } as const;
           // In a dry run the votes keep changing, which costs the most.
-          return orUnreadable(askForSide({ session, endpoint, content, question, dryRunSide: member + round }));
+          return orUnreadable(askForSide({ said, session, endpoint, content, question, dryRunSide: member + round }));
         }),
       );
       verdicts = given.map((vote) => ('verdict' in vote ? vote : null));
       abstentions = given.flatMap((vote) => ('verdict' in vote ? [] : [vote]));
       session.unreadableParts += abstentions.length;
       votes = verdicts.map((verdict) => verdict?.verdict ?? null);
-      for (const [index, vote] of given.entries()) {
-        const said = { role: `member ${index + 1}`, round: roundName(round) };
-        if (!('verdict' in vote)) discussion.push({ ...said, text: '(abstains)' });
-        else {
-          const { verdict, explanation, answers } = vote;
-          const text = `${explanation}\nVote: ${verdict}`;
-          discussion.push(entryOf({ ...said, text, vote: verdict, endpoint: members[index], answers }));
-        }
-      }
+      for (const [member, vote] of given.entries())
+        discussion.push('entry' in vote ? vote.entry : { ...by(member), text: '(abstains)' });
     }
 
     const isConsensus = (votes: Votes) =>
@@ -132,11 +127,11 @@ export function createDebateCouncil({ options, task, service }: DetectorSettings
       asked: sidesInWords(between),
       votes: votesInWords(votes, names),
     });
-    const endpoint = chairperson;
-    const { verdict, explanation, answers } = await askForSide({ session, endpoint, content, question: between });
-    const text = `${explanation}\nDecision: ${verdict}`;
-    discussion.push(entryOf({ role: 'chairperson', round: 'Decision', text, vote: verdict, endpoint, answers }));
-    return { verdict, explanation, shares, transcript: discussion };
+    const said = { role: 'chairperson', round: 'Decision', as: 'Decision' } as const;
+    const { entry, ...decision } = await askForSide({
+      ...{ said, session, endpoint: chairperson, content, question: between },
+    });
+    return { ...decision, shares, transcript: [...discussion, entry] };
   }
 
   return debatingDetector({

@@ -1,9 +1,9 @@
+import type { TranscriptEntry } from '../../detector.ts';
 import { namesAsWords } from '../../llm/answers/answer-words.ts';
 import { askVerdict, lastLineAsked, verdictInWords } from '../../llm/answers/verdict.ts';
-import type { ChatAnswer } from '../../llm/chat.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
 import type { JudgingTask } from '../../tasks/task-file.ts';
-import { pretendedReason, type Session } from '../session.ts';
+import { entryOf, pretendedReason, type Session } from '../session.ts';
 
 /** One of the possible outcomes of a debate, with somebody to argue for it. */
 export interface Side {
@@ -61,11 +61,18 @@ export interface Verdict {
   readonly verdict: string;
 }
 
+/** A verdict as an entry of the transcript, too. */
+export interface SaidVerdict extends Verdict {
+  readonly entry: TranscriptEntry;
+}
+
 /**
  * Asks for a decision for one side, with the reason before it.
  * @throws MalformedAnswerError where it cannot be read even after one repair
  */
 export async function askForSide(options: {
+  /** What the transcript calls who decides, when, and what the decision is. */
+  said: Pick<TranscriptEntry, 'role' | 'round'> & { readonly as: 'Vote' | 'Verdict' | 'Decision' };
   session: Session;
   endpoint: Endpoint;
   content: string;
@@ -73,16 +80,13 @@ export async function askForSide(options: {
   /** Index of the side that a dry run decides for, where it takes the most calls. */
   dryRunSide?: number;
   dryRunReason?: string;
-}): Promise<Verdict & { readonly answers: readonly ChatAnswer[] }> {
-  const { session, endpoint, content, question, dryRunSide = 0, dryRunReason: reason = pretendedReason } = options;
+}): Promise<SaidVerdict> {
+  const { said, session, endpoint, content, question } = options;
+  const { dryRunSide = 0, dryRunReason: reason = pretendedReason } = options;
   const names = question.sides.map(({ name }) => name);
   const words = namesAsWords(names);
   const pretended = (side: number) => verdictInWords({ words, label: names[side % names.length], reason });
-  const {
-    label,
-    reason: explanation,
-    answers,
-  } = await askVerdict({
+  const decided = await askVerdict({
     service: session.service,
     request: {
       endpoint,
@@ -93,5 +97,8 @@ export async function askForSide(options: {
     words,
     reasons: true,
   });
-  return { explanation, verdict: label, answers };
+  const { label: verdict, reason: explanation, answers } = decided;
+  const { as, ...by } = said;
+  const entry = entryOf({ ...by, text: `${explanation}\n${as}: ${verdict}`, vote: verdict, endpoint, answers });
+  return { explanation, verdict, entry };
 }

@@ -4,7 +4,7 @@ import { dialogueOf } from '../../llm/prompt-text.ts';
 import type { DetectorSettings } from '../detector-settings.ts';
 import { endpointsByRole, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
 import { loadPrompts, promptsSchema } from '../prompt-templates.ts';
-import { entryOf, speak } from '../session.ts';
+import { speak } from '../session.ts';
 import { askForSide, type Side } from './debate-question.ts';
 import { type Debate, type DebateOutcome, debatingDetector } from './debating-detector.ts';
 
@@ -85,10 +85,9 @@ export function createDebateSingle({ options, task, service }: DetectorSettings<
     // Lines 16–17: the judge's decision.
     const content = prompts.render('judge', { about, asked, transcript: dialogueOf(transcript) });
     const endpoint = endpoints.judge;
-    const { verdict, explanation, answers } = await askForSide({ session, endpoint, content, question });
-    const text = `${explanation}\nVerdict: ${verdict}`;
-    transcript.push(entryOf({ role: 'judge', round: 'Decision', text, vote: verdict, endpoint, answers }));
-    return { verdict, explanation, transcript };
+    const said = { role: 'judge', round: 'Decision', as: 'Verdict' } as const;
+    const { entry, ...decision } = await askForSide({ said, session, endpoint, content, question });
+    return { ...decision, transcript: [...transcript, entry] };
   }
 
   return debatingDetector({

@@ -5,7 +5,7 @@ import { dialogueOf } from '../../llm/prompt-text.ts';
 import type { DetectorSettings } from '../detector-settings.ts';
 import { endpointOf, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
 import { loadPrompts, promptsSchema } from '../prompt-templates.ts';
-import { entryOf, speak } from '../session.ts';
+import { speak } from '../session.ts';
 import { askForSide, type Side } from './debate-question.ts';
 import { type Debate, type DebateOutcome, debatingDetector } from './debating-detector.ts';
 
@@ -144,10 +144,9 @@ export function createDebateTeam({ options, task, service }: DetectorSettings<De
 
     // Lines 17–18: the judge's decision.
     const content = prompts.render('judge', { about, asked, debate: dialogueOf(heard) });
-    const { verdict, explanation, answers } = await askForSide({ session, endpoint: judge, content, question });
-    const text = `${explanation}\nVerdict: ${verdict}`;
-    whole.push(entryOf({ role: 'judge', round: 'Decision', text, vote: verdict, endpoint: judge, answers }));
-    return { verdict, explanation, transcript: whole };
+    const said = { role: 'judge', round: 'Decision', as: 'Verdict' } as const;
+    const { entry, ...decision } = await askForSide({ said, session, endpoint: judge, content, question });
+    return { ...decision, transcript: [...whole, entry] };
   }
 
   return debatingDetector({

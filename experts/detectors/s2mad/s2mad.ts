@@ -150,12 +150,8 @@ async function judge(prefix: Prefix, debate: Debate): Promise<Judgement> {
   const opposer = createDebater({ endpoint: endpoints.opposer, side: 1 }, debate);
   const bothSpeak = async (round: string, asked: { readonly p: string; readonly n: string }) => {
     const [p, n] = await Promise.all([supporter(asked.p), opposer(asked.n)]);
-    const entry = (role: 'supporter' | 'opposer', { text, label, answer }: Opinion) =>
-      entryOf({
-        ...{ role, round, text },
-        ...(label !== null && { vote: label }),
-        ...{ endpoint: endpoints[role], answers: [answer] },
-      });
+    const entry = (role: 'supporter' | 'opposer', { text, label: vote, answer }: Opinion) =>
+      entryOf({ role, round, text, vote, endpoint: endpoints[role], answers: [answer] });
     transcript.push(entry('supporter', p), entry('opposer', n));
     return { p, n };
   };

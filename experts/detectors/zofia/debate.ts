@@ -1,7 +1,7 @@
 import type { TranscriptEntry } from '../../detector.ts';
-import type { ChatAnswer, ChatMessage } from '../../llm/chat.ts';
+import type { ChatMessage } from '../../llm/chat.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
-import { askForSide, type Verdict } from '../debate/debate-question.ts';
+import { askForSide, type SaidVerdict } from '../debate/debate-question.ts';
 import type { Prompts } from '../prompt-templates.ts';
 import { type Session, speak } from '../session.ts';
 import { pretended } from './analysts.ts';
@@ -46,13 +46,15 @@ export function createDebater(settings: {
 /** Judge.Assess: for the name of a side, or `insufficient`. */
 export function assess(question: {
   prompts: Prompts;
+  round: string;
   material: string;
   sides: Sides;
   endpoint: Endpoint;
   session: Session;
-}): Promise<Verdict & { readonly answers: readonly ChatAnswer[] }> {
-  const { prompts, material, sides, endpoint, session } = question;
+}): Promise<SaidVerdict> {
+  const { prompts, round, material, sides, endpoint, session } = question;
   return askForSide({
+    said: { role: 'judge', round, as: 'Decision' },
     session,
     endpoint,
     content: prompts.render('judge', { material, sides: bothSides(sides) }),

@@ -11,7 +11,7 @@ import type { Verdict } from '../debate/debate-question.ts';
 import type { DetectorSettings } from '../detector-settings.ts';
 import { speakerOptions } from '../models-by-role.ts';
 import { loadPrompts } from '../prompt-templates.ts';
-import { countsIn, entryOf, inSession, type Session } from '../session.ts';
+import { countsIn, inSession, type Session } from '../session.ts';
 import {
   type Analysis,
   type AnalystInput,
@@ -176,15 +176,8 @@ async function decided(
   { options, prompts, sides, endpoints }: AnalystSettings,
   { text, pool, session }: { text: string; pool: string; session: Session },
 ): Promise<Verdict & { readonly spoken: readonly TranscriptEntry[] }> {
-  const judge = async (material: string, round: string) => {
-    const { verdict, explanation, answers } = await assess({
-      ...{ prompts, sides, endpoint: endpoints.judge, session },
-      material,
-    });
-    const text = `${explanation}\nDecision: ${verdict}`;
-    const entry = { role: 'judge', round, text, vote: verdict, endpoint: endpoints.judge, answers };
-    return { verdict, explanation, entry: entryOf(entry) };
-  };
+  const judge = (material: string, round: string) =>
+    assess({ prompts, round, material, sides, endpoint: endpoints.judge, session });
   if (!options.use.debate) {
     const { entry, ...D } = await judge(pool, 'Decision');
     return { ...D, spoken: [entry] };
