@@ -10,17 +10,19 @@ import type { StopRule } from './stops.ts';
 export const guaranteeSchema = z.object({
   /**
    * What counts against the guarantee. disagreement: the prediction at the stop is not the one after all posts; harm: it is wrong
-   * there and right after all posts.
+   * there and right after all posts. Of alerts that were raised before the thread's end: withdrawn: the prediction after all posts
+   * raises none; false-alert: the thread should raise none.
    */
-  loss: z.enum(['disagreement', 'harm']),
-  /** At most this share of threads lose, … */
+  loss: z.enum(['disagreement', 'harm', 'withdrawn', 'false-alert']),
+  /** At most this share of threads, or of early alerts, lose, … */
   level: z.number(),
   /** … with this probability over the calibration threads. */
   confidence: z.number(),
   /** The policy stops at the first post whose score exceeds it; 1 where it has to read everything. */
   threshold: z.number(),
-  /** Threads that it was found on, and those of them that lose. */
+  /** Threads that it was found on, those of them that raise an early alert where it is about alerts, and those that lose. */
   threads: z.int(),
+  alerts: z.optional(z.int()),
   losses: z.int(),
   /** Upper bound on the share that loses, at that confidence. */
   bound: z.number(),
@@ -56,7 +58,10 @@ export function stopRuleInWords({
     ...(deadline.hours === null ? [] : [`${deadline.hours} hours after the claim`]),
     lastPost === 'decision' ? `at the last post, or post ${maxPosts}` : 'at the last post but one',
   ];
-  const score = threshold >= 1 ? 'stop' : `stop at the first post whose score exceeds ${threshold}${alerts === undefined ? '' : ` and whose prediction is ${alerts.join(' or ')}`}, and otherwise`;
+  const score =
+    threshold >= 1
+      ? 'stop'
+      : `stop at the first post whose score exceeds ${threshold}${alerts === undefined ? '' : ` and whose prediction is ${alerts.join(' or ')}`}, and otherwise`;
   return `${score} ${latest.join(' or ')}${latest.length > 1 ? ', whichever comes first' : ''}`;
 }
 
@@ -65,6 +70,8 @@ export function guaranteeInWords({ loss, level, confidence, er, adapted = null }
   const changed = {
     disagreement: 'of predictions would change',
     harm: 'of predictions would be right if the thread were read to its end, and are wrong at the stop',
+    withdrawn: 'of early alerts would be withdrawn after all posts',
+    'false-alert': 'of early alerts are false',
   }[loss];
   const reads = `Reads ${share(Math.round(100 * er) / 100)} of the posts`;
   return adapted === null

@@ -1,5 +1,6 @@
 import { Command, Option } from '@commander-js/extra-typings';
 import { markdownTable } from 'markdown-table';
+import type { Guarantee } from '../../checkpoints/policy/guarantee.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import type { curveOf, curveOverSizes } from '../stop-agent/calibrate.ts';
@@ -8,7 +9,9 @@ import { hours, properShare } from './option-values.ts';
 import { systemOption } from './system-option.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
-const losses = ['disagreement', 'harm'] as const;
+const losses = ['disagreement', 'harm', 'withdrawn', 'false-alert'] as const;
+/** These compare with the true label. */
+const labelled: ReadonlySet<string> = new Set(['harm', 'false-alert']);
 
 export function calibrateCommand(terminal: Terminal) {
   return new Command('calibrate')
@@ -21,12 +24,17 @@ export function calibrateCommand(terminal: Terminal) {
       '--threads <path>',
       'file of finished threads, labelled or not; those that the policy learnt from or was tested on are left out',
     )
-    .option('--max-disagreement <share>', 'risk level: largest share of predictions that may change', properShare, 0.05)
+    .option(
+      '--max-disagreement <share>',
+      'risk level: largest share of predictions that may change, or of early alerts that may be withdrawn or false',
+      properShare,
+      0.05,
+    )
     .option('--confidence <share>', 'confidence 1 − δ, over the choice of these threads', properShare, 0.9)
     .addOption(
       new Option(
         '--loss <name>',
-        'disagreement: another prediction than after all posts; harm, which takes labels: wrong where it is right after all posts',
+        'disagreement: another prediction than after all posts; harm, which takes labels: wrong where it is right after all posts; of alerts before the end, withdrawn: not raised after all posts; false-alert, which takes labels',
       )
         .choices(losses)
         .default('disagreement'),
@@ -97,7 +105,8 @@ async function calibrate(folder: string, options: CalibrateOptions & { terminal:
     return { policy, read: scored.map((own) => ({ ...own, gold: policy.goldOf(own.thread) })) };
   });
   if (read === null) return void stderr.write('Nothing was sent, and no guarantee was written.\n');
-  const wanted = { level, confidence, loss, limits: policy.definition.limits };
+  const { limits, task } = policy.definition;
+  const wanted = { level, confidence, loss, limits, alerts: task.alerts };
   if (curve) {
     const points = curveOf(read, wanted);
     const sizes = curveOverSizes(read, wanted);
@@ -114,7 +123,7 @@ async function calibrate(folder: string, options: CalibrateOptions & { terminal:
     `${guaranteeInWords(guarantee)}.`,
     guarantee.threshold === 1
       ? 'No threshold below 1 keeps that, so the policy reads every thread to its end. Allow more, or give more threads.'
-      : `The policy stops where its score exceeds ${guarantee.threshold.toPrecision(4)}. In ${guarantee.losses} of the ${guarantee.threads} calibration threads the prediction would change, which shows that it does in at most ${percent(guarantee.bound)} of all such threads.`,
+      : `The policy stops where its score exceeds ${guarantee.threshold.toPrecision(4)}. ${foundInWords(guarantee)}`,
     ...(byConfidence === null
       ? []
       : [
@@ -123,6 +132,12 @@ async function calibrate(folder: string, options: CalibrateOptions & { terminal:
   ];
   stdout.write(`${lines.join('\n')}\n`);
   stderr.write(`\nThe guarantee is in ${folder}; decide, serve and export use it.\n`);
+}
+
+function foundInWords({ threads, alerts, losses: lost, bound }: Guarantee): string {
+  return alerts === undefined
+    ? `In ${lost} of the ${threads} calibration threads the prediction would change, which shows that it does in at most ${percent(bound)} of all such threads.`
+    : `Of the ${threads} calibration threads ${alerts} raise an alert before their end, and ${lost} of these lose.`;
 }
 
 /** Finished threads that are new to the policy, each once, with labels where the loss needs them. */
@@ -140,12 +155,12 @@ async function freshThreads(
   let unlabelled = 0;
   for await (const thread of readThreads(path, { skipInvalid, onSkipped: onNote })) {
     if (policy.isKnown(thread)) known.push(thread);
-    else if (loss === 'harm' && policy.goldOf(thread) === null) unlabelled++;
+    else if (labelled.has(loss) && policy.goldOf(thread) === null) unlabelled++;
     else fresh.push(thread);
   }
   if (known.length > 0)
     onNote(`${policy.name} learnt from ${known.length} of these threads or was tested on them; they are left out`);
-  if (unlabelled > 0) onNote(`${unlabelled} threads have no label, which --loss harm needs; they are left out`);
+  if (unlabelled > 0) onNote(`${unlabelled} threads have no label, which --loss ${loss} needs; they are left out`);
   const { threads, duplicates, unfinished, quietHours } = calibrationThreads(fresh, { known, quietHours: quiet });
   if (duplicates > 0) onNote(`${duplicates} threads repeat the claim of one of those; they are left out`);
   if (unfinished > 0)

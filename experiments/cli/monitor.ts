@@ -82,9 +82,9 @@ async function monitor(
   const { guarantee, digest } = policy;
   if (guarantee === null)
     throw new InputError(`${folder} has no guarantee to monitor; \`earshot calibrate ${folder}\` gives it one`);
-  if (guarantee.loss === 'harm')
+  if (guarantee.loss !== 'disagreement')
     throw new InputError(
-      `the guarantee of ${folder} is about harm, which takes labels; monitor one about changed predictions (calibrate without --loss harm)`,
+      `the guarantee of ${folder} is about ${guarantee.loss}; monitor one about changed predictions (calibrate without --loss)`,
     );
   const audits = readAudits(files);
   const watched = { policy: digest, guarantee, quietMs: quiet * 3_600_000, now: new Date() };

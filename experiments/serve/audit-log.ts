@@ -34,7 +34,7 @@ export function auditLog({ file, ...draw }: AuditSettings) {
       { store, quietMs, now }: { store: ThreadStore; quietMs: number; now: Date },
     ): Promise<{ guarantee: Guarantee; found: Monitored } | null> {
       const guarantee = policy.manifest.guarantee ?? null;
-      if (guarantee === null || guarantee.loss === 'harm') return null;
+      if (guarantee === null || guarantee.loss !== 'disagreement') return null;
       audits.push(...(await store.sharedAudits()));
       return {
         guarantee,

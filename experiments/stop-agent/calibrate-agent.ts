@@ -24,8 +24,8 @@ export async function calibrateAgent(
     const seen = await seenPosts(thread, { ...materials, sequence: sequences.get(thread.id), isEmbedded });
     read.push({ ...scoredThread(thread, { definition, seen }), gold: null });
   }
-  const { limits } = definition;
-  const guarantee = await guaranteeFor(read, { ...experiment.guarantee, loss: 'disagreement', limits });
+  const { limits, task } = definition;
+  const guarantee = await guaranteeFor(read, { ...experiment.guarantee, limits, alerts: task.alerts });
   guaranteesFile.write(run, { ...guaranteesFile.find(run), [agentName]: guarantee });
   keepThreshold(run, guarantee);
 }

@@ -4,6 +4,7 @@ import { InputError } from '../../src/errors.ts';
 import {
   type Calibration,
   learnThenTest,
+  learnThenTestSome,
   type RiskLevel,
   smallestCalibration,
   upperBound,
@@ -29,6 +30,8 @@ type ReplayedThread = Pick<CalibrationThread, 'posts' | 'labelAt' | 'gold'>;
 
 export interface GuaranteeWanted extends RiskLevel {
   readonly loss: Guarantee['loss'];
+  /** Labels that raise an alert; none unless given. */
+  readonly alerts?: readonly string[] | undefined;
   /** Of the policy: a deadline is a stop like any other. */
   readonly limits: Limits;
 }
@@ -48,26 +51,37 @@ export const thresholds = thresholdsBy(4);
 /** Fixed before any thread is seen, so testing more of them costs no confidence. With wide steps a policy stops later than it may. */
 export const calibrationThresholds = thresholdsBy(40);
 
+/** For guarantees about alerts every threshold is tested, so there are few of them. */
+const alertThresholds = [
+  1,
+  ...[6, 5, 4, 3.5, 3, 2.5, 2, 1.5, 1, 0.5, 0, -0.5, -1].map((logit) => 1 / (1 + Math.exp(-logit))),
+];
+
 /**
  * The guarantee of an agent, and which claims are like those that it was found on.
  * @throws InputError for fewer threads than can show that the guarantee is kept
  */
 export async function guaranteeFor(threads: readonly CalibrationThread[], wanted: GuaranteeWanted): Promise<Guarantee> {
-  const { threshold, losses, bound, er } = keptBy(threads, wanted);
+  const { threshold, losses, bound, er, items } = keptBy(threads, wanted);
   const { loss, level, confidence } = wanted;
   const shift = await claimRegion(threads.map(({ thread }) => thread.posts[0].text));
-  const found = { loss, level, confidence, threshold, threads: threads.length, losses, bound, er, shift };
+  const alerts = isAboutAlerts(wanted) ? { alerts: items } : {};
+  const found = { loss, level, confidence, threshold, threads: threads.length, ...alerts, losses, bound, er, shift };
   return guaranteeSchema.parse(found);
 }
 
 /** The same guarantee by the detector's confidence, queried at every post; null where it gives no probabilities. */
 export function keptByConfidence(threads: readonly CalibrationThread[], wanted: GuaranteeWanted): KeptGuarantee | null {
   if (threads.every(({ confidence }) => confidence.every((own) => own === 0))) return null;
+  const { alerts } = wanted;
   const byConfidence = threads.map((thread) => ({
     ...thread,
-    posts: thread.posts.map(({ hours }, index) => ({ hours, score: thread.confidence[index] ?? 0 })),
+    posts: thread.posts.map(({ hours }, index) => {
+      const mayStop = alerts === undefined || alerts.includes(thread.labelAt(index + 1) ?? '');
+      return { hours, score: mayStop ? (thread.confidence[index] ?? 0) : 0 };
+    }),
   }));
-  return keptBy(byConfidence, wanted);
+  return possiblyKept(byConfidence, wanted);
 }
 
 /** What an agent would read for other guarantees; null where there are too few threads for one. */
@@ -77,9 +91,15 @@ export function curveOf(
 ): { level: number; kept: KeptGuarantee | null }[] {
   return [0.01, 0.02, 0.05, 0.1, 0.15, 0.2].map((level) => {
     const own = { ...wanted, level };
-    const isPossible = threads.length >= smallestCalibration(own);
-    return { level, kept: isPossible ? keptBy(threads, own) : null };
+    return { level, kept: possiblyKept(threads, own) };
   });
+}
+
+/** Null where there are too few threads or alerts to show anything. */
+function possiblyKept(threads: readonly ReplayedThread[], wanted: GuaranteeWanted): KeptGuarantee | null {
+  if (threads.length < smallestCalibration(wanted)) return null;
+  const stops = threads.map((thread) => thresholdStops(thread, wanted));
+  return isAboutAlerts(wanted) ? keptByAlerts(stops, wanted) : keptByStops(stops, wanted);
 }
 
 /** What the same guarantee would read with other numbers of threads: means over resamples of these, drawn with replacement. */
@@ -95,7 +115,7 @@ export function curveOverSizes(
     .map((size) => {
       const rates = Array.from({ length: 10 }, () => {
         const drawn = Array.from({ length: size }, () => stops[random.integer(stops.length)]);
-        return keptByStops(drawn, wanted).er;
+        return isAboutAlerts(wanted) ? (keptByAlerts(drawn, wanted)?.er ?? 1) : keptByStops(drawn, wanted).er;
       });
       return { threads: size, er: mean(rates) };
     });
@@ -107,7 +127,35 @@ export function curveOverSizes(
  */
 export function keptBy(threads: readonly ReplayedThread[], wanted: GuaranteeWanted): KeptGuarantee {
   const stops = threads.map((thread) => thresholdStops(thread, wanted));
-  return keptByStops(stops, wanted);
+  if (!isAboutAlerts(wanted)) return keptByStops(stops, wanted);
+  if (wanted.alerts === undefined)
+    throw new InputError(
+      `no label raises an alert, and --loss ${wanted.loss} is about alerts; name those that do in the experiment (alerts) and train again`,
+    );
+  const kept = keptByAlerts(stops, wanted);
+  if (kept !== null) return kept;
+  const { level, confidence } = wanted;
+  const counts = alertThresholds.map((threshold) => alertsAt(stops, threshold));
+  const most = Math.max(...counts.map(({ items }) => items));
+  const corrected = 1 - (1 - confidence) / alertThresholds.length;
+  const bounds = counts.map((own) => upperBound({ ...own, confidence: corrected }));
+  throw new InputError(
+    `no threshold shows that at most ${level * 100}% of early alerts lose, with ${confidence * 100}% confidence. Of these ${threads.length} threads at most ${most} raise an alert before their end; ${smallestCalibration({ level, confidence: corrected })} are needed even where none loses. Give more threads, or --max-disagreement ${(Math.ceil(1000 * Math.min(...bounds)) / 1000).toFixed(3)}`,
+  );
+}
+
+function isAboutAlerts({ loss }: Pick<GuaranteeWanted, 'loss'>): boolean {
+  return loss === 'withdrawn' || loss === 'false-alert';
+}
+
+/** Of threads that raise an alert before their end; null where no threshold is shown to keep it. */
+function keptByAlerts(threads: readonly ThresholdStops[], wanted: GuaranteeWanted): KeptGuarantee | null {
+  const kept = learnThenTestSome({
+    ...wanted,
+    thresholds: alertThresholds,
+    countsAt: (threshold) => alertsAt(threads, threshold),
+  });
+  return kept && { ...kept, er: mean(threads.map((stopsAt) => stopsAt(kept.threshold).read)) };
 }
 
 function keptByStops(threads: readonly ThresholdStops[], wanted: GuaranteeWanted): KeptGuarantee {
@@ -123,15 +171,27 @@ function keptByStops(threads: readonly ThresholdStops[], wanted: GuaranteeWanted
   return { ...kept, er: mean(threads.map((stopsAt) => stopsAt(kept.threshold).read)) };
 }
 
-/** The share of a thread that a threshold reads, and whether it loses. */
-type ThresholdStops = (threshold: number) => { readonly read: number; readonly loses: boolean };
+/** The alerts before the end of their thread, and those of them that lose. */
+function alertsAt(threads: readonly ThresholdStops[], threshold: number): { items: number; losses: number } {
+  const alerting = threads.map((stopsAt) => stopsAt(threshold)).filter(({ isEarlyAlert }) => isEarlyAlert);
+  return { items: alerting.length, losses: alerting.filter(({ loses: lost }) => lost).length };
+}
+
+/** The share of a thread that a threshold reads, whether it raises an alert before the end, and whether it loses. */
+type ThresholdStops = (threshold: number) => {
+  readonly read: number;
+  readonly isEarlyAlert: boolean;
+  readonly loses: boolean;
+};
 
 /** Stops differ only between thresholds with a highest score so far between them. */
-function thresholdStops(thread: ReplayedThread, { limits, loss }: GuaranteeWanted): ThresholdStops {
+function thresholdStops(thread: ReplayedThread, wanted: GuaranteeWanted): ThresholdStops {
+  const { limits, alerts = [] } = wanted;
   const { posts } = thread;
   const at = (from: number) => {
     const { postsUsed } = stopIn({ threshold: from, limits }, posts);
-    return { from, read: postsUsed / posts.length, loses: loses(thread, postsUsed, loss) };
+    const isEarlyAlert = postsUsed < posts.length && alerts.includes(thread.labelAt(postsUsed) ?? '');
+    return { from, read: postsUsed / posts.length, isEarlyAlert, loses: loses(thread, postsUsed, wanted) };
   };
   const [first, ...steps] = highestScores(posts).map(at);
   return (threshold) => steps.findLast(({ from }) => from <= threshold) ?? first;
@@ -152,8 +212,21 @@ function unreachable(counts: { losses: number; items: number }, { level, confide
   );
 }
 
-function loses({ labelAt, posts, gold }: ReplayedThread, stop: number, loss: Guarantee['loss']): boolean {
+function loses(
+  { labelAt, posts, gold }: ReplayedThread,
+  stop: number,
+  { loss, alerts = [] }: GuaranteeWanted,
+): boolean {
   if (stop === posts.length) return false;
   const [atStop, atEnd] = [labelAt(stop), labelAt(posts.length)];
-  return loss === 'disagreement' ? atStop !== atEnd : atEnd === gold && atStop !== gold;
+  switch (loss) {
+    case 'disagreement':
+      return atStop !== atEnd;
+    case 'harm':
+      return atEnd === gold && atStop !== gold;
+    case 'withdrawn':
+      return !alerts.includes(atEnd ?? '');
+    case 'false-alert':
+      return !alerts.includes(gold ?? '');
+  }
 }

@@ -213,6 +213,12 @@ export const experimentSchema = z
           .default(0.05)
           .describe('risk level: largest share of predictions that may change'),
         confidence: z.number().gt(0).lt(1).default(0.9).describe('1 − δ, over the choice of the calibration set'),
+        loss: z
+          .enum(['disagreement', 'withdrawn'])
+          .default('disagreement')
+          .describe(
+            'disagreement: a prediction that changes after the stop; withdrawn, with alerts: of the alerts before the end of a thread, one that the prediction after all posts would not raise',
+          ),
       })
       .prefault({})
       .describe('with split.calibration: how many predictions may differ from those after all posts'),
@@ -271,6 +277,8 @@ export const experimentSchema = z
     const notThere = alerts.find((alert) => !labels.includes(alert));
     if (notThere !== undefined)
       problem(['alerts'], `${JSON.stringify(notThere)} is no label of the task ${taskName}: ${labels.join(', ')}`);
+    if (guarantee.loss === 'withdrawn' && alerts.length === 0)
+      problem(['guarantee', 'loss'], 'is about alerts, and no label raises one; name them in alerts');
     if (alerts.length === labels.length)
       problem(['alerts'], 'every label raises an alert; leave alerts out, or name those that may be said early');
     const [unknown] = costs === null ? [] : unknownLabels(costs, labels);

@@ -41,6 +41,33 @@ export function learnThenTest(
   return chosen && { ...chosen, items, bound: upperBound({ ...chosen, items, confidence }) };
 }
 
+/**
+ * The least careful threshold that keeps a guarantee about some of the items, such as those that raise an alert. How many these are
+ * depends on the threshold, and the most careful ones have too few to show anything, so that no sequence can begin there: every
+ * threshold is tested, and Holm's method corrects for that (the same paper, §2.2). Given how many items there are at a threshold,
+ * their losses are a binomial variable.
+ * @param options.thresholds from the most careful to the least, fixed before the items were seen
+ * @returns null where no threshold is shown to keep it
+ */
+export function learnThenTestSome(
+  options: {
+    thresholds: readonly number[];
+    countsAt: (threshold: number) => { readonly items: number; readonly losses: number };
+  } & RiskLevel,
+): Calibration | null {
+  const { thresholds, countsAt, level, confidence } = options;
+  const tested = thresholds.map((threshold, place) => {
+    const counts = countsAt(threshold);
+    return { place, threshold, ...counts, p: binomialTail({ ...counts, share: level }) };
+  });
+  const byP = tested.toSorted((a, b) => a.p - b.p);
+  const failing = byP.findIndex(({ p }, rank) => p > (1 - confidence) / (byP.length - rank));
+  const [chosen] = byP.slice(0, failing < 0 ? byP.length : failing).sort((a, b) => b.place - a.place);
+  if (chosen === undefined) return null;
+  const { threshold, items, losses } = chosen;
+  return { threshold, items, losses, bound: upperBound({ losses, items, confidence }) };
+}
+
 /** The fewest items with which a guarantee can be kept at all: as many as show it where none of them loses. */
 export function smallestCalibration({ level, confidence }: RiskLevel): number {
   return Math.ceil(Math.log(1 - confidence) / Math.log(1 - level));

@@ -92,10 +92,10 @@ export async function smallServer(options: SmallServerOptions = {}) {
     const response = await app.inject(url);
     return { status: response.statusCode, body: response.json() };
   };
-  const decide = async (body: unknown) => {
+  const decide = async (body: unknown, query = '') => {
     const response = await app.inject({
       method: 'POST',
-      url: '/v1/decide',
+      url: `/v1/decide${query}`,
       payload: JSON.stringify(body),
       headers: json,
     });
