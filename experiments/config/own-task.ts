@@ -35,10 +35,11 @@ export function taskNamed(task: z.output<typeof taskSchema>): Task {
 
 /**
  * The experiment with the classes of a task that is none of the known ones: those of its task file, or those that its threads have.
- * @param raw with `task` as people write it: a known task, a task file, the name of a label, or `{label, classes}`
+ * @param given with `task` as people write it: a known task, a task file, the name of a label, or `{label, classes}`
  * @throws InputError for a file that is no task, or a label that no thread has
  */
-export async function withClasses(raw: PlainObject, source: string): Promise<PlainObject> {
+export async function withClasses(given: PlainObject, source: string): Promise<PlainObject> {
+  const raw = given.alerts === undefined ? given : { ...given, alerts: asTexts(given.alerts) };
   const { task } = raw;
   if (typeof task === 'string') {
     if (Object.hasOwn(tasks, task)) return raw;
@@ -48,10 +49,13 @@ export async function withClasses(raw: PlainObject, source: string): Promise<Pla
   if (!isPlainObject(task) || typeof task.label !== 'string') return raw;
   const { label, classes } = task;
   if (classes === undefined) return { ...raw, task: { ...task, classes: await classesFound(raw, { label, source }) } };
-  // YAML reads 1 and true as a number and a boolean.
+  return { ...raw, task: { ...task, classes: asTexts(classes) } };
+}
+
+/** Names of classes that YAML reads as numbers and booleans, such as 1 and true, as texts. */
+function asTexts(classes: unknown): unknown {
   const isScalar = (own: unknown) => typeof own === 'number' || typeof own === 'boolean';
-  const names = Array.isArray(classes) ? classes.map((own) => (isScalar(own) ? String(own) : own)) : classes;
-  return { ...raw, task: { ...task, classes: names } };
+  return Array.isArray(classes) ? classes.map((own) => (isScalar(own) ? String(own) : own)) : classes;
 }
 
 /** Whether it names a file that describes a task, or one that ships with Earshot. */
