@@ -7,11 +7,13 @@ import { parse } from 'yaml';
 import { commandLine } from '../../experiments/cli/main.ts';
 import { schemasByFile } from '../../experiments/cli/options.ts';
 import { detectorFileSchema } from '../../experiments/config/detector-file.ts';
-import { isPlainObject } from '../../experiments/config/overrides.ts';
+import { isPlainObject, type PlainObject } from '../../experiments/config/overrides.ts';
 import { resolveDetectorsExperiment } from '../../experiments/detectors/experiment.ts';
 import { resolveSelectorExperiment } from '../../experiments/selector/experiment.ts';
 import { resolveExperiment } from '../../experiments/stop-agent/experiment.ts';
 import { sweepSchema } from '../../experiments/sweep/sweep-file.ts';
+import { judgingTaskSchema } from '../../experts/tasks/task-file.ts';
+import { tasks } from '../../src/data/task.ts';
 import { blocksOf, earshotCommands, home, markdown, textOf } from './pages.ts';
 
 const pages = ['README.md', 'CONTRIBUTING.md', ...markdown('docs'), ...markdown('experiments/results')];
@@ -135,6 +137,13 @@ describe('the page of the papers', () => {
   });
 });
 
+/** Classes of a label that would be found in the reader's threads. */
+function withKnownClasses({ task, ...settings }: PlainObject): PlainObject {
+  if (task === undefined) return settings;
+  if (typeof task !== 'string' || Object.hasOwn(tasks, task)) return { task, ...settings };
+  return { task: { label: task, classes: ['fake', 'real'] }, ...settings };
+}
+
 const yamlBlocks = pages
   .flatMap(blocksOf)
   .filter(
@@ -154,7 +163,8 @@ describe('files in YAML blocks', () => {
     if (kind === 'sweep') expect(sweepSchema.safeParse(value)).toMatchObject({ success: true });
     else if (kind === 'selector') resolveSelectorExperiment(value, place);
     else if (kind === 'detectors') resolveDetectorsExperiment({ kind, ...settings }, place);
-    else if ('name' in value) resolveExperiment(settings, place);
+    else if ('labels' in value) expect(judgingTaskSchema.safeParse(value)).toMatchObject({ success: true });
+    else if ('name' in value) resolveExperiment(withKnownClasses(settings), place);
     else expect(detectorFileSchema.safeParse(value)).toMatchObject({ success: true });
   });
 });
