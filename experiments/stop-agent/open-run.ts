@@ -92,7 +92,10 @@ export async function openStopAgentRun(options: {
     },
     async missing(threads) {
       judge ??= judgeOfRun(run, materials);
-      return recallForTraining({ judge: await judge, threads, store, maxPosts: experiment.maxJudgedPosts, context });
+      const own = await judge;
+      // A detector that costs nothing would judge everything, here and once more later.
+      if (!own.judge.asksModels) return { missing: 0, estimates: null };
+      return recallForTraining({ judge: own, threads, store, maxPosts: experiment.maxJudgedPosts, context });
     },
   };
 }
