@@ -54,7 +54,7 @@ export const calibrationThresholds = thresholdsBy(40);
 /** For guarantees about alerts every threshold is tested, so there are few of them. */
 const alertThresholds = [
   1,
-  ...[6, 5, 4, 3.5, 3, 2.5, 2, 1.5, 1, 0.5, 0, -0.5, -1].map((logit) => 1 / (1 + Math.exp(-logit))),
+  ...[6, 5, 4, 3.5, 3, 2.5, 2, 1.5, 1, 0.5, 0, -0.5, -1].map((logit) => calibrationThresholds[1 + 40 * (12 - logit)]),
 ];
 
 /**
@@ -149,52 +149,71 @@ function isAboutAlerts({ loss }: Pick<GuaranteeWanted, 'loss'>): boolean {
 }
 
 /** Of threads that raise an alert before their end; null where no threshold is shown to keep it. */
-function keptByAlerts(threads: readonly ThresholdStops[], wanted: GuaranteeWanted): KeptGuarantee | null {
+function keptByAlerts(threads: readonly (readonly ThresholdStop[])[], wanted: GuaranteeWanted): KeptGuarantee | null {
   const kept = learnThenTestSome({
     ...wanted,
     thresholds: alertThresholds,
     countsAt: (threshold) => alertsAt(threads, threshold),
   });
-  return kept && { ...kept, er: mean(threads.map((stopsAt) => stopsAt(kept.threshold).read)) };
+  return kept && { ...kept, er: readAt(threads, kept.threshold) };
 }
 
-function keptByStops(threads: readonly ThresholdStops[], wanted: GuaranteeWanted): KeptGuarantee {
+function keptByStops(threads: readonly (readonly ThresholdStop[])[], wanted: GuaranteeWanted): KeptGuarantee {
   const smallest = smallestCalibration(wanted);
   if (threads.length < smallest)
     throw new InputError(
       `${threads.length} threads cannot show that at most ${wanted.level * 100}% of predictions would change, with ${wanted.confidence * 100}% confidence: that takes ${smallest}, even where none changes. Give more threads, which need no labels, or allow more with --max-disagreement`,
     );
-  const lossesAt = (threshold: number) => threads.filter((stopsAt) => stopsAt(threshold).loses).length;
+  const losses = lossesByPlace(threads);
   const items = threads.length;
+  const lossesAt = (threshold: number) => losses[calibrationThresholds.indexOf(threshold)];
   const kept = learnThenTest({ ...wanted, thresholds: calibrationThresholds, items, lossesAt });
-  if (kept === null) throw unreachable({ losses: lossesAt(1), items }, wanted);
-  return { ...kept, er: mean(threads.map((stopsAt) => stopsAt(kept.threshold).read)) };
+  if (kept === null) throw unreachable({ losses: losses[0], items }, wanted);
+  return { ...kept, er: readAt(threads, kept.threshold) };
 }
 
 /** The alerts before the end of their thread, and those of them that lose. */
-function alertsAt(threads: readonly ThresholdStops[], threshold: number): { items: number; losses: number } {
-  const alerting = threads.map((stopsAt) => stopsAt(threshold)).filter(({ isEarlyAlert }) => isEarlyAlert);
+function alertsAt(
+  threads: readonly (readonly ThresholdStop[])[],
+  threshold: number,
+): { items: number; losses: number } {
+  const chosen = calibrationThresholds.indexOf(threshold);
+  const stops = threads.flatMap((own) => own.findLast(({ place }) => place <= chosen) ?? []);
+  const alerting = stops.filter(({ isEarlyAlert }) => isEarlyAlert);
   return { items: alerting.length, losses: alerting.filter(({ loses: lost }) => lost).length };
 }
 
-/** The share of a thread that a threshold reads, whether it raises an alert before the end, and whether it loses. */
-type ThresholdStops = (threshold: number) => {
+/** Mean share of the posts that a threshold reads. */
+function readAt(threads: readonly (readonly ThresholdStop[])[], threshold: number): number {
+  const chosen = calibrationThresholds.indexOf(threshold);
+  return mean(threads.map((stops) => stops.findLast(({ place }) => place <= chosen)?.read ?? 1));
+}
+
+/** A stop of a thread at some of the thresholds. */
+interface ThresholdStop {
+  /** Of the first of these thresholds. */
+  readonly place: number;
+  /** Share of the posts. */
   readonly read: number;
+  /** Whether it raises an alert before the end. */
   readonly isEarlyAlert: boolean;
   readonly loses: boolean;
-};
+}
 
-/** Stops differ only between thresholds with a highest score so far between them. */
-function thresholdStops(thread: ReplayedThread, wanted: GuaranteeWanted): ThresholdStops {
+/** From the most careful to the earliest: stops differ only between thresholds with a highest score so far between them. */
+function thresholdStops(thread: ReplayedThread, wanted: GuaranteeWanted): ThresholdStop[] {
   const { limits, alerts = [] } = wanted;
   const { posts } = thread;
-  const at = (from: number) => {
-    const { postsUsed } = stopIn({ threshold: from, limits }, posts);
+  const found: ThresholdStop[] = [];
+  let place = 0;
+  for (const score of highestScores(posts).reverse()) {
+    const { postsUsed } = stopIn({ threshold: score, limits }, posts);
     const isEarlyAlert = postsUsed < posts.length && alerts.includes(thread.labelAt(postsUsed) ?? '');
-    return { from, read: postsUsed / posts.length, isEarlyAlert, loses: loses(thread, postsUsed, wanted) };
-  };
-  const [first, ...steps] = highestScores(posts).map(at);
-  return (threshold) => steps.findLast(({ from }) => from <= threshold) ?? first;
+    found.push({ place, read: postsUsed / posts.length, isEarlyAlert, loses: loses(thread, postsUsed, wanted) });
+    place = calibrationThresholds.findIndex((threshold) => threshold < score);
+    if (place < 0) break;
+  }
+  return found;
 }
 
 /** Below every score, then each score that is higher than all before it. */
@@ -202,6 +221,19 @@ function highestScores(posts: ReplayedThread['posts']): number[] {
   const found = [Number.NEGATIVE_INFINITY];
   for (const { score } of posts) if (score > found[found.length - 1]) found.push(score);
   return found;
+}
+
+/** How many threads lose at each of the thresholds. */
+function lossesByPlace(threads: readonly (readonly ThresholdStop[])[]): number[] {
+  const changes = calibrationThresholds.map(() => 0);
+  for (const stops of threads)
+    for (const [index, { place, loses }] of stops.entries())
+      changes[place] += Number(loses) - Number(stops[index - 1]?.loses ?? false);
+  let losses = 0;
+  return changes.map((change) => {
+    losses += change;
+    return losses;
+  });
 }
 
 /** A deadline alone loses on too many threads. */
