@@ -64,6 +64,16 @@ export function serverMetrics(
     earshot_guarantee_e_value: ['Evidence against the guarantee; an alarm is at 20.', ({ now }) => now.eValue],
     earshot_guarantee_alarm: ['1 once that was ever reached.', ({ alarm }) => Number(alarm !== null)],
   };
+  const guaranteesNow = async () => {
+    const found: { model: string; monitored: Monitored }[] = [];
+    for (const model of models.areReady() ? models.names : []) {
+      const about = await aboutGuarantee(models.get(model)).catch(() => null);
+      if (about !== null) found.push({ model, monitored: about.found });
+    }
+    return found;
+  };
+  // All of these are collected at the same time, and looking through all audits takes a while.
+  let looking: ReturnType<typeof guaranteesNow> | null = null;
   for (const [name, [help, of]] of Object.entries(guarantees))
     new Gauge({
       name,
@@ -72,10 +82,10 @@ export function serverMetrics(
       registers,
       async collect() {
         this.reset();
-        for (const model of models.areReady() ? models.names : []) {
-          const about = await aboutGuarantee(models.get(model)).catch(() => null);
-          if (about !== null) this.set({ model }, of(about.found));
-        }
+        looking ??= guaranteesNow().finally(() => {
+          looking = null;
+        });
+        for (const { model, monitored } of await looking) this.set({ model }, of(monitored));
       },
     });
   return {

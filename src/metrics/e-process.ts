@@ -15,11 +15,12 @@ const firstShare = 0.8;
 /** Items between two teams. */
 const pause = 50;
 /** Of so many teams, the poorest stops; what it owns is given up. */
-const mostTeams = 40;
+const mostTeams = 20;
 
 /** @param share in (0, 1) */
 export function eProcess(share: number) {
   const kept = stakes.map((odds) => 1 / (1 - share + share * odds));
+  const lost = stakes.map((odds, bettor) => odds * kept[bettor]);
   const teamOf = (money: number) => stakes.map(() => money / stakes.length);
   const teams = [teamOf(firstShare)];
   let items = 0;
@@ -34,9 +35,13 @@ export function eProcess(share: number) {
     add(isLoss: boolean): number {
       if (items > 0 && items % pause === 0) begin();
       items++;
+      const factors = isLoss ? lost : kept;
+      value = waiting;
       for (const team of teams)
-        for (const [bettor, keep] of kept.entries()) team[bettor] *= isLoss ? stakes[bettor] * keep : keep;
-      value = waiting + sum(teams.map(sum));
+        for (let bettor = 0; bettor < factors.length; bettor++) {
+          team[bettor] *= factors[bettor];
+          value += team[bettor];
+        }
       return value;
     },
   };
