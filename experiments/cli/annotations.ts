@@ -226,11 +226,21 @@ function statsTable(
       row.requests,
       row.inputTokens,
       row.outputTokens,
+      row.cost === null ? '–' : row.cost.toFixed(4),
       row.seconds === null ? '–' : row.seconds.toFixed(2),
     ].map(String),
   );
   const answers = ['annotations', 'unreadable', 'unreadable parts'];
-  const header = ['detector', ...answers, 'threads', 'requests', 'input tokens', 'output tokens', 'mean seconds'];
+  const header = [
+    'detector',
+    ...answers,
+    'threads',
+    'requests',
+    'input tokens',
+    'output tokens',
+    'money',
+    'mean seconds',
+  ];
   return `${heading}\n${numbersTable(header, rows)}\n${spentText(spent)}`;
 }
 

@@ -20,6 +20,7 @@ const countsSchema = z.object({
   requests: z.number(),
   inputTokens: z.number(),
   outputTokens: z.number(),
+  cost: z.number().nullable().describe('money of those whose price was known when they were made; null where none was'),
   seconds: z.number().nullable().describe('from the question to the answer, mean of those whose time is known'),
 });
 
@@ -80,6 +81,7 @@ export function countAnnotations(database: AnnotationDatabase): AnnotationCounts
     `SELECT detector, count(judgement) AS annotations, count(*) - count(judgement) AS unreadable,
             total(json_extract(judgement, '$.unreadableParts')) AS unreadableParts, count(DISTINCT thread_id) AS threads,
             total(requests) AS requests, total(input_tokens) AS inputTokens, total(output_tokens) AS outputTokens,
+            sum(json_extract(judgement, '$.usage.cost')) AS cost,
             avg(latency_ms) / 1000 AS seconds
      FROM (SELECT detector, judgement, thread_id, requests, input_tokens, output_tokens, latency_ms FROM annotation
            UNION ALL SELECT detector, NULL, NULL, 0, 0, 0, NULL FROM unreadable_answer)

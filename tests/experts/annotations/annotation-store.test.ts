@@ -93,6 +93,7 @@ describe('AnnotationStore', () => {
           requests: 1,
           inputTokens: 20,
           outputTokens: 3,
+          cost: null,
           seconds: (row.latencyMs ?? 0) / 1000,
         },
       ],
