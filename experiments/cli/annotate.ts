@@ -5,7 +5,7 @@ import { InputError } from '../../src/errors.ts';
 import { isDetectorFile } from '../config/is-detector-file.ts';
 import type { JudgingMode } from '../judging/judge-options.ts';
 import { budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption, unreadableOptions } from './budget-options.ts';
-import { amount, flagOf, type OptionsOf, positiveInteger, seed } from './option-values.ts';
+import { amount, type OptionsOf, positiveInteger, refuseOptions, seed } from './option-values.ts';
 import { Interrupted, type Terminal } from './terminal.ts';
 
 interface AnnotateCommandOptions extends Flags {
@@ -135,11 +135,6 @@ function refuseModelOptions(options: Flags): void {
     ofModels,
     `is for language models, and ${local}; leave it out, or give a detector file (.yaml)`,
   );
-}
-
-function refuseOptions(options: Flags, names: readonly (keyof Flags)[], why: string): void {
-  const given = names.filter((name) => options[name] !== undefined);
-  if (given.length > 0) throw new InputError(`${given.map(flagOf).join(', ')} ${why}`);
 }
 
 /** Says how far an interrupted command came. */

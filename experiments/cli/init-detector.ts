@@ -25,6 +25,8 @@ export interface InitDetectorOptions {
   name?: string;
   out?: string;
   force?: boolean;
+  /** What the next command judges. */
+  threads?: string;
   /** Whether one call is made before the file is written. */
   test: boolean;
   json?: boolean;
@@ -40,7 +42,8 @@ const sample = 'BREAKING: the bridge over the river has collapsed, they say. Spr
  * @throws InputError for an answer that cannot be, ProviderError where the call fails; nothing is written then
  */
 export async function initDetector(options: InitDetectorOptions): Promise<void> {
-  const { name = 'detector', out = `${name}.yaml`, force = false, test, json, terminal } = options;
+  const { name = 'detector', out = `${name}.yaml`, force = false, threads = 'threads.jsonl' } = options;
+  const { test, json, terminal } = options;
   if (existsSync(out) && !force)
     throw new InputError(`${out} exists already; give another --out, or --force to write over it`);
   const text = detectorText(await choicesFrom(options));
@@ -63,7 +66,7 @@ export async function initDetector(options: InitDetectorOptions): Promise<void> 
     text:
       `${said}Wrote ${out}.\n` +
       `Next: echo "…" | npx earshot annotate - --detector ${quoted(out)}\n` +
-      `      npx earshot annotate threads.jsonl --store judged.sqlite --detector ${quoted(out)} --dry-run  # what it would cost\n`,
+      `      npx earshot annotate ${quoted(threads)} --store judged.sqlite --detector ${quoted(out)} --dry-run  # what it would cost\n`,
   });
 }
 

@@ -16,7 +16,7 @@ import { type Goal, goals } from '../init/goals.ts';
 import { wrapped } from '../report/narrow-table.ts';
 import type { Experiment } from '../stop-agent/experiment.ts';
 import type { Parts } from '../stop-agent/parts.ts';
-import { type OptionsOf, percentage } from './option-values.ts';
+import { type OptionsOf, percentage, refuseOptions } from './option-values.ts';
 import { defaults, questions } from './questions.ts';
 import { proseWidth, type Terminal } from './terminal.ts';
 
@@ -28,10 +28,18 @@ const mostTimedThreads = 200;
 export function initCommand(terminal: Terminal) {
   return initOptions().action(async (threads, options) => {
     const { detector, ...others } = options;
-    if (detector !== true) return init(threads, { ...others, detector, terminal });
+    if (detector !== true) {
+      refuseOptions(options, ['baseUrl', 'model', 'apiKeyEnv', 'json'], 'is for --detector without a value');
+      return init(threads, { ...others, detector, terminal });
+    }
+    refuseOptions(
+      options,
+      ['goal', 'level', 'encoder'],
+      'is for an experiment; give --detector a value, or leave it out',
+    );
     const { initDetector } = await import('./init-detector.ts');
     const ask = options.yes ? defaults() : questions(terminal);
-    await initDetector({ ...others, ask, terminal }).finally(() => ask.close());
+    await initDetector({ ...others, threads, ask, terminal }).finally(() => ask.close());
   });
 }
 

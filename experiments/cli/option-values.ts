@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings';
+import { InputError } from '../../src/errors.ts';
 import { quoted } from '../../src/shell-words.ts';
 
 /** What the action of a command is given, from the function that declares its options. */
@@ -95,6 +96,19 @@ export function indexOfShares(text: string): { index: number; of: number } {
 /** `--dry-run` of `dryRun`. */
 export function flagOf(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+/**
+ * Refuses options that would be ignored.
+ * @throws InputError where one of them was given
+ */
+export function refuseOptions<Options extends object>(
+  options: Options,
+  names: readonly (keyof Options & string)[],
+  why: string,
+): void {
+  const given = names.filter((name) => options[name] !== undefined);
+  if (given.length > 0) throw new InputError(`${given.map(flagOf).join(', ')} ${why}`);
 }
 
 /** A command as a shell takes it. An option that is undefined is left out, and one with a list is repeated. */

@@ -43,6 +43,12 @@ it('takes every answer as an option, and writes nothing where the call fails', a
   const written = await earshot([...init, ...at, '--out', 'mine.yaml', '--no-test', '--json'], { cwd });
   expect(JSON.parse(written.out)).toEqual({ file: 'mine.yaml', judgement: null, sent: [] });
   expect(readFileSync(join(cwd, 'mine.yaml'), 'utf8')).toMatch(/\n {4}model: tiny\ntask: veracity\n/);
+  const mixed = [...init, ...at, '--out', 'other.yaml'];
+  expect((await earshot([...mixed, '--goal', 'best-f1'], { cwd })).errors).toMatch(
+    /^earshot: --goal is for an experiment;/,
+  );
+  const valued = ['init', 'threads.jsonl', '--detector', 'local', '--model', 'tiny'];
+  expect((await earshot(valued, { cwd })).errors).toMatch(/^earshot: --model is for --detector without a value\n/);
   const nobody = ['--base-url', 'http://127.0.0.1:9/v1', '--yes'];
   expect((await earshot([...init, ...nobody], { cwd })).errors).toMatch(
     /could not be reached .* Nothing was written\n$/,
