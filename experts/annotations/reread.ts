@@ -134,7 +134,11 @@ function writeDown(store: AnnotationStore, { key, annotation, answers, changed, 
       const label = changed[0].now;
       const likeliest = Object.entries(judgement.probabilities ?? {}).sort(([, one], [, other]) => other - one)[0];
       const probabilities = likeliest?.[0] === label ? judgement.probabilities : null;
-      store.replace(key, { ...judgement, label, probabilities });
+      const last = judgement.transcript.length - 1;
+      const transcript = judgement.transcript.map((entry, index) =>
+        index === last && label !== null ? { ...entry, vote: label } : entry,
+      );
+      store.replace(key, { ...judgement, label, probabilities, transcript });
       return;
     }
     store.remove(key);

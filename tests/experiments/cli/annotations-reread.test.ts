@@ -66,7 +66,7 @@ describe('annotations reread', () => {
     });
     // As if an older reader had taken the last one for a yes.
     run(`UPDATE response SET outcome = 'rumor', ${older} WHERE outcome = 'non-rumor'`);
-    run(`UPDATE annotation SET judgement = json_set(judgement, '$.label', 'rumor', '$.probabilities', json('{"rumor": 1, "non-rumor": 0}'))
+    run(`UPDATE annotation SET judgement = json_set(judgement, '$.label', 'rumor', '$.probabilities', json('{"rumor": 1, "non-rumor": 0}'), '$.transcript[0].vote', 'rumor')
          WHERE prefix_length = 3`);
     const change = { detector: 'single-prompt', threadId: 't', prefixLength: 3, was: 'rumor', now: 'non-rumor' };
     expect(await reread()).toMatchObject({
@@ -86,7 +86,7 @@ describe('annotations reread', () => {
     );
     expect(await labels()).toContain('single-prompt 3 non-rumor');
     const { judgement } = JSON.parse((await command('annotations', 'show', 's.sqlite', 't:3', '--json')).out);
-    expect(judgement.probabilities).toBeNull();
+    expect(judgement).toMatchObject({ probabilities: null, transcript: [{ vote: 'non-rumor' }] });
     expect(await reread()).toMatchObject({ byOtherVersions: 0, changes: [] });
     expect(server.requests).toHaveLength(3);
     expect(await annotate()).toMatchObject({ cached: 3, asked: 0 });
