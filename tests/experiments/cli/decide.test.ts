@@ -98,6 +98,12 @@ describe('decide, with a detector on language models', () => {
     expect(parsed(out)).toHaveLength(fresh.length);
     expect([code, errors]).toEqual([2, expect.stringMatching(new RegExp(`${fresh.length - 2} predictions .*budget`))]);
   });
+
+  it('waits for an endpoint as long as --max-wait says', async () => {
+    const { words } = await setUp(() => ({ status: 429, headers: { 'retry-after': '9' } }));
+    const { code, errors } = await decide(...words, '--policy', run, '--max-wait', '0.1');
+    expect([code, errors]).toEqual([2, expect.stringContaining('a run waits 0.1 s at most')]);
+  });
 });
 
 describe('decide', () => {
