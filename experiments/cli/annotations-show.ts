@@ -2,6 +2,7 @@ import type { AnnotationFilter, ListedAnnotation } from '../../experts/annotatio
 import type { AnnotationStore, StoredAnnotation } from '../../experts/annotations/annotation-store.ts';
 import type { KeptResponse } from '../../experts/annotations/response-table.ts';
 import { isSameModel } from '../../experts/llm/cost/usage.ts';
+import { counted } from '../../src/counted.ts';
 import { InputError } from '../../src/errors.ts';
 import { wrapped } from '../report/narrow-table.ts';
 import { numbersTable } from '../report/numbers-table.ts';
@@ -83,8 +84,8 @@ export function debateText(
   const shares = Object.entries(probabilities ?? {}).map(([name, value]) => `${name} ${value.toFixed(2)}`);
   const took = latencyMs === null ? '' : `, ${(latencyMs / 1000).toFixed(1)} s`;
   const lines = [
-    `Thread ${threadId}, first ${prefixLength} posts, judged by ${request.detector} on ${date}`,
-    `Label: ${label ?? 'none could be read'}${shares.length > 0 ? ` (${shares.join(', ')})` : ''}`,
+    `Thread ${threadId}, first ${counted(prefixLength, 'post')}, judged by ${request.detector} on ${date}`,
+    `Label: ${label ?? 'none, it abstains'}${shares.length > 0 ? ` (${shares.join(', ')})` : ''}`,
     ...(explanation === '' ? [] : [wrapped(`Explanation: ${explanation}`, width)]),
     `Usage: ${usageInWords(usage)}${took}`,
     ...(partsUsage === undefined ? [] : [`Parts that other judgements share: ${usageInWords(partsUsage)}`]),

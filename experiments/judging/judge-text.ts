@@ -25,7 +25,9 @@ export async function judgeText(
   },
 ): Promise<JudgedText> {
   const { judge, text, mode } = options;
-  const post = { id: '1', time: null, author: null, parent: null, text, stance: null };
+  // Of now, so that detectors that look for evidence know up to which day.
+  const time = new Date().toISOString();
+  const post = { id: '1', time, author: null, parent: null, text, stance: null };
   const thread: Thread = { id: 'text', event: null, veracity: null, rumor: null, posts: [post] };
   // A dry run leaves nothing behind.
   const store = AnnotationStore.open(mode === 'dry-run' ? ':memory:' : (options.store ?? ':memory:'));
