@@ -54,8 +54,8 @@ const changing: Record<keyof typeof bases, DetectorConfigInput[]> = {
     { ...bases['single-prompt'], reading: 'published' },
     { ...bases['single-prompt'], samples: 3 },
     { ...bases['single-prompt'], model: at('a', { temperature: 0.5 }) },
-    { ...bases['single-prompt'], model: at('a', { temperature: 1, logprobs: 'off' }) },
-    { ...bases['single-prompt'], model: at('a', { temperature: 1, maxTokens: 3 }) },
+    { ...bases['single-prompt'], model: at('a', { temperature: 1, logprobs: 'on' }) },
+    { ...bases['single-prompt'], reading: 'published', model: at('a', { temperature: 1, maxTokens: 3 }) },
   ],
   s2mad: [
     { ...bases.s2mad, topComments: 10 },
