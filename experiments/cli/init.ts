@@ -8,7 +8,9 @@ import { InputError } from '../../src/errors.ts';
 import { smallestCalibration } from '../../src/metrics/learn-then-test.ts';
 import { missingPath } from '../../src/missing-path.ts';
 import { quoted } from '../../src/shell-words.ts';
+import type { DetectorFile } from '../config/detector-file.ts';
 import { isPlainObject } from '../config/overrides.ts';
+import { inOrderOf } from '../init/detector-task.ts';
 import { explanations } from '../init/explanations.ts';
 import type { FoundEncoder } from '../init/found-encoders.ts';
 import { fittingParts, foundIn } from '../init/found-threads.ts';
@@ -187,7 +189,7 @@ async function answersTo(
   const chosen = found.tasks.find(({ task }) => task.name === taskName);
   if (chosen === undefined)
     throw new InputError(`${path} has no labels for --task ${taskName}; it has some for ${names.join(', ')}`);
-  const { task, labelled } = chosen;
+  const { task: decided, labelled } = chosen;
   const partsFor = (calibrates: boolean, trainsDetector: boolean) =>
     fittingParts(labelled, { unlabelled: threads - labelled, trainsDetector, calibrates });
   const smallest = (share: number) => smallestCalibration({ level: share, confidence: 0.9 });
@@ -198,10 +200,11 @@ async function answersTo(
     (await ask('Detector: local, or a detector file for language models', {
       fallback: 'local',
       explanation: explanations.detector,
-      check: checkDetector,
+      check: openedDetector,
     }));
-  await checkDetector(which);
-  const detector = which === 'local' ? null : which;
+  const file = await openedDetector(which);
+  const detector = file?.path ?? null;
+  const task = file === null ? decided : inOrderOf(file, decided);
   const encoder = await chosenEncoder({ given: options.encoder, detector, ask });
   const parts = partsFor(goal === 'guarantee', detector === null);
   if (goal === 'guarantee' && parts.calibration < smallest(level))
@@ -319,12 +322,12 @@ async function chosenEncoder(options: {
 }
 
 /** @throws InputError for a detector file that is not there or does not load */
-async function checkDetector(path: string): Promise<void> {
-  if (path === 'local') return;
+async function openedDetector(path: string): Promise<DetectorFile | null> {
+  if (path === 'local') return null;
   if (!existsSync(path))
     throw new InputError(
       `there is no detector file ${path}; give local, or one such as experiments/recipes/detectors/single-prompt.yaml`,
     );
   const { loadDetectorFile } = await import('../config/detector-file.ts');
-  await loadDetectorFile(path);
+  return loadDetectorFile(path);
 }

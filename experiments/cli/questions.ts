@@ -12,7 +12,7 @@ interface Prompt {
   /** What `?` is answered with. */
   readonly explanation: string;
   /** Throws an InputError for what is no answer. */
-  readonly check?: (answer: string) => Promise<void>;
+  readonly check?: (answer: string) => Promise<unknown>;
 }
 
 async function problemOf(

@@ -19,7 +19,7 @@ export function decideRoutes({ models }: { models: Models }): FastifyPluginAsync
           description:
             'One decision per thread, in their order, as `earshot decide` prints them. Ids are optional. Nothing is kept.',
           querystring: modelQuery(models.names).extend({
-            alerts: z.stringbool().default(false).describe('only the decisions that raise an alert'),
+            alerts: z.enum(['true', 'false']).default('false').describe('only the decisions that raise an alert'),
           }),
           body: wholeThreadsSchema,
           response: { 200: z.object({ decisions: z.array(decidedSchema) }), ...problems(404, 413, 415, 503) },
@@ -38,7 +38,7 @@ export function decideRoutes({ models }: { models: Models }): FastifyPluginAsync
               posts: posts.map(wholePost),
             }),
           );
-        return { decisions: query.alerts ? decisions.filter(({ alert }) => alert === true) : decisions };
+        return { decisions: query.alerts === 'true' ? decisions.filter(({ alert }) => alert === true) : decisions };
       },
     );
   };

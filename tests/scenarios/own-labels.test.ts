@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { parse } from 'yaml';
 import { earshot, writeExperiment } from '../experiments/cli/command-line.ts';
 import { temporaryFolder } from '../src/data/fixtures.ts';
 
@@ -120,6 +121,14 @@ describe('labels of one’s own', () => {
       await run('train', `${name}.yaml`);
       expect(classesOf(name)).toEqual({ decided: expected, reported: expected });
     }
+    const model = { baseURL: 'http://127.0.0.1:9', model: 'tiny' };
+    const detector = (task: string) => JSON.stringify({ detector: { name: 'single-prompt', model }, task });
+    writeFileSync(join(cwd, 'd.yaml'), detector('task.yaml'));
+    await run('init', 'threads.jsonl', '--name', 'judged', '--detector', 'd.yaml', '--yes');
+    expect(parse(readFileSync(join(cwd, 'judged.yaml'), 'utf8')).task.classes).toEqual(ordered);
+    writeFileSync(join(cwd, 'other.yaml'), detector('rumor'));
+    const { errors: other } = await earshot(['init', 'threads.jsonl', '--detector', 'other.yaml', '--yes'], { cwd });
+    expect(other).toContain('other.yaml judges rumor, whose labels are non-rumor, rumor, and outcome has 42, Ruhe');
     const refused = async (task: unknown) => {
       writeExperiment(join(cwd, 'bad.yaml'), { ...settings, name: 'bad', task });
       const { code, errors } = await earshot(['train', 'bad.yaml'], { cwd });
