@@ -48,7 +48,7 @@ function annotateOptions() {
       'saved local detector (.json), such as that of a run, or a detector file (.yaml) for language models',
     )
     .option('--train-on <threads>', 'labelled threads to train the detector on, where its file does not exist yet')
-    .option('--task <name>', 'which of their labels that detector decides', 'rumor')
+    .option('--task <name>', 'which of their labels that detector decides; that of most threads unless given')
     .option('--seed <number>', 'seed of that training', seed, 1)
     .option('--schedule <which>', 'prefixes judged: every (default), step:<posts> or geometric:<factor>', schedule)
     .option('--limit <count>', 'only the first so many threads of the file', positiveInteger)

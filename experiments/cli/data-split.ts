@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Command, InvalidArgumentError } from '@commander-js/extra-typings';
 import { markdownTable } from 'markdown-table';
-import { taskIn, tasksOf } from '../../src/data/classes-of-labels.ts';
+import { taskIn } from '../../src/data/classes-of-labels.ts';
 import type { PartSize } from '../../src/data/part-sizes.ts';
 import { splitThreads } from '../../src/data/split.ts';
 import { writeThreads } from '../../src/data/thread-file.ts';
@@ -11,19 +11,13 @@ import { collectSkipped } from './progress.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
 /** What parts are drawn in proportion to, or counted by. */
-function labelOf({ threads }: ThreadSource, { name, path }: { name: string; path: string }): LabelOf {
+function labelOf({ threads }: ThreadSource, { name, path }: { name: string | undefined; path: string }): LabelOf {
   if (name === 'event') return ({ event }) => event ?? 'no event';
   const task = taskIn(threads, { name, path });
   return (thread) => task.labels[task.goldLabel(thread) ?? -1] ?? 'unlabelled';
 }
 
 type LabelOf = (thread: ThreadFacts) => string;
-
-/** The first task that a thread has a label of. */
-function taskWithLabels({ threads }: ThreadSource): string {
-  const labelled = tasksOf(threads).find((task) => threads.some((thread) => task.goldLabel(thread) !== null));
-  return labelled?.name ?? 'rumor';
-}
 
 export function dataSplitCommand(terminal: Terminal) {
   return dataSplitOptions().action((path, options) => splitFile(path, { ...options, terminal }));
@@ -40,7 +34,7 @@ function dataSplitOptions() {
     .option('--hold-out <name=event,…>', 'a part of all threads of these events; repeatable', addHoldOut, {})
     .option(
       '--stratify <label>',
-      'each part gets these labels in proportion: a known task, a label of your own, event, or none (default: the first that threads have)',
+      'each part gets these labels in proportion: a known task, a label of your own, event, or none (default: the label that most threads have)',
     )
     .option('--by-event', 'whole events to one part; sizes are then targets')
     .option('--seed <integer>', 'another seed, another split', seed, 1)
@@ -62,8 +56,8 @@ async function splitFile(path: string, options: Options & { terminal: Terminal }
   const skipped = collectSkipped(options.terminal);
   const source = await indexThreadFile(path, { skipInvalid: options.skipInvalid, onSkipped: skipped.onSkipped });
   skipped.report();
-  const label = options.stratify ?? taskWithLabels(source);
-  const stratifyBy = label === 'none' ? undefined : labelOf(source, { name: label, path });
+  const { stratify } = options;
+  const stratifyBy = stratify === 'none' ? undefined : labelOf(source, { name: stratify, path });
   const parts = splitThreads(source.threads, {
     parts: options.part,
     holdOutEvents: options.holdOut,
@@ -71,7 +65,7 @@ async function splitFile(path: string, options: Options & { terminal: Terminal }
     seed: options.seed,
     stratifyBy,
   });
-  const counted = options.byEvent ? 'event' : label === 'none' ? taskWithLabels(source) : label;
+  const counted = options.byEvent ? 'event' : stratify === 'none' ? undefined : stratify;
   const countedOf = labelOf(source, { name: counted, path });
   const summary = [];
   for (const [part, held] of Object.entries(parts)) {

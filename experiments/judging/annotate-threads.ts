@@ -26,7 +26,7 @@ export interface AnnotateThreadsOptions
   detector: string;
   trainOn?: string;
   /** The label that a detector decides that is trained here: a known task, or one of the threads' own. */
-  task: string;
+  task?: string | undefined;
   seed: number;
   /** Only the first so many threads of the file. */
   limit?: number;

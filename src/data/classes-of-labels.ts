@@ -52,14 +52,21 @@ export function tasksOf(threads: Iterable<Pick<Thread, 'labels'>>): Task[] {
 }
 
 /**
- * The task of these threads by its name.
+ * The task of these threads by its name, or unless one is given the first that most threads have a label of.
  * @throws InputError where they have none of that name
  */
 export function taskIn(
-  threads: Iterable<Pick<Thread, 'labels'>>,
-  { name, path }: { name: string; path: string },
+  threads: readonly Pick<Thread, 'rumor' | 'veracity' | 'labels'>[],
+  { name, path }: { name: string | undefined; path: string },
 ): Task {
   const known = tasksOf(threads);
+  if (name === undefined) {
+    const counted = known.map((own) => ({
+      own,
+      labelled: threads.filter((each) => own.goldLabel(each) !== null).length,
+    }));
+    return counted.toSorted((first, second) => second.labelled - first.labelled)[0].own;
+  }
   // A label of one's own that is called as a known task has other classes than it.
   const task = known.findLast((own) => own.name === name);
   if (task !== undefined) return task;
