@@ -1,6 +1,7 @@
 import type { AnnotateResult } from '../../experts/annotate.ts';
 import { dryRunSummary } from '../../experts/llm/cost/dry-run-chat-service.ts';
 import { usageSummary } from '../../experts/llm/cost/usage.ts';
+import { counted } from '../../src/counted.ts';
 import { ProviderError } from '../../src/errors.ts';
 import type { AnnotatedThreads } from '../judging/annotate-threads.ts';
 import { printResult, type Terminal } from './terminal.ts';
@@ -85,13 +86,13 @@ export function failureOf({ failures, unreadable, terminal, consequence = '' }: 
   }
   const [first, ...others] = kinds.values();
   for (const { threadId, prefixLength, message } of others.slice(0, failuresShown))
-    terminal.stderr.write(`thread ${threadId}, first ${prefixLength} posts: ${message}\n`);
+    terminal.stderr.write(`thread ${threadId}, first ${counted(prefixLength, 'post')}: ${message}\n`);
   const isUnread = unreadable === failures.length;
   const again = isUnread
     ? 'Add --retry-unreadable to ask about them once more'
     : `Give the same command again to ask about them once more${unreadable > 0 ? ', with --retry-unreadable about those that could not be read, too' : ''}`;
   return new ProviderError(
-    `${failures.length} prefixes could not be judged${consequence}${unreadable > 0 ? ` (${unreadable} answers could not be read)` : ''}, ` +
-      `such as the first ${first.prefixLength} posts of thread ${first.threadId}: ${first.message}. ${again}`,
+    `${failures.length} ${failures.length === 1 ? 'prefix' : 'prefixes'} could not be judged${consequence}${unreadable > 0 ? ` (${counted(unreadable, 'answer')} could not be read)` : ''}, ` +
+      `such as the first ${counted(first.prefixLength, 'post')} of thread ${first.threadId}: ${first.message}. ${again}`,
   );
 }
