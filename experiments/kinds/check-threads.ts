@@ -28,7 +28,8 @@ export async function checkThreads(variants: readonly ResolvedExperiment[]): Pro
 }
 
 function isSmall(path: string): boolean {
-  const { size } = statSync(path);
+  // Reading a file that is not there says so.
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   return size < (path.endsWith('.gz') ? checkedBytes / 8 : checkedBytes);
 }
 

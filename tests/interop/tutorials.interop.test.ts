@@ -152,7 +152,8 @@ describe('the tutorials, one after the other in an empty folder', () => {
   it('the guarantee in production', () => follow('docs/tutorials/guarantee.md', { folder }));
 
   it('a language model on a budget', async () => {
-    const answer = ({ messages }: { messages: unknown }) => (JSON.stringify(messages).length % 3 === 0 ? 'yes' : 'no');
+    const answer = ({ messages }: { messages: unknown }) =>
+      JSON.stringify(messages).length % 3 === 0 ? 'real' : 'fake';
     const model = await ScriptedLlmServer.start(answer);
     try {
       const stands = { 'http://localhost:11434/v1': model.baseURL };
