@@ -59,9 +59,17 @@ export function registerTensorflow(): void {
   const found = tensorflowPackage();
   if (found === null)
     throw new Error(`${packageNames.join(' and ')} are not installed (they are optional packages of npm)`);
+  const problem = nodeProblem(found.name, process.versions.node);
+  if (problem !== null) throw new Error(problem);
   const built = builtAddonFile();
   if (existsSync(built)) registerBuilt(found, built);
   else registerDownloaded(found);
+}
+
+/** Why a version of Node cannot run the package; null where it can. It calls util.isNullOrUndefined, which Node 23 removed. */
+export function nodeProblem(name: string, version: string): string | null {
+  if (Number.parseInt(version, 10) < 23) return null;
+  return `${name} runs on Node 20 and 22, and this is Node ${version}`;
 }
 
 /** The version and the device of the backend in use. */

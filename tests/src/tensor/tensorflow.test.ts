@@ -4,7 +4,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { selectBackend } from '../../../src/tensor/backend.ts';
 import { backendNames } from '../../../src/tensor/backend-names.ts';
-import { tensorflowPackage } from '../../../src/tensor/tensorflow.ts';
+import { nodeProblem, tensorflowPackage } from '../../../src/tensor/tensorflow.ts';
 import { temporaryFolder } from '../data/fixtures.ts';
 
 beforeEach(() => {
@@ -30,15 +30,23 @@ const version = found?.version ?? '';
 /** Where install scripts run, npm has downloaded one. */
 const isDownloaded = found !== null && existsSync(join(found.folder, 'lib'));
 
+/** Of the versions that Earshot runs on, those that the package does. */
+const isOldNode = nodeProblem('tfjs', process.versions.node) === null;
+
+it('names the versions of Node that the package runs on', () => {
+  expect([nodeProblem('tfjs', '20.20.2'), nodeProblem('tfjs', '22.1.0')]).toEqual([null, null]);
+  expect(nodeProblem('tfjs', '24.21.0')).toBe('tfjs runs on Node 20 and 22, and this is Node 24.21.0');
+});
+
 it('comes first in the order of preference', () => {
   expect(backendNames[0]).toBe('tensorflow');
 });
 
-it.skipIf(isDownloaded)('says how to get the native library where there is none', async () => {
+it.skipIf(isDownloaded || !isOldNode)('says how to get the native library where there is none', async () => {
   expect(await problem({})).toMatch(/no native library; build one with `earshot backend install`/);
 });
 
-it.each<[string, unknown, RegExp]>([
+it.skipIf(!isOldNode).each<[string, unknown, RegExp]>([
   ['is damaged', '{', /addon\.json is damaged; build it again/],
   [
     'is of another package',
