@@ -31,7 +31,7 @@ export function wrongAnnotations(
     const rows = store.getRows(some.map(({ key }) => key));
     for (const row of some) {
       const thread = byId.get(row.threadId);
-      const trueLabel = (thread && taskIn(rows.get(row.key)?.request.options.task)?.goldLabel(thread)) ?? null;
+      const trueLabel = (thread && taskOfOption(rows.get(row.key)?.request.options.task)?.goldLabel(thread)) ?? null;
       if (trueLabel === null) continue;
       compared++;
       if (trueLabel !== row.label) wrong.push({ ...row, trueLabel });
@@ -41,7 +41,7 @@ export function wrongAnnotations(
 }
 
 /** The task in a detector's options: whole, or the name of the label that a local detector was trained for. */
-function taskIn(option: unknown): Pick<ScoredTask, 'goldLabel'> | null {
+function taskOfOption(option: unknown): Pick<ScoredTask, 'goldLabel'> | null {
   if (typeof option === 'string' && Object.hasOwn(tasks, option)) return scoredLabel(tasks[option]);
   if (typeof option === 'string')
     return {

@@ -73,13 +73,9 @@ export async function guaranteeFor(threads: readonly CalibrationThread[], wanted
 /** The same guarantee by the detector's confidence, queried at every post; null where it gives no probabilities. */
 export function keptByConfidence(threads: readonly CalibrationThread[], wanted: GuaranteeWanted): KeptGuarantee | null {
   if (threads.every(({ confidence }) => confidence.every((own) => own === 0))) return null;
-  const { alerts } = wanted;
   const byConfidence = threads.map((thread) => ({
     ...thread,
-    posts: thread.posts.map(({ hours }, index) => {
-      const mayStop = alerts === undefined || alerts.includes(thread.labelAt(index + 1) ?? '');
-      return { hours, score: mayStop ? (thread.confidence[index] ?? 0) : 0 };
-    }),
+    posts: thread.posts.map(({ hours }, index) => ({ hours, score: thread.confidence[index] ?? 0 })),
   }));
   return possiblyKept(byConfidence, wanted);
 }

@@ -8,7 +8,7 @@ import {
   studentConfidentAt,
 } from '../../checkpoints/policy/rules.ts';
 import { type SeenPost, stateReader } from '../../checkpoints/policy/state-fields.ts';
-import { openStops, type Stop } from '../../checkpoints/policy/stops.ts';
+import { openStops, type Stop, stopIn } from '../../checkpoints/policy/stops.ts';
 import { assertLabelsOf, type JudgementSequence } from '../../experts/judgement-sequence.ts';
 import type { PrefixSchedule } from '../../experts/prefix-schedule.ts';
 import { earlyActionStop } from '../../experts/trajectories.ts';
@@ -214,12 +214,39 @@ function stopsOf(policy: PolicyDefinition): (posts: readonly SeenPost[], isAlert
 type IsAlert = (length: number) => boolean;
 
 /** By what was judged; null where any prediction may be. */
-export function alertsOf({ labels, alerts }: Pick<Task, 'labels' | 'alerts'>): (thread: TestThread) => IsAlert | null {
+function alertsOf({ labels, alerts }: Pick<Task, 'labels' | 'alerts'>): (thread: TestThread) => IsAlert | null {
   if (alerts === undefined) return () => null;
   const raising = new Set(alerts.map((alert) => labels.indexOf(alert)));
   return ({ sequence: { predicted } }) =>
     (length) =>
       raising.has(predicted[Math.min(length, predicted.length) - 1]);
+}
+
+/** Scores that count at a stop: 0 where the prediction raises no alert. */
+export function countingScores(
+  thread: TestThread,
+  scores: readonly number[],
+  task: Pick<Task, 'labels' | 'alerts'>,
+): number[] {
+  const isAlert = alertsOf(task)(thread);
+  return isAlert === null ? [...scores] : scores.map((score, index) => (isAlert(index + 1) ? score : 0));
+}
+
+/** Where a policy stops in a thread whose scores are known, by another threshold than its own. */
+export function stopByScores(
+  thread: TestThread,
+  scores: readonly number[],
+  policy: Pick<PolicyDefinition, 'threshold' | 'limits' | 'queries'> & {
+    readonly task: Pick<Task, 'labels' | 'alerts'>;
+  },
+): AskedStop {
+  const { threshold, queries, task } = policy;
+  const posts = countingScores(thread, scores, task).map((score, index) => ({ score, hours: thread.hours[index] }));
+  const stop = stopIn(policy, posts);
+  if (task.alerts === undefined) return stop;
+  const checked = scores.flatMap((score, index) => (index < stop.postsUsed && score > threshold ? [index + 1] : []));
+  const maxPosts = Math.min(queries.maxPosts, thread.sequence.predicted.length);
+  return { ...stop, queries: queriesUntil({ ...queries, maxPosts, checked }, stop.postsUsed) };
 }
 
 /** A thread as rules read it: of judgements and of the student only the confidence is known. */

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import type { Guarantee } from '../../checkpoints/policy/guarantee.ts';
 import type { PolicyDefinition } from '../../checkpoints/policy/policy.ts';
-import { stopIn } from '../../checkpoints/policy/stops.ts';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { runFile } from '../run/run-file.ts';
 import { thresholds } from './calibrate.ts';
-import { agentName, alertsOf, decide, type TestThread } from './decisions.ts';
+import { agentName, decide, stopByScores, type TestThread } from './decisions.ts';
 import { guaranteesFile } from './guarantee-file.ts';
 import { stopColumns } from './metrics.ts';
 import { halfway } from './policy-settings.ts';
@@ -44,20 +43,11 @@ export function chooseThreshold(
   { policy, aim }: { policy: PolicyDefinition; aim: Aim },
 ): void {
   const worthOf = worth(aim);
-  const { limits, queries } = policy;
   const threads = scored.map(({ tested }) => tested);
-  const alertOf = alertsOf(policy.task);
-  const posts = scored.map(({ tested, scores }) => {
-    const isAlert = alertOf(tested);
-    return Array.from(scores, (score, index) => ({
-      score: isAlert === null || isAlert(index + 1) ? score : 0,
-      hours: tested.hours[index],
-    }));
-  });
   let best = { threshold: halfway, worth: Number.NEGATIVE_INFINITY };
   for (const threshold of thresholds) {
-    const stops = posts.map((own) => stopIn({ threshold, limits }, own));
-    const { decisions } = decide(agentName, threads, stops, queries);
+    const stops = scored.map(({ tested, scores }) => stopByScores(tested, [...scores], { ...policy, threshold }));
+    const { decisions } = decide(agentName, threads, stops, policy.queries);
     const own = worthOf(stopColumns(decisions, aim));
     if (own > best.worth) best = { threshold, worth: own };
   }

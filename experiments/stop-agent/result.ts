@@ -130,7 +130,7 @@ export function readTrialResult(
             stopProbabilities,
             lastPost: experiment.agent.lastPost,
             queries: agentQueries({ experiment, schedule: stored.schedule }),
-            classes: labels.length,
+            task: taskOf(experiment),
           }),
     ranking: {
       part: rankedPart,

@@ -1,8 +1,9 @@
 import { type QueryPlan, queriesUntil } from '../../checkpoints/policy/policy.ts';
+import type { Task } from '../../src/data/task.ts';
 import { expectedMacroF1 } from '../../src/metrics/expected-macro-f1.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
 import type { StopAgentConfig } from '../../trainers/stop-agent/config.ts';
-import type { TestThread } from './decisions.ts';
+import { countingScores, type TestThread } from './decisions.ts';
 
 /*
  * A policy read as what it is in training: it stops at a post with probability π(stop), and not wherever that exceeds one half.
@@ -41,20 +42,22 @@ export function sampledScores(
     stopProbabilities: ReadonlyMap<string, readonly number[]>;
     lastPost: StopAgentConfig['lastPost'];
     queries: QueryPlan;
-    classes: number;
+    task: Pick<Task, 'labels' | 'alerts'>;
   },
 ): SampledScores {
-  const { stopProbabilities, lastPost, queries, classes } = options;
+  const { stopProbabilities, lastPost, queries, task } = options;
+  const classes = task.labels.length;
   const chances = new Float64Array(threads.length * classes);
   const shares: number[] = [];
   const calls: number[] = [];
-  for (const [index, { threadId, sequence }] of threads.entries()) {
+  for (const [index, thread] of threads.entries()) {
+    const { threadId, sequence } = thread;
     const own = stopProbabilities.get(threadId);
     if (own === undefined) throw new Error(`thread ${threadId} was decided, and its stop probabilities are not known`);
     const { predicted } = sequence;
     let share = 0;
     let asked = 0;
-    for (const [step, chance] of stopChances(own, lastPost).entries()) {
+    for (const [step, chance] of stopChances(countingScores(thread, own, task), lastPost).entries()) {
       if (chance === 0) continue;
       const label = predicted[Math.min(step, predicted.length - 1)];
       if (label >= 0) chances[index * classes + label] += chance;

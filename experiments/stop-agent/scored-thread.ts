@@ -9,7 +9,7 @@ export interface ScoredThread {
   readonly posts: readonly { readonly score: number; readonly hours: number | null }[];
   /** The detector's label of the first so many posts; null where it gives none. */
   labelAt(posts: number): string | null;
-  /** Probability of that label after each post that was judged; 0 without one. */
+  /** Probability of that label after each post that was judged; 0 without one, and where it raises no alert. */
   readonly confidence: readonly number[];
 }
 
@@ -21,10 +21,11 @@ export function scoredThread(
   const judgementAt = (posts: number) => seen[Math.min(posts, queries.maxPosts) - 1].judgement;
   const labelAt = (posts: number) => task.labels[judgementAt(posts)?.label ?? -1] ?? null;
   const scores = alertingScores(replay(definition, seen).scores, { task, queries, labelAt });
+  const confidence = Float32Array.from(seen, ({ judgement }) => judgement?.probabilities?.[judgement.label] ?? 0);
   return {
     thread,
     posts: Array.from(scores, (score, index) => ({ score, hours: seen[index].hours })),
     labelAt,
-    confidence: seen.map(({ judgement }) => judgement?.probabilities?.[judgement.label] ?? 0),
+    confidence: [...alertingScores(confidence, { task, queries, labelAt })],
   };
 }

@@ -1,8 +1,7 @@
-import { stopIn } from '../../../checkpoints/policy/stops.ts';
 import { groupBy } from '../../../src/data/group-by.ts';
 import { thresholds } from '../calibrate.ts';
 import { readStopProbabilities } from '../decided-files.ts';
-import { alertsOf, decide, type SystemDecisions } from '../decisions.ts';
+import { decide, type SystemDecisions, stopByScores } from '../decisions.ts';
 import { taskOf } from '../experiment.ts';
 import { agentQueries, limitsOf } from '../policy-settings.ts';
 import type { ReadRun } from './read-runs.ts';
@@ -27,16 +26,10 @@ export function thresholdPoints(runs: readonly ReadRun[]): { name: string; seeds
         .map((threshold) => ({
           name: `${variant} at ${Number(threshold.toPrecision(3))}`,
           seeds: scored.map(({ run: { experiment, judged, result, agent }, scores }) => {
-            const alertOf = alertsOf(taskOf(experiment));
-            const stops = judged.map((thread) => {
-              const isAlert = alertOf(thread);
-              const posts = (scores.get(thread.threadId) ?? []).map((score, index) => ({
-                score: isAlert === null || isAlert(index + 1) ? score : 0,
-                hours: thread.hours[index],
-              }));
-              return stopIn({ threshold, limits: limitsOf(experiment) }, posts);
-            });
-            return decide(agent.name, judged, stops, agentQueries({ experiment, schedule: result.schedule }));
+            const queries = agentQueries({ experiment, schedule: result.schedule });
+            const policy = { threshold, limits: limitsOf(experiment), queries, task: taskOf(experiment) };
+            const stops = judged.map((thread) => stopByScores(thread, scores.get(thread.threadId) ?? [], policy));
+            return decide(agent.name, judged, stops, queries);
           }),
         }));
     },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { atStopOnly, type TestThread } from '../../../experiments/stop-agent/decisions.ts';
+import { atStopOnly, stopByScores, type TestThread } from '../../../experiments/stop-agent/decisions.ts';
 import { sampledScores, stopChances } from '../../../experiments/stop-agent/sampled-stops.ts';
 import { macroF1 } from '../../../src/metrics/classification.ts';
 
@@ -24,6 +24,19 @@ describe('the chances of a stop', () => {
   });
 });
 
+it('a stop by scores asks at each post where it would stop, whether the prediction raises an alert', () => {
+  const task = { labels: ['no', 'yes'], alerts: ['yes'] };
+  const limits = { maxPosts: 9, lastPost: 'decision', deadline: { posts: null, hours: null } } as const;
+  const policy = { threshold: 0.5, limits, queries: { ...atStopOnly, lengths: [1] }, task };
+  const own = thread('a', 1, [0, 0, 0, 1]);
+  // Planned at 1; asked at 2 and at 4, where it stops.
+  const found = stopByScores(own, [0.1, 0.9, 0.2, 0.8], policy);
+  expect(found).toMatchObject({ postsUsed: 4, queries: 3 });
+  expect(stopByScores(own, [0.1, 0.9, 0.2, 0.8], { ...policy, task: { labels: task.labels } })).toMatchObject({
+    postsUsed: 2,
+  });
+});
+
 describe('sampled stops', () => {
   const threads = [thread('a', 0, [1, 0, 0]), thread('b', 1, [1, 0]), thread('c', 1, [0, 1, -1, 1])];
   const stopProbabilities = new Map([
@@ -31,7 +44,7 @@ describe('sampled stops', () => {
     ['b', [0.8, 0.1]],
     ['c', [0.2, 0.2, 0.2, 0.2]],
   ]);
-  const options = { lastPost: 'decision', classes: 2 } as const;
+  const options = { lastPost: 'decision', task: { labels: ['no', 'yes'] } } as const;
 
   it('score what every way to stop scores, each as often as it happens', () => {
     const expected = { macroF1: 0, er: 0, callsPerThread: 0 };
@@ -57,6 +70,14 @@ describe('sampled stops', () => {
       1,
       12,
     );
+  });
+
+  it('are at alerts alone where labels raise them, and at the last post', () => {
+    const own = new Map([['c', [0.5, 0.5, 0.5, 0.5]]]);
+    const task = { labels: ['no', 'yes'], alerts: ['yes'] };
+    // The predictions are no, yes, none and yes: it stops at the second post as often as at the fourth.
+    const { er } = sampledScores([threads[2]], { ...options, task, stopProbabilities: own, queries: atStopOnly });
+    expect(er).toBeCloseTo((2 / 4 + 1) / 2, 12);
   });
 
   it('read the last judgement of a thread that is judged no further', () => {
