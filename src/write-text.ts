@@ -7,6 +7,9 @@ import { createGzip } from 'node:zlib';
 import { diskError } from './errors.ts';
 import { writeTarget } from './write-target.ts';
 
+/** Characters. */
+const writtenAtOnce = 1 << 18;
+
 /**
  * Writes texts one after the other, as gzip if the name ends in `.gz`. The file gets its name only once it is whole: readers
  * never see half of it, and a failure leaves an older file as it was.
@@ -19,9 +22,16 @@ export async function writeText(
 ): Promise<void> {
   let isSourceToBlame = false;
   let file: WriteStream | null = null;
-  async function* watched(): AsyncGenerator<string> {
+  async function* watched(atOnce: number): AsyncGenerator<string> {
+    let pending = '';
     try {
-      yield* texts;
+      for await (const text of texts) {
+        pending += text;
+        if (pending.length < atOnce) continue;
+        yield pending;
+        pending = '';
+      }
+      if (pending !== '') yield pending;
     } catch (error) {
       // A stream that fails throws its error in here, too.
       isSourceToBlame = error !== file?.errored;
@@ -33,7 +43,8 @@ export async function writeText(
     const target = writeTarget(path);
     // A device or a pipe is written to; any other file gets its name once it is whole.
     const opened = target.isSpecial ? target.path : `${target.path}.${process.pid}.unfinished`;
-    const text = Readable.from(watched());
+    // Many small writes take longer than few large ones; but who reads a pipe may wait for each.
+    const text = Readable.from(watched(target.isSpecial ? 0 : writtenAtOnce));
     file = createWriteStream(opened, { flush: !target.isSpecial });
     try {
       if (path.endsWith('.gz')) await pipeline(text, createGzip(), file);

@@ -40,14 +40,27 @@ export async function orSkip<T>(options: SkipOptions, parse: () => T | Promise<T
   try {
     return await parse();
   } catch (error) {
-    if (!(error instanceof BadItemError)) throw error;
-    if (!options.skipInvalid)
-      throw new InputError(
-        `${error.message}. Fix it, or leave such items out with --skip-invalid (in an experiment: data.skipInvalid: true)`,
-      );
-    options.onSkipped?.(`skipped ${error.message}`);
-    return null;
+    return skipped(error, options);
   }
+}
+
+/** `orSkip` for what never waits: a promise for each row of a long table takes longer than its parsing. */
+export function orSkipNow<T>(options: SkipOptions, parse: () => T): T | null {
+  try {
+    return parse();
+  } catch (error) {
+    return skipped(error, options);
+  }
+}
+
+function skipped(error: unknown, options: SkipOptions): null {
+  if (!(error instanceof BadItemError)) throw error;
+  if (!options.skipInvalid)
+    throw new InputError(
+      `${error.message}. Fix it, or leave such items out with --skip-invalid (in an experiment: data.skipInvalid: true)`,
+    );
+  options.onSkipped?.(`skipped ${error.message}`);
+  return null;
 }
 
 /** What `parse` makes of each item; bad ones as `orSkip` has it, and null is left out. */
@@ -57,8 +70,9 @@ export async function* eachOrSkip<From, To>(
   parse: (item: From) => To | null | Promise<To | null>,
 ): AsyncGenerator<To> {
   for await (const item of items) {
-    const parsed = await orSkip(options, () => parse(item));
-    if (parsed !== null) yield parsed;
+    const parsed = orSkipNow(options, () => parse(item));
+    const awaited = parsed instanceof Promise ? await orSkip(options, () => parsed) : parsed;
+    if (awaited !== null) yield awaited;
   }
 }
 

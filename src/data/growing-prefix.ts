@@ -121,8 +121,8 @@ function timingGrower({ timing, labels: { length: classCount } }: Omit<PrefixMod
 }
 
 interface Block {
-  /** Column of an n-gram, by its hash. */
-  readonly columnOf: ReadonlyMap<number, number>;
+  /** Column of an n-gram, by its hash; −1 for one that no training text had. */
+  readonly columnOf: (hash: number) => number;
   readonly idf: Float32Array;
   readonly weights: Float32Array;
 }
@@ -135,7 +135,22 @@ function openBlock(saved: SavedBlock, classCount: number): Block {
     throw new RangeError(
       `a block of ${keys.length} n-grams has ${idf.length} document frequencies and ${weights.length} weights of ${classCount} classes`,
     );
-  return { columnOf: new Map(Array.from(keys, (key, column) => [key, column])), idf, weights };
+  return { columnOf: columnsByHash(keys), idf, weights };
+}
+
+/** An open-addressing table at most a quarter full: most n-grams of a text are looked up and not found. */
+function columnsByHash(hashes: Int32Array): (hash: number) => number {
+  let slots = 16;
+  while (slots < 4 * hashes.length) slots *= 2;
+  const mask = slots - 1;
+  const columns = new Int32Array(slots).fill(-1);
+  const slotOf = (hash: number) => {
+    let slot = hash & mask;
+    while (columns[slot] >= 0 && hashes[columns[slot]] !== hash) slot = (slot + 1) & mask;
+    return slot;
+  };
+  for (const [column, hash] of hashes.entries()) columns[slotOf(hash)] = column;
+  return (hash) => columns[slotOf(hash)];
 }
 
 /** One part of the features, scaled to length 1. */
@@ -153,8 +168,8 @@ function growingCounts({ columnOf, idf, weights }: Block, classCount: number): G
   let squares = 0;
   return growingPart(classCount, ({ ngrams }, product) => {
     for (let index = 0; ngrams !== undefined && index < ngrams.keys.length; index++) {
-      const column = columnOf.get(ngrams.keys[index]);
-      if (column === undefined) continue;
+      const column = columnOf(ngrams.keys[index]);
+      if (column < 0) continue;
       const before = counts.get(column) ?? 0;
       const after = before + ngrams.counts[index];
       counts.set(column, after);

@@ -1,6 +1,6 @@
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { closest } from 'fastest-levenshtein';
-import { sha256 } from '../content-hash.ts';
 import { InputError } from '../errors.ts';
 import { missingPath } from '../missing-path.ts';
 import { BadItemError, eachOrSkip, shortened } from './bad-item.ts';
@@ -80,7 +80,7 @@ export async function* importThreads(
   let copies = 0;
   const encoding = options.encoding === undefined ? undefined : encodingNamed(options.encoding);
   yield* eachOrSkip(importer.read(options.paths, { ...options, encoding, count }), options, (thread) => {
-    const content = sha256(thread);
+    const content = createHash('sha256').update(JSON.stringify(thread)).digest('base64');
     if (seen.get(thread.id) === content) {
       copies++;
       return null;

@@ -1,4 +1,4 @@
-import { delimiterNamed, readDelimitedFile } from './delimited-file.ts';
+import { delimiterNamed, readDelimitedRows } from './delimited-file.ts';
 import type { Importer } from './importer.ts';
 import type { TableRow } from './table/cells.ts';
 import { type PostTable, threadsOfTables } from './table/threads-of-tables.ts';
@@ -14,14 +14,16 @@ export const csvImporter: Importer = {
     const delimiter = options.table?.delimiter === undefined ? undefined : delimiterNamed(options.table.delimiter);
     async function* tables(): AsyncGenerator<PostTable> {
       for (const path of paths) {
-        const rows = readDelimitedFile(path, { ...options, delimiter });
-        const first = await rows.next();
+        const rows = readDelimitedRows(path, { ...options, delimiter });
+        let first = await rows.next();
+        while (!first.done && first.value.length === 0) first = await rows.next();
         if (first.done) continue;
-        async function* all(): AsyncGenerator<TableRow> {
-          yield first.value;
+        const beginning = first.value;
+        async function* all(): AsyncGenerator<readonly TableRow[]> {
+          yield beginning;
           yield* rows;
         }
-        yield { source: path, headings: first.value.headings, rows: all() };
+        yield { source: path, headings: beginning[0].headings, rows: all() };
       }
     }
     yield* threadsOfTables(tables(), options);

@@ -1,8 +1,7 @@
-import { pipeline, Readable } from 'node:stream';
-import { CsvError, parse } from 'csv-parse';
+import { CsvError, type Parser, parse } from 'csv-parse';
 import { InputError } from '../../errors.ts';
 import { quoted } from '../../shell-words.ts';
-import { BadItemError, eachOrSkip, orSkip, type SkipOptions, shortened } from '../bad-item.ts';
+import { BadItemError, orSkipNow, type SkipOptions, shortened } from '../bad-item.ts';
 import { type ReadingOptions, readText } from '../text-lines.ts';
 
 /** One row of a table with a header. */
@@ -24,10 +23,19 @@ const delimiters = [',', '\t', ';', '|'] as const;
  * @param options.delimiter found from the header where it is not given
  * @throws InputError for a file that cannot be read or holds JSON, or a bad row that is not to be skipped
  */
-export async function* readDelimitedFile(
+export async function* readDelimitedFile(path: string, options: DelimitedReading): AsyncGenerator<DelimitedRow> {
+  for await (const rows of readDelimitedRows(path, options)) yield* rows;
+}
+
+interface DelimitedReading extends SkipOptions, ReadingOptions {
+  readonly delimiter?: string | undefined;
+}
+
+/** The rows of `readDelimitedFile`, many at a time: in a long table, waiting for each would take longer than reading it. */
+export async function* readDelimitedRows(
   path: string,
-  options: SkipOptions & ReadingOptions & { delimiter?: string | undefined },
-): AsyncGenerator<DelimitedRow> {
+  options: DelimitedReading,
+): AsyncGenerator<readonly DelimitedRow[]> {
   const text = await readText(path, options);
   const start = await text.next();
   const whole = start.done ? '' : start.value;
@@ -41,43 +49,41 @@ export async function* readDelimitedFile(
   const parser = parse({
     bom: true,
     delimiter: options.delimiter ?? separator ?? delimiterOf(first),
-    info: true,
     // A wrong number of fields and a quote within a field are for us to judge: tab-separated texts contain bare quotes.
     relax_column_count: true,
     relax_quotes: true,
-    skip_empty_lines: true,
   });
   async function* rows() {
     yield first;
     yield* text;
   }
-  // The reader sees the errors of both streams through the parser.
-  pipeline(Readable.from(rows()), parser, () => {});
   let names: readonly string[] | null = null;
-  const linesBefore = hint === '' ? 0 : 1;
-  let lastLine = linesBefore;
+  let line = hint === '' ? 1 : 2;
+  const rowOf = (record: readonly string[]): DelimitedRow | null => {
+    const place = `${path}:${line}`;
+    line += linesOf(record);
+    if (record.length === 1 && record[0] === '') return null;
+    const headings = names;
+    if (headings === null) {
+      names = record.map((name) => name.trim());
+      return null;
+    }
+    if (record.length !== headings.length)
+      throw new BadItemError({
+        place,
+        value: `${record.length} fields: ${shortened(record)}`,
+        reason: `must have ${headings.length} fields (${headings.join(', ')})`,
+      });
+    return { place, headings, value: Object.fromEntries(headings.map((name, index) => [name, record[index]])) };
+  };
   try {
-    yield* eachOrSkip(parsedRows(parser), options, ({ record, info }) => {
-      const place = `${path}:${lastLine + 1}`;
-      lastLine = linesBefore + info.lines;
-      const headings = names;
-      if (headings === null) {
-        names = record.map((name) => name.trim());
-        return null;
-      }
-      if (record.length !== headings.length)
-        throw new BadItemError({
-          place,
-          value: `${record.length} fields: ${shortened(record)}`,
-          reason: `must have ${headings.length} fields (${headings.join(', ')})`,
-        });
-      return { place, headings, value: Object.fromEntries(headings.map((name, index) => [name, record[index]])) };
-    });
+    for await (const records of parsedRecords(parser, rows()))
+      yield records.flatMap((record) => orSkipNow(options, () => rowOf(record)) ?? []);
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    await orSkip(options, () => {
+    orSkipNow(options, () => {
       throw new BadItemError({
-        place: `${path}:${lastLine + 1}`,
+        place: `${path}:${line}`,
         value: shortened(error.message),
         reason: error.code === 'CSV_QUOTE_NOT_CLOSED' ? 'a quoted field has no end' : 'is no row of a table',
       });
@@ -85,14 +91,35 @@ export async function* readDelimitedFile(
   }
 }
 
-interface ParsedRow {
-  readonly record: readonly string[];
-  /** Lines that were read up to its end. */
-  readonly info: { readonly lines: number };
+/** The records that each piece of the text completes. The parser works at once, so that nothing waits for a single one. */
+async function* parsedRecords(parser: Parser, texts: AsyncIterable<string>): AsyncGenerator<string[][]> {
+  let failure: Error | null = null;
+  parser.on('error', (error) => {
+    failure = error;
+  });
+  const records = (): string[][] => {
+    const found: string[][] = [];
+    for (let record = parser.read(); record !== null; record = parser.read()) found.push(record);
+    return found;
+  };
+  for await (const text of texts) {
+    parser.write(text);
+    yield records();
+    if (failure !== null) throw failure;
+  }
+  await new Promise<void>((resolve) => {
+    parser.once('error', () => resolve());
+    parser.end(resolve);
+  });
+  yield records();
+  if (failure !== null) throw failure;
 }
 
-async function* parsedRows(parser: AsyncIterable<ParsedRow>): AsyncGenerator<ParsedRow> {
-  yield* parser;
+/** Of a record in its file: fields in quotes may contain line breaks. */
+function linesOf(record: readonly string[]): number {
+  let lines = 1;
+  for (const field of record) if (field.includes('\n')) lines += field.split('\n').length - 1;
+  return lines;
 }
 
 /** The one that occurs most often in the header, outside quotes. */

@@ -37,7 +37,7 @@ async function opened(path: string): Promise<{ file: AsyncBuffer; metadata: File
 async function* rowsOf(
   file: AsyncBuffer,
   { path, metadata }: { path: string; metadata: FileMetaData },
-): AsyncGenerator<TableRow> {
+): AsyncGenerator<readonly TableRow[]> {
   const { parquetReadObjects } = await import('hyparquet');
   const { compressors } = await import('hyparquet-compressors');
   const rows = Number(metadata.num_rows);
@@ -50,7 +50,7 @@ async function* rowsOf(
       throw new InputError(
         `${path} breaks off after row ${start + chunk.length} of ${rows}; write it again, or import it as CSV`,
       );
-    for (const [index, value] of chunk.entries()) yield { place: `${path} row ${start + index + 1}`, value };
+    yield chunk.map((value, index) => ({ place: `${path} row ${start + index + 1}`, value }));
   }
 }
 

@@ -16,9 +16,10 @@ export const postsImporter: Importer = {
     // A name may stand in a few posts only, and not in the first ones, so all are looked at before any is read.
     const headings = new Set<string>();
     const silent = { ...options, skipInvalid: true, onSkipped: undefined };
-    for await (const { value } of rowsOf(silent)) for (const name of Object.keys(value)) headings.add(name);
-    async function* rowsOf(reading: SkipOptions & ReadingOptions): AsyncGenerator<TableRow> {
-      for (const path of paths) for await (const rows of itemsOfJson(path, reading, rowsOfItem)) yield* rows;
+    for await (const rows of rowsOf(silent))
+      for (const { value } of rows) for (const name of Object.keys(value)) headings.add(name);
+    async function* rowsOf(reading: SkipOptions & ReadingOptions): AsyncGenerator<readonly TableRow[]> {
+      for (const path of paths) yield* itemsOfJson(path, reading, rowsOfItem);
     }
     async function* tables(): AsyncGenerator<PostTable> {
       const rows = rowsOf(options);

@@ -10,6 +10,8 @@ export interface TableRow {
 /** What tables write where there is nothing. */
 const nothing: ReadonlySet<string> = new Set(['', 'nan', 'null', 'none', 'na', 'n/a', 'nat', '<na>']);
 
+const longestNothing = Math.max(...[...nothing].map(({ length }) => length));
+
 /** The text of a cell as it stands; '' for none. */
 export function rawText(row: TableRow, column: string): string {
   const value = row.value[column];
@@ -19,7 +21,7 @@ export function rawText(row: TableRow, column: string): string {
 /** A cell as short text; null where it holds nothing. */
 export function cellText(row: TableRow, column: string): string | null {
   const text = rawText(row, column).trim();
-  return nothing.has(text.toLowerCase()) ? null : text;
+  return text.length <= longestNothing && nothing.has(text.toLowerCase()) ? null : text;
 }
 
 /**

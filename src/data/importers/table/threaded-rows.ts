@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { InputError } from '../../../errors.ts';
-import { BadItemError, orSkip, type SkipOptions, shortened } from '../../bad-item.ts';
+import { BadItemError, orSkipNow, shortened } from '../../bad-item.ts';
 import type { Post, Thread } from '../../thread.ts';
+import type { Reading } from '../importer.ts';
 import type { TableColumns } from './columns.ts';
 
 /** What a row says. */
@@ -21,54 +22,60 @@ export interface RowOfPost {
 /** A row as a post of a thread. */
 export type RowOfThread = Pick<RowOfPost, 'place' | 'labels'> & { readonly post: Post };
 
-export interface ThreadedRows {
-  /** By the id of the thread, in the order in which threads begin. */
-  readonly threads: ReadonlyMap<string, readonly RowOfThread[]>;
-  /** Rows that are like an earlier one, and are left out. */
-  readonly copies: number;
-  /** Rows whose thread was found by what they answer. */
-  readonly byReplies: number;
-}
-
 /**
- * The rows of each thread, each post once. An export that ran twice, or whose parts overlap, has exact copies.
+ * The rows of each thread, each post once, by the id of the thread and in the order in which threads begin. An export that ran
+ * twice, or whose parts overlap, has exact copies. Takes the rows out of `rows`, so that those of a thread can go once it is read.
  * @throws InputError for two rows of one post that differ, where such items are not to be skipped
  */
-export async function threadedRows(rows: readonly RowOfPost[], options: SkipOptions): Promise<ThreadedRows> {
-  const rootOf = rootsOf(rows);
-  const threads = new Map<string, RowOfThread[]>();
-  const firstRows = new Map<string, RowOfPost>();
-  let copies = 0;
-  let byReplies = 0;
+export function* threadedRows(rows: RowOfPost[], options: Reading): Generator<[string, readonly RowOfThread[]]> {
+  const rootOf = rows.every(({ threadId }) => threadId !== null) ? () => '' : rootsOf(rows);
+  const threads = new Map<string, RowOfPost[]>();
+  for (const row of rows) {
+    const id = row.threadId ?? rootOf(row);
+    const own = threads.get(id);
+    if (own === undefined) threads.set(id, [row]);
+    else own.push(row);
+  }
+  rows.length = 0;
+  for (const [id, own] of threads) {
+    threads.delete(id);
+    const posts = differentPosts(id, own, options);
+    if (posts.length > 0) yield [id, posts];
+  }
+}
+
+function differentPosts(id: string, rows: readonly RowOfPost[], options: Reading): RowOfThread[] {
+  const first = new Map<string, RowOfPost>();
+  const posts: RowOfThread[] = [];
   for (const row of rows)
-    await orSkip(options, () => {
-      const id = row.threadId ?? rootOf(row);
-      const key = keyOf(id, row);
-      const first = key === null ? undefined : firstRows.get(key);
-      if (first !== undefined && isCopy(row, first)) {
-        copies++;
+    orSkipNow(options, () => {
+      const key = keyOf(row);
+      const earlier = key === null ? undefined : first.get(key);
+      if (earlier !== undefined && isCopy(row, earlier)) {
+        options.count('# rows are exact copies of earlier ones and were left out');
         return;
       }
-      if (first !== undefined)
+      if (earlier !== undefined)
         throw new BadItemError({
           place: row.place,
           value: shortened(row.post.text),
-          reason: `has the id ${JSON.stringify(row.postId)} of ${first.place} and differs from it; each post of a thread has one row`,
+          reason: `has the id ${JSON.stringify(row.postId)} of ${earlier.place} and differs from it; each post of a thread has one row`,
         });
-      if (key !== null) firstRows.set(key, row);
-      if (row.threadId === null) byReplies++;
-      const own = threads.get(id) ?? [];
-      const post = { id: row.postId ?? (own.length === 0 ? id : `${id}-${own.length}`), ...row.post };
-      own.push({ place: row.place, labels: row.labels, post });
-      threads.set(id, own);
+      if (key !== null) first.set(key, row);
+      if (row.threadId === null)
+        options.count(
+          '# posts name no thread: they are in that of the post they answer, or begin one of their own where they answer none',
+        );
+      const post = { id: row.postId ?? (posts.length === 0 ? id : `${id}-${posts.length}`), ...row.post };
+      posts.push({ place: row.place, labels: row.labels, post });
     });
-  return { threads, copies, byReplies };
+  return posts;
 }
 
 /** What tells a post of a thread from another one; null where two that look alike may be two. */
-function keyOf(id: string, { postId, post }: RowOfPost): string | null {
-  if (postId !== null) return JSON.stringify([id, postId]);
-  return post.time === null ? null : JSON.stringify([id, null, post]);
+function keyOf({ postId, post }: RowOfPost): string | null {
+  if (postId !== null) return `id ${postId}`;
+  return post.time === null ? null : JSON.stringify(post);
 }
 
 function isCopy(row: RowOfPost, first: RowOfPost): boolean {
@@ -106,23 +113,25 @@ export function refuseRoundedIds(
   { source, columns }: { source: string; columns: TableColumns },
 ): void {
   const columnsOfIds = [
-    [columns.postId, rows.map(({ postId }) => postId)],
-    [columns.threadId, rows.map(({ threadId }) => threadId)],
+    [columns.postId, 'postId'],
+    [columns.threadId, 'threadId'],
   ] as const;
-  for (const [column, ids] of columnsOfIds) {
-    const different = new Set(ids.filter((id) => id !== null));
-    if (!areRounded(different)) continue;
-    const [example] = [...different].filter((id) => id.length > keptDigits[0]);
+  for (const [column, name] of columnsOfIds) {
+    const long: string[] = [];
+    for (const { [name]: id } of rows) if (id !== null && id.length > keptDigits[0] && /^\d+$/.test(id)) long.push(id);
+    if (!areRounded(long)) continue;
     throw new InputError(
-      `${source}, column ${JSON.stringify(column)}: the last digits of the ids are gone, for every long one ends in zeros, such as ${example}. A spreadsheet or a program has read them as numbers; export them again as text`,
+      `${source}, column ${JSON.stringify(column)}: the last digits of the ids are gone, for every long one ends in zeros, such as ${long[0]}. A spreadsheet or a program has read them as numbers; export them again as text`,
     );
   }
 }
 
-function areRounded(ids: ReadonlySet<string>): boolean {
+function areRounded(ids: readonly string[]): boolean {
   return keptDigits.some((kept) => {
-    const long = [...ids].filter((id) => /^\d+$/.test(id) && id.length > kept);
-    const zeros = long.reduce((sum, { length }) => sum + length - kept, 0);
-    return zeros >= leastZeros && long.every((id) => /^0+$/.test(id.slice(kept)));
+    const long = ids.filter((id) => id.length > kept);
+    if (!long.every((id) => /^0+$/.test(id.slice(kept)))) return false;
+    let zeros = 0;
+    for (const id of new Set(long)) zeros += id.length - kept;
+    return zeros >= leastZeros;
   });
 }

@@ -1,5 +1,5 @@
 import { InputError } from '../../../errors.ts';
-import { BadItemError, eachOrSkip, orSkip, shortened } from '../../bad-item.ts';
+import { BadItemError, eachOrSkip, orSkipNow, shortened } from '../../bad-item.ts';
 import type { Thread } from '../../thread.ts';
 import { assembleThread } from '../assemble-thread.ts';
 import type { Reading } from '../importer.ts';
@@ -16,7 +16,8 @@ export interface PostTable {
   /** The file, for messages. */
   readonly source: string;
   readonly headings: readonly string[];
-  readonly rows: AsyncIterable<TableRow>;
+  /** Many at a time, as they are read. */
+  readonly rows: AsyncIterable<readonly TableRow[]>;
 }
 
 /**
@@ -32,14 +33,8 @@ export async function* threadsOfTables(tables: AsyncIterable<PostTable>, options
     const columns = await readRows(table, { rows, options, notes });
     refuseRoundedIds(rows.slice(start), { source: table.source, columns });
   }
-  const { threads, copies, byReplies } = await threadedRows(rows, options);
-  const saysRumor = areRumors(rows.flatMap(({ labels }) => labels.label ?? []));
-  if (copies > 0) options.onNote?.(`${copies} rows are exact copies of earlier ones and were left out`);
-  if (byReplies > 0)
-    options.onNote?.(
-      `${byReplies} posts name no thread: they are in that of the post they answer, or begin one of their own where they answer none`,
-    );
-  yield* eachOrSkip(threads, options, ([id, own]) => {
+  const saysRumor = rows.every(({ labels }) => labels.label === null || areRumors([labels.label]));
+  yield* eachOrSkip(threadedRows(rows, options), options, ([id, own]) => {
     if (own.every(({ post }) => post.id !== id && post.parent !== null && post.parent !== post.id))
       options.count(
         '# threads lack their claim: each of their posts answers another one, so the earliest is taken for it',
@@ -52,17 +47,18 @@ export async function* threadsOfTables(tables: AsyncIterable<PostTable>, options
 /** Reads the rows of a table behind those of others. Returns which columns it has. */
 async function readRows(
   { source, headings, rows: all }: PostTable,
-  told: { rows: RowOfPost[]; options: Reading; notes: Set<string> },
+  { rows, options, notes }: { rows: RowOfPost[]; options: Reading; notes: Set<string> },
 ): Promise<TableColumns> {
-  const { options, notes } = told;
   const onWithoutZone = () =>
     options.count('# times name no zone and are taken for UTC; write +02:00 or so behind them if not');
   const { columns: given = {}, labelMap = {}, dateOrder = null } = options.table ?? {};
   const first: TableRow[] = [];
   const iterator = all[Symbol.asyncIterator]();
-  for (let next = await iterator.next(); !next.done; next = await iterator.next())
-    if (first.push(next.value) >= lookedAtRows) break;
-  const looks = columnLooks(headings, first);
+  for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
+    first.push(...next.value);
+    if (first.length >= lookedAtRows) break;
+  }
+  const looks = columnLooks(headings, first.slice(0, lookedAtRows));
   const columns = tableColumns(headings, { given, source, looks });
   const { time } = columns;
   if (time !== undefined && areSpreadsheetDays(first.flatMap((row) => cellText(row, time) ?? [])))
@@ -70,43 +66,43 @@ async function readRows(
       `${source}, column ${JSON.stringify(time)}: the times are days as a spreadsheet counts them, such as ${cellText(first[0], time)}; give the column a format of date and time there, and export it again`,
     );
   const valuesOf = (column: string) => looks.labels.get(column) ?? [];
-  async function* inOrder(): AsyncGenerator<TableRow> {
-    yield* first;
-    yield* { [Symbol.asyncIterator]: () => iterator };
-  }
-  for await (const row of inOrder())
-    await orSkip(options, () => {
-      const read = <T>(column: string | undefined, of: (column: string) => T) =>
-        column === undefined ? null : of(column);
-      const threadId = read(columns.threadId, (column) => cellId(row, column));
-      const postId = read(columns.postId, (column) => cellId(row, column));
-      if (threadId === null && (postId === null || columns.parent === undefined))
-        throw new BadItemError({
-          place:
-            columns.threadId === undefined ? row.place : `${row.place}, column ${JSON.stringify(columns.threadId)}`,
-          value: shortened(''),
-          reason: 'names no thread',
-        });
-      const post = {
-        time: read(columns.time, (column) => cellTime(row, column, { dateOrder, onWithoutZone })),
-        author: read(columns.author, (column) => cellText(row, column)),
-        parent: read(columns.parent, (column) => cellId(row, column)),
-        text: [columns.title, columns.text]
-          .map((of) => read(of, (column) => rawText(row, column)))
-          .filter(Boolean)
-          .join('\n'),
-        stance: read(columns.stance, (column) => cellStance(row, column, { labelMap })),
-      };
-      const labels = {
-        rumor: read(columns.rumor, (column) => cellRumor(row, column, { labelMap, values: valuesOf(column) })),
-        label: read(columns.label, (column) => cellLabel(row, column, { labelMap })),
-        column: columns.label ?? null,
-        veracity: read(columns.veracity, (column) => cellVeracity(row, column, { labelMap })),
-        event: read(columns.event, (column) => cellText(row, column)),
-        split: read(columns.split, (column) => cellText(row, column)) ?? undefined,
-      };
-      told.rows.push({ place: row.place, threadId, postId, post, labels });
-    });
+  const timeOptions = { dateOrder, onWithoutZone };
+  const sharedLabels = lastOfEqual<RowOfPost['labels']>();
+  const sharedThread = lastOfEqual<string | null>();
+  const readRow = (row: TableRow) => {
+    const read = <T>(column: string | undefined, of: (column: string) => T) =>
+      column === undefined ? null : of(column);
+    const threadId = read(columns.threadId, (column) => cellId(row, column));
+    const postId = read(columns.postId, (column) => cellId(row, column));
+    if (threadId === null && (postId === null || columns.parent === undefined))
+      throw new BadItemError({
+        place: columns.threadId === undefined ? row.place : `${row.place}, column ${JSON.stringify(columns.threadId)}`,
+        value: shortened(''),
+        reason: 'names no thread',
+      });
+    const post = {
+      time: read(columns.time, (column) => cellTime(row, column, timeOptions)),
+      author: read(columns.author, (column) => cellText(row, column)),
+      parent: read(columns.parent, (column) => cellId(row, column)),
+      text: [columns.title, columns.text]
+        .map((of) => read(of, (column) => rawText(row, column)))
+        .filter(Boolean)
+        .join('\n'),
+      stance: read(columns.stance, (column) => cellStance(row, column, { labelMap })),
+    };
+    const labels = {
+      rumor: read(columns.rumor, (column) => cellRumor(row, column, { labelMap, values: valuesOf(column) })),
+      label: read(columns.label, (column) => cellLabel(row, column, { labelMap })),
+      column: columns.label ?? null,
+      veracity: read(columns.veracity, (column) => cellVeracity(row, column, { labelMap })),
+      event: read(columns.event, (column) => cellText(row, column)),
+      split: read(columns.split, (column) => cellText(row, column)) ?? undefined,
+    };
+    rows.push({ place: row.place, threadId: sharedThread(threadId), postId, post, labels: sharedLabels(labels) });
+  };
+  for (const row of first.splice(0)) orSkipNow(options, () => readRow(row));
+  for await (const further of { [Symbol.asyncIterator]: () => iterator })
+    for (const row of further) orSkipNow(options, () => readRow(row));
   for (const note of overlooked(columns, looks)) notes.add(note);
   const used = new Set(Object.values(columns));
   const unused = headings.filter((heading) => heading !== '' && !used.has(heading)).map((own) => JSON.stringify(own));
@@ -135,6 +131,16 @@ function threadOf(id: string, rows: readonly RowOfThread[], { saysRumor }: { say
     },
     `${place} (thread ${shortened(id)})`,
   );
+}
+
+/** Gives the value of before for one that is equal: a thread and its labels stand in each of its rows, and need memory once. */
+function lastOfEqual<T>(): (value: T) => T {
+  let last: { value: T; key: string } | null = null;
+  return (value) => {
+    const key = JSON.stringify(value);
+    if (last?.key !== key) last = { value, key };
+    return last.value;
+  };
 }
 
 function withSplit(split: string | null | undefined): { split?: string } {

@@ -27,23 +27,10 @@ const withMonthName = /[a-z]{3}.*\d{4}.*(GMT|UTC|Z|[+-]\d{4})$/i;
 export function cellTime(row: TableRow, column: string, { dateOrder, onWithoutZone }: TimeOptions): string | null {
   const text = cellText(row, column);
   if (text === null) return null;
-  const dateOf = (time: string | number) => {
-    const date = new Date(time);
-    if (Number.isNaN(date.getTime()) || date.getUTCFullYear() > 9999) throw badCell(row, column, expected);
-    return date.toISOString();
-  };
-  const inZone = (day: string, clock: string | undefined, zone: string | undefined) => {
-    if (!isDay(day)) throw badCell(row, column, 'is on a day that its month does not have');
-    if (zone === undefined) onWithoutZone();
-    const padded = (clock ?? '00:00').padStart(
-      clock?.includes(':') && clock.indexOf(':') === 1 ? clock.length + 1 : 0,
-      '0',
-    );
-    return dateOf(`${day}T${padded}${zone === undefined || /^utc$/i.test(zone) ? 'Z' : zone.toUpperCase()}`);
-  };
-  if (/^-?\d+(\.\d+)?$/.test(text)) return dateOf(milliseconds(Number(text)));
-  const isoParts = iso.exec(text);
-  if (isoParts !== null) return inZone(isoParts[1], isoParts[2], isoParts[3]);
+  const cell = { row, column };
+  if (/^-?\d+(\.\d+)?$/.test(text)) return isoTime(milliseconds(Number(text)), cell);
+  const [, isoDay, isoClock, isoZone] = iso.exec(text) ?? [];
+  if (isoDay !== undefined) return timeInZone({ day: isoDay, clock: isoClock, zone: isoZone }, { cell, onWithoutZone });
   const parts = withSlashes.exec(text);
   if (parts !== null) {
     const [, first, second, year, hour, minutes, half, zone] = parts;
@@ -56,11 +43,36 @@ export function cellTime(row: TableRow, column: string, { dateOrder, onWithoutZo
         `could be the ${first}. of month ${second} or the ${second}. of month ${first}; say which with --date-order dmy or mdy`,
       );
     const [day, month] = order === 'dmy' ? [first, second] : [second, first];
-    return inZone(`${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`, clock, zone);
+    const padded = `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`;
+    return timeInZone({ day: padded, clock, zone }, { cell, onWithoutZone });
   }
   if (twitterTime.test(text)) return createdTime(text);
-  if (withMonthName.test(text)) return dateOf(text);
+  if (withMonthName.test(text)) return isoTime(text, cell);
   throw badCell(row, column, expected);
+}
+
+interface Cell {
+  readonly row: TableRow;
+  readonly column: string;
+}
+
+function isoTime(time: string | number, { row, column }: Cell): string {
+  const date = new Date(time);
+  if (Number.isNaN(date.getTime()) || date.getUTCFullYear() > 9999) throw badCell(row, column, expected);
+  return date.toISOString();
+}
+
+function timeInZone(
+  { day, clock, zone }: { day: string; clock: string | undefined; zone: string | undefined },
+  { cell, onWithoutZone }: { cell: Cell; onWithoutZone: () => void },
+): string {
+  if (!isDay(day)) throw badCell(cell.row, cell.column, 'is on a day that its month does not have');
+  if (zone === undefined) onWithoutZone();
+  const padded = (clock ?? '00:00').padStart(
+    clock?.includes(':') && clock.indexOf(':') === 1 ? clock.length + 1 : 0,
+    '0',
+  );
+  return isoTime(`${day}T${padded}${zone === undefined || /^utc$/i.test(zone) ? 'Z' : zone.toUpperCase()}`, cell);
 }
 
 const expected = 'must be a time: ISO 8601 such as 2014-08-09T22:33:06Z, or Unix seconds or milliseconds';
