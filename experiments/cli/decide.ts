@@ -1,13 +1,17 @@
+import { existsSync, statSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { Command } from '@commander-js/extra-typings';
 import type { Thread } from '../../src/data/thread.ts';
 import { readThreads, threadsOfStream } from '../../src/data/thread-file.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 import type { PrefixJudge } from '../judging/judge-single-prefixes.ts';
+import { type LineProcesses, lineProcesses } from '../run/line-processes.ts';
 import type { DecidedThread } from '../stop-agent/decide.ts';
 import { auditOptions } from './audit-options.ts';
 import { budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption, unreadableOptions } from './budget-options.ts';
-import type { OptionsOf } from './option-values.ts';
+import { type OptionsOf, positiveInteger } from './option-values.ts';
 import { systemOption } from './system-option.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -40,6 +44,11 @@ function decideOptions() {
     .addOption(auditOptions.file)
     .addOption(auditOptions.seed)
     .addOption(auditOptions.queries)
+    .option(
+      '--jobs <count>',
+      'processes that decide threads (default: one for each core where the file is large, and no language model is queried); the output is the same with any number',
+      positiveInteger,
+    )
     .addHelpText(
       'after',
       `
@@ -77,6 +86,7 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
     import('../stop-agent/audit-file.ts'),
   ]);
   const judge = await judgeOf(options, context);
+  let others: LineProcesses | null = null;
   try {
     const policy = await openPolicy({
       folder: options.policy,
@@ -89,7 +99,16 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
       note(
         `${policy.name} has no detector of its own, so decisions come without a prediction; name one with --detector`,
       );
-    const decideThread = threadDecider(policy);
+    const decideHere = threadDecider(policy);
+    const jobs = judge === null && options.audit === undefined ? jobsFor(path, options) : 1;
+    others = jobs === 1 ? null : lineProcesses(wordsOf(options), { count: jobs - 1 });
+    const decideThread = async (thread: Thread): Promise<DecidedThread> => {
+      const asked = others?.ask(JSON.stringify(thread)) ?? null;
+      if (asked !== null) return JSON.parse(await asked);
+      // What other processes have answered comes in between.
+      if (others !== null) await immediate();
+      return decideHere(thread);
+    };
     const { audit: share, audits: file, auditSeed: seed, auditQueries: mostQueries } = options;
     if (share !== undefined && !policy.hasDetector)
       throw new InputError('--audit compares predictions, and there is no detector; name one with --detector');
@@ -130,7 +149,7 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
       // It is looked at later, when its turn comes.
       last.catch(() => {});
       underWay.push(audit === null ? last : Promise.all([last, decision.then(audit)]).then(() => {}));
-      if (underWay.length >= (judge === null ? 1 : threadsAtOnce)) await underWay.shift();
+      if (underWay.length >= (judge === null && jobs === 1 ? 1 : threadsAtOnce * jobs)) await underWay.shift();
     }
     await Promise.all(underWay);
     if (trained > 0)
@@ -154,8 +173,30 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
         `${missing} predictions could not be had, such as that of ${firstMissing}. Give the same command again to ask for them once more, with --retry-unreadable for answers that could not be read`,
       );
   } finally {
+    others?.close();
     await judge?.close();
   }
+}
+
+/** Bytes of a thread file that take longer to decide than a process takes to start. */
+const largeFile = 2e6;
+
+function jobsFor(path: string | null, { jobs }: DecideOptions): number {
+  if (jobs !== undefined) return jobs;
+  return path !== null && existsSync(path) && statSync(path).size > largeFile ? availableParallelism() : 1;
+}
+
+/** Of the command that decides threads of its standard input with the same policy. */
+function wordsOf({ policy, system, runs }: DecideOptions): string[] {
+  return [
+    'decide',
+    '--policy',
+    policy,
+    '--runs',
+    runs,
+    '--include-trained',
+    ...(system === undefined ? [] : ['--system', system]),
+  ];
 }
 
 async function judgeOf(options: DecideOptions, context: WorkContext): Promise<PrefixJudge | null> {

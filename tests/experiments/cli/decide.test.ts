@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { runCommandLine } from '../../../experiments/cli/main.ts';
+import { lineProcesses } from '../../../experiments/run/line-processes.ts';
 import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { startServer } from '../../experts/llm/service.ts';
@@ -33,6 +34,29 @@ beforeAll(async () => {
   expect(exported.code, exported.errors).toBe(0);
 });
 afterAll(() => rmSync(cwd, { recursive: true, force: true }));
+
+describe('decide, in several processes', () => {
+  it('writes the same lines in the same order with any number, for a run and a bundle', async () => {
+    const many = synthesizeThreads({ threads: 60, seed: 3 }).map(unlabelled);
+    writeFileSync(join(cwd, 'many.jsonl'), lines([...many, ...own.slice(0, 3)]));
+    for (const policy of [run, bundle]) {
+      const words = ['many.jsonl', '--policy', policy];
+      const alone = await decide(...words, '--jobs', '1');
+      expect(
+        parsed(alone.out)
+          .slice(0, 60)
+          .map(({ threadId }) => threadId),
+      ).toEqual(many.map(({ id }) => id));
+      expect(await decide(...words, '--jobs', '3')).toEqual(alone);
+    }
+  });
+
+  it('fails with the words of a process that ends', async () => {
+    const processes = lineProcesses(['decide', '--policy', join(cwd, 'none')], { count: 1 });
+    await expect(processes.ask('{}')).rejects.toThrow(/^a process ended with 1: .*none/);
+    processes.close();
+  });
+});
 
 describe('decide, with a detector on language models', () => {
   /** Says no at once, and yes late, so that answers come out of order. */
