@@ -1,4 +1,4 @@
-import { type BootstrapOptions, comparePaired, type Interval } from '../../src/metrics/bootstrap.ts';
+import { bootstrapInterval, comparePaired, type Interval } from '../../src/metrics/bootstrap.ts';
 import { macroF1 } from '../../src/metrics/classification.ts';
 
 /** What models say of gold rows that they have not seen. Each entry is one set of models that together cover all gold rows. */
@@ -30,37 +30,35 @@ export function gainOver(options: {
   classCount: number;
   groups?: readonly (readonly number[])[];
 }): Gain {
-  const { first, second, gold, classCount, groups = gold.map((_, row) => [row]) } = options;
+  const { first, second, gold, classCount, groups } = options;
   const labels = Int32Array.from(gold, ({ label }) => label);
-  const compare = (
-    statisticOf: (of: typeof first) => (rows: readonly number[]) => number,
-    scoreRange: BootstrapOptions['scoreRange'] = () => null,
-  ) => {
-    const over = (of: typeof first) => (drawn: Int32Array) =>
-      statisticOf(of)([...drawn].flatMap((group) => groups[group]));
-    const { pValue: _, ...compared } = comparePaired({
-      items: groups.length,
-      seed: 1,
-      resamples: 1000,
-      scoreRange,
-      first: over(first),
-      second: over(second),
-    });
-    return compared;
-  };
-  return {
-    macroF1: compare(
-      ({ predicted }) =>
-        (items) =>
-          mean(predicted, (own) => macroF1({ gold: labels, predicted: own, classes: classCount, items })),
-      () => [-1, 1],
-    ),
-    logLikelihood: compare(
-      ({ logLikelihoods }) =>
-        (items) =>
-          mean(logLikelihoods, (own) => mean(items, (item) => own[item])),
-    ),
-  };
+  const drawing = { items: groups?.length ?? gold.length, seed: 1, resamples: 1000 };
+  const rowsOf = (drawn: Int32Array) =>
+    groups === undefined ? drawn : Int32Array.from([...drawn].flatMap((group) => groups[group]));
+  const macroF1Of =
+    ({ predicted }: Pick<HeldOut, 'predicted'>) =>
+    (drawn: Int32Array) => {
+      const items = rowsOf(drawn);
+      return mean(predicted, (own) => macroF1({ gold: labels, predicted: own, classes: classCount, items }));
+    };
+  const range = () => [-1, 1] as const;
+  const { pValue: _, ...byF1 } = comparePaired({
+    ...drawing,
+    scoreRange: range,
+    first: macroF1Of(first),
+    second: macroF1Of(second),
+  });
+  const gains = gold.map((_gold, row) => logLikelihoodOf(first, row) - logLikelihoodOf(second, row));
+  const { estimate, ...interval } = bootstrapInterval({
+    ...drawing,
+    statistic: (drawn) => mean(rowsOf(drawn), (row) => gains[row]),
+  });
+  return { macroF1: byF1, logLikelihood: { difference: estimate, ...interval } };
+}
+
+/** Mean over the sets. */
+function logLikelihoodOf({ logLikelihoods }: Pick<HeldOut, 'logLikelihoods'>, row: number): number {
+  return mean(logLikelihoods, (own) => own[row]);
 }
 
 /** Macro-F1, mean over the sets. */
