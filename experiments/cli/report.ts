@@ -93,25 +93,23 @@ async function reportFolder(path: string, options: Reporting): Promise<void> {
   const { runs, set, json, out = join(path, 'report.html'), terminal } = options;
   const { stdout } = terminal;
   if (set.length > 0) throw new InputError(`--set ${set[0]} is for experiment files; ${path} is a folder of runs`);
-  const [{ kindOf }, { findRuns }, { markdownOf }, { resultsOf }] = await Promise.all([
+  const [{ kindOf }, { findRuns }, { markdownOf }] = await Promise.all([
     import('../kinds/kinds.ts'),
     import('../kinds/report-runs.ts'),
     import('../report/report.ts'),
-    import('../report/kind-report.ts'),
   ]);
   const found = findRuns(path);
-  const { of, json: jsonOf } = await (await kindOf(found.kind)).report();
+  const reportOf = await (await kindOf(found.kind)).report();
   const [{ variant }, ...others] = found.variants;
   const name = others.length === 0 ? `${found.name}: ${variant}` : found.name;
   const command = commandLineOf(['report', path]);
-  const report = () => of({ ...found, name, command, cache: join(runs, 'cache') });
-  const results = json || isPage(options) ? resultsOf(found.variants, jsonOf) : null;
+  const { report, results } = reportOf({ ...found, name, command, cache: join(runs, 'cache') });
   if (json) printJson(terminal, results);
   if (isPage(options)) {
     const { pageOf } = await import('../report/page/page.ts');
-    writePage(out, await pageOf(report(), results));
+    writePage(out, await pageOf(report, results));
     await shownPage(out, options);
-  } else if (!json) stdout.write(markdownOf(report()));
+  } else if (!json) stdout.write(markdownOf(report));
 }
 
 function isPage({ html, out, open }: Reporting): boolean {

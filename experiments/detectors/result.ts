@@ -39,8 +39,7 @@ export function readDetectorsResult(run: RunDirectory): DetectorsResult {
 }
 
 /** The scores of a run after each number of replies, as `--json` prints them. */
-export function detectorsJson(run: RunDirectory): unknown {
-  const { decisions, ...stored } = readDetectorsResult(run);
+export function detectorsJson({ decisions, ...stored }: DetectorsResult): unknown {
   return {
     ...stored,
     at: Array.from(decisions, ([replies, own]) => ({

@@ -6,7 +6,7 @@ import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
 import { type ExperimentFile, loadVariants, readExperimentYaml } from '../config/experiment-file.ts';
 import { isPlainObject, type PlainObject } from '../config/overrides.ts';
-import { resultsOf, type VariantRuns } from '../report/kind-report.ts';
+import type { VariantRuns } from '../report/kind-report.ts';
 import { pageOf } from '../report/page/page.ts';
 import { writePage } from '../report/page/write-page.ts';
 import { markdownOf, screenOf } from '../report/report.ts';
@@ -143,10 +143,9 @@ export async function writeReport(
   { command, variants = finishedVariants(experiment) }: { command: string; variants?: readonly VariantRuns[] },
 ) {
   const { name, kind, runs } = experiment;
-  const { of, json } = await (await kindOf(kind)).report();
-  const report = of({ ...experiment, command, variants, cache: join(runs, 'cache') });
+  const reportOf = await (await kindOf(kind)).report();
+  const { report, results } = reportOf({ ...experiment, command, variants, cache: join(runs, 'cache') });
   const { conclusion, recommended = null, next } = report;
-  const results = resultsOf(variants, json);
   const markdown = markdownOf(report);
   const file = `${JSON.stringify({ name, conclusion, recommended, results }, null, 2)}\n`;
   writeFileAtomically(join(runs, name, 'report.md'), markdown);

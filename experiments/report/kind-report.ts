@@ -25,21 +25,31 @@ export interface ReportSource {
 }
 
 /** Shows finished runs of one kind of experiment: at least one of each variant. */
-export interface KindReport {
-  /** What a run came to, intervals included, as `--json` prints it and a page holds it. */
-  json(run: RunDirectory): unknown;
-  /** `recommended`: the run to go on with, where there is one. */
-  of(source: ReportSource): Report & { readonly recommended?: object };
-}
+export type KindReport = (source: ReportSource) => {
+  readonly report: KindsReport;
+  /** What the runs came to, intervals included, as `--json` prints it and a page holds it. */
+  readonly results: readonly VariantResults<unknown>[];
+};
 
-export function resultsOf<Result>(
-  variants: readonly VariantRuns[],
-  read: (run: RunDirectory) => Result,
-): VariantResults<Result>[] {
-  return variants.map(({ variant, directories }) => ({
-    variant,
-    trials: directories.map((directory) => read(RunDirectory.open(directory))),
-  }));
+/** `recommended`: the run to go on with, where there is one. */
+type KindsReport = Report & { readonly recommended?: object };
+
+/** A report whose runs are read once. */
+export function kindReport<Result>(kind: {
+  read(run: RunDirectory): Result;
+  json(result: Result): unknown;
+  of(source: ReportSource, results: readonly VariantResults<Result>[]): KindsReport;
+}): KindReport {
+  return (source) => {
+    const results = source.variants.map(({ variant, directories }) => ({
+      variant,
+      trials: directories.map((directory) => kind.read(RunDirectory.open(directory))),
+    }));
+    return {
+      report: kind.of(source, results),
+      results: results.map(({ variant, trials }) => ({ variant, trials: trials.map(kind.json) })),
+    };
+  };
 }
 
 /** When, by what and from what the first of some runs was made. */

@@ -65,8 +65,7 @@ export function readSelectorResult(run: RunDirectory): SelectorResult {
   };
 }
 
-export function selectorJson(run: RunDirectory): unknown {
-  const { systems, decisions, directory: _, ...result } = readSelectorResult(run);
+export function selectorJson({ systems, decisions, directory: _, ...result }: SelectorResult): unknown {
   const scores = (of: Readonly<Record<string, TestScores>>) =>
     Object.fromEntries(Object.entries(of).map(([test, own]) => [test, testScoresJson(own)]));
   return {

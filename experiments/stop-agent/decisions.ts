@@ -172,22 +172,25 @@ export function decideByRules(
   const areTimed = threads.some(({ hours }) => hours.some((hour, step) => step > 0 && hour !== null));
   const rules = rulesOf(experiment, schedule).filter(({ deadline }) => areTimed || deadline.hours === null);
   const seen = threads.map(seenByRules);
+  const unqueried = seen.map((posts) => posts.map((post) => ({ ...post, judgement: null })));
   const alerting = threads.map(alertsOf(taskOf(experiment)));
   const decided = rules.map((rule) => {
     const policy = rulePolicy(rule, experiment);
     const stopOf = stopsOf(policy);
-    const stops = seen.map((posts, index) => stopOf(posts, alerting[index]));
+    const stops = seen.map((posts, index) => stopOf({ posts, unqueried: unqueried[index] }, alerting[index]));
     return decide(rule.name, threads, stops, policy.queries);
   });
   return [...decided, decideByOracle(threads)];
 }
 
 /** Where a rule stops in a thread, reading no further than that: a grid of rules is dense, and reports show it at once. */
-function stopsOf(policy: PolicyDefinition): (posts: readonly SeenPost[], isAlert: IsAlert | null) => AskedStop {
+function stopsOf(
+  policy: PolicyDefinition,
+): (thread: { posts: readonly SeenPost[]; unqueried: readonly SeenPost[] }, isAlert: IsAlert | null) => AskedStop {
   const { fields, queries, limits, score, threshold } = policy;
   const isQueried = new Set(queries.lengths);
   const state = new Float32Array(1);
-  return (posts, isAlert) => {
+  return ({ posts, unqueried }, isAlert) => {
     const stops = openStops(policy);
     const write = stateReader(fields);
     const checked: number[] = [];
@@ -196,10 +199,11 @@ function stopsOf(policy: PolicyDefinition): (posts: readonly SeenPost[], isAlert
       const maxPosts = posts.filter(({ judgement }) => judgement !== null).length;
       return { ...stop, queries: queriesUntil({ ...queries, maxPosts, checked }, stop.postsUsed) };
     };
-    for (const [index, post] of posts.slice(0, limits.maxPosts).entries()) {
+    for (let index = 0; index < Math.min(posts.length, limits.maxPosts); index++) {
+      const post = isQueried.has(index + 1) ? posts[index] : unqueried[index];
       const late = stops.beforePost(post.hours);
       if (late !== null) return counted(late);
-      write(isQueried.has(index + 1) ? post : { ...post, judgement: null }, state);
+      write(post, state);
       const [own] = score(state);
       const isHeld = own > threshold && isAlert !== null && !isAlert(index + 1);
       if (own > threshold) checked.push(index + 1);

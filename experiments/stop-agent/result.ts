@@ -152,14 +152,7 @@ export function readTrialResult(
   };
 }
 
-export function trialJson(run: RunDirectory): unknown {
-  const {
-    systems,
-    directory: _,
-    threadFile: __,
-    decisions: ___,
-    ranking: ____,
-    ...result
-  } = readTrialResult(run, { withIntervals: true });
+export function trialJson(read: TrialResult): unknown {
+  const { systems, directory: _, threadFile: __, decisions: ___, ranking: ____, ...result } = read;
   return { ...result, systems: systems.map(scoresJson) };
 }

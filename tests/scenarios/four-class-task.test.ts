@@ -91,7 +91,7 @@ describe('an experiment whose task has four classes', () => {
     const isUnknown = (name: string) => /^(expectedCost|erde|latency|alert|medianAlert)/.test(name);
     for (const { title, name, isShown = true } of stopMetrics)
       if (isShown) expect(report.includes(` ${title} `)).toBe(!isUnknown(name));
-    const json = JSON.stringify(trialJson(RunDirectory.open(runOf('paper'))));
+    const json = JSON.stringify(trialJson(readTrialResult(RunDirectory.open(runOf('paper')), { withIntervals: true })));
     for (const { name, isResampled } of stopMetrics) {
       expect(json).toContain(`"${name}":`);
       expect(json.includes(`"${name}Interval":`)).toBe(isResampled && !isUnknown(name));

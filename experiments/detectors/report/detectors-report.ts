@@ -4,7 +4,7 @@ import { workContext } from '../../../src/work-context.ts';
 import { calibrationChart } from '../../report/charts/calibration-chart.ts';
 import { forestChart } from '../../report/charts/forest-chart.ts';
 import { frontChart } from '../../report/charts/front-chart.ts';
-import { type KindReport, provenanceFacts, type ReportSource, resultsOf } from '../../report/kind-report.ts';
+import { kindReport, provenanceFacts, type ReportSource } from '../../report/kind-report.ts';
 import { type Chart, dots, ordered, quantity, series, silent } from '../../report/page/chart.ts';
 import { scripted } from '../../report/page/scripted.ts';
 import { readable } from '../../report/readable.ts';
@@ -19,10 +19,11 @@ import { columnsOf, confidentAnswers, detectorMetrics } from '../scores.ts';
 import { allReplies, type DetectorPoint, type DetectorStanding, type Standing, standingOf } from './standing.ts';
 import { transcriptsOf } from './transcripts.ts';
 
-export const detectorsReport: KindReport = {
+export const detectorsReport = kindReport({
+  read: readDetectorsResult,
   json: detectorsJson,
-  of: (source) => reportOf(source, standingOf(resultsOf(source.variants, readDetectorsResult))),
-};
+  of: (source, results) => reportOf(source, standingOf(results)),
+});
 
 const quality = detectorMetrics.slice(0, 5);
 const price = detectorMetrics.slice(5);

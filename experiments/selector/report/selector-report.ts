@@ -1,12 +1,6 @@
 import { groupBy } from '../../../src/data/group-by.ts';
 import { quoted } from '../../../src/shell-words.ts';
-import {
-  type KindReport,
-  provenanceFacts,
-  type ReportSource,
-  resultsOf,
-  type VariantResults,
-} from '../../report/kind-report.ts';
+import { kindReport, provenanceFacts, type ReportSource, type VariantResults } from '../../report/kind-report.ts';
 import type { Block, Report, ReportSection, ReportTable } from '../../report/report.ts';
 import { type Estimate, percent } from '../../report/shown-numbers.ts';
 import { systemsTable } from '../../report/systems-table.ts';
@@ -18,10 +12,7 @@ import { selectorConclusion, selectorWarnings } from './selector-conclusion.ts';
 import { decided, keptMacroF1, leadOver, macroF1Of, macroF1OnEvent, overSeeds, scoresOf } from './selector-lead.ts';
 import { selectorParts } from './selector-parts.ts';
 
-export const selectorReport: KindReport = {
-  json: selectorJson,
-  of: (source) => reportOf(source, resultsOf(source.variants, readSelectorResult)),
-};
+export const selectorReport = kindReport({ read: readSelectorResult, json: selectorJson, of: reportOf });
 
 type Results = readonly VariantResults<SelectorResult>[];
 

@@ -5,7 +5,7 @@ import { counted } from '../../../src/counted.ts';
 import { fewestItems } from '../../../src/metrics/bootstrap.ts';
 import { mean, meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
 import { quoted } from '../../../src/shell-words.ts';
-import { type KindReport, provenanceFacts, type ReportSource, resultsOf } from '../../report/kind-report.ts';
+import { kindReport, provenanceFacts, type ReportSource } from '../../report/kind-report.ts';
 import type { PageParts, Paragraph, Report, ReportSection, ReportTable } from '../../report/report.ts';
 import { type Estimate, percent } from '../../report/shown-numbers.ts';
 import { systemsTable } from '../../report/systems-table.ts';
@@ -26,14 +26,11 @@ import { stopSystemsTable } from './systems-table.ts';
 import { thresholdPoints } from './threshold-points.ts';
 import { trainingSection } from './training.ts';
 
-export const stopAgentReport: KindReport = {
+export const stopAgentReport = kindReport({
+  read: (run) => readTrialResult(run, { withIntervals: true }),
   json: trialJson,
-  of: (source) =>
-    reportOf(
-      source,
-      resultsOf(source.variants, (run) => readTrialResult(run, { withIntervals: false })),
-    ),
-};
+  of: reportOf,
+});
 
 /** What was trained in every variant, beside the rules. */
 export function reportOf(

@@ -7,6 +7,7 @@ import { experimentResolver } from '../../../experiments/config/config-problems.
 import { experimentName, seedList } from '../../../experiments/config/experiment-file.ts';
 import { type ExperimentKind, trainedAlone } from '../../../experiments/kinds/experiment-kind.ts';
 import { kinds } from '../../../experiments/kinds/kinds.ts';
+import { kindReport } from '../../../experiments/report/kind-report.ts';
 import { noParts } from '../../../experiments/report/report.ts';
 import { compareSystems } from '../../../experiments/run/compare-systems.ts';
 import {
@@ -100,14 +101,16 @@ const coinsKind: ExperimentKind = {
       intervals: (seeds) =>
         metricIntervals({ seeds, seed, metrics, columnsOf: (own): Columns => classIndices(own, labels) }),
     }),
-  report: async () => ({
-    json: ({ path }) => scoreOf(path, 'test'),
-    of: ({ name, description, command }) => ({
-      ...{ title: name, description, command, conclusion: 'Coins were called.', facts: ['data: none'] },
-      ...{ cards: [], tables: [], notes: [], next: [], sections: [] },
-      page: async () => noParts,
+  report: async () =>
+    kindReport({
+      read: ({ path }) => scoreOf(path, 'test'),
+      json: (scores) => scores,
+      of: ({ name, description, command }) => ({
+        ...{ title: name, description, command, conclusion: 'Coins were called.', facts: ['data: none'] },
+        ...{ cards: [], tables: [], notes: [], next: [], sections: [] },
+        page: async () => noParts,
+      }),
     }),
-  }),
   async evaluate({ run }) {
     throw new InputError(`${run} is a run of coins, and there are no others`);
   },
