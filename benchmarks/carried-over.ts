@@ -57,14 +57,14 @@ const rows = (['own', 'agent', 'both'] as const).map((kind) => {
     { own: 'own', agent: 'agent carried over', both: 'both carried over' }[kind],
     of(({ macroF1 }) => macroF1),
     of(({ er }) => er),
-    of(({ calls }) => calls),
+    of(({ queries }) => queries),
     of(({ first }) => first),
     of(({ all }) => all),
     of(({ overRules }) => overRules),
     kind === 'own' ? '' : shownInterval(less, 3),
   ];
 });
-const head = ['system', 'macro-F1', 'ER', 'calls', 'first post', 'all posts', 'over the rules', 'less own'];
+const head = ['system', 'macro-F1', 'ER', 'queries', 'first post', 'all posts', 'over the rules', 'less own'];
 console.log(`${results[0].own.threads} threads of ${data}, ${seeds.length} seeds\n`);
 console.log(markdownTable([head, ...rows]));
 
@@ -72,7 +72,7 @@ interface Tested {
   readonly threads: number;
   readonly macroF1: number;
   readonly er: number;
-  readonly calls: number;
+  readonly queries: number;
   readonly first: number;
   readonly all: number;
   readonly overRules: number;
@@ -81,16 +81,16 @@ interface Tested {
 async function tested(run: string, detector: string | undefined): Promise<Tested> {
   const settings = { run, data: data ?? '', detector, runs, skipInvalid: false, includeTrained: false };
   const { systems, threads } = await evaluateRun({ ...settings, context: workContext() });
-  const points = systems.map(({ name, values: { macroF1, er, callsPerThread } }) => ({
+  const points = systems.map(({ name, values: { macroF1, er, queriesPerThread } }) => ({
     name,
     macroF1: macroF1 ?? Number.NaN,
     er: er ?? Number.NaN,
-    calls: callsPerThread ?? Number.NaN,
+    queries: queriesPerThread ?? Number.NaN,
   }));
   const [agent] = points;
   const rules = points.filter(({ name }) => !isLearnt(name) && name !== oracleName);
   const macroF1Of = (rule: string) => points.find(({ name }) => name === rule)?.macroF1 ?? Number.NaN;
-  const best = bestMixture(rules, { ...agent, calls: agent.calls + 1e-9 });
+  const best = bestMixture(rules, { ...agent, queries: agent.queries + 1e-9 });
   return {
     threads,
     ...agent,

@@ -73,8 +73,8 @@ function valuesOf(path: string): number[] {
   };
   const best = (of: readonly SystemScores[]) => Math.max(...of.map(reward));
   const agent = named(agentName);
-  const fixed = best(systems.filter(({ name, calls }) => calls === 'one' && !isLearnt(name)));
-  const confidence = best(systems.filter(({ name, calls }) => calls === 'every' && name.startsWith('confidence')));
+  const fixed = best(systems.filter(({ name, queries }) => queries === 'one' && !isLearnt(name)));
+  const confidence = best(systems.filter(({ name, queries }) => queries === 'every' && name.startsWith('confidence')));
   const optimum = reward(named(optimumName));
   const all = named('all posts').values.macroF1 ?? Number.NaN;
   const alone = (mean: number | null) => (mean === null ? null : { mean, deviation: null });

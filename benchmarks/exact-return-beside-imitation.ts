@@ -63,7 +63,7 @@ const trainings = {
   'imitation, paper': { state: {}, agent: { iterations, maxPosts: 30 } },
 };
 
-const rows: { name: string; macroF1: number; er: number; calls: number; seconds: number }[] = [];
+const rows: { name: string; macroF1: number; er: number; queries: number; seconds: number }[] = [];
 for (const [name, parts] of Object.entries(trainings)) {
   const measured: Omit<(typeof rows)[number], 'name'>[] = [];
   for (const seed of given.seeds.split(',').map(Number)) {
@@ -77,7 +77,7 @@ for (const [name, parts] of Object.entries(trainings)) {
     name,
     macroF1: mean((own) => own.macroF1),
     er: mean((own) => own.er),
-    calls: mean((own) => own.calls),
+    queries: mean((own) => own.queries),
     seconds: mean((own) => own.seconds),
   });
 }
@@ -85,12 +85,12 @@ const shortest = Math.min(...rows.map(({ seconds }) => seconds));
 console.log(
   markdownTable(
     [
-      ['training', 'macro-F1', 'ER', 'calls a thread', 'processor seconds', 'over the shortest'],
-      ...rows.map(({ name, macroF1, er, calls, seconds }) => [
+      ['training', 'macro-F1', 'ER', 'queries per thread', 'processor seconds', 'over the shortest'],
+      ...rows.map(({ name, macroF1, er, queries, seconds }) => [
         name,
         macroF1.toFixed(3),
         er.toFixed(3),
-        calls.toFixed(1),
+        queries.toFixed(1),
         seconds.toFixed(1),
         (seconds / shortest).toFixed(0),
       ]),
@@ -131,7 +131,7 @@ async function measure(parts: { state: object; agent: object }, seed: number) {
   return {
     macroF1: values.macroF1 ?? Number.NaN,
     er: values.er ?? Number.NaN,
-    calls: values.callsPerThread ?? Number.NaN,
+    queries: values.queriesPerThread ?? Number.NaN,
     seconds: (user + system) / 1e6,
   };
 }

@@ -54,7 +54,7 @@ function pointsOf(path: string) {
     );
     return place(decide('settled', tested, stops, queries));
   });
-  const rules = decideByRules(experiment, tested, schedule).filter(({ calls }) => calls !== 'oracle');
+  const rules = decideByRules(experiment, tested, schedule).filter(({ queries }) => queries !== 'oracle');
   return { threads: tested.length, settled, rules: rules.map(place) };
 }
 
@@ -65,8 +65,8 @@ for (const variant of variants) {
     .map((entry) => pointsOf(join(variant, entry.name)));
   for (const share of shares) {
     const picked = seeds.map(({ threads, settled, rules }) => {
-      const own = bestMixture(settled, { er: share, calls: Number.POSITIVE_INFINITY });
-      const beside = own && bestMixture(rules, { er: share, calls: meanOf(own, 'calls') });
+      const own = bestMixture(settled, { er: share, queries: Number.POSITIVE_INFINITY });
+      const beside = own && bestMixture(rules, { er: share, queries: meanOf(own, 'queries') });
       return { threads, own, beside };
     });
     const known = picked.flatMap(({ threads, own, beside }) => (own && beside ? [{ threads, own, beside }] : []));
@@ -93,7 +93,7 @@ for (const variant of variants) {
     rows.push([
       variant,
       String(share),
-      mean(known.map((seed) => meanOf(seed.own, 'calls'))).toFixed(1),
+      mean(known.map((seed) => meanOf(seed.own, 'queries'))).toFixed(1),
       own.toFixed(3),
       beside.toFixed(3),
       `${signed(own - beside)} [${signed(low)}, ${signed(high)}]`,

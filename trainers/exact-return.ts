@@ -7,7 +7,7 @@ import { type BlockMasks, masked, policyForward } from './policy-value.ts';
 
 /*
  * The task's own return on labelled threads: what the detector's judgement at the stop is worth, less the delay and the
- * calls of the detector. The states of a thread and the reward of stopping at each are known, so the expected return of a
+ * queries. The states of a thread and the reward of stopping at each are known, so the expected return of a
  * policy is a closed form,
  *
  *   J = Σ_k S_k p_k R_k,   S_k = Π_{j<k} (1 − p_j),   p_k = π(stop | s_k),   p = 1 at the last step.
@@ -23,12 +23,12 @@ export const taskSchema = z.strictObject({
       "what a stop is worth: 1 if the detector is right there, or the detector's probability of the right label",
     ),
   delayCost: z.number().min(0).default(0.2).describe('subtracted from the worth of a stop: this × share of posts used'),
-  callCost: z.number().min(0).default(0).describe('subtracted as well: this × calls of the detector up to the stop'),
+  queryCost: z.number().min(0).default(0).describe('subtracted as well: this × queries up to the stop'),
   environment: z
     .enum(['left-out', 'pseudo-labelled'])
     .default('left-out')
     .describe(
-      'pseudo-labelled: the environment’s threads count, too, each with the label that its last judgement gives: more threads, no labels, and calls of the detector in training',
+      'pseudo-labelled: the environment’s threads count, too, each with the label that its last judgement gives: more threads, no labels, and queries in training',
     ),
   control: z
     .enum(['none', 'shuffled-labels'])

@@ -97,7 +97,7 @@ export const manifestSchema = z.object({
     hashes: z.record(z.string(), z.string()),
   }),
   measures: z.nullable(
-    z.object({ threads: z.int(), systems: z.array(z.looseObject({ name: z.string(), calls: z.string() })) }),
+    z.object({ threads: z.int(), systems: z.array(z.looseObject({ name: z.string(), queries: z.string() })) }),
   ),
   parity: z.object({
     runtime: z.string(),

@@ -58,7 +58,7 @@ these: \`decide\`, \`serve\` and the readers of a bundle mark each thread whose 
 Choose the risk level before you look at the curve, or calibrate on other threads afterwards.
 
 Examples:
-  earshot calibrate runs/quickstart/one-call/seed-1 --threads old.jsonl
+  earshot calibrate runs/quickstart/one-query/seed-1 --threads old.jsonl
   earshot calibrate policy --threads old.jsonl --max-disagreement 0.1 --loss harm
   earshot calibrate runs/debated/agent/seed-1 --threads old.jsonl --dry-run   # what a language model would cost`,
     )

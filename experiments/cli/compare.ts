@@ -29,16 +29,16 @@ export function compareCommand(terminal: Terminal) {
     .addHelpText(
       'after',
       `
-Stop agents are compared by macro-F1, ER and calls of the detector, selectors by macro-F1 and micro-F1 for each test set and task,
+Stop agents are compared by macro-F1, ER and queries, selectors by macro-F1 and micro-F1 for each test set and task,
 and detectors by every metric after each number of replies.
 Intervals are over seeds and the threads of each; replies are drawn with their thread.
 
 Examples:
   earshot compare runs/published-vs-paper/paper runs/published-vs-paper/published
-  earshot compare runs/quickstart/one-call runs/quickstart/one-call --second-system "first 4 posts"
+  earshot compare runs/quickstart/one-query runs/quickstart/one-query --second-system "first 4 posts"
   earshot compare runs/selector-quickstart/agent runs/selector-quickstart/agent --second-system random
   earshot compare runs/detectors-quickstart/local runs/detectors-quickstart/sentence-encoder
-  earshot compare runs/quickstart/one-call runs/quickstart/detector-in-state --html --out comparison.html`,
+  earshot compare runs/quickstart/one-query runs/quickstart/detector-in-state --html --out comparison.html`,
     )
     .action(async (first, second, options) => {
       const { learnt, hasOneSystem, compare } = await kindOf(kindOfRun(firstRunIn(first)), first);

@@ -27,7 +27,7 @@ function decideOptions() {
     .argument('[threads]', 'thread file; without one, lines of standard input are decided as they arrive')
     .requiredOption(
       '--policy <folder>',
-      'a run, such as runs/quickstart/one-call/seed-1, or what `earshot export` made',
+      'a run, such as runs/quickstart/one-query/seed-1, or what `earshot export` made',
     )
     .addOption(systemOption())
     .option('--runs <folder>', 'where the shared cache of runs is', 'runs')
@@ -59,8 +59,8 @@ often the detector was queried. With "stopped": false the thread ended first; fu
 trained on.
 
 Examples:
-  earshot decide threads.jsonl --policy runs/quickstart/one-call/seed-1 > decisions.jsonl
-  earshot decide threads.jsonl --policy runs/quickstart/one-call/seed-1 --system "after 1 h"
+  earshot decide threads.jsonl --policy runs/quickstart/one-query/seed-1 > decisions.jsonl
+  earshot decide threads.jsonl --policy runs/quickstart/one-query/seed-1 --system "after 1 h"
   tail -f threads.jsonl | earshot decide --policy policy
   earshot decide threads.jsonl --policy policy --audit 10%  # then: earshot monitor policy audits.jsonl
   earshot decide threads.jsonl --policy policy --detector experiments/recipes/detectors/s2mad.yaml --budget-requests 1000`,

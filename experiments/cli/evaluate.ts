@@ -15,7 +15,7 @@ type EvaluateOptions = OptionsOf<typeof evaluateOptions>;
 function evaluateOptions() {
   return new Command('evaluate')
     .description('Test the agent or the selector of a run on another data set.')
-    .argument('<run>', 'run directory, such as runs/quickstart/one-call/seed-1')
+    .argument('<run>', 'run directory, such as runs/quickstart/one-query/seed-1')
     .requiredOption('--data <path>', 'thread file; every labelled thread of it is tested that is new to the run')
     .option('--detector <run>', 'judge with the detector of this other run: the agent alone is carried over')
     .option('--runs <folder>', 'where the shared cache is', 'runs')
@@ -30,8 +30,8 @@ An agent stands beside the rules, a selector beside its task models alone. Threa
 trained on are left out, known by their id and claim.
 
 Examples:
-  earshot evaluate runs/quickstart/one-call/seed-1 --data other-threads.jsonl
-  earshot evaluate runs/weibo/one-call/seed-1 --data covid.jsonl --detector runs/covid/one-call/seed-1`,
+  earshot evaluate runs/quickstart/one-query/seed-1 --data other-threads.jsonl
+  earshot evaluate runs/weibo/one-query/seed-1 --data covid.jsonl --detector runs/covid/one-query/seed-1`,
     );
 }
 

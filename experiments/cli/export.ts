@@ -13,7 +13,7 @@ export function exportCommand(terminal: Terminal) {
     .description(
       'Write a policy of a run, learnt or a rule, as a bundle that other programs load: ONNX, Python, a policy card.',
     )
-    .argument('<run>', 'run directory of a stop agent, such as runs/quickstart/one-call/seed-1')
+    .argument('<run>', 'run directory of a stop agent, such as runs/quickstart/one-query/seed-1')
     .requiredOption('--out <folder>', 'a new folder for the bundle')
     .addOption(systemOption())
     .option('--data <path>', "where the run's thread file is now (default: where it was at the training)")
@@ -27,8 +27,8 @@ differ, nothing is written. A few test threads of the run, with their texts, bec
 \`earshot select\`, not exported.
 
 Examples:
-  earshot export runs/quickstart/one-call/seed-1 --out policy
-  earshot export runs/quickstart/one-call/seed-1 --out policy --system "after 1 h"
+  earshot export runs/quickstart/one-query/seed-1 --out policy
+  earshot export runs/quickstart/one-query/seed-1 --out policy --system "after 1 h"
   python policy/earshot_policy.py < threads.jsonl`,
     )
     .action(async (run, { out, system, data, runs, json }) => {

@@ -91,7 +91,7 @@ Examples:
   earshot init threads.jsonl
   earshot init --detector
   earshot init --detector --base-url https://api.openai.com/v1 --model gpt-4o-mini --api-key-env OPENAI_API_KEY
-  earshot init threads.jsonl.gz --goal fewer-calls --detector experiments/recipes/detectors/single-prompt.yaml --yes
+  earshot init threads.jsonl.gz --goal fewer-queries --detector experiments/recipes/detectors/single-prompt.yaml --yes
   earshot init threads.jsonl --goal ratio-sweep --name ratios --yes`,
     );
 }

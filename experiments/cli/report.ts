@@ -54,7 +54,7 @@ A sweep's page has its conclusion and table, the front, the heat map, the triang
 Examples:
   earshot report experiments/recipes/quickstart.yaml
   earshot report experiments/recipes/quickstart.yaml --html
-  earshot report runs/quickstart/one-call/seed-1 --html --out one-call.html
+  earshot report runs/quickstart/one-query/seed-1 --html --out one-query.html
   earshot report runs/ratio-pareto --open`,
     );
 }

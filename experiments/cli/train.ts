@@ -30,7 +30,7 @@ function trainOptions() {
     .option('--set <path=value>', 'change a setting, such as agent.imitation.alpha=0.5; may be repeated', collect, [])
     .option('--name <name>', 'name of the runs instead of that of the file')
     .option('--seeds <list>', 'seeds instead of those of the file, such as 1,2,3', seedsOf)
-    .option('--variants <list>', 'only these variants of the file, such as paper,one-call', names)
+    .option('--variants <list>', 'only these variants of the file, such as paper,one-query', names)
     .option('--runs <folder>', 'where runs and their shared cache go', defaultRuns)
     .option(
       '--jobs <count>',

@@ -97,7 +97,7 @@ function localDetector({ encoder, timing }: Pick<InitChoices, 'encoder' | 'timin
 
 /** What waiting for a whole thread costs by goal, where all of macro-F1 is worth 1. */
 const delayCosts: Readonly<Record<Exclude<Goal, 'ratio-sweep' | 'guarantee'>, number>> = {
-  'fewer-calls': 0.2,
+  'fewer-queries': 0.2,
   earliest: 0.4,
   'best-f1': 0.1,
 };
@@ -130,7 +130,7 @@ function settledAgent(
 }
 
 function stateFor(goal: Goal, detector: string | null): string[] {
-  if (goal === 'fewer-calls')
+  if (goal === 'fewer-queries')
     return [
       '# The agent sees what a student of the judgements is sure of, and how many posts there were.',
       'state: { posts: none, student: true }',

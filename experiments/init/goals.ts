@@ -1,7 +1,7 @@
 /** What the agent is for. */
 export const goals = {
   guarantee: 'few posts, while no more predictions change than you allow: found on threads that need no labels',
-  'fewer-calls': 'one query of the detector per thread, at the stop: a small student of its judgements decides when',
+  'fewer-queries': 'one query of the detector per thread, at the stop: a small student of its judgements decides when',
   earliest: 'as early as the detector can be trusted: it is queried while the agent reads, and waiting is expensive',
   'best-f1': 'as right as reading everything, and earlier: it is queried while the agent reads, and waiting is cheap',
   'ratio-sweep': 'the paper’s agent with nine ratios of its three experts, and the best of them on a development part',

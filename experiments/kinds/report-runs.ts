@@ -25,7 +25,7 @@ export function findRuns(folder: string): FoundRuns {
   const directories = runsBelow(folder, 2);
   if (directories.length === 0)
     throw new InputError(
-      `${folder} holds no finished run; give a run such as runs/quickstart/one-call/seed-1, the folder of an experiment, or its YAML file`,
+      `${folder} holds no finished run; give a run such as runs/quickstart/one-query/seed-1, the folder of an experiment, or its YAML file`,
     );
   const [kind, ...others] = new Set(directories.map((directory) => kindOfRun(RunDirectory.open(directory))));
   if (others.length > 0)

@@ -25,12 +25,12 @@ function scoreStopAgentRun(path: string, part: EvaluationSplit): ScoredSystem[] 
   const { labels, alerts } = taskOf(experiment);
   const systems: SystemDecisions[] =
     typeof part === 'object'
-      ? [{ name: agentName, calls: 'one', decisions: readStops(path, { labels, part }) }]
+      ? [{ name: agentName, queries: 'one', decisions: readStops(path, { labels, part }) }]
       : systemsOfRun(run, part);
   return systems.map((system) => {
-    const { name, calls } = system;
+    const { name, queries } = system;
     const { values } = scoreSystem(system, { labels, alerts, costs: experiment.costs });
-    return { name, role: name === agentName ? 'learnt' : calls === 'oracle' ? 'oracle' : 'baseline', values };
+    return { name, role: name === agentName ? 'learnt' : queries === 'oracle' ? 'oracle' : 'baseline', values };
   });
 }
 

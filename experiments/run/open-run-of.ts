@@ -3,7 +3,7 @@ import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { InputError } from '../../src/errors.ts';
 
 const examples = {
-  'stop-agent': 'one of a stop agent is needed; give a folder such as runs/quickstart/one-call/seed-1',
+  'stop-agent': 'one of a stop agent is needed; give a folder such as runs/quickstart/one-query/seed-1',
   selector: 'one of a selector is needed; give a folder such as runs/selector-quickstart/agent/seed-1',
 } as const;
 

@@ -13,7 +13,7 @@ import type { Decision, TestThread } from './decisions.ts';
  */
 
 const stopLineSchema = decisionSchema.extend({
-  numbers: z.strictObject({ postsUsed: z.int(), posts: z.int(), hours: z.number().nullable(), calls: z.int() }),
+  numbers: z.strictObject({ postsUsed: z.int(), posts: z.int(), hours: z.number().nullable(), queries: z.int() }),
 });
 /** A stop as `decisions.jsonl` has it. */
 export type StopLine = z.output<typeof stopLineSchema>;

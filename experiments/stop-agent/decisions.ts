@@ -36,7 +36,7 @@ export interface Decision {
   readonly posts: number;
   readonly hours: number | null;
   /** Queries of the detector. */
-  readonly calls: number;
+  readonly queries: number;
 }
 
 /**
@@ -48,7 +48,7 @@ export type QueryKind = 'one' | 'schedule' | 'every' | 'oracle';
 /** What one system decided of all test threads. */
 export interface SystemDecisions {
   readonly name: string;
-  readonly calls: QueryKind;
+  readonly queries: QueryKind;
   readonly decisions: readonly Decision[];
 }
 
@@ -123,10 +123,10 @@ export function decide(
       postsUsed,
       posts: hours.length,
       hours: delay,
-      calls: asked ?? queriesUntil({ ...queries, maxPosts: Math.min(queries.maxPosts, predicted.length) }, postsUsed),
+      queries: asked ?? queriesUntil({ ...queries, maxPosts: Math.min(queries.maxPosts, predicted.length) }, postsUsed),
     };
   });
-  return { name: system, calls: queryKindOf(queries), decisions };
+  return { name: system, queries: queryKindOf(queries), decisions };
 }
 
 /** When a system with these queries asks. */
@@ -275,7 +275,7 @@ function decideByOracle(threads: readonly TestThread[]): SystemDecisions {
     const step = earlyActionStop(predicted, goldLabel) ?? predicted.length - 1;
     return { postsUsed: step + 1, hours: hours[step] };
   });
-  return { ...decide(oracleName, threads, stops), calls: 'oracle' };
+  return { ...decide(oracleName, threads, stops), queries: 'oracle' };
 }
 
 /** Whether a system was trained to stop: the agent, or a copy of the demonstrations. Rules are all others. */

@@ -106,7 +106,7 @@ const stateSchema = z
       .enum(['demonstrations', 'demonstrations-and-environment'])
       .default('demonstrations')
       .describe(
-        'threads whose judgements the student learns from; those of the environment cost detector calls, no labels',
+        'threads whose judgements the student learns from; those of the environment cost detector queries, no labels',
       ),
     studentFitting: z
       .enum(studentFittings)

@@ -23,8 +23,8 @@ export interface DecisionColumns {
   readonly threadPosts: readonly number[];
   /** From the claim to the decision; null where a time is unknown. */
   readonly hours: readonly (number | null)[];
-  /** Calls of the detector. */
-  readonly calls: readonly number[];
+  /** Of the detector. */
+  readonly queries: readonly number[];
   /** What each decision cost by the user's costs; null where there are none, or hours cost something and are not known. */
   readonly costs: readonly (number | null)[] | null;
   /** Whether each decision is an alert, and should be; null where no label of the task raises one. */
@@ -93,27 +93,27 @@ export const stopMetrics: readonly StopMetric[] = [
   { name: 'medianDelayHours', title: 'median', ...amount, isResampled: false, of: (own) => delayAt(own, 0.5) },
   { name: 'longDelayHours', title: '90%', ...amount, isResampled: false, of: (own) => delayAt(own, 0.9) },
   {
-    name: 'callsPerThread',
+    name: 'queriesPerThread',
     title: 'queries per thread',
     ...amount,
     isResampled: true,
     isNotForOracles: true,
-    of: meanCalls,
+    of: meanQueries,
   },
-  // The share of the calls that judging every post of every thread would take.
+  // The share of the queries that judging every post of every thread would take.
   {
-    name: 'callsSaved',
-    title: 'calls saved',
+    name: 'queriesSaved',
+    title: 'queries saved',
     ...share,
     isShown: false,
     isResampled: false,
-    of: (own) => 1 - total(own.calls) / total(own.threadPosts),
+    of: (own) => 1 - total(own.queries) / total(own.threadPosts),
   },
   ...alertMetrics,
 ];
 
-function meanCalls({ calls, items }: DecisionColumns): number {
-  return items.reduce((sum, item) => sum + calls[item], 0) / items.length;
+function meanQueries({ queries, items }: DecisionColumns): number {
+  return items.reduce((sum, item) => sum + queries[item], 0) / items.length;
 }
 
 /** Null where a decision has no cost. */
@@ -159,7 +159,7 @@ export function stopColumns(
     postsUsed: decisions.map(({ postsUsed }) => postsUsed),
     threadPosts: decisions.map(({ posts }) => posts),
     hours: decisions.map(({ hours }) => hours),
-    calls: decisions.map(({ calls }) => calls),
+    queries: decisions.map(({ queries }) => queries),
     costs: costs && decisions.map((own) => costOf(own, { costs, wrong })),
     alerts:
       alerts.length === 0
@@ -174,17 +174,17 @@ export function stopColumns(
 }
 
 function costOf(
-  { gold, predicted, calls, ...spent }: Decision,
+  { gold, predicted, queries, ...spent }: Decision,
   { costs, wrong }: { costs: Costs; wrong: readonly (readonly number[])[] },
 ): number | null {
-  const reading = readingCost(costs, { ...spent, queries: calls });
+  const reading = readingCost(costs, { ...spent, queries });
   return reading === null ? null : reading + predictionCost(wrong, { gold, predicted });
 }
 
 /** One system's scores. */
 export interface SystemScores {
   readonly name: string;
-  readonly calls: QueryKind;
+  readonly queries: QueryKind;
   readonly threads: number;
   /** Of every metric, by its name. */
   readonly values: Readonly<Record<string, number | null>>;
@@ -203,7 +203,7 @@ export interface SystemScores {
  * @param options.resample draws the samples behind the intervals; none are computed without it
  */
 export function scoreSystem(
-  { name, calls, decisions }: SystemDecisions,
+  { name, queries, decisions }: SystemDecisions,
   options: {
     labels: readonly string[];
     costs?: Costs | null;
@@ -226,7 +226,7 @@ export function scoreSystem(
         });
   return {
     name,
-    calls,
+    queries,
     threads: decisions.length,
     values: valuesOf(metrics, columns),
     intervals: Object.fromEntries(intervals.map((own) => [own.name, [own.low, own.high] as const])),
@@ -236,7 +236,7 @@ export function scoreSystem(
 }
 
 /** Scores as `--json` prints them: one key a metric, and `…Interval` where there is one. */
-export function scoresJson({ name, calls, threads, values, intervals, f1ByLabel, mostCommonStop }: SystemScores) {
+export function scoresJson({ name, queries, threads, values, intervals, f1ByLabel, mostCommonStop }: SystemScores) {
   const metrics = Object.entries(values).flatMap(([metric, value]): [string, unknown][] =>
     intervals[metric] === undefined
       ? [[metric, value]]
@@ -245,5 +245,5 @@ export function scoresJson({ name, calls, threads, values, intervals, f1ByLabel,
           [`${metric}Interval`, intervals[metric]],
         ],
   );
-  return { name, calls, ...Object.fromEntries(metrics), f1ByLabel, mostCommonStop, threads };
+  return { name, queries, ...Object.fromEntries(metrics), f1ByLabel, mostCommonStop, threads };
 }

@@ -82,7 +82,7 @@ export async function prepareTrial(settings: {
       sequences,
       task,
       tableOf: (own) => statesOf(own, { ...materials, schedule, sequences }),
-      callsAt: (posts) => lengthsUntil(posts, { schedule, maxPosts: experiment.maxJudgedPosts }).length,
+      queriesAt: (posts) => lengthsUntil(posts, { schedule, maxPosts: experiment.maxJudgedPosts }).length,
       costOf: costOfStops(experiment, schedule),
       config: experiment.agent,
       seed,

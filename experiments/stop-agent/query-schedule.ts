@@ -8,7 +8,7 @@ import { type Experiment, schedulesOf } from './experiment.ts';
 
 /*
  * When an agent queries its detector. `querySchedule: best` trains an exact-return agent for each candidate and takes the
- * one with the largest expected return on the demonstration threads, calls included. It is kept in the run's
+ * one with the largest expected return on the demonstration threads, queries included. It is kept in the run's
  * `schedule.json`.
  */
 

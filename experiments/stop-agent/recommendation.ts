@@ -15,9 +15,9 @@ import { type DecisionColumns, stopColumns, stopMetrics } from './metrics.ts';
 export interface Aim {
   readonly labels: readonly string[];
   readonly alerts?: readonly string[] | undefined;
-  /** The user's; without them macro-F1 − delayCost × earliness − callCost × queries is maximised, or with alerts latency-weighted F1 − callCost × queries. */
+  /** The user's; without them macro-F1 − delayCost × earliness − queryCost × queries is maximised, or with alerts latency-weighted F1 − queryCost × queries. */
   readonly costs: Costs | null;
-  readonly price: { readonly delayCost: number; readonly callCost: number };
+  readonly price: { readonly delayCost: number; readonly queryCost: number };
 }
 
 /** A system with what it decided of the development part of each seed. */
@@ -39,8 +39,8 @@ const resamples = 300;
 const errorsInInterval = 2 * 1.96;
 
 /** Whether a system can be recommended: not one that sees labels or knows the stream, nor the copy that only stands beside agents. */
-export function isCandidate({ name, calls }: Pick<SystemDecisions, 'name' | 'calls'>): boolean {
-  return calls !== 'oracle' && name !== cloningName;
+export function isCandidate({ name, queries }: Pick<SystemDecisions, 'name' | 'queries'>): boolean {
+  return queries !== 'oracle' && name !== cloningName;
 }
 
 /**
@@ -51,7 +51,7 @@ export function recommended<Of extends Candidate>(candidates: readonly Of[], aim
   const worthOf = worth(aim);
   const scored = candidates.map((system) => {
     const columns = system.seeds.map(({ decisions }) => stopColumns(decisions, aim));
-    const queries = mean(columns.map(({ calls }) => mean(calls)));
+    const queries = mean(columns.map(({ queries }) => mean(queries)));
     const worth = mean(columns.map((own) => worthOf(own)));
     return { system, columns, queries, worth, isAgent: isLearnt(system.name) };
   });
@@ -68,11 +68,12 @@ export function recommended<Of extends Candidate>(candidates: readonly Of[], aim
 /** What decisions are worth to the user. Decisions whose cost is not known are worth nothing. */
 export function worth({ costs, price, alerts = [] }: Omit<Aim, 'labels'>): (columns: DecisionColumns) => number {
   const metric = (name: string) => stopMetrics.find((own) => own.name === name)!;
-  const [cost, earliness, queries, latencyF1] = ['expectedCost', 'er', 'callsPerThread', 'latencyF1'].map(metric);
+  const [cost, earliness, queries, latencyF1] = ['expectedCost', 'er', 'queriesPerThread', 'latencyF1'].map(metric);
   if (costs !== null) return (columns) => -(cost.of(columns) ?? Number.POSITIVE_INFINITY);
-  if (alerts.length > 0) return (columns) => (latencyF1.of(columns) ?? 0) - price.callCost * (queries.of(columns) ?? 0);
+  if (alerts.length > 0)
+    return (columns) => (latencyF1.of(columns) ?? 0) - price.queryCost * (queries.of(columns) ?? 0);
   return (columns) =>
-    macroF1(columns) - price.delayCost * (earliness.of(columns) ?? 1) - price.callCost * (queries.of(columns) ?? 0);
+    macroF1(columns) - price.delayCost * (earliness.of(columns) ?? 1) - price.queryCost * (queries.of(columns) ?? 0);
 }
 
 /** Of the difference of two systems on the same threads, over threads and seeds. */

@@ -24,7 +24,7 @@ export const resultOfRun = resultFile(3, {
     .array(
       z.strictObject({
         name: z.string(),
-        calls: z
+        queries: z
           .enum(['one', 'schedule', 'every', 'oracle'])
           .describe(
             'when the detector is called: once at the stop, at some or all posts up to it, or by a rule that sees the labels',
@@ -69,8 +69,8 @@ export interface TrialResult
     /** Of the task, in its order. */
     readonly labels: readonly string[];
     readonly alerts: readonly string[] | undefined;
-    /** Of a whole thread, and of a call: what the agent was trained for. */
-    readonly price: { readonly delayCost: number; readonly callCost: number };
+    /** Of a whole thread, and of a query: what the agent was trained for. */
+    readonly price: { readonly delayCost: number; readonly queryCost: number };
     /** The user's; null for none. */
     readonly costs: Costs | null;
   };
@@ -87,15 +87,15 @@ export function systemsOfRun(run: RunDirectory, part?: EvaluationSplit): SystemD
   const decidedPart = part ?? experiment.evaluation.part;
   const { labels } = taskOf(experiment);
   const decisions = groupBy(readStops(run.path, { labels, part: decidedPart }), ({ system }) => system);
-  const stored = systems.map(({ name, calls }): SystemDecisions => {
+  const stored = systems.map(({ name, queries }): SystemDecisions => {
     const own = decisions.get(name);
     if (own === undefined)
       throw new InputError(`the decisions of ${run.path} lack the system ${name}; train the run again`);
-    return { name, calls, decisions: own };
+    return { name, queries, decisions: own };
   });
   const rules = decideByRules(experiment, readJudged(run.path, decidedPart), schedule);
   // Bounds stand at the end.
-  const isBound = ({ calls }: SystemDecisions) => calls === 'oracle';
+  const isBound = ({ queries }: SystemDecisions) => queries === 'oracle';
   return [...stored.filter((own) => !isBound(own)), ...rules, ...stored.filter(isBound)];
 }
 
@@ -113,7 +113,7 @@ export function readTrialResult(
   const { resamples } = experiment.evaluation;
   const decisions = systemsOfRun(run, options.part);
   const rankedPart = experiment.split.development > 0 ? 'development' : stored.part;
-  const { delayCost, callCost } = experiment.agent.task;
+  const { delayCost, queryCost } = experiment.agent.task;
   const part = options.part ?? stored.part;
   const { labels, alerts } = taskOf(experiment);
   const ranked = rankedPart === part ? decisions : systemsOfRun(run, rankedPart);
@@ -138,7 +138,7 @@ export function readTrialResult(
       agent: scoreSystem(ranked.find(({ name }) => name === agentName)!, { labels, alerts, costs }),
       labels,
       alerts,
-      price: { delayCost, callCost },
+      price: { delayCost, queryCost },
       costs,
     },
     systems: decisions.map((system) =>

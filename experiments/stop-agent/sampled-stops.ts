@@ -14,7 +14,7 @@ import { countingScores, type TestThread } from './decisions.ts';
 export interface SampledScores {
   readonly macroF1: number;
   readonly er: number;
-  readonly callsPerThread: number;
+  readonly queriesPerThread: number;
 }
 
 /** How likely the stop is at each post, [posts]; they sum to 1, for the last post that it acts at decides in any case. */
@@ -49,28 +49,28 @@ export function sampledScores(
   const classes = task.labels.length;
   const chances = new Float64Array(threads.length * classes);
   const shares: number[] = [];
-  const calls: number[] = [];
+  const asked: number[] = [];
   for (const [index, thread] of threads.entries()) {
     const { threadId, sequence } = thread;
     const own = stopProbabilities.get(threadId);
     if (own === undefined) throw new Error(`thread ${threadId} was decided, and its stop probabilities are not known`);
     const { predicted } = sequence;
     let share = 0;
-    let asked = 0;
+    let expected = 0;
     for (const [step, chance] of stopChances(countingScores(thread, own, task), lastPost).entries()) {
       if (chance === 0) continue;
       const label = predicted[Math.min(step, predicted.length - 1)];
       if (label >= 0) chances[index * classes + label] += chance;
       share += (chance * (step + 1)) / own.length;
-      asked += chance * queriesUntil({ ...queries, maxPosts: predicted.length }, step + 1);
+      expected += chance * queriesUntil({ ...queries, maxPosts: predicted.length }, step + 1);
     }
     shares.push(share);
-    calls.push(asked);
+    asked.push(expected);
   }
   const gold = threads.map(({ goldLabel }) => goldLabel);
   return {
     macroF1: expectedMacroF1({ gold, chances, classes }),
     er: mean(shares),
-    callsPerThread: mean(calls),
+    queriesPerThread: mean(asked),
   };
 }

@@ -27,8 +27,8 @@ export function streamOptimum(experiment: Experiment, threads: readonly Thread[]
       postsUsed,
       posts: thread.posts.length,
       hours: hoursSinceClaim(thread, postsUsed - 1),
-      calls: 0,
+      queries: 0,
     };
   });
-  return { name: optimumName, calls: 'oracle', decisions };
+  return { name: optimumName, queries: 'oracle', decisions };
 }

@@ -224,7 +224,7 @@ async function test(
         return [expert, own.length === 0 ? 0 : own.filter(({ stopStep }) => stopStep === 0).length / own.length];
       }),
     ),
-    systems: systems.map(({ name, calls }) => ({ name, calls })),
+    systems: systems.map(({ name, queries }) => ({ name, queries })),
     part: experiment.evaluation.part,
     schedule,
     detector: prepared.detector instanceof LocalDetector ? prepared.detector.model.training.heldOut : null,

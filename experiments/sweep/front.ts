@@ -7,14 +7,14 @@ export interface FrontPoint {
   readonly macroF1: number;
   readonly er: number;
   /** Queries of the detector per thread. */
-  readonly calls: number;
+  readonly queries: number;
   /** No other system is as good in macro-F1 and ER and better in one of them. */
   readonly isOnFront: boolean;
-  /** The same with calls as a third aim. */
-  readonly isOnFrontWithCalls: boolean;
+  /** The same with queries as a third aim. */
+  readonly isOnFrontWithQueries: boolean;
 }
 
-/** Settings and baselines by macro-F1, ER and calls, means over seeds. Systems that see the labels are left out. */
+/** Settings and baselines by macro-F1, ER and queries, means over seeds. Systems that see the labels are left out. */
 export function frontPoints(settings: readonly SettingSummary[], baselines: readonly SystemMean[]): FrontPoint[] {
   const swept = settings
     .filter(({ isComplete }) => isComplete)
@@ -23,14 +23,16 @@ export function frontPoints(settings: readonly SettingSummary[], baselines: read
     .filter(({ role }) => role === 'baseline')
     .map(({ name, values }) => ({ name, isSwept: false, values }));
   const points = [...swept, ...others].flatMap(({ name, isSwept, values }) => {
-    const [macroF1, er, calls] = [values.macroF1, values.er, values.callsPerThread].map((value) => value?.mean ?? null);
-    return macroF1 === null || er === null || calls === null ? [] : [{ name, isSwept, macroF1, er, calls }];
+    const [macroF1, er, queries] = [values.macroF1, values.er, values.queriesPerThread].map(
+      (value) => value?.mean ?? null,
+    );
+    return macroF1 === null || er === null || queries === null ? [] : [{ name, isSwept, macroF1, er, queries }];
   });
   return points.map((point) => ({
     ...point,
     isOnFront: !points.some((other) => dominates([other.macroF1, -other.er], [point.macroF1, -point.er])),
-    isOnFrontWithCalls: !points.some((other) =>
-      dominates([other.macroF1, -other.er, -other.calls], [point.macroF1, -point.er, -point.calls]),
+    isOnFrontWithQueries: !points.some((other) =>
+      dominates([other.macroF1, -other.er, -other.queries], [point.macroF1, -point.er, -point.queries]),
     ),
   }));
 }

@@ -20,43 +20,43 @@ export function paretoFront<Point extends OperatingPoint>(points: readonly Point
 
 /** An operating point and what it asks of the detector. */
 export interface PricedPoint extends OperatingPoint {
-  /** Calls a thread. */
-  readonly calls: number;
+  /** Queries per thread. */
+  readonly queries: number;
 }
 
 /** A rule chosen for each thread by chance: points with their shares, which sum to 1. */
 export type Mixture<Point> = readonly { readonly point: Point; readonly share: number }[];
 
 /**
- * The mixture of points with the most macro-F1 that, on average, is as early as `budget` and calls as seldom: a linear
- * program, solved by its dual in the price of a call. A mixture's ER and calls are exact; its macro-F1 is close to the
+ * The mixture of points with the most macro-F1 that, on average, is within `budget`: a linear
+ * program, solved by its dual in the price of a query. A mixture's ER and queries are exact; its macro-F1 is close to the
  * weighted mean, because that is a ratio of counts.
- * @param budget.calls Infinity leaves them free
+ * @param budget.queries Infinity leaves them free
  * @returns at most three points; null if no mixture is as early and as cheap
  * @throws InputError for a point that is not finite
  */
 export function bestMixture<Point extends PricedPoint>(
   points: readonly Point[],
-  budget: { er: number; calls: number },
+  budget: { er: number; queries: number },
 ): Mixture<Point> | null {
   const sorted = [...points.map(finite)].sort((a, b) => a.er - b.er);
   if (sorted.length === 0 || sorted[0].er > budget.er) return null;
-  // At no price the best mixture may call too often; at a high price it calls as seldom as any.
+  // At no price the best mixture may query too often; at a high price it queries as seldom as any.
   let dear = bestAtPrice(sorted, { ...budget, price: 0 });
-  if (meanOf(dear, 'calls') <= budget.calls) return dear;
+  if (meanOf(dear, 'queries') <= budget.queries) return dear;
   let cheap = bestAtPrice(sorted, { ...budget, price: 1e4 });
-  if (meanOf(cheap, 'calls') > budget.calls + 1e-9) return null;
+  if (meanOf(cheap, 'queries') > budget.queries + 1e-9) return null;
   for (;;) {
-    const [dearCalls, cheapCalls] = [meanOf(dear, 'calls'), meanOf(cheap, 'calls')];
-    const price = (meanOf(dear, 'macroF1') - meanOf(cheap, 'macroF1')) / (dearCalls - cheapCalls);
+    const [dearQueries, cheapQueries] = [meanOf(dear, 'queries'), meanOf(cheap, 'queries')];
+    const price = (meanOf(dear, 'macroF1') - meanOf(cheap, 'macroF1')) / (dearQueries - cheapQueries);
     const next = bestAtPrice(sorted, { ...budget, price });
-    const worth = (own: Mixture<Point>) => meanOf(own, 'macroF1') - price * (meanOf(own, 'calls') - budget.calls);
+    const worth = (own: Mixture<Point>) => meanOf(own, 'macroF1') - price * (meanOf(own, 'queries') - budget.queries);
     if (worth(next) <= worth(cheap) + 1e-12) {
-      const share = (budget.calls - cheapCalls) / (dearCalls - cheapCalls);
+      const share = (budget.queries - cheapQueries) / (dearQueries - cheapQueries);
       const parts = (own: Mixture<Point>, of: number) => own.map((part) => ({ ...part, share: of * part.share }));
       return [...parts(dear, share), ...parts(cheap, 1 - share)];
     }
-    if (meanOf(next, 'calls') > budget.calls) dear = next;
+    if (meanOf(next, 'queries') > budget.queries) dear = next;
     else cheap = next;
   }
 }
@@ -66,12 +66,12 @@ export function meanOf(mixture: Mixture<PricedPoint>, aim: keyof PricedPoint): n
   return mixture.reduce((sum, { point, share }) => sum + share * point[aim], 0);
 }
 
-/** Of all mixtures with at most this ER the one with the most macro-F1 less the price of its calls. `points` by rising ER. */
+/** Of all mixtures with at most this ER the one with the most macro-F1 less the price of its queries. `points` by rising ER. */
 function bestAtPrice<Point extends PricedPoint>(
   points: readonly Point[],
   { er, price }: { er: number; price: number },
 ): Mixture<Point> {
-  const priced = points.map((point) => ({ point, er: point.er, macroF1: point.macroF1 - price * point.calls }));
+  const priced = points.map((point) => ({ point, er: point.er, macroF1: point.macroF1 - price * point.queries }));
   const hull = upperHull(paretoFront(priced));
   const index = hull.findLastIndex((corner) => corner.er <= er);
   const left = hull[index];

@@ -10,7 +10,7 @@ const textOf = (page: string) => readFileSync(join(home, page), 'utf8').replace(
 it('of the demo are those of its picture', () => {
   const picture = textOf('docs/pictures/front.svg');
   const [, macroF1, read] =
-    /aria-label="one-call&#xA;macro-F1 ([\d.]+)[^"]*?&#xA;(\d+)% of the posts read/.exec(picture) ?? [];
+    /aria-label="one-query&#xA;macro-F1 ([\d.]+)[^"]*?&#xA;(\d+)% of the posts read/.exec(picture) ?? [];
   const [, everything] = /aria-label="all posts&#xA;macro-F1 ([\d.]+)/.exec(picture) ?? [];
   expect(textOf('docs/explanation/scale.md')).toContain(`quickstart's agent decides (${read}% of the posts)`);
   const kept = Math.round((100 * Number(macroF1)) / Number(everything));

@@ -184,11 +184,11 @@ describe.each(cases)('%s: %s', (variant, system) => {
       (own) => own.system === system,
     );
     expect(reported).toHaveLength(tested.length);
-    for (const { threadId, postsUsed, hours, calls, predicted } of reported)
+    for (const { threadId, postsUsed, hours, queries, predicted } of reported)
       expect(decided.get(threadId)).toMatchObject({
         postsUsed,
         hours,
-        queries: calls,
+        queries,
         prediction: { label: labels[predicted] },
       });
   });

@@ -33,7 +33,7 @@ beforeAll(async () => {
       algorithm: 'exact-return',
       iterations: 30,
       hidden: 8,
-      task: { learningRate: 0.02, delayCost: 0.3, callCost: 0.01 },
+      task: { learningRate: 0.02, delayCost: 0.3, queryCost: 0.01 },
     },
     variants: {
       'every-post': { state: { ...state, posts: 'sum', querySchedule: doubling } },
@@ -88,14 +88,14 @@ describe.each(variants)('a detector-aware agent (%s)', (variant) => {
         asked = [];
         const { postsUsed, queries } = await policy.decide(thread);
         expect(asked).toEqual(lengthsUntil(postsUsed, { schedule, maxPosts: experiment.maxJudgedPosts }));
-        expect(reported.get(thread.id)).toMatchObject({ calls: asked.length, postsUsed });
+        expect(reported.get(thread.id)).toMatchObject({ queries: asked.length, postsUsed });
         expect(queries).toBe(asked.length);
         total += asked.length;
       }
       const report = await earshot(['report', 'tiny.yaml', '--json'], { cwd });
       const results: { variant: string; trials: { systems: unknown[] }[] }[] = JSON.parse(report.out);
       const [own] = results.filter((result) => result.variant === variant);
-      expect(own.trials[0].systems[0]).toMatchObject({ name: 'stop agent', callsPerThread: total / threads.length });
+      expect(own.trials[0].systems[0]).toMatchObject({ name: 'stop agent', queriesPerThread: total / threads.length });
     });
   });
 

@@ -39,7 +39,7 @@ describe('a finished run', () => {
     const written = statSync(result).mtimeMs;
     const asked = server.requests.length;
 
-    // What calls may cost changes no judgement.
+    // What queries may cost changes no judgement.
     writeFileSync(join(cwd, 'prompt.yaml'), JSON.stringify({ ...file, budget: { requests: 999 } }));
     const again = await earshot(train, { cwd });
     expect(again.code, again.errors).toBe(0);

@@ -85,7 +85,7 @@ describe('an experiment whose task has four classes', () => {
     ] as const;
     const [compared] = stopAgentKind.compare(both, { seed: 1 });
     expect(compared.items).toBe(24);
-    expect(compared.metrics.map(({ name }) => name)).toEqual(['macroF1', 'er', 'callsPerThread']);
+    expect(compared.metrics.map(({ name }) => name)).toEqual(['macroF1', 'er', 'queriesPerThread']);
 
     // Neither costs nor labels that raise an alert were given.
     const isUnknown = (name: string) => /^(expectedCost|erde|latency|alert|medianAlert)/.test(name);

@@ -82,7 +82,7 @@ describe('the stop agent on the synthetic stream', () => {
           probability: Float32Array.from(predicted, (_, step) => probabilities[2 * step + gold]),
           isFinal: Uint8Array.from(predicted, (label) => Number(label === predicted[predicted.length - 1])),
           shareSeen: Float32Array.from(predicted, (_, step) => (step + 1) / predicted.length),
-          calls: new Float32Array(predicted.length).fill(1),
+          queries: new Float32Array(predicted.length).fill(1),
           weight: 1,
         },
       ] as const;

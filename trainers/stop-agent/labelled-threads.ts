@@ -46,12 +46,15 @@ export function labelledRows({ problem, config }: StopMember): LabelledRows {
 }
 
 /**
- * What stopping at each step of a labelled thread is worth: its target, less delay and calls, times the thread's weight. With costs
+ * What stopping at each step of a labelled thread is worth: its target, less delay and queries, times the thread's weight. With costs
  * of the user's it is minus those, and every thread counts once.
  */
-function rewardsOfStops(thread: LabelledThread, { target, delayCost, callCost }: TaskConfig): Float32Array {
-  const { right, probability, shareSeen, calls, weight, costs } = thread;
+function rewardsOfStops(thread: LabelledThread, { target, delayCost, queryCost }: TaskConfig): Float32Array {
+  const { right, probability, shareSeen, queries, weight, costs } = thread;
   if (costs !== undefined) return (target === 'right' ? costs.decided : costs.expected).map((cost) => -cost);
   const value = target === 'right' ? right : probability;
-  return Float32Array.from(value, (own, step) => weight * (own - delayCost * shareSeen[step] - callCost * calls[step]));
+  return Float32Array.from(
+    value,
+    (own, step) => weight * (own - delayCost * shareSeen[step] - queryCost * queries[step]),
+  );
 }

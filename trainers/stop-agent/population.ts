@@ -34,7 +34,7 @@ const ownOptions: ReadonlySet<string> = new Set([
   'dqn.learningRate',
   'task.target',
   'task.delayCost',
-  'task.callCost',
+  'task.queryCost',
   'task.control',
   'task.environment',
   'task.learningRate',

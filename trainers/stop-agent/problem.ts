@@ -32,9 +32,9 @@ export interface LabelledThread {
   readonly probability: Float32Array;
   /** At each step: 1 where the judgement is the one after all posts; [steps]. */
   readonly isFinal: Uint8Array;
-  /** Of a stop at each step: the share of the thread's posts seen, and calls of the detector; [steps] each. */
+  /** Of a stop at each step: the share of the thread's posts seen, and queries; [steps] each. */
   readonly shareSeen: Float32Array;
-  readonly calls: Float32Array;
+  readonly queries: Float32Array;
   /** What a decision on this thread counts: its label's share of all labels over that of the threads that have it. */
   readonly weight: number;
   /** Of a stop at each step, by the user's costs: expected over what the judgement says, and as it says; left out without costs. */
@@ -55,7 +55,7 @@ export interface StopMember {
  * @param options.sequences judgements of the demonstration threads, by thread id; of those of the environment, too, where
  *   they are pseudo-labelled
  * @param options.tableOf the states of threads; decisions must be made on states built alike
- * @param options.callsAt calls of the detector where an agent stops after so many posts; one unless given
+ * @param options.queriesAt queries where an agent stops after so many posts; one unless given
  * @param options.costOf the user's cost of a prediction on a thread after so many posts; none unless given
  * @throws InputError when a demonstration thread has no label or no judgements, or judgements in other labels
  */
@@ -65,12 +65,12 @@ export async function buildStopProblem(options: {
   sequences: ReadonlyMap<string, JudgementSequence>;
   task: Task;
   tableOf: (threads: readonly Thread[]) => Promise<StateTable>;
-  callsAt?: ((posts: number) => number) | undefined;
+  queriesAt?: ((posts: number) => number) | undefined;
   costOf?: StopCost;
   config: StopAgentConfig;
   seed: number;
 }): Promise<StopProblem> {
-  const { task, tableOf, config, seed, callsAt = () => 1, costOf = null } = options;
+  const { task, tableOf, config, seed, queriesAt = () => 1, costOf = null } = options;
   const judged = options.demonstrations.map((thread) => judgedThread(thread, { ...options, task }));
   const longEnough = (thread: Thread) => thread.posts.length >= config.minPosts;
   const environment = options.environment.filter(longEnough);
@@ -103,7 +103,7 @@ export async function buildStopProblem(options: {
         .filter(({ thread }) => longEnough(thread))
         .map((own) => [
           place(own.thread.id),
-          labelledThread(own, { all: labelled, postsSeen: table.postsSeen[place(own.thread.id)], callsAt, costOf }),
+          labelledThread(own, { all: labelled, postsSeen: table.postsSeen[place(own.thread.id)], queriesAt, costOf }),
         ]),
     ),
   };
@@ -169,11 +169,11 @@ function labelledThread(
   options: {
     all: readonly JudgedDemonstration[];
     postsSeen: Int32Array;
-    callsAt: (posts: number) => number;
+    queriesAt: (posts: number) => number;
     costOf: StopCost | null;
   },
 ): LabelledThread {
-  const { all, postsSeen, callsAt, costOf } = options;
+  const { all, postsSeen, queriesAt, costOf } = options;
   const { predicted, probabilities, labels } = sequence;
   const judged = Array.from(postsSeen, (seen) => Math.min(seen, predicted.length) - 1);
   const right = Uint8Array.from(judged, (index) => Number(predicted[index] === label));
@@ -187,7 +187,7 @@ function labelledThread(
     }),
     isFinal: Uint8Array.from(judged, (index) => Number(predicted[index] === predicted[predicted.length - 1])),
     shareSeen: Float32Array.from(postsSeen, (seen) => seen / thread.posts.length),
-    calls: Float32Array.from(postsSeen, callsAt),
+    queries: Float32Array.from(postsSeen, queriesAt),
     weight: all.length / (labels.length * withLabel),
     costs:
       costOf === null

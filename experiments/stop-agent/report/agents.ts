@@ -6,7 +6,7 @@ import type { TrialResult } from '../result.ts';
 import { compareToRules, type RuleMargins } from './rule-margins.ts';
 
 /** A system over the seeds. */
-export interface SystemSummary extends Pick<SystemScores, 'name' | 'calls'> {
+export interface SystemSummary extends Pick<SystemScores, 'name' | 'queries'> {
   /** Of every metric, by its name; null where no seed knows it. */
   readonly values: Readonly<Record<string, ReturnType<typeof meanAndDeviation> | null>>;
   /** The position that is the most common stop of most seeds, and the mean share of threads stopped there. */
@@ -14,8 +14,8 @@ export interface SystemSummary extends Pick<SystemScores, 'name' | 'calls'> {
 }
 
 export function summarize(trials: readonly TrialResult[]): SystemSummary[] {
-  const named = new Map(trials.flatMap(({ systems }) => systems.map(({ name, calls }) => [name, calls] as const)));
-  return Array.from(named, ([name, calls]) => {
+  const named = new Map(trials.flatMap(({ systems }) => systems.map(({ name, queries }) => [name, queries] as const)));
+  return Array.from(named, ([name, queries]) => {
     const own = trials.flatMap((trial) => trial.systems.filter((system) => system.name === name));
     const values = stopMetrics.map(({ name: metric }) => {
       const known = own.flatMap((system) => system.values[metric] ?? []);
@@ -26,7 +26,7 @@ export function summarize(trials: readonly TrialResult[]): SystemSummary[] {
     const [mostCommon] = stops.toSorted((a, b) => count(b.name) - count(a.name));
     return {
       name,
-      calls,
+      queries,
       values: Object.fromEntries(values),
       mostCommonStop: { name: mostCommon.name, share: mean(stops.map(({ share }) => share)) },
     };
@@ -55,16 +55,16 @@ export interface RankedAgent extends VariantResults<TrialResult> {
 }
 
 /**
- * Orders agents by macro-F1 − delayCost × earliness − callCost × queries on the development part, or where there is none on the
+ * Orders agents by macro-F1 − delayCost × earliness − queryCost × queries on the development part, or where there is none on the
  * decided one. The price is that of the first agent for all of them; those that collapsed come last.
  */
 export function rankedAgents(results: readonly VariantResults<TrialResult>[]): RankedAgent[] {
-  const { delayCost, callCost } = results[0].trials[0].ranking.price;
+  const { delayCost, queryCost } = results[0].trials[0].ranking.price;
   const agents = results.map(({ variant, trials }): RankedAgent => {
     const scores = trials.map(({ ranking }) => ranking.agent);
     const worths = scores.map(
-      ({ values: { macroF1, er, callsPerThread } }) =>
-        (macroF1 ?? 0) - delayCost * (er ?? 1) - callCost * (callsPerThread ?? 0),
+      ({ values: { macroF1, er, queriesPerThread } }) =>
+        (macroF1 ?? 0) - delayCost * (er ?? 1) - queryCost * (queriesPerThread ?? 0),
     );
     const systems = summarize(trials);
     const stopped = mean(scores.map(({ mostCommonStop }) => mostCommonStop.share));
@@ -83,14 +83,14 @@ export function rankedAgents(results: readonly VariantResults<TrialResult>[]): R
 }
 
 /** The rule that a reader would use in place of an agent: the best that reads and queries no more. */
-export function ruleInPlace<System extends Pick<SystemSummary, 'name' | 'calls' | 'values'>>(
+export function ruleInPlace<System extends Pick<SystemSummary, 'name' | 'queries' | 'values'>>(
   systems: readonly System[],
 ): System | undefined {
   const limits = systems.find(({ name }) => name === agentName)?.values;
-  const isWithin = ({ values }: System, metric: 'er' | 'callsPerThread', none: number) =>
+  const isWithin = ({ values }: System, metric: 'er' | 'queriesPerThread', none: number) =>
     (values[metric]?.mean ?? none) <= (limits?.[metric]?.mean ?? 0) + 1e-9;
   return systems
-    .filter((system) => !isLearnt(system.name) && system.calls !== 'oracle')
-    .filter((rule) => isWithin(rule, 'er', Infinity) && isWithin(rule, 'callsPerThread', 0))
+    .filter((system) => !isLearnt(system.name) && system.queries !== 'oracle')
+    .filter((rule) => isWithin(rule, 'er', Infinity) && isWithin(rule, 'queriesPerThread', 0))
     .toSorted((a, b) => (b.values.macroF1?.mean ?? 0) - (a.values.macroF1?.mean ?? 0))[0];
 }

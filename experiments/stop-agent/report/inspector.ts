@@ -180,8 +180,8 @@ function view(
   return { seed, systems: all.map(({ shown }) => shown), rows };
 }
 
-function kindOf({ calls }: SystemDecisions, isAgent: boolean): ShownSystem['kind'] {
-  if (calls === 'oracle') return 'bound';
+function kindOf({ queries }: SystemDecisions, isAgent: boolean): ShownSystem['kind'] {
+  if (queries === 'oracle') return 'bound';
   return isAgent ? 'agent' : 'rule';
 }
 

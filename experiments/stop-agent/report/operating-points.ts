@@ -54,7 +54,7 @@ export function systemCharts(
       return { name, seeds, ...kind, point: meanPoint(seeds, classes), repeat: options.command };
     }),
   ];
-  return { forest: forestOf(systems, classes), fronts: [frontOf(systems, 'er'), frontOf(systems, 'calls')] };
+  return { forest: forestOf(systems, classes), fronts: [frontOf(systems, 'er'), frontOf(systems, 'queries')] };
 }
 
 /** Every agent of every variant, and the rules of the first variant's splits. */
@@ -89,30 +89,30 @@ function placedSystems(
   });
 }
 
-function kindOf({ name, calls }: SystemDecisions): FrontPoint['kind'] {
-  if (name === optimumName || calls === 'oracle') return 'bound';
+function kindOf({ name, queries }: SystemDecisions): FrontPoint['kind'] {
+  if (name === optimumName || queries === 'oracle') return 'bound';
   return name === agentName ? 'trained' : 'baseline';
 }
 
 function meanPoint(seeds: PlacedSystem['seeds'], classes: number): PricedPoint {
   const points = seeds.map((system) => operatingPointOf(system, classes)(everyItem(system.decisions.length)));
   const over = (aim: keyof PricedPoint) => mean(points.map((point) => point[aim]));
-  return { macroF1: over('macroF1'), er: over('er'), calls: over('calls') };
+  return { macroF1: over('macroF1'), er: over('er'), queries: over('queries') };
 }
 
 function intervalsOf(seeds: PlacedSystem['seeds'], classes: number): PlacedSystem['intervals'] {
   const at = seeds.map((system) => operatingPointOf(system, classes));
-  const [macroF1, er, calls] = bootstrapGroups({
+  const [macroF1, er, queries] = bootstrapGroups({
     groups: seeds.map(({ decisions }) => decisions.length),
     seed: 1,
     resamples,
     statistics(group, items) {
       const point = at[group](items);
-      return [point.macroF1, point.er, point.calls];
+      return [point.macroF1, point.er, point.queries];
     },
     scoreRange: (statistic) => (statistic === 0 ? [0, 1] : null),
   });
-  return { macroF1, er, calls };
+  return { macroF1, er, queries };
 }
 
 /** Compares the agent with another system on the same threads. */
@@ -122,14 +122,14 @@ function comparison(name: string, trials: readonly TrialResult[]): string {
   return `earshot compare ${folder} ${folder} --second-system "${name}"`;
 }
 
-function frontOf(all: readonly PlacedSystem[], price: 'er' | 'calls'): Chart {
+function frontOf(all: readonly PlacedSystem[], price: 'er' | 'queries'): Chart {
   const systems = all.filter(({ kind }) => price === 'er' || kind !== 'bound');
   const points = systems.map((system): FrontPoint => {
     const { point, intervals, repeat, seeds } = system;
-    const { macroF1, er, calls } = point;
+    const { macroF1, er, queries } = point;
     const facts = [
       `macro-F1 ${shown({ mean: macroF1, interval: intervals?.macroF1 ?? null })}`,
-      `${percent(er)} of the posts read, ${calls.toFixed(1)} queries per thread`,
+      `${percent(er)} of the posts read, ${queries.toFixed(1)} queries per thread`,
       ...(system.kind === 'bound' ? ['It knows what no policy can know.'] : []),
       ...(seeds.length > 1 ? [`mean over ${seeds.length} seeds`] : []),
       `Again: ${repeat}`,
@@ -192,13 +192,13 @@ function forestOf(systems: readonly PlacedSystem[], classes: number): Chart[] {
   });
   const rows = shownSystems
     .map(({ name, kind, point }, index): ForestRow => {
-      const { er, calls } = point;
+      const { er, queries } = point;
       return {
         name: `${percent(er)} ${name}`,
         mean: point.macroF1 - reference.point.macroF1,
         interval: intervals[index],
         isTrained: kind === 'trained',
-        details: `${percent(er)} of the posts read, ${calls.toFixed(1)} queries per thread`,
+        details: `${percent(er)} of the posts read, ${queries.toFixed(1)} queries per thread`,
       };
     })
     .sort((a, b) => b.mean - a.mean);

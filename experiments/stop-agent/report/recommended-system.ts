@@ -43,8 +43,8 @@ export function recommendedSystem(
   const summary = agent.systems.find((own) => own.name === name)!;
   const nameOf = (own: Placed) => (own.name === agentName ? agentTitle(own.agent) : own.name);
   const why = system === best ? 'the best' : `within one standard error of the best, ${nameOf(best)}, and simpler`;
-  const { delayCost, callCost } = ranking.price;
-  const price = callCost === 0 ? '' : ` − ${callCost} × queries`;
+  const { delayCost, queryCost } = ranking.price;
+  const price = queryCost === 0 ? '' : ` − ${queryCost} × queries`;
   const gain =
     ranking.alerts === undefined
       ? `macro-F1 − ${delayCost} × earliness${price}`
@@ -96,14 +96,14 @@ function scoresInWords(system: SystemSummary, agent: RankedAgent): string {
   const { name, values } = system;
   const { systems, margins } = agent;
   if (agent.trials[0].ranking.alerts !== undefined) return alertsInWords(system, agent);
-  const { macroF1, er, callsPerThread, delayHours, expectedCost } = values;
+  const { macroF1, er, queriesPerThread, delayHours, expectedCost } = values;
   const whole = systems.find((own) => own.name === allPosts.name)?.values.macroF1?.mean ?? 0;
   const delay = delayHours ? `, ${delayHours.mean.toFixed(1)} hours after the claim on average` : '';
   const cost = expectedCost ? `an expected cost of ${expectedCost.mean.toFixed(3)} per thread and ` : '';
   const share = whole > 0 ? `, ${percent((macroF1?.mean ?? 0) / whole)} of that of reading everything` : '';
   const margin = name === agentName ? margins.overEqualQueries : null;
   const lead = margin === null ? '' : `, ${leadInWords(margin)} the best rules with the same earliness and queries`;
-  return `reads ${percent(er?.mean ?? 1)} of the posts with ${(callsPerThread?.mean ?? 0).toFixed(1)} queries per thread${delay}, and reaches ${cost}a macro-F1 of ${(macroF1?.mean ?? 0).toFixed(3)}${share}${lead}`;
+  return `reads ${percent(er?.mean ?? 1)} of the posts with ${(queriesPerThread?.mean ?? 0).toFixed(1)} queries per thread${delay}, and reaches ${cost}a macro-F1 of ${(macroF1?.mean ?? 0).toFixed(3)}${share}${lead}`;
 }
 
 function alertsInWords({ values }: SystemSummary, { systems }: RankedAgent): string {
@@ -112,7 +112,7 @@ function alertsInWords({ values }: SystemSummary, { systems }: RankedAgent): str
   const hours = values.medianAlertHours ? ` and ${meanOf('medianAlertHours').toFixed(1)} hours` : '';
   const delay = `${meanOf('medianAlertPosts').toFixed(0)} posts${hours}`;
   const besides = whole === undefined ? '' : ` (${meanOf('latencyF1', whole).toFixed(3)} where all posts are read)`;
-  return `raises ${meanOf('alertsPerThousand').toFixed(0)} alerts per 1,000 threads, ${percent(meanOf('alertPrecision'))} of them right, and half of the true ones within ${delay}. It finds ${percent(meanOf('alertRecall'))} of what should raise one, with ${meanOf('callsPerThread').toFixed(1)} queries per thread; latency-weighted F1 is ${meanOf('latencyF1').toFixed(3)}${besides}`;
+  return `raises ${meanOf('alertsPerThousand').toFixed(0)} alerts per 1,000 threads, ${percent(meanOf('alertPrecision'))} of them right, and half of the true ones within ${delay}. It finds ${percent(meanOf('alertRecall'))} of what should raise one, with ${meanOf('queriesPerThread').toFixed(1)} queries per thread; latency-weighted F1 is ${meanOf('latencyF1').toFixed(3)}${besides}`;
 }
 
 /** `+0.023 [+0.006, +0.042] above`, or that there is no measurable gain over. */
@@ -127,7 +127,7 @@ export function leadInWords({
 }
 
 function cardsOf({ name, values }: SystemSummary, { trials }: RankedAgent): Card[] {
-  const { er, callsPerThread, delayHours } = values;
+  const { er, queriesPerThread, delayHours } = values;
   const kept = trials.flatMap(({ decisions }) => {
     const [own, all] = [name, allPosts.name].map((wanted) => decisions.find((system) => system.name === wanted));
     return own === undefined || all === undefined ? [] : [shareAlike(own, all)];
@@ -135,7 +135,7 @@ function cardsOf({ name, values }: SystemSummary, { trials }: RankedAgent): Card
   const { alertPrecision, alertRecall, medianAlertPosts, medianAlertHours } = values;
   const queries = {
     title: 'Queries',
-    value: (callsPerThread?.mean ?? 0).toFixed(1),
+    value: (queriesPerThread?.mean ?? 0).toFixed(1),
     note: 'of the detector per thread',
   };
   if (alertPrecision && alertRecall)

@@ -63,20 +63,20 @@ function picked({ decisions, systems }: TrialResult) {
   if (system === undefined) throw new Error('a trial has no agent');
   const threads = system.decisions.length;
   const agent = operatingPointOf(system, classes);
-  const { er, calls } = agent(everyItem(threads));
+  const { er, queries } = agent(everyItem(threads));
   const rules = decisions
-    .filter((own) => !isLearnt(own.name) && own.calls !== 'oracle')
+    .filter((own) => !isLearnt(own.name) && own.queries !== 'oracle')
     .map((own) => {
       const at = operatingPointOf(own, classes);
-      return { ...at(everyItem(threads)), at, asksOnce: own.calls === 'one' };
+      return { ...at(everyItem(threads)), at, queriesOnce: own.queries === 'one' };
     });
-  const once = rules.filter(({ asksOnce }) => asksOnce);
+  const once = rules.filter(({ queriesOnce }) => queriesOnce);
   const best = paretoFront(once).findLast((rule) => rule.er <= er);
   const mixtures = [
     best === undefined ? null : [{ point: best, share: 1 }],
-    bestMixture(once, { er, calls }),
-    bestMixture(rules, { er, calls }),
-    bestMixture(rules, { er, calls: Number.POSITIVE_INFINITY }),
+    bestMixture(once, { er, queries }),
+    bestMixture(rules, { er, queries }),
+    bestMixture(rules, { er, queries: Number.POSITIVE_INFINITY }),
   ];
   return { threads, agent, mixtures };
 }
@@ -93,12 +93,12 @@ export function operatingPointOf(
   const gold = Int8Array.from(decisions, (own) => own.gold);
   const predicted = Int8Array.from(decisions, (own) => own.predicted);
   const shares = Float64Array.from(decisions, ({ postsUsed, posts }) => postsUsed / posts);
-  const calls = Float64Array.from(decisions, (own) => own.calls);
+  const queries = Float64Array.from(decisions, (own) => own.queries);
   const mean = (values: Float64Array, items: Int32Array) =>
     items.reduce((sum, item) => sum + values[item], 0) / items.length;
   return (items) => ({
     macroF1: macroF1({ gold, predicted, classes, items }),
     er: mean(shares, items),
-    calls: mean(calls, items),
+    queries: mean(queries, items),
   });
 }

@@ -116,15 +116,15 @@ async function pageParts(
 
 /** Every agent, the best first, each with the rule that could take its place. */
 function agentsTable(agents: readonly RankedAgent[]): ReportTable {
-  const rowOf = (name: string, { values, calls }: SystemSummary, lead: Estimate | null = null) => {
-    const { macroF1, er, callsPerThread, ...others } = values;
+  const rowOf = (name: string, { values, queries }: SystemSummary, lead: Estimate | null = null) => {
+    const { macroF1, er, queriesPerThread, ...others } = values;
     return {
       name,
       values: {
         ...others,
         macroF1,
         er: er && { mean: er.mean },
-        queries: callsPerThread === null || calls === 'oracle' ? null : { mean: callsPerThread.mean },
+        queries: queriesPerThread === null || queries === 'oracle' ? null : { mean: queriesPerThread.mean },
         lead: lead && { ...lead, deviation: null },
       },
     };
@@ -275,7 +275,7 @@ function rulesSection(agents: readonly RankedAgent[]): ReportSection {
     values: {
       ...margins,
       er: values.er && { mean: values.er.mean },
-      queries: values.callsPerThread && { mean: values.callsPerThread.mean },
+      queries: values.queriesPerThread && { mean: values.queriesPerThread.mean },
     },
   }));
   const metrics = [
@@ -301,8 +301,8 @@ function sampledSection(agents: readonly RankedAgent[]): ReportSection[] {
   const rows = agents.flatMap(({ variant: name, trials }) => {
     const known = trials.flatMap(({ sampled }) => sampled ?? []);
     if (known.length === 0) return [];
-    const over = (metric: 'macroF1' | 'er' | 'callsPerThread') => meanAndDeviation(known.map((own) => own[metric]));
-    return [{ name, values: { macroF1: over('macroF1'), er: over('er'), queries: over('callsPerThread') } }];
+    const over = (metric: 'macroF1' | 'er' | 'queriesPerThread') => meanAndDeviation(known.map((own) => own[metric]));
+    return [{ name, values: { macroF1: over('macroF1'), er: over('er'), queries: over('queriesPerThread') } }];
   });
   if (rows.length === 0) return [];
   const metrics = [

@@ -9,7 +9,7 @@ import { type SystemScores, stopMetrics } from '../metrics.ts';
 /** A system in a table: over seeds, or with intervals over threads. */
 interface Row {
   readonly name: string;
-  readonly calls: QueryKind;
+  readonly queries: QueryKind;
   readonly values: Readonly<Record<string, Estimate | null>>;
   readonly f1ByLabel?: Readonly<Record<string, number>>;
   readonly mostCommonStop: { readonly name: string; readonly share: number };
@@ -22,11 +22,14 @@ export function stopSystemsTable(systems: readonly Row[]): ReportTable {
   const labels = Object.keys(systems[0].f1ByLabel ?? {}).map((label) => {
     return { name: `f1 ${label}`, title: `F1 ${label}`, decimals: 3 };
   });
-  const rows = systems.map(({ calls, values, f1ByLabel = {}, mostCommonStop, ...system }) => ({
+  const rows = systems.map(({ queries, values, f1ByLabel = {}, mostCommonStop, ...system }) => ({
     ...system,
     values: {
       ...Object.fromEntries(
-        others.map(({ name, isNotForOracles }) => [name, isNotForOracles && calls === 'oracle' ? null : values[name]]),
+        others.map(({ name, isNotForOracles }) => [
+          name,
+          isNotForOracles && queries === 'oracle' ? null : values[name],
+        ]),
       ),
       [first.name]: values[first.name],
       ...Object.fromEntries(Object.entries(f1ByLabel).map(([label, mean]) => [`f1 ${label}`, { mean }])),

@@ -60,13 +60,13 @@ function paretoChart({ front }: Charted): Chart[] {
   if (front.length === 0) return [];
   const places = groupBy(front, ({ er, macroF1, isSwept }) => `${er} ${macroF1} ${isSwept}`);
   const points = Array.from(places.values(), (own) => {
-    const [{ name, er: x, macroF1: y, isSwept, isOnFront, calls }] = own;
+    const [{ name, er: x, macroF1: y, isSwept, isOnFront, queries }] = own;
     return {
       // Hundreds of settings may stand at one place.
       name: own.length <= 2 ? own.map((each) => each.name).join(', ') : `${name} and ${own.length - 1} more`,
       ...{ x, y, isNamed: isOnFront },
       kind: isSwept ? ('trained' as const) : ('baseline' as const),
-      details: `macro-F1 ${y.toFixed(3)}\nearliness ${x.toFixed(3)}\n${calls.toFixed(1)} queries per thread`,
+      details: `macro-F1 ${y.toFixed(3)}\nearliness ${x.toFixed(3)}\n${queries.toFixed(1)} queries per thread`,
     };
   });
   return [

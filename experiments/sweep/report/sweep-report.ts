@@ -26,7 +26,7 @@ export interface SweepResult {
 }
 
 /** Metrics that the first tables have room for. */
-const metricsFirst = ['macroF1', 'er', 'callsPerThread', 'veracity.macroF1', 'stance.macroF1'];
+const metricsFirst = ['macroF1', 'er', 'queriesPerThread', 'veracity.macroF1', 'stance.macroF1'];
 
 /** Settings in the first table; the section and the table of trials have all of them. */
 const settingsFirst = 8;
@@ -98,11 +98,11 @@ function estimates(values: Readonly<Record<string, SeedInterval | null>>) {
   const known = Object.entries(values).flatMap(([name, value]) => (value === null ? [] : [[name, value] as const]));
   // What queries cost hardly varies over seeds; an interval would only widen the table.
   return Object.fromEntries(
-    known.map(([name, value]) => [name, name === callsMetric ? { mean: value.mean } : estimateOf(value)]),
+    known.map(([name, value]) => [name, name === queriesMetric ? { mean: value.mean } : estimateOf(value)]),
   );
 }
 
-const callsMetric = 'callsPerThread';
+const queriesMetric = 'queriesPerThread';
 
 /** The best settings on the development part; only the aim has its interval. */
 function rankedTable({ plan, settings, leader }: SweepResult): ReportTable {
@@ -146,11 +146,11 @@ function besideOnTest(tested: readonly SystemMean[]): SystemMean[] {
   const baselines = tested.filter(({ role }) => role === 'baseline');
   const learnt = tested.filter(({ role }) => role === 'learnt');
   const mean = ({ values }: SystemMean, metric: string) => values[metric]?.mean;
-  const [er, calls] = [mean(learnt[0], 'er'), mean(learnt[0], callsMetric)];
-  if (er === undefined || calls === undefined) return [...learnt, ...baselines];
+  const [er, queries] = [mean(learnt[0], 'er'), mean(learnt[0], queriesMetric)];
+  if (er === undefined || queries === undefined) return [...learnt, ...baselines];
   const isWithin = (own: SystemMean, metric: string, most: number) => (mean(own, metric) ?? most) <= most + 1e-9;
   const best = baselines
-    .filter((own) => isWithin(own, 'er', er) && isWithin(own, callsMetric, calls))
+    .filter((own) => isWithin(own, 'er', er) && isWithin(own, queriesMetric, queries))
     .sort((a, b) => (mean(b, 'macroF1') ?? 0) - (mean(a, 'macroF1') ?? 0))
     .slice(0, 1);
   return [...learnt, ...best, ...baselines.filter(({ name }) => name === 'all posts')];
@@ -160,11 +160,11 @@ function leaderSection({ plan, tested }: SweepResult, { setting, isToldApart }: 
   const systems = tested.filter(({ name }) => isShown(name));
   const runs = setting.rows.map(({ trial }) => `\`trials/${trial.id}\` (seed ${trial.seed})`);
   const rows = systems.map(({ name, role, values }) => {
-    const { [callsMetric]: calls, ...others } = estimates(values);
+    const { [queriesMetric]: queries, ...others } = estimates(values);
     return {
       name,
       isMarked: role === 'learnt',
-      values: role === 'oracle' ? others : { ...others, [callsMetric]: calls },
+      values: role === 'oracle' ? others : { ...others, [queriesMetric]: queries },
     };
   });
   return {
@@ -230,18 +230,18 @@ function settingsTable(result: SweepResult): ReportTable {
 function frontSection({ front }: SweepResult): ReportSection[] {
   if (front.length === 0) return [];
   const rows = front
-    .filter(({ isOnFront, isOnFrontWithCalls }) => isOnFront || isOnFrontWithCalls)
+    .filter(({ isOnFront, isOnFrontWithQueries }) => isOnFront || isOnFrontWithQueries)
     .sort((a, b) => a.er - b.er || b.macroF1 - a.macroF1)
-    .map(({ name, isSwept, macroF1, er, calls, isOnFront, isOnFrontWithCalls }) => ({
+    .map(({ name, isSwept, macroF1, er, queries, isOnFront, isOnFrontWithQueries }) => ({
       name,
       isMarked: isSwept,
-      values: { macroF1: { mean: macroF1 }, er: { mean: er }, calls: { mean: calls } },
-      further: [isOnFront ? 'yes' : '', isOnFrontWithCalls ? 'yes' : ''],
+      values: { macroF1: { mean: macroF1 }, er: { mean: er }, queries: { mean: queries } },
+      further: [isOnFront ? 'yes' : '', isOnFrontWithQueries ? 'yes' : ''],
     }));
   const metrics = [
     { name: 'macroF1', title: 'macro-F1', decimals: 3 },
     { name: 'er', title: 'earliness', decimals: 3 },
-    { name: 'calls', title: 'queries per thread', decimals: 1 },
+    { name: 'queries', title: 'queries per thread', decimals: 1 },
   ];
   const table = systemsTable(rows, metrics, { further: ['front of macro-F1 and earliness', '… and queries'] });
   const explained =

@@ -127,16 +127,16 @@ describe('init', () => {
 
   it('asks for what was not given, again where the answer is none of the choices', async () => {
     const cwd = folder();
-    const stdin = Readable.from(['threads.jsonl\nother\n', 'cheap\n', 'fewer-calls\n', '\nasked\n']);
+    const stdin = Readable.from(['threads.jsonl\nother\n', 'cheap\n', 'fewer-queries\n', '\nasked\n']);
     const made = await earshot(['init'], { cwd, stdin });
     expect(made.code, made.errors).toBe(0);
-    expect(made.errors).toContain('"cheap" is none of fewer-calls, earliest, best-f1, ratio-sweep.');
+    expect(made.errors).toContain('"cheap" is none of fewer-queries, earliest, best-f1, ratio-sweep.');
     expect(read(cwd, 'asked.yaml')).toContain('state: { posts: none, student: true }');
   });
 
   it('explains a question on ?, and waits for the answer without asking again', async () => {
     const cwd = folder();
-    const stdin = Readable.from(['?\nthreads.jsonl\n', '\n?\n', 'fewer-calls\n', '?\nlocal\n', 'asked\n']);
+    const stdin = Readable.from(['?\nthreads.jsonl\n', '\n?\n', 'fewer-queries\n', '?\nlocal\n', 'asked\n']);
     const made = await earshot(['init'], { cwd, stdin });
     expect(made.code, made.errors).toBe(0);
     expect(made.errors).toContain('A file of JSON Lines, one thread a line');

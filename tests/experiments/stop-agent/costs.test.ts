@@ -90,7 +90,7 @@ it('give an expected cost with its interval', () => {
 });
 
 describe('the recommended system', () => {
-  const aim = { labels: ['non-rumor', 'rumor'], costs: null, price: { delayCost: 0.1, callCost: 0 } };
+  const aim = { labels: ['non-rumor', 'rumor'], costs: null, price: { delayCost: 0.1, queryCost: 0 } };
   const candidate = (own: SystemDecisions) => ({ name: own.name, seeds: [own] });
 
   it('is the best, or a simpler one that is as good: rules before agents, fewer queries before more', () => {
@@ -110,8 +110,8 @@ describe('the recommended system', () => {
   });
 
   it('sees no labels and no stream, and is no copy of the demonstrations', () => {
-    expect(isCandidate({ name: 'oracle', calls: 'oracle' })).toBe(false);
-    expect(isCandidate({ name: 'behaviour cloning', calls: 'one' })).toBe(false);
-    expect(isCandidate({ name: 'stop agent', calls: 'one' })).toBe(true);
+    expect(isCandidate({ name: 'oracle', queries: 'oracle' })).toBe(false);
+    expect(isCandidate({ name: 'behaviour cloning', queries: 'one' })).toBe(false);
+    expect(isCandidate({ name: 'stop agent', queries: 'one' })).toBe(true);
   });
 });

@@ -11,7 +11,7 @@ const decision = (values: Partial<Decision>): Decision => ({
   postsUsed: 1,
   posts: 4,
   hours: 0,
-  calls: 1,
+  queries: 1,
   ...values,
 });
 
@@ -23,7 +23,7 @@ const decisions: Decision[] = [
   decision({ gold: 1, predicted: -1, postsUsed: 1, posts: 2, hours: null }),
 ];
 const labels = ['non-rumor', 'rumor'];
-const system = (calls: SystemDecisions['calls']): SystemDecisions => ({ name: 'agent', calls, decisions });
+const system = (queries: SystemDecisions['queries']): SystemDecisions => ({ name: 'agent', queries, decisions });
 
 describe('the metrics of decisions', () => {
   it('are what a hand computes', () => {
@@ -38,21 +38,21 @@ describe('the metrics of decisions', () => {
     expect(values.delayHours).toBeCloseTo((0 + 2 + 4) / 3, 12);
   });
 
-  it('count the calls that are written down, as of an agent that asks on a schedule', () => {
-    const asked = decisions.map((own, index) => ({ ...own, calls: index + 1 }));
+  it('count the queries that are written down, as of an agent that asks on a schedule', () => {
+    const asked = decisions.map((own, index) => ({ ...own, queries: index + 1 }));
     const { values, intervals } = scoreSystem(
       { ...system('schedule'), decisions: asked },
       { labels, resample: { seed: 1, resamples: 200 } },
     );
-    expect(values.callsPerThread).toBe(10 / 4);
-    expect(values.callsSaved).toBeCloseTo(1 - 10 / 14, 12);
-    expect(intervals.callsPerThread[0]).toBeLessThan(2.5);
-    expect(intervals.callsPerThread[1]).toBeGreaterThan(2.5);
+    expect(values.queriesPerThread).toBe(10 / 4);
+    expect(values.queriesSaved).toBeCloseTo(1 - 10 / 14, 12);
+    expect(intervals.queriesPerThread[0]).toBeLessThan(2.5);
+    expect(intervals.queriesPerThread[1]).toBeGreaterThan(2.5);
   });
 
   it('have intervals where they are asked for, around the value', () => {
     const scores = scoreSystem(system('one'), { labels, resample: { seed: 1, resamples: 100 } });
-    expect(Object.keys(scores.intervals)).toEqual(['macroF1', 'er', 'callsPerThread']);
+    expect(Object.keys(scores.intervals)).toEqual(['macroF1', 'er', 'queriesPerThread']);
     const [low, high] = scores.intervals.er;
     expect(low).toBeLessThan(scores.values.er ?? 0);
     expect(high).toBeGreaterThan(scores.values.er ?? 1);

@@ -47,7 +47,7 @@ describe('sampled stops', () => {
   const options = { lastPost: 'decision', task: { labels: ['no', 'yes'] } } as const;
 
   it('score what every way to stop scores, each as often as it happens', () => {
-    const expected = { macroF1: 0, er: 0, callsPerThread: 0 };
+    const expected = { macroF1: 0, er: 0, queriesPerThread: 0 };
     const chances = threads.map(({ threadId }) => stopChances(stopProbabilities.get(threadId)!));
     const everySecond = { ...atStopOnly, lengths: [2, 4] };
     for (let a = 0; a < 3; a++)
@@ -58,15 +58,15 @@ describe('sampled stops', () => {
           const predicted = threads.map(({ sequence }, index) => sequence.predicted[stops[index]]);
           expected.macroF1 += probability * macroF1({ gold: [0, 1, 1], predicted, classes: 2 });
           expected.er += (probability * ((a + 1) / 3 + (b + 1) / 2 + (c + 1) / 4)) / 3;
-          // Asked after two and four posts, and at the stop: one, one, two and two calls.
-          expected.callsPerThread +=
+          // Asked after two and four posts, and at the stop: one, one, two and two queries.
+          expected.queriesPerThread +=
             (probability * stops.map((stop) => [1, 1, 2, 2][stop]).reduce((x, y) => x + y)) / 3;
         }
     const scores = sampledScores(threads, { ...options, stopProbabilities, queries: everySecond });
     expect(scores.macroF1).toBeCloseTo(expected.macroF1, 12);
     expect(scores.er).toBeCloseTo(expected.er, 12);
-    expect(scores.callsPerThread).toBeCloseTo(expected.callsPerThread, 12);
-    expect(sampledScores(threads, { ...options, stopProbabilities, queries: atStopOnly }).callsPerThread).toBeCloseTo(
+    expect(scores.queriesPerThread).toBeCloseTo(expected.queriesPerThread, 12);
+    expect(sampledScores(threads, { ...options, stopProbabilities, queries: atStopOnly }).queriesPerThread).toBeCloseTo(
       1,
       12,
     );
@@ -85,7 +85,7 @@ describe('sampled stops', () => {
     expect(sampledScores([threads[1]], { ...options, stopProbabilities: longer, queries: atStopOnly })).toEqual({
       macroF1: 0,
       er: 1,
-      callsPerThread: 1,
+      queriesPerThread: 1,
     });
   });
 });

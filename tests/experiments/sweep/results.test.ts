@@ -40,7 +40,7 @@ function rowsOf(
           message: 'a "b",\nc',
           trainedOn: null,
         };
-      const systems = [{ name: 'stop agent', role: 'learnt' as const, values: { ...values, callsPerThread: 1 } }];
+      const systems = [{ name: 'stop agent', role: 'learnt' as const, values: { ...values, queriesPerThread: 1 } }];
       return {
         trial,
         setting,
@@ -153,7 +153,7 @@ it('has no objective where it divides by 0', async () => {
   expect([objective({ macroF1: 0.5, delayPosts: 0 }), objective({ macroF1: 0, delayPosts: 0 })]).toEqual([null, null]);
 });
 
-it('puts settings and baselines on one front, with calls as a third aim', async () => {
+it('puts settings and baselines on one front, with queries as a third aim', async () => {
   const plan = await planned();
   const points: [number, number][] = [
     [0.8, 0.5],
@@ -165,16 +165,16 @@ it('puts settings and baselines on one front, with calls as a third aim', async 
     plan,
     rowsOf(plan, (place) => ({ macroF1: points[place][0], er: points[place][1] })),
   );
-  const single = (macroF1: number, er: number, callsPerThread: number) => ({
+  const single = (macroF1: number, er: number, queriesPerThread: number) => ({
     macroF1: seedInterval([macroF1]),
     er: seedInterval([er]),
-    callsPerThread: seedInterval([callsPerThread]),
+    queriesPerThread: seedInterval([queriesPerThread]),
   });
   const front = frontPoints(settings, [
     { name: 'asks often', role: 'baseline', values: single(0.9, 0.4, 9) },
     { name: 'sees labels', role: 'oracle', values: single(1, 0, 1) },
   ]);
-  expect(front.map(({ isOnFront, isOnFrontWithCalls }) => [isOnFront, isOnFrontWithCalls])).toEqual([
+  expect(front.map(({ isOnFront, isOnFrontWithQueries }) => [isOnFront, isOnFrontWithQueries])).toEqual([
     [false, true],
     [true, true],
     [false, false],

@@ -30,7 +30,7 @@ describe('the front', () => {
 });
 
 describe('the best mixture within a budget', () => {
-  const priced = (er: number, macroF1: number, calls = 1) => ({ er, macroF1, calls });
+  const priced = (er: number, macroF1: number, queries = 1) => ({ er, macroF1, queries });
   const rules = [
     priced(0.1, 0.5),
     priced(0.3, 0.55),
@@ -39,30 +39,30 @@ describe('the best mixture within a budget', () => {
     priced(0.4, 0.88, 4),
     priced(0.15, 0.6, 2),
   ];
-  const height = (budget: { er: number; calls: number }, points: readonly PricedPoint[] = rules) => {
+  const height = (budget: { er: number; queries: number }, points: readonly PricedPoint[] = rules) => {
     const mixture = bestMixture(points, budget);
     return mixture === null ? null : meanOf(mixture, 'macroF1');
   };
 
-  it('is on the line between two rules where calls are free or equal', () => {
-    const once = rules.filter(({ calls }) => calls === 1);
-    expect(height({ er: 0.35, calls: 1 })).toBeCloseTo(0.7, 12);
-    expect(height({ er: 0.35, calls: 1 })).toBe(height({ er: 0.35, calls: 9 }, once));
-    expect(height({ er: 0.3, calls: Number.POSITIVE_INFINITY })).toBeCloseTo(0.84, 12);
-    expect(height({ er: 0.9, calls: 1 })).toBeCloseTo(0.9, 12);
+  it('is on the line between two rules where queries are free or equal', () => {
+    const once = rules.filter(({ queries }) => queries === 1);
+    expect(height({ er: 0.35, queries: 1 })).toBeCloseTo(0.7, 12);
+    expect(height({ er: 0.35, queries: 1 })).toBe(height({ er: 0.35, queries: 9 }, once));
+    expect(height({ er: 0.3, queries: Number.POSITIVE_INFINITY })).toBeCloseTo(0.84, 12);
+    expect(height({ er: 0.9, queries: 1 })).toBeCloseTo(0.9, 12);
   });
 
   it('keeps within what it may use, and beats every mixture of three on a fine grid', () => {
     for (const budget of [
-      { er: 0.25, calls: 2.5 },
-      { er: 0.35, calls: 3 },
-      { er: 0.18, calls: 4.2 },
-      { er: 0.5, calls: 1.3 },
+      { er: 0.25, queries: 2.5 },
+      { er: 0.35, queries: 3 },
+      { er: 0.18, queries: 4.2 },
+      { er: 0.5, queries: 1.3 },
     ]) {
       const mixture = bestMixture(rules, budget) ?? [];
       expect(mixture.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1, 12);
       expect(meanOf(mixture, 'er')).toBeLessThanOrEqual(budget.er + 1e-9);
-      expect(meanOf(mixture, 'calls')).toBeLessThanOrEqual(budget.calls + 1e-9);
+      expect(meanOf(mixture, 'queries')).toBeLessThanOrEqual(budget.queries + 1e-9);
       const found = meanOf(mixture, 'macroF1');
       const tried = bestOnGrid(rules, budget);
       expect(tried).toBeLessThanOrEqual(found + 1e-9);
@@ -70,21 +70,21 @@ describe('the best mixture within a budget', () => {
     }
   });
 
-  it('is null where nobody is as early or calls as seldom', () => {
-    expect(height({ er: 0.05, calls: 9 })).toBeNull();
-    expect(height({ er: 0.9, calls: 0.5 })).toBeNull();
-    expect(height({ er: 0.9, calls: 1 }, [])).toBeNull();
+  it('is null where nobody is as early or queries as seldom', () => {
+    expect(height({ er: 0.05, queries: 9 })).toBeNull();
+    expect(height({ er: 0.9, queries: 0.5 })).toBeNull();
+    expect(height({ er: 0.9, queries: 1 }, [])).toBeNull();
     // Early enough alone, and cheap enough alone, but not both.
-    expect(height({ er: 0.2, calls: 1.5 }, [priced(0.1, 0.5, 4), priced(0.9, 0.9, 1)])).toBeNull();
+    expect(height({ er: 0.2, queries: 1.5 }, [priced(0.1, 0.5, 4), priced(0.9, 0.9, 1)])).toBeNull();
   });
 
   it('refuses points that have no place', () => {
-    expect(() => bestMixture([priced(0.5, Number.NaN)], { er: 1, calls: 1 })).toThrow('cannot be placed');
+    expect(() => bestMixture([priced(0.5, Number.NaN)], { er: 1, queries: 1 })).toThrow('cannot be placed');
   });
 });
 
 /** By brute force: all mixtures of three points with shares in steps of 2%. */
-function bestOnGrid(points: readonly PricedPoint[], budget: { er: number; calls: number }): number {
+function bestOnGrid(points: readonly PricedPoint[], budget: { er: number; queries: number }): number {
   let best = Number.NEGATIVE_INFINITY;
   const steps = 50;
   for (const a of points)
@@ -97,7 +97,7 @@ function bestOnGrid(points: readonly PricedPoint[], budget: { er: number; calls:
               { point: b, share: j / steps },
               { point: c, share: (steps - i - j) / steps },
             ];
-            if (meanOf(mixture, 'er') <= budget.er && meanOf(mixture, 'calls') <= budget.calls)
+            if (meanOf(mixture, 'er') <= budget.er && meanOf(mixture, 'queries') <= budget.queries)
               best = Math.max(best, meanOf(mixture, 'macroF1'));
           }
   return best;

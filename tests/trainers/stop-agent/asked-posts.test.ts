@@ -15,7 +15,7 @@ import { smallConfig } from './small-problem.ts';
 
 beforeAll(() => selectBackend('cpu'));
 
-const [delayCost, callCost] = [0.3, 0.05];
+const [delayCost, queryCost] = [0.3, 0.05];
 const random = Random.seeded({ seed: 7, purpose: 'task return' });
 
 /** Threads of 1 to 5 posts with a judgement of every prefix; every second is a rumour. */
@@ -43,7 +43,7 @@ async function rewardsOn(schedule: PrefixSchedule) {
   const config = smallConfig({
     algorithm: 'exact-return',
     minPosts: 1,
-    task: { delayCost, callCost, target: 'probability' },
+    task: { delayCost, queryCost, target: 'probability' },
   });
   const problem = await buildStopProblem({
     demonstrations: threads,
@@ -56,7 +56,7 @@ async function rewardsOn(schedule: PrefixSchedule) {
         features: { count: 1, of: async ({ posts }) => new Float32Array(posts.length) },
         postsSeen: (posts) => [...new Set([...queriedLengths({ schedule, posts }), posts])],
       }),
-    callsAt: (posts) => lengthsUntil(posts, { schedule, maxPosts: 500 }).length,
+    queriesAt: (posts) => lengthsUntil(posts, { schedule, maxPosts: 500 }).length,
     config,
     seed: 1,
   });
@@ -82,9 +82,9 @@ function enumerated(index: number, schedule: PrefixSchedule, stopAt: (posts: num
     }
     const right = Math.abs((rumor ? 0 : 1) - (probabilityOf.get(id) ?? [])[stop - 1]);
     // The detector is called at the posts asked until the stop, and at the stop.
-    const calls = new Set([...asked.filter((length) => length <= stop), stop]).size;
+    const queries = new Set([...asked.filter((length) => length <= stop), stop]).size;
     const weight = threads.length / (2 * (rumor ? 2 : 3));
-    total += probability * weight * (right - (delayCost * stop) / posts.length - callCost * calls);
+    total += probability * weight * (right - (delayCost * stop) / posts.length - queryCost * queries);
   }
   return total;
 }

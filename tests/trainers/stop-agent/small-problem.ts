@@ -51,12 +51,12 @@ export function smallProblem(options: { left?: readonly string[]; seed?: number 
   };
 }
 
-/** A labelled thread whose agent may stop at every post and calls its detector there only; its judgement changes once. */
-export function everyPost(posts: number): Pick<LabelledThread, 'isFinal' | 'shareSeen' | 'calls'> {
+/** A labelled thread whose agent may stop at every post and queries its detector there only; its judgement changes once. */
+export function everyPost(posts: number): Pick<LabelledThread, 'isFinal' | 'shareSeen' | 'queries'> {
   return {
     isFinal: Uint8Array.from({ length: posts }, (_, step) => Number(step > 0 || posts === 1)),
     shareSeen: Float32Array.from({ length: posts }, (_, step) => (step + 1) / posts),
-    calls: new Float32Array(posts).fill(1),
+    queries: new Float32Array(posts).fill(1),
   };
 }
 

@@ -15,12 +15,12 @@ const at = (name: string, x: number, y: number, given: { isKept?: boolean } = {}
 });
 
 it('moves names that must be kept apart, and leaves out others that have no room', () => {
-  const close = ['one-call', 'detector-in-state', 'third agent'].map((name, index) =>
+  const close = ['one-query', 'detector-in-state', 'third agent'].map((name, index) =>
     at(name, 0.38 + index / 100, 0.5),
   );
   const rule = at('first 4 posts', 0.39, 0.5, { isKept: false });
   const placed = legible([rule, ...close], points, size);
-  expect(placed.map(({ name }) => name)).toEqual(['one-call', 'detector-in-state', 'third agent']);
+  expect(placed.map(({ name }) => name)).toEqual(['one-query', 'detector-in-state', 'third agent']);
   const lines = placed.map(({ y, dy }) => (1 - y) * size.height + dy).toSorted((a, b) => a - b);
   for (let index = 1; index < lines.length; index++) expect(lines[index] - lines[index - 1]).toBeGreaterThanOrEqual(14);
 });

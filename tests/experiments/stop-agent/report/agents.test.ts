@@ -18,12 +18,12 @@ it('orders agents by macro-F1 less the price of delay, those that collapsed last
 
 it('finds the rule in place of an agent: the best that reads and queries no more', () => {
   const ruleOf = (rules: ReturnType<typeof decidedSystem>[]) => {
-    const trial = decidedTrial(1, { macroF1: 0.78, er: 0.4, callsPerThread: 3 }, rules);
+    const trial = decidedTrial(1, { macroF1: 0.78, er: 0.4, queriesPerThread: 3 }, rules);
     return ruleInPlace(summarize([trial]))?.name;
   };
   const first = decidedSystem('first post', { macroF1: 0.6, er: 0.1 });
-  const rule = (name: string, macroF1: number, er: number, callsPerThread: number) =>
-    decidedSystem(name, { macroF1, er, callsPerThread, calls: 'every' });
+  const rule = (name: string, macroF1: number, er: number, queriesPerThread: number) =>
+    decidedSystem(name, { macroF1, er, queriesPerThread, queries: 'every' });
   expect(ruleOf([decidedSystem('all posts', { er: 1 })])).toBeUndefined();
   // Later, or with more queries, or no better: none takes its place.
   expect(ruleOf([first, rule('later', 0.79, 0.45, 3)])).toBe('first post');

@@ -2,26 +2,26 @@ import { agentName, type SystemDecisions } from '../../../../experiments/stop-ag
 import type { SystemScores } from '../../../../experiments/stop-agent/metrics.ts';
 import type { TrialResult } from '../../../../experiments/stop-agent/result.ts';
 
-export interface Given extends Partial<Pick<SystemScores, 'calls' | 'mostCommonStop'>> {
+export interface Given extends Partial<Pick<SystemScores, 'queries' | 'mostCommonStop'>> {
   macroF1?: number;
   er?: number;
   delayHours?: number | null;
-  callsPerThread?: number;
+  queriesPerThread?: number;
 }
 
-export function decidedSystem(name: string, { calls = 'one', mostCommonStop, ...values }: Given = {}): SystemScores {
+export function decidedSystem(name: string, { queries = 'one', mostCommonStop, ...values }: Given = {}): SystemScores {
   const usual = {
     macroF1: 0.5,
     accuracy: 0.5,
     er: 0.5,
     delayPosts: 3,
     delayHours: 1,
-    callsPerThread: 1,
-    callsSaved: 0.9,
+    queriesPerThread: 1,
+    queriesSaved: 0.9,
   };
   return {
     name,
-    calls,
+    queries,
     threads: 10,
     values: { ...usual, ...values },
     intervals: { macroF1: [0.4, 0.6], er: [0.4, 0.6] },
@@ -31,7 +31,7 @@ export function decidedSystem(name: string, { calls = 'one', mostCommonStop, ...
 }
 
 /** Twenty threads with as many errors of either label as make that macro-F1. */
-function decisionsOf({ name, calls, values }: SystemScores): SystemDecisions {
+function decisionsOf({ name, queries, values }: SystemScores): SystemDecisions {
   const decisions = Array.from({ length: 20 }, (_, index) => ({
     system: name,
     threadId: `${index}`,
@@ -40,9 +40,9 @@ function decisionsOf({ name, calls, values }: SystemScores): SystemDecisions {
     postsUsed: Math.round(20 * (values.er ?? 0)),
     posts: 20,
     hours: null,
-    calls: values.callsPerThread ?? 1,
+    queries: values.queriesPerThread ?? 1,
   }));
-  return { name, calls, decisions };
+  return { name, queries, decisions };
 }
 
 export function decidedTrial(
@@ -61,7 +61,7 @@ export function decidedTrial(
     stopsAtFirstPost: { conservative: 1 / 3, earlyAction: 0, misleading: 0 },
     detector: null,
     unlikeTraining: 0.05,
-    sampled: { macroF1: 0.45, er: 0.55, callsPerThread: 1 },
+    sampled: { macroF1: 0.45, er: 0.55, queriesPerThread: 1 },
     part: 'test',
     schedule: null,
     systems,
@@ -72,7 +72,7 @@ export function decidedTrial(
       agent: systems[0],
       labels: Object.keys(systems[0].f1ByLabel),
       alerts: undefined,
-      price: { delayCost: 0.2, callCost: 0 },
+      price: { delayCost: 0.2, queryCost: 0 },
       costs: null,
     },
   } satisfies TrialResult;

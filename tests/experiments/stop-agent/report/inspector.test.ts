@@ -22,7 +22,7 @@ function run(
   const predicted = Array.from({ length: posts }, (_, post) => (post >= 2 ? 1 : 0));
   const decide = (name: string, step: number) => ({
     name,
-    calls: name === 'oracle' ? ('oracle' as const) : ('one' as const),
+    queries: name === 'oracle' ? ('oracle' as const) : ('one' as const),
     decisions: [
       {
         system: name,
@@ -32,7 +32,7 @@ function run(
         postsUsed: step + 1,
         posts,
         hours: step,
-        calls: 1,
+        queries: 1,
       },
     ],
   });

@@ -80,8 +80,8 @@ describe('the report', () => {
     system('first 4 posts', { macroF1: 0.6, er: 0.3 }),
     system('first 8 posts', { macroF1: 0.7, er: 0.6 }),
     system('confidence ≥ 0.7, asked at 1, 2, 3, 5, 8, …', {
-      ...{ macroF1: 0.8, er: 0.4, callsPerThread: 3 },
-      calls: 'schedule',
+      ...{ macroF1: 0.8, er: 0.4, queriesPerThread: 3 },
+      queries: 'schedule',
     }),
     system('all posts', { macroF1: 0.8, er: 1 }),
   ];
@@ -114,7 +114,7 @@ describe('the report', () => {
   });
 
   it('puts under each agent the best rule that reads and queries no more', () => {
-    const aware = beside({ macroF1: 0.9, er: 0.5, callsPerThread: 4 });
+    const aware = beside({ macroF1: 0.9, er: 0.5, queriesPerThread: 4 });
     const once = beside({ macroF1: 0.6, er: 0.5 });
     const results = [
       { variant: 'detector-in-state', trials: [aware] },
@@ -216,7 +216,7 @@ describe('the report', () => {
   });
 
   it('has what sampled stops would score, where a run kept its probabilities', () => {
-    const sampledAt = (macroF1: number) => ({ ...trial(1, {}), sampled: { macroF1, er: 0.25, callsPerThread: 1 } });
+    const sampledAt = (macroF1: number) => ({ ...trial(1, {}), sampled: { macroF1, er: 0.25, queriesPerThread: 1 } });
     expect(markdown({ variant: 'paper', trials: [sampledAt(0.6), sampledAt(0.8)] })).toMatch(
       /## If stops were sampled\n\n.*\n.*\n\| paper +\| 0\.700 ± 0\.141 \| 0\.250 ± 0\.000 \|/,
     );
@@ -225,7 +225,7 @@ describe('the report', () => {
 
   it('shows one evaluation with its intervals', () => {
     const table = tableText(
-      evaluationTable([system('all posts', { delayHours: null }), system('oracle', { calls: 'oracle' })]),
+      evaluationTable([system('all posts', { delayHours: null }), system('oracle', { queries: 'oracle' })]),
     );
     expect(table).toMatch(/\| all posts +\| 0\.500 \[0\.400, 0\.600\] \| +0\.400 \| +0\.600 \|/);
     expect(table).toMatch(/\| oracle .*\| +– \| post 4 \(20%\) +\|$/);
@@ -246,17 +246,17 @@ describe('margins over rules', () => {
     const rules = [
       system('first post', { er: 0.1, macroF1: 0.5 }),
       system('all posts', { er: 1, macroF1: 0.9 }),
-      system('confidence ≥ 0.8', { er: 0.2, macroF1: 0.8, calls: 'schedule', callsPerThread: 3 }),
-      system('confidence ≥ 0.9', { er: 0.1, macroF1: 0.8, calls: 'every', callsPerThread: 9 }),
+      system('confidence ≥ 0.8', { er: 0.2, macroF1: 0.8, queries: 'schedule', queriesPerThread: 3 }),
+      system('confidence ≥ 0.9', { er: 0.1, macroF1: 0.8, queries: 'every', queriesPerThread: 9 }),
       system('behaviour cloning', { er: 0.1, macroF1: 1 }),
-      system('oracle', { er: 0.1, macroF1: 1, calls: 'oracle' }),
+      system('oracle', { er: 0.1, macroF1: 1, queries: 'oracle' }),
     ];
-    const agent = { er: 0.55, macroF1: 0.8, callsPerThread: 3 };
+    const agent = { er: 0.55, macroF1: 0.8, queriesPerThread: 3 };
     const margins = compareToRules([trial(1, agent, rules)]);
     expect(margins.overBestRule?.mean).toBeCloseTo(0.3, 10);
     expect(margins.overOneQuery?.mean).toBeCloseTo(0.8 - 0.7, 10);
     // Without the rule of nine queries: 9/16 of the confidence rule at 0.2 and 7/16 of all posts, at less than three.
-    const few = rules.filter(({ calls }) => calls !== 'every');
+    const few = rules.filter(({ queries }) => queries !== 'every');
     const withoutNine = compareToRules([trial(1, agent, few)]);
     expect(withoutNine.overEqualQueries?.mean).toBeCloseTo(0.8 - (0.8 + (0.35 / 0.8) * 0.1), 10);
     // A little of it may be mixed in, and as much as one likes where queries are free.

@@ -32,9 +32,9 @@ it('fits many drawn settings on a page: one short name for a place, drawn number
     isSwept: true,
     macroF1: 0.7,
     er: 0.1,
-    calls: 1,
+    queries: 1,
     isOnFront: true,
-    isOnFrontWithCalls: true,
+    isOnFrontWithQueries: true,
   }));
   const drawn = await Promise.all(sweepCharts({ plan, settings, front }).map(draw));
   const pictures = Object.fromEntries(drawn.map(({ name, svg }) => [name, svg]));
