@@ -192,7 +192,7 @@ it('takes a metric from outside: computed from decisions, with an interval', asy
 
 it('gives policies as plain arrays that outlive their trainer', async () => {
   const { sequences } = await judged();
-  const config = stopAgentSchema.parse({ algorithm: 'exact-return', iterations: 5 });
+  const config = stopAgentSchema.parse({ algorithm: 'exact-policy-gradient', iterations: 5 });
   const problem = await buildStopProblem({ ...parts, sequences, task: rumorTask, tableOf, config, seed: 1 });
   const trainer = await createStopAgent([{ seed: 1, config, problem }]);
   await trainToEnd(trainer, workContext());

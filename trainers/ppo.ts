@@ -4,7 +4,7 @@ import { descent } from '../src/tensor/descent.ts';
 import { columnOf, type MlpName, perMember, type Tensors } from '../src/tensor/population-ops.ts';
 import type { Random } from '../src/tensor/random.ts';
 import type { RowTables } from '../src/tensor/row-tables.ts';
-import { type LabelledBatch, returnsOf } from './exact-return.ts';
+import { type LabelledBatch, returnsOf } from './exact-policy-gradient.ts';
 import { type BlockMasks, masked, type PolicyValue, policyValueForward } from './policy-value.ts';
 
 /*

@@ -7,7 +7,7 @@ import { runFile } from '../run/run-file.ts';
 import { type Experiment, schedulesOf } from './experiment.ts';
 
 /*
- * When an agent queries its detector. `querySchedule: best` trains an exact-return agent for each candidate and takes the
+ * When an agent queries its detector. `querySchedule: best` trains an exact-policy-gradient agent for each candidate and takes the
  * one with the largest expected return on the demonstration threads, queries included. It is kept in the run's
  * `schedule.json`.
  */
@@ -28,7 +28,7 @@ export async function chooseSchedule(
   if (candidates.length === 1) return candidates[0];
   const config = {
     ...agent,
-    algorithm: 'exact-return' as const,
+    algorithm: 'exact-policy-gradient' as const,
     initialization: 'random' as const,
     normalizer: 'per-feature' as const,
   };

@@ -14,7 +14,7 @@ export const optimumName = 'Bayes-optimal rule';
 export function streamOptimum(experiment: Experiment, threads: readonly Thread[]): SystemDecisions | null {
   const { data, agent } = experiment;
   const task = taskOf(experiment);
-  const hasCost = agent.algorithm === 'exact-return' || agent.imitation.taskWeight > 0;
+  const hasCost = agent.algorithm === 'exact-policy-gradient' || agent.imitation.taskWeight > 0;
   if (data.threads !== null || task.name !== 'rumor' || !hasCost) return null;
   const { rule } = optimalStopping({ ...data.synthetic, delayCostPerThread: agent.task.delayCost });
   const decisions = applyStoppingRule(rule, threads).map(({ threadId, postsUsed, rumor }, index) => {

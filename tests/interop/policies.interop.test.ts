@@ -19,9 +19,9 @@ import { runPython } from './python.ts';
 
 const student = { student: true, studentOptions: tiny.detector };
 const observing = { observesDetector: true, querySchedule: { name: 'geometric', start: 1, factor: 2 } };
-const exactReturn = {
+const exactPolicyGradient = {
   ...tiny.agent,
-  algorithm: 'exact-return',
+  algorithm: 'exact-policy-gradient',
   iterations: 20,
   task: { delayCost: 0.3, learningRate: 0.02 },
 };
@@ -29,15 +29,20 @@ const variants = {
   imitation: { agent: { ...tiny.agent, iterations: 12 } },
   published: { agent: { ...tiny.agent, preset: 'published', iterations: 12 } },
   cloning: { agent: { ...tiny.agent, algorithm: 'behavior-cloning', iterations: 12 } },
-  'exact-return': { agent: exactReturn, state: { posts: 'sqrt', components: 6, ...student } },
+  'exact-policy-gradient': { agent: exactPolicyGradient, state: { posts: 'sqrt', components: 6, ...student } },
   'exact-gail': { agent: { ...tiny.agent, iterations: 12, imitation: { rollout: 'exact' } } },
   settled: { agent: { ...tiny.agent, algorithm: 'settled', iterations: 20 }, state: { posts: 'none', ...observing } },
   deadline: {
-    agent: exactReturn,
+    agent: exactPolicyGradient,
     state: { posts: 'none', ...observing, ...student },
     deadline: { hours: 0.5, posts: 9 },
   },
-  alerts: { agent: exactReturn, state: { posts: 'none', ...student }, deadline: { posts: 20 }, alerts: ['rumor'] },
+  alerts: {
+    agent: exactPolicyGradient,
+    state: { posts: 'none', ...student },
+    deadline: { posts: 20 },
+    alerts: ['rumor'],
+  },
   'settled-alerts': {
     agent: { ...tiny.agent, algorithm: 'settled', iterations: 20 },
     state: { posts: 'none', ...observing },
@@ -59,7 +64,7 @@ const rules = [
 ];
 const cases = [
   ...Object.keys(variants).map((variant) => [variant, 'stop agent'] as const),
-  ...rules.map((system) => ['exact-return', system] as const),
+  ...rules.map((system) => ['exact-policy-gradient', system] as const),
   ['deadline', 'first 3 posts'] as const,
   ['deadline', 'after 1 h'] as const,
   ['settled', 'confidence ≥ 0.7, asked when the agent asks'] as const,
@@ -67,7 +72,10 @@ const cases = [
   ['alerts', 'after 1 h'] as const,
   ['alerts', 'student ≥ 0.7'] as const,
   ['alerts', 'confidence ≥ 0.8, asked at 1, 2, 4, 8, 16, …'] as const,
-].filter(([variant, system]) => variant !== 'exact-return' || system !== 'confidence ≥ 0.7, asked when the agent asks');
+].filter(
+  ([variant, system]) =>
+    variant !== 'exact-policy-gradient' || system !== 'confidence ≥ 0.7, asked when the agent asks',
+);
 
 const runOf = (variant: string) => `runs/tiny/${variant}/seed-1`;
 const parsed = (out: string) => out.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));

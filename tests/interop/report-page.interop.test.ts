@@ -30,7 +30,7 @@ beforeAll(async () => {
   writeExperiment(join(cwd, 'tiny.yaml'), {
     seeds: [1, 2],
     data: { threads: 'threads.jsonl' },
-    variants: { imitation: {}, exact: { agent: { ...tiny.agent, algorithm: 'exact-return' } } },
+    variants: { imitation: {}, exact: { agent: { ...tiny.agent, algorithm: 'exact-policy-gradient' } } },
   });
   writeFileSync(join(cwd, 'selector.yaml'), JSON.stringify({ ...tinySelector, name: 'choose' }));
   await succeed('train', 'tiny.yaml');

@@ -75,7 +75,7 @@ describe('the tensorflow backend', () => {
   });
 
   // Those that learn from labelled threads, which these shapes have none of, are compared by the tests of the trainers above.
-  it.each(algorithms.filter((name) => !['exact-return', 'settled', 'dqn'].includes(name)))(
+  it.each(algorithms.filter((name) => !['exact-policy-gradient', 'settled', 'dqn'].includes(name)))(
     'ends 100 iterations within 1e-5 of wasm: %s',
     async (algorithm) => {
       const { weights } = await compareBackends(['wasm', 'tensorflow'], {

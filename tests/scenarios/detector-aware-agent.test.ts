@@ -30,7 +30,7 @@ beforeAll(async () => {
   writeExperiment(join(cwd, 'tiny.yaml'), {
     backend: 'onnx',
     agent: {
-      algorithm: 'exact-return',
+      algorithm: 'exact-policy-gradient',
       iterations: 30,
       hidden: 8,
       task: { learningRate: 0.02, delayCost: 0.3, queryCost: 0.01 },
@@ -171,7 +171,7 @@ it('decides the development part alone where that is asked for', async () => {
     name: 'development',
     split: { ...tiny.split, development: 10, test: 6 },
     state: { posts: 'none', observesDetector: true },
-    agent: { ...tiny.agent, algorithm: 'exact-return' },
+    agent: { ...tiny.agent, algorithm: 'exact-policy-gradient' },
     evaluation: { ...tiny.evaluation, part: 'development' },
   });
   const { code, out, errors } = await earshot(['train', 'development.yaml'], { cwd });

@@ -88,7 +88,7 @@ describe('the stop agent on the synthetic stream', () => {
       ] as const;
     });
     const config = stopAgentSchema.parse({
-      algorithm: 'exact-return',
+      algorithm: 'exact-policy-gradient',
       iterations: 100,
       task: { delayCost, learningRate: 1e-3 },
     });

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { trajectoriesSchema } from '../../experts/trajectories.ts';
 import { behaviorCloningSchema } from '../behavior-cloning.ts';
 import { dqnSchema } from '../dqn.ts';
-import { taskSchema } from '../exact-return.ts';
+import { taskSchema } from '../exact-policy-gradient.ts';
 import { expertWeightsProblem, gailOptions } from '../gail.ts';
 import { ppoSchema } from '../ppo.ts';
 
 /** What the policy is trained by. Each has a group of options of its own; those of the others are not read. */
-export const algorithms = ['imitation', 'behavior-cloning', 'exact-return', 'settled', 'dqn'] as const;
+export const algorithms = ['imitation', 'behavior-cloning', 'exact-policy-gradient', 'settled', 'dqn'] as const;
 export type Algorithm = (typeof algorithms)[number];
 
 export const stopAgentPresetNames = ['paper', 'published'] as const;
@@ -68,7 +68,7 @@ export const stopAgentSchema = z
       .enum(algorithms)
       .default('imitation')
       .describe(
-        'imitation: GAIL with PPO, as in the paper; behavior-cloning: copies the demonstrations; exact-return: climbs the expected return of the task itself, without sampling; settled: π(stop) is the probability that the judgement is the one after all posts; calibrate it; dqn: deep Q-learning on the labelled threads, as in ERD (Zhou et al. 2019)',
+        'imitation: GAIL with PPO, as in the paper; behavior-cloning: copies the demonstrations; exact-policy-gradient: climbs the expected return of the task itself, without sampling; settled: π(stop) is the probability that the judgement is the one after all posts; calibrate it; dqn: deep Q-learning on the labelled threads, as in ERD (Zhou et al. 2019)',
       ),
     iterations: z.int().min(1).default(1000).describe('rounds of training; 1,000 × 200 steps in the paper'),
     hidden: z.int().min(1).default(64).describe('units in each of the two hidden layers of policy and value'),

@@ -2,7 +2,7 @@ import type { Trainer } from '../trainer.ts';
 import { createCloning } from './cloning-trainer.ts';
 import type { Algorithm } from './config.ts';
 import { createDqn } from './dqn-trainer.ts';
-import { createExactReturn } from './exact-return-trainer.ts';
+import { createExactPolicyGradient } from './exact-policy-gradient-trainer.ts';
 import { createImitation } from './imitation-trainer.ts';
 import type { StopPolicy } from './policy.ts';
 import type { StopMember } from './problem.ts';
@@ -13,7 +13,7 @@ type Create = (members: readonly StopMember[]) => Trainer<StopPolicy> | Promise<
 const trainers: Readonly<Record<Algorithm, Create>> = {
   imitation: createImitation,
   'behavior-cloning': createCloning,
-  'exact-return': createExactReturn,
+  'exact-policy-gradient': createExactPolicyGradient,
   settled: createCloning,
   dqn: createDqn,
 };

@@ -9,7 +9,7 @@ import {
   type DiscriminatorHealth,
   type GailRowWeights,
 } from '../discriminator.ts';
-import type { LabelledBatch } from '../exact-return.ts';
+import type { LabelledBatch } from '../exact-policy-gradient.ts';
 import { initialRunningReturn, type RunningReturn } from '../gae.ts';
 import {
   agentWeight,

@@ -43,7 +43,7 @@ import { withOccupancies } from './target-occupancy.ts';
  *   normaliser    not mentioned                    per feature, exact, from the table of all states
  *
  * `rollout: exact` takes every expectation over the agent's steps as a sum over states (exact-gail.ts): exact-iteration.ts.
- * `taskWeight` adds the gradient of the task's own return (exact-return.ts) to every update of the policy: one weighted
+ * `taskWeight` adds the gradient of the task's own return (exact-policy-gradient.ts) to every update of the policy: one weighted
  * gradient, one optimiser.
  */
 

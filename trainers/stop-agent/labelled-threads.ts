@@ -1,7 +1,7 @@
 import { CONTINUE, stateRow } from '../../envs/state-table.ts';
 import { InputError } from '../../src/errors.ts';
 import type { RowTables } from '../../src/tensor/row-tables.ts';
-import { type LabelledBatch, labelledBatch, type StopRewards, type TaskConfig } from '../exact-return.ts';
+import { type LabelledBatch, labelledBatch, type StopRewards, type TaskConfig } from '../exact-policy-gradient.ts';
 import type { LabelledThread, StopMember } from './problem.ts';
 
 /** The labelled threads of one member: the rows of all their steps, one thread after the other, and the rewards of stops. */

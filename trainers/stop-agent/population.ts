@@ -54,7 +54,7 @@ const ownOptions: ReadonlySet<string> = new Set([
 const unread: Readonly<Partial<Record<StopAgentConfig['algorithm'], readonly string[]>>> = {
   imitation: ['dqn.'],
   'behavior-cloning': ['imitation.', 'task.', 'dqn.', 'iterations'],
-  'exact-return': ['imitation.', 'dqn.'],
+  'exact-policy-gradient': ['imitation.', 'dqn.'],
   settled: ['imitation.', 'task.', 'dqn.', 'iterations'],
   dqn: ['imitation.', 'task.'],
 };

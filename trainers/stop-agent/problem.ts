@@ -115,7 +115,9 @@ export type StopCost = (decision: { thread: Thread; postsUsed: number; gold: num
 /** Whether an agent learns from the judgements of the environment's threads as if they were labels. */
 export function readsPseudoLabels({ algorithm, task, imitation }: StopAgentConfig): boolean {
   const reads =
-    algorithm === 'exact-return' || algorithm === 'settled' || (algorithm === 'imitation' && imitation.taskWeight > 0);
+    algorithm === 'exact-policy-gradient' ||
+    algorithm === 'settled' ||
+    (algorithm === 'imitation' && imitation.taskWeight > 0);
   return reads && task.environment === 'pseudo-labelled';
 }
 

@@ -98,7 +98,7 @@ export function trainingWarnings(run: {
             trouble: 'waits',
             what: `It waits for the last post in ${percent(share)} of the threads, as the rule “all posts” would.`,
             advice: imitates
-              ? `Raise agent.imitation.beta, the weight of the early-action expert (now ${agent.imitation.beta}), or set agent.algorithm: exact-return, with agent.task.delayCost above ${agent.task.delayCost}.`
+              ? `Raise agent.imitation.beta, the weight of the early-action expert (now ${agent.imitation.beta}), or set agent.algorithm: exact-policy-gradient, with agent.task.delayCost above ${agent.task.delayCost}.`
               : agent.algorithm === 'dqn'
                 ? `Make waiting cost more: raise agent.dqn.waitCost above ${agent.dqn.waitCost}, or lower agent.dqn.wrongCost (now ${agent.dqn.wrongCost}).`
                 : `Make waiting cost more: raise agent.task.delayCost above ${agent.task.delayCost}. Where all posts are far better than any prefix, waiting is right.`,
@@ -110,7 +110,7 @@ export function trainingWarnings(run: {
               name === 'post 1'
                 ? `${percent(demonstrationsAtFirstPost)} of the conservative demonstrations stop at the first post, too. `
                 : ''
-            }${agent.algorithm === 'exact-return' ? returnAdvice(agent) : otherAdvice(agent)}`,
+            }${agent.algorithm === 'exact-policy-gradient' ? returnAdvice(agent) : otherAdvice(agent)}`,
           },
     );
   const [told, expert] = [end('discriminator/accuracy_agent'), end('discriminator/says_expert_conservative')];
@@ -159,7 +159,7 @@ export function trainingWarnings(run: {
 
 function otherAdvice({ balance, initialStopProbability }: StopAgentConfig): string {
   const options = [
-    'agent.algorithm: exact-return',
+    'agent.algorithm: exact-policy-gradient',
     ...(balance === 'stop-step' ? [] : ['agent.balance: stop-step']),
     `agent.initialStopProbability below ${initialStopProbability}`,
   ];

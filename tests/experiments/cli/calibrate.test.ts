@@ -24,7 +24,12 @@ beforeAll(async () => {
   writeFileSync(join(cwd, 'labelled.jsonl'), linesOf(fresh));
   writeExperiment(join(cwd, 'tiny.yaml'), {
     backend: 'onnx',
-    agent: { ...tiny.agent, algorithm: 'exact-return', task: { delayCost: 0.3, learningRate: 0.02 }, iterations: 60 },
+    agent: {
+      ...tiny.agent,
+      algorithm: 'exact-policy-gradient',
+      task: { delayCost: 0.3, learningRate: 0.02 },
+      iterations: 60,
+    },
   });
   const trained = await earshot(['train', 'tiny.yaml'], { cwd });
   expect(trained.code, trained.errors).toBe(0);

@@ -44,7 +44,7 @@ describe('an experiment file', () => {
     };
     expect(await gains('{ imitation: { alpha: 0.6, beta: 0.3, gamma: 0.1 } }')).toBe(true);
     expect(await gains('{ imitation: { rollout: exact } }')).toBe(false);
-    expect(await gains('{ algorithm: exact-return }')).toBe(false);
+    expect(await gains('{ algorithm: exact-policy-gradient }')).toBe(false);
   });
 
   it('says nothing of its own threads where others take their place', async () => {

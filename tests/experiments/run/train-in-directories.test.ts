@@ -59,7 +59,7 @@ function leftBy(run: RunDirectory): [string, Buffer] {
 
 describe.each<[string, AgentInput]>([
   ['imitation', {}],
-  ['exact-return', { algorithm: 'exact-return' }],
+  ['exact-policy-gradient', { algorithm: 'exact-policy-gradient' }],
   ['behavior-cloning', { algorithm: 'behavior-cloning' }],
 ])('the loop runs %s', (_, more) => {
   it('to the same bytes whether a signal stopped it or not, alone and as a population', async () => {
@@ -107,8 +107,8 @@ describe('resuming', () => {
     await expect(trainIn([run], { identity: 'other states' })).rejects.toThrow(
       `${path} was trained on states made by states, and these are made by other states; use the same encoder`,
     );
-    await expect(trainIn([run], { more: { algorithm: 'exact-return' } })).rejects.toThrow(
-      `${path} is of the algorithm imitation, and exact-return is trained`,
+    await expect(trainIn([run], { more: { algorithm: 'exact-policy-gradient' } })).rejects.toThrow(
+      `${path} is of the algorithm imitation, and exact-policy-gradient is trained`,
     );
     await expect(trainIn([run], { more: { hidden: 9 } })).rejects.toThrow(
       `${path}: agent/parameters/w1 is 1 × 8 × 12, and 1 × 8 × 18 is needed`,

@@ -4,7 +4,7 @@ import { streamOptimum } from '../../../experiments/stop-agent/stream-optimum.ts
 import { optimalStopping, synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
 
 const synthetic = { threads: 1500, seed: 8, slowShare: 0.3, slowPosts: 6 };
-const agent = { algorithm: 'exact-return', task: { delayCost: 0.3 } };
+const agent = { algorithm: 'exact-policy-gradient', task: { delayCost: 0.3 } };
 
 it('earns on drawn threads what the best rule of their stream earns, at the agent’s cost of delay', () => {
   const experiment = resolveExperiment({ name: 'x', data: { synthetic }, agent }, 'here');

@@ -6,7 +6,7 @@ import { rumorTask } from '../../../src/data/task.ts';
 import { selectBackend } from '../../../src/tensor/backend.ts';
 import { gradientsOf } from '../../../src/tensor/gradients.ts';
 import { Random } from '../../../src/tensor/random.ts';
-import { expectedReturns, labelledBatch } from '../../../trainers/exact-return.ts';
+import { expectedReturns, labelledBatch } from '../../../trainers/exact-policy-gradient.ts';
 import { labelledRows } from '../../../trainers/stop-agent/labelled-threads.ts';
 import { buildStopProblem } from '../../../trainers/stop-agent/problem.ts';
 import { stateTableOf } from '../../../trainers/stop-agent/states.ts';
@@ -41,7 +41,7 @@ const sequences = new Map(
 /** The rewards of stops at the posts asked, as training has them. */
 async function rewardsOn(schedule: PrefixSchedule) {
   const config = smallConfig({
-    algorithm: 'exact-return',
+    algorithm: 'exact-policy-gradient',
     minPosts: 1,
     task: { delayCost, queryCost, target: 'probability' },
   });
@@ -108,7 +108,7 @@ describe.each<[string, PrefixSchedule]>([
   ['1, 2, 4', { name: 'geometric', start: 1, factor: 2 }],
   ['2, 3, 5', { name: 'geometric', start: 2, factor: 1.5 }],
   ['3 alone', { name: 'lengths', lengths: [3] }],
-])('the exact return of an agent that acts at %s', (_, schedule) => {
+])('the exact policy gradient of an agent that acts at %s', (_, schedule) => {
   it('and its gradient are those of enumerating all sequences of actions', async () => {
     const { stopRewards, postsSeen } = await rewardsOn(schedule);
     for (const [index, rewards] of stopRewards.entries()) {

@@ -17,7 +17,7 @@ const sequence = judgementSequence({ threadId: 't', labels: rumorTask.labels, ju
 
 /** Missing a rumour costs 8, calling one by mistake 2; each post 0.5. */
 async function rewards(target: 'right' | 'probability') {
-  const config = smallConfig({ algorithm: 'exact-return', minPosts: 1, task: { target, delayCost: 9 } });
+  const config = smallConfig({ algorithm: 'exact-policy-gradient', minPosts: 1, task: { target, delayCost: 9 } });
   const problem = await buildStopProblem({
     demonstrations: [thread],
     environment: [],

@@ -16,7 +16,7 @@ const realistic: AgentInput = {
 it.skipIf(testBackend() === 'onnx').each<[string, AgentInput]>([
   ['sampled', realistic],
   ['exact', { ...realistic, imitation: { ...realistic.imitation, rollout: 'exact' } }],
-  ['exact return', { ...realistic, algorithm: 'exact-return' }],
+  ['exact policy gradient', { ...realistic, algorithm: 'exact-policy-gradient' }],
 ])('is estimated above the peak of an iteration, and not far: %s', async (_, more) => {
   await selectBackend(testBackend());
   const problem = smallProblem();

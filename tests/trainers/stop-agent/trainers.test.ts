@@ -80,7 +80,7 @@ describe.each(trainerBackends)('on %s', (backend) => {
   const everyAlgorithm: [string, AgentInput][] = [
     ['imitation', {}],
     ['imitation without rollouts', { imitation: { rollout: 'exact' } }],
-    ['exact-return', { algorithm: 'exact-return' }],
+    ['exact-policy-gradient', { algorithm: 'exact-policy-gradient' }],
     ['behavior-cloning', { algorithm: 'behavior-cloning' }],
     ['settled', { algorithm: 'settled' }],
     ['dqn', { algorithm: 'dqn' }],
@@ -125,7 +125,7 @@ describe.each(trainerBackends)('on %s', (backend) => {
     const onCpu: [string, BackendName, AgentInput][] = [
       ['imitation without rollouts', 'cpu', { imitation: { rollout: 'exact', episodeEnd: 'stop' } }],
       ['imitation', 'cpu', {}],
-      ['exact-return', 'cpu', { algorithm: 'exact-return' }],
+      ['exact-policy-gradient', 'cpu', { algorithm: 'exact-policy-gradient' }],
     ];
     const cases: [string, BackendName, AgentInput][] = [
       ['imitation without rollouts', backend, { imitation: { rollout: 'exact' } }],
@@ -133,7 +133,7 @@ describe.each(trainerBackends)('on %s', (backend) => {
       ['imitation from a copy', backend, { initialization: 'behavior-cloning' }],
       ['the published preset', backend, stopAgentPresets.published],
       ['a discriminator for each expert', backend, { imitation: { objective: 'separate' } }],
-      ['exact-return', backend, { algorithm: 'exact-return' }],
+      ['exact-policy-gradient', backend, { algorithm: 'exact-policy-gradient' }],
       ['behavior-cloning', backend, { algorithm: 'behavior-cloning' }],
       ['settled', backend, { algorithm: 'settled' }],
       ['dqn', backend, { algorithm: 'dqn' }],
@@ -198,7 +198,7 @@ describe.each(trainerBackends)('on %s', (backend) => {
       ['a task weight', [5], { imitation: { taskWeight: 1 } }],
       ['no rollouts, and a task weight', [5, 6], { imitation: { rollout: 'exact', taskWeight: 1 } }],
       ['a start from a copy', [5], { initialization: 'behavior-cloning' }],
-      ['exact return', [5, 6], { algorithm: 'exact-return' }],
+      ['exact policy gradient', [5, 6], { algorithm: 'exact-policy-gradient' }],
       ['behaviour cloning', [5, 6], { algorithm: 'behavior-cloning' }],
       ['settled', [5, 6], { algorithm: 'settled' }],
       ['deep Q-learning', [5, 6], { algorithm: 'dqn' }],
@@ -344,9 +344,9 @@ describe.each(trainerBackends)('on %s', (backend) => {
       const cloning = await creating({ algorithm: 'behavior-cloning' }, onlyMisleading);
       await expect(train(cloning)).rejects.toThrow(/nothing to copy/);
       cloning.dispose();
-      await expect(creating({ algorithm: 'exact-return' }, { ...smallProblem(), labelled: new Map() })).rejects.toThrow(
-        /no demonstration thread has 3 posts/,
-      );
+      await expect(
+        creating({ algorithm: 'exact-policy-gradient' }, { ...smallProblem(), labelled: new Map() }),
+      ).rejects.toThrow(/no demonstration thread has 3 posts/);
       const { table } = smallProblem();
       const blind = { ...smallProblem(), table: { ...table, data: new Float32Array(0), columns: 0 } };
       await expect(creating({}, blind)).rejects.toThrow(/the states have no columns/);
@@ -363,7 +363,10 @@ describe.each(trainerBackends)('on %s', (backend) => {
         /stepsPerIteration \(200\) must be at least ppo\.minibatches \(201\)/,
       ],
       [{ normalizer: 'scalar-running', imitation: { rollout: 'exact' } }, /learns from sampled steps/],
-      [{ algorithm: 'exact-return', normalizer: 'scalar-running' }, /scalar-running learns from the first rollouts/],
+      [
+        { algorithm: 'exact-policy-gradient', normalizer: 'scalar-running' },
+        /scalar-running learns from the first rollouts/,
+      ],
       [{ algorithm: 'behavior-cloning', initialization: 'behavior-cloning' }, /starts from random weights/],
     ])('is refused by the schema: %j', (input, message) => {
       const { error } = stopAgentSchema.safeParse(input);
@@ -387,9 +390,9 @@ describe.each(trainerBackends)('on %s', (backend) => {
       ['no rollouts, no penalty', { imitation: { rollout: 'exact', discriminator: { penalty: 0 } } }],
       ['normaliser', { normalizer: 'scalar-running' }],
       ['initialisation', { initialization: 'behavior-cloning' }],
-      ['exact return', { algorithm: 'exact-return' }],
-      ['delay cost', { algorithm: 'exact-return', task: { delayCost: 0.9 } }],
-      ['task target', { algorithm: 'exact-return', task: { target: 'right' } }],
+      ['exact policy gradient', { algorithm: 'exact-policy-gradient' }],
+      ['delay cost', { algorithm: 'exact-policy-gradient', task: { delayCost: 0.9 } }],
+      ['task target', { algorithm: 'exact-policy-gradient', task: { target: 'right' } }],
       ['task weight', { imitation: { taskWeight: 2 } }],
       ['behaviour cloning', { algorithm: 'behavior-cloning' }],
       ['settled', { algorithm: 'settled' }],
@@ -412,7 +415,7 @@ describe.each(trainerBackends)('on %s', (backend) => {
 
     it('trains without demonstrations where nothing is imitated', async () => {
       const problem = smallProblem({ left: ['conservative', 'earlyAction', 'misleading'] });
-      const trainer = await create([1], { algorithm: 'exact-return' }, problem);
+      const trainer = await create([1], { algorithm: 'exact-policy-gradient' }, problem);
       await expectFinite(trainer, await train(trainer));
       trainer.dispose();
     });
@@ -544,7 +547,7 @@ describe.each(trainerBackends)('on %s', (backend) => {
     });
   });
 
-  describe('the exact return', () => {
+  describe('the exact policy gradient', () => {
     it.each([
       ['right', 1.5 * (1 - 0.3)],
       ['probability', 1.5 * (0.75 - 0.3)],
@@ -554,7 +557,11 @@ describe.each(trainerBackends)('on %s', (backend) => {
         // Threads of one post: whatever the policy, the decision uses all posts.
         const thread = { right: Uint8Array.of(1), probability: Float32Array.of(0.75), ...everyPost(1), weight: 1.5 };
         const problem = { ...smallProblem(), labelled: new Map([2, 9].map((i) => [i, thread])) };
-        const trainer = await create([1], { algorithm: 'exact-return', task: { delayCost: 0.3, target } }, problem);
+        const trainer = await create(
+          [1],
+          { algorithm: 'exact-policy-gradient', task: { delayCost: 0.3, target } },
+          problem,
+        );
         for (const [own] of await train(trainer)) expect(own['task/expected_return']).toBeCloseTo(expected, 5);
         trainer.dispose();
       },
@@ -570,7 +577,7 @@ describe.each(trainerBackends)('on %s', (backend) => {
       const problem = { ...smallProblem(), environment: new Int32Array(0), labelled: new Map([[4, thread]]) };
       const trainer = await create(
         [1],
-        { algorithm: 'exact-return', iterations: 100, task: { delayCost: 0.4 } },
+        { algorithm: 'exact-policy-gradient', iterations: 100, task: { delayCost: 0.4 } },
         problem,
       );
       const metrics = await train(trainer);
@@ -583,7 +590,7 @@ describe.each(trainerBackends)('on %s', (backend) => {
     });
 
     itOnQuickest(
-      'beside imitation is one weighted gradient: a large weight ends where the exact return alone does',
+      'beside imitation is one weighted gradient: a large weight ends where the exact policy gradient alone does',
       async () => {
         const thread = {
           right: Uint8Array.of(0, 1, 1, 1),

@@ -13,7 +13,7 @@ const calm = {
   metrics: [],
   mostCommonStop: { name: 'post 4', share: 0.3 },
   demonstrationsAtFirstPost: 0.2,
-  agent: agentOf({ algorithm: 'exact-return' }),
+  agent: agentOf({ algorithm: 'exact-policy-gradient' }),
 };
 const whats = (run: Partial<Parameters<typeof trainingWarnings>[0]>) =>
   trainingWarnings({ ...calm, ...run }).map(({ what }) => what);
@@ -68,7 +68,7 @@ describe('trainingWarnings', () => {
       agent: agentOf(),
       mostCommonStop: { name: 'post 1', share: 0.9 },
     });
-    expect(imitating.advice).toContain('Try agent.algorithm: exact-return, agent.balance: stop-step, or');
+    expect(imitating.advice).toContain('Try agent.algorithm: exact-policy-gradient, agent.balance: stop-step, or');
     expect(whats({ mostCommonStop: { name: 'post 1', share: 0.89 } })).toEqual([]);
     expect(whats({ mostCommonStop: { name: 'last post', share: 0.95 } })[0]).toMatch(/waits for the last post in 95%/);
   });
@@ -84,7 +84,7 @@ describe('trainingWarnings', () => {
   it('advises nothing that is set already', () => {
     const stuck = { ...calm, mostCommonStop: { name: 'post 1', share: 0.9 } };
     const adviceOn = (agent: object) => trainingWarnings({ ...stuck, agent: agentOf(agent) })[0].advice;
-    const exact = { algorithm: 'exact-return', task: { delayCost: 0.3 } };
+    const exact = { algorithm: 'exact-policy-gradient', task: { delayCost: 0.3 } };
     expect(adviceOn(exact)).toContain('lower agent.task.delayCost below 0.3. With few labelled threads');
     const pseudo = { ...exact, task: { delayCost: 0, environment: 'pseudo-labelled' } };
     expect(adviceOn(pseudo)).not.toMatch(/pseudo-labelled|delayCost/);

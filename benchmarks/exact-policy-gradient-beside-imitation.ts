@@ -1,12 +1,12 @@
 /*
- * The exact return beside 1,000 iterations of imitation on the same threads: what each decides of the test part, and what its
+ * The exact policy gradient beside 1,000 iterations of imitation on the same threads: what each decides of the test part, and what its
  * training takes. Judgements, demonstrations and states are made before the clock starts. Usage:
  *
- *   node --import tsx benchmarks/exact-return-beside-imitation.ts --data threads.jsonl [--task rumor] [--seeds 41,42]
+ *   node --import tsx benchmarks/exact-policy-gradient-beside-imitation.ts --data threads.jsonl [--task rumor] [--seeds 41,42]
  *     [--detector 150] [--iterations 1000] [--runs runs]
  *
  * The first is the preset `paper`; the second sees eight components of the mean of the posts instead; the third sees its
- * detector's judgements and climbs the exact return, as in experiments/recipes/asking.yaml.
+ * detector's judgements and climbs the exact expected return, as in experiments/recipes/asking.yaml.
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -41,7 +41,7 @@ console.log(`backend ${backend.name} (${backend.device})`);
 const iterations = Number(given.iterations);
 
 const trainings = {
-  'exact return, detector-aware': {
+  'exact policy gradient, detector-aware': {
     state: {
       posts: 'none',
       observesDetector: true,
@@ -49,7 +49,7 @@ const trainings = {
       querySchedule: { name: 'geometric', factor: 1.5 },
     },
     agent: {
-      algorithm: 'exact-return',
+      algorithm: 'exact-policy-gradient',
       iterations: 100,
       hidden: 8,
       maxPosts: 30,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { selectBackend } from '../../src/tensor/backend.ts';
 import { gradientsOf } from '../../src/tensor/gradients.ts';
 import { Random } from '../../src/tensor/random.ts';
-import { expectedReturns, labelledBatch, type StopRewards } from '../../trainers/exact-return.ts';
+import { expectedReturns, labelledBatch, type StopRewards } from '../../trainers/exact-policy-gradient.ts';
 import { testBackend } from '../src/tensor/test-backend.ts';
 
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
-import { climbReturns } from '../exact-return.ts';
+import { climbReturns } from '../exact-policy-gradient.ts';
 import { ADAM_EPSILON } from '../ppo.ts';
 import { type Trainer, valuesOf } from '../trainer.ts';
 import { labelledRows, labelledThreads } from './labelled-threads.ts';
@@ -23,10 +23,10 @@ const MAX_GRADIENT_NORM = 0.5;
 const valuesSchema = z.strictObject({ iteration: z.int(), updates: z.int() });
 
 /**
- * Gradient ascent on the task's own return (trainers/exact-return.ts) as a trainer: no rollouts, no discriminator.
+ * Gradient ascent on the task's own return (trainers/exact-policy-gradient.ts) as a trainer: no rollouts, no discriminator.
  * @throws InputError when a member has no labelled thread, or the members do not fit together
  */
-export async function createExactReturn(members: readonly StopMember[]): Promise<Trainer<StopPolicy>> {
+export async function createExactPolicyGradient(members: readonly StopMember[]): Promise<Trainer<StopPolicy>> {
   // Before there is a network to dispose.
   members.forEach(labelledRows);
   const learner = await createLearner(members, { hasCritic: false });
@@ -37,7 +37,7 @@ export async function createExactReturn(members: readonly StopMember[]): Promise
   let iteration = 0;
 
   return {
-    algorithm: 'exact-return',
+    algorithm: 'exact-policy-gradient',
     iterations,
     get iteration() {
       return iteration;
