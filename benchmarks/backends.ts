@@ -1,6 +1,6 @@
 /*
  * Member-iterations a second of the stop agent at the paper's shapes, on every backend that works here, with sampled
- * rollouts and without any, alone and in populations. Backends take turns, so that a busy machine slows all of them alike.
+ * rollouts and without any, alone and in batches. Backends take turns, so that a busy machine slows all of them alike.
  * Times are of the processor, of all threads together: pin the process to one core (`taskset -c 0`) and they are what a quiet
  * core would take. Usage:
  *
@@ -31,7 +31,7 @@ const listOf = (text: string) => text.split(',');
 const backends = listOf(options.backends).map((name) => z.enum(backendNames).parse(name));
 const rollouts = listOf(options.rollouts).map((name) => z.enum(['sampled', 'exact']).parse(name));
 
-/** A setting that takes longer than this for an iteration, going by a smaller population, is left out. */
+/** A setting that takes longer than this for an iteration, going by a smaller batch, is left out. */
 const longestMs = 15_000;
 
 console.log(`load ${loadavg()[0].toFixed(1)} at the start`);
@@ -77,8 +77,8 @@ async function processorMs(setting: {
     imitation: { rollout, discriminator: { warmupIterations: 0 } },
   });
   const problem = paperShapedProblem(dimensions);
-  const population = Array.from({ length: members }, (_, index) => ({ seed: index + 1, config, problem }));
-  const trainer = await createImitation(population);
+  const batch = Array.from({ length: members }, (_, index) => ({ seed: index + 1, config, problem }));
+  const trainer = await createImitation(batch);
   await trainer.iterate(workContext());
   const before = process.cpuUsage();
   while (trainer.iteration < trainer.iterations) await trainer.iterate(workContext());

@@ -1,6 +1,6 @@
 /*
  * Sanity against the field: the PPO of trainers/ on CartPole-v1, where tuned implementations reach the solved mark, a
- * mean return of 475, within 100,000 steps. The seeds train as one population. Usage:
+ * mean return of 475, within 100,000 steps. The seeds train as batched runs. Usage:
  *
  *   node --import tsx benchmarks/cartpole.ts [--seeds 1,2,3,4,5] [--steps 100000] [--backend auto|wasm|cpu|tensorflow]
  *

@@ -58,7 +58,7 @@ function simulated({ changes, share = 1, missing, late }: Stream, seed: number):
       threshold: guarantee.threshold,
       opened: new Date(opened).toISOString(),
       probability: share,
-      isUnlike: null,
+      isOutOfDistribution: null,
       outcome: random.uniform() < (missing?.[kind] ?? 0) ? { closed, missing: 'gone' } : ended,
     };
   }).filter(({ threadId }) => isAudited(threadId, { share, seed: 1 }));

@@ -1,8 +1,8 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
 import { InputError } from '../src/errors.ts';
+import type { MlpName } from '../src/tensor/batched-ops.ts';
 import { descent } from '../src/tensor/descent.ts';
-import type { MlpName } from '../src/tensor/population-ops.ts';
 import type { Random } from '../src/tensor/random.ts';
 import type { RowTables } from '../src/tensor/row-tables.ts';
 import type { Pairs } from './gail.ts';

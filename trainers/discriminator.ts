@@ -1,7 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { type Optimized, optimized } from '../src/tensor/adam.ts';
-import { stackMembers, uniformFanIn } from '../src/tensor/initializers.ts';
-import { compiled } from '../src/tensor/onnx/compiled.ts';
 import {
   gram,
   layer,
@@ -15,7 +13,9 @@ import {
   transpose,
   type UpperName,
   upperForward,
-} from '../src/tensor/population-ops.ts';
+} from '../src/tensor/batched-ops.ts';
+import { stackMembers, uniformFanIn } from '../src/tensor/initializers.ts';
+import { compiled } from '../src/tensor/onnx/compiled.ts';
 import type { Random } from '../src/tensor/random.ts';
 
 /*
@@ -171,7 +171,7 @@ export async function meanPenalties(
     const values = (await penalty?.data()) ?? [];
     for (const [member, value] of values.entries()) sums[member] += value;
   }
-  // In a population, the others' penalty is computed for a member that has none, with weight 0.
+  // In a batch, the others' penalty is computed for a member that has none, with weight 0.
   return members.map(({ config }, member) => (config.discriminator.penalty === 0 ? null : sums[member] / seen.length));
 }
 

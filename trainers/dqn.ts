@@ -1,8 +1,8 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
+import { type MlpName, sumRows, type Tensors } from '../src/tensor/batched-ops.ts';
 import { descent } from '../src/tensor/descent.ts';
 import { compiled } from '../src/tensor/onnx/compiled.ts';
-import { type MlpName, sumRows, type Tensors } from '../src/tensor/population-ops.ts';
 import type { Random } from '../src/tensor/random.ts';
 import type { RowTables } from '../src/tensor/row-tables.ts';
 import { networkOutputs, type PolicyValue } from './policy-value.ts';

@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
+import { columnOf, gatherRows, type Tensors } from '../src/tensor/batched-ops.ts';
 import { descent } from '../src/tensor/descent.ts';
-import { columnOf, gatherRows, type Tensors } from '../src/tensor/population-ops.ts';
 import type { RowTables } from '../src/tensor/row-tables.ts';
 import {
   type Discriminator,
@@ -78,7 +78,7 @@ export function exactAdvantages(...problem: Parameters<typeof actionValues>): Ex
   };
 }
 
-/** One member of a population in `updateDiscriminatorExactly`. */
+/** One of the batched runs in `updateDiscriminatorExactly`. */
 export interface ExactGailMember extends GailMember {
   readonly seen: SeenThreads;
   readonly occupancy: Occupancy;

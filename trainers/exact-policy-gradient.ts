@@ -1,8 +1,8 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
+import { gatherRows, type MlpName, perMember, type Tensors } from '../src/tensor/batched-ops.ts';
 import { descent } from '../src/tensor/descent.ts';
 import { paddedCount } from '../src/tensor/onnx/compiled.ts';
-import { gatherRows, type MlpName, perMember, type Tensors } from '../src/tensor/population-ops.ts';
 import { type BlockMasks, masked, policyForward } from './policy-value.ts';
 
 /*

@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { columnOf, type MlpName, type Tensors } from '../src/tensor/population-ops.ts';
+import { columnOf, type MlpName, type Tensors } from '../src/tensor/batched-ops.ts';
 import type { ExactAdvantages, Occupancy, SeenThreads } from './exact-gail.ts';
 import { type PolicyValue, policyForward } from './policy-value.ts';
 import {

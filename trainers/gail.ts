@@ -2,8 +2,8 @@ import type * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
 import { type ExpertName, expertNames } from '../experts/trajectories.ts';
 import type { AdamOptions } from '../src/tensor/adam.ts';
+import { columnOf, type Tensors } from '../src/tensor/batched-ops.ts';
 import { descent } from '../src/tensor/descent.ts';
-import { columnOf, type Tensors } from '../src/tensor/population-ops.ts';
 import type { Random } from '../src/tensor/random.ts';
 import type { RowTables } from '../src/tensor/row-tables.ts';
 import {
@@ -42,7 +42,7 @@ import {
  * logs how far the agent is from there. With one for each the reward is α ln(ρ_c / ρ) + β ln(ρ_e / ρ) − γ ln(ρ_m / ρ) there, and no
  * mixture but a product of the experts is where it is the same everywhere: ρ ∝ (ρ_c^α ρ_e^β ρ_m^−γ)^(1 / (α + β − γ)).
  *
- * Every tensor is [members, rows, columns]: the leading axis is the population.
+ * Every tensor is [members, rows, columns]: the leading axis counts the batched runs.
  */
 
 /** GAIL's part of the imitation options. */
@@ -137,7 +137,7 @@ export interface ExpertStream {
 export interface GailMember {
   readonly config: GailConfig;
   readonly random: Random;
-  /** Those whose pairs the discriminator tells from the agent's: every expert that any member of the population has, or one. */
+  /** Those whose pairs the discriminator tells from the agent's: every expert that any batched run has, or one. */
   readonly experts: readonly ExpertName[];
   /** One for each of them; null where this member has no such demonstration. */
   readonly streams: readonly (ExpertStream | null)[];

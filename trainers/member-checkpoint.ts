@@ -4,7 +4,7 @@ import { InputError } from '../src/errors.ts';
 import type { MemberState } from './trainer.ts';
 
 /*
- * One member of a trainer in one file. A member trained in a population leaves the same checkpoint as one trained alone,
+ * One member of a trainer in one file. A member trained in a batch leaves the same checkpoint as one trained alone,
  * so either can be resumed as the other.
  */
 

@@ -1,15 +1,8 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { disposeOptimized, type Optimized, optimized } from '../src/tensor/adam.ts';
+import { layer, logSoftmax, type MlpName, mapTensors, type Tensors, upperForward } from '../src/tensor/batched-ops.ts';
 import { orthogonal, stackMembers } from '../src/tensor/initializers.ts';
 import { compiled } from '../src/tensor/onnx/compiled.ts';
-import {
-  layer,
-  logSoftmax,
-  type MlpName,
-  mapTensors,
-  type Tensors,
-  upperForward,
-} from '../src/tensor/population-ops.ts';
 import type { Random } from '../src/tensor/random.ts';
 
 /*
@@ -18,7 +11,7 @@ import type { Random } from '../src/tensor/random.ts';
  * product: hidden units 0 … h−1 belong to the policy, h … 2h−1 to the value; the outputs are the action logits, then the value.
  */
 
-/** A population's networks with their Adam moments; every tensor is [members, rows, columns]. */
+/** A batch's networks with their Adam moments; every tensor is [members, rows, columns]. */
 export interface PolicyValue extends Optimized<MlpName> {
   readonly actions: number;
   /** Null without a critic. */
@@ -84,7 +77,7 @@ function createBlockMasks({ hidden, actions }: Pick<Sizes, 'hidden' | 'actions'>
   return { w2: tf.tensor3d(w2.data, [1, w2.rows, w2.columns]), w3: tf.tensor3d(w3.data, [1, w3.rows, w3.columns]) };
 }
 
-/** One population of networks of one member each; takes ownership of them. Their counts of updates must be equal. */
+/** One batch of the networks of single runs; takes ownership of them. Their counts of updates must be equal. */
 export function stackPolicyValues(networks: readonly PolicyValue[]): PolicyValue {
   const [first, ...others] = networks;
   if (others.length === 0) return first;
@@ -95,7 +88,7 @@ export function stackPolicyValues(networks: readonly PolicyValue[]): PolicyValue
         0,
       ),
     );
-  const population = {
+  const batch = {
     parameters: stacked('parameters'),
     firstMoments: stacked('firstMoments'),
     secondMoments: stacked('secondMoments'),
@@ -105,7 +98,7 @@ export function stackPolicyValues(networks: readonly PolicyValue[]): PolicyValue
   };
   disposeOptimized(first);
   for (const network of others) disposePolicyValue(network);
-  return population;
+  return batch;
 }
 
 export function disposePolicyValue(network: PolicyValue): void {

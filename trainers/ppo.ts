@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
+import { columnOf, type MlpName, perMember, type Tensors } from '../src/tensor/batched-ops.ts';
 import { descent } from '../src/tensor/descent.ts';
-import { columnOf, type MlpName, perMember, type Tensors } from '../src/tensor/population-ops.ts';
 import type { Random } from '../src/tensor/random.ts';
 import type { RowTables } from '../src/tensor/row-tables.ts';
 import { type LabelledBatch, returnsOf } from './exact-policy-gradient.ts';
@@ -21,7 +21,7 @@ import { type BlockMasks, masked, type PolicyValue, policyValueForward } from '.
  * defaults are neither's: the advantages are standardised in each minibatch (the code: over all steps of the iteration), and
  * the value head starts with gain 1 (the code: √2); the preset `published` has theirs.
  *
- * Every tensor is [members, rows, columns]: the leading axis is the population, and nothing here mixes its members.
+ * Every tensor is [members, rows, columns]: the leading axis counts the batched runs, and nothing here mixes its members.
  */
 
 export const ppoSchema = z.strictObject({

@@ -4,7 +4,7 @@ import { InputError } from '../src/errors.ts';
 import type { WorkContext } from '../src/work-context.ts';
 
 /*
- * Whatever learns is a `Trainer`: it trains a population of members in lockstep, one iteration at a time. One loop
+ * Whatever learns is a `Trainer`: it trains batched runs in lockstep, one iteration at a time. One loop
  * (experiments/run/train-in-directory.ts) runs any of them and owns resume, logging, checkpoints and progress.
  */
 
@@ -19,7 +19,7 @@ export interface MemberState {
   readonly values: unknown;
 }
 
-/** A population in training. `Policy` is what one of its members comes to. */
+/** A batch in training. `Policy` is what one of its members comes to. */
 export interface Trainer<Policy> {
   /** Names the algorithm in checkpoints, such as `imitation`. */
   readonly algorithm: string;
@@ -34,7 +34,7 @@ export interface Trainer<Policy> {
   iterate(context: WorkContext): Promise<readonly Metrics[]>;
   /** The policy of every member as it stands: plain arrays that outlive the trainer. */
   policies(): Promise<readonly Policy[]>;
-  /** Everything each member needs to go on bit for bit. A member's state is the same alone and in a population. */
+  /** Everything each member needs to go on bit for bit. A member's state is the same alone and in a batch. */
   state(): Promise<readonly MemberState[]>;
   /**
    * Puts a freshly created trainer where the states were taken: one state a member, in their order.

@@ -34,7 +34,7 @@ export const auditSchema = z.object({
   /** Of being drawn. */
   probability: z.number(),
   /** Whether its claim is out of distribution; null where that is not known. */
-  isUnlike: z.nullable(z.boolean()),
+  isOutOfDistribution: z.nullable(z.boolean()),
   /** Null while the thread is open. missing: why its end could not be judged. */
   outcome: z.nullable(z.union([auditedSchema, z.object({ closed: z.string(), missing: z.string() })])),
 });

@@ -5,7 +5,7 @@ Needs numpy and onnxruntime, nothing else. From a program:
 
     policy = Policy("folder of the bundle")
     decision = policy.decide(["the claim", "a reply", "another reply"])
-    decision.posts_used, decision.why, decision.prediction, decision.queries, decision.scores, decision.hours, decision.shift
+    decision.posts_used, decision.why, decision.prediction, decision.queries, decision.scores, decision.hours, decision.out_of_distribution
 
 A post may also be {"text": ..., "time": ...}, with a time in ISO 8601 or None. Deadlines in hours read it, and so do detectors and
 students that were trained with times. A thread can also be read as it grows:
@@ -586,8 +586,8 @@ class Reading:
 class Decision(Reading):
     prediction: dict | None = None
     """Label and probabilities by the detector; None where there is no detector."""
-    shift: dict | None = None
-    """How unlike the threads of the guarantee this one is, or without a guarantee those that were trained on, {"score", "isUnlike"}."""
+    out_of_distribution: dict | None = None
+    """How unlike the threads of the guarantee this one is, or without a guarantee those that were trained on, {"score", "isFlagged"}."""
 
 
 class Thread:
@@ -714,7 +714,7 @@ class Policy:
         self.threshold = self.guarantee["threshold"] if self.guarantee else self.manifest["threshold"]
         files = [f"{name} {digest}" for name, digest in self.manifest["files"].items()]
         self.digest = hashlib.sha256("\n".join(sorted(files)).encode()).hexdigest()
-        self.region = self.guarantee["shift"] if self.guarantee else self.manifest.get("trainedClaims")
+        self.region = self.guarantee["claims"] if self.guarantee else self.manifest.get("trainedClaims")
         if self.region:
             self.claim_encoder = HashingEncoder(self.region["encoder"], characters)
 
@@ -745,7 +745,7 @@ class Policy:
                 break
         thread.end()
         prediction = thread.predict()
-        return Decision(**vars(thread.reading()), prediction=prediction, shift=self.shift(posts[0][0]))
+        return Decision(**vars(thread.reading()), prediction=prediction, out_of_distribution=self.out_of_distribution(posts[0][0]))
 
     def audit(self, thread_id, posts, share, opened=None):
         """Decides a thread that has ended and reads it on to its end: a line for `earshot monitor`. Times are datetime.now(timezone.utc)."""
@@ -775,7 +775,7 @@ class Policy:
         }  # fmt: skip
         return {
             "threadId": thread_id, "policy": self.digest, "threshold": self.threshold, "opened": iso(opened or now),
-            "probability": share, "isUnlike": decision.shift and decision.shift["isUnlike"], "outcome": outcome,
+            "probability": share, "isOutOfDistribution": decision.out_of_distribution and decision.out_of_distribution["isFlagged"], "outcome": outcome,
         }  # fmt: skip
 
     def states(self, posts):
@@ -815,7 +815,7 @@ class Policy:
         row = self.encoder.encode(text)
         return row if self.projection is None else (row.astype(np.float64) @ self.projection).astype(np.float32)
 
-    def shift(self, claim):
+    def out_of_distribution(self, claim):
         """1 - the cosine of the claim with those of the guarantee, or without one those trained on; and whether hardly any of them has as much."""
         if not self.region:
             return None
@@ -823,7 +823,7 @@ class Policy:
         center = floats(self.region["center"]).astype(np.float64)
         norm = math.sqrt(float(vector @ vector))
         score = 1 - (float(center @ vector) / norm if norm > 0 else 0.0)
-        return {"score": score, "isUnlike": score > self.region["threshold"]}
+        return {"score": score, "isFlagged": score > self.region["threshold"]}
 
     def check_golden(self):
         state, queries = self.manifest["state"], self.manifest["queries"]
@@ -1114,7 +1114,7 @@ def main():
             "prediction": decision.prediction,
             "predictionMissing": "no detector is at hand" if decision.prediction is None else None,
             "queries": decision.queries,
-            "shift": decision.shift,
+            "outOfDistribution": decision.out_of_distribution,
         }
         if policy.alerts is not None:
             record["alert"] = decision.prediction is not None and decision.prediction["label"] in policy.alerts

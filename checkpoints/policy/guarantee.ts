@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { claimRegionSchema } from './claim-shift.ts';
+import { claimRegionSchema } from './out-of-distribution.ts';
 import type { StopRule } from './stops.ts';
 
 /*
@@ -29,7 +29,7 @@ export const guaranteeSchema = z.object({
   /** Mean share of posts read on those threads. */
   er: z.number(),
   /** Which threads are like those. */
-  shift: claimRegionSchema,
+  claims: claimRegionSchema,
   /** Audits that opened up to then, in ISO 8601, went into it: no later look counts them again. */
   since: z.optional(z.nullable(z.string())),
   /** How `earshot monitor --adapt` moved the threshold; null or absent where it did not. */

@@ -5,12 +5,12 @@ import { likeliest } from '../../src/likeliest.ts';
 import { projected } from '../../src/tensor/projection.ts';
 import { type AuditDraw, auditedThread } from './audit.ts';
 import type { Audit } from './audit-schema.ts';
-import { type ClaimShift, claimShift } from './claim-shift.ts';
 import { asBytes, fetchedFrom } from './fetched-from.ts';
 import { checkScores, checkStop, type Golden, goldenSchema } from './golden.ts';
 import { hashingIdentitySchema } from './hashing-identity.ts';
 import { bundleFiles, checkDigest, type Manifest, parseBundleJson, policyDigest, readManifest } from './manifest.ts';
 import { stopProbabilitiesOf } from './network.ts';
+import { type OutOfDistribution, outOfDistributionFrom } from './out-of-distribution.ts';
 import {
   actedUpon,
   alertingScores,
@@ -35,8 +35,8 @@ import { readsAll, stopIn } from './stops.ts';
 
 export { type AuditDraw, isAudited } from './audit.ts';
 export type { Audit } from './audit-schema.ts';
-export type { ClaimShift } from './claim-shift.ts';
 export type { Manifest } from './manifest.ts';
+export type { OutOfDistribution } from './out-of-distribution.ts';
 export type {
   DetectorOutput,
   OpenThread,
@@ -89,7 +89,7 @@ export interface Policy {
     options: AuditDraw & { readonly opened?: Date },
   ): Promise<Audit>;
   /** How unlike the threads of the guarantee a thread with this claim is, or without a guarantee those trained on; null where unknown. */
-  shift(claim: string): ClaimShift | null;
+  outOfDistribution(claim: string): OutOfDistribution | null;
 }
 
 /**
@@ -152,11 +152,12 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
     judge === undefined ? own : { ...own, openDetector: (threadId) => (posts) => judge(posts, threadId) };
   await checkGoldenThreads();
 
-  const region = guarantee?.shift ?? manifest.trainedClaims ?? null;
-  const shift = region === null ? () => null : claimShift(region);
+  const region = guarantee?.claims ?? manifest.trainedClaims ?? null;
+  const outOfDistribution = region === null ? () => null : outOfDistributionFrom(region);
   const guaranteed = { ...definition, threshold: guarantee?.threshold ?? threshold };
   const reader = threadReader(guaranteed, sources);
-  const shiftOf = ({ posts: [claim] }: PolicyThread) => shift(typeof claim === 'string' ? claim : claim.text);
+  const outOfDistributionOf = ({ posts: [claim] }: PolicyThread) =>
+    outOfDistribution(typeof claim === 'string' ? claim : claim.text);
   const hasFreeDetector = judge === undefined && detector !== null;
   const digest = await policyDigest(manifest);
   return {
@@ -167,9 +168,9 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
     hasFreeDetector,
     digest,
     open: reader.open,
-    shift,
+    outOfDistribution,
     async decide(thread) {
-      return { ...(await reader.decide(thread)), shift: shiftOf(thread) };
+      return { ...(await reader.decide(thread)), outOfDistribution: outOfDistributionOf(thread) };
     },
     async audit(thread, { share, opened = new Date() }) {
       if (sources.openDetector === null)
@@ -184,7 +185,7 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
         threshold: guaranteed.threshold,
         opened: opened.toISOString(),
         probability: share,
-        isUnlike: shiftOf(thread)?.isUnlike ?? null,
+        isOutOfDistribution: outOfDistributionOf(thread)?.isFlagged ?? null,
         outcome: { closed: new Date().toISOString(), ...audited },
       };
     },

@@ -2,8 +2,8 @@ import * as z from 'zod/mini';
 import { postPoolings } from '../../src/data/post-pooling.ts';
 import { InputError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
-import { claimRegionSchema } from './claim-shift.ts';
 import { guaranteeSchema } from './guarantee.ts';
+import { claimRegionSchema } from './out-of-distribution.ts';
 import { fieldNames } from './state-fields.ts';
 
 /*

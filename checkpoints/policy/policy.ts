@@ -1,7 +1,7 @@
 import { hoursBetween } from '../../src/data/hours-between.ts';
 import type { SeenJudgement } from '../../src/data/last-judgement.ts';
 import { InputError } from '../../src/errors.ts';
-import type { ClaimShift } from './claim-shift.ts';
+import type { OutOfDistribution } from './out-of-distribution.ts';
 import { type PolicyPost, postOf } from './policy-post.ts';
 import { columnsOf, type SeenPost, type StateField, stateReader } from './state-fields.ts';
 import { openStops, type Stop, type StopReason, type StopRule, stopIn } from './stops.ts';
@@ -103,14 +103,14 @@ export interface OpenThread {
 export interface PolicyDecision extends Reading {
   readonly prediction: Prediction | null;
   /** How unlike the threads that the policy knows this one is; null where that is not known. */
-  readonly shift: ClaimShift | null;
+  readonly outOfDistribution: OutOfDistribution | null;
 }
 
 /** A policy that can read threads. */
 export interface ThreadReader {
   open(threadId?: string): OpenThread;
   /** Reads a thread to the stop or to its end. @throws InputError for a thread without posts */
-  decide(thread: PolicyThread): Promise<Omit<PolicyDecision, 'shift'>>;
+  decide(thread: PolicyThread): Promise<Omit<PolicyDecision, 'outOfDistribution'>>;
 }
 
 /** Reads threads post by post. */

@@ -25,7 +25,7 @@ export function calibrateCommand(terminal: Terminal) {
       'file of finished threads, labelled or not; those that the policy learnt from or was tested on are left out',
     )
     .option(
-      '--max-disagreement <share>',
+      '--risk-level <share>',
       'risk level: largest share of predictions that may change, or of early alerts that may be withdrawn or false',
       properShare,
       0.05,
@@ -59,7 +59,7 @@ Choose the risk level before you look at the curve, or calibrate on other thread
 
 Examples:
   earshot calibrate runs/quickstart/one-query/seed-1 --threads old.jsonl
-  earshot calibrate policy --threads old.jsonl --max-disagreement 0.1 --loss harm
+  earshot calibrate policy --threads old.jsonl --risk-level 0.1 --loss harm
   earshot calibrate runs/debated/agent/seed-1 --threads old.jsonl --dry-run   # what a language model would cost`,
     )
     .action((folder: string, options: CalibrateOptions) => calibrate(folder, { ...options, terminal }));
@@ -68,7 +68,7 @@ Examples:
 interface CalibrateOptions {
   system?: string;
   threads: string;
-  maxDisagreement: number;
+  riskLevel: number;
   confidence: number;
   loss: (typeof losses)[number];
   quiet?: number;
@@ -80,7 +80,7 @@ interface CalibrateOptions {
 }
 
 async function calibrate(folder: string, options: CalibrateOptions & { terminal: Terminal }): Promise<void> {
-  const { terminal, maxDisagreement: level, confidence, loss, curve = false, json = false } = options;
+  const { terminal, riskLevel: level, confidence, loss, curve = false, json = false } = options;
   const { stdout, stderr } = terminal;
   const [
     { openPolicy },
@@ -117,7 +117,7 @@ async function calibrate(folder: string, options: CalibrateOptions & { terminal:
   const guarantee = await guaranteeFor(read, wanted);
   await policy.keep(guarantee);
   const byConfidence = keptByConfidence(read, wanted);
-  const { shift, ...found } = guarantee;
+  const { claims: _, ...found } = guarantee;
   if (json) return printJson(terminal, { agent: folder, ...found, confidenceRule: byConfidence });
   const lines = [
     `${guaranteeInWords(guarantee)}.`,

@@ -52,11 +52,11 @@ function decideOptions() {
     .addHelpText(
       'after',
       `
-A line holds the post at which the policy stops and when that was posted, why it stops (threshold, deadline, or the end of the
-thread), its score at each post up to there, the share of the thread that was read (earliness), the detector's prediction, and how
-often the detector was queried. With "stopped": false the thread ended first; further posts may change the decision. After
-\`calibrate\` the policy stops by its guarantee. shift shows how unlike the threads of that guarantee a thread is, or without one those
-trained on.
+Each line holds the post at which the policy stops, the time of that post, and why the policy stops (threshold, deadline, or the end
+of the thread). It also holds the score at each post up to there, the share of the thread that was read (earliness), the detector's
+prediction, and the number of queries. With "stopped": false, the thread ended first, and further posts may change the decision. After
+\`calibrate\`, the policy stops by its guarantee. outOfDistribution compares the claim with those of the calibration threads. Without a
+guarantee, it compares with the training threads.
 
 Examples:
   earshot decide threads.jsonl --policy runs/quickstart/one-query/seed-1 > decisions.jsonl
@@ -78,10 +78,10 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
   const stopping =
     options.detector === undefined ? {} : { signal: terminal.interruptSignal('waiting for what was asked') };
   const context = workContext({ onNote: note, maxWaitMs: maxWaitMsOf(options), ...stopping });
-  const [{ openPolicy }, { threadDecider }, { manyUnlike }, { threadAuditor }, { auditFile }] = await Promise.all([
+  const [{ openPolicy }, { threadDecider }, { manyFlagged }, { threadAuditor }, { auditFile }] = await Promise.all([
     import('../stop-agent/open-policy.ts'),
     import('../stop-agent/decide.ts'),
-    import('../../checkpoints/policy/claim-shift.ts'),
+    import('../../checkpoints/policy/out-of-distribution.ts'),
     import('../stop-agent/audit.ts'),
     import('../stop-agent/audit-file.ts'),
   ]);
@@ -127,7 +127,7 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
       const { threadId, predictionMissing } = decision;
       stdout.write(`${JSON.stringify(decision)}\n`);
       decided++;
-      if (decision.shift?.isUnlike) unlike++;
+      if (decision.outOfDistribution?.isFlagged) unlike++;
       if (predictionMissing === null || judge === null) return;
       if (missing++ === 0) firstMissing = `thread ${threadId}: ${predictionMissing}`;
     };
@@ -158,11 +158,11 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
       );
     if (unlike > 0 && policy.guarantee !== null)
       note(
-        `${unlike} of the ${decided} decided threads look unlike those that the guarantee of ${policy.name} was calibrated on (shift.isUnlike); of like ones, 5% do. It says nothing about them`,
+        `${unlike} of the ${decided} decided threads are out of distribution for the guarantee of ${policy.name} (outOfDistribution.isFlagged); 5% of threads like the calibration threads are. The guarantee does not cover them`,
       );
-    else if (unlike > manyUnlike * decided)
+    else if (unlike > manyFlagged * decided)
       note(
-        `${unlike} of the ${decided} decided threads look unlike those that ${policy.name} learnt from (shift.isUnlike); of like ones, 5% do. Its predictions may be worse on them`,
+        `${unlike} of the ${decided} decided threads are out of distribution for ${policy.name} (outOfDistribution.isFlagged); 5% of threads like its training threads are. Its predictions may be worse on them`,
       );
     if (auditor !== null && auditor.queries() >= mostQueries)
       note(

@@ -6,7 +6,7 @@ import { wrapped } from '../report/narrow-table.ts';
 import { positiveInteger, positiveIntegers } from './option-values.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
-/** A population that would take longer than this for an iteration, going by the smaller one, is not timed. */
+/** A batch that would take longer than this for an iteration, going by the smaller one, is not timed. */
 const longestMs = 20_000;
 
 export function doctorCommand({ stdout }: Terminal) {
@@ -16,10 +16,10 @@ export function doctorCommand({ stdout }: Terminal) {
     )
     .addArgument(new Argument('[backend...]', 'only these are timed').choices(backendNames).default(backendNames))
     .option('--dimensions <count>', 'width of the states', positiveInteger, 256)
-    .option('--populations <list>', 'how many runs are timed in one program', positiveIntegers, [1, 8, 32])
+    .option('--batched-runs <list>', 'how many runs are timed in one program', positiveIntegers, [1, 8, 32])
     .option('--json', 'print as JSON')
     .action(async (names, options) => {
-      const { populations: sizes, dimensions } = options;
+      const { batchedRuns: sizes, dimensions } = options;
       const [{ selectBackend }, { nvidiaGpu }] = await Promise.all([
         import('../../src/tensor/backend.ts'),
         import('../../src/tensor/nvidia-gpu.ts'),
@@ -112,7 +112,7 @@ function fastest(
     const size = Number(members);
     const processes = device?.includes('GPU') || (backend === 'tensorflow' && size > 1) ? 1 : cores;
     const runsASecond = perSecond(size, tookMs) * processes;
-    return { words: `--population ${size} --jobs ${processes}`, runsASecond };
+    return { words: `--batched-runs ${size} --jobs ${processes}`, runsASecond };
   });
   const most = Math.max(...ways.map(({ runsASecond }) => runsASecond));
   return ways.find(({ runsASecond }) => runsASecond >= aboutAsFast * most)!;

@@ -36,7 +36,7 @@ export function initCommand(terminal: Terminal) {
     }
     refuseOptions(
       options,
-      ['goal', 'level', 'encoder'],
+      ['goal', 'riskLevel', 'encoder'],
       'is for an experiment; give --detector a value, or leave it out',
     );
     const { initDetector } = await import('./init-detector.ts');
@@ -70,7 +70,7 @@ function initOptions() {
     )
     .addOption(new Option('--goal <goal>', 'what the agent is for').choices(Object.keys(goals)))
     .option(
-      '--level <share>',
+      '--risk-level <share>',
       'a guarantee with this risk level: largest share of predictions that may change, such as 5%',
       percentage,
     )
@@ -193,7 +193,7 @@ async function answersTo(
   const partsFor = (calibrates: boolean, trainsDetector: boolean) =>
     fittingParts(labelled, { unlabelled: threads - labelled, trainsDetector, calibrates });
   const smallest = (share: number) => smallestCalibration({ level: share, confidence: 0.9 });
-  const canCalibrate = partsFor(true, true).calibration >= smallest(options.level ?? 0.05);
+  const canCalibrate = partsFor(true, true).calibration >= smallest(options.riskLevel ?? 0.05);
   const { goal, level } = await chosenGoal(options, { ask, canCalibrate });
   const which =
     options.detector ??
@@ -209,7 +209,7 @@ async function answersTo(
   const parts = partsFor(goal === 'guarantee', detector === null);
   if (goal === 'guarantee' && parts.calibration < smallest(level))
     throw new InputError(
-      `${parts.calibration} threads are left for the calibration, and a guarantee of ${100 * level}% takes ${smallest(level)}; add threads, which need no labels, or allow more with --level`,
+      `${parts.calibration} threads are left for the calibration, and a guarantee of ${100 * level}% takes ${smallest(level)}; add threads, which need no labels, or allow more with --risk-level`,
     );
   const name =
     options.name ?? (await ask('Name of the experiment', { fallback: 'my-threads', explanation: explanations.name }));
@@ -248,10 +248,10 @@ function experimentWithin(raw: unknown) {
 
 /** A guarantee and its risk level, or another goal. */
 async function chosenGoal(
-  given: Pick<InitOptions, 'goal' | 'level'>,
+  given: Pick<InitOptions, 'goal' | 'riskLevel'>,
   { ask, canCalibrate }: { ask: Ask; canCalibrate: boolean },
 ): Promise<{ goal: Goal; level: number }> {
-  const { goal = 'guarantee', level } = given;
+  const { goal = 'guarantee', riskLevel: level } = given;
   if (goal !== 'guarantee') return { goal: goalNamed(goal), level: 0.05 };
   if (level !== undefined) return { goal: 'guarantee', level };
   const isOpen = given.goal === undefined;

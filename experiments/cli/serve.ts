@@ -33,7 +33,7 @@ export function serveCommand(terminal: Terminal) {
     .addOption(auditOptions.file)
     .addOption(auditOptions.seed)
     .addOption(auditOptions.queries)
-    .option('--verdict-timeout <seconds>', 'how long a request waits for a detector', amount, 60)
+    .option('--prediction-timeout <seconds>', 'how long a request waits for a detector', amount, 60)
     .option('--max-body <megabytes>', 'largest body of a request', amount, 4)
     .option('--request-timeout <seconds>', 'time in which a request must have arrived', amount, 30)
     .option(
@@ -73,7 +73,7 @@ interface CliOptions extends BudgetFlags, AuditFlags {
   idle: number;
   detector?: string;
   store: string;
-  verdictTimeout: number;
+  predictionTimeout: number;
   maxBody: number;
   requestTimeout: number;
   maxConnections: number;
@@ -130,7 +130,7 @@ async function run(bundles: readonly string[], options: CliOptions & { terminal:
             file: options.audits,
             mostQueries: options.auditQueries,
           },
-    verdictMs: Math.round(options.verdictTimeout * 1000),
+    predictionMs: Math.round(options.predictionTimeout * 1000),
     drainMs: Math.round(options.drain * 1000),
     finishMs: Math.round(options.finish * 1000),
     log: stdout,

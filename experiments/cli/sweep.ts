@@ -39,7 +39,7 @@ function sweepOptions() {
       positiveInteger,
     )
     .option(
-      '--population <count>',
+      '--batched-runs <count>',
       'trials of one shape that are trained together in each program (default: 1; up to 8 on tensorflow without a GPU and on onnx with sampled imitation, up to 32 on a GPU, but for --queue; `earshot doctor` says what pays)',
       positiveInteger,
     )
@@ -111,11 +111,11 @@ async function sweep(file: string, options: SweepOptions & { terminal: Terminal 
     );
     return failIfAny(plan, folder);
   }
-  const { data, set, population } = options;
+  const { data, set, batchedRuns } = options;
   const command = commandLineOf(['sweep', file], {
     data,
     set,
-    population,
+    batchedRuns,
     runs: runs === defaultRuns ? undefined : runs,
   });
   const page = options.html ? `${folder.path}/report.html` : null;
@@ -180,7 +180,7 @@ async function runTrials(plan: SweepPlan, options: Running): Promise<void> {
       signal,
       runGroup: progress.watching(run),
       // What the workers of a queue run on is not known here.
-      population: programs?.population ?? options.population ?? 1,
+      batchedRuns: programs?.batchedRuns ?? options.batchedRuns ?? 1,
       onTrials: progress.onTrials,
       onFailure: ({ label }, failure) => progress.onFailure(label, failure),
     });
@@ -212,12 +212,12 @@ function opening(
 
 function wayOf(programs: Programs | null): string {
   if (programs === null) return 'by the workers of the queue (`earshot worker` with the same --queue starts one)';
-  const { jobs, population } = programs;
+  const { jobs, batchedRuns } = programs;
   const processes = jobs === 1 ? 'in this process' : `in ${jobs} processes`;
-  return population === 1 ? processes : `${processes}, up to ${population} together in each`;
+  return batchedRuns === 1 ? processes : `${processes}, up to ${batchedRuns} together in each`;
 }
 
-async function programsOf(plan: SweepPlan, { jobs, population }: SweepOptions): Promise<Programs> {
+async function programsOf(plan: SweepPlan, { jobs, batchedRuns }: SweepOptions): Promise<Programs> {
   const { choosePrograms } = await import('../run/programs.ts');
   const [{ resolved }] = plan.settings;
   return choosePrograms({
@@ -226,7 +226,7 @@ async function programsOf(plan: SweepPlan, { jobs, population }: SweepOptions): 
     gainsOnOnnx: plan.settings.every(({ resolved }) => resolved.gainsOnOnnx),
     asksModels: asksModels(plan),
     jobs,
-    population,
+    batchedRuns,
   });
 }
 

@@ -1,7 +1,7 @@
 import { startTrials } from '../kinds/kinds.ts';
 import { finishedTrials, type OpenedExperiment } from '../kinds/open-experiment.ts';
+import { inBatches, runInBatches } from '../run/batched-runs.ts';
 import { failedCount, failureOf, failureTeller } from '../run/failures.ts';
-import { inPopulations, runInPopulations } from '../run/populations.ts';
 import { choosePrograms, type Programs } from '../run/programs.ts';
 import type { RunGroup, TrialFailure, TrialTask } from '../run/trial.ts';
 import { trialPool } from '../run/trial-pool.ts';
@@ -11,13 +11,13 @@ import { hasScreen, Interrupted, type Terminal } from './terminal.ts';
 /** At most one process for each program that is not finished. */
 export async function programsOf(
   experiment: OpenedExperiment,
-  asked: { jobs?: number; population?: number },
+  asked: { jobs?: number; batchedRuns?: number },
 ): Promise<Programs> {
   const { trials, backend, gainsOnOnnx, asksModels } = experiment;
-  const { jobs, population } = asked;
-  const chosen = await choosePrograms({ trials: trials.length, backend, gainsOnOnnx, asksModels, jobs, population });
+  const { jobs, batchedRuns } = asked;
+  const chosen = await choosePrograms({ trials: trials.length, backend, gainsOnOnnx, asksModels, jobs, batchedRuns });
   const left = trials.length - finishedTrials(experiment).length;
-  return { ...chosen, jobs: Math.max(1, Math.min(chosen.jobs, Math.ceil(left / chosen.population))) };
+  return { ...chosen, jobs: Math.max(1, Math.min(chosen.jobs, Math.ceil(left / chosen.batchedRuns))) };
 }
 
 /**
@@ -28,11 +28,11 @@ export async function trainAll(
   { trials }: OpenedExperiment,
   of: Programs & { maxWaitMs: number | null; terminal: Terminal; signal: AbortSignal },
 ): Promise<void> {
-  const { jobs, population, maxWaitMs, terminal, signal } = of;
+  const { jobs, batchedRuns, maxWaitMs, terminal, signal } = of;
   const lines = hasScreen(terminal) ? watchedLines(terminal, signal) : undefined;
   const onNote = notesTo(terminal, lines);
   const pool = trialPool({ jobs, start: startTrials, signal, onNote });
-  const order = inPopulations(trials, { size: population }).flat();
+  const order = inBatches(trials, { size: batchedRuns }).flat();
   const watched: RunGroup = async (tasks) => {
     const { done, ...told } = stageProgress(titleOf(tasks, order), terminal, { lines });
     const patient = tasks.map((task) => ({ ...task, maxWaitMs }));
@@ -41,8 +41,8 @@ export async function trainAll(
   const failed: (TrialFailure & { label: string })[] = [];
   const tellFailure = failureTeller(onNote);
   try {
-    await runInPopulations(trials, {
-      population,
+    await runInBatches(trials, {
+      batchedRuns,
       run: watched,
       onEnded(ended) {
         for (const { trial, outcome } of ended) {

@@ -38,7 +38,7 @@ function trainOptions() {
       positiveInteger,
     )
     .option(
-      '--population <count>',
+      '--batched-runs <count>',
       'runs of the same shape (they differ in seed, weights, learning rates or data) trained in one program, in lockstep: split where memory is short. The numbers are the same, on wasm and cpu to the bit, and on onnx with sampled imitation (default: 1; up to 8 on tensorflow without a GPU and on onnx with sampled imitation, up to 32 on a GPU; `earshot doctor` says what pays)',
       positiveInteger,
     )
@@ -123,7 +123,7 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
     seeds: options.seeds?.join(','),
     variants: options.variants?.join(','),
     runs: runs === defaultRuns ? undefined : runs,
-    population: options.population,
+    batchedRuns: options.batchedRuns,
   });
   const { summary, results, next, writePage } = await opened.writeReport(experiment, { command });
   const text = screenText(summary, { width: proseWidth(terminal) });

@@ -33,9 +33,9 @@ export interface ResolvedExperiment extends ExperimentHead {
   readonly detectorKey: string | null;
   /** The tensor backend that it asks for; null where trials cannot be trained together. */
   readonly backend: RequestedBackend | null;
-  /** Whether populations on onnx are faster for its trials, and leave them the bytes of trials alone. */
+  /** Whether batched runs on onnx are faster for its trials, and leave them the bytes of trials alone. */
   readonly gainsOnOnnx: boolean;
-  /** Trials with the same one may be trained in one program, as a population; null where a trial must be alone. */
+  /** Trials with the same one may be trained in one program, as batched runs; null where a trial must be alone. */
   readonly shape: string | null;
   /** Iterations of the whole training; null where it cannot be paused. */
   readonly iterations: number | null;

@@ -43,7 +43,7 @@ export interface OpenedExperiment {
   readonly asksModels: boolean;
   /** The tensor backend that trials ask for; null where they cannot be trained together. */
   readonly backend: RequestedBackend | null;
-  /** Whether populations on onnx are faster for every trial, and leave it the bytes of one alone. */
+  /** Whether batched runs on onnx are faster for every trial, and leave it the bytes of one alone. */
   readonly gainsOnOnnx: boolean;
 }
 

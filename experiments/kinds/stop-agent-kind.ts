@@ -3,7 +3,7 @@ import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { canonicalJson } from '../../src/content-hash.ts';
 import { metricIntervals } from '../../src/metrics/metric-intervals.ts';
 import { PromiseCache } from '../../src/promise-cache.ts';
-import { sharedOptions } from '../../trainers/stop-agent/population.ts';
+import { sharedOptions } from '../../trainers/stop-agent/batched-runs.ts';
 import { withClasses } from '../config/own-task.ts';
 import type { ComparedPlace } from '../report/page/comparison-page.ts';
 import { tableText } from '../report/report.ts';

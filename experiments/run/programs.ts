@@ -9,14 +9,14 @@ export interface Programs {
   /** Programs that run at the same time. */
   readonly jobs: number;
   /** Trials of one shape that each of them trains together, at most. */
-  readonly population: number;
+  readonly batchedRuns: number;
 }
 
 /**
  * How trials are divided into programs where the user does not say. What pays was measured (docs/explanation/benchmarks.md): a process a core.
- * On wasm, where populations cost, each trains one trial; with TensorFlow on the processor, whose calls cost more, up to eight
+ * On wasm, where batched runs cost, each trains one trial; with TensorFlow on the processor, whose calls cost more, up to eight
  * together, and on onnx those of sampled imitation. A GPU is shared, so it gets one program, and a large one; no GPU was at hand to
- * measure that. Populations are about equal, and as many as keep every process busy to the end.
+ * measure that. Batches are about equal, and as many as keep every process busy to the end.
  * @param options.trials all of them, finished or not: a command that is given again divides them as before
  * @param options.backend null where trials cannot be trained together
  */
@@ -26,7 +26,7 @@ export async function choosePrograms(options: {
   gainsOnOnnx: boolean;
   asksModels: boolean;
   jobs: number | undefined;
-  population: number | undefined;
+  batchedRuns: number | undefined;
   /** Starts a backend, and says what it runs on. */
   start?: (backend: RequestedBackend) => Promise<Pick<BackendChoice, 'name' | 'device'>>;
 }): Promise<Programs> {
@@ -35,8 +35,8 @@ export async function choosePrograms(options: {
   const most = options.jobs ?? (asksModels || isGpu ? 1 : availableParallelism());
   const pays = isGpu ? onGpu : name === 'tensorflow' || (name === 'onnx' && gainsOnOnnx) ? onProcessor : 1;
   const programs = most * Math.ceil(trials / (most * pays));
-  const population = options.population ?? Math.ceil(trials / programs);
-  return { jobs: Math.min(most, Math.ceil(trials / population)), population };
+  const batchedRuns = options.batchedRuns ?? Math.ceil(trials / programs);
+  return { jobs: Math.min(most, Math.ceil(trials / batchedRuns)), batchedRuns };
 }
 
 const onGpu = 32;
@@ -44,9 +44,9 @@ const onProcessor = 8;
 
 /** The backend that trials will get; it is started only where that decides something. */
 async function deviceOf(options: Parameters<typeof choosePrograms>[0]) {
-  const { backend, jobs, population, start = selectBackend } = options;
+  const { backend, jobs, batchedRuns, start = selectBackend } = options;
   const isKnown = backend === null || backend === 'wasm' || backend === 'cpu';
-  if (isKnown || (jobs !== undefined && population !== undefined)) return { name: null, isGpu: false };
+  if (isKnown || (jobs !== undefined && batchedRuns !== undefined)) return { name: null, isGpu: false };
   const { name, device } = await start(backend);
   return { name, isGpu: device.includes('GPU') };
 }

@@ -28,7 +28,7 @@ export type TrialTask = Readonly<z.output<typeof trialTaskSchema>>;
 
 /** One training: an experiment with one seed. */
 export interface Trial extends TrialTask {
-  /** Trials with the same one may be trained in one program, as a population; null where a trial must be alone. */
+  /** Trials with the same one may be trained in one program, as batched runs; null where a trial must be alone. */
   readonly shape: string | null;
 }
 

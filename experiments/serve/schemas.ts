@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { unknownKeyError } from '../../src/data/bad-item.ts';
 import { postSchema } from '../../src/data/thread.ts';
-import { predictionSchema, shiftSchema } from './thread-store.ts';
+import { outOfDistributionSchema, predictionSchema } from './thread-store.ts';
 
 /*
  * What requests and answers look like: for checking them, and for the OpenAPI document.
@@ -119,7 +119,7 @@ export const decidedSchema = z.object({
   predictionMissing: z.string().nullable(),
   alert: alertSchema,
   queries: z.int().describe('how often the detector was queried'),
-  shift: shiftSchema.nullable(),
+  outOfDistribution: outOfDistributionSchema.nullable(),
 });
 
 /** A thread as far as it has come, in the words of `earshot decide`. */
@@ -145,7 +145,7 @@ export const threadViewSchema = z.object({
       score: z.number().nullable().describe('null for a post after the decision, which was not read'),
     }),
   ),
-  shift: shiftSchema
+  outOfDistribution: outOfDistributionSchema
     .nullable()
     .describe(
       'how unlike the threads that the bundle was calibrated on this one is (1 − cosine of the claims), and whether hardly any of those scores as much; null where there is no guarantee',

@@ -40,7 +40,7 @@ export interface ServeOptions {
     | undefined;
   /** Undefined where no thread is audited. */
   readonly audits?: AuditSettings;
-  readonly verdictMs: number;
+  readonly predictionMs: number;
   /** Time from the signal to stop until no new connection is taken, in which balancers notice that it is not ready. */
   readonly drainMs: number;
   /** Time for requests to finish after that; then they are cut off. */
@@ -66,7 +66,7 @@ const manifestPollMs = 2000;
  * @throws InputError for a bundle, a detector or an address that cannot be used; ProviderError where Redis does not answer
  */
 export async function serve(options: ServeOptions): Promise<Serving> {
-  const { host, port, access, limits, threadLimits, log, verdictMs } = options;
+  const { host, port, access, limits, threadLimits, log, predictionMs } = options;
   for (const { folder } of options.models)
     if (!existsSync(join(folder, bundleFiles.manifest)))
       throw new InputError(
@@ -102,7 +102,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
       name,
       sha256,
       policy,
-      predictionOf: predictionOrReason(ask, { none, timeoutMs: verdictMs }),
+      predictionOf: predictionOrReason(ask, { none, timeoutMs: predictionMs }),
     };
   });
   const audits = options.audits === undefined ? null : auditLog(options.audits);

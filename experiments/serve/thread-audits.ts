@@ -43,7 +43,7 @@ export function threadAudits({
       threshold: policy.definition.threshold,
       opened: now().toISOString(),
       probability: draw.share,
-      isUnlike: null,
+      isOutOfDistribution: null,
       outcome: null,
     };
   }
@@ -85,7 +85,7 @@ export function threadAudits({
       const closed = {
         ...audit,
         threshold: outcome.threshold,
-        isUnlike: outcome.shift?.isUnlike ?? null,
+        isOutOfDistribution: outcome.outOfDistribution?.isFlagged ?? null,
         outcome: { closed: now().toISOString(), ...found },
       };
       await add(closed, store);

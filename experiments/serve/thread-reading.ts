@@ -1,4 +1,4 @@
-import type { ClaimShift } from '../../checkpoints/policy/claim-shift.ts';
+import type { OutOfDistribution } from '../../checkpoints/policy/out-of-distribution.ts';
 import type { OpenThread } from '../../checkpoints/policy/policy.ts';
 import { hoursBetween } from '../../src/data/hours-between.ts';
 import { HttpProblem } from './http-problem.ts';
@@ -17,9 +17,9 @@ export interface Reading {
   readonly thread: OpenThread;
   /** The posts that were read, without their texts. */
   readonly posts: { readonly id: string; readonly time: string | null }[];
-  readonly shiftOf: (claim: string) => ClaimShift | null;
+  readonly outOfDistributionOf: (claim: string) => OutOfDistribution | null;
   incarnation: string;
-  shift: ClaimShift | null;
+  outOfDistribution: OutOfDistribution | null;
   /** The latest time of a reply. */
   lastTime: string | null;
 }
@@ -37,10 +37,10 @@ export function begun(
   return {
     bundle: sha256,
     thread: policy.open(id),
-    shiftOf: policy.shift,
+    outOfDistributionOf: policy.outOfDistribution,
     posts: [],
     incarnation,
-    shift: null,
+    outOfDistribution: null,
     lastTime: null,
   };
 }
@@ -55,7 +55,7 @@ export async function readOn(reading: Reading, posts: readonly KeptPost[]): Prom
   for (const post of posts) {
     const { postsRead, why } = await reading.thread.read(post);
     if (postsRead > reading.posts.length) {
-      if (reading.posts.length === 0) reading.shift = reading.shiftOf(post.text);
+      if (reading.posts.length === 0) reading.outOfDistribution = reading.outOfDistributionOf(post.text);
       else reading.lastTime = post.time ?? reading.lastTime;
       reading.posts.push({ id: post.id, time: post.time });
     }

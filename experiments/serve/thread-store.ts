@@ -19,7 +19,7 @@ export const predictionSchema = z.object({
   probabilities: z.record(z.string(), z.number()),
 });
 
-export const shiftSchema = z.object({ score: z.number(), isUnlike: z.boolean() });
+export const outOfDistributionSchema = z.object({ score: z.number(), isFlagged: z.boolean() });
 
 /** A thread that is decided. Its texts are not kept any longer. */
 export const outcomeSchema = z.object({
@@ -29,7 +29,7 @@ export const outcomeSchema = z.object({
   why: z.enum(['threshold', 'deadline', 'end']),
   hours: z.number().nullable(),
   time: z.string().nullable(),
-  shift: shiftSchema.nullable(),
+  outOfDistribution: outOfDistributionSchema.nullable(),
   /** The posts up to the stop and the score at each. */
   posts: z.array(z.object({ id: z.string(), score: z.number() })).min(1),
   queries: z.int(),

@@ -24,7 +24,7 @@ export function threadAuditor(
     open(thread: Thread): ((decided: DecidedThread) => Promise<void>) | null {
       if (queries >= mostQueries || !isAudited(thread.id, draw)) return null;
       const opened = now().toISOString();
-      return async ({ postsUsed, prediction, predictionMissing, shift }) => {
+      return async ({ postsUsed, prediction, predictionMissing, outOfDistribution }) => {
         const outcome = await ended();
         if ('queries' in outcome) queries += outcome.queries;
         add({
@@ -33,7 +33,7 @@ export function threadAuditor(
           threshold: policy.definition.threshold,
           opened,
           probability: draw.share,
-          isUnlike: shift?.isUnlike ?? null,
+          isOutOfDistribution: outOfDistribution?.isFlagged ?? null,
           outcome: { closed: now().toISOString(), ...outcome },
         });
 

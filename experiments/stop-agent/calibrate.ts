@@ -64,9 +64,9 @@ const alertThresholds = [
 export async function guaranteeFor(threads: readonly CalibrationThread[], wanted: GuaranteeWanted): Promise<Guarantee> {
   const { threshold, losses, bound, er, items } = keptBy(threads, wanted);
   const { loss, level, confidence } = wanted;
-  const shift = await claimRegion(threads.map(({ thread }) => thread.posts[0].text));
+  const claims = await claimRegion(threads.map(({ thread }) => thread.posts[0].text));
   const alerts = isAboutAlerts(wanted) ? { alerts: items } : {};
-  const found = { loss, level, confidence, threshold, threads: threads.length, ...alerts, losses, bound, er, shift };
+  const found = { loss, level, confidence, threshold, threads: threads.length, ...alerts, losses, bound, er, claims };
   return guaranteeSchema.parse(found);
 }
 
@@ -136,7 +136,7 @@ export function keptBy(threads: readonly ReplayedThread[], wanted: GuaranteeWant
   const corrected = 1 - (1 - confidence) / alertThresholds.length;
   const bounds = counts.map((own) => upperBound({ ...own, confidence: corrected }));
   throw new InputError(
-    `no threshold shows that at most ${level * 100}% of early alerts lose, with ${confidence * 100}% confidence. Of these ${threads.length} threads at most ${most} raise an alert before their end; ${smallestCalibration({ level, confidence: corrected })} are needed even where none loses. Give more threads, or --max-disagreement ${(Math.ceil(1000 * Math.min(...bounds)) / 1000).toFixed(3)}`,
+    `no threshold shows that at most ${level * 100}% of early alerts lose, with ${confidence * 100}% confidence. Of these ${threads.length} threads at most ${most} raise an alert before their end; ${smallestCalibration({ level, confidence: corrected })} are needed even where none loses. Give more threads, or --risk-level ${(Math.ceil(1000 * Math.min(...bounds)) / 1000).toFixed(3)}`,
   );
 }
 
@@ -158,7 +158,7 @@ function keptByStops(threads: readonly (readonly ThresholdStop[])[], wanted: Gua
   const smallest = smallestCalibration(wanted);
   if (threads.length < smallest)
     throw new InputError(
-      `${threads.length} threads cannot show that at most ${wanted.level * 100}% of predictions would change, with ${wanted.confidence * 100}% confidence: that takes ${smallest}, even where none changes. Give more threads, which need no labels, or allow more with --max-disagreement`,
+      `${threads.length} threads cannot show that at most ${wanted.level * 100}% of predictions would change, with ${wanted.confidence * 100}% confidence: that takes ${smallest}, even where none changes. Give more threads, which need no labels, or allow more with --risk-level`,
     );
   const losses = lossesByPlace(threads);
   const items = threads.length;
@@ -236,7 +236,7 @@ function lossesByPlace(threads: readonly (readonly ThresholdStop[])[]): number[]
 function unreachable(counts: { losses: number; items: number }, { level, confidence }: GuaranteeWanted): InputError {
   const bound = upperBound({ ...counts, confidence });
   return new InputError(
-    `with this deadline ${counts.losses} of the ${counts.items} threads lose whatever the score says, so at most ${level * 100}% cannot be shown; at most ${(100 * bound).toFixed(1)}% can. Give a later deadline, or --max-disagreement ${(Math.ceil(1000 * bound) / 1000).toFixed(3)}`,
+    `with this deadline ${counts.losses} of the ${counts.items} threads lose whatever the score says, so at most ${level * 100}% cannot be shown; at most ${(100 * bound).toFixed(1)}% can. Give a later deadline, or --risk-level ${(Math.ceil(1000 * bound) / 1000).toFixed(3)}`,
   );
 }
 

@@ -1,4 +1,4 @@
-import { type ClaimRegion, claimRegionSchema, distanceFrom } from '../../checkpoints/policy/claim-shift.ts';
+import { type ClaimRegion, claimRegionSchema, distanceFrom } from '../../checkpoints/policy/out-of-distribution.ts';
 import { floatsToBase64 } from '../../src/base64-floats.ts';
 import { quantile } from '../../src/metrics/summary-statistics.ts';
 import { createHashingEncoder } from '../../src/text/hashing-encoder.ts';

@@ -1,4 +1,4 @@
-import type { ClaimShift } from '../../checkpoints/policy/claim-shift.ts';
+import type { OutOfDistribution } from '../../checkpoints/policy/out-of-distribution.ts';
 import { alertOf, type Prediction } from '../../checkpoints/policy/policy.ts';
 import type { StopReason } from '../../checkpoints/policy/stops.ts';
 import { endsAllCalls } from '../../experts/llm/failures.ts';
@@ -34,12 +34,12 @@ export interface DecidedThread {
   /** How often the detector was queried. */
   readonly queries: number;
   /** How unlike the threads of the guarantee this one is, or without a guarantee those that were trained on; null where neither is known. */
-  readonly shift: ClaimShift | null;
+  readonly outOfDistribution: OutOfDistribution | null;
 }
 
 /** Decides threads. Once the detector cannot be queried any more, it is not tried again. */
 export function threadDecider(
-  policy: Pick<OpenedPolicy, 'definition' | 'hasDetector' | 'open' | 'shift'>,
+  policy: Pick<OpenedPolicy, 'definition' | 'hasDetector' | 'open' | 'outOfDistribution'>,
 ): (thread: Thread) => Promise<DecidedThread> {
   const { limits } = policy.definition;
   /** Why nothing more is asked. */
@@ -66,7 +66,7 @@ export function threadDecider(
       predictionMissing: missing,
       ...alertOf(policy.definition.task, prediction),
       queries: thread.reading().queries,
-      shift: policy.shift(whole.posts[0].text),
+      outOfDistribution: policy.outOfDistribution(whole.posts[0].text),
     };
 
     async function predicted(): Promise<{ prediction: Prediction | null; missing: string | null }> {

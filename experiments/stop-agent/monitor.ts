@@ -1,7 +1,7 @@
 import { changedPrediction } from '../../checkpoints/policy/audit.ts';
 import type { Audit, Audited } from '../../checkpoints/policy/audit-schema.ts';
-import { manyUnlike } from '../../checkpoints/policy/claim-shift.ts';
 import type { Guarantee } from '../../checkpoints/policy/guarantee.ts';
+import { manyFlagged } from '../../checkpoints/policy/out-of-distribution.ts';
 import { confidenceSequence, type Losses } from '../../src/metrics/confidence-sequence.ts';
 import { eProcess } from '../../src/metrics/e-process.ts';
 
@@ -102,12 +102,16 @@ export function monitored(
 }
 
 function watchedClaims(counted: readonly EndedAudit[], alarmLevel: number): Monitored['unlike'] {
-  const evidence = eProcess(manyUnlike);
+  const evidence = eProcess(manyFlagged);
   let now = { items: 0, losses: 0, eValue: 1 };
   let isAlarm = false;
-  for (const { isUnlike } of counted) {
-    if (isUnlike === null) continue;
-    now = { items: now.items + 1, losses: now.losses + Number(isUnlike), eValue: evidence.add(isUnlike) };
+  for (const { isOutOfDistribution } of counted) {
+    if (isOutOfDistribution === null) continue;
+    now = {
+      items: now.items + 1,
+      losses: now.losses + Number(isOutOfDistribution),
+      eValue: evidence.add(isOutOfDistribution),
+    };
     isAlarm ||= now.eValue >= 1 / alarmLevel;
   }
   return { now, isAlarm };

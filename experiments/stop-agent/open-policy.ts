@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { closest } from 'fastest-levenshtein';
-import { type ClaimShift, claimShift } from '../../checkpoints/policy/claim-shift.ts';
 import type { Guarantee } from '../../checkpoints/policy/guarantee.ts';
 import { bundleFiles } from '../../checkpoints/policy/manifest.ts';
 import { type PolicyNetwork, policyNetwork, stopProbabilitiesOf } from '../../checkpoints/policy/network.ts';
+import { type OutOfDistribution, outOfDistributionFrom } from '../../checkpoints/policy/out-of-distribution.ts';
 import {
   type DetectorOutput,
   type PolicyDefinition,
@@ -60,7 +60,7 @@ export interface OpenedPolicy extends ThreadReader {
   readonly sources: PolicySources;
   /** What `earshot calibrate` found for it; null where there is no guarantee. */
   readonly guarantee: Guarantee | null;
-  shift(claim: string): ClaimShift | null;
+  outOfDistribution(claim: string): OutOfDistribution | null;
   /** The gold label of a thread; null where it has none. */
   goldOf(thread: Thread): string | null;
   /** Whether it learnt from this thread. */
@@ -123,7 +123,7 @@ async function policyOfRun(place: PolicyPlace): Promise<OpenedPolicy> {
   const plain = await systemOfRun(opened, system);
   const definition = { ...plain, threshold: guarantee?.threshold ?? plain.threshold };
   if (judge !== null) checkDecides(judge, task);
-  const region = guarantee?.shift ?? trainedClaimsFile.find(run);
+  const region = guarantee?.claims ?? trainedClaimsFile.find(run);
   const [trained, tested] = [trainedThreads(run), testedThreads(run)];
   const sources = await sourcesOfRun(opened, { judge, isQueried: definition.queries.lengths.length > 0 });
   const isEmbedded = definition.fields.some(({ name }) => name === 'posts');
@@ -137,7 +137,7 @@ async function policyOfRun(place: PolicyPlace): Promise<OpenedPolicy> {
     hasFreeDetector: judge === null && (await opened.detector()) !== null,
     digest: sha256({ experiment: opened.experiment, hashes: run.readRecord().hashes, seed: opened.seed, system }),
     guarantee,
-    shift: region === null ? () => null : claimShift(region),
+    outOfDistribution: region === null ? () => null : outOfDistributionFrom(region),
     goldOf: (thread) => task.labels[task.goldLabel(thread) ?? -1] ?? null,
     isTrainedOn: (thread) => trained.has(threadIdentity(thread)),
     isKnown: (thread) => trained.has(threadIdentity(thread)) || tested.has(threadIdentity(thread)),

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { claimShift } from '../../checkpoints/policy/claim-shift.ts';
 import { policyNetwork } from '../../checkpoints/policy/network.ts';
+import { outOfDistributionFrom } from '../../checkpoints/policy/out-of-distribution.ts';
 import { weightsFile } from '../../checkpoints/policy/write-bundle.ts';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
@@ -9,8 +9,8 @@ import { expertNames } from '../../experts/trajectories.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import type { BackendChoice } from '../../src/tensor/backend.ts';
+import { isOnDevice } from '../../src/tensor/batched-ops.ts';
 import { freeTensorBytes } from '../../src/tensor/free-memory.ts';
-import { isOnDevice } from '../../src/tensor/population-ops.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { createStopAgent } from '../../trainers/stop-agent/create.ts';
 import { groupsThatFit } from '../../trainers/stop-agent/memory.ts';
@@ -239,9 +239,9 @@ async function unlikeTraining(run: RunDirectory, parts: Parts, { evaluation }: E
   // Verdicts are the detector's. One from a file has learnt elsewhere, and what is known is where the agent has.
   const region = await claimRegion(claimsOf(detector.length > 0 ? detector : [...demonstrations, ...environment]));
   trainedClaimsFile.write(run, region);
-  const shiftOf = claimShift(region);
+  const outOfDistributionOf = outOfDistributionFrom(region);
   const decided = claimsOf(parts[evaluation.part]);
-  return decided.filter((claim) => shiftOf(claim).isUnlike).length / decided.length;
+  return decided.filter((claim) => outOfDistributionOf(claim).isFlagged).length / decided.length;
 }
 
 /** A settled agent stops where its score is worth most on the development part, where there is one. */

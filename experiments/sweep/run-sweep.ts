@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { InputError } from '../../src/errors.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
+import { runInBatches } from '../run/batched-runs.ts';
 import { type EvaluationSplit, hasDecisions } from '../run/decisions-file.ts';
-import { runInPopulations } from '../run/populations.ts';
 import { type RunGroup, type TrialFailure, trialEnd } from '../run/trial.ts';
 import { type Keep, reduceTrial } from './keep.ts';
 import { objectiveOf } from './objective.ts';
@@ -16,7 +16,7 @@ export interface SweepRun {
   readonly folder: SweepFolder;
   readonly runGroup: RunGroup;
   /** Trials of one shape that are trained in one program, at most. */
-  readonly population: number;
+  readonly batchedRuns: number;
   /** What finished trials leave behind. */
   readonly keep: Keep;
   /** Only every `of`-th trial, beginning with the `index`-th. */
@@ -46,7 +46,7 @@ export async function runSweep(run: SweepRun): Promise<void> {
 }
 
 async function runAll(
-  { folder, population, keep, runGroup: run, signal, onTrials, onFailure }: SweepRun,
+  { folder, batchedRuns, keep, runGroup: run, signal, onTrials, onFailure }: SweepRun,
   trials: readonly SweepTrial[],
   { pauseAt }: { pauseAt: number | null },
 ): Promise<void> {
@@ -54,10 +54,10 @@ async function runAll(
   let done = 0;
   const tell = () => onTrials({ done, total: trials.length });
   tell();
-  await runInPopulations(
+  await runInBatches(
     trials.map((trial) => ({ ...trial, directory: folder.directoryOf(trial), runs, pauseAt })),
     {
-      population,
+      batchedRuns,
       run,
       known: trialEnd,
       onEnded(ended) {

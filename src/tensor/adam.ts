@@ -1,8 +1,8 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { mapTensors, namesOf, perMember, sumOfSquares, type Tensors } from './population-ops.ts';
+import { mapTensors, namesOf, perMember, sumOfSquares, type Tensors } from './batched-ops.ts';
 
 /*
- * Adam (Kingma & Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015, Algorithm 1) on the tensors of a population. It uses
+ * Adam (Kingma & Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015, Algorithm 1) on the tensors of batched runs. It uses
  * the paper's decay rates β₁ = 0.9 and β₂ = 0.999 and adds epsilon outside the root of the corrected second moment, as PyTorch does.
  */
 

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import * as tf from '@tensorflow/tfjs-core';
 import { type AdamOptions, type AdamStep, adamStep, adopt, type Moving, nextAdamStep, type Optimized } from './adam.ts';
+import { mapTensors, namesOf, type Tensors } from './batched-ops.ts';
 import { gradientsOf } from './gradients.ts';
 import { compiled, tidied } from './onnx/compiled.ts';
-import { mapTensors, namesOf, type Tensors } from './population-ops.ts';
 
 /**
  * Descent of a loss by Adam, compiled: a step for each batch, several in one graph. The loss also says what else of it is wanted

@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
+import { isOnDevice } from './batched-ops.ts';
 import { paddedCount, takenRows } from './onnx/compiled.ts';
-import { isOnDevice } from './population-ops.ts';
 
 /** Row-major rows, [rows, columns]. */
 export interface Rows {

@@ -38,7 +38,7 @@ beforeAll(async () => {
   await succeed('export', 'runs/tiny/agent/seed-1', '--out', 'policy');
   const old = synthesizeThreads({ threads: 200, seed: 22 }).map((thread) => ({ ...thread, id: `old-${thread.id}` }));
   writeFileSync(join(cwd, 'old.jsonl'), old.map((thread) => `${JSON.stringify(thread)}\n`).join(''));
-  await succeed('calibrate', 'policy', '--threads', 'old.jsonl', '--max-disagreement', '0.2');
+  await succeed('calibrate', 'policy', '--threads', 'old.jsonl', '--risk-level', '0.2');
 });
 afterAll(async () => {
   await Promise.all(programs.map((program) => program.kill('SIGKILL')));

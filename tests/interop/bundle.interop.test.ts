@@ -41,7 +41,7 @@ beforeAll(async () => {
   // Two agents with a guarantee: one that asks at the stop only, and one that asks on the way.
   const fresh = synthesizeThreads({ threads: 90, seed: 9 }).map((thread) => ({ ...thread, id: `fresh-${thread.id}` }));
   writeFileSync(join(cwd, 'fresh.jsonl'), fresh.map((thread) => `${JSON.stringify(thread)}\n`).join(''));
-  const guarantee = ['--threads', 'fresh.jsonl', '--max-disagreement', '0.15'];
+  const guarantee = ['--threads', 'fresh.jsonl', '--risk-level', '0.15'];
   await succeed('calibrate', runOf('pooled'), ...guarantee);
   await succeed('calibrate', runOf('aware'), ...guarantee);
   for (const variant of variants) await succeed('export', runOf(variant), '--out', variant);
@@ -81,10 +81,10 @@ describe.each(variants)('a bundle in Python (%s)', (variant) => {
     expect(fileOf('README.md')).toContain(
       readsTimes ? 'only their texts, order and times' : 'only their texts and order',
     );
-    for (const [index, { scores, prediction, shift, hours, ...decision }] of expected.entries()) {
+    for (const [index, { scores, prediction, outOfDistribution, hours, ...decision }] of expected.entries()) {
       // Of the guarantee, which two of the variants have, or else of the threads that were learnt from.
-      expect(found[index].shift.isUnlike).toBe(shift.isUnlike);
-      expect(found[index].shift.score).toBeCloseTo(shift.score, 6);
+      expect(found[index].outOfDistribution.isFlagged).toBe(outOfDistribution.isFlagged);
+      expect(found[index].outOfDistribution.score).toBeCloseTo(outOfDistribution.score, 6);
       expect(found[index]).toMatchObject({ ...decision, prediction: { label: prediction.label }, hours });
       expect(Object.keys(found[index])).toEqual(Object.keys(expected[index]));
       expect(found[index].scores).toHaveLength(scores.length);

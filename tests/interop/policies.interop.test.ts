@@ -145,7 +145,7 @@ describe.each(cases)('%s: %s', (variant, system) => {
         threadId,
         scores,
         prediction,
-        shift,
+        outOfDistribution,
         postsLeftOut: _,
         earliness: __,
         posts: ___,
@@ -154,7 +154,7 @@ describe.each(cases)('%s: %s', (variant, system) => {
       expect(threadId).toBe(thread.id);
       const { postsUsed, why, queries, hours } = decision;
       const inNode = await policy.decide(thread);
-      expect(inNode).toMatchObject({ postsUsed, why, queries, hours, scores, prediction, shift });
+      expect(inNode).toMatchObject({ postsUsed, why, queries, hours, scores, prediction, outOfDistribution });
 
       const ofPython = byPython[index];
       expect(ofPython).toMatchObject({ threadId, ...decision, prediction: { label: prediction.label } });
@@ -171,7 +171,7 @@ describe.each(cases)('%s: %s', (variant, system) => {
         view = (await server.post(thread.id, { posts: [post] })).body;
       }
       if (view.decision === 'continue') view = (await server.post(thread.id, { posts: [], end: true })).body;
-      expect(view).toMatchObject({ ...decision, prediction, shift });
+      expect(view).toMatchObject({ ...decision, prediction, outOfDistribution });
     }
   });
 

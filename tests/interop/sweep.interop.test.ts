@@ -160,7 +160,7 @@ describe('a sweep on a queue', () => {
     const [first, second] = [temporaryFolder(), temporaryFolder()];
     const work = ['worker', '--queue', redis.address, '--jobs', '1', '--lost-after', '3'];
     const lost = begin(work, first);
-    const head = begin([...sweep, '--queue', redis.address, '--population', '3'], cwd);
+    const head = begin([...sweep, '--queue', redis.address, '--batched-runs', '3'], cwd);
     await until(() => progressOf(join(first, 'runs/queue')) >= 20);
     lost.signal('SIGKILL');
     // Three began together, and none of the others did. Which three is not promised: both jobs are sent at once.
@@ -179,7 +179,7 @@ describe('a sweep on a queue', () => {
     const cwd = temporaryFolder();
     writeSweep(join(cwd, 'sweep.yaml'), { space: { 'split.demonstrations': [12, 1000] } });
     begin(['worker', '--queue', redis.address, '--jobs', '1'], temporaryFolder());
-    const words = ['sweep', 'sweep.yaml', '--queue', redis.address, '--population', '4'];
+    const words = ['sweep', 'sweep.yaml', '--queue', redis.address, '--batched-runs', '4'];
     const swept = await earshot(words, { cwd });
     expect(swept.code, swept.errors).toBe(1);
     expect(swept.out).toContain('2 finished, 2 failed');

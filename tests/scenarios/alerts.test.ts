@@ -68,7 +68,7 @@ it('stops early with alerts alone, measures them, guarantees them and serves the
     'fresh.jsonl',
     '--loss',
     'withdrawn',
-    '--max-disagreement',
+    '--risk-level',
     '0.6',
   );
   expect(calibrated).toContain('of early alerts would be withdrawn after all posts');
@@ -76,7 +76,7 @@ it('stops early with alerts alone, measures them, guarantees them and serves the
     /Of the \d+ calibration threads \d+ raise an alert before their end, and \d+ of these lose\./,
   );
   const few = await earshot(
-    ['calibrate', 'policy', '--threads', 'fresh.jsonl', '--loss', 'false-alert', '--max-disagreement', '0.0001'],
+    ['calibrate', 'policy', '--threads', 'fresh.jsonl', '--loss', 'false-alert', '--risk-level', '0.0001'],
     { cwd },
   );
   expect([few.code, few.errors]).toEqual([1, expect.stringContaining('are needed even where none loses')]);

@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { selectBackend } from '../../src/tensor/backend.ts';
-import { namesOf } from '../../src/tensor/population-ops.ts';
+import { namesOf } from '../../src/tensor/batched-ops.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { RowTables } from '../../src/tensor/row-tables.ts';
 import { behaviorCloningSchema, cloneEpoch, pairsToCopy, type WeightedPairs } from '../../trainers/behavior-cloning.ts';

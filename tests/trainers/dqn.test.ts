@@ -1,8 +1,8 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { selectBackend } from '../../src/tensor/backend.ts';
+import { type MlpName, namesOf, type Tensors } from '../../src/tensor/batched-ops.ts';
 import { gradientsOf } from '../../src/tensor/gradients.ts';
-import { type MlpName, namesOf, type Tensors } from '../../src/tensor/population-ops.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { workContext } from '../../src/work-context.ts';
 import {

@@ -80,7 +80,7 @@ export interface EpochSelection {
 /** Both levels of a selector that has learnt: plain arrays. */
 export type SelectorPolicies = Readonly<Record<Level, SelectorPolicy>>;
 
-/** A population of one, for its task models serve one selector. */
+/** A batch of one, for its task models serve one selector. */
 export interface SelectorTrainer extends Trainer<SelectorPolicies> {
   /** Policies, task models and counters as they stand. */
   readonly training: SelectorTraining;

@@ -19,7 +19,7 @@ const trainers: Readonly<Record<Algorithm, Create>> = {
 };
 
 /**
- * The trainer of a population of stop agents, by their `algorithm`. The caller disposes it.
+ * The trainer of a batch of stop agents, by their `algorithm`. The caller disposes it.
  * @throws InputError when the problem gives the algorithm nothing to learn from, or the members cannot share a program
  */
 export async function createStopAgent(members: readonly StopMember[]): Promise<Trainer<StopPolicy>> {

@@ -25,7 +25,7 @@ import { labelledThreads } from './labelled-threads.ts';
 import { disposeLearner, pairsOf, refreshStates, type StopLearner } from './setup.ts';
 import { type TargetOccupancy, targetOccupancy } from './target-occupancy.ts';
 
-/** A population in training: everything that changes from one iteration to the next. */
+/** A batch in training: everything that changes from one iteration to the next. */
 export interface Imitation {
   readonly learner: StopLearner;
   readonly members: readonly ImitationMember[];
@@ -53,7 +53,7 @@ export interface ImitationMember extends GailMember {
 export function startImitation(learner: StopLearner): Imitation {
   const { members } = learner;
   const pairs = members.map((member) => expertNames.map((expert) => pairsOf(member, expert)));
-  // Those with a discriminator of their own are three in any case: a member then draws the same numbers in any population.
+  // Those with a discriminator of their own are three in any case: a member then draws the same numbers in any batch.
   const isSeparate = members[0].config.imitation.objective === 'separate';
   const present = expertNames.filter((_, set) => isSeparate || pairs.some((own) => own[set].rows.length > 0));
   const imitating = members.map(
@@ -129,7 +129,7 @@ export function disposeImitation({ learner, discriminator, rowWeights, task }: I
 }
 
 /*
- * A member has one discriminator of all experts (EARD, Eq. 3) or one of each (Eq. 1 and 2). All of a population stand in one list,
+ * A member has one discriminator of all experts (EARD, Eq. 3) or one of each (Eq. 1 and 2). All of a batch stand in one list,
  * member after member, as many of each: what follows spreads what a member has over its discriminators and gathers what they say.
  */
 

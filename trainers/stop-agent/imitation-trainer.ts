@@ -1,8 +1,8 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { expertNames } from '../../experts/trajectories.ts';
 import { InputError } from '../../src/errors.ts';
+import { columnOf } from '../../src/tensor/batched-ops.ts';
 import { updateScalarMoments } from '../../src/tensor/normalizer.ts';
-import { columnOf } from '../../src/tensor/population-ops.ts';
 import { type DiscriminatorHealth, logitsExpertIsHigh } from '../discriminator.ts';
 import { generalizedAdvantages, scaleRewards } from '../gae.ts';
 import { agentWeight, updateDiscriminator } from '../gail.ts';

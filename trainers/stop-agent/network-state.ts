@@ -2,8 +2,8 @@ import * as tf from '@tensorflow/tfjs-core';
 import type { NamedArray, NamedArrays } from '../../checkpoints/tensor-file.ts';
 import { InputError } from '../../src/errors.ts';
 import type { Optimized } from '../../src/tensor/adam.ts';
+import { namesOf, type Tensors } from '../../src/tensor/batched-ops.ts';
 import type { Moments } from '../../src/tensor/normalizer.ts';
-import { namesOf, type Tensors } from '../../src/tensor/population-ops.ts';
 import type { MemberState } from '../trainer.ts';
 import type { PolicyMatrix, StopPolicy } from './policy.ts';
 import type { LearnerMember, StopLearner } from './setup.ts';
@@ -83,13 +83,13 @@ export function restoreMoments(arrays: NamedArrays, member: Pick<LearnerMember, 
   member.moments.count = count;
 }
 
-/** The value that every member of a population must share. */
+/** The value that every batched run must share. */
 export function sameForAll(values: readonly number[], what: string): number {
   const [first] = values;
   const other = values.find((value) => value !== first);
   if (other !== undefined)
     throw new InputError(
-      `the members of a population go on together, and their ${what} differ: ${first} and ${other}; resume them in separate runs`,
+      `batched runs go on together, and their ${what} differ: ${first} and ${other}; resume them in separate runs`,
     );
   return first;
 }

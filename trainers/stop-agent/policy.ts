@@ -3,8 +3,8 @@ import { columnsOfNetwork, policyNetwork, stopProbabilitiesOf } from '../../chec
 import { type Limits, type Stop, stopIn } from '../../checkpoints/policy/stops.ts';
 import { CONTINUE, type StateTable, stateRow } from '../../envs/state-table.ts';
 import { hoursSinceClaim, type Thread } from '../../src/data/thread.ts';
+import type { MlpName, Tensors } from '../../src/tensor/batched-ops.ts';
 import type { Moments } from '../../src/tensor/normalizer.ts';
-import type { MlpName, Tensors } from '../../src/tensor/population-ops.ts';
 
 /** A trained stop agent: plain arrays, nothing to dispose. */
 export interface StopPolicy {

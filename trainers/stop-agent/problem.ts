@@ -41,7 +41,7 @@ export interface LabelledThread {
   readonly costs?: { readonly expected: Float32Array; readonly decided: Float32Array } | undefined;
 }
 
-/** One member of a population: its own seed, options and problem. */
+/** One of the batched runs: its own seed, options and problem. */
 export interface StopMember {
   readonly seed: number;
   readonly config: StopAgentConfig;

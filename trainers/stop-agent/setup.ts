@@ -9,11 +9,11 @@ import { type Rows, RowTables } from '../../src/tensor/row-tables.ts';
 import { cloneEpoch, pairsToCopy, type WeightedPairs } from '../behavior-cloning.ts';
 import type { Pairs } from '../gail.ts';
 import { createPolicyValue, disposePolicyValue, type PolicyValue, stackPolicyValues } from '../policy-value.ts';
+import { checkBatch } from './batched-runs.ts';
 import { demonstrationPairs } from './pairs.ts';
-import { checkPopulation } from './population.ts';
 import type { StopMember } from './problem.ts';
 
-/** What every trainer of stop agents starts from: a population's networks and the standardised states they read. */
+/** What every trainer of stop agents starts from: a batch's networks and the standardised states they read. */
 export interface StopLearner {
   readonly members: readonly LearnerMember[];
   readonly agent: PolicyValue;
@@ -28,14 +28,14 @@ export interface LearnerMember extends StopMember {
 }
 
 /**
- * Networks and states of a population. The caller disposes it with `disposeLearner`.
+ * Networks and states of a batch. The caller disposes it with `disposeLearner`.
  * @throws InputError when the members cannot share a program, or a member has nothing to see or to copy
  */
 export async function createLearner(
   members: readonly StopMember[],
   { hasCritic }: { hasCritic: boolean },
 ): Promise<StopLearner> {
-  checkPopulation(members.map(({ config }) => config));
+  checkBatch(members.map(({ config }) => config));
   checkWidths(members);
   const known = new Map<StateTable, CreatedMember>();
   const created: CreatedMember[] = [];
@@ -139,6 +139,6 @@ function checkWidths(members: readonly StopMember[]): void {
   for (const [index, columns] of others.entries())
     if (columns !== first)
       throw new InputError(
-        `the states of a population must be equally wide, and member 1 has ${first} columns where member ${index + 2} has ${columns}; train them in separate runs`,
+        `the states of batched runs must be equally wide, and run 1 has ${first} columns where run ${index + 2} has ${columns}; train them in separate runs`,
       );
 }

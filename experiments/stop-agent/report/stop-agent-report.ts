@@ -1,5 +1,5 @@
-import { manyUnlike } from '../../../checkpoints/policy/claim-shift.ts';
 import { guaranteeInWords } from '../../../checkpoints/policy/guarantee.ts';
+import { manyFlagged } from '../../../checkpoints/policy/out-of-distribution.ts';
 import { allPosts } from '../../../checkpoints/policy/rules.ts';
 import { counted } from '../../../src/counted.ts';
 import { fewestItems } from '../../../src/metrics/bootstrap.ts';
@@ -66,7 +66,7 @@ export function reportOf(
             },
           ]
         : []),
-      ...shiftWarning(results.flatMap(({ trials }) => trials)),
+      ...outOfDistributionWarning(results.flatMap(({ trials }) => trials)),
       ...(part === 'test'
         ? []
         : [{ warning: 'The development part was decided. Choose settings on it, then decide the test part once.' }]),
@@ -190,12 +190,12 @@ function agentNotes(agents: readonly RankedAgent[]): Paragraph[] {
   }
 }
 
-function shiftWarning(trials: readonly TrialResult[]): Paragraph[] {
+function outOfDistributionWarning(trials: readonly TrialResult[]): Paragraph[] {
   const unlike = mean(trials.map(({ unlikeTraining }) => unlikeTraining));
-  if (unlike <= manyUnlike) return [];
+  if (unlike <= manyFlagged) return [];
   return [
     {
-      warning: `${percent(unlike)} of the ${trials[0].part} threads look unlike those that predictions were learnt from, by the words of their claims; of like ones 5% do. Expect the detector to be worse here than on threads like its own.`,
+      warning: `${percent(unlike)} of the ${trials[0].part} threads are out of distribution: the words of their claims differ from those of the training threads. Of similar threads, 5% would be flagged. Expect the detector to be worse here.`,
     },
   ];
 }

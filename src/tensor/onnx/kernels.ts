@@ -156,7 +156,7 @@ function isRowAxis(axes: readonly number[], shape: readonly number[]): boolean {
 
 /**
  * As a product with ones, which ONNX Runtime computes several times faster than its sum over an axis in the middle. Of one column
- * the sum would round otherwise in a population than alone.
+ * the sum would round otherwise in a batch than alone.
  */
 function summedRows(backend: OnnxBackend, x: tf.TensorInfo, shape: number[]): tf.TensorInfo {
   const ones = filled(backend, { shape: [1, x.shape[x.shape.length - 2]], dtype: 'float32' }, 1);

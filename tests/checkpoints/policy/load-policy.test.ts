@@ -64,7 +64,7 @@ describe('a policy loaded from a bundle', () => {
   it('stops above the threshold of its guarantee, and says which claims that is about', async () => {
     const network = randomNetwork({ inputs: dimensions });
     const plain = await loadPolicy(sourceOf(await smallBundle({ network })));
-    expect((await plain.decide(thread(texts))).shift).toBeNull();
+    expect((await plain.decide(thread(texts))).outOfDistribution).toBeNull();
     const scores = [...stopProbabilitiesOf(network, statesByHand(texts))];
     const sorted = scores.toSorted((a, b) => a - b);
     for (const threshold of [...sorted, 1]) {
@@ -74,12 +74,15 @@ describe('a policy loaded from a bundle', () => {
       const decision = await policy.decide(thread(texts));
       expect(decision).toMatchObject({ postsUsed: first >= 0 ? first + 1 : texts.length });
       const [along] = statesByHand(texts.slice(0, 1));
-      expect(decision.shift?.score).toBeCloseTo(1 - along, 6);
-      expect(decision.shift?.isUnlike).toBe(1 - along > 0.7);
+      expect(decision.outOfDistribution?.score).toBeCloseTo(1 - along, 6);
+      expect(decision.outOfDistribution?.isFlagged).toBe(1 - along > 0.7);
     }
-    const trainedClaims = { ...smallGuarantee(1).shift, threshold: 2 };
+    const trainedClaims = { ...smallGuarantee(1).claims, threshold: 2 };
     const unguaranteed = await loadPolicy(sourceOf(await smallBundle({ network, manifest: { trainedClaims } })));
-    expect((await unguaranteed.decide(thread(texts))).shift).toEqual({ score: expect.any(Number), isUnlike: false });
+    expect((await unguaranteed.decide(thread(texts))).outOfDistribution).toEqual({
+      score: expect.any(Number),
+      isFlagged: false,
+    });
   });
 
   it('asks the detector in it about the posts that were seen', async () => {

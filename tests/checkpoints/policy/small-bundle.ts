@@ -154,7 +154,7 @@ export function smallGuarantee(threshold: number): Guarantee {
     losses: 0,
     bound: 0.045,
     er: 0.5,
-    shift: { encoder, center: center.toString('base64'), threshold: 0.7 },
+    claims: { encoder, center: center.toString('base64'), threshold: 0.7 },
   };
 }
 

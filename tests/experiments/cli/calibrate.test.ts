@@ -45,18 +45,20 @@ describe('calibrate', () => {
       ['--policy', 'uncalibrated'],
     ]) {
       const like = await earshot(['decide', 'fresh.jsonl', ...agent], { cwd });
-      expect(lines(like.out).filter(({ shift }) => shift.isUnlike).length).toBeLessThanOrEqual(8);
-      expect(like.errors).not.toContain('look unlike');
+      expect(lines(like.out).filter(({ outOfDistribution }) => outOfDistribution.isFlagged).length).toBeLessThanOrEqual(
+        8,
+      );
+      expect(like.errors).not.toContain('out of distribution');
       const { out, errors } = await earshot(['decide', 'strange.jsonl', ...agent], { cwd });
-      expect(lines(out)[0].shift.isUnlike).toBe(true);
-      expect(errors).toContain('1 of the 1 decided threads look unlike those that');
-      expect(errors).toContain('learnt from');
+      expect(lines(out)[0].outOfDistribution.isFlagged).toBe(true);
+      expect(errors).toContain('1 of the 1 decided threads are out of distribution');
+      expect(errors).toContain('threads like its training threads');
     }
   });
 
   it('chooses a threshold that a run, its bundle and a bundle calibrated by itself decide by', async () => {
     expect((await earshot(['export', run, '--out', 'plain'], { cwd })).code).toBe(0);
-    const found = await calibrate(run, '--threads', 'fresh.jsonl', '--max-disagreement', '0.2', '--json');
+    const found = await calibrate(run, '--threads', 'fresh.jsonl', '--risk-level', '0.2', '--json');
     expect(found.code, found.errors).toBe(0);
     const guarantee = json(found.out);
     expect(guarantee).toMatchObject({ loss: 'disagreement', level: 0.2, confidence: 0.9, threads: 80 });
@@ -74,13 +76,13 @@ describe('calibrate', () => {
     }
     const er = decided.reduce((sum, own) => sum + own.earliness, 0) / decided.length;
     expect(er).toBeCloseTo(guarantee.er, 9);
-    expect(decided.filter(({ shift }) => shift.isUnlike).length).toBeLessThanOrEqual(8);
+    expect(decided.filter(({ outOfDistribution }) => outOfDistribution.isFlagged).length).toBeLessThanOrEqual(8);
 
     const { out: report } = await earshot(['report', run], { cwd });
     expect(report).toContain(': Reads ');
 
     expect((await earshot(['export', run, '--out', 'guaranteed'], { cwd })).code).toBe(0);
-    const again = await calibrate('plain', '--threads', 'fresh.jsonl', '--max-disagreement', '0.2', '--json');
+    const again = await calibrate('plain', '--threads', 'fresh.jsonl', '--risk-level', '0.2', '--json');
     expect(json(again.out)).toMatchObject({
       threshold: guarantee.threshold,
       losses: guarantee.losses,
@@ -97,7 +99,7 @@ describe('calibrate', () => {
 
   it('puts the second guarantee of a bundle in the place of the first', async () => {
     cpSync(join(cwd, 'plain'), join(cwd, 'twice'), { recursive: true });
-    const harm = await calibrate('twice', '--threads', 'labelled.jsonl', '--max-disagreement', '0.3', '--loss', 'harm');
+    const harm = await calibrate('twice', '--threads', 'labelled.jsonl', '--risk-level', '0.3', '--loss', 'harm');
     expect(harm.code, harm.errors).toBe(0);
     expect(harm.out).toContain('at most 30% of predictions would be right if the thread were read to its end');
     const card = readFileSync(join(cwd, 'twice', 'README.md'), 'utf8');
@@ -107,11 +109,11 @@ describe('calibrate', () => {
   });
 
   it('says of a thread whose claim looks unlike the calibration threads that nothing is guaranteed', async () => {
-    await calibrate(run, '--threads', 'fresh.jsonl', '--max-disagreement', '0.2');
+    await calibrate(run, '--threads', 'fresh.jsonl', '--risk-level', '0.2');
     writeFileSync(join(cwd, 'other.jsonl'), linesOf([other]));
     const { out, errors } = await earshot(['decide', 'other.jsonl', '--policy', run], { cwd });
-    expect(lines(out)[0].shift.isUnlike).toBe(true);
-    expect(errors).toContain('1 of the 1 decided threads look unlike those that the guarantee');
+    expect(lines(out)[0].outOfDistribution.isFlagged).toBe(true);
+    expect(errors).toContain('1 of the 1 decided threads are out of distribution for the guarantee');
   });
 
   it('shows the curve and writes nothing', async () => {

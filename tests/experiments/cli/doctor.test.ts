@@ -6,20 +6,20 @@ import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { earshot } from './command-line.ts';
 
 it('fits 100 columns, and says in full why a backend cannot be used', async () => {
-  const { out } = await earshot(['doctor', 'tensorflow', 'wasm', '--dimensions', '8', '--populations', '1,2'], {
+  const { out } = await earshot(['doctor', 'tensorflow', 'wasm', '--dimensions', '8', '--batched-runs', '1,2'], {
     cwd: temporaryFolder(),
   });
   const lines = out.split('\n');
   expect(lines.filter((line) => line.length > 100)).toEqual([]);
   expect(out).toMatch(/^\| wasm +\| [\d.e+]+ +\| (?:[\d.e+]+|–) +\| processor, one thread/m);
-  expect(out).toMatch(/wasm: many runs go fastest with --population \d+/);
+  expect(out).toMatch(/wasm: many runs go fastest with --batched-runs \d+/);
   for (const [, backend] of out.matchAll(/^\| (\w+) .*cannot be used/gm))
     expect(out.replaceAll('\n', ' ')).toMatch(new RegExp(` ${backend}: .{40,}`));
 });
 
 it('tells a script what it timed and what auto chose', async () => {
   const cwd = temporaryFolder();
-  const words = ['doctor', 'tensorflow', 'wasm', '--json', '--dimensions', '8', '--populations', '1'];
+  const words = ['doctor', 'tensorflow', 'wasm', '--json', '--dimensions', '8', '--batched-runs', '1'];
   const { code, out, errors } = await earshot(words, { cwd });
   expect(code, errors).toBe(0);
   const found = JSON.parse(out);
@@ -55,7 +55,7 @@ const driver = '#!/bin/sh\necho "NVIDIA H100 80GB HBM3"\n';
 const noDriver = '#!/bin/sh\necho "NVIDIA-SMI has failed" >&2\nexit 9\n';
 
 it('names a GPU that is there, and the commands that get to it', async () => {
-  const words = ['doctor', 'wasm', '--dimensions', '8', '--populations', '1'];
+  const words = ['doctor', 'wasm', '--dimensions', '8', '--batched-runs', '1'];
   const cwd = temporaryFolder();
   const { out } = await withPrograms({ 'nvidia-smi': driver }, () => earshot(words, { cwd }));
   expect(out.replaceAll('\n', ' ')).toContain('This machine has a GPU (NVIDIA H100 80GB HBM3)');
@@ -65,7 +65,7 @@ it('names a GPU that is there, and the commands that get to it', async () => {
 });
 
 it.skipIf(existsSync('/dev/nvidia0'))('is silent about GPUs where the driver finds none', async () => {
-  const words = ['doctor', 'wasm', '--dimensions', '8', '--populations', '1'];
+  const words = ['doctor', 'wasm', '--dimensions', '8', '--batched-runs', '1'];
   const { out } = await withPrograms({ 'nvidia-smi': noDriver }, () => earshot(words, { cwd: temporaryFolder() }));
   expect(out).not.toContain('GPU');
 });

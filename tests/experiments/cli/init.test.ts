@@ -78,7 +78,9 @@ describe('init', () => {
     expect(first.scores.findIndex((score: number) => score > threshold)).toBe(
       first.why === 'threshold' ? first.postsUsed - 1 : -1,
     );
-    const few = await earshot(['init', 'threads.jsonl', '--goal', 'guarantee', '--level', '0.1%', '--yes'], { cwd });
+    const few = await earshot(['init', 'threads.jsonl', '--goal', 'guarantee', '--risk-level', '0.1%', '--yes'], {
+      cwd,
+    });
     expect(few.errors).toMatch(/\d+ threads are left for the calibration, and a guarantee of 0.1% takes 2302/);
   });
 

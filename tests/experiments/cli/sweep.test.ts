@@ -151,15 +151,15 @@ describe('a sweep', () => {
   it('trains trials together to the same bytes as alone, and lets those that cannot be trained fail alone', async () => {
     const cwd = temporaryFolder();
     writeSweep(join(cwd, 'sweep.yaml'));
-    const words = ['sweep', 'sweep.yaml', '--population', '4', '--runs', 'together'];
+    const words = ['sweep', 'sweep.yaml', '--batched-runs', '4', '--runs', 'together'];
     const together = await earshot(words, { cwd });
     expect(together.code, together.errors).toBe(0);
     for (const file of ['trials.csv', 'trials.parquet'])
       expect(readFileSync(join(cwd, 'together/tiny-sweep', file))).toEqual(resultsOfWhole(file));
-    expect(readFileSync(join(cwd, 'together/tiny-sweep/report.md'), 'utf8')).toContain('--population 4');
+    expect(readFileSync(join(cwd, 'together/tiny-sweep/report.md'), 'utf8')).toContain('--batched-runs 4');
 
     writeSweep(join(cwd, 'failing.yaml'), { space: { 'split.demonstrations': [12, 1000] } });
-    const failing = await earshot(['sweep', 'failing.yaml', '--population', '4'], { cwd });
+    const failing = await earshot(['sweep', 'failing.yaml', '--batched-runs', '4'], { cwd });
     expect(failing.code).toBe(1);
     expect(failing.out).toContain('4 trials: 2 finished, 2 failed.\n');
   });
@@ -167,7 +167,7 @@ describe('a sweep', () => {
   it('trains trials together on onnx where it is told to, and comes to the same but for rounding', async () => {
     const cwd = temporaryFolder();
     writeSweep(join(cwd, 'sweep.yaml'), { experiment: { ...tinySweep.experiment, backend: 'onnx' } });
-    const together = await earshot(['sweep', 'sweep.yaml', '--runs', 'together', '--population', '6'], { cwd });
+    const together = await earshot(['sweep', 'sweep.yaml', '--runs', 'together', '--batched-runs', '6'], { cwd });
     expect(together.code, together.errors).toBe(0);
     expect(together.errors.replaceAll('\n', ' ')).toContain('in this process, up to 6 together in each');
     const alone = await earshot(['sweep', 'sweep.yaml', '--runs', 'alone'], { cwd });

@@ -133,19 +133,19 @@ describe('train', () => {
     const words = ['train', 'tiny.yaml', '--jobs', '1'];
     const alone = await earshot([...words, '--runs', 'alone'], { cwd });
     expect(alone.code, alone.errors).toBe(0);
-    const together = await earshot([...words, '--runs', 'together', '--population', '3'], { cwd });
+    const together = await earshot([...words, '--runs', 'together', '--batched-runs', '3'], { cwd });
     expect(together.code, together.errors).toBe(0);
     expect(together.errors).toMatch(/\[1–3\/6\] 3 runs from paper, seed 1: testing: 3\/3 runs/);
     const runs = ['paper', 'ratio', 'published'].flatMap((variant) => [`${variant}/seed-1`, `${variant}/seed-2`]);
     for (const run of runs)
       expect(outcomeOf(join(cwd, 'together/tiny', run)), run).toEqual(outcomeOf(join(cwd, 'alone/tiny', run)));
-    // A run that was begun alone goes on in a population.
+    // A run that was begun alone goes on in a batch.
     const begun = join(cwd, 'together/tiny/ratio/seed-1');
     for (const run of runs.slice(0, 3)) {
       rmSync(join(cwd, 'together/tiny', run, 'result.json'));
       rmSync(join(cwd, 'together/tiny', run, 'checkpoints/step-00000004.safetensors'));
     }
-    const resumed = await earshot([...words, '--runs', 'together', '--population', '3'], { cwd });
+    const resumed = await earshot([...words, '--runs', 'together', '--batched-runs', '3'], { cwd });
     expect(resumed.errors).toContain('resuming together/tiny/ratio/seed-1 at iteration 2 of 4');
     expect(outcomeOf(begun)).toEqual(outcomeOf(join(cwd, 'alone/tiny/ratio/seed-1')));
   });

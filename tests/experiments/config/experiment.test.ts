@@ -36,7 +36,7 @@ describe('an experiment file', () => {
     );
   });
 
-  it('gains from populations on onnx where every variant is sampled imitation', async () => {
+  it('gains from batched runs on onnx where every variant is sampled imitation', async () => {
     const gains = async (agents: string) => {
       const yaml = `name: x\nvariants:\n  one: {}\n  other: { agent: ${agents} }`;
       const path = join(temporaryFolder({ 'my.yaml': yaml }), 'my.yaml');

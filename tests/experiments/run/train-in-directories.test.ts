@@ -62,7 +62,7 @@ describe.each<[string, AgentInput]>([
   ['exact-policy-gradient', { algorithm: 'exact-policy-gradient' }],
   ['behavior-cloning', { algorithm: 'behavior-cloning' }],
 ])('the loop runs %s', (_, more) => {
-  it('to the same bytes whether a signal stopped it or not, alone and as a population', async () => {
+  it('to the same bytes whether a signal stopped it or not, alone and as a batch', async () => {
     const folder = temporaryFolder();
     const whole = runIn(folder, 'whole');
     expect(await trainIn([whole], { more })).toBe(true);

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startTrials } from '../../../experiments/kinds/kinds.ts';
 import { openExperiment } from '../../../experiments/kinds/open-experiment.ts';
+import { runInBatches } from '../../../experiments/run/batched-runs.ts';
 import { failureOf } from '../../../experiments/run/failures.ts';
-import { runInPopulations } from '../../../experiments/run/populations.ts';
 import type { TrialFailure } from '../../../experiments/run/trial.ts';
 import { trialsHere } from '../../../experiments/run/trials-here.ts';
 import { plantedStances } from '../../../src/data/synthetic/planted-stances.ts';
@@ -39,8 +39,8 @@ export async function trainHere(cwd: string, overrides: Record<string, unknown> 
   const { trials } = await openExperiment({ path: join(cwd, 'tiny.yaml'), overrides: [overrides], runs });
   const { signal } = new AbortController();
   const failures: TrialFailure[] = [];
-  await runInPopulations(trials, {
-    population: 1,
+  await runInBatches(trials, {
+    batchedRuns: 1,
     run: trialsHere({ start: startTrials, signal, onNote: (line) => notes.push(line) }),
     onEnded(ended) {
       for (const { outcome } of ended) if (outcome.how === 'failed') failures.push(outcome);

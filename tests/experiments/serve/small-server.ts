@@ -119,7 +119,7 @@ export async function listening(options: Partial<ServeOptions> & { folder?: stri
     sessions: 'memory',
     threadLimits,
     limits,
-    verdictMs: 60_000,
+    predictionMs: 60_000,
     drainMs: 0,
     finishMs: 10_000,
     log: { write: (line) => void log.push(line) },

@@ -37,8 +37,19 @@ describe('a thread that comes post by post', () => {
         view = body;
       }
       if (view.decision === 'continue') view = (await server.post(thread.id, { posts: [], end: true })).body;
-      const { threadId, post: at, time, hours, stopped, why, postsUsed, prediction, queries, shift } = expected;
-      expect(shift === null).toBe(guarantee === null);
+      const {
+        threadId,
+        post: at,
+        time,
+        hours,
+        stopped,
+        why,
+        postsUsed,
+        prediction,
+        queries,
+        outOfDistribution,
+      } = expected;
+      expect(outOfDistribution === null).toBe(guarantee === null);
       expect(view).toMatchObject({
         threadId,
         decision: 'stop',
@@ -50,7 +61,7 @@ describe('a thread that comes post by post', () => {
         postsUsed,
         prediction,
         queries,
-        shift,
+        outOfDistribution,
       });
       expect(scores).toEqual(expected.scores);
       stops.add(stopped ? (postsUsed === 1 ? 'first' : 'later') : 'never');

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { claimShift } from '../../../checkpoints/policy/claim-shift.ts';
+import { outOfDistributionFrom } from '../../../checkpoints/policy/out-of-distribution.ts';
 import { claimRegion } from '../../../experiments/stop-agent/claim-region.ts';
 
 const words = ['storm', 'river', 'bridge', 'harbour', 'flood', 'rescue', 'police', 'station'];
@@ -8,11 +8,11 @@ const claims = Array.from({ length: 60 }, (_, index) =>
 );
 
 it('marks few of the claims that it is of, and those of another world', async () => {
-  const shiftOf = claimShift(await claimRegion(claims));
-  expect(claims.filter((claim) => shiftOf(claim).isUnlike).length).toBeLessThanOrEqual(3);
-  const other = shiftOf('vaccine zebra quark');
-  expect(other.isUnlike).toBe(true);
+  const outOfDistributionOf = outOfDistributionFrom(await claimRegion(claims));
+  expect(claims.filter((claim) => outOfDistributionOf(claim).isFlagged).length).toBeLessThanOrEqual(3);
+  const other = outOfDistributionOf('vaccine zebra quark');
+  expect(other.isFlagged).toBe(true);
   expect(other.score).toBeGreaterThan(0.9);
   // Nothing is known of a claim without words.
-  expect(shiftOf('')).toEqual({ score: 1, isUnlike: true });
+  expect(outOfDistributionOf('')).toEqual({ score: 1, isFlagged: true });
 });

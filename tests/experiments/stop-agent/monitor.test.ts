@@ -21,7 +21,7 @@ function audit(index: number, changes: boolean, more: Partial<Audit> = {}): Audi
     path: null,
   };
   const opened = new Date(index * hour).toISOString();
-  const facts = { policy: 'p', threshold: 0.8, probability: 0.1, isUnlike: false };
+  const facts = { policy: 'p', threshold: 0.8, probability: 0.1, isOutOfDistribution: false };
   return { threadId: `t${index}`, opened, ...facts, outcome, ...more };
 }
 const stream = (count: number, changes: (index: number) => boolean) =>
@@ -66,7 +66,7 @@ describe('a monitor', () => {
 
   it('says nothing before the first audit, and notices claims that are out of distribution', () => {
     expect(monitored([], watched)).toMatchObject({ now: { items: 0, low: 0, high: 1, eValue: 1 }, alarm: null });
-    const unlike = stream(60, () => false).map((own, index) => ({ ...own, isUnlike: index % 2 === 0 }));
+    const unlike = stream(60, () => false).map((own, index) => ({ ...own, isOutOfDistribution: index % 2 === 0 }));
     expect(monitored(unlike, watched)).toMatchObject({ alarm: null, unlike: { isAlarm: true, now: { losses: 30 } } });
   });
 });

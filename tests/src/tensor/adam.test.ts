@@ -14,8 +14,8 @@ import {
 } from '../../../src/tensor/adam.ts';
 import { adamUpdateArrays, optimizedArrays } from '../../../src/tensor/adam-arrays.ts';
 import { selectBackend } from '../../../src/tensor/backend.ts';
+import type { Tensors } from '../../../src/tensor/batched-ops.ts';
 import { compiled } from '../../../src/tensor/onnx/compiled.ts';
-import type { Tensors } from '../../../src/tensor/population-ops.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { testBackends } from './test-backend.ts';
 

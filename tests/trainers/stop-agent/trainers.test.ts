@@ -103,7 +103,7 @@ describe.each(trainerBackends)('on %s', (backend) => {
     });
   });
 
-  describe('a population', () => {
+  describe('a batch', () => {
     const otherProblem = smallProblem({ seed: 2, left: ['misleading'] });
     const ownOptions: AgentInput = {
       initialStopProbability: 0.2,
@@ -174,12 +174,12 @@ describe.each(trainerBackends)('on %s', (backend) => {
     it('refuses members that differ in what the program shares', async () => {
       const creating = (more: AgentInput, problem = smallProblem()) =>
         createStopAgent([smallMember(), smallMember({ seed: 2, more, problem })]);
-      await expect(creating({ hidden: 9 })).rejects.toThrow(/hidden, and member 1 has 6 where member 2 has 9/);
+      await expect(creating({ hidden: 9 })).rejects.toThrow(/hidden, and run 1 has 6 where run 2 has 9/);
       await expect(creating({ iterations: 5 })).rejects.toThrow(/agree on iterations/);
       await expect(creating({ imitation: { discriminator: { hidden: 9 } } })).rejects.toThrow(/discriminator\.hidden/);
       const { table } = smallProblem();
       const wider = { ...smallProblem(), table: { ...table, columns: 2 * table.columns } };
-      await expect(creating({}, wider)).rejects.toThrow(/member 1 has 8 columns where member 2 has 16/);
+      await expect(creating({}, wider)).rejects.toThrow(/run 1 has 8 columns where run 2 has 16/);
     });
   });
 
@@ -190,7 +190,7 @@ describe.each(trainerBackends)('on %s', (backend) => {
 
     it.each<[string, number[], AgentInput]>([
       ['one agent', [5], {}],
-      ['a population', [5, 6], {}],
+      ['a batch', [5, 6], {}],
       ['the published preset, its normaliser still learning', [5], stopAgentPresets.published],
       ['episodes that end with the stop', [5], { imitation: { episodeEnd: 'stop' } }],
       ['stops that are final, and −log D', [5], { imitation: { afterStop: 'stop', reward: 'minus-log-d' } }],
@@ -220,7 +220,7 @@ describe.each(trainerBackends)('on %s', (backend) => {
       for (const trainer of [whole, second]) trainer.dispose();
     });
 
-    it('of a member in a population goes on alone', async () => {
+    it('of one of the batched runs goes on alone', async () => {
       const together = await create([5, 6]);
       await train(together, 2);
       const [, second] = await together.state();
@@ -228,7 +228,7 @@ describe.each(trainerBackends)('on %s', (backend) => {
       const alone = await create([6]);
       alone.restore([second]);
       await train(alone);
-      // The products of a population round otherwise on onnx, where they are one call.
+      // The products of a batch round otherwise on onnx, where they are one call.
       if (backend === 'wasm') expect(await alone.state()).toEqual([(await together.state())[1]]);
       else expect(difference((await alone.state())[0], (await together.state())[1])).toBeLessThan(1e-5);
       for (const trainer of [together, alone]) trainer.dispose();
@@ -303,7 +303,7 @@ describe.each(trainerBackends)('on %s', (backend) => {
     );
 
     // From the third iteration on, the graphs are neither traced nor compared any more.
-    it.each(everyAlgorithm)('agree after each of three iterations of a population: %s', async (_, more) => {
+    it.each(everyAlgorithm)('agree after each of three iterations of a batch: %s', async (_, more) => {
       const members = [1, 2, 3, 4].map((seed) =>
         smallMember({ seed, more: { ...more, imitation: { ...more.imitation, taskWeight: seed } } }),
       );

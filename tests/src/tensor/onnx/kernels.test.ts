@@ -1,8 +1,8 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { expect, it } from 'vitest';
 import { selectBackend } from '../../../../src/tensor/backend.ts';
+import { logSoftmax } from '../../../../src/tensor/batched-ops.ts';
 import { OnnxBackend } from '../../../../src/tensor/onnx/backend.ts';
-import { logSoftmax } from '../../../../src/tensor/population-ops.ts';
 import { Random } from '../../../../src/tensor/random.ts';
 
 const random = Random.seeded({ seed: 1, purpose: 'kernels' });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type EndedTrial, runInPopulations } from '../../../experiments/run/populations.ts';
+import { type EndedTrial, runInBatches } from '../../../experiments/run/batched-runs.ts';
 import type { RunGroup, Trial, TrialOutcome } from '../../../experiments/run/trial.ts';
 
 function trial(label: string, shape: string | null = 'same'): Trial {
@@ -25,9 +25,9 @@ const finished: TrialOutcome = { how: 'finished' };
 /** Runs trials, of which each group that has a bad one fails; returns who ran with whom, and what was told. */
 async function ran(
   trials: readonly Trial[],
-  options: { bad?: string; known?: string; population?: number } = {},
+  options: { bad?: string; known?: string; batchedRuns?: number } = {},
 ): Promise<{ groups: string[]; told: string[] }> {
-  const { bad, known, population = 2 } = options;
+  const { bad, known, batchedRuns = 2 } = options;
   const groups: string[] = [];
   const told: string[] = [];
   const run: RunGroup = async (tasks) => {
@@ -35,8 +35,8 @@ async function ran(
     groups.push(labels.join(' '));
     return labels.map(() => (bad !== undefined && labels.includes(bad) ? failed : finished));
   };
-  await runInPopulations(trials, {
-    population,
+  await runInBatches(trials, {
+    batchedRuns,
     run,
     known: ({ label }) => (label === known ? finished : null),
     onEnded: (ended: readonly EndedTrial<Trial>[]) =>
@@ -46,30 +46,30 @@ async function ran(
 }
 
 describe('trials', () => {
-  it('are trained in populations of one shape, in the order of the first of each', async () => {
+  it('are trained in batches of one shape, in the order of the first of each', async () => {
     const trials = [trial('a'), trial('b', 'other'), trial('c'), trial('d'), trial('e', null), trial('f', null)];
     expect(await ran(trials)).toEqual({
       groups: ['a c', 'b', 'd', 'e', 'f'],
       told: ['a finished, c finished', 'b finished', 'd finished', 'e finished', 'f finished'],
     });
-    expect((await ran(trials, { population: 1 })).groups).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
+    expect((await ran(trials, { batchedRuns: 1 })).groups).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
   });
 
   it('are with those of their detector, so that one program waits little for the detectors of another', async () => {
     const trials = ['a1', 'a2', 'a3', 'b1', 'b2', 'b3'].map((label) => taught(label, label.slice(1)));
     expect((await ran(trials)).groups).toEqual(['a1 b1', 'a2 b2', 'a3 b3']);
-    expect((await ran(trials, { population: 4 })).groups).toEqual(['a1 b1 a2 b2', 'a3 b3']);
-    expect((await ran(trials, { population: 1 })).groups).toEqual(['a1', 'a2', 'a3', 'b1', 'b2', 'b3']);
+    expect((await ran(trials, { batchedRuns: 4 })).groups).toEqual(['a1 b1 a2 b2', 'a3 b3']);
+    expect((await ran(trials, { batchedRuns: 1 })).groups).toEqual(['a1', 'a2', 'a3', 'b1', 'b2', 'b3']);
   });
 
-  it('stay in their populations where some need nothing more', async () => {
+  it('stay in their batches where some need nothing more', async () => {
     expect(await ran([trial('a'), trial('b'), trial('c'), trial('d')], { known: 'b' })).toEqual({
       groups: ['a', 'c d'],
       told: ['b finished', 'a finished', 'c finished, d finished'],
     });
   });
 
-  it('go on alone where one of their population fails, and fail alone', async () => {
+  it('go on alone where one of their batchedRuns fails, and fail alone', async () => {
     expect(await ran([trial('a'), trial('b'), trial('c')], { bad: 'b' })).toEqual({
       groups: ['a b', 'c', 'a', 'b'],
       told: ['c finished', 'a finished, b failed'],

@@ -14,23 +14,23 @@ export const claimRegionSchema = z.object({
 export type ClaimRegion = z.infer<typeof claimRegionSchema>;
 
 /** 5% of like threads look unlike; from twice as many on it is said. */
-export const manyUnlike = 0.1;
+export const manyFlagged = 0.1;
 
 /** How unlike the threads of a region a thread is. */
-export interface ClaimShift {
+export interface OutOfDistribution {
   /** 1 − cosine of the claim's vector with the region's claims: 0 to 2. */
   readonly score: number;
   /** Whether hardly any claim of the region scores as much; what was found on those threads may not hold for this one. */
-  readonly isUnlike: boolean;
+  readonly isFlagged: boolean;
 }
 
 /** A function from the text of a claim to how unlike the threads of a region it is. */
-export function claimShift(region: ClaimRegion): (claim: string) => ClaimShift {
+export function outOfDistributionFrom(region: ClaimRegion): (claim: string) => OutOfDistribution {
   const center = floatsFromBase64(region.center);
   const embed = embedder(region.encoder);
   return (claim) => {
     const score = distanceFrom(center, embed(claim));
-    return { score, isUnlike: score > region.threshold };
+    return { score, isFlagged: score > region.threshold };
   };
 }
 

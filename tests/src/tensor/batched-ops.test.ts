@@ -11,13 +11,13 @@ import {
   tanh,
   tanhDerivative,
   transpose,
-} from '../../../src/tensor/population-ops.ts';
+} from '../../../src/tensor/batched-ops.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { testBackends } from './test-backend.ts';
 
 type Nested = number[][][];
 
-const random = Random.seeded({ seed: 1, purpose: 'population operations' });
+const random = Random.seeded({ seed: 1, purpose: 'batched operations' });
 const draw = (members: number, rows: number, columns: number): Nested =>
   Array.from({ length: members }, () =>
     Array.from({ length: rows }, () => Array.from({ length: columns }, () => random.normal())),

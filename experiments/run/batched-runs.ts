@@ -8,30 +8,30 @@ export interface EndedTrial<Of extends Trial> {
 }
 
 /**
- * Runs trials in populations. A trial that fails does not stop the others.
+ * Runs trials in batches. A trial that fails does not stop the others.
  * @param options.known how a trial stands that needs nothing more; null for one that is to be run
- * @param options.onEnded told once for all trials of a population, which end together
+ * @param options.onEnded told once for all trials of a batch, which end together
  */
-export async function runInPopulations<Of extends Trial>(
+export async function runInBatches<Of extends Trial>(
   trials: readonly Of[],
   options: {
-    population: number;
+    batchedRuns: number;
     run: RunGroup;
     known?: (trial: Of) => TrialOutcome | null;
     onEnded: (ended: readonly EndedTrial<Of>[]) => void;
   },
 ): Promise<void> {
-  const { population: size, run, known = () => null, onEnded } = options;
+  const { batchedRuns: size, run, known = () => null, onEnded } = options;
   await Promise.all(
     // Which trials are together depends on all of them, and not on what is finished: a command that was killed goes on with the
-    // same populations.
-    inPopulations(trials, { size }).map(async (population) => {
-      const before = population.flatMap((trial) => {
+    // same batches.
+    inBatches(trials, { size }).map(async (batch) => {
+      const before = batch.flatMap((trial) => {
         const outcome = known(trial);
         return outcome === null ? [] : [{ trial, outcome }];
       });
       if (before.length > 0) onEnded(before);
-      const left = population.filter((trial) => before.every((ended) => ended.trial !== trial));
+      const left = batch.filter((trial) => before.every((ended) => ended.trial !== trial));
       if (left.length === 0) return;
       const outcomes = await outcomesOf(left, run);
       onEnded(left.map((trial, index) => ({ trial, outcome: outcomes[index] })));
@@ -39,7 +39,7 @@ export async function runInPopulations<Of extends Trial>(
   );
 }
 
-/** One member that diverges or is refused ends the program that all of a population share. Each then goes on alone. */
+/** One member that diverges or is refused ends the program that a whole batch shares. Each then goes on alone. */
 async function outcomesOf(trials: readonly Trial[], run: RunGroup): Promise<readonly TrialOutcome[]> {
   const together = await run(trials);
   if (trials.length === 1 || together.every(({ how }) => how !== 'failed')) return together;
@@ -52,7 +52,7 @@ async function outcomesOf(trials: readonly Trial[], run: RunGroup): Promise<read
  * null is alone. Trials with one detector are together as far as they can be: a program that waits for the detectors of
  * another one then waits for few.
  */
-export function inPopulations<Of extends Pick<Trial, 'shape' | 'detectorKey'>>(
+export function inBatches<Of extends Pick<Trial, 'shape' | 'detectorKey'>>(
   trials: readonly Of[],
   { size }: { size: number },
 ): Of[][] {

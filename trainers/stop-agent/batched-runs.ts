@@ -1,7 +1,7 @@
 import { InputError } from '../../src/errors.ts';
 import type { StopAgentConfig } from './config.ts';
 
-/** Options that each member of a population may set for itself; all others shape the program that they share. */
+/** Options that each batched run may set for itself; all others shape the program that they share. */
 const ownOptions: ReadonlySet<string> = new Set([
   'initialStopProbability',
   'imitation.alpha',
@@ -60,7 +60,7 @@ const unread: Readonly<Partial<Record<StopAgentConfig['algorithm'], readonly str
 };
 
 /**
- * The options that the members of a population must agree on, as canonical text: configurations with the same text can
+ * The options that batched runs must agree on, as canonical text: configurations with the same text can
  * be trained in one program.
  */
 export function sharedOptions(config: StopAgentConfig): ReadonlyMap<string, unknown> {
@@ -71,13 +71,13 @@ export function sharedOptions(config: StopAgentConfig): ReadonlyMap<string, unkn
 }
 
 /** @throws InputError naming the first option that the members share and that they disagree on. */
-export function checkPopulation(configs: readonly StopAgentConfig[]): void {
+export function checkBatch(configs: readonly StopAgentConfig[]): void {
   const [first, ...others] = configs.map(sharedOptions);
   for (const [index, other] of others.entries())
     for (const [option, value] of first)
       if (other.get(option) !== value)
         throw new InputError(
-          `the members of a population must agree on ${option}, and member 1 has ${value} where member ${index + 2} has ${other.get(option)}; train them in separate runs`,
+          `batched runs must agree on ${option}, and run 1 has ${value} where run ${index + 2} has ${other.get(option)}; train them in separate runs`,
         );
 }
 

@@ -2,7 +2,7 @@ import * as tf from '@tensorflow/tfjs-core';
 
 /*
  * The few operations that Earshot's networks are made of. Every tensor is [members, rows, columns]: the first axis is
- * the population, and a single run is a population of one. The caller disposes what these functions return.
+ * the batched runs, and a single run is a batch of one. The caller disposes what these functions return.
  */
 
 /** Tensors by name, all [members, rows, columns]. */
@@ -133,7 +133,7 @@ function memberMatrix(x: tf.Tensor3D, member: number): tf.Tensor2D {
 
 /**
  * Logarithm of the softmax over the columns. On onnx it is one node instead of six: the logarithm alone would round a row otherwise
- * in a population than alone.
+ * in a batch than alone.
  */
 export function logSoftmax(x: tf.Tensor3D): tf.Tensor3D {
   if (tf.getBackend() !== 'onnx') return tf.logSoftmax(x);
@@ -165,7 +165,7 @@ export function sumRows(x: tf.Tensor3D): tf.Tensor3D {
 
 /**
  * The sum of all squares of each member, [members, 1, 1]. On onnx it is a product: how a sum rounds depends there on where in memory a
- * member's numbers start, so in a population it would round otherwise than alone.
+ * member's numbers start, so in a batch it would round otherwise than alone.
  */
 export function sumOfSquares(x: tf.Tensor3D): tf.Tensor3D {
   if (tf.getBackend() !== 'onnx') return tf.sum<tf.Tensor3D>(tf.square(x), [1, 2], true);
