@@ -5,7 +5,9 @@
  * server knows JSON schemas by a name of its own, so a proxy translates them, or refuses them as many servers do. Usage:
  *
  *   node --import tsx benchmarks/language-model.ts [--detectors single-prompt,s2mad] [--threads 2] [--posts 3]
- *     [--schemas taken,refused]
+ *     [--schemas taken,refused] [--server http://…/v1]
+ *
+ * With --server a running one is asked in the place of the one that this starts.
  */
 import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
@@ -23,6 +25,7 @@ const { values: options } = parseArgs({
     threads: { type: 'string', default: '2' },
     posts: { type: 'string', default: '3' },
     schemas: { type: 'string', default: 'taken,refused' },
+    server: { type: 'string' },
   },
 });
 const names = detectorNames.filter((name) => options.detectors.split(',').includes(name));
@@ -31,7 +34,8 @@ const maxPosts = Number(options.posts);
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 
-const server = await startLanguageModel();
+const server =
+  options.server === undefined ? await startLanguageModel() : { baseURL: options.server, stop: async () => {} };
 const rows: string[][] = [];
 try {
   for (const name of names)

@@ -12,7 +12,7 @@ import { type BlockMasks, masked, type PolicyValue, policyValueForward } from '.
  * EARD's code follows: orthogonal initialisation, clipped value loss, standardised advantages, global norm clipping.
  *
  *   symbol    paper (EARD Eq. 5, 6)               here
- *   ε         clips the ratio                     clips ratio and value alike, as the authors' code does; no option gives Eq. 6
+ *   ε         clips the ratio                     clips ratio and value alike, as the authors' code does; `valueLoss: squared` is Eq. 6
  *   A         as it is                            standardised in each minibatch; `advantages: none` is the paper's
  *   batch 4   "batch size 4" for policy, value    four minibatches an epoch, as the authors' code does; `minibatches: 50` is the other reading
  *
@@ -46,6 +46,12 @@ export const ppoSchema = z.strictObject({
     .describe(
       'over which of the sampled steps advantages are standardised; per-iteration is what the published code does, none is Eq. 5 as it stands',
     ),
+  valueLoss: z
+    .enum(['clipped', 'squared'])
+    .default('clipped')
+    .describe(
+      'of the value network: clipped, the larger of the squared errors with and without a clipped change of the value, as in the published code; squared, Eq. 6 as it stands',
+    ),
   valueGain: z
     .number()
     .positive()
@@ -56,6 +62,9 @@ export type PpoConfig = z.infer<typeof ppoSchema>;
 
 /** Added to the root of Adam's second moment: 1e-5 in OpenAI Baselines and the authors' code, not Adam's own 1e-8. */
 export const ADAM_EPSILON = 1e-5;
+
+/** Beyond every change of a value, and a number in single precision. */
+const UNCLIPPED = 1e30;
 
 /** The steps one member collected, [steps] each. */
 export interface PpoSteps {
@@ -96,6 +105,8 @@ export interface PpoCoefficients {
   readonly clip: tf.Tensor3D;
   readonly entropy: tf.Tensor3D;
   readonly value: tf.Tensor3D;
+  /** Range of the value's change; more than any change where it is free. */
+  readonly valueClip: tf.Tensor3D;
 }
 
 /** What an update of the policy takes besides its steps. */
@@ -173,6 +184,7 @@ export async function updatePolicies<Batch extends object, Common extends object
     clip: perMember(configs.map(({ clip }) => clip)),
     entropy: perMember(configs.map(({ entropyCoefficient }) => entropyCoefficient)),
     value: perMember(configs.map(({ valueCoefficient }) => valueCoefficient)),
+    valueClip: perMember(configs.map(({ valueLoss, clip }) => (valueLoss === 'clipped' ? clip : UNCLIPPED))),
   };
   const adam = {
     learningRates: configs.map(
@@ -192,13 +204,13 @@ export async function updatePolicies<Batch extends object, Common extends object
 export function ppoLoss(
   parameters: Tensors<MlpName>,
   batch: PpoMinibatch,
-  { clip, entropy: c_e, value: c_v }: PpoCoefficients,
+  { clip, entropy: c_e, value: c_v, valueClip }: PpoCoefficients,
 ): tf.Tensor3D {
   const { logProbabilities, values } = policyValueForward(parameters, batch.observations);
   const logProbability = tf.sum<tf.Tensor3D>(tf.mul(logProbabilities, batch.oneHotActions), 2, true);
   const surrogate = clippedSurrogate(tf.sub(logProbability, batch.oldLogProbabilities), batch.advantages, clip);
 
-  const clippedValues = tf.add(batch.oldValues, clampTo(tf.sub(values, batch.oldValues), tf.neg(clip), clip));
+  const clippedValues = tf.add(batch.oldValues, clampTo(tf.sub(values, batch.oldValues), tf.neg(valueClip), valueClip));
   const valueError = tf.squaredDifference(values, batch.returns);
   const valueLoss = tf.mul(0.5, tf.maximum(valueError, tf.squaredDifference(clippedValues, batch.returns)));
 

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { type DetectorFile, loadDetectorFile } from '../../experiments/config/detector-file.ts';
 import { languageModelName } from './language-model-server.ts';
 
-/** The six detectors on language models, as small as they can be. */
+/** The six detectors on language models, as small as they can be, and a prompt that asks for reasons. */
 export const detectorNames = [
   'single-prompt',
+  'reasoned-prompt',
   's2mad',
   'debate-single',
   'debate-team',
@@ -28,6 +29,7 @@ export async function detectorFileFor(name: DetectorName, { baseURL }: { baseURL
   };
   const own: Record<DetectorName, object> = {
     'single-prompt': { model },
+    'reasoned-prompt': { name: 'single-prompt', model, reasons: true },
     s2mad: { endpoints: { small: model }, models: { supporter: 'small' }, topComments: 3, rounds: 1 },
     'debate-single': { models: { proponent: model }, rounds: 1 },
     'debate-team': { models: { proponents: [model, model], opponents: [model, model], judge: model } },

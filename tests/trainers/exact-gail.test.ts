@@ -183,7 +183,9 @@ describe('the gradient of PPO’s objective', () => {
     const gradientAt = (lossAt: (parameters: typeof agent.parameters) => tf.Tensor) =>
       gradientsOf(agent.parameters, (own) => ({ loss: lossAt(masked(own, agent.blockMasks)), seen: {} })).gradients;
     const exact = gradientAt((own) => exactPpoLoss(own, exactBatch, { clip, entropy }));
-    const sampled = gradientAt((own) => ppoLoss(own, sampledBatch, { clip, entropy, value: column(0) }));
+    const sampled = gradientAt((own) =>
+      ppoLoss(own, sampledBatch, { clip, entropy, value: column(0), valueClip: clip }),
+    );
     for (const name of ['w1', 'b1', 'w2', 'b2', 'w3', 'b3'] as const) {
       const expected = await sampled[name].data();
       for (const [i, value] of (await exact[name].data()).entries()) expect(value).toBeCloseTo(expected[i], 4);

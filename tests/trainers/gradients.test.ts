@@ -90,6 +90,7 @@ describe('the gradient of the PPO loss', () => {
       clip: tf.tensor3d([0.1, 0.4], [members, 1, 1]),
       entropy: tf.tensor3d([0.01, 0.2], [members, 1, 1]),
       value: tf.tensor3d([0.5, 1.5], [members, 1, 1]),
+      valueClip: tf.tensor3d([0.1, 1e30], [members, 1, 1]),
     };
     const loss = (parameters: typeof agent.parameters) => ppoLoss(masked(parameters, blockMasks), batch, coefficients);
     return { parameters: agent.parameters, loss };
@@ -293,5 +294,22 @@ describe('the gradient of the GAIL loss', () => {
     // What the log has.
     expect(withoutPenalty.loss(parameters).seen.penalty).toBeNull();
     expect(penalty?.dataSync()[0]).toBeCloseTo(expected, 4);
+  });
+
+  it('is of Eq. 3, over the weight of the agent, where misleading pairs are subtracted without a penalty', () => {
+    const literal = { misleading: 'subtract', discriminator: { penalty: 0 } };
+    const { parameters, loss } = problem({ present: experts, config: literal, members: 1 });
+    const { loss: own, seen } = loss(parameters);
+    // D is the agent's probability in the paper; rows are the agent's, then those of CE, EAE and ME.
+    const d = Array.from(seen.logits.dataSync(), (logit) => 1 / (1 + Math.exp(logit)));
+    const meanLog = (set: number, of: (probability: number) => number) =>
+      d.slice(set * batchSize, (set + 1) * batchSize).reduce((sum, each) => sum + Math.log(of(each)), 0) / batchSize;
+    const ofExpert = (set: number) => meanLog(set, (probability) => 1 - probability);
+    const objective =
+      (0.7 + 0.15 - 0.15) * meanLog(0, (probability) => probability) +
+      0.7 * ofExpert(1) +
+      0.15 * ofExpert(2) -
+      0.15 * ofExpert(3);
+    expect(own.dataSync()[0]).toBeCloseTo(-objective / 0.7, 4);
   });
 });

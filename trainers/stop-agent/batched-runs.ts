@@ -25,6 +25,7 @@ const ownOptions: ReadonlySet<string> = new Set([
   'imitation.ppo.discount',
   'imitation.ppo.gaeLambda',
   'imitation.ppo.advantages',
+  'imitation.ppo.valueLoss',
   'imitation.ppo.valueGain',
   'dqn.exploration',
   'dqn.discount',

@@ -26,6 +26,26 @@ describe('recipes', () => {
     const directories = experiment.trials.map(({ directory }) => directory);
     expect(new Set(directories).size).toBe(directories.length);
   });
+
+  it('eard-paper has the numbers of EARD’s §5.1.3 and Table 3', async () => {
+    const path = join(recipes, 'eard-paper.yaml');
+    const { variants } = await loadVariants({ path, overrides: [], resolve: resolveExperiment });
+    const [{ seeds, split, agent }, bertweet] = variants.map(({ experiment }) => experiment);
+    const { imitation } = agent;
+    const { ppo, discriminator } = imitation;
+    expect(bertweet).toMatchObject({ agent, encoder: { name: 'transformers', model: './models/bertweet-base' } });
+    expect([seeds.length, split.demonstrations, split.environment]).toEqual([5, 50, 100]);
+    expect([imitation.alpha, imitation.beta, imitation.gamma]).toEqual([0.7, 0.15, 0.15]);
+    expect([ppo.stepsPerIteration, ppo.stepsPerIteration * agent.iterations]).toEqual([200, 200_000]);
+    expect([agent.hidden, ppo.epochs, discriminator.epochs, discriminator.batchSize]).toEqual([64, 4, 5, 64]);
+    expect(ppo.stepsPerIteration / ppo.minibatches).toBe(4);
+    expect([ppo.discount, ppo.gaeLambda, ppo.learningRate]).toEqual([0.99, 0.97, 3e-4]);
+    expect([ppo.entropyCoefficient, ppo.clip]).toEqual([0.01, 0.1]);
+    // Eq. 3, 5 and 6, and line 3 of Algorithm 1, without what the authors' code adds.
+    expect(imitation).toMatchObject({ misleading: 'subtract', reward: 'minus-log-d', rewardScale: 'none' });
+    expect(ppo).toMatchObject({ advantages: 'none', valueLoss: 'squared' });
+    expect(discriminator).toMatchObject({ penalty: 0, warmupIterations: 0 });
+  });
 });
 
 describe('an experiment file', () => {
