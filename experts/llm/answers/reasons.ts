@@ -17,6 +17,8 @@ import { type AnswerWords, escaped, folded, plainSentence, readLine } from './an
  *   - the end of a clause that names a label, or denies the answer ("Therefore, this is NOT a rumor"), unless others say so or it only
  *     may be so.
  *
+ * All answers one after the other, as the prompt names them ("Yes, No."), are its echo and prefer none.
+ *
  * And it speaks about the thread. Where the model speaks of itself it says what it thinks, finds or concludes; any other sentence in
  * the first person ("I cannot …", "my guidelines …") is no reason for an answer, and mostly a refusal. Quotations are not its words.
  */
@@ -51,6 +53,7 @@ interface Named {
 function sentenceAgrees(sentence: string, named: Named): boolean {
   const { words, label } = named;
   const bare = sentence.replace(BULLET, '');
+  if (listsAnswers(bare, words)) return true;
   const parts = [bare.replace(/\?+$/, ''), /^[^,，]{1,80}(?=[,，])/.exec(bare)?.[0] ?? ''];
   const [whole, beforeComma] = parts.map((text) => readLine(text, words));
   if (whole !== null && whole.label !== label) return false;
@@ -62,6 +65,11 @@ function sentenceAgrees(sentence: string, named: Named): boolean {
   for (const place of [...plain.matchAll(ANSWER_PLACE), ...plain.matchAll(LABELLING)])
     if (!placeAgrees(plain.slice(place.index + place[0].length), DENIAL.test(place[0]), named)) return false;
   return plain.split(CLAUSES).every((clause) => statementAgrees(clause, named));
+}
+
+function listsAnswers(sentence: string, words: AnswerWords): boolean {
+  const names = Object.values(words).map(([first]) => escaped(folded(first)));
+  return new RegExp(`^${names.join('(?:, (?:or )?| or | ?/ ?)')}$`).test(plainSentence(sentence));
 }
 
 /** What may follow a label that is named, rather than a word that happens to be spelt like it: "no" in "there is no source". */

@@ -23,7 +23,7 @@ import { contradictsKey, toJsonSchema } from './whole-json.ts';
  */
 
 /** To be raised whenever the same text could be read differently. */
-export const verdictReaderVersion = 3;
+export const verdictReaderVersion = 4;
 
 export interface VerdictForm {
   /** The first word of each label is the one that is asked for. */

@@ -247,11 +247,20 @@ describe('a last line', () => {
     ['It looks like a rumor at first.\nThe police confirmed it.\nAnswer: non-rumor', 'non-rumor'],
     ['Initially this seemed like a non-rumor, but the photo is old.\nAnswer: rumor', 'rumor'],
     ['Mi pare che i post non citano una fonte.\nAnswer: rumor', 'rumor'],
+    ['{"reason": "non-rumor, rumor", "answer": "rumor"}', 'rumor'],
+    ['{"reason": "Non-rumor or rumor. Nobody names a source.", "answer": "rumor"}', 'rumor'],
   ])('is read behind %j', (text, label) => {
     expect(of(text)).toBe(label);
   });
 
   it.each([
+    'Non-rumor. Rumor.\nAnswer: rumor',
+    'Rumor, non-rumor.\nAnswer: rumor',
+    'Non-rumor, rumor, non-rumor.\nAnswer: rumor',
+    'Non-rumor, not rumor.\nAnswer: rumor',
+    'Non-rumor, rumor they say.\nAnswer: rumor',
+    'Answer: non-rumor, rumor.\nAnswer: rumor',
+    'non-rumor, rumor',
     'The answer is non-rumor.\nAnswer: rumor',
     'Nobody denies it, so the answer is non-rumor.\nAnswer: rumor',
     'The verdict must be non-rumor given the sources.\nAnswer: rumor',
