@@ -55,6 +55,10 @@ const splitSchema = z
       .union([z.int().min(1), z.literal('rest')])
       .default('rest')
       .describe('threads to test on'),
+    stratify: z
+      .boolean()
+      .default(true)
+      .describe('give each part the shares of the labels; false draws at random, as EARD does'),
     seed: seedSchema
       .nullable()
       .default(null)

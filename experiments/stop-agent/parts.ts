@@ -82,7 +82,7 @@ export async function loadParts(
 }
 
 /**
- * Disjoint parts, stratified by label. Threads without a label cannot demonstrate or be tested on, so the environment and then
+ * Disjoint parts, stratified by label unless told otherwise. Threads without a label cannot demonstrate or be tested on, so the environment and then
  * the calibration take those first and fill up with labelled ones.
  */
 export function splitParts<Of extends ThreadFacts>(
@@ -90,7 +90,7 @@ export function splitParts<Of extends ThreadFacts>(
   experiment: Experiment,
   seed: number,
 ): Parts<Of> {
-  const { events, demonstrations, environment, test, development, calibration } = experiment.split;
+  const { events, demonstrations, environment, test, development, calibration, stratify } = experiment.split;
   // A detector file is not trained here, so no thread is set aside for it.
   const task = taskOf(experiment);
   const detector = 'file' in experiment.detector ? 0 : experiment.split.detector;
@@ -123,7 +123,7 @@ export function splitParts<Of extends ThreadFacts>(
   const sizes = typeof detector === 'number' ? { detector, ...wanted } : wanted;
   const split = splitThreads(free, {
     seed: splitSeed,
-    stratifyBy: (thread) => task.goldLabel(thread),
+    stratifyBy: (thread) => (stratify ? task.goldLabel(thread) : null),
     parts: Object.fromEntries(Object.entries(sizes).filter(([, size]) => size !== 0)),
   });
   return {

@@ -30,11 +30,14 @@ describe('recipes', () => {
   it('eard-paper has the numbers of EARD’s §5.1.3 and Table 3', async () => {
     const path = join(recipes, 'eard-paper.yaml');
     const { variants } = await loadVariants({ path, overrides: [], resolve: resolveExperiment });
-    const [{ seeds, split, agent }, bertweet] = variants.map(({ experiment }) => experiment);
+    const [{ seeds, split, agent, evaluation }, bertweet] = variants.map(({ experiment }) => experiment);
     const { imitation } = agent;
     const { ppo, discriminator } = imitation;
     expect(bertweet).toMatchObject({ agent, encoder: { name: 'transformers', model: './models/bertweet-base' } });
-    expect([seeds.length, split.demonstrations, split.environment]).toEqual([5, 50, 100]);
+    expect([seeds.length, split.demonstrations, split.environment, split.stratify]).toEqual([5, 50, 100, false]);
+    // §5.1.2: the first post, and the posts of so many hours.
+    expect(evaluation.firstPosts[0]).toBe(1);
+    expect(evaluation.hours).toEqual(expect.arrayContaining([1, 6, 12, 24, 36]));
     expect([imitation.alpha, imitation.beta, imitation.gamma]).toEqual([0.7, 0.15, 0.15]);
     expect([ppo.stepsPerIteration, ppo.stepsPerIteration * agent.iterations]).toEqual([200, 200_000]);
     expect([agent.hidden, ppo.epochs, discriminator.epochs, discriminator.batchSize]).toEqual([64, 4, 5, 64]);

@@ -29,6 +29,17 @@ it('takes the development part from threads that no other part has, and leaves t
   expect(rest.test).toHaveLength(36);
 });
 
+it('gives each part the shares of the labels, or leaves them to chance', () => {
+  const rumors = (stratify: boolean) =>
+    Array.from({ length: 20 }, (_, seed) => {
+      const experiment = resolveExperiment({ ...tiny, split: { ...tiny.split, stratify } }, 'tiny');
+      return splitParts(threads, experiment, seed + 1).test.filter(({ rumor }) => rumor).length;
+    });
+  const spread = (counts: readonly number[]) => Math.max(...counts) - Math.min(...counts);
+  expect(spread(rumors(true))).toBeLessThanOrEqual(1);
+  expect(spread(rumors(false))).toBeGreaterThan(3);
+});
+
 it('keeps decisions on the development part apart from those on the test', async () => {
   const cwd = temporaryFolder();
   writeExperiment(join(cwd, 'tiny.yaml'), { split: { ...tiny.split, test: 8, development: 8 } });
