@@ -7,7 +7,7 @@ import { z } from 'zod';
 
 /*
  * The webgpu backend on SwiftShader, the Vulkan driver for processors in Debian's chromium. It computes as a GPU would and is
- * slow, so the agent is small.
+ * slow, so the agents are small.
  */
 
 const project = join(import.meta.dirname, '../..');
@@ -37,8 +37,10 @@ async function printed(script: string, more: NodeJS.ProcessEnv = {}): Promise<un
   );
 }
 
+const trainings = z.array(
+  z.object({ population: z.number(), difference: z.number(), tableBytes: z.number(), largestIn: z.number() }),
+);
 const backendFile = JSON.stringify(join(project, 'src/tensor/backend.ts'));
-const compareFile = JSON.stringify(join(project, 'experiments/run/compare-backends.ts'));
 
 describe('the webgpu backend', () => {
   it('is not what auto takes', async () => {
@@ -68,11 +70,23 @@ console.log(JSON.stringify({ failure, name }));`,
     });
   });
 
-  it.each(['sampled', 'exact'])('trains as wasm does: %s', async (rollout) => {
-    const difference = await printed(
-      `import { compareBackends } from ${compareFile};
-console.log(JSON.stringify(await compareBackends(['wasm', 'webgpu'], { dimensions: 16, iterations: 2, imitation: { rollout: ${JSON.stringify(rollout)} } })));`,
-    );
-    expect(z.object({ weights: z.number() }).parse(difference).weights).toBeLessThan(1e-5);
-  });
+  it.each([
+    ['imitation', {}],
+    ['imitation without sampling', { imitation: { rollout: 'exact' } }],
+    ['behaviour cloning', { algorithm: 'behavior-cloning' }],
+    ['the exact policy gradient', { algorithm: 'exact-return' }],
+    ['the settled agent', { algorithm: 'settled' }],
+    ['deep Q-learning', { algorithm: 'dqn' }],
+  ])(
+    'trains as wasm does, alone and in a batch, resumes, and leaves the state table on the device: %s',
+    async (_, options) => {
+      const words = ['--import', 'tsx', join(import.meta.dirname, 'webgpu-training.ts'), JSON.stringify([options])];
+      const trained = trainings.parse(JSON.parse(await succeed(process.execPath, words)));
+      expect(trained.map(({ population }) => population)).toEqual([1, 4]);
+      for (const { difference, tableBytes, largestIn } of trained) {
+        expect(difference).toBeLessThan(1e-5);
+        expect(largestIn).toBeLessThan(tableBytes / 2);
+      }
+    },
+  );
 });

@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
-import type { Engine, Numbers, Session } from './engine.ts';
-import { type Kind, Recorder, type TakenRows, type Value } from './recorder.ts';
+import type { Engine, Numbers, Resident, Session, Shaped, Traffic } from './engine.ts';
+import { isKnown, type Kind, Recorder, type TakenRows, type Value } from './recorder.ts';
 
 /*
  * A tfjs backend whose kernels (kernels.ts) append nodes to a graph instead of computing. The graph runs when one of its
@@ -13,6 +13,9 @@ const mostNodes = 1000;
 const mostSessions = 32;
 /** Of arrays that wait to be used again, together. */
 const mostFreeBytes = 256 * 2 ** 20;
+
+/** Numbers of a tensor that is worth a run of its own to be copied to a device. */
+const fewestThatStay = 1024;
 
 export class OnnxBackend extends tf.KernelBackend {
   private readonly values: tf.DataStorage<Value>;
@@ -37,6 +40,16 @@ export class OnnxBackend extends tf.KernelBackend {
     return this.sessions.size;
   }
 
+  /** What its graphs were given and gave. */
+  get traffic(): Traffic {
+    return this.engine.traffic;
+  }
+
+  /** Whether results may stay where they are made. */
+  get hasDeviceMemory(): boolean {
+    return this.engine.memory !== null;
+  }
+
   valueBehind({ dataId }: tf.TensorInfo): Value {
     return this.values.get(dataId);
   }
@@ -56,12 +69,21 @@ export class OnnxBackend extends tf.KernelBackend {
 
   /** An array as a value of its own. */
   made(array: Numbers | null, { shape, kind }: { shape: readonly number[]; kind: Kind }): Value {
-    return { shape, kind, recorder: this.recorder, array, references: 1 };
+    return { shape, kind, recorder: this.recorder, array, resident: null, wasFed: false, references: 1 };
+  }
+
+  /** A result that stayed on the device as a value of its own. */
+  stayed(resident: Resident): Value {
+    return { ...this.made(null, resident), resident };
   }
 
   /** Rows by their numbers, gathered by the compiled step that is given them, or when somebody else reads them. */
   takenRows(taken: TakenRows): tf.TensorInfo {
     const shape = [...taken.numbers.shape, ...taken.table.shape.slice(1)];
+    const { table } = taken;
+    // Copied once, and not at every run that takes rows of it.
+    if (this.engine.memory !== null && table.array !== null)
+      table.resident ??= this.engine.memory.upload({ shape: table.shape, array: table.array });
     return this.tensorOf({ ...this.made(null, { shape, kind: 'float32' }), taken });
   }
 
@@ -69,13 +91,41 @@ export class OnnxBackend extends tf.KernelBackend {
   gathered(value: Value): Value {
     const { taken, array } = value;
     if (taken === undefined || array !== null) return value;
-    const { table, numbers } = taken;
-    const columns = tf.util.sizeFromShape(table.shape.slice(1));
-    const rows = this.emptyNumbers(numbers.array.length * columns);
-    for (const [place, row] of numbers.array.entries())
-      rows.set(table.array.subarray(row * columns, (row + 1) * columns), place * columns);
+    const table = this.arrayOf(taken.table);
+    const numbers = this.arrayOf(taken.numbers);
+    const columns = tf.util.sizeFromShape(taken.table.shape.slice(1));
+    const rows = this.emptyNumbers(numbers.length * columns);
+    for (const [place, row] of numbers.entries())
+      rows.set(table.subarray(row * columns, (row + 1) * columns), place * columns);
     value.array = rows;
     return value;
+  }
+
+  /** The array of a value whose graph has run, fetched from the device where it stayed there. */
+  arrayOf(value: Value): Numbers {
+    const { array, resident } = value;
+    if (array !== null) return array;
+    if (resident === null || this.engine.memory === null)
+      throw new Error('a tensor was asked for whose graph was never run');
+    const numbers = this.emptyArray(value);
+    this.engine.memory.download(resident, numbers);
+    value.array = numbers;
+    return numbers;
+  }
+
+  /** What a graph is given for a value. On a device with memory of its own, one that is given again stays there from then on. */
+  fed(value: Value): Shaped | Resident {
+    const { shape, kind, resident } = value;
+    if (resident !== null) return resident;
+    const given = { shape, array: this.arrayOf(value) };
+    const { memory } = this.engine;
+    if (memory === null || kind === 'bool' || given.array.length < fewestThatStay) return given;
+    if (value.wasFed) {
+      value.resident = memory.upload(given);
+      return value.resident;
+    }
+    value.wasFed = true;
+    return given;
   }
 
   /** Appends a node to the graph in hand; see `Recorder.append`. */
@@ -98,13 +148,9 @@ export class OnnxBackend extends tf.KernelBackend {
     const inputs = recorder.read;
     const session = this.session(recorder.file({ inputs, outputs }));
     const arrays = outputs.map((value) => this.emptyArray(value));
-    const named = (values: readonly Value[], arrayOf: (value: Value, place: number) => Numbers) =>
-      new Map(
-        values.map((value, place) => [recorder.nameOf(value), { shape: value.shape, array: arrayOf(value, place) }]),
-      );
     session.run(
-      named(inputs, arrayOf),
-      named(outputs, (_, place) => arrays[place]),
+      new Map(inputs.map((value) => [recorder.nameOf(value), this.fed(value)])),
+      new Map(outputs.map((value, place) => [recorder.nameOf(value), { shape: value.shape, array: arrays[place] }])),
     );
     for (const [place, value] of outputs.entries()) value.array = arrays[place];
   }
@@ -137,7 +183,12 @@ export class OnnxBackend extends tf.KernelBackend {
   }
 
   private recycle(value: Value): void {
-    const { array } = value;
+    const { array, resident } = value;
+    // A graph that has yet to run keeps it until it is collected; a traced function is given what lives on.
+    if (resident !== null && !this.isTracing && !this.recorder.holds(value)) {
+      resident.tensor.dispose();
+      value.resident = null;
+    }
     if (!(array instanceof Float32Array) || !this.recycled.has(array)) return;
     // While a function is traced, its inputs share the arrays of tensors that live on; and a graph may still be to run.
     if (this.isTracing || this.recorder.holds(value)) return;
@@ -162,8 +213,11 @@ export class OnnxBackend extends tf.KernelBackend {
   }
 
   /** The session of an ONNX file; kept until others are used more. */
-  session(file: Uint8Array, key = Buffer.from(file).toString('latin1')): Session {
-    const session = this.sessions.get(key) ?? this.engine(file);
+  session(
+    file: Uint8Array,
+    { key = Buffer.from(file).toString('latin1'), staying = [] }: { key?: string; staying?: readonly string[] } = {},
+  ): Session {
+    const session = this.sessions.get(key) ?? this.engine.session(file, staying);
     this.sessions.delete(key);
     this.sessions.set(key, session);
     for (const [oldest, own] of this.sessions) {
@@ -180,11 +234,11 @@ export class OnnxBackend extends tf.KernelBackend {
 
   override readSync(dataId: object): Numbers {
     const value = this.gathered(this.values.get(dataId));
-    if (value.array === null) {
+    if (!isKnown(value)) {
       if (this.isTracing) throw new Error('a compiled step cannot read a tensor; return it and read the result');
       this.settle();
     }
-    const array = arrayOf(value);
+    const array = this.arrayOf(value);
     // Whoever reads it may keep it.
     this.keep(array);
     return array;
@@ -246,12 +300,6 @@ export class OnnxBackend extends tf.KernelBackend {
     this.free.clear();
     this.freeBytes = 0;
   }
-}
-
-/** The array of a value whose graph has run. */
-export function arrayOf({ array }: Value): Numbers {
-  if (array === null) throw new Error('a tensor was asked for whose graph was never run');
-  return array;
 }
 
 /** @throws Error for types that no graph of ours holds */

@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { arrayOf, OnnxBackend } from './backend.ts';
-import type { Numbers, Shaped } from './engine.ts';
-import type { TakenRows, Value } from './recorder.ts';
+import { OnnxBackend } from './backend.ts';
+import type { Shaped } from './engine.ts';
+import { isKnown, type TakenRows, type Value } from './recorder.ts';
 
 /*
  * Steps of training as graphs. A function of tensors is traced once for the shapes of its inputs, on the backend that records,
@@ -10,6 +10,9 @@ import type { TakenRows, Value } from './recorder.ts';
  * What is not among the inputs is a constant of the graph. So whatever changes from call to call must be a tensor there, a
  * learning rate like a minibatch; the second call with the same shapes traces again and compares, so that a number which was
  * baked in is refused instead of used.
+ *
+ * On a device with memory of its own, a result that stands where an input stood, such as the weights that a step moves, stays
+ * there: it is what the next call is given. It comes back when somebody reads it.
  */
 
 /** What an input of a graph holds: the tensor at a place among those given, or one of both parts of rows that are taken there. */
@@ -25,6 +28,8 @@ interface Program {
   readonly outputs: readonly Pick<Value, 'shape' | 'kind'>[];
   /** Their names in the graph; two outputs may be one value. */
   readonly names: readonly string[];
+  /** Names of those that stay on the device. */
+  readonly staying: readonly string[];
   /** What the function returned, with tensors that are no more. */
   readonly result: unknown;
   isChecked: boolean;
@@ -84,9 +89,9 @@ export function takenRows(table: tf.Tensor2D, numbers: tf.Tensor): tf.Tensor {
   const backend = tf.backend();
   if (!(backend instanceof OnnxBackend)) return tf.gather(table, numbers);
   const [of, by] = [table, numbers].map((tensor) => {
-    const { shape, array } = backend.valueBehind(tensor);
-    if (array === null) throw new Error('a table of rows and the numbers of rows must be arrays, not results');
-    return { shape, array };
+    const value = backend.valueBehind(tensor);
+    if (value.array === null) throw new Error('a table of rows and the numbers of rows must be arrays, not results');
+    return value;
   });
   return tf.engine().makeTensorFromTensorInfo(backend.takenRows({ table: of, numbers: by }), backend);
 }
@@ -95,7 +100,7 @@ export function takenRows(table: tf.Tensor2D, numbers: tf.Tensor): tf.Tensor {
 function takenFrom(values: readonly Value[], place: number): string {
   const { taken, array } = values[place];
   if (taken === undefined || array !== null) return '';
-  const first = values.findIndex((other) => other.taken?.table.array === taken.table.array);
+  const first = values.findIndex((other) => other.taken?.table === taken.table);
   return ` by ${taken.numbers.shape} from ${taken.table.shape} of ${first}`;
 }
 
@@ -106,19 +111,19 @@ function traced<I>(
   // Each input by a tensor of its own, so that one given twice is two inputs.
   const placeholders: { value: Value; feed: Feed }[] = [];
   const { result: made, recorder } = backend.traced(() => {
-    const placeholder = (feed: Feed, { shape, kind, array }: Pick<Value, 'shape' | 'kind' | 'array'>) => {
-      const value = backend.made(array, { shape, kind });
+    const placeholder = (feed: Feed, { shape, kind, array, resident }: Value) => {
+      const value = { ...backend.made(array, { shape, kind }), resident };
       placeholders.push({ value, feed });
       return tensorOf(backend, value);
     };
-    const tables = new Map<Numbers, tf.Tensor>();
+    const tables = new Map<Value, tf.Tensor>();
     const own = tensors.map((tensor, place) => {
       const value = backend.valueBehind(tensor);
       if (value.taken === undefined || value.array !== null) return placeholder({ place, part: 'all' }, value);
       const { table, numbers } = value.taken;
-      const from = tables.get(table.array) ?? placeholder({ place, part: 'table' }, { ...table, kind: 'float32' });
-      tables.set(table.array, from);
-      const by = placeholder({ place, part: 'numbers' }, { ...numbers, kind: 'int32' });
+      const from = tables.get(table) ?? placeholder({ place, part: 'table' }, table);
+      tables.set(table, from);
+      const by = placeholder({ place, part: 'numbers' }, numbers);
       const rows = tf.gather(from, by);
       by.dispose();
       return rows;
@@ -126,17 +131,17 @@ function traced<I>(
     let next = 0;
     try {
       const result = tidied(() => f(rebuilt(inputs, () => own[next++]) as I));
-      const returned = tensorsOf(result).map(({ tensor }) => tensor);
-      const outputs = returned.map((tensor) => backend.valueBehind(tensor));
-      tf.dispose(returned);
-      return { result, outputs };
+      const returned = tensorsOf(result);
+      const outputs = returned.map(({ tensor }) => backend.valueBehind(tensor));
+      tf.dispose(returned.map(({ tensor }) => tensor));
+      return { result, outputs, paths: returned.map(({ path }) => path) };
     } finally {
       tf.dispose([own, [...tables.values()]]);
     }
   });
-  const { result, outputs } = made;
+  const { result, outputs, paths } = made;
   for (const value of outputs)
-    if (value.recorder !== recorder || value.array !== null)
+    if (value.recorder !== recorder || isKnown(value))
       throw new Error('a compiled step returns a tensor that it did not compute; return what it makes of its inputs');
   for (const value of recorder.read)
     if (value.recorder !== recorder)
@@ -145,11 +150,18 @@ function traced<I>(
       );
   const read = new Set(recorder.read);
   const used = placeholders.filter(({ value }) => read.has(value));
+  const given = new Set(tensorsOf(inputs).map(({ path }) => path));
+  const stays = (value: Value, place: number) =>
+    backend.hasDeviceMemory &&
+    value.kind === 'float32' &&
+    given.has(paths[place]) &&
+    outputs.indexOf(value) === outputs.lastIndexOf(value);
   return {
     file: recorder.file({ inputs: used.map(({ value }) => value), outputs: [...new Set(outputs)] }),
     inputs: used.map(({ value, feed }) => ({ name: recorder.nameOf(value), feed })),
     outputs: outputs.map(({ shape, kind }) => ({ shape, kind })),
     names: outputs.map((value) => recorder.nameOf(value)),
+    staying: outputs.filter(stays).map((value) => recorder.nameOf(value)),
     result,
     isChecked: false,
   };
@@ -168,27 +180,34 @@ function run(
   { program, tensors, key }: { program: Program; tensors: readonly tf.Tensor[]; key: string },
 ): unknown {
   const given = tensors.map((tensor) => backend.valueBehind(tensor));
-  if (given.some(({ array, taken }) => array === null && taken === undefined)) backend.settle();
+  if (given.some((value) => !isKnown(value) && value.taken === undefined)) backend.settle();
+  const { file, names, staying } = program;
   const outputs = new Map<string, Shaped>();
-  for (const [index, name] of program.names.entries()) {
+  for (const [index, name] of names.entries()) {
+    if (staying.includes(name)) continue;
     const known = outputs.get(name);
     // Two tensors of one value: neither may give its array away.
     if (known !== undefined) backend.keep(known.array);
     else outputs.set(name, { shape: program.outputs[index].shape, array: backend.emptyArray(program.outputs[index]) });
   }
-  backend
-    .session(program.file, key)
-    .run(new Map(program.inputs.map(({ name, feed }) => [name, fedFrom(given[feed.place], feed.part)])), outputs);
+  const inputs = new Map(
+    program.inputs.map(({ name, feed: { place, part } }) => {
+      const { taken } = given[place];
+      return [name, backend.fed(part === 'all' || taken === undefined ? given[place] : taken[part])];
+    }),
+  );
+  const stayed = backend.session(file, { key, staying }).run(inputs, outputs);
   let next = 0;
   return rebuilt(program.result, () => {
-    const array = outputs.get(program.names[next])?.array ?? null;
-    return tensorOf(backend, backend.made(array, program.outputs[next++]));
+    const { shape, kind } = program.outputs[next];
+    const name = names[next++];
+    const resident = stayed.get(name);
+    const value =
+      resident === undefined
+        ? backend.made(outputs.get(name)?.array ?? null, { shape, kind })
+        : backend.stayed({ ...resident, kind: 'float32', shape });
+    return tensorOf(backend, value);
   });
-}
-
-function fedFrom(value: Value, part: Feed['part']): Shaped {
-  if (part === 'all' || value.taken === undefined) return { shape: value.shape, array: arrayOf(value) };
-  return value.taken[part];
 }
 
 function tensorOf(backend: OnnxBackend, value: Value): tf.Tensor {

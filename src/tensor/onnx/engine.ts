@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { cpus } from 'node:os';
 import type { Tensor } from 'onnxruntime-node';
 import type { Binding } from 'onnxruntime-node/dist/binding.js';
+import { float, int32, onnxFile } from './onnx-file.ts';
 
 /*
  * ONNX Runtime as the npm package `onnxruntime-node` brings it. Its class InferenceSession puts a timer in front of a call that
@@ -19,15 +20,53 @@ export interface Shaped {
   readonly array: Numbers;
 }
 
+/** Numbers in the device's memory: graphs read them, and `DeviceMemory` brings them back. */
+export interface Resident {
+  readonly shape: readonly number[];
+  readonly kind: DeviceKind;
+  readonly tensor: Tensor;
+}
+
+/** Truth values stay in this process. */
+export type DeviceKind = 'float32' | 'int32';
+
 /** A graph that is ready to run. */
 export interface Session {
-  /** Both by name. The outputs' arrays are filled; none of them may be an input's. */
-  run(inputs: ReadonlyMap<string, Shaped>, outputs: ReadonlyMap<string, Shaped>): void;
+  /**
+   * All by name. The outputs' arrays are filled; none of them may be an input's. Outputs that stay on the device are not among them
+   * but returned, and the caller disposes their tensors.
+   */
+  run(
+    inputs: ReadonlyMap<string, Shaped | Resident>,
+    outputs: ReadonlyMap<string, Shaped>,
+  ): ReadonlyMap<string, Pick<Resident, 'tensor'>>;
   dispose(): void;
 }
 
-/** Makes a session of the bytes of an ONNX file. */
-export type Engine = (file: Uint8Array) => Session;
+/** Moves numbers between a device's memory and that of this process. Sessions go on while both are used: never two runs at once. */
+export interface DeviceMemory {
+  upload(numbers: Shaped): Resident;
+  download(resident: Resident, into: Numbers): void;
+}
+
+/** What graphs were given and gave since the start. */
+export interface Traffic {
+  runs: number;
+  /** From and to the memory of this process. */
+  bytesIn: number;
+  bytesOut: number;
+  /** Bytes of the largest input since `largestIn` was set to 0. */
+  largestIn: number;
+}
+
+/** What runs graphs. */
+export interface Engine {
+  /** Makes a session of the bytes of an ONNX file. `staying` are outputs that stay in the device's memory. */
+  session(file: Uint8Array, staying?: readonly string[]): Session;
+  /** Null where the device is the processor. */
+  readonly memory: DeviceMemory | null;
+  readonly traffic: Traffic;
+}
 
 /**
  * One thread: two are no faster on graphs of this size, spin while they wait, and may round otherwise, so that a run would
@@ -46,34 +85,114 @@ const sessionOptions = {
 export type Provider = 'cpu' | 'webgpu';
 
 /**
- * Loads the native library.
- * @throws an error where the package has none for this machine, or the first graph shows that there is no adapter
+ * Loads the native library. A session runs in the call that starts it, so two sessions never run at once, which would crash the
+ * WebGPU provider.
+ * @throws an error where the package has none for this machine, or there is no adapter
  */
 export async function loadEngine(provider: Provider): Promise<{ engine: Engine; device: string }> {
   const { binding, initOrt } = await import('onnxruntime-node/dist/binding.js');
   initOrt();
-  const engine = (file: Uint8Array): Session => {
-    const session: Binding.InferenceSession = new binding.InferenceSession();
+  const traffic: Traffic = { runs: 0, bytesIn: 0, bytesOut: 0, largestIn: 0 };
+  const session = (file: Uint8Array, staying: readonly string[] = []): Session => {
+    const own: Binding.InferenceSession = new binding.InferenceSession();
     // A copy, for the binding reads the whole buffer that a small array may be a part of.
     const { buffer } = file.slice();
-    session.loadModel(buffer, 0, buffer.byteLength, { ...sessionOptions, executionProviders: [provider] });
+    const executionProviders = provider === 'cpu' ? ['cpu'] : [{ name: provider, validationMode: 'disabled' } as const];
+    const preferredOutputLocation = Object.fromEntries(staying.map((name) => [name, 'gpu-buffer'] as const));
+    const options = { ...sessionOptions, executionProviders };
+    own.loadModel(
+      buffer,
+      0,
+      buffer.byteLength,
+      staying.length === 0 ? options : { ...options, preferredOutputLocation },
+    );
     return {
-      run: (inputs, outputs) => void session.run(tensorsOf(inputs), tensorsOf(outputs), {}),
-      dispose: () => session.dispose(),
+      run(inputs, outputs) {
+        count(traffic, inputs, outputs);
+        const given = tensorsOf(inputs);
+        if (staying.length === 0) {
+          own.run(given, tensorsOf(outputs), {});
+          return new Map();
+        }
+        // With outputs on the device the runtime makes the arrays of the others.
+        const none = [...outputs.keys(), ...staying].map((name) => [name, null] as const);
+        const made = own.run(given, Object.fromEntries(none), {}) as Record<string, Tensor>;
+        for (const [name, { array }] of outputs) array.set(made[name].data as Numbers);
+        return new Map(staying.map((name) => [name, { tensor: made[name] }]));
+      },
+      dispose: () => own.dispose(),
     };
   };
+  const memory = provider === 'cpu' ? null : deviceMemory(session);
   const device = provider === 'cpu' ? `one thread of ${processor()}` : 'a GPU by WebGPU';
-  return { engine, device: `ONNX Runtime ${version()}, ${device}` };
+  return { engine: { session, memory, traffic }, device: `ONNX Runtime ${version()}, ${device}` };
+}
+
+function count(traffic: Traffic, inputs: ReadonlyMap<string, Shaped | Resident>, outputs: ReadonlyMap<string, Shaped>) {
+  traffic.runs++;
+  for (const own of inputs.values()) {
+    if (!('array' in own)) continue;
+    traffic.bytesIn += own.array.byteLength;
+    traffic.largestIn = Math.max(traffic.largestIn, own.array.byteLength);
+  }
+  for (const { array } of outputs.values()) traffic.bytesOut += array.byteLength;
+}
+
+/** By graphs that add nothing, for the binding itself reads no tensor of a device. */
+function deviceMemory(session: Engine['session']): DeviceMemory {
+  const copies = {
+    float32: copyGraph({ type: float, nothing: Float32Array.of(0) }),
+    int32: copyGraph({ type: int32, nothing: Int32Array.of(0) }),
+  };
+  // Never disposed: the last session to go would take the device with it, and the tensors that are on it.
+  const made = new Map<string, Session>();
+  const copying = (kind: DeviceKind, way: 'up' | 'down'): Session => {
+    const own = made.get(kind + way) ?? session(copies[kind], way === 'up' ? ['there'] : []);
+    made.set(kind + way, own);
+    return own;
+  };
+  return {
+    upload({ shape, array }) {
+      const kind = array instanceof Int32Array ? 'int32' : 'float32';
+      const here = { shape: [array.length], array };
+      const tensor = copying(kind, 'up')
+        .run(new Map([['here', here]]), new Map())
+        .get('there')?.tensor;
+      if (tensor === undefined) throw new Error('nothing came to the device');
+      return { shape, kind, tensor };
+    },
+    download(resident, into) {
+      const shape = [into.length];
+      copying(resident.kind, 'down').run(
+        new Map([['here', { ...resident, shape }]]),
+        new Map([['there', { shape, array: into }]]),
+      );
+    },
+  };
+}
+
+function copyGraph({ type, nothing }: { type: number; nothing: Float32Array | Int32Array }): Uint8Array {
+  const described = (name: string) => ({ name, type, shape: ['numbers'] });
+  return onnxFile({
+    name: 'copy',
+    nodes: [{ type: 'Add', inputs: ['here', 'nothing'], output: 'there' }],
+    constants: [{ name: 'nothing', shape: [], data: nothing }],
+    inputs: [described('here')],
+    outputs: [described('there')],
+  });
 }
 
 /**
- * The four properties that the binding reads. The class Tensor checks them, which takes a twentieth of the time of small graphs; shapes
+ * The properties that the binding reads. The class Tensor checks them, which takes a twentieth of the time of small graphs; shapes
  * and types are our own here.
  */
-function tensorsOf(values: ReadonlyMap<string, Shaped>): Record<string, Tensor> {
+function tensorsOf(values: ReadonlyMap<string, Shaped | Resident>): Record<string, Tensor> {
   const tensors: Record<string, object> = {};
-  for (const [name, { shape, array }] of values)
-    tensors[name] = { type: typeOf(array), dims: shape, data: array, location: 'cpu' };
+  for (const [name, own] of values)
+    tensors[name] =
+      'array' in own
+        ? { type: typeOf(own.array), dims: own.shape, data: own.array, location: 'cpu' }
+        : { type: own.kind, dims: own.shape, gpuBuffer: own.tensor.gpuBuffer, location: 'gpu-buffer' };
   return tensors as Record<string, Tensor>;
 }
 

@@ -1,4 +1,4 @@
-import type { Numbers, Shaped } from './engine.ts';
+import type { Numbers, Resident } from './engine.ts';
 import { bool, float, int32, type OnnxNode, type OnnxTensor, type OnnxValue, onnxFile } from './onnx-file.ts';
 
 /** The types of tensors that this backend knows. */
@@ -19,6 +19,10 @@ export interface Value {
   readonly recorder: Recorder;
   /** Null while its node has not run, or its rows were not gathered. */
   array: Numbers | null;
+  /** The same numbers in the device's memory, with an array or instead of one. */
+  resident: Resident | null;
+  /** Whether a graph was given the array. */
+  wasFed: boolean;
   readonly taken?: TakenRows;
   /** How many tensors share it. */
   references: number;
@@ -26,8 +30,13 @@ export interface Value {
 
 /** Rows of a table by their numbers: what a value is that a graph gathers for itself. */
 export interface TakenRows {
-  readonly table: Shaped;
-  readonly numbers: Shaped;
+  readonly table: Value;
+  readonly numbers: Value;
+}
+
+/** Whether there are numbers, so that a graph need not make them. */
+export function isKnown({ array, resident }: Value): boolean {
+  return array !== null || resident !== null;
 }
 
 /** A graph while kernels append nodes to it. */
@@ -46,9 +55,9 @@ export class Recorder {
     return this.nodes.map(({ value }) => value);
   }
 
-  /** Values with arrays that nodes read, in the order of their first use. */
+  /** Values with numbers that nodes read, in the order of their first use. */
   get read(): Value[] {
-    return Array.from(this.names.keys()).filter(({ array }) => array !== null);
+    return Array.from(this.names.keys()).filter(isKnown);
   }
 
   /** Whether nodes read or made the value. */
@@ -73,7 +82,7 @@ export class Recorder {
   ): Value {
     const { shape, kind, operands = [] } = output;
     const names = [...inputs.map((input) => this.nameOf(input)), ...operands.map((own) => this.constant(own))];
-    const value: Value = { shape, kind, recorder: this, array: null, references: 1 };
+    const value: Value = { shape, kind, recorder: this, array: null, resident: null, wasFed: false, references: 1 };
     this.nodes.push({ node: { ...node, inputs: names, output: this.nameOf(value) }, value });
     return value;
   }
