@@ -65,7 +65,7 @@ export async function cloneEpoch(
       weights: tf.tensor3d(oneHot, [1, batch, 2]),
     };
   });
-  const seen = await descendCloning(network, {
+  const { seen } = await descendCloning(network, {
     batches,
     shared: { blockMasks: network.blockMasks },
     adam: { learningRates: [config.learningRate], epsilon: 1e-8 },
@@ -83,10 +83,11 @@ interface CloningMinibatch {
 }
 
 /** −Σ weight · log π(action). */
-const descendCloning = descent<MlpName, CloningMinibatch, { blockMasks: BlockMasks | null }, { loss: tf.Tensor }>(
+const descendCloning = descent<MlpName, CloningMinibatch, { blockMasks: BlockMasks | null }, { loss: tf.Tensor }, null>(
   (parameters, { observations, weights }, { blockMasks }) => {
     const logProbabilities = policyForward(masked(parameters, blockMasks), observations, { actions: 2 });
     const loss = tf.neg(tf.sum(tf.mul(logProbabilities, weights)));
     return { loss, seen: { loss } };
   },
+  () => null,
 );

@@ -61,7 +61,8 @@ export function createDiscriminator(options: {
   });
 }
 
-interface Pairs {
+/** States with actions. */
+export interface PairTensors {
   /** [members, rows, inputs]. */
   readonly states: tf.Tensor3D;
   /** [members, rows, 1]. */
@@ -70,7 +71,7 @@ interface Pairs {
 
 /** Logits, [members, rows, 1]. */
 export const logitsExpertIsHigh = compiled(
-  ({ parameters, ...pairs }: Pairs & { parameters: Tensors<DiscriminatorName> }) =>
+  ({ parameters, ...pairs }: PairTensors & { parameters: Tensors<DiscriminatorName> }) =>
     upperForward(parameters, tanh(firstPreActivation(parameters, pairs))).output,
 );
 
@@ -87,7 +88,10 @@ export const logitsOfBothActions = compiled(
 );
 
 /** z₁, [members, rows, hidden]. */
-export function firstPreActivation(parameters: Tensors<DiscriminatorName>, { states, actions }: Pairs): tf.Tensor3D {
+export function firstPreActivation(
+  parameters: Tensors<DiscriminatorName>,
+  { states, actions }: PairTensors,
+): tf.Tensor3D {
   return tf.add(statePreActivation(parameters, states), tf.mul(actions, parameters.wAction));
 }
 

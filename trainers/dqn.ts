@@ -114,10 +114,13 @@ export function qLoss(parameters: Tensors<MlpName>, { observations, taken, targe
   return tf.mul(sumRows(tf.squaredDifference(ofTaken, targets)), 1 / targets.shape[1]);
 }
 
-const descendQ = descent<MlpName, QMinibatch, object, { loss: tf.Tensor3D }>((parameters, batch) => {
-  const loss = qLoss(parameters, batch);
-  return { loss, seen: { loss } };
-});
+const descendQ = descent<MlpName, QMinibatch, object, { loss: tf.Tensor3D }, null>(
+  (parameters, batch) => {
+    const loss = qLoss(parameters, batch);
+    return { loss, seen: { loss } };
+  },
+  () => null,
+);
 
 /** What one member learns from in an update. */
 export interface QMember {
@@ -153,7 +156,7 @@ export async function updateQ(
       targets: tf.tensor3d(targets, shape(1)),
     };
   };
-  const seen = await descendQ(network, {
+  const { seen } = await descendQ(network, {
     batches: Array.from({ length: updates }, () => draw),
     shared: {},
     adam: { learningRates: members.map(({ config }) => config.learningRate), epsilon: 1e-8 },

@@ -127,44 +127,47 @@ export function occupancyLoss(
   return discriminatorLoss(parameters, { pairs, mixtures: () => withAction(mixedStates(), mixedActions) }, rowWeights);
 }
 
-const descendOccupancy = descent<DiscriminatorName, ExpertMinibatch, AgentPairs, DiscriminatorSeen>(occupancyLoss);
+const descendOccupancy = descent<
+  DiscriminatorName,
+  ExpertMinibatch,
+  AgentPairs,
+  DiscriminatorSeen,
+  { rewards: tf.Tensor3D }
+>(occupancyLoss, (parameters, { agentStates }) => ({
+  rewards: logitsOfBothActions({ parameters, states: agentStates }),
+}));
 
 /**
  * Epochs of one update each over all pairs of the agent, beside a minibatch of every expert.
  * @param options.agentStates the rows that each member sees, padded: [members, agent states, inputs]
+ * @returns with the logits of both actions in each member's states after the last update, CONTINUE then STOP: [states, 2] each
  */
 export async function updateDiscriminatorExactly(
   discriminator: Discriminator,
   members: readonly ExactGailMember[],
   { states, agentStates, epochs }: { states: RowTables; agentStates: tf.Tensor3D; epochs: number },
-): Promise<DiscriminatorHealth[]> {
+): Promise<{ health: DiscriminatorHealth[]; logits: Float32Array[] }> {
   const most = agentStates.shape[1];
   const rowWeights = occupancyRowWeights(members, most);
   const shared = { ...rowWeights, agentStates };
   const batches = Array.from({ length: epochs }, () => () => drawMinibatch(members, { states, agentStates: most }));
-  const seen = await descendOccupancy(discriminator, { batches, shared, adam: discriminatorAdam(members) });
+  const { seen, after } = await descendOccupancy(discriminator, { batches, shared, adam: discriminatorAdam(members) });
   const last = seen.slice(-1);
   const logits = await last[0].logits.data<'float32'>();
+  const rewards = await after.rewards.data<'float32'>();
   const penalties = await meanPenalties(members, last);
   disposeSeen(seen);
-  tf.dispose([rowWeights.labelsExpertIsOne, rowWeights.weights, rowWeights.penalties ?? []]);
+  tf.dispose([after.rewards, rowWeights.labelsExpertIsOne, rowWeights.weights, rowWeights.penalties ?? []]);
   const rows = logits.length / members.length;
-  return members.map((member, index) => ({
-    ...accuracyOf(member, { logits: logits.subarray(index * rows, (index + 1) * rows), agentStates: most }),
-    penalty: penalties[index],
-  }));
-}
-
-/** The discriminator's logits of both actions in each member's states, CONTINUE then STOP: [states, 2] each. */
-export async function exactRewards(
-  discriminator: Discriminator,
-  { agentStates, seen }: { agentStates: tf.Tensor3D; seen: readonly SeenThreads[] },
-): Promise<Float32Array[]> {
-  const most = agentStates.shape[1];
-  const logits = logitsOfBothActions({ parameters: discriminator.parameters, states: agentStates });
-  const values = await logits.data<'float32'>();
-  logits.dispose();
-  return seen.map(({ rows }, member) => values.subarray(2 * member * most, 2 * (member * most + rows.length)));
+  return {
+    health: members.map((member, index) => ({
+      ...accuracyOf(member, { logits: logits.subarray(index * rows, (index + 1) * rows), agentStates: most }),
+      penalty: penalties[index],
+    })),
+    logits: members.map(({ seen }, member) =>
+      rewards.subarray(2 * member * most, 2 * (member * most + seen.rows.length)),
+    ),
+  };
 }
 
 function occupancyRowWeights(members: readonly ExactGailMember[], agentStates: number): GailRowWeights {

@@ -117,8 +117,12 @@ export const climbReturns = descent<
   MlpName,
   object,
   { blockMasks: BlockMasks | null; task: LabelledBatch },
-  { returns: tf.Tensor3D }
->((parameters, _, { blockMasks, task }) => {
-  const returns = returnsOf(masked(parameters, blockMasks), task);
-  return { loss: tf.neg(tf.mul(returns, task.weights)), seen: { returns } };
-});
+  { returns: tf.Tensor3D },
+  null
+>(
+  (parameters, _, { blockMasks, task }) => {
+    const returns = returnsOf(masked(parameters, blockMasks), task);
+    return { loss: tf.neg(tf.mul(returns, task.weights)), seen: { returns } };
+  },
+  () => null,
+);

@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { columnOf, type MlpName, type Tensors } from '../src/tensor/batched-ops.ts';
 import type { ExactAdvantages, Occupancy, SeenThreads } from './exact-gail.ts';
-import { type PolicyValue, policyForward } from './policy-value.ts';
+import { type PolicyValue, policyForward, readStops, scoredStops } from './policy-value.ts';
 import {
   clippedSurrogate,
   entropyOf,
@@ -57,21 +57,27 @@ export function standardizedAdvantages(
 }
 
 /**
- * Epochs of one update each. Options and result are those of `ppoUpdate`.
+ * Epochs of one update each. Options and result are those of `ppoUpdate`, but that the scores are log π(STOP) alone.
  * @param options.observations the states that each member sees, padded: [members, states, inputs]
  */
 export async function exactPpoUpdate(
   agent: PolicyValue,
   members: readonly ExactPpoMember[],
   { observations, ...options }: Omit<PpoOptions, 'states'> & { observations: tf.Tensor3D },
-): Promise<Float32Array | null> {
+): Promise<{ returns: Float32Array | null; after: Float32Array[] }> {
   const configs = members.map(({ config }) => config);
   const batch = batchOf(members, observations.shape[1]);
   const common = { ...batch, observations };
   const batches = Array.from({ length: configs[0].epochs }, () => () => ({}));
-  const before = await updatePolicies(descendExactPpo, { agent, batches, common, configs, ...options });
+  const { returns, after } = await updatePolicies(descendExactPpo, { agent, batches, common, configs, ...options });
   tf.dispose(Object.values(batch));
-  return before;
+  return {
+    returns,
+    after: await readStops(
+      after.stops,
+      members.map(({ seen: { rows } }) => rows.length),
+    ),
+  };
 }
 
 /** The loss of each member, [members, 1, 1]: −Σ ρ(s, a) min(x A, clip(x) A) − c_e Σ ρ(s) H(s). */
@@ -87,7 +93,10 @@ export function exactPpoLoss(
   return tf.neg(tf.sum<tf.Tensor3D>(tf.add(objective, entropy), 1, true));
 }
 
-const descendExactPpo = policyDescent<object, ExactPpoBatch>(exactPpoLoss);
+const descendExactPpo = policyDescent<object, ExactPpoBatch, { stops: tf.Tensor3D }>(
+  exactPpoLoss,
+  (parameters, { observations }) => ({ stops: scoredStops({ parameters, observations }) }),
+);
 
 function batchOf(members: readonly ExactPpoMember[], most: number): Omit<ExactPpoBatch, 'observations'> {
   // Padding weighs nothing, whatever its ratio.

@@ -1,4 +1,4 @@
-import type * as tf from '@tensorflow/tfjs-core';
+import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
 import { type ExpertName, expertNames } from '../experts/trajectories.ts';
 import type { AdamOptions } from '../src/tensor/adam.ts';
@@ -16,8 +16,10 @@ import {
   disposeSeen,
   firstPreActivation,
   type GailRowWeights,
+  logitsExpertIsHigh,
   meanPenalties,
   mixPreActivations,
+  type PairTensors,
 } from './discriminator.ts';
 
 /*
@@ -235,18 +237,29 @@ export function gailLoss(parameters: Tensors<DiscriminatorName>, batch: GailMini
   return discriminatorLoss(parameters, { pairs, mixtures: () => mixPreActivations(pairs, batch.mixture) }, rowWeights);
 }
 
-const descendGail = descent<DiscriminatorName, GailMinibatch, GailRowWeights, DiscriminatorSeen>(gailLoss);
+/** What all updates of an iteration share. */
+interface GailUpdates {
+  readonly rowWeights: GailRowWeights;
+  /** The agent's new steps, whose logits are wanted after the last update. */
+  readonly agentSteps: PairTensors;
+}
+
+const descendGail = descent<DiscriminatorName, GailMinibatch, GailUpdates, DiscriminatorSeen, { logits: tf.Tensor3D }>(
+  (parameters, batch, { rowWeights }) => gailLoss(parameters, batch, rowWeights),
+  (parameters, { agentSteps }) => ({ logits: logitsExpertIsHigh({ parameters, ...agentSteps }) }),
+);
 
 /**
  * One iteration's updates (EARD Algorithm 1, line 8): epochs of minibatches over the agent's new steps, each beside as
  * many pairs of every expert.
  * @param agentSteps the new steps of each member, as many of each
+ * @returns with the logits of those steps after the last update, [steps] each
  */
 export async function updateDiscriminator(
   discriminator: Discriminator,
   agentSteps: readonly Pairs[],
   options: { members: readonly GailMember[]; states: RowTables; rowWeights: GailRowWeights; epochs: number },
-): Promise<DiscriminatorHealth[]> {
+): Promise<{ health: DiscriminatorHealth[]; logits: Float32Array[] }> {
   const { members, states, rowWeights, epochs } = options;
   const steps = agentSteps[0].rows.length;
   const batch = members[0].config.discriminator.batchSize;
@@ -258,7 +271,17 @@ export async function updateDiscriminator(
     return takeMinibatch(agentSteps, { chosen, members, states });
   };
   const batches = Array.from({ length: epochs * updates }, (_, update) => () => draw(update % updates));
-  const seen = await descendGail(discriminator, { batches, shared: rowWeights, adam: discriminatorAdam(members) });
+  const wanted = {
+    states: states.gather(agentSteps.map(({ rows }) => rows)),
+    actions: columnOf(agentSteps.map(({ actions }) => Float32Array.from(actions))),
+  };
+  const { seen, after } = await descendGail(discriminator, {
+    batches,
+    shared: { rowWeights, agentSteps: wanted },
+    adam: discriminatorAdam(members),
+  });
+  const logits = await after.logits.data<'float32'>();
+  tf.dispose([wanted.states, wanted.actions, after.logits]);
   const last = seen.slice(-updates);
   const accuracies = await accuraciesOf(
     members,
@@ -266,7 +289,10 @@ export async function updateDiscriminator(
   );
   const penalties = await meanPenalties(members, last);
   disposeSeen(seen);
-  return members.map((_, member) => ({ ...accuracies[member], penalty: penalties[member] }));
+  return {
+    health: members.map((_, member) => ({ ...accuracies[member], penalty: penalties[member] })),
+    logits: members.map((_, member) => logits.subarray(member * steps, (member + 1) * steps)),
+  };
 }
 
 export function discriminatorAdam(members: readonly Pick<GailMember, 'config'>[]): AdamOptions {

@@ -162,6 +162,30 @@ export const scored = compiled(
   },
 );
 
+/** log π(stop) and V of rows, [rows] each. */
+export interface RowScores {
+  readonly stopLogProbabilities: Float32Array;
+  readonly values: Float32Array;
+}
+
+/** Reads and disposes what `scored` found of each member's first rows, as many as it has. */
+export async function readScores(
+  scores: { readonly stopLogProbabilities: tf.Tensor3D; readonly values: tf.Tensor3D },
+  counts: readonly number[],
+): Promise<RowScores[]> {
+  const stops = await readStops(scores.stopLogProbabilities, counts);
+  const values = await readStops(scores.values, counts);
+  return counts.map((_, member) => ({ stopLogProbabilities: stops[member], values: values[member] }));
+}
+
+/** The same for what `scoredStops` found: [rows] each. */
+export async function readStops(scores: tf.Tensor3D, counts: readonly number[]): Promise<Float32Array[]> {
+  const most = scores.shape[1];
+  const all = await scores.data<'float32'>();
+  scores.dispose();
+  return counts.map((count, member) => all.subarray(member * most, member * most + count));
+}
+
 /** Below any log-complement that float32 can hold: the largest probability under 1 is 1 − 6e-8, whose is −16.6. */
 const lowestLogComplement = -20;
 

@@ -5,7 +5,15 @@ import { descent } from '../src/tensor/descent.ts';
 import type { Random } from '../src/tensor/random.ts';
 import type { RowTables } from '../src/tensor/row-tables.ts';
 import { type LabelledBatch, returnsOf } from './exact-policy-gradient.ts';
-import { type BlockMasks, masked, type PolicyValue, policyValueForward } from './policy-value.ts';
+import {
+  type BlockMasks,
+  masked,
+  type PolicyValue,
+  policyValueForward,
+  type RowScores,
+  readScores,
+  scored,
+} from './policy-value.ts';
 
 /*
  * PPO-clip (Schulman et al. 2017) for discrete actions, with the details of the OpenAI Baselines implementation that
@@ -120,13 +128,14 @@ export interface PpoOptions {
 
 /**
  * Epochs of minibatch updates on one iteration's steps (EARD Algorithm 1, lines 6 and 7).
- * @returns the members' expected returns before the first update; null without a task
+ * @returns the members' expected returns before the first update, null without a task; and their scores of the steps' rows after
+ *   the last one
  */
-export function ppoUpdate(
+export async function ppoUpdate(
   agent: PolicyValue,
   members: readonly PpoMember[],
   options: PpoOptions,
-): Promise<Float32Array | null> {
+): Promise<{ returns: Float32Array | null; after: RowScores[] }> {
   const { epochs, minibatches } = members[0].config;
   const steps = members[0].steps.rows.length;
   const rows = Math.floor(steps / minibatches);
@@ -137,13 +146,23 @@ export function ppoUpdate(
     const chosen = orders.map((order) => order.subarray(update * rows, (update + 1) * rows));
     return takeMinibatch(members, { chosen, states: options.states, actions: agent.actions });
   };
-  return updatePolicies(descendPpo, {
+  const stepsRows = members.map(({ steps: { rows } }) => rows);
+  const common = { wanted: options.states.gatherPadded(stepsRows) };
+  const { returns, after } = await updatePolicies(descendPpo, {
     agent,
     batches: Array.from({ length: epochs * updates }, (_, update) => () => draw(update % updates)),
-    common: {},
+    common,
     configs: members.map(({ config }) => config),
     ...options,
   });
+  common.wanted.dispose();
+  return {
+    returns,
+    after: await readScores(
+      after,
+      stepsRows.map(({ length }) => length),
+    ),
+  };
 }
 
 /** What all updates of an iteration share. */
@@ -154,11 +173,15 @@ interface PolicyUpdates<Common> {
   readonly task: LabelledBatch | null;
 }
 
-/** Descends a loss of the policy, and that of the task beside it. */
-export function policyDescent<Batch extends object, Common extends object>(
+/**
+ * Descends a loss of the policy, and that of the task beside it.
+ * @param lookBack see `descent`
+ */
+export function policyDescent<Batch extends object, Common extends object, After extends object>(
   lossOf: (network: Tensors<MlpName>, batch: Batch & Common, coefficients: PpoCoefficients) => tf.Tensor3D,
+  lookBack: (parameters: Tensors<MlpName>, common: Common) => After,
 ) {
-  return descent<MlpName, Batch, PolicyUpdates<Common>, { returns: tf.Tensor3D | null }>(
+  return descent<MlpName, Batch, PolicyUpdates<Common>, { returns: tf.Tensor3D | null }, After>(
     (parameters, batch, { common, blockMasks, coefficients, task }) => {
       const network = masked(parameters, blockMasks);
       const loss = lossOf(network, { ...batch, ...common }, coefficients);
@@ -166,19 +189,20 @@ export function policyDescent<Batch extends object, Common extends object>(
       const returns = returnsOf(network, task);
       return { loss: tf.sub(loss, tf.mul(task.weights, returns)), seen: { returns } };
     },
+    (parameters, { common }) => lookBack(parameters, common),
   );
 }
 
-/** An update of the policy for each batch: see `ppoUpdate` for what is returned. */
-export async function updatePolicies<Batch extends object, Common extends object>(
-  descend: ReturnType<typeof policyDescent<Batch, Common>>,
+/** An update of the policy for each batch: see `ppoUpdate` for what is returned. The caller disposes the tensors in `after`. */
+export async function updatePolicies<Batch extends object, Common extends object, After extends object>(
+  descend: ReturnType<typeof policyDescent<Batch, Common, After>>,
   options: Pick<PpoOptions, 'remaining' | 'task'> & {
     agent: PolicyValue;
     batches: readonly (() => Batch)[];
     common: Common;
     configs: readonly PpoConfig[];
   },
-): Promise<Float32Array | null> {
+): Promise<{ returns: Float32Array | null; after: After }> {
   const { agent, batches, common, configs, remaining, task = null } = options;
   const coefficients = {
     clip: perMember(configs.map(({ clip }) => clip)),
@@ -194,10 +218,10 @@ export async function updatePolicies<Batch extends object, Common extends object
     maxGradientNorm: configs.map(({ maxGradientNorm }) => maxGradientNorm),
   };
   const shared = { common, blockMasks: agent.blockMasks, coefficients, task };
-  const seen = await descend(agent, { batches, shared, adam });
+  const { seen, after } = await descend(agent, { batches, shared, adam });
   const before = await seen[0].returns?.data<'float32'>();
   tf.dispose([Object.values(coefficients), seen.map(({ returns }) => returns ?? [])]);
-  return before ?? null;
+  return { returns: before ?? null, after };
 }
 
 /** The loss of each member, [members, 1, 1]: −L^CLIP + c_v·½ max((V−R)², (V_clipped−R)²) − c_e·H, means over rows. */
@@ -235,7 +259,10 @@ function clampTo(x: tf.Tensor3D, low: tf.Tensor, high: tf.Tensor): tf.Tensor3D {
   return tf.maximum(low, tf.minimum(high, x));
 }
 
-const descendPpo = policyDescent<PpoMinibatch, object>(ppoLoss);
+const descendPpo = policyDescent<PpoMinibatch, { wanted: tf.Tensor3D }, ReturnType<typeof scored>>(
+  ppoLoss,
+  (parameters, { wanted }) => scored({ parameters, observations: wanted }),
+);
 
 function takeMinibatch(
   members: readonly PpoMember[],

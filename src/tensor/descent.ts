@@ -9,11 +9,19 @@ import { compiled, tidied } from './onnx/compiled.ts';
  * Descent of a loss by Adam, compiled: a step for each batch, several in one graph. The loss also says what else of it is wanted
  * (`seen`), as it was before the step.
  * @param lossOf the loss of each member, from the parameters, one of the batches, and what all batches share
- * @returns a function that moves the state, draws the batches in turn and disposes them, and returns what was seen at each step,
- *   for the caller to dispose
+ * @param lookBack what is wanted of the parameters after the last step, in the same graph; null for nothing
+ * @returns a function that moves the state, draws the batches in turn and disposes them, and returns what was seen at each step and
+ *   after the last one, for the caller to dispose
  */
-export function descent<Name extends string, Batch extends object, Shared extends object, Seen extends object>(
+export function descent<
+  Name extends string,
+  Batch extends object,
+  Shared extends object,
+  Seen extends object,
+  After extends object | null,
+>(
   lossOf: (parameters: Tensors<Name>, batch: Batch, shared: Shared) => { loss: tf.Tensor; seen: Seen },
+  lookBack: (parameters: Tensors<Name>, shared: Shared) => After,
 ) {
   const steps = compiled(
     (inputs: { state: Moving<Name>; batches: readonly Batch[]; shared: Shared; adam: AdamStep[] }) => {
@@ -30,15 +38,17 @@ export function descent<Name extends string, Batch extends object, Shared extend
         state = step.state;
         seen.push(step.seen);
       }
-      return { state: mapMoving(state, unpack), seen };
+      const moved = mapMoving(state, unpack);
+      return { state: moved, seen, after: lookBack(moved.parameters, inputs.shared) };
     },
   );
   return async (
     state: Optimized<Name>,
     options: { batches: readonly (() => Batch)[]; shared: Shared; adam: AdamOptions },
-  ): Promise<Seen[]> => {
+  ): Promise<{ seen: Seen[]; after: After }> => {
     const { batches, shared } = options;
     const seen: Seen[] = [];
+    let last: { after: After } | null = null;
     const atOnce = stepsAtOnce(batches.length);
     for (let start = 0; start < batches.length; start += atOnce) {
       const some = batches.slice(start, start + atOnce).map((draw) => draw());
@@ -47,10 +57,13 @@ export function descent<Name extends string, Batch extends object, Shared extend
       const moved = steps({ state: { parameters, firstMoments, secondMoments }, batches: some, shared, adam });
       adopt(state, moved.state);
       seen.push(...moved.seen);
+      if (last?.after) tf.dispose(Object.values(last.after));
+      last = moved;
       for (const own of [...some, ...adam]) tf.dispose(Object.values(own));
       await turn();
     }
-    return seen;
+    if (last === null) throw new Error('a descent takes at least one step');
+    return { seen, after: last.after };
   };
 }
 

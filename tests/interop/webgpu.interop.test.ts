@@ -38,7 +38,13 @@ async function printed(script: string, more: NodeJS.ProcessEnv = {}): Promise<un
 }
 
 const trainings = z.array(
-  z.object({ population: z.number(), difference: z.number(), tableBytes: z.number(), largestIn: z.number() }),
+  z.object({
+    population: z.number(),
+    runs: z.number(),
+    difference: z.number(),
+    tableBytes: z.number(),
+    largestIn: z.number(),
+  }),
 );
 const backendFile = JSON.stringify(join(project, 'src/tensor/backend.ts'));
 
@@ -71,18 +77,20 @@ console.log(JSON.stringify({ failure, name }));`,
   });
 
   it.each([
-    ['imitation', {}],
-    ['imitation without sampling', { imitation: { rollout: 'exact' } }],
-    ['behaviour cloning', { algorithm: 'behavior-cloning' }],
-    ['the exact policy gradient', { algorithm: 'exact-return' }],
-    ['the settled agent', { algorithm: 'settled' }],
-    ['deep Q-learning', { algorithm: 'dqn' }],
+    ['imitation', {}, [3, 3]],
+    ['imitation without sampling', { imitation: { rollout: 'exact' } }, [3, 3]],
+    // Each member has pairs of its own, and so a network.
+    ['behaviour cloning', { algorithm: 'behavior-cloning' }, [1, 4]],
+    ['the exact policy gradient', { algorithm: 'exact-return' }, [1, 1]],
+    ['the settled agent', { algorithm: 'settled' }, [1, 4]],
+    ['deep Q-learning', { algorithm: 'dqn' }, [2, 2]],
   ])(
-    'trains as wasm does, alone and in a batch, resumes, and leaves the state table on the device: %s',
-    async (_, options) => {
+    'trains as wasm does, alone and in a batch, resumes, leaves the state table on the device, and runs few graphs: %s',
+    async (_, options, runs) => {
       const words = ['--import', 'tsx', join(import.meta.dirname, 'webgpu-training.ts'), JSON.stringify([options])];
       const trained = trainings.parse(JSON.parse(await succeed(process.execPath, words)));
       expect(trained.map(({ population }) => population)).toEqual([1, 4]);
+      expect(trained.map((own) => own.runs)).toEqual(runs);
       for (const { difference, tableBytes, largestIn } of trained) {
         expect(difference).toBeLessThan(1e-5);
         expect(largestIn).toBeLessThan(tableBytes / 2);

@@ -6,7 +6,6 @@ import type { DiscriminatorHealth } from '../discriminator.ts';
 import {
   type ExactAdvantages,
   exactAdvantages,
-  exactRewards,
   type Occupancy,
   occupancyOf,
   type SeenThreads,
@@ -41,8 +40,7 @@ export async function iterateExactly(training: Imitation): Promise<Metrics[]> {
   const seenByDiscriminators = perDiscriminator(members, seen);
   const isShared = seenByDiscriminators.length === seen.length;
   const agentStates = isShared ? observations : observationsOf(learner, seenByDiscriminators);
-  const health = await discriminate(training, { policies, agentStates });
-  const logits = await exactRewards(training.discriminator, { agentStates, seen: seenByDiscriminators });
+  const { health, logits } = await discriminate(training, { policies, agentStates });
   const rewards = byMember(members, logits).map((own, index) => memberRewards(members[index], own));
   const advantages = policies.map(({ seen, stopProbability }, member) =>
     exactAdvantages(seen.mdps, {
@@ -51,8 +49,7 @@ export async function iterateExactly(training: Imitation): Promise<Metrics[]> {
       discount: members[member].config.ppo.discount,
     }),
   );
-  const task = await updatePolicy(training, { policies, advantages, observations });
-  const after = await stopLogProbabilitiesOf(learner, { observations, states: countsOf(seen) });
+  const { returns, after } = await updatePolicy(training, { policies, advantages, observations });
   tf.dispose([observations, agentStates]);
   return members.map((member, index) =>
     exactMetrics({
@@ -62,7 +59,7 @@ export async function iterateExactly(training: Imitation): Promise<Metrics[]> {
       discriminator: health[index],
       logits: rewards[index].logits,
       stopLogProbabilitiesAfter: after[index],
-      expectedReturn: member.config.taskWeight > 0 ? (task?.[index] ?? null) : null,
+      expectedReturn: member.config.taskWeight > 0 ? (returns?.[index] ?? null) : null,
     }),
   );
 }
@@ -127,11 +124,11 @@ function choicesOf(mdps: ThreadMdps, { visits, stopping, continuing }: Occupancy
 async function discriminate(
   training: Imitation,
   { policies, agentStates }: { policies: readonly SeenPolicy[]; agentStates: tf.Tensor3D },
-): Promise<DiscriminatorHealth[]> {
+): Promise<{ health: DiscriminatorHealth[]; logits: Float32Array[] }> {
   const { learner, members, discriminator } = training;
   const { states } = learner;
   const seen = perDiscriminator(members, policies);
-  const health = await updateDiscriminatorExactly(
+  const { health, logits } = await updateDiscriminatorExactly(
     discriminator,
     discriminatorMembers(members).map((own, place) => ({
       ...own,
@@ -141,7 +138,7 @@ async function discriminate(
     })),
     { states, agentStates, epochs: discriminatorEpochs(training) },
   );
-  return byMember(members, health).map(memberHealth);
+  return { health: byMember(members, health).map(memberHealth), logits };
 }
 
 function updatePolicy(
@@ -151,7 +148,7 @@ function updatePolicy(
     advantages,
     observations,
   }: { policies: readonly SeenPolicy[]; advantages: readonly ExactAdvantages[]; observations: tf.Tensor3D },
-): Promise<Float32Array | null> {
+): ReturnType<typeof exactPpoUpdate> {
   const remaining = 1 - iteration / learner.members[0].config.iterations;
   const improved = policies.map((policy, member) => ({
     ...policy,

@@ -44,7 +44,7 @@ export async function createExactPolicyGradient(members: readonly StopMember[]):
     },
     async iterate() {
       const remaining = 1 - iteration / iterations;
-      const seen = await climbReturns(agent, {
+      const { seen } = await climbReturns(agent, {
         batches: Array.from({ length: configs[0].updates }, () => () => ({})),
         shared: { blockMasks: agent.blockMasks, task },
         adam: {

@@ -1,9 +1,7 @@
-import * as tf from '@tensorflow/tfjs-core';
 import { expertNames } from '../../experts/trajectories.ts';
 import { InputError } from '../../src/errors.ts';
-import { columnOf } from '../../src/tensor/batched-ops.ts';
 import { updateScalarMoments } from '../../src/tensor/normalizer.ts';
-import { type DiscriminatorHealth, logitsExpertIsHigh } from '../discriminator.ts';
+import type { DiscriminatorHealth } from '../discriminator.ts';
 import { generalizedAdvantages, scaleRewards } from '../gae.ts';
 import { agentWeight, updateDiscriminator } from '../gail.ts';
 import { ppoUpdate } from '../ppo.ts';
@@ -26,7 +24,7 @@ import { imitationMetrics } from './metrics.ts';
 import { learnerPolicies } from './network-state.ts';
 import type { StopPolicy } from './policy.ts';
 import type { StopMember } from './problem.ts';
-import { type Collected, collect, type EstimatedSteps, scoredAgain, scoreRows } from './rollout.ts';
+import { type Collected, collect, type EstimatedSteps, scoredAgain } from './rollout.ts';
 import { createLearner } from './setup.ts';
 import { withOccupancies } from './target-occupancy.ts';
 
@@ -86,10 +84,19 @@ async function iterateSampled(training: Imitation): Promise<Metrics[]> {
   const { learner, members } = training;
   const steps = members[0].config.ppo.stepsPerIteration;
   const collected = await withCurrentMoments(training, await collect(learner, members, { steps }));
-  const health = await discriminate(training, collected);
-  const estimated = await estimate(training, collected);
-  const task = await updatePolicy(training, estimated);
-  return measure(training, { health, steps: estimated, task });
+  const { health, logits } = await discriminate(training, collected);
+  const estimated = estimate(training, { collected, logits });
+  const { returns, after } = await updatePolicy(training, estimated);
+  return members.map(({ config }, index) =>
+    imitationMetrics({
+      config,
+      experts: training.experts,
+      discriminator: health[index],
+      steps: estimated[index],
+      after: after[index],
+      expectedReturn: config.taskWeight > 0 ? (returns?.[index] ?? null) : null,
+    }),
+  );
 }
 
 /**
@@ -111,35 +118,26 @@ async function withCurrentMoments(training: Imitation, collected: Collected[]): 
 }
 
 /** Line 8, before the rewards as in the published code: the discriminator learns to tell these steps from the experts'. */
-async function discriminate(training: Imitation, collected: readonly Collected[]): Promise<DiscriminatorHealth[]> {
+async function discriminate(
+  training: Imitation,
+  collected: readonly Collected[],
+): Promise<{ health: DiscriminatorHealth[]; logits: Float32Array[] }> {
   const { learner, members, discriminator, rowWeights } = training;
-  const health = await updateDiscriminator(discriminator, perDiscriminator(members, collected), {
+  const { health, logits } = await updateDiscriminator(discriminator, perDiscriminator(members, collected), {
     members: discriminatorMembers(members),
     states: learner.states,
     rowWeights,
     epochs: discriminatorEpochs(training),
   });
-  return byMember(members, health).map(memberHealth);
+  return { health: byMember(members, health).map(memberHealth), logits };
 }
 
 /** Lines 3 and 5: rewards are the logit, or −log D, over the running standard deviation of their discounted sum. */
-async function estimate(
-  { learner, members, discriminator }: Imitation,
-  collected: readonly Collected[],
-): Promise<EstimatedSteps[]> {
-  const scored = perDiscriminator(members, collected);
-  const scores = tf.tidy(() => {
-    const states = learner.states.gather(scored.map(({ rows }) => rows));
-    const actions = columnOf(scored.map((own) => Float32Array.from(own.actions)));
-    return logitsExpertIsHigh({ parameters: discriminator.parameters, states, actions });
-  });
-  const values = await scores.data<'float32'>();
-  scores.dispose();
-  const steps = collected[0].rows.length;
-  const ofEach = byMember(
-    members,
-    scored.map((_, place) => values.subarray(place * steps, (place + 1) * steps)),
-  );
+function estimate(
+  { members }: Imitation,
+  { collected, logits }: { collected: readonly Collected[]; logits: readonly Float32Array[] },
+): EstimatedSteps[] {
+  const ofEach = byMember(members, logits);
   return members.map((member, index) => {
     const own = collected[index];
     const { rewardScale, ppo } = member.config;
@@ -163,7 +161,7 @@ async function estimate(
 function updatePolicy(
   { learner, members, iteration, task }: Imitation,
   steps: readonly EstimatedSteps[],
-): Promise<Float32Array | null> {
+): ReturnType<typeof ppoUpdate> {
   const remaining = 1 - iteration / learner.members[0].config.iterations;
   const ppoMembers = members.map(({ config, random }, member) => ({
     steps: steps[member],
@@ -171,31 +169,6 @@ function updatePolicy(
     random,
   }));
   return ppoUpdate(learner.agent, ppoMembers, { states: learner.states, remaining, task });
-}
-
-async function measure(
-  { learner, members, experts }: Imitation,
-  iteration: {
-    health: readonly DiscriminatorHealth[];
-    steps: readonly EstimatedSteps[];
-    task: Float32Array | null;
-  },
-) {
-  const { health, steps, task } = iteration;
-  const after = await scoreRows(
-    learner,
-    steps.map(({ rows }) => rows),
-  );
-  return members.map(({ config }, index) =>
-    imitationMetrics({
-      config,
-      experts,
-      discriminator: health[index],
-      steps: steps[index],
-      after: after[index],
-      expectedReturn: config.taskWeight > 0 ? (task?.[index] ?? null) : null,
-    }),
-  );
 }
 
 function checkProblem({ problem, config }: StopMember): void {

@@ -1,10 +1,10 @@
 import type { ExpertName } from '../../experts/trajectories.ts';
 import type { DiscriminatorHealth } from '../discriminator.ts';
 import type { GailConfig } from '../gail.ts';
-import { logComplement } from '../policy-value.ts';
+import { logComplement, type RowScores } from '../policy-value.ts';
 import type { PpoConfig, PpoSteps } from '../ppo.ts';
 import type { Metrics } from '../trainer.ts';
-import type { EstimatedSteps, RowScores } from './rollout.ts';
+import type { EstimatedSteps } from './rollout.ts';
 
 /** The metrics of one member's iteration, by their names in the metrics log. */
 export function imitationMetrics(iteration: {

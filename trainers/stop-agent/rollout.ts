@@ -1,8 +1,8 @@
-import * as tf from '@tensorflow/tfjs-core';
+import type * as tf from '@tensorflow/tfjs-core';
 import { STOP } from '../../envs/state-table.ts';
 import { lookAhead, type Rollout, rollOut, type StopEnvOptions, type StopEnvState } from '../../envs/stop-env.ts';
 import type { Random } from '../../src/tensor/random.ts';
-import { logComplement, scored, scoredStops } from '../policy-value.ts';
+import { logComplement, type RowScores, readScores, readStops, scored, scoredStops } from '../policy-value.ts';
 import type { StopLearner } from './setup.ts';
 
 /** Where one member roams. */
@@ -84,24 +84,15 @@ export async function scoredAgain(learner: StopLearner, collected: readonly Coll
   });
 }
 
-/** log π(stop) and V of rows, [rows] each. */
-export interface RowScores {
-  readonly stopLogProbabilities: Float32Array;
-  readonly values: Float32Array;
-}
-
 /** Scores of each member's rows. */
-export async function scoreRows(learner: StopLearner, rows: readonly Int32Array[]): Promise<RowScores[]> {
+async function scoreRows(learner: StopLearner, rows: readonly Int32Array[]): Promise<RowScores[]> {
   const observations = learner.states.gatherPadded(rows);
-  const most = observations.shape[1];
-  const tensors = scored({ parameters: learner.agent.parameters, observations });
-  const stops = await tensors.stopLogProbabilities.data<'float32'>();
-  const values = await tensors.values.data<'float32'>();
-  tf.dispose([observations, ...Object.values(tensors)]);
-  return rows.map(({ length }, member) => ({
-    stopLogProbabilities: stops.subarray(member * most, member * most + length),
-    values: values.subarray(member * most, member * most + length),
-  }));
+  const scores = scored({ parameters: learner.agent.parameters, observations });
+  observations.dispose();
+  return readScores(
+    scores,
+    rows.map(({ length }) => length),
+  );
 }
 
 /**
@@ -114,11 +105,7 @@ export async function stopLogProbabilitiesOf(
   { agent }: Pick<StopLearner, 'agent'>,
   { observations, states }: { observations: tf.Tensor3D; states: readonly number[] },
 ): Promise<Float32Array[]> {
-  const most = observations.shape[1];
-  const scores = scoredStops({ parameters: agent.parameters, observations });
-  const stops = await scores.data<'float32'>();
-  scores.dispose();
-  return states.map((own, member) => stops.subarray(member * most, member * most + own));
+  return readStops(scoredStops({ parameters: agent.parameters, observations }), states);
 }
 
 /** Scores at the places of their rows in the table; NaN where a row was not scored. */

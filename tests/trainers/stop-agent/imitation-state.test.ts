@@ -7,7 +7,7 @@ import { selectBackend } from '../../../src/tensor/backend.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { RowTables } from '../../../src/tensor/row-tables.ts';
 import { createDiscriminator } from '../../../trainers/discriminator.ts';
-import { exactRewards, updateDiscriminatorExactly } from '../../../trainers/exact-gail.ts';
+import { updateDiscriminatorExactly } from '../../../trainers/exact-gail.ts';
 import { type ExpertStream, expertWeights, type GailMember, gailOptions } from '../../../trainers/gail.ts';
 import {
   byMember,
@@ -61,8 +61,11 @@ describe('a discriminator for each expert', () => {
     const own = told.map((one) => ({ ...one, seen, occupancy, expertWeights: expertWeights(one) }));
     const seenByEach = perDiscriminator(members, [seen]);
     const agentStates = states.gatherPadded(seenByEach.map(({ rows }) => rows));
-    const health = await updateDiscriminatorExactly(discriminator, own, { states, agentStates, epochs: 200 });
-    const logits = await exactRewards(discriminator, { agentStates, seen: seenByEach });
+    const { health, logits } = await updateDiscriminatorExactly(discriminator, own, {
+      states,
+      agentStates,
+      epochs: 200,
+    });
     agentStates.dispose();
 
     const expected = [
