@@ -36,7 +36,9 @@ export function registerKernels(): void {
     );
   for (const type of ['Softmax', 'LogSoftmax'])
     register<{ logits: tf.TensorInfo }>(type, ({ inputs: { logits }, backend }) =>
-      backend.append({ type, attributes: { axis: logits.shape.length - 1 } }, [logits], like(logits)),
+      type === 'LogSoftmax' && backend.hasDeviceMemory
+        ? composedLogSoftmax(backend, logits)
+        : backend.append({ type, attributes: { axis: logits.shape.length - 1 } }, [logits], like(logits)),
     );
   register<Single, { axis: number; exclusive: boolean; reverse: boolean }>(
     'Cumsum',
@@ -58,8 +60,11 @@ export function registerKernels(): void {
     );
   });
   register<Record<string, tf.TensorInfo>>('AddN', ({ inputs, backend }) => {
-    const all = Object.values(inputs);
-    return backend.append({ type: 'Sum' }, all, like(all[0]));
+    const [first, ...others] = Object.values(inputs);
+    return others.reduce(
+      (sum, own) => ofIntermediate(backend, sum, () => backend.append({ type: 'Add' }, [sum, own], like(first))),
+      backend.shared(first),
+    );
   });
   register<Pair, { transposeA: boolean; transposeB: boolean }>('BatchMatMul', ({ inputs, attrs, backend }) => {
     const { a, b } = inputs;
@@ -161,6 +166,26 @@ function isRowAxis(axes: readonly number[], shape: readonly number[]): boolean {
 function summedRows(backend: OnnxBackend, x: tf.TensorInfo, shape: number[]): tf.TensorInfo {
   const ones = filled(backend, { shape: [1, x.shape[x.shape.length - 2]], dtype: 'float32' }, 1);
   return ofIntermediate(backend, ones, () => backend.append({ type: 'MatMul' }, [ones, x], { ...like(x), shape }));
+}
+
+/**
+ * The WebGPU provider computes no LogSoftmax. It would leave the node to the processor, for which the device waits in the middle of a
+ * graph.
+ */
+function composedLogSoftmax(backend: OnnxBackend, x: tf.TensorInfo): tf.TensorInfo {
+  const axes = [x.shape.length - 1];
+  const ofRow = { ...like(x), shape: [...x.shape.slice(0, -1), 1] };
+  const largest = backend.append({ type: 'ReduceMax', attributes: { keepdims: 1, axes } }, [x], ofRow);
+  const below = backend.append({ type: 'Sub' }, [x, largest], like(x));
+  const exponentials = backend.append({ type: 'Exp' }, [below], like(x));
+  const sum = backend.append({ type: 'ReduceSum', attributes: { keepdims: 1 } }, [exponentials], {
+    ...ofRow,
+    operands: [axes],
+  });
+  const logarithm = backend.append({ type: 'Log' }, [sum], ofRow);
+  const result = backend.append({ type: 'Sub' }, [below, logarithm], like(x));
+  for (const { dataId } of [largest, below, exponentials, sum, logarithm]) backend.disposeData(dataId);
+  return result;
 }
 
 /** With its last two axes swapped. The runtime makes one node of this and the product behind it. */
