@@ -81,7 +81,7 @@ console.log(JSON.stringify({ failure, name }));`,
     ['imitation without sampling', { imitation: { rollout: 'exact' } }, [3, 3]],
     // Each member has pairs of its own, and so a network.
     ['behaviour cloning', { algorithm: 'behavior-cloning' }, [1, 4]],
-    ['the exact policy gradient', { algorithm: 'exact-return' }, [1, 1]],
+    ['the exact policy gradient', { algorithm: 'exact-policy-gradient' }, [1, 1]],
     ['the settled agent', { algorithm: 'settled' }, [1, 4]],
     ['deep Q-learning', { algorithm: 'dqn' }, [2, 2]],
   ])(
