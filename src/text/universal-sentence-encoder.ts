@@ -131,8 +131,12 @@ async function readModel(folder: string): Promise<ModelFiles> {
 }
 
 async function loadModel({ modelTopology, weightsManifest, weightData }: ModelFiles) {
-  // Loaded here because nothing else needs it.
-  const { loadGraphModel } = await import('@tensorflow/tfjs-converter');
+  // Nothing else needs it, so it is no part of the installation.
+  const { loadGraphModel } = await import('@tensorflow/tfjs-converter').catch((error: unknown) => {
+    throw new InputError(`the Universal Sentence Encoder needs a package more; run \`${installCommand}\``, {
+      cause: error,
+    });
+  });
   const weightSpecs = weightsManifest.flatMap(({ weights }) => weights);
   return loadGraphModel({ load: async () => ({ modelTopology, weightSpecs, weightData }) });
 }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -107,6 +107,14 @@ console.log(typeof policy);
     const options = ['--strict', '--module', 'nodenext', '--target', 'es2023', '--lib', 'es2023,dom'];
     await run(process.execPath, [tsc, ...options, 'typed.ts'], reader);
     expect(await run(process.execPath, ['typed.js'], reader)).toBe('string\n');
+  });
+
+  it('takes at most 475 MB without what development and a GPU need', async () => {
+    const lean = join(project, 'lean');
+    mkdirSync(lean);
+    for (const name of ['package.json', 'package-lock.json', '.npmrc']) cpSync(join(home, name), join(lean, name));
+    await run('npm', ['ci', '--omit=dev', '--omit=optional', '--prefer-offline', '--no-audit', '--no-fund'], lean);
+    expect(await sizeOf(join(lean, 'node_modules'))).toBeLessThanOrEqual(475);
   });
 
   it('serves a decision after all that the Dockerfile takes away', async () => {

