@@ -13,6 +13,8 @@ export interface SweepProgress {
   readonly onFailure: (label: string, failure: TrialFailure) => void;
   /** The same runner, its trials shown while they run. */
   watching(run: RunGroup): RunGroup;
+  /** Seconds that trials took so far, by what they did; those of trials that ran at the same time are added up. */
+  seconds(): Readonly<Record<string, number>>;
   stop(): void;
 }
 
@@ -35,6 +37,7 @@ export function sweepProgress(
   const tellFailure = failureTeller(onNote);
   const look = scoresSoFar(plan);
   const begun = trialsUnderWay();
+  const times = timesByStage();
   let counts = { done: 0, total: trialsOfPlan(plan).length };
   let failed = 0;
   const show = (everyMs?: number) => {
@@ -57,15 +60,19 @@ export function sweepProgress(
     watching: (run) => async (tasks, told) => {
       const others = tasks.length > 1 ? ` and ${tasks.length - 1} more` : '';
       const own = screen === null ? null : liveStages(`  ${tasks[0].label}${others}`, screen);
+      const spent = times.start();
       const outcomes = await run(tasks, {
         onProgress(stage, done, total) {
           told?.onProgress?.(stage, done, total);
+          // What comes before the first step of a stage is its preparation.
+          spent(done === 0 ? 'preparing' : stage);
           begun.see(tasks, { stage, done, total });
           own?.onProgress(stage, { done, total });
           show(underWayEveryMs);
         },
       });
       own?.done();
+      spent('testing and saving');
       begun.end(tasks);
       for (const [index, { how }] of outcomes.entries()) {
         const measured = live !== null && how === 'finished' ? look(tasks[index].directory) : null;
@@ -73,7 +80,24 @@ export function sweepProgress(
       }
       return outcomes;
     },
+    seconds: times.seconds,
     stop: screen?.stop ?? plain.end,
+  };
+}
+
+/** Each moment of a group of trials counts for what it told of next. */
+function timesByStage() {
+  const spentMs = new Map<string, number>();
+  return {
+    start() {
+      let lastMs = performance.now();
+      return (stage: string) => {
+        const nowMs = performance.now();
+        spentMs.set(stage, (spentMs.get(stage) ?? 0) + nowMs - lastMs);
+        lastMs = nowMs;
+      };
+    },
+    seconds: () => Object.fromEntries(Array.from(spentMs, ([stage, ms]) => [stage, Math.round(ms / 100) / 10])),
   };
 }
 

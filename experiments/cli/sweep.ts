@@ -58,7 +58,7 @@ function sweepOptions() {
     )
     .option('--restart', 'remove the trials of this sweep and start anew')
     .option('--dry-run', 'list the trials, and run none')
-    .option('--json', 'print the results as JSON instead of the report')
+    .option('--json', 'print the results as JSON instead of the report, with the seconds that trials took for what')
     .option('--no-html', 'leave out the page of the results, report.html')
     .addHelpText(
       'after',
@@ -101,7 +101,7 @@ async function sweep(file: string, options: SweepOptions & { terminal: Terminal 
   const settings = plan.settings.map(({ resolved }) => ({ ...resolved, checkThreads: null }));
   if (!existsSync(join(runs, plan.name))) await checkThreads(settings);
   const folder = await openSweepFolder(plan, { runs, restart });
-  await runTrials(plan, { ...options, folder, signal });
+  const seconds = await runTrials(plan, { ...options, folder, signal });
   if (signal.aborted) throw new Interrupted('stopped');
 
   const missing = missingTrials(plan, folder);
@@ -122,7 +122,8 @@ async function sweep(file: string, options: SweepOptions & { terminal: Terminal 
   const { writeResults } = await import('../sweep/write-results.ts');
   const { summary, json } = await writeResults(plan, { folder, command, page });
   const text = screenText(summary, { width: proseWidth(terminal) });
-  printResult(terminal, { json: options.json, value: json, text });
+  // Times are of this command, and no part of what the files say of the trials.
+  printResult(terminal, { json: options.json, value: { ...json, seconds }, text });
   stderr.write(
     `\nTable: ${folder.path}/trials.csv   Report: ${folder.path}/report.md${page === null ? '' : `   Page: ${page}`}\n`,
   );
@@ -150,7 +151,7 @@ interface Running extends SweepOptions {
 }
 
 /** Runs the trials here, or with the workers of a queue. */
-async function runTrials(plan: SweepPlan, options: Running): Promise<void> {
+async function runTrials(plan: SweepPlan, options: Running): Promise<Readonly<Record<string, number>>> {
   const { folder, signal, shard = { index: 0, of: 1 }, terminal } = options;
   const [{ startTrials }, { runSweep }, { trialPool }, { sweepProgress }] = await Promise.all([
     import('../kinds/kinds.ts'),
@@ -188,6 +189,7 @@ async function runTrials(plan: SweepPlan, options: Running): Promise<void> {
     progress.stop();
     await close();
   }
+  return progress.seconds();
 }
 
 /** What will happen: said before anything does. Nothing where all is there already. */

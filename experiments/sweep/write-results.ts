@@ -19,7 +19,7 @@ export interface SweepResults {
   /** What a screen shows of it, in lines of so many characters. */
   readonly summary: readonly ScreenBlock[];
   /** What `--json` prints. */
-  readonly json: unknown;
+  readonly json: object;
 }
 
 /**

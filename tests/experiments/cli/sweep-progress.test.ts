@@ -128,3 +128,19 @@ it('shows the same on a terminal, the group on a line of its own', async () => {
   expect(stderr.text).toContain('3/6 trials');
   expect(stderr.text).toContain('· 1 failed');
 });
+
+it('adds up what the trials took by what they did', async () => {
+  const { progress } = await watched(false);
+  const [first, second] = [group('alpha=0.6, seed 1', 1), group('alpha=0.7, seed 1', 1)];
+  const ends = [first, second].map(({ run, tasks }) => progress.watching(run)(tasks));
+  vi.advanceTimersByTime(2000);
+  first.tell(0);
+  second.tell(0);
+  vi.advanceTimersByTime(3000);
+  first.tell(60);
+  vi.advanceTimersByTime(500);
+  for (const each of [first, second]) each.fail();
+  await Promise.all(ends);
+  progress.stop();
+  expect(progress.seconds()).toEqual({ preparing: 4, training: 3, 'testing and saving': 4 });
+});
