@@ -41,6 +41,7 @@ export default defineConfig({
       { text: 'Tutorials', items: pagesOf('tutorials', ['your-own-threads']) },
       { text: 'How-to', items: pagesOf('how-to', ['use-a-policy', 'read-a-report']) },
       { text: 'Reference', items: [...pagesOf('reference'), ...options] },
+      { text: 'Algorithms', items: pagesOf('reference/algorithms', ['index']) },
       { text: 'Explanation', items: pagesOf('explanation', ['guarantee', 'results']) },
       { text: 'Decisions', collapsed: true, items: pagesOf('decisions') },
     ],

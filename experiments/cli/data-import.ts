@@ -143,12 +143,12 @@ function warningsOf({ threads }: Counts, without: Without): string[] {
     ...(without.labels === 0
       ? []
       : [
-          `${of(without.labels)} a label: ${without.labels === threads ? 'nothing can be trained or tested on them, but a trained policy can decide them' : 'these can be an agent’s environment, but not teach a detector, demonstrate or test'}`,
+          `${of(without.labels)} a label: ${without.labels === threads ? 'nothing can be trained or tested on them, but a trained policy can decide them' : 'they can calibrate a guarantee and train a policy, but neither train a detector nor test'}`,
         ]),
     ...(without.times === 0
       ? []
       : [
-          `${of(without.times)} ${without.times === threads ? 'times' : 'some of their times'}: replies keep the order of the file, which must be that of time, and rules of hours and delays in hours are left out`,
+          `${of(without.times)} ${without.times === threads ? 'times' : 'some of their times'}: replies keep the order of the file, which must be the order in time; rules and delays in hours are left out`,
         ]),
   ];
 }

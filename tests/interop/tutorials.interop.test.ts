@@ -116,10 +116,10 @@ function ownPosts(threads: number): string {
       post.time ?? '',
       post.author ?? '',
       post.parent ?? '',
-      rumor ? 'fake' : 'real',
+      rumor ? 'escalated' : 'resolved',
     ]),
   );
-  return csvText([['conversation_id', 'id', 'body', 'created_at', 'user', 'in_reply_to', 'verdict'], ...rows]);
+  return csvText([['ticket_id', 'message_id', 'message', 'sent_at', 'sender', 'in_reply_to', 'outcome'], ...rows]);
 }
 
 /** Labels of a machine that is right three times in four, with 200 by people. */

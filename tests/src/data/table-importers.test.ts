@@ -194,10 +194,10 @@ describe('a CSV file with a row for each post', () => {
 
   it('says of columns that it cannot tell what to do', async () => {
     expect(await failure('a,text\n1,x\n')).toBe(
-      'posts.csv: no column says which thread a post is of; give --thread-id <column>, or --post-id <column> and --parent <column>, by which replies follow what they answer. Where every row is a thread of its own, name its id as --thread-id. Columns: a, text',
+      'posts.csv: no column names the thread of a post; give --thread-id <column>, or --post-id <column> and --parent <column>, which link replies to posts. If every row is a thread, give its id as --thread-id. Columns: a, text',
     );
     expect(await failure('thread,text,body\n1,x,y\n')).toContain(
-      'both "text" and "body" could be the text; say which with --text <column>',
+      'both "text" and "body" could be the text; name one with --text <column>',
     );
     expect(await failure('thread,text,text\n1,x,y\n')).toBe(
       'posts.csv: two columns are called "text", which is read as the text; rename or remove one of them',

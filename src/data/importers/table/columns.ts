@@ -25,12 +25,33 @@ export type TableField = (typeof tableFields)[number];
 
 /** Headings that people use, without case and punctuation. */
 const commonNames: Readonly<Record<TableField, readonly string[]>> = {
-  threadId: ['thread', 'threadid', 'conversation', 'conversationid', 'claimid', 'rootid', 'sourceid'],
+  threadId: [
+    'thread',
+    'threadid',
+    'conversation',
+    'conversationid',
+    'claimid',
+    'rootid',
+    'sourceid',
+    'ticketid',
+    'caseid',
+  ],
   postId: ['postid', 'id', 'idstr', 'tweetid', 'tid', 'statusid', 'commentid', 'messageid'],
   title: ['title'],
   text: ['text', 'body', 'content', 'fulltext', 'message', 'tweet', 'tweettext', 'posttext'],
-  time: ['time', 'createdat', 'timestamp', 'date', 'datetime', 'created', 'createdutc', 'posttime', 'postedat'],
-  author: ['author', 'user', 'username', 'screenname', 'userid', 'authorid'],
+  time: [
+    'time',
+    'createdat',
+    'timestamp',
+    'date',
+    'datetime',
+    'created',
+    'createdutc',
+    'posttime',
+    'postedat',
+    'sentat',
+  ],
+  author: ['author', 'user', 'username', 'screenname', 'userid', 'authorid', 'sender'],
   parent: [
     'parent',
     'parentid',
@@ -115,15 +136,15 @@ export function tableColumns(
       ),
     ...[...doubtful].map(
       ([field, found]) =>
-        `both ${found.map((heading) => JSON.stringify(heading)).join(' and ')} could be the ${field}; say which with ${optionOf(field)} <column>`,
+        `both ${found.map((heading) => JSON.stringify(heading)).join(' and ')} could be the ${field}; name one with ${optionOf(field)} <column>`,
     ),
     ...(columns.threadId === undefined && !doubtful.has('threadId') && !hasReplyChains(columns)
       ? [
-          'no column says which thread a post is of; give --thread-id <column>, or --post-id <column> and --parent <column>, by which replies follow what they answer. Where every row is a thread of its own, name its id as --thread-id',
+          'no column names the thread of a post; give --thread-id <column>, or --post-id <column> and --parent <column>, which link replies to posts. If every row is a thread, give its id as --thread-id',
         ]
       : []),
     ...(columns.text === undefined && columns.title === undefined && !doubtful.has('text')
-      ? ['no column says the text of a post; give --text <column>']
+      ? ['no column holds the text of a post; give --text <column>']
       : []),
   ];
   if (missing.length > 0)
