@@ -49,15 +49,18 @@ ${await markup(blocks, heading)}</section>`;
   );
   const body: Markup[] = [];
   for (const each of sections) body.push(await section(each));
+  const [headline, ...details] = conclusion.split(/(?<=\.) (?=\p{Lu})/u);
+  const links = sections.map(({ id, title: name }) => html`<li><a href="#${id}">${name}</a></li>`);
   const main = html`
 <section id="conclusion" aria-labelledby="conclusion-title">
 <h2 id="conclusion-title" class="skip">Conclusion</h2>
-<p class="conclusion">${withMarks(conclusion)}</p>
+<p class="conclusion">${withMarks(headline)}</p>
+${details.length === 0 ? null : html`<p>${withMarks(details.join(' '))}</p>`}
 ${cards.length === 0 ? null : html`<dl class="cards">${cards.map((card) => html`<div><dt>${card.title}</dt><dd><b>${card.value}</b> <span>${card.note}</span></dd></div>`)}</dl>`}
 <div class="opening">${await Promise.all(opening.map(async (block) => html`<div>${await markup([block], 'Systems')}</div>`))}</div>
 ${await markup(notes, title)}${next.length === 0 ? null : html`<h3>Next</h3>${await markup([{ commands: next }], title)}`}
-</section>${body}`;
-  const links = sections.map(({ id, title: name }) => html`<li><a href="#${id}">${name}</a></li>`);
+</section>
+<nav aria-label="Sections"><ul>${links}</ul></nav>${body}`;
   const page = html`<!doctype html>
 <html lang="en">
 <head>
@@ -74,7 +77,6 @@ ${trusted(asset('page.css'))}</style>
 <header>
 <h1>${title}</h1>
 <p class="quiet">${facts.join(' · ')} · <code>${command}</code></p>
-<nav aria-label="Sections"><ul>${links}</ul></nav>
 </header>
 <main id="main">${main}
 </main>

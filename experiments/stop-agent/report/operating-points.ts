@@ -157,7 +157,7 @@ function frontOf(all: readonly PlacedSystem[], price: 'er' | 'queries'): Chart {
       title: `Macro-F1 against ${isPosts ? 'posts read' : 'queries'}`,
       label: `Macro-F1 against ${isPosts ? 'the share of posts read' : 'queries per thread'}: ${systems.length} systems. Arrow keys go through the points.`,
       caption: isPosts
-        ? 'Up and to the left is better. Mixing two rules by chance reaches the dashed line; an agent is worth its training above it. Bars are 95% intervals.'
+        ? 'Up and to the left is better. A random mixture of two rules reaches the dashed line, so training pays off above it. Bars are 95% intervals.'
         : 'What a system costs where judgements are paid for.',
       line,
       price: isPosts ? 'earliness: share of the posts read' : 'queries of the detector per thread',

@@ -50,7 +50,7 @@ export function reportOf(
     recommended: { variant, system, run },
     // A policy is as good as the detector behind it.
     conclusion: `${guarantee}${problem ?? sentence}`,
-    tables: [agentsTable(agents)],
+    tables: [agentsTable(agents, recommended)],
     notes: [
       ...guaranteeNotes(results.flatMap(({ trials }) => trials)),
       ...(problem === null ? [] : [sentence]),
@@ -75,7 +75,10 @@ export function reportOf(
       ...detectors.map(detectorTruthLine),
       raisesAlerts(agents)
         ? 'F latency: F1 of the alerts, times how early the true ones come. ERDE 50: what false, missed and late alerts cost, where an alert after 50 posts is half as bad as a missed one; lower is better. Precision and recall are those of alerts.'
-        : `Earliness is the share of a thread’s posts that is read. Lead: macro-F1 above every mixture of rules with the same earliness and queries, with its 95% interval ${seeds === 1 ? 'over threads, for this one seed' : 'over seeds and threads'}. Under each agent stands the best rule that reads and queries no more.`,
+        : `Earliness is the share of a thread’s posts that is read. Lead is the macro-F1 above every mixture of rules with the same earliness and queries, with its 95% interval ${seeds === 1 ? 'over threads, for this one seed' : 'over seeds and threads; ± is the standard deviation over seeds'}. The row below each agent is the best rule that reads and queries no more.`,
+      ...(agents.length > shownAgents
+        ? [`The table has the first ${shownAgents} of ${agents.length} agents; “Every system” in the report has all.`]
+        : []),
     ],
     next: nextCommands(recommended, threadFile),
     facts: [
@@ -114,8 +117,11 @@ async function pageParts(
   return { figures: forest, sections, data: { inspector, items: null } };
 }
 
-/** Every agent, the best first, each with the rule that could take its place. */
-function agentsTable(agents: readonly RankedAgent[]): ReportTable {
+/** More agents than these stand in later tables alone. */
+const shownAgents = 10;
+
+/** A recommended rule, then the best agents, each with the rule that could take its place. */
+function agentsTable(agents: readonly RankedAgent[], recommended: Pick<RecommendedSystem, 'system'>): ReportTable {
   const rowOf = (name: string, { values, queries }: SystemSummary, lead: Estimate | null = null) => {
     const { macroF1, er, queriesPerThread, ...others } = values;
     return {
@@ -129,16 +135,22 @@ function agentsTable(agents: readonly RankedAgent[]): ReportTable {
       },
     };
   };
-  const rows = agents.flatMap(({ variant, agent, systems, margins }) => {
+  const rows = agents.slice(0, shownAgents).flatMap(({ variant, agent, systems, margins }) => {
     const rule = ruleInPlace(systems);
     return [
       { ...rowOf(variant === 'agent' ? agentName : variant, agent, margins.overEqualQueries), isMarked: true },
       ...(rule === undefined ? [] : [rowOf(`  ${rule.name}`, rule)]),
     ];
   });
-  const beside = agents[0].systems.filter(({ name }) => name === allPosts.name || name === optimumName);
+  const { systems } = agents[0];
+  const beside = systems.filter(({ name }) => name === allPosts.name || name === optimumName);
+  const rule = systems.find(({ name }) => name === recommended.system && !isLearnt(name) && name !== allPosts.name);
   return systemsTable(
-    [...rows, ...beside.map((system) => rowOf(system.name, system))],
+    [
+      ...(rule === undefined ? [] : [{ ...rowOf(rule.name, rule), isMarked: true }]),
+      ...rows,
+      ...beside.map((system) => rowOf(system.name, system)),
+    ],
     raisesAlerts(agents)
       ? [
           { name: 'latencyF1', title: 'F latency', decimals: 3 },
@@ -171,10 +183,10 @@ function agentNotes(agents: readonly RankedAgent[]): Paragraph[] {
   const clauses = agents.map((agent, index) => {
     const lead = leads[index];
     return lead === null
-      ? `${agentTitle(agent)} stops earlier than any rule that queries as seldom`
+      ? `${agentTitle(agent)} stops earlier than every rule with the same query budget`
       : `${agentTitle(agent)} has ${leadInWords(lead)} them`;
   });
-  const counts = `of ${agents.length} agents, ${count((lead) => (lead?.interval?.low ?? 0) > 0)} are above them and ${count((lead) => (lead?.interval?.high ?? 0) < 0)} below, with intervals that leave out 0`;
+  const counts = `of ${agents.length} agents, ${count((lead) => (lead?.interval?.low ?? 0) > 0)} are above them and ${count((lead) => (lead?.interval?.high ?? 0) < 0)} below, by intervals without 0`;
   return [
     ...(raisesAlerts(agents) ? [] : [leadsInWords()]),
     ...agents
@@ -220,15 +232,16 @@ function leadSentence(results: Parameters<typeof rankedAgents>[0]): string {
 
 /** What is guaranteed for each run, where the first sentence does not tell it all. */
 function guaranteeNotes(trials: readonly TrialResult[]): string[] {
-  return trials.flatMap(({ directory: path }) => {
-    const guarantee = guaranteesFile.find({ path })?.[agentName] ?? null;
-    if (guarantee === null) return [];
-    const isTested = testedGuarantee({ path }) !== null;
-    if (isTested && trials.length === 1) return [];
-    return [
-      `Guarantee of ${path}: ${guaranteeInWords(guarantee)}${isTested ? '' : '; the tables here are of the agent without it'}.`,
-    ];
+  const tested = trials.flatMap(({ directory: path }) => {
+    const guarantee = testedGuarantee({ path });
+    return guarantee === null ? [] : [`${path} ${percent(guarantee.er)}`];
   });
+  const later = trials.flatMap(({ directory: path }) => {
+    const guarantee = guaranteesFile.find({ path })?.[agentName] ?? null;
+    if (guarantee === null || testedGuarantee({ path }) !== null) return [];
+    return [`Guarantee of ${path}: ${guaranteeInWords(guarantee)}. The tables here are of the agent without it.`];
+  });
+  return [...(tested.length > 1 ? [`Posts read with the guarantee, by run: ${tested.join(', ')}.`] : []), ...later];
 }
 
 /** Exports the system, and decides threads that are there: those of the experiment, or some that are made first. */
@@ -283,7 +296,7 @@ function rulesSection(agents: readonly RankedAgent[]): ReportSection {
     { name: 'queries', title: 'queries per thread', decimals: 3 },
     { name: 'overBestRule', title: 'over the best rule of one query', ...difference },
     { name: 'overOneQuery', title: 'over rules of one query', ...difference },
-    { name: 'overEqualQueries', title: 'over rules of as many queries', ...difference },
+    { name: 'overEqualQueries', title: 'over rules with the same query budget', ...difference },
     { name: 'overAnyQueries', title: 'over rules of any number of queries', ...difference },
   ];
   return {
@@ -291,7 +304,7 @@ function rulesSection(agents: readonly RankedAgent[]): ReportSection {
     title: 'Against rules with the same budget',
     blocks: [
       systemsTable(rows, metrics, { first: 'agent' }),
-      'Macro-F1 above that of rules which are as early; except in the first such column, above every mixture of them. In brackets 95% intervals by a bootstrap over seeds and the threads of each. Rules are picked by the scores that they are compared on, which favours them.',
+      'Macro-F1 above rules at the same earliness. The first such column compares with single rules, the others with every mixture of rules. Brackets hold 95% intervals by a bootstrap over seeds and the threads of each. Rules are picked by the scores that they are compared on, which favours them.',
     ],
   };
 }

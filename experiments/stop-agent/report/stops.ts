@@ -59,6 +59,9 @@ const scales = {
 
 const lineLegend = { symbolType: 'stroke', symbolOpacity: 1, symbolStrokeWidth: 2 };
 
+/** One, two and five of each decade: their labels never touch on a logarithmic axis. */
+const ticks = [0, ...[1, 10, 100, 1000].flatMap((decade) => [decade, 2 * decade, 5 * decade])];
+
 /** The share of the threads of each label that are decided by then: one line per agent. */
 function stopChart(
   agents: readonly DecidedAgent[],
@@ -79,7 +82,7 @@ function stopChart(
     name: `stops-${scale}`,
     title: `Decided, by ${title}`,
     label: `Share of the threads that are decided, by ${title}, for ${names.join(', ')}.`,
-    caption: 'A line that rises at one place is that of a fixed rule.',
+    caption: 'A line that rises in one step is a fixed rule.',
     spec: {
       data: { values },
       facet: {
@@ -96,7 +99,7 @@ function stopChart(
         ...told(
           'line',
           {
-            x: quantity('x', { title, scale: { type, nice: false }, axis: { tickCount: 5, format: '~r' } }),
+            x: quantity('x', { title, scale: { type, nice: false }, axis: { values: ticks, format: '~r' } }),
             y: quantity('share', {
               title: 'decided',
               scale: { domain: [0, 1] },

@@ -1,7 +1,17 @@
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { readStops } from '../../../experiments/stop-agent/decided-files.ts';
 import { rumorTask } from '../../../src/data/task.ts';
 import { earshot, threadLines, writeExperiment } from './command-line.ts';
@@ -33,6 +43,24 @@ describe('the page of an experiment', () => {
     expect(pictures).toEqual(expect.arrayContaining(['front.svg', 'front-queries.svg', 'curve-ppo-entropy.svg']));
     for (const name of pictures) expect(read(`runs/tiny/report-pictures/${name}`)).toMatch(/^<svg xmlns=/);
   });
+
+  it.skipIf(process.platform !== 'linux')(
+    'is opened with the program of the system, or its path is printed',
+    async () => {
+      const bin = join(cwd, 'bin');
+      mkdirSync(bin);
+      onTestFinished(() => void vi.unstubAllEnvs());
+      vi.stubEnv('PATH', bin);
+      const words = ['report', 'runs/tiny', '--out', 'open.html', '--open'];
+      const without = await earshot(words, { cwd, page: true });
+      expect(without.code).toBe(1);
+      expect(without.errors).toContain('xdg-open, which opens files here, cannot be run; open open.html yourself');
+      writeFileSync(join(bin, 'xdg-open'), `#!/bin/sh\necho "$1" > '${join(cwd, 'opened')}'\n`);
+      chmodSync(join(bin, 'xdg-open'), 0o755);
+      expect(await earshot(words, { cwd, page: true })).toMatchObject({ code: 0 });
+      await vi.waitFor(() => expect(read('opened').trim()).toBe(join(cwd, 'open.html')), { timeout: 20_000 });
+    },
+  );
 
   it('is one file that holds no address and lets the browser load nothing', () => {
     const page = read('runs/tiny/report.html');

@@ -134,6 +134,20 @@ describe('the report', () => {
     expect(widest(screen(results, 79))).toBeLessThanOrEqual(79);
   });
 
+  it('has a recommended rule and ten agents in the first table, and every agent in the second', () => {
+    const agents = Array.from({ length: 12 }, (_, index) => ({
+      variant: `agent-${index + 1}`,
+      trials: [beside({ macroF1: 0.6, er: 0.99 })],
+    }));
+    const text = markdown(...agents);
+    const { recommended } = report(...agents);
+    const first = text.slice(0, text.indexOf('Earliness is'));
+    expect(first.match(/^\| \*\*agent-/gm)).toHaveLength(10);
+    expect(first).toContain(`| **${recommended.system}** `);
+    expect(text).toContain('The table has the first 10 of 12 agents; “Every system” in the report has all.');
+    expect(text.slice(text.indexOf('## Every system')).match(/^\| \*\*stop agent: agent-/gm)).toHaveLength(12);
+  });
+
   it('names agents above the rules, agents without a measurable gain, and agents below', () => {
     const text = screen([
       { variant: 'good', trials: [beside({ macroF1: 1, er: 0.3 })] },
@@ -145,7 +159,7 @@ describe('the report', () => {
       /good has \+0\.\d+ \[.*?\] above them;/,
       /fair has no measurable gain \(.*?\) over them;/,
       /poor has −0\.\d+ \[.*?\] below them/,
-      /hasty stops earlier than any rule that queries as seldom/,
+      /hasty stops earlier than every rule with the same query budget/,
     ])
       expect(oneLine(text)).toMatch(clause);
   });
