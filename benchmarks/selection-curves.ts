@@ -1,5 +1,5 @@
 /*
- * What selecting machine labels gains as their quality and number change: the tables and the pictures of
+ * What selecting weak labels gains as their quality and number change: the tables and the pictures of
  * experiments/results/selection-curves.md. Usage:
  *
  *   node --import tsx benchmarks/selection-curves.ts [--seeds 21,22,…] [--out runs/selection-curves] [--shard 1/4]

@@ -1,5 +1,5 @@
 /*
- * What selecting machine labels gains, beside a random selection of the same classes (selection-trial.ts says how). Usage:
+ * What selecting weak labels gains, beside a random selection of the same classes (selection-trial.ts says how). Usage:
  *
  *   node --import tsx benchmarks/selection.ts [--seeds 11,12,…] [--machine weak:300|noise:0.2]… [--items 3000] [--gold 200]
  *     [--share 0.5] [--csv folder] [--test test|val] [--encoder '{"name":…}'] [--sample 2600] <items.jsonl>…

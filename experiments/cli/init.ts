@@ -287,7 +287,7 @@ function refuseTables(path: string): void {
   if (format === undefined) return;
   const importer = format.toLowerCase() === 'parquet' ? 'parquet' : 'csv';
   throw new InputError(
-    `${path} is a table; make threads of it first: \`earshot data import ${importer} ${quoted(path)} --out threads.jsonl\`. To select among machine labels that it holds, no experiment is needed: \`earshot select --help\``,
+    `${path} is a table; make threads of it first: \`earshot data import ${importer} ${quoted(path)} --out threads.jsonl\`. To select among weak labels that it holds, no experiment is needed: \`earshot select --help\``,
   );
 }
 

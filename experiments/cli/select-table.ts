@@ -26,7 +26,7 @@ export interface SelectTableOptions {
   json?: true;
 }
 
-/** The action of `select` on a table of machine labels. */
+/** The action of `select` on a table of weak labels. */
 export async function selectFromTable(
   path: string,
   options: SelectTableOptions & { terminal: Terminal },
@@ -35,7 +35,7 @@ export async function selectFromTable(
   const { delimiter = null, runs, json } = options;
   if (text === undefined || label === undefined)
     throw new InputError(
-      `${path} is a table: say which column is the text (--text <column>) and which the machine’s label (--label <column>)`,
+      `${path} is a table: name the column of the text (--text <column>) and the one of the weak label (--label <column>)`,
     );
   if (!/\.csv(\.gz)?$/.test(out))
     throw new InputError(`--out ${out}: a selection from a table is a table; the name must end in .csv or .csv.gz`);
@@ -54,19 +54,19 @@ export async function selectFromTable(
   const command = commandLineOf(terminal.words);
   writeFileAtomically(reportPath, report.renderTableSelection(selection, { command, out }));
   const worth = report.selectionWorth(selection);
-  const verdict = report.verdictOnTable(selection, worth);
+  const conclusion = report.conclusionOnTable(selection, worth);
   const selected = selection.items.filter(({ isSelected }) => isSelected).length;
   const { stdout, stderr } = terminal;
   if (json) {
     const { selector: by, chosenBy, warnings, items } = selection;
     const counts = { items: items.length, gold: selection.gold.length, selected };
-    printJson(terminal, { selector: by, chosenBy, ...counts, out, verdict, worth, warnings });
+    printJson(terminal, { selector: by, chosenBy, ...counts, out, conclusion, worth, warnings });
   } else
     stdout.write(
-      `${wrapped(verdict, { width: proseWidth(terminal) })}\n\n${narrowTable(report.classShares(selection))}\n`,
+      `${wrapped(conclusion, { width: proseWidth(terminal) })}\n\n${narrowTable(report.classShares(selection))}\n`,
     );
   stderr.write(
-    `\n${selected} of ${selection.items.length} machine labels by ${selection.selector}, ${selection.gold.length} gold rows: ${out}\nReport: ${reportPath}\n`,
+    `\n${selected} of ${selection.items.length} weak labels by ${selection.selector}, ${selection.gold.length} gold rows: ${out}\nReport: ${reportPath}\n`,
   );
   const isEverWrong = selection.gold.some(({ machine, label: gold }) => machine !== null && machine.label !== gold);
   if (encoder === null && isEverWrong)

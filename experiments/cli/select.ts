@@ -19,15 +19,13 @@ type SelectOptions = OptionsOf<typeof selectOptions>;
 
 function selectOptions() {
   return new Command('select')
-    .description(
-      'Select the machine labels worth training on: of a table, or those that a run of the selector retains.',
-    )
-    .argument('<labels>', 'table of machine labels (.csv or .tsv, plain or .gz), or the run directory of a selector')
+    .description('Select the weak labels worth training on: of a table, or those that a run of the selector retains.')
+    .argument('<labels>', 'table of weak labels (.csv or .tsv, plain or .gz), or the run directory of a selector')
     .requiredOption('--out <file>', 'file to write: .csv for a table, .jsonl for a run; with .gz for gzip')
     .option('--text <column>', 'table: the text')
-    .option('--label <column>', 'table: the machine’s label, of any classification task')
+    .option('--label <column>', 'table: the weak label, of any classification task')
     .option('--about <column>', 'table: what the label is about, such as a target or topic; read with the text')
-    .option('--confidence <column>', 'table: the machine’s probability of its label, 0 to 1')
+    .option('--confidence <column>', 'table: the probability of the weak label, 0 to 1')
     .option('--gold <column>', 'table: labels by people, where a row has one; 200 of them choose the selector')
     .addOption(
       new Option('--selector <name>', 'table: by what to select (default: what the gold labels choose)').choices(

@@ -24,7 +24,7 @@ type SweepOptions = OptionsOf<typeof sweepOptions>;
 function sweepOptions() {
   return new Command('sweep')
     .description(
-      'Run an experiment with many settings: every setting with every seed, in parallel, then one table, a verdict and pictures.',
+      'Run an experiment with many settings: every setting with every seed, in parallel, then one table, a conclusion and pictures.',
     )
     .argument('<file>', 'YAML sweep file, such as experiments/recipes/ratio-pareto.yaml')
     .option(
@@ -208,7 +208,7 @@ function opening(
   if (left.length === 0) return '';
   const all = `${left.length === trials.length ? '' : `${left.length} of `}${counted(trials.length, 'trial')}`;
   const which = shard.of === 1 ? '' : `, shard ${shard.index} of ${shard.of}`;
-  const text = `${plan.name}: ${all} (${counted(plan.settings.length, 'setting')}${which}), ${wayOf(programs)}, into ${folder.path}; then a table, a verdict and a report. Ctrl-C saves, and the same command goes on.`;
+  const text = `${plan.name}: ${all} (${counted(plan.settings.length, 'setting')}${which}), ${wayOf(programs)}, into ${folder.path}; then a table, a conclusion and a report. Ctrl-C saves, and the same command goes on.`;
   return `${wrapped(text, { width })}\n\n`;
 }
 

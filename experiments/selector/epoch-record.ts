@@ -25,7 +25,7 @@ interface Epoch {
 }
 
 /**
- * The metrics of one epoch, by name. `f1/…` compare machine labels with the labels that the selector sees. `hidden/…` compare
+ * The metrics of one epoch, by name. `f1/…` compare weak labels with the labels that the selector sees. `hidden/…` compare
  * them with labels that it does not see, where the data has any: they measure the selection and have no influence on it.
  */
 export function epochMetrics({ selection, claims, threads }: Epoch): Record<string, number> {
@@ -108,9 +108,7 @@ const item = {
   right: z
     .boolean()
     .nullable()
-    .describe(
-      'whether the machine label is that of the data, which the selector does not see; null where there is none',
-    ),
+    .describe('whether the weak label is that of the data, which the selector does not see; null where there is none'),
   explanation: z.string(),
 };
 const lineSchema = z.discriminatedUnion('kind', [

@@ -19,7 +19,7 @@ const local = {
   encoder: encoderSchema.prefault({ name: 'hashing', dimensions: 2048 }).describe('encodes texts for this model'),
 };
 
-/** Selectors of machine labels that stand beside JSDRV (`experts/selectors/`). */
+/** Selectors of weak labels that stand beside JSDRV (`experts/selectors/`). */
 export const familyBaselines = z.enum(selectorNames).exclude(['random']).options;
 
 export const baselines = [
@@ -111,13 +111,13 @@ export const selectorExperimentSchema = z
           .array(z.enum(baselines))
           .default(baselines.filter((name) => name !== 'right-labels' && !familyBaselines.some((own) => own === name)))
           .describe(
-            'also tested: the task models untuned; tuned on all machine labels; on a random selection of the same size; on one with the same shares of every machine label, among labelled and unlabelled claims; on what other selectors take, as much of every class as this one (seed-agreement to small-loss); on the machine labels that are right, or cannot be checked; on human labels; the most common class; the most similar claim or reply; a logistic regression on TF-IDF',
+            'also tested: the task models untuned; tuned on all weak labels; on a random selection of the same size; on one with the same shares of every weak label, among labelled and unlabelled claims; on what other selectors take, as much of every class as this one (seed-agreement to small-loss); on the weak labels that are right, or cannot be checked; on human labels; the most common class; the most similar claim or reply; a logistic regression on TF-IDF',
           ),
         room: z
           .boolean()
           .default(true)
           .describe(
-            'measure first what right machine labels would gain over random ones, on training threads held out in turn, with labels that the selector does not see; local task models only',
+            'measure first what correct weak labels would gain over random ones, on training threads held out in turn, with labels that the selector does not see; local task models only',
           ),
         heldOutShare: z
           .number()

@@ -1,5 +1,5 @@
 import type { SelectorName } from '../../experts/selectors/names.ts';
-import type { MachineLabel, Seed } from '../../experts/selectors/selector.ts';
+import type { Seed, WeakLabel } from '../../experts/selectors/selector.ts';
 import { selectors } from '../../experts/selectors/selectors.ts';
 import { takeShare } from '../../experts/selectors/take-share.ts';
 import { textFeatures } from '../../experts/selectors/text-features.ts';
@@ -28,7 +28,7 @@ export async function tuneOnSelection(
     of: { items: readonly Labelled[]; gold: readonly Labelled[]; classCount: number },
   ) => {
     const { items, gold, classCount } = of;
-    const rows = [...items, ...gold].map((own, row): MachineLabel & Seed => ({ ...own, row }));
+    const rows = [...items, ...gold].map((own, row): WeakLabel & Seed => ({ ...own, row }));
     const seeds = rows.slice(items.length);
     if (items.length === 0 || (selectors[name].needs === 'seeds' && new Set(seeds.map(({ label }) => label)).size < 2))
       return [...items.keys()];

@@ -5,7 +5,7 @@ import { type DelimitedRow, delimiterNamed, readDelimitedFile } from '../../src/
 import { encodingNamed } from '../../src/data/text-encoding.ts';
 import { InputError } from '../../src/errors.ts';
 
-/** Columns of a table of machine labels. */
+/** Columns of a table of weak labels. */
 export interface LabelColumns {
   readonly text: string;
   /** What the label is about, such as a target or a topic: read with the text. */

@@ -19,7 +19,7 @@ const gainSchema = z.strictObject({ macroF1: interval, logLikelihood: interval }
 export const selectionRoomSchema = z
   .strictObject({ stance: gainSchema.nullable(), veracity: gainSchema.nullable() })
   .describe(
-    'what right machine labels gain over random ones of the same classes, on training threads held out in turn; null where it could not be measured',
+    'what correct weak labels gain over random ones of the same classes, on training threads held out in turn; null where it could not be measured',
   );
 export type SelectionRoom = z.output<typeof selectionRoomSchema>;
 
@@ -29,7 +29,7 @@ const mostItems = 2000;
 const fewestItems = 40;
 
 /**
- * Before a policy learns to select: how much better the task models become on right machine labels than on as many random ones of every
+ * Before a policy learns to select: how much better the task models become on correct weak labels than on as many random ones of every
  * class, on threads held out in turn. Uses labels of the training threads that the selector does not see, and influences nothing.
  * Null for language models, which would have to be asked and tuned six times.
  */
@@ -125,7 +125,7 @@ export function roomLines(room: SelectionRoom | null): string[] {
   return selectorTasks.flatMap((task) => {
     const gain = room[task];
     if (gain === null) return [];
-    const of = `right machine labels over random ones of the same classes: ${gainText(gain)}`;
+    const of = `correct weak labels over random ones of the same classes: ${gainText(gain)}`;
     return [gain.logLikelihood.low > 0 ? `room to gain in ${task}: ${of}` : `nothing to gain here in ${task}: ${of}`];
   });
 }

@@ -96,7 +96,7 @@ function checkLabels(items: readonly SelectedItem[]): string[] {
   const ofMachine = items.filter((item) => item.kind === 'post' || item.labelledBy === 'machine');
   if (ofMachine.length < fewestChecked) return [];
   const [{ kind, distribution }] = ofMachine;
-  const what = `${ofMachine.length} ${kind}s that the machine labelled`;
+  const what = `${ofMachine.length} ${kind}s with a weak label`;
   const undecided = ofMachine.filter((item) => new Set(Object.values(item.distribution)).size === 1);
   if (undecided.length * 2 > ofMachine.length)
     throw new InputError(
@@ -193,7 +193,7 @@ function selectedItems(options: {
       claim,
       text,
       label: stanceClasses[stance],
-      ...machineLabel(decided, stanceClasses),
+      ...weakLabel(decided, stanceClasses),
     };
   });
   return {
@@ -203,7 +203,7 @@ function selectedItems(options: {
       claim,
       label: veracityClasses[humanLabel ?? machine],
       labelledBy: isHuman ? 'human' : 'machine',
-      ...machineLabel(selection.claim, veracityClasses),
+      ...weakLabel(selection.claim, veracityClasses),
       ...(isHuman && { confidence: 1 }),
       ...(isHuman && humanLabel !== machine && { explanation: '' }),
       posts: posts.filter(({ retained }) => retained).map(({ postId }) => postId),
@@ -212,7 +212,7 @@ function selectedItems(options: {
   };
 }
 
-function machineLabel({ prediction, retainProbability, isRetained }: Decided, classes: readonly string[]): Labelled {
+function weakLabel({ prediction, retainProbability, isRetained }: Decided, classes: readonly string[]): Labelled {
   const { distribution, explanation } = prediction;
   return {
     confidence: Math.max(...distribution),

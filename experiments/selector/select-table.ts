@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { type CrossFitted, crossFit, type GoldRow } from '../../experts/selectors/cross-fit.ts';
 import { type SelectorName, selectorNames } from '../../experts/selectors/names.ts';
-import type { ItemScore, MachineLabel } from '../../experts/selectors/selector.ts';
+import type { ItemScore, WeakLabel } from '../../experts/selectors/selector.ts';
 import { selectors } from '../../experts/selectors/selectors.ts';
 import { takeShare } from '../../experts/selectors/take-share.ts';
 import { textFeatures, vectorFeatures } from '../../experts/selectors/text-features.ts';
@@ -15,7 +15,7 @@ import type { WorkContext } from '../../src/work-context.ts';
 import { percent } from '../report/shown-numbers.ts';
 import { type LabelColumns, type LabelledRow, type LabelTable, readLabelTable, tableText } from './label-table.ts';
 
-/** A selection of machine labels, and what is known of its worth. */
+/** A selection of weak labels, and what is known of its worth. */
 export interface TableSelection {
   readonly source: string;
   readonly columns: LabelColumns;
@@ -27,8 +27,8 @@ export interface TableSelection {
   readonly chosenBy: 'cross-fitting' | 'you' | 'no gold labels';
   readonly share: number;
   readonly seed: number;
-  /** Rows without gold label that the machine labelled. */
-  readonly items: readonly (MachineLabel & ItemScore & { readonly text: string; readonly isSelected: boolean })[];
+  /** Rows with a weak label and no gold label. */
+  readonly items: readonly (WeakLabel & ItemScore & { readonly text: string; readonly isSelected: boolean })[];
   readonly gold: readonly GoldRow[];
   /** Null without enough gold labels. */
   readonly crossFitted: CrossFitted | null;
@@ -44,7 +44,7 @@ const fewestItems = 20;
 const loudShare = 0.8;
 
 /**
- * Selects, from a table, the machine labels that are worth training on, and writes the same rows with the columns `selected`,
+ * Selects, from a table, the weak labels that are worth training on, and writes the same rows with the columns `selected`,
  * `training_label`, `selection_score` and `selection_reason`. Rows with a gold label are always selected, with that label.
  * @param options.encoder of the vectors that selectors read; null: they read TF-IDF, as the model does that a selection is judged by
  * @param options.selector null: the one that cross-fitting on the gold rows chooses
@@ -66,7 +66,7 @@ export async function selectLabels(options: {
   const { path, columns, out, encoder, share, seed, context } = options;
   const table = await readLabelTable(path, options);
   const { classes, items, gold } = labelsOf(table, { path, columns });
-  const warnings = [...checkMachineLabels(items, { path, classes }), ...checkGold(gold, { items, classes })];
+  const warnings = [...checkWeakLabels(items, { path, classes }), ...checkGold(gold, { items, classes })];
   for (const warning of warnings) context.onNote(`warning: ${warning}`);
   const words = textFeatures(table.rows.map(({ text }) => text));
   const task = {
@@ -93,7 +93,7 @@ export async function selectLabels(options: {
   const scores = scored.map(({ score }) => score);
   if (new Set(scores).size === 1)
     throw new InputError(
-      `${chosen} scores all ${items.length} machine labels alike (${scores[0]}), so there is nothing to select by; give another --selector, or more gold labels`,
+      `${chosen} scores all ${items.length} weak labels alike (${scores[0]}), so there is nothing to select by; give another --selector, or more gold labels`,
     );
   const taken = new Set(takeShare({ items, scores, share }));
   const selection: TableSelection = {
@@ -139,52 +139,52 @@ async function encodedRows(
 }
 
 function labelsOf({ rows }: LabelTable, { path, columns }: { path: string; columns: LabelColumns }) {
-  const machineClasses = new Set(rows.flatMap(({ label }) => label ?? []));
+  const weakClasses = new Set(rows.flatMap(({ label }) => label ?? []));
   const goldClasses = new Set(rows.flatMap(({ gold }) => gold ?? []));
-  if (goldClasses.size > 0 && ![...goldClasses].some((name) => machineClasses.has(name)))
+  if (goldClasses.size > 0 && ![...goldClasses].some((name) => weakClasses.has(name)))
     throw new InputError(
-      `${path}: the gold labels (${[...goldClasses].slice(0, 5).join(', ')} in ${columns.gold}) and the machine’s (${[...machineClasses].slice(0, 5).join(', ')} in ${columns.label}) share no class; write both in the same words`,
+      `${path}: the gold labels (${[...goldClasses].slice(0, 5).join(', ')} in ${columns.gold}) and the weak labels (${[...weakClasses].slice(0, 5).join(', ')} in ${columns.label}) share no class; write both in the same words`,
     );
-  const classes = [...new Set([...machineClasses, ...goldClasses])].sort();
-  const machineOf = (row: number): MachineLabel | null => {
+  const classes = [...new Set([...weakClasses, ...goldClasses])].sort();
+  const weakLabelOf = (row: number): WeakLabel | null => {
     const { label, confidence } = rows[row];
     return label === null ? null : { row, label: classes.indexOf(label), confidence };
   };
   return {
     classes,
-    items: rows.flatMap(({ gold }, row) => (gold === null ? (machineOf(row) ?? []) : [])),
+    items: rows.flatMap(({ gold }, row) => (gold === null ? (weakLabelOf(row) ?? []) : [])),
     gold: rows.flatMap(({ gold }, row): GoldRow[] =>
-      gold === null ? [] : [{ row, label: classes.indexOf(gold), machine: machineOf(row) }],
+      gold === null ? [] : [{ row, label: classes.indexOf(gold), machine: weakLabelOf(row) }],
     ),
   };
 }
 
 /** @throws InputError where no selection could make a useful training set */
-function checkMachineLabels(
-  items: readonly MachineLabel[],
+function checkWeakLabels(
+  items: readonly WeakLabel[],
   { path, classes }: { path: string; classes: readonly string[] },
 ): string[] {
   if (items.length < fewestItems)
     throw new InputError(
-      `${path} has ${counted(items.length, 'machine label')} on rows without gold label, and at least ${fewestItems} are needed to select from`,
+      `${path} has ${counted(items.length, 'weak label')} on rows without gold label, and at least ${fewestItems} are needed to select from`,
     );
   const counts = countsOf(items, classes);
   const [[name, most], second] = Object.entries(counts).sort(([, left], [, right]) => right - left);
   if (second === undefined || second[1] === 0)
     throw new InputError(
-      `all ${items.length} machine labels of ${path} are ${JSON.stringify(name)}: a model trained on any selection of them says nothing else. Look at the machine first: a model that was never trained answers its first class everywhere`,
+      `all ${items.length} weak labels of ${path} are ${JSON.stringify(name)}: a model trained on any selection of them predicts nothing else. Check the labeller first: a model that was never trained answers its first class everywhere`,
     );
   const share = most / items.length;
   return share < loudShare
     ? []
     : [
-        `${percent(share)} of the machine labels are ${JSON.stringify(name)} (${most} of ${items.length}); a selection cannot mend a machine that hardly says anything else`,
+        `${percent(share)} of the weak labels are ${JSON.stringify(name)} (${most} of ${items.length}); a selection cannot fix labels that are nearly all the same`,
       ];
 }
 
 function checkGold(
   gold: readonly GoldRow[],
-  { items, classes }: { items: readonly MachineLabel[]; classes: readonly string[] },
+  { items, classes }: { items: readonly WeakLabel[]; classes: readonly string[] },
 ): string[] {
   if (gold.length === 0) return [];
   const ofMachine = countsOf(items, classes);
@@ -197,7 +197,7 @@ function checkGold(
       : [`the machine never says ${missing.join(', ')}, which is a gold label: no selection brings that class back`]),
     ...(unknown.length === 0
       ? []
-      : [`no gold row is ${unknown.join(', ')}, so nothing tells which of these machine labels are right`]),
+      : [`no gold row is ${unknown.join(', ')}, so it is unknown which of these weak labels are right`]),
   ];
 }
 
@@ -207,7 +207,7 @@ function countsOf(labels: readonly { readonly label: number }[], classes: readon
 
 function usable(
   name: SelectorName,
-  { items, gold }: { items: readonly MachineLabel[]; gold: readonly GoldRow[] },
+  { items, gold }: { items: readonly WeakLabel[]; gold: readonly GoldRow[] },
 ): boolean {
   const { needs } = selectors[name];
   if (needs === 'confidence') return items.every(({ confidence }) => confidence !== null);
@@ -218,7 +218,7 @@ function usable(
 function checkedSelector(selector: SelectorName | null, usableNames: readonly SelectorName[]): SelectorName | null {
   if (selector === null || usableNames.includes(selector)) return selector;
   throw new InputError(
-    `--selector ${selector} needs ${selectors[selector].needs === 'seeds' ? 'gold labels of at least two classes: name their column with --gold' : 'a confidence for every machine label: name its column with --confidence'}`,
+    `--selector ${selector} needs ${selectors[selector].needs === 'seeds' ? 'gold labels of at least two classes: name their column with --gold' : 'a confidence for every weak label: name its column with --confidence'}`,
   );
 }
 

@@ -9,7 +9,7 @@ export interface Leader {
   /** Only then is it recommended. */
   readonly isToldApart: boolean;
   /** The answer of the sweep; a sentence without its capital. */
-  readonly verdict: string;
+  readonly conclusion: string;
   /** Sentences. */
   readonly why: readonly string[];
 }
@@ -44,7 +44,7 @@ export function leaderOf(plan: SweepPlan, settings: readonly SettingSummary[]): 
   return {
     setting: best.setting,
     isToldApart,
-    verdict: isToldApart
+    conclusion: isToldApart
       ? `${best.setting.label} is recommended`
       : `no setting is recommended, because ${whyAlike(best, alike)}`,
     why,

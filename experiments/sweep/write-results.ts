@@ -81,7 +81,7 @@ function jsonOf(
             member: leader.setting.id,
             settings: leader.setting.point,
             isToldApart: leader.isToldApart,
-            verdict: leader.verdict,
+            conclusion: leader.conclusion,
             why: leader.why,
             test: tested,
           },

@@ -7,13 +7,13 @@ import { alikeByClass } from './alike-by-class.ts';
 import type { HeldOut } from './held-out.ts';
 import type { SelectorName } from './names.ts';
 import { fitRowClassifier, type RowExample } from './row-classifier.ts';
-import type { MachineLabel, Seed, SelectionTask } from './selector.ts';
+import type { Seed, SelectionTask, WeakLabel } from './selector.ts';
 import { selectors } from './selectors.ts';
 import { takeShare } from './take-share.ts';
 
 /** A row that people labelled, and what the machine says of it; null where it says nothing. */
 export interface GoldRow extends Seed {
-  readonly machine: MachineLabel | null;
+  readonly machine: WeakLabel | null;
 }
 
 /** What models were trained on, besides the gold of the other folds: nothing, all items, or those that a selector took. */
@@ -21,7 +21,7 @@ export type TrainedOn = 'gold-alone' | 'all' | 'chosen' | SelectorName;
 
 export interface CrossFitted {
   readonly heldOut: ReadonlyMap<TrainedOn, HeldOut>;
-  /** Of models trained on the machine labels of gold rows alone: on right ones, or on as many random ones of each class. */
+  /** Of models trained on the weak labels of gold rows alone: on right ones, or on as many random ones of each class. */
   readonly room: { readonly right: HeldOut; readonly random: HeldOut };
   /** The selector under which held-out gold is likeliest. */
   readonly chosen: SelectorName;
@@ -74,7 +74,7 @@ export async function crossFit(options: {
       const unseen = [...gold.keys()].filter((place) => foldOf[place] === fold);
       const predict = (record: HeldOut, set: number, examples: readonly RowExample[]) =>
         predictUnseen(record, { set, examples, unseen, gold, words, classCount });
-      /** Unseen gold rows stand among the items, so that it shows which of their machine labels are taken. Nothing is trained on them. */
+      /** Unseen gold rows stand among the items, so that it shows which of their weak labels are taken. Nothing is trained on them. */
       const select = async (name: SelectorName, set: number) => {
         const candidates = [...items, ...unseen.flatMap((place) => gold[place].machine ?? [])];
         const known = fixed.get(name);
@@ -156,9 +156,9 @@ async function scoresWithoutSeeds(options: {
   task: Omit<SelectionTask, 'seeds' | 'random'>;
   names: readonly SelectorName[];
   seed: number;
-}): Promise<Map<SelectorName, Map<MachineLabel, number>>> {
+}): Promise<Map<SelectorName, Map<WeakLabel, number>>> {
   const { task, names, seed } = options;
-  const known = new Map<SelectorName, Map<MachineLabel, number>>();
+  const known = new Map<SelectorName, Map<WeakLabel, number>>();
   for (const name of names) {
     if (selectors[name].needs === 'seeds') continue;
     const random = Random.seeded({ seed, purpose: `scores by ${name}` });

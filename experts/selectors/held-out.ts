@@ -7,7 +7,7 @@ export interface HeldOut {
   readonly predicted: Int32Array[];
   /** ln p(gold) of each gold row. */
   readonly logLikelihoods: Float64Array[];
-  /** Machine labels of held-out gold rows that were taken, over all sets, and how many of them are right. */
+  /** Weak labels of held-out gold rows that were taken, over all sets, and how many of them are right. */
   taken: number;
   takenRight: number;
 }

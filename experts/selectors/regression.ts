@@ -1,7 +1,7 @@
 import { type SparseMatrix, SparseMatrixBuilder } from '../../src/regression/sparse-matrix.ts';
 import { seedEffects } from './influence.ts';
 import { fitRowClassifier } from './row-classifier.ts';
-import type { ItemSelector, MachineLabel } from './selector.ts';
+import type { ItemSelector, WeakLabel } from './selector.ts';
 
 /**
  * A weighted logistic regression of the sign of each item's effect on the seeds, weighted by its size, on what the item says with
@@ -33,7 +33,7 @@ export const regression: ItemSelector = {
 /** One block of columns for each label. */
 function wordsWithLabels(
   { columns, starts, indices, values }: SparseMatrix,
-  { items, classCount }: { items: readonly MachineLabel[]; classCount: number },
+  { items, classCount }: { items: readonly WeakLabel[]; classCount: number },
 ): SparseMatrix {
   const builder = new SparseMatrixBuilder({ columns: columns * classCount });
   for (const { row, label } of items) {

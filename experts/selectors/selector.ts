@@ -1,8 +1,8 @@
 import type { SparseMatrix } from '../../src/regression/sparse-matrix.ts';
 import type { Random } from '../../src/tensor/random.ts';
 
-/** A text that a machine labelled. */
-export interface MachineLabel {
+/** A text with a weak label. */
+export interface WeakLabel {
   /** Row of its text in the features. */
   readonly row: number;
   /** Index of the class that the machine gave it. */
@@ -22,7 +22,7 @@ export interface SelectionTask {
   /** A row for every text. */
   readonly features: SparseMatrix;
   readonly classCount: number;
-  readonly items: readonly MachineLabel[];
+  readonly items: readonly WeakLabel[];
   /** None of them is among the items. */
   readonly seeds: readonly Seed[];
   readonly random: Random;
@@ -35,7 +35,7 @@ export interface ItemScore {
   readonly reason: string;
 }
 
-/** Says how good machine labels are to train on. */
+/** Says how good weak labels are to train on. */
 export interface ItemSelector {
   readonly description: string;
   /** What it cannot do without. */

@@ -6,7 +6,7 @@ import { fitRowClassifier } from './row-classifier.ts';
 import type { ItemSelector } from './selector.ts';
 
 const seedAgreement: ItemSelector = {
-  description: 'the probability of the machine’s label under a model that was trained on the gold labels alone',
+  description: 'the probability of the weak label under a model that was trained on the gold labels alone',
   needs: 'seeds',
   async score({ features, classCount, items, seeds }) {
     const model = await fitRowClassifier({ features, classCount, examples: seeds });
@@ -25,7 +25,7 @@ const folds = 5;
  * that of a model that has not seen the item, since a linear one fits what it has seen.
  */
 const smallLoss: ItemSelector = {
-  description: 'the probability of the machine’s label under a model that was trained on the other machine labels',
+  description: 'the probability of the weak label under a model that was trained on the other weak labels',
   needs: 'nothing',
   async score({ features, classCount, items, random }) {
     const order = random.permutation(items.length);
@@ -38,7 +38,7 @@ const smallLoss: ItemSelector = {
     }
     return Array.from(scores, (score) => ({
       score,
-      reason: `a model of the other machine labels gives this label ${score.toFixed(2)}`,
+      reason: `a model of the other weak labels gives this label ${score.toFixed(2)}`,
     }));
   },
 };
@@ -53,7 +53,7 @@ const confidence: ItemSelector = {
     })),
 };
 
-/** With quotas by class, a random selection that has the same share of every machine label. */
+/** With quotas by class, a random selection that has the same share of every weak label. */
 const random: ItemSelector = {
   description: 'drawn at random, the same share of every class: what a selector must beat',
   needs: 'nothing',

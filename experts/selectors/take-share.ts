@@ -1,5 +1,5 @@
 import { groupBy } from '../../src/data/group-by.ts';
-import type { MachineLabel } from './selector.ts';
+import type { WeakLabel } from './selector.ts';
 
 /**
  * The places of the best items: the same share of every class, at least one of each, so that no class is lost and a selection
@@ -8,7 +8,7 @@ import type { MachineLabel } from './selector.ts';
  * @returns in ascending order
  */
 export function takeShare(options: {
-  items: readonly Pick<MachineLabel, 'label'>[];
+  items: readonly Pick<WeakLabel, 'label'>[];
   scores: ArrayLike<number>;
   share: number;
 }): number[] {

@@ -84,7 +84,7 @@ const sizes = {
   claims: { claims: 200, posts: 3, config: { learningRate: 0.005 } },
 } as const;
 
-/** Of the first epoch and over the last ten: how many of the retained machine labels are right, and of the right ones retained. */
+/** Of the first epoch and over the last ten: how many of the retained weak labels are right, and of the right ones retained. */
 async function qualities(options: { level: Level; seed: number; config?: z.input<typeof selectorSchema> }) {
   const { level, seed, config } = options;
   const { claims, truths, said } = plant({ seed, ...sizes[level] });

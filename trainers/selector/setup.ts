@@ -74,7 +74,7 @@ export interface SelectorSettings {
   /** A control: retains random items, as many as a selector did in each epoch, for as many epochs as there are entries. */
   readonly matchedRandomControl?: {
     readonly epochs: readonly EpochRetention[];
-    /** Alike in number, or in the share of each machine label among labelled and among unlabelled claims. */
+    /** Alike in number, or in the share of each weak label among labelled and among unlabelled claims. */
     readonly alikeIn: 'size' | 'class';
   };
   /** A control: retains what the machine labelled right, and what has no known label. No policy can do this. */

@@ -7,9 +7,9 @@ import { percent } from '../../report/shown-numbers.ts';
 import type { TableSelection } from '../select-table.ts';
 import { gainText, shownGain } from './gain-text.ts';
 
-/** What a selection from a table is worth, as its verdict, report and JSON tell it. Null where it could not be measured. */
+/** What a selection from a table is worth, as its conclusion, report and JSON tell it. Null where it could not be measured. */
 export interface SelectionWorth {
-  /** Of right machine labels over random ones of the same classes: what a perfect selector could gain. */
+  /** Of correct weak labels over random ones of the same classes: what a perfect selector could gain. */
   readonly room: Gain;
   /** Of the selector over a random selection of the same classes. */
   readonly overRandom: Gain;
@@ -35,8 +35,8 @@ export function selectionWorth({
   };
 }
 
-/** A few sentences: whether selecting is worth it, and whether the machine labels are. */
-export function verdictOnTable(
+/** A few sentences: whether selecting is worth it, and whether the weak labels are. */
+export function conclusionOnTable(
   selection: Pick<TableSelection, 'selector' | 'gold'>,
   worth: SelectionWorth | null,
 ): string {
@@ -45,11 +45,11 @@ export function verdictOnTable(
     return `Not measured: with ${counted(gold.length, 'gold row')} nothing tells whether a selection by ${selector} is better than a random one.`;
   const { room, overRandom, overGoldAlone } = worth;
   const rows = `${gold.length} gold rows`;
-  // What selecting was shown to gain says more than the room, which the machine labels of gold rows alone are measured on.
-  const harm = `Gold rows alone train a better model: ${gainText(overGoldAlone)} for adding the selection. Leave these machine labels out.`;
+  // What selecting was shown to gain says more than the room, which the weak labels of gold rows alone are measured on.
+  const harm = `Gold rows alone train a better model: ${gainText(overGoldAlone)} for adding the selection. Leave these weak labels out.`;
   const isHarm = shownOf(overGoldAlone) < 0;
   if (shownOf(room) <= 0 && shownOf(overRandom) === 0) {
-    const nothing = `Nothing to gain here that ${rows} could show: neither right machine labels (${gainText(room)}) nor a selection by ${selector} (${gainText(overRandom)}) train a measurably better model than random ones of the same classes.`;
+    const nothing = `Nothing to gain here that ${rows} could show: neither correct weak labels (${gainText(room)}) nor a selection by ${selector} (${gainText(overRandom)}) train a measurably better model than random ones of the same classes.`;
     return isHarm ? `${harm} ${nothing}` : nothing;
   }
   const first = {
@@ -73,7 +73,7 @@ function shownOf({ logLikelihood, macroF1 }: Gain): 1 | 0 | -1 {
   return isHigher ? 1 : -1;
 }
 
-/** Shares of every class among gold rows, machine labels and the selection: a heading and rows. */
+/** Shares of every class among gold rows, weak labels and the selection: a heading and rows. */
 export function classShares({ classes, gold, items }: TableSelection): string[][] {
   const selected = items.filter(({ isSelected }) => isSelected);
   const cell = (of: readonly { readonly label: number }[], index: number) => {
@@ -81,7 +81,7 @@ export function classShares({ classes, gold, items }: TableSelection): string[][
     return of.length === 0 ? '–' : `${count} (${percent(count / of.length)})`;
   };
   return [
-    ['class', 'gold rows', 'machine labels', 'selected'],
+    ['class', 'gold rows', 'weak labels', 'selected'],
     ...classes.map((name, index) => [name, cell(gold, index), cell(items, index), cell(selected, index)]),
   ];
 }
@@ -102,7 +102,7 @@ export function renderTableSelection(selection: TableSelection, options: { comma
   const goldColumn = columns.gold === null ? '' : ` (${columns.gold})`;
   return markdownOf({
     title: `Selection from ${source}`,
-    conclusion: verdictOnTable(selection, selectionWorth(selection)),
+    conclusion: conclusionOnTable(selection, selectionWorth(selection)),
     ...{ cards: [], tables: [{ heading, rows: shares }], next: [], description: '', command: options.command },
     notes: warnings.map((warning) => ({ warning: `${warning}.` })),
     facts: [
@@ -121,8 +121,8 @@ export function renderTableSelection(selection: TableSelection, options: { comma
 }
 
 const trainingNames: Readonly<Record<string, string>> = {
-  'gold-alone': 'gold alone, no machine label',
-  all: 'gold and all machine labels',
+  'gold-alone': 'gold alone, no weak label',
+  all: 'gold and all weak labels',
   random: 'gold and a random selection of the same classes (the control)',
   chosen: 'gold and what cross-fitting chooses in each fold',
 };
@@ -151,15 +151,15 @@ function worthSection({ crossFitted, gold, classes }: TableSelection): ReportSec
     return record === undefined ? [] : [[trainingNames[name] ?? `gold and ${name}`, ...cells(record, random)]];
   });
   const roomRows = [
-    ['right machine labels', ...cells(room.right, room.random).slice(0, 3)],
+    ['correct weak labels', ...cells(room.right, room.random).slice(0, 3)],
     ['as many random ones of each class (the control)', ...cells(room.random, room.random).slice(0, 3)],
   ];
   const explained =
-    'On gold rows held out in turn (five folds, three times): a logistic regression on TF-IDF, trained on the other gold rows and the selection. 95% intervals over gold rows. "Right" is the share of right labels among the held-out gold rows whose machine label was taken.';
+    'On gold rows held out in turn (five folds, three times): a logistic regression on TF-IDF, trained on the other gold rows and the selection. 95% intervals over gold rows. "Right" is the share of right labels among the held-out gold rows whose weak label was taken.';
   const blocks = [
     explained,
     { heading: [...heading, 'right'], rows },
-    'Room, on the machine labels of gold rows alone:',
+    'Room, on the weak labels of gold rows alone:',
     { heading, rows: roomRows },
   ];
   return [{ id: 'worth', title: 'What it is worth', blocks }];

@@ -36,7 +36,7 @@ export function sweepReport(result: SweepResult): Report {
   const { plan, command, rows, settings, leader, sensitivities } = result;
   const failed = rows.filter(({ status }) => status === 'failed');
   const missing = rows.filter(({ status }) => status === 'missing').length;
-  const conclusion = leader?.verdict.replace(/^no /, 'No ') ?? `Nothing is recommended: ${whyNone(plan, settings)}`;
+  const conclusion = leader?.conclusion.replace(/^no /, 'No ') ?? `Nothing is recommended: ${whyNone(plan, settings)}`;
   const isHighest = leader === null || leader.isToldApart ? [] : [`${leader.setting.label} is the highest.`];
   return {
     ...{ title: plan.name, description: plan.description, command },

@@ -231,7 +231,7 @@ describe('select', () => {
     const cwd = tinyFolder({ selector, stanceModel: { ...tinySelector.stanceModel, cues: 'none' } });
     await trainHere(cwd, { evaluation: { beside: [] } });
     await expect(selecting(cwd, { out: 'x.jsonl' })).rejects.toThrow(
-      '96 of 96 posts that the machine labelled have the same probability for every class, and would all count as "support": the model was never trained',
+      '96 of 96 posts with a weak label have the same probability for every class, and would all count as "support": the model was never trained',
     );
   });
 
@@ -245,7 +245,7 @@ describe('select', () => {
     }));
     writeFileSync(join(cwd, 'same.jsonl'), lines(same));
     await expect(selecting(cwd, { out: 'x.jsonl', data: 'same.jsonl' })).rejects.toThrow(
-      /^all 96 posts that the machine labelled are "\w+": nothing can be learnt from them/,
+      /^all 96 posts with a weak label are "\w+": nothing can be learnt from them/,
     );
   });
 

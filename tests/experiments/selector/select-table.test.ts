@@ -73,7 +73,7 @@ describe('select from a table', () => {
     expect(errors.replaceAll('\n', ' ')).toMatch(
       /These selectors read words\. A sentence encoder .* with --encoder \S+\s*$/,
     );
-    expect(summary.verdict).toMatch(/^Selecting by \S+ is better than a random selection of the same classes/);
+    expect(summary.conclusion).toMatch(/^Selecting by \S+ is better than a random selection of the same classes/);
 
     const rows = await rowsOf(join(cwd, 'selected.csv'));
     expect(rows.map(({ tweet }) => tweet)).toEqual(planted.map(({ tweet }) => tweet));
@@ -94,12 +94,12 @@ describe('select from a table', () => {
       );
 
     const report = readFileSync(join(cwd, 'selected.md'), 'utf8');
-    expect(report.split('\n')[2]).toBe(`**${summary.verdict}**`);
+    expect(report.split('\n')[2]).toBe(`**${summary.conclusion}**`);
     expect(report).toContain('the control');
     expect(report).toContain('## Left out, worst first');
   });
 
-  it('says that there is nothing to gain where every machine label is right', async () => {
+  it('says that there is nothing to gain where every weak label is right', async () => {
     const cwd = temporaryFolder({ 'labels.csv': table(plantedRows({ count: 240, fooled: 0 }), { gold: 80 }) });
     const { code, out, errors } = await earshot([...select, '--gold', 'stance'], { cwd });
     expect(code).toBe(0);
@@ -112,7 +112,7 @@ describe('select from a table', () => {
     const { code, out } = await earshot([...select, '--json'], { cwd });
     expect(code).toBe(0);
     expect(JSON.parse(out)).toMatchObject({ selector: 'small-loss', chosenBy: 'no gold labels', worth: null });
-    expect(JSON.parse(out).verdict).toMatch(/^Not measured: with 0 gold rows/);
+    expect(JSON.parse(out).conclusion).toMatch(/^Not measured: with 0 gold rows/);
   });
 
   it('selects by vectors of an encoder, and says so', async () => {
@@ -150,10 +150,10 @@ describe('select from a table', () => {
   const alwaysFavor = rows.map((row) => ({ ...row, machine: 'favor' as const }));
 
   it.each([
-    ['one class', table(alwaysFavor, { gold: 20 }), [], /all 40 machine labels .* are "favor"/],
+    ['one class', table(alwaysFavor, { gold: 20 }), [], /all 40 weak labels .* are "favor"/],
     ['no column', table(rows, { gold: 20 }), ['--confidence', 'machin'], /no column "machin" .*did you mean "machine"/],
     ['a confidence that is none', table(rows, { gold: 20 }), ['--confidence', 'id'], /from 0 to 1; found "2"/],
-    ['few items', table(rows.slice(0, 30), { gold: 20 }), ['--gold', 'stance'], /10 machine labels .* at least 20/],
+    ['few items', table(rows.slice(0, 30), { gold: 20 }), ['--gold', 'stance'], /10 weak labels .* at least 20/],
     [
       'other words',
       table(rows, { gold: 20 }).replaceAll(/,(favor|against)$/gm, ',$1!'),
@@ -195,7 +195,7 @@ describe('select from a table', () => {
     });
     const { code, errors } = await earshot([...select, '--gold', 'stance'], { cwd });
     expect(code).toBe(0);
-    expect(errors).toMatch(/warning: \d+% of the machine labels are "favor" \(\d+ of 36\)/);
+    expect(errors).toMatch(/warning: \d+% of the weak labels are "favor" \(\d+ of 36\)/);
     expect(errors).toMatch(/warning: the machine never says neither, which is a gold label/);
   });
 });

@@ -96,7 +96,7 @@ describe('train, of a selector', () => {
     });
     expect(result.systems).toEqual(systemsByDefault);
     expect(result.room).toEqual(JSON.parse(read(run, 'room.json')));
-    expect(first.errors).toMatch(/ to gain (here )?in stance: right machine labels over random ones/);
+    expect(first.errors).toMatch(/ to gain (here )?in stance: correct weak labels over random ones/);
     expect(JSON.parse(read(run, 'stance-picture.json')).points).toHaveLength(96);
 
     const written = statSync(join(run, 'result.json')).mtimeMs;
@@ -112,7 +112,7 @@ describe('train, of a selector', () => {
     expect(reports.map(({ out }) => out)).toEqual([report, second.out]);
   });
 
-  it('puts other selectors of machine labels beside it, each tuning the same task models', async () => {
+  it('puts other selectors of weak labels beside it, each tuning the same task models', async () => {
     const cwd = tinyFolder({ evaluation: { beside: ['everything', ...familyBaselines] } });
     await trainHere(cwd);
     const decisions = readDecisions(runOf(cwd), selectorDecisionSchema);

@@ -70,7 +70,7 @@ describe('the leading setting', () => {
       /It has the highest macroF1 .* 0\.630 .* of 2 settings\. 2 of 3 settings meet er <= 0\.5/,
     );
     expect(chosen?.why.join(' ')).toContain('is 0.097 below (paired by seed, 95% interval 0.084 to 0.110).');
-    expect(chosen).toMatchObject({ isToldApart: true, verdict: `${settings[2].label} is recommended` });
+    expect(chosen).toMatchObject({ isToldApart: true, conclusion: `${settings[2].label} is recommended` });
   });
 
   it('is not recommended where the seeds do not tell it from all others; how many more might is said', async () => {
@@ -89,27 +89,27 @@ describe('the leading setting', () => {
     expect(leader?.setting).toBe(settings[0]);
     expect(leader?.isToldApart).toBe(false);
     // Student's t: the half width is 4.303 · 0.03 / √3 = 0.0745, and (0.0745 / 0.04)² · 3 = 10.4.
-    expect(leader?.verdict).toBe(
+    expect(leader?.conclusion).toBe(
       `no setting is recommended, because 3 seeds do not tell ${settings[0].label} from ${settings[1].label}; about 8 more seeds would if the differences stay as they are`,
     );
   });
 
   it('is not recommended with one seed, nor where all are the same, and is none where nothing is complete', async () => {
-    const verdictOf = async (seeds: number[], macroF1: (place: number) => number | null) => {
+    const conclusionOf = async (seeds: number[], macroF1: (place: number) => number | null) => {
       const plan = await planned({ seeds });
       const rows = rowsOf(plan, (place) => {
         const value = macroF1(place);
         return value === null ? null : { macroF1: value, er: 0 };
       });
-      return leaderOf(plan, summarizeSettings(plan, rows))?.verdict ?? null;
+      return leaderOf(plan, summarizeSettings(plan, rows))?.conclusion ?? null;
     };
-    expect(await verdictOf([1], (place) => place / 10)).toBe(
+    expect(await conclusionOf([1], (place) => place / 10)).toBe(
       'no setting is recommended, because one seed tells no setting from another; give at least three',
     );
-    expect(await verdictOf([1, 2], () => 0.5)).toMatch(
+    expect(await conclusionOf([1, 2], () => 0.5)).toMatch(
       /because with each of 2 seeds the difference between .* and .* is the same, so nothing tells how much it varies; give more/,
     );
-    expect(await verdictOf([1, 2], () => null)).toBeNull();
+    expect(await conclusionOf([1, 2], () => null)).toBeNull();
   });
 
   it('has no interval, and says why, where every seed gives the same number', async () => {

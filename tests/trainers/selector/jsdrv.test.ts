@@ -146,7 +146,7 @@ describe('what stands in for the policies', () => {
     expect(training.policies.posts.updates + training.policies.claims.updates).toBe(0);
   });
 
-  it('matchedRandomControl, in class, retains the share of each machine label, of labelled and of unlabelled claims', async () => {
+  it('matchedRandomControl, in class, retains the share of each weak label, of labelled and of unlabelled claims', async () => {
     // Of the posts that say 0: all of labelled claims, none of the unlabelled one. Of those that say 1: none. Others: all.
     const posts = [0, 10, 0, 0, 10, 10].map((count) => ({ shown: 10, retained: count }));
     const epochs = [{ posts, claims: strata({ 1: { shown: 4, retained: 4 } }, 0) }];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { verdictOnTable } from '../../../../experiments/selector/report/table-selection-report.ts';
+import { conclusionOnTable } from '../../../../experiments/selector/report/table-selection-report.ts';
 
 const gold = Array.from({ length: 200 }, (_, index) => ({
   text: `row ${index}`,
@@ -18,23 +18,23 @@ const nothing = gain(-0.03, 0.03);
 const better = gain(0.02, 0.08);
 const worse = gain(-0.17, -0.04);
 
-describe('the verdict on a selection from a table', () => {
+describe('the conclusion on a selection from a table', () => {
   it('opens with the harm where gold rows alone train a better model, whatever a random selection does', () => {
-    const overRandom = verdictOnTable(selection, { room: nothing, overRandom: better, overGoldAlone: worse });
+    const overRandom = conclusionOnTable(selection, { room: nothing, overRandom: better, overGoldAlone: worse });
     expect(overRandom).toMatch(/^Gold rows alone train a better model: .*macro-F1 −0\.105 \[−0\.170, −0\.040\]/);
-    expect(overRandom).toContain('Leave these machine labels out. Selecting by knn-shapley is better than a random');
-    const noRoom = verdictOnTable(selection, { room: nothing, overRandom: nothing, overGoldAlone: worse });
+    expect(overRandom).toContain('Leave these weak labels out. Selecting by knn-shapley is better than a random');
+    const noRoom = conclusionOnTable(selection, { room: nothing, overRandom: nothing, overGoldAlone: worse });
     expect(noRoom).toMatch(/^Gold rows alone train a better model: .* Nothing to gain here that 200 gold rows/);
   });
 
   it('says where nothing was shown of gold rows alone, and where the selection is better than they', () => {
-    expect(verdictOnTable(selection, { room: better, overRandom: better, overGoldAlone: nothing })).toMatch(
+    expect(conclusionOnTable(selection, { room: better, overRandom: better, overGoldAlone: nothing })).toMatch(
       /^Selecting by knn-shapley is better than a random .*Training on the gold rows alone may be as good/,
     );
-    expect(verdictOnTable(selection, { room: better, overRandom: nothing, overGoldAlone: better })).toMatch(
+    expect(conclusionOnTable(selection, { room: better, overRandom: nothing, overGoldAlone: better })).toMatch(
       /^There is room to gain .* It is also better than training on the gold rows alone/,
     );
-    expect(verdictOnTable(selection, { room: nothing, overRandom: nothing, overGoldAlone: nothing })).toMatch(
+    expect(conclusionOnTable(selection, { room: nothing, overRandom: nothing, overGoldAlone: nothing })).toMatch(
       /^Nothing to gain here/,
     );
   });
