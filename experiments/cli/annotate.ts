@@ -72,11 +72,11 @@ function annotateOptions() {
     .addHelpText(
       'after',
       `
-A language model is asked for a judgement once: what the store holds already is not asked again, so the same command goes on
-where Ctrl-C, a kill or a full disk stopped it. Several processes may fill one store. A local detector costs nothing, so it judges
+A language model is queried once for each judgement. Judgements in the store are not queried again, so the same command
+resumes after Ctrl-C, a crash or a full disk. Several processes may fill one store. A local detector costs nothing, so it judges
 all prefixes again, and the store keeps the first judgement of each. A judgement holds until the next judged prefix.
-An answer that cannot be read is a failure: it is counted, its text is kept (earshot annotations unreadable), and it is asked
-for again by --retry-unreadable only.
+An answer that cannot be read is a failure: it is counted, and its text is kept (earshot annotations unreadable). Only
+--retry-unreadable queries it again.
 
 Examples:
   echo "The bridge is gone!" | earshot annotate - --detector experiments/recipes/detectors/single-prompt.yaml

@@ -55,13 +55,13 @@ Examples:
     .description('List what was answered instead of a judgement and could not be read; no export has it.')
     .argument('<store>', 'annotation store')
     .option('--detector <name>', 'only by this detector, such as single-prompt or s2mad/comment-score')
-    .option('--forget', 'forget them, so that the next run asks anew')
+    .option('--forget', 'forget them, so that the next run queries again')
     .option('--json', 'print the rows as JSON')
     .action((path, flags) => listUnreadable(path, { ...flags, terminal }));
   command
     .command('show')
     .description(
-      'Print one annotation as a readable debate: the posts, who said what, the label, which models answered.',
+      'Print one annotation as a readable debate: the posts, each statement, the label and the models that answered.',
     )
     .argument('<store>', 'annotation store')
     .argument('<annotation>', 'beginning of its key, or <thread>:<posts>')

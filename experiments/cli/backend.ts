@@ -25,8 +25,7 @@ Needs a C++ compiler; without --from-python also Python 3.9 to 3.13 and a packag
 ~/.cache/earshot/tensorflow (EARSHOT_TENSORFLOW names another folder), where every Earshot of this user finds it, and stays
 linked to the TensorFlow it was built against. Delete that folder to be rid of it. TensorFlow ${testedTensorflow} was tried.
 
-Where nvidia-smi or /dev/nvidia0 tells of an NVIDIA GPU, TensorFlow is fetched with CUDA's libraries. Nobody has run this on a
-GPU yet.`,
+If nvidia-smi or /dev/nvidia0 shows an NVIDIA GPU, TensorFlow is fetched with CUDA's libraries. This was never run on a GPU.`,
     )
     .action(async ({ fromPython, json }) => {
       const [{ selectBackend }, { buildTensorflowAddon }, { compareBackends }] = await Promise.all([

@@ -29,7 +29,7 @@ export const budgetOptions = {
 /** How long a run waits for a limit of an endpoint. */
 export const maxWaitOption = new Option(
   '--max-wait <seconds>',
-  'language models: longest wait that an endpoint may ask for; a longer one, as for the quota of a day, ends the run (default: that of the file, or 300)',
+  'language models: longest wait that an endpoint may demand; a longer one, such as for a daily quota, ends the run (default: that of the file, or 300)',
 ).argParser(amount);
 
 export function maxWaitMsOf({ maxWait }: Pick<BudgetFlags, 'maxWait'>): number | null {

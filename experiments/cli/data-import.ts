@@ -183,13 +183,13 @@ function helpAfter(): string {
 Formats:
 ${formats.join('\n')}
 
-Columns of a table are found by common names (conversation_id, body, created_at, …), and what was read from where is said at the end.
-Where none names the thread, posts are put to what they answer (--post-id and --parent). Rows of a thread may stand in several files.
+Columns of a table are found by common names (conversation_id, body, created_at, …), and the last line lists which column was read as what.
+If no column names the thread, posts join the posts that they answer (--post-id and --parent). Rows of a thread may be in several files.
 
 Examples:
   earshot data import csv posts.csv --out threads.jsonl
   earshot data import csv posts.csv.gz --thread-id conversation --text body --label outcome --out threads.jsonl
-  earshot data import csv posts.csv --rumor verdict --label-map fake=rumor --label-map real=non-rumor --out threads.jsonl
+  earshot data import csv posts.csv --rumor truth --label-map fake=rumor --label-map real=non-rumor --out threads.jsonl
   earshot data import csv weibo.csv --encoding gbk --out threads.jsonl
   earshot data import posts tweets.jsonl --rumor is_rumor --out threads.jsonl
   earshot data import parquet posts.parquet --out threads.jsonl.gz

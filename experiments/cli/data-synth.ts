@@ -58,9 +58,9 @@ function number(text: string): number {
 }
 
 const helpAfter = `
-Each post tells for a rumor, against it, or nothing, with probabilities that depend on the class, on the phase
-(early or late), and on whether the thread misleads early or tells its evidence late. So the Bayes posterior and the
-optimal stopping rule are exact, and a trained stop agent can be held against them.
+Each post speaks for a rumor, against it, or for neither, with probabilities that depend on the class, on the phase
+(early or late), and on whether the thread misleads early or has its evidence late. The Bayes posterior and the
+Bayes-optimal rule are therefore exact, and a trained stop agent can be compared with them.
 
 Examples:
   earshot data synth --out synthetic.jsonl

@@ -54,13 +54,13 @@ function detectOptions() {
     .addHelpText(
       'after',
       `
-The labels come from the threads: rumor, veracity, or labels.<task> and labels.<category>. What cannot be read counts as wrong.
-Below the scores stand, after the most replies, the confusion matrix, the calibration and the surest errors.
-A thread with fewer replies than asked for is judged whole. With --store nothing is paid for twice. Intervals, paired differences,
+The labels come from the threads: rumor, veracity, or labels.<task> and labels.<category>. Unreadable answers count as wrong.
+The scores are followed by the confusion matrix, the calibration and the most confident errors after the most replies.
+A thread with fewer replies than --at gives is judged whole. With --store, no judgement is paid for twice. Intervals, paired differences,
 seeds and a page come from an experiment of kind detectors (docs/how-to/compare-detectors.md).
 
 With --train no detector is needed: the local one is trained on the threads, fold by fold, and judges those left out, after all
-posts and after the first. --limit takes as many as the detector of an experiment gets (split.detector).
+posts and after the first. --limit takes a number of threads, such as split.detector of an experiment.
 
 Examples:
   earshot detect threads.jsonl --train

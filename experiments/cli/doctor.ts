@@ -12,7 +12,7 @@ const longestMs = 20_000;
 export function doctorCommand({ stdout }: Terminal) {
   return new Command('doctor')
     .description(
-      'Say which tensor backend is used and why, time a real training step of one run and of several on each that works, and say how many runs a program should train.',
+      'Print which tensor backend is used and why, time a real training step of one run and of several on each backend that works, and print how many runs a program should train.',
     )
     .addArgument(new Argument('[backend...]', 'only these are timed').choices(backendNames).default(backendNames))
     .option('--dimensions <count>', 'width of the states', positiveInteger, 256)
@@ -61,7 +61,7 @@ export function doctorCommand({ stdout }: Terminal) {
 
 /** What gets from a GPU that is there to a backend that uses it. */
 function wayToGpu(gpu: string): string {
-  const text = `This machine has a GPU (${gpu}), and auto does not use it. These commands build the tensorflow backend for it and time it; nobody has run them on a GPU yet:`;
+  const text = `This machine has a GPU (${gpu}), and auto does not use it. These commands build the tensorflow backend for it and time it; they were never run on a GPU:`;
   return `${wrapped(text)}\n\n  earshot backend install\n  earshot doctor tensorflow\n\n`;
 }
 

@@ -76,7 +76,7 @@ function initOptions() {
     )
     .option('--name <name>', 'name of the experiment and of its folder of runs')
     .option('-o, --out <file>', 'the file to write (default: <name>.yaml)')
-    .option('-y, --yes', 'ask nothing: what is not given takes its default')
+    .option('-y, --yes', 'ask no question; options that are not given take their defaults')
     .option('--force', 'write over an existing file')
     .option('--skip-invalid', 'leave invalid threads out instead of stopping')
     .addHelpText(
@@ -160,15 +160,15 @@ function foundText(
   const { posts, postsPerThread, threadsUnder3Posts, postsWithoutTime, repeatedClaimTexts } = description;
   const remarks = [
     threadsUnder3Posts > 0
-      ? `${counted(threadsUnder3Posts, 'thread')} with fewer than 3 posts, too few to decide anything`
+      ? `${counted(threadsUnder3Posts, 'thread')} with fewer than 3 posts, too few to decide early`
       : '',
     postsWithoutTime > 0
-      ? `${counted(postsWithoutTime, 'post')} without a time; rules of hours need them, and the detector reads them`
+      ? `${counted(postsWithoutTime, 'post')} without a time; rules of hours and the detector use times`
       : '',
-    repeatedClaimTexts > 0 ? `${counted(repeatedClaimTexts, 'claim')} with the text of another thread’s` : '',
+    repeatedClaimTexts > 0 ? `${counted(repeatedClaimTexts, 'claim')} with the same text as another thread’s` : '',
   ].filter((remark) => remark !== '');
   return [
-    `Found ${threads} threads, ${posts} posts (median ${postsPerThread?.median ?? 0} a thread).\n`,
+    `Found ${threads} threads, ${posts} posts (median ${postsPerThread?.median ?? 0} per thread).\n`,
     ...known.map(({ task, labelled, counts }) => `  ${task.name}: ${labelled} labelled (${counts})\n`),
     ...remarks.map((remark) => `${wrapped(`  ${remark}`, { width, indent: '  ' })}\n`),
   ].join('');

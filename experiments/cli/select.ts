@@ -52,19 +52,19 @@ function selectOptions() {
     .addHelpText(
       'after',
       `
-Of a table: the same rows, with the columns selected, training_label, selection_score and selection_reason, and a report beside
-them (.md). Rows with a gold label are always selected, with that label. Of every class the same share is taken. Where there are gold
-labels, each selector is tried on gold rows held out in turn, against a random selection of the same classes; the report opens with
-whether selecting gains anything there. Everything is computed here; no text leaves the machine. A sentence encoder tells right labels
-from wrong ones better than words do; what a selection is worth is judged by a model that reads words, with or without one.
+A table gives the same rows, with the columns selected, training_label, selection_score and selection_reason, and a report beside
+them (.md). Rows with a gold label are always selected, with that label. The same share of every class is selected. With gold
+labels, each selector is compared on held-out gold rows with a random selection of the same classes, and the report opens with the
+result. Everything runs on this machine; no text leaves it. A sentence encoder separates right from wrong labels better than words do.
+The worth of a selection is always measured with a model of words.
 
-Of a run: one JSON object a line; of each thread first the claim, then its replies in time order:
+A run gives one JSON object per line: for each thread the claim, then its replies in time order:
   {"kind":"claim","threadId","claim","label","labelledBy","confidence","distribution","explanation","retainProbability","retained","posts"}
   {"kind":"post","threadId","postId","claim","text","label","confidence","distribution","explanation","retainProbability","retained"}
 The label of a claim is its veracity, that of a post its stance. Claims whose label the selector was given keep it
-(labelledBy: human, confidence 1); distribution is what the model says. posts are the ids of the replies retained.
-Nothing is drawn: the same run and data give the same file. Task models that are language models are asked about every
-reply and claim; what the cache in --runs has an answer to is not asked again.
+(labelledBy: human, confidence 1); distribution is the model's. posts are the ids of the retained replies.
+Nothing is random: the same run and data give the same file. Task models that are language models are queried about every
+reply and claim, except those with an answer in the cache in --runs.
 
 Examples:
   earshot select labels.csv --text tweet --label machine_stance --gold stance --out selected.csv

@@ -19,10 +19,10 @@ export function serveCommand(terminal: Terminal) {
     .option('--no-auth', `serve other machines without a token, where something in front asks who is calling`)
     .option('--sessions <where>', 'where open threads are kept: memory, or redis://<host>:<port>/<number>', 'memory')
     .option('--max-threads <count>', 'open threads kept at the same time', positiveInteger, 10_000)
-    .option('--idle <minutes>', 'a thread is forgotten when nobody asked about it for so long', amount, 24 * 60)
+    .option('--idle <minutes>', 'a thread without requests for so long is forgotten', amount, 24 * 60)
     .option(
       '--detector <file>',
-      "detector file (.yaml) of language models, asked once a thread in place of the bundle's own",
+      "detector file (.yaml) of language models, queried once per thread in place of the bundle's own",
     )
     .option('--store <path>', "annotation store of that detector's judgements", 'annotations.sqlite')
     .addOption(budgetOptions.requests)
@@ -48,14 +48,14 @@ export function serveCommand(terminal: Terminal) {
     .addHelpText(
       'after',
       `
-The server answers programs on this machine, unless the environment variable ${tokenVariable} holds a token: then it answers
-whoever sends that (authorization: Bearer …), at any --host. Health is answered without one. A password of Redis can stand in
-${redisPasswordVariable}. Logs are lines of JSON on standard output and hold no texts of posts.
+The server answers programs on this machine. If the environment variable ${tokenVariable} holds a token, the server answers every
+request with that token (authorization: Bearer …), at any --host. Health needs no token. ${redisPasswordVariable} holds the
+password of Redis. Logs are lines of JSON on standard output and hold no texts of posts.
 
-SIGHUP loads the bundles anew without dropping a request; a new guarantee is taken up within seconds by itself. With --audit, send the
-posts of a thread after its decision, too, and "end": true with the last; one that is quiet for --idle minutes counts as ended.
-/v1/guarantee says whether the guarantee holds. SIGTERM and Ctrl-C finish what was begun.
-/docs shows what can be asked, /openapi.json the same for programs, /metrics what Prometheus reads.
+SIGHUP reloads the bundles without dropping a request; a new guarantee takes effect within seconds. With --audit, send the posts of a
+thread after its decision, too, and "end": true with the last; a thread without posts for --idle minutes counts as ended.
+/v1/guarantee shows whether the guarantee holds. After SIGTERM or Ctrl-C, the server finishes open requests.
+/docs lists the requests, /openapi.json describes them for programs, and /metrics is for Prometheus.
 
 Examples:
   earshot serve policy

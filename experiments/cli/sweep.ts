@@ -40,7 +40,7 @@ function sweepOptions() {
     )
     .option(
       '--batched-runs <count>',
-      'trials of one shape that are trained together in each program (default: 1; up to 8 on tensorflow without a GPU and on onnx with sampled imitation, up to 32 on a GPU, but for --queue; `earshot doctor` says what pays)',
+      'trials of one shape that are trained together in each program (default: 1; up to 8 on tensorflow without a GPU and on onnx with sampled imitation, up to 32 on a GPU, but for --queue; `earshot doctor` measures what is faster)',
       positiveInteger,
     )
     .option('--shard <index/count>', 'run only this share of the trials, from 0: one job of an array', indexOfShares)
@@ -56,7 +56,7 @@ function sweepOptions() {
         .choices(['all', 'policies', 'results'])
         .default('all'),
     )
-    .option('--restart', 'remove the trials of this sweep and start anew')
+    .option('--restart', 'remove the trials of this sweep and start again')
     .option('--dry-run', 'list the trials, and run none')
     .option('--json', 'print the results as JSON instead of the report, with the seconds that trials took for what')
     .option('--no-html', 'leave out the page of the results, report.html')

@@ -39,12 +39,12 @@ function trainOptions() {
     )
     .option(
       '--batched-runs <count>',
-      'runs of the same shape (they differ in seed, weights, learning rates or data) trained in one program, in lockstep: split where memory is short. The numbers are the same, on wasm and cpu to the bit, and on onnx with sampled imitation (default: 1; up to 8 on tensorflow without a GPU and on onnx with sampled imitation, up to 32 on a GPU; `earshot doctor` says what pays)',
+      'runs of the same shape (they differ in seed, weights, learning rates or data) trained in one program, in lockstep, and split if memory is short. The numbers are the same, on wasm and cpu to the bit, and on onnx with sampled imitation (default: 1; up to 8 on tensorflow without a GPU and on onnx with sampled imitation, up to 32 on a GPU; `earshot doctor` measures what is faster)',
       positiveInteger,
     )
     .addOption(maxWaitOption)
     .option('--resume', 'fail if there is nothing to go on with (going on is the default)')
-    .option('--restart', 'remove earlier runs of this experiment and start anew')
+    .option('--restart', 'remove earlier runs of this experiment and start again')
     .option('--json', 'print the results as JSON instead of the table')
     .option('--no-html', 'leave out the page of the results, report.html')
     .addHelpText(
@@ -53,11 +53,11 @@ function trainOptions() {
 A run that was cut off (Ctrl-C, kill, power) goes on from its last checkpoint when the same command is given again, to the
 same result, bit for bit, on the same backend. Finished runs are read, not repeated.
 
-A selector whose task models are language models has no dry run: what it asks depends on what its policies retain. Limit it with
+A selector whose task models are language models has no dry run: its queries depend on what its policies retain. Limit it with
 --set budget.requests=<count>. To go on, give the same command with a larger budget; answers are kept in <runs>/cache.
 
-Runs of other settings or other threads are left as they are: the new ones stand beside them as <name>-2, <name>-3, … unless --name or --restart
-says otherwise. Where the detector or the annotations changed, the command stops and says so.
+Runs with other settings or other threads stay as they are. The new ones get the names <name>-2, <name>-3, … unless you give --name or
+--restart. If the detector or the annotations changed, the command stops with an error.
 
 Examples:
   earshot train experiments/recipes/quickstart.yaml

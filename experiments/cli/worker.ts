@@ -32,11 +32,11 @@ function workerOptions() {
     .addHelpText(
       'after',
       `
-Data files are taken from the same path where they have the right hash, else from the queue. Runs are sent at every checkpoint, so
-that another worker goes on where this one was lost. Ctrl-C saves, and leaves the trials to others. All trials of a sweep are
-trained by the same sources on the same backend: a worker that has others leaves them, and says why.
+A worker reads data files from the same path if their hash is right, and otherwise from the queue. It sends its runs at every
+checkpoint, so another worker can resume them. Ctrl-C saves, and leaves the trials to others. All trials of a sweep are
+trained by the same sources on the same backend: a worker with other sources or another backend leaves them and prints why.
 
-Whoever can write to the queue decides what its workers run: keep it in a private network, or use rediss:// and a password.
+Anyone who can write to the queue decides what its workers run. Keep it in a private network, or use rediss:// and a password.
 
 Examples:
   earshot worker --queue redis://head:6379

@@ -58,12 +58,12 @@ function shared({ threads, task, detector, encoder, timing, goal, parts }: InitC
     `# No thread is used twice. ${parts.development === 0 ? 'The' : 'Settings are chosen on the development part; the'} test takes the rest.`,
     'split:',
     ...(detector === null ? [`  detector: ${parts.detector}  # labelled threads that train the detector`] : []),
-    `  demonstrations: ${parts.demonstrations}  # labelled threads that the agent learns from`,
-    `  environment: ${parts.environment}  # further threads that it meets; they need no labels`,
+    `  demonstrations: ${parts.demonstrations}  # labelled threads that demonstrate when to stop`,
+    `  environment: ${parts.environment}  # further threads that the agent learns from; they need no labels`,
     ...(parts.development === 0 ? [] : [`  development: ${parts.development}`]),
     ...(parts.calibration === 0
       ? []
-      : [`  calibration: ${parts.calibration}  # threads that the guarantee is found on; they need no labels`]),
+      : [`  calibration: ${parts.calibration}  # threads that calibrate the guarantee; they need no labels`]),
     '  test: rest',
     ...(detector === null
       ? localDetector({ encoder, timing })
@@ -109,7 +109,7 @@ function settledAgent(
 ): string[] {
   const score = [
     ...stateFor(goal, detector),
-    '# Its score is the probability that the prediction is final. It learns that from judged threads, the environment’s too, and needs no labels.',
+    '# Its score is the probability that the prediction is final. It learns this from judged threads and needs no labels.',
   ];
   if (goal === 'guarantee')
     return [
@@ -137,11 +137,11 @@ function stateFor(goal: Goal, detector: string | null): string[] {
     ];
   if (detector === null)
     return [
-      '# The agent sees what the detector says after every post: a local detector costs nothing.',
+      '# The agent sees the detector’s prediction after every post; a local detector costs nothing.',
       'state: { posts: none, observesDetector: true }',
     ];
   return [
-    '# The agent sees what the detector says after 1, 2, 3, 5, 8, … posts, and decides there whether to go on.',
+    '# The agent sees the detector’s prediction after 1, 2, 3, 5, 8, … posts, and decides there whether to go on.',
     'state: { posts: none, observesDetector: true, actsAt: queried-posts, querySchedule: { name: geometric, factor: 1.5 } }',
   ];
 }

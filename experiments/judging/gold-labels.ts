@@ -49,7 +49,7 @@ export function scoredTask(task: JudgingTask): ScoredTask {
       const label = labelIn(thread);
       if (label !== null && !labels.includes(label))
         throw new InputError(
-          `thread ${thread.id} has the label ${JSON.stringify(label)} for ${name}, but the task knows ${labels.join(', ')}; mend the data or the task file`,
+          `thread ${thread.id} has the label ${JSON.stringify(label)} for ${name}, but the task knows ${labels.join(', ')}; fix the data or the task file`,
         );
       return label;
     },

@@ -114,7 +114,7 @@ export function inferenceRoutes(options: { models: Models; metrics: ServerMetric
       '/v2/repository/models/:model/load',
       {
         schema: {
-          ...about('loadModel', 'Load a bundle anew from its folder'),
+          ...about('loadModel', 'Reload a bundle from its folder'),
           description:
             'The files are checked by their hashes and the golden threads decided before the bundle takes the place of the one before. Where that fails, the one before stays. Threads under way are read anew by the new bundle; decisions stay.',
           params: named,

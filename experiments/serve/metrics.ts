@@ -42,7 +42,7 @@ export function serverMetrics(
   });
   const reloads = new Counter({
     name: 'earshot_reloads_total',
-    help: 'Bundles loaded anew.',
+    help: 'Bundles reloaded.',
     labelNames: ['model', 'outcome'],
     registers,
   });

@@ -1,6 +1,6 @@
 /** What Redis and its client say, by how it begins or by the code of the error, and what that means to whoever runs the server. */
 const meanings: readonly (readonly [RegExp, string])[] = [
-  [/ECONNREFUSED/, 'nobody listens there'],
+  [/ECONNREFUSED/, 'no server listens there'],
   [/ENOTFOUND|EAI_AGAIN/, 'there is no machine of that name'],
   [/ETIMEDOUT|EHOSTUNREACH|Command timed out/, 'it has not answered in time'],
   [/ECONNRESET|EPIPE|Connection is closed|Stream isn't writeable/, 'the connection is lost, and is being made again'],

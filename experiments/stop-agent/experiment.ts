@@ -36,7 +36,7 @@ const splitSchema = z
       .default(null)
       .describe('take all parts but the detector’s from these events only'),
     demonstrations: z.int().min(1).default(50).describe('labelled threads that the experts demonstrate on'),
-    environment: z.int().min(0).default(100).describe('unlabelled threads that the agent roams'),
+    environment: z.int().min(0).default(100).describe('unlabelled threads that the agent trains on'),
     development: z
       .int()
       .min(0)
@@ -131,14 +131,14 @@ const stateSchema = z
       .boolean()
       .default(false)
       .describe(
-        'the agent sees what its detector last said (log-odds, their size, how long ago, for how many judgements in a row), and how many posts it has seen',
+        'the agent sees the last judgement of its detector (log-odds, their size, how long ago, for how many judgements in a row), and how many posts it has seen',
       ),
     querySchedule: queryScheduleSchema,
     actsAt: z
       .enum(['every-post', 'queried-posts'])
       .default('every-post')
       .describe(
-        'queried-posts: the agent decides where the detector is queried, and nowhere else; at the last post a thread is decided in any case',
+        'queried-posts: the agent decides where the detector is queried, and nowhere else; at the last post, the decision is made in any case',
       ),
   })
   .describe('what the agent sees, and where it decides');
@@ -157,9 +157,7 @@ const modelDetectorSchema = z
     failures: z
       .enum(['stop', 'neither-label'])
       .default('stop')
-      .describe(
-        'prefixes that could not be judged: stop, and ask again next time, or go on as if neither label was said',
-      ),
+      .describe('prefixes that could not be judged: stop and query again next time, or go on without a label for them'),
   })
   .describe('a detector that asks language models');
 export type ModelDetectorOptions = z.infer<typeof modelDetectorSchema>;
@@ -179,7 +177,7 @@ export const experimentSchema = z
       .array(z.string())
       .default([])
       .describe(
-        'labels that are final when they are said early: policies and rules stop early with these alone, and read on with others; empty: with any label',
+        'labels that may be predicted early: policies and rules stop early with these alone and read on with others; empty: any label',
       ),
     data: threadDataSchema.prefault({}),
     split: splitSchema.prefault({}),
@@ -249,7 +247,7 @@ export const experimentSchema = z
             { name: 'geometric', start: 1, factor: 1.5 },
             { name: 'geometric', start: 1, factor: 2 },
           ])
-          .describe('when confidence rules ask the detector; they also ask when the agent does'),
+          .describe('when confidence rules query the detector; they also query when the agent does'),
         part: z
           .enum(['test', 'development'])
           .default('test')

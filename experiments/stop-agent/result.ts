@@ -41,7 +41,7 @@ export const resultOfRun = resultFile(3, {
   unlikeTraining: z
     .number()
     .describe(
-      'share of the decided threads whose claim looks unlike those that verdicts were learnt from; 0.05 of like ones do',
+      'share of the decided threads whose claim is out of distribution for the training threads; 0.05 of similar threads are',
     ),
 });
 export type StoredResult = ReturnType<typeof resultOfRun.read>;

@@ -89,7 +89,7 @@ export const endpointSchema = z
       .nullable()
       .default(null)
       .describe(
-        'money for a million tokens; null: those of the price list that ships with Earshot, or of the file that EARSHOT_PRICES names, if it has the model',
+        'money per million tokens; null: those of the price list that ships with Earshot, or of the file that EARSHOT_PRICES names, if it has the model',
       ),
     contextLength: z.number().int().positive().nullable().default(null).describe('most tokens that the model reads'),
     timeoutMs: z
@@ -104,13 +104,13 @@ export const endpointSchema = z
       .positive()
       .nullable()
       .default(null)
-      .describe('most requests a minute, evenly spaced; null: as many as the endpoint takes'),
+      .describe('most requests per minute, evenly spaced; null: no limit'),
     tokensPerMinute: z
       .number()
       .positive()
       .nullable()
       .default(null)
-      .describe('most input and output tokens a minute; null: as many as the endpoint takes'),
+      .describe('most input and output tokens per minute; null: no limit'),
     concurrency: z
       .int()
       .min(1)

@@ -41,7 +41,7 @@ export function cutoffOf(claim: Post, options: z.output<typeof cutoffSchema>): s
   if (options.undatedClaims === 'no-retrieval') return 'none';
   throw new InputError(
     `post ${claim.id} has no time, so it is unknown which evidence is older than it; give retrieval.cutoff.date ` +
-      '(a day to come, if leaked verdicts do not matter), or set retrieval.cutoff.undatedClaims to no-retrieval',
+      '(a future day, if leaked conclusions do not matter), or set retrieval.cutoff.undatedClaims to no-retrieval',
   );
 }
 

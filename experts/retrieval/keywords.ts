@@ -28,7 +28,7 @@ export const scMmrSchema = z
       .nullable()
       .default(0.5)
       .describe('stops when the best score is at most this times the previous one; null: only maxKeywords stops it'),
-    maxKeywords: z.int().min(1).nullable().default(null).describe('most keywords; null: as many as pass'),
+    maxKeywords: z.int().min(1).nullable().default(null).describe('most keywords; null: no limit'),
   })
   .prefault({})
   .describe('how keywords are chosen among the entities (SC-MMR)');

@@ -44,9 +44,7 @@ export const webSearchSchema = z
       .default('and')
       .describe('results must concern all keywords, or (ablation, Table 3) any'),
     language: z.string().nullable().default(null).describe('language of the results, such as en; null: any'),
-    excludedFactChecks: domains
-      .default(factCheckDomains)
-      .describe('fact checkers, which publish the verdicts themselves'),
+    excludedFactChecks: domains.default(factCheckDomains).describe('fact checkers, which publish the answers'),
     excludedNews: domains.default(newsDomains).describe('news sites, which have copies of the report'),
     timeoutMs: z.int().positive().default(30_000).describe('for one request'),
   })

@@ -163,7 +163,7 @@ export class EmbeddingStore {
       if (found.trim() !== identity)
         throw new InputError(
           `${path} describes another encoder than this folder is for: found ${found.trim()}, expected ${identity}; ` +
-            'delete the folder to encode its texts anew',
+            'delete the folder to encode its texts again',
         );
       const names = (await readdir(folder)).filter((name) => name.endsWith('.keys')).sort();
       for (const name of names) {

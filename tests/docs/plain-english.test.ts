@@ -1,4 +1,9 @@
+import { Readable, Writable } from 'node:stream';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { describe, expect, it } from 'vitest';
+import { commandLine } from '../../experiments/cli/main.ts';
+import { schemasByFile } from '../../experiments/cli/options.ts';
+import { optionLines } from '../../experiments/config/option-lines.ts';
 import { markdown, textOf } from './pages.ts';
 
 const pages = ['README.md', 'CONTRIBUTING.md', ...markdown('docs'), ...markdown('experiments/results')];
@@ -49,6 +54,16 @@ const banned: readonly (readonly [RegExp, string])[] = [
   [/\d %/, '14%, without a space'],
 ];
 
+/** What is written in other words than the field's. */
+function foundIn(lines: readonly string[]): string[] {
+  return banned.flatMap(([word, better]) =>
+    lines.flatMap((line) => {
+      const at = line.search(word);
+      return at < 0 ? [] : [`${line.slice(Math.max(0, at - 30), at + 40)}: write ${better}`];
+    }),
+  );
+}
+
 describe.each(pages)('%s', (page) => {
   const lines = proseOf(textOf(page));
 
@@ -58,14 +73,32 @@ describe.each(pages)('%s', (page) => {
   });
 
   it('uses the words of the field', () => {
-    const found = banned.flatMap(([word, better]) =>
-      lines.flatMap((line) => {
-        const at = line.search(word);
-        return at < 0 ? [] : [`${line.slice(Math.max(0, at - 30), at + 40)}: write ${better}`];
-      }),
-    );
-    expect(found).toEqual([]);
+    expect(foundIn(lines)).toEqual([]);
   });
+});
+
+/** The help of a command and of those within it. */
+function helpOf(command: CommandUnknownOpts): string[] {
+  const help: string[] = [];
+  command.configureOutput({ writeOut: (text) => void help.push(text), getOutHelpWidth: () => 1000 }).outputHelp();
+  return [help.join(''), ...command.commands.flatMap(helpOf)];
+}
+
+it('is written by the help of every command, and of every option of a file', async () => {
+  const nowhere = () => new Writable({ write: (_chunk, _encoding, done) => done() });
+  const program = await commandLine({
+    words: [],
+    stdin: Readable.from([]),
+    stdout: nowhere(),
+    stderr: nowhere(),
+    interruptSignal: () => new AbortController().signal,
+    onHangUp: () => () => {},
+  });
+  const help = helpOf(program).flatMap((text) => text.split('\n\n').map((line) => line.replace(/\s+/g, ' ')));
+  expect(help.length).toBeGreaterThan(80);
+  expect(foundIn(help)).toEqual([]);
+  for (const schema of Object.values(schemasByFile()))
+    expect(foundIn(optionLines(await schema()).map(({ description }) => description))).toEqual([]);
 });
 
 it('would find what it looks for', () => {

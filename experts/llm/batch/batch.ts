@@ -149,7 +149,7 @@ function failedBatch({
   const text = job.withoutSecrets(reasons);
   return new BatchFailedError(
     `endpoint ${endpoint.name} (${endpoint.baseURL}) failed batch ${batch.id}: ${text}; it costs nothing: fix what that names, then ` +
-      'give the same command again to submit it anew',
+      'give the same command again to submit it again',
   );
 }
 

@@ -16,7 +16,7 @@ export const retrySchema = z
       .number()
       .nonnegative()
       .default(300_000)
-      .describe('longest time that a request waits because the server asks for it; a longer wait ends the run'),
+      .describe('longest wait that a server may demand of a request; a longer one ends the run'),
   })
   .describe('what happens after a failed request');
 

@@ -27,7 +27,7 @@ export const syntheticOptionsSchema = z
       .default(6)
       .describe('standard deviation of the length distribution before the cut'),
     earlyPosts: z.int().min(0).default(4).describe('how many posts, the claim counted, are of the early phase'),
-    neutralShare: share.max(0.99).default(0.45).describe('probability that a post tells nothing of the class'),
+    neutralShare: share.max(0.99).default(0.45).describe('probability that a post carries no evidence'),
     distractorShare: share.default(0.3).describe('share of the neutral posts that are off topic'),
     misleadingShare: share.default(0.2).describe('probability that the early phase of a thread misleads'),
     earlyAccuracy: accuracy.default(0.75).describe('early, not misleading: probability that a telling post is right'),

@@ -177,7 +177,7 @@ describe('annotate with language models', () => {
     const failed = await earshot(batch, { cwd });
     expect(failed.code).toBe(2);
     expect(failed.errors).toMatch(
-      /failed batch batch-1: scripted batch failure; it costs nothing: .* submit it anew\n$/,
+      /failed batch batch-1: scripted batch failure; it costs nothing: .* submit it again\n$/,
     );
     expect(ledgerOf()).toEqual({ requests: 0, tokens: 0, money: 0 });
     server.batches.finalStatus = 'completed';

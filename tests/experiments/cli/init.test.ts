@@ -23,7 +23,7 @@ describe('init', () => {
       const made = await earshot(words, { cwd });
       expect(made.code, made.errors).toBe(0);
       expect(made.errors).toContain(
-        'Found 80 threads, 320 posts (median 4 a thread).\n  rumor: 80 labelled (non-rumor 40, rumor 40)\n',
+        'Found 80 threads, 320 posts (median 4 per thread).\n  rumor: 80 labelled (non-rumor 40, rumor 40)\n',
       );
       expect(made.out).toContain(
         'Wrote mine.yaml. Parts: detector 24, demonstrations 9, environment 14, test 25, development 8.',

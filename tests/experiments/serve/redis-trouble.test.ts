@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { redisTrouble } from '../../../experiments/serve/redis-trouble.ts';
 
 it.each([
-  [Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED' }), 'nobody listens there'],
-  [Object.assign(new Error(''), { code: 'ECONNREFUSED' }), 'nobody listens there'],
+  [Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED' }), 'no server listens there'],
+  [Object.assign(new Error(''), { code: 'ECONNREFUSED' }), 'no server listens there'],
   [new Error("Stream isn't writeable and enableOfflineQueue options is false"), 'the connection is lost'],
   [new Error('Connection is closed.'), 'the connection is lost'],
   [new Error('Command timed out'), 'it has not answered in time'],
