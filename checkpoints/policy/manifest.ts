@@ -80,7 +80,7 @@ export const manifestSchema = z.object({
   rule: z.string(),
   /** What `earshot calibrate` found; null or absent where there is no guarantee. */
   guarantee: z.optional(z.nullable(guaranteeSchema)),
-  /** Where the claims lie that its verdicts were learnt from; null or absent where that is not known. */
+  /** Where the claims of its training threads lie; null or absent where that is not known. */
   trainedClaims: z.optional(z.nullable(claimRegionSchema)),
   /** The file of the network whose output is the score; null where the state is a single number, which is the score. */
   weights: z.nullable(z.string()),

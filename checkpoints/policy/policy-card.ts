@@ -82,7 +82,7 @@ the stop probability is ${parity.largestDifference.toExponential(1)}.
 
 ## Limits and risks
 
-- **Stopping early** asks the detector about few posts. It is then more often wrong, and a wrong verdict that comes early may be
+- **Stopping early** queries the detector about few posts. It is then more often wrong, and a wrong early prediction may be
   passed on before replies correct it.
 - **Stopping late** costs time in which nothing is done. A thread that ends before the agent stops is decided on its last post.
 - The agent learnt when *this* detector, on *this* data, is right. With another detector, language, platform or period, test it

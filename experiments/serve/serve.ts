@@ -29,7 +29,7 @@ export interface ServeOptions {
   readonly redisPassword?: string;
   readonly threadLimits: ThreadLimits & { readonly maxCharacters: number };
   readonly limits: ServerLimits;
-  /** Asked for verdicts in place of the bundles' own detectors. */
+  /** Queried in place of the bundles' own detectors. */
   readonly detector?:
     | {
         readonly file: string;

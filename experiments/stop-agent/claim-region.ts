@@ -4,7 +4,7 @@ import { quantile } from '../../src/metrics/summary-statistics.ts';
 import { createHashingEncoder } from '../../src/text/hashing-encoder.ts';
 import { runFile } from '../run/run-file.ts';
 
-/** Where the claims lie that the verdicts of a run were learnt from; runs of before this was kept have none. */
+/** Where the claims of a run's training threads lie. */
 export const trainedClaimsFile = runFile('trained-claims.json', claimRegionSchema);
 
 /** Of the claims' scores, so many are no higher than the threshold. */

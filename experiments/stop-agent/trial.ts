@@ -232,11 +232,11 @@ async function test(
   };
 }
 
-/** Keeps where the claims lie that verdicts were learnt from, and says which share of the decided threads is unlike them. */
+/** Keeps where the training claims lie, and returns the share of the decided threads that is out of distribution. */
 async function unlikeTraining(run: RunDirectory, parts: Parts, { evaluation }: Experiment): Promise<number> {
   const { detector, demonstrations, environment } = parts;
   const claimsOf = (threads: readonly Thread[]) => threads.map(({ posts }) => posts[0].text);
-  // Verdicts are the detector's. One from a file has learnt elsewhere, and what is known is where the agent has.
+  // Predictions are the detector's. A detector from a file was trained elsewhere, so the agent's threads stand in.
   const region = await claimRegion(claimsOf(detector.length > 0 ? detector : [...demonstrations, ...environment]));
   trainedClaimsFile.write(run, region);
   const outOfDistributionOf = outOfDistributionFrom(region);
