@@ -47,9 +47,13 @@ let functionCount = 0;
 export function compiled<I, O>(f: (inputs: I) => O): (inputs: I) => O {
   const id = functionCount++;
   const programs = new Map<string, Program>();
+  let tracedOn: OnnxBackend | null = null;
   const compute = (inputs: I): unknown => {
     const backend = tf.backend();
     if (!(backend instanceof OnnxBackend) || backend.isTracing) return tidied(() => f(inputs));
+    // The graphs of a device with memory of its own are others.
+    if (tracedOn !== backend) programs.clear();
+    tracedOn = backend;
     const given = tensorsOf(inputs);
     const values = given.map(({ tensor }) => backend.valueBehind(tensor));
     const shapes = given
