@@ -39,12 +39,16 @@ export async function runInBatches<Of extends Trial>(
   );
 }
 
-/** One member that diverges or is refused ends the program that a whole batch shares. Each then goes on alone. */
+/**
+ * One member that diverges or is refused ends the program that a whole batch shares. Its halves then go on apart, so that most of the
+ * others stay together.
+ */
 async function outcomesOf(trials: readonly Trial[], run: RunGroup): Promise<readonly TrialOutcome[]> {
   const together = await run(trials);
   if (trials.length === 1 || together.every(({ how }) => how !== 'failed')) return together;
-  const alone = await Promise.all(trials.map((trial) => run([trial])));
-  return alone.flat();
+  const half = Math.ceil(trials.length / 2);
+  const halves = await Promise.all([trials.slice(0, half), trials.slice(half)].map((own) => outcomesOf(own, run)));
+  return halves.flat();
 }
 
 /**

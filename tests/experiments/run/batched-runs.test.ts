@@ -69,10 +69,11 @@ describe('trials', () => {
     });
   });
 
-  it('go on alone where one of their batchedRuns fails, and fail alone', async () => {
-    expect(await ran([trial('a'), trial('b'), trial('c')], { bad: 'b' })).toEqual({
-      groups: ['a b', 'c', 'a', 'b'],
-      told: ['c finished', 'a finished, b failed'],
+  it('go on in halves where one of their batch fails, which fails alone', async () => {
+    const trials = ['a', 'b', 'c', 'd', 'e'].map((label) => trial(label));
+    expect(await ran(trials, { bad: 'b', batchedRuns: 4 })).toEqual({
+      groups: ['a b c d', 'e', 'a b', 'c d', 'a', 'b'],
+      told: ['e finished', 'a finished, b failed, c finished, d finished'],
     });
   });
 });
