@@ -3,26 +3,28 @@ import { Argument, Command } from '@commander-js/extra-typings';
 import { markdownTable } from 'markdown-table';
 import { type BackendName, backendNames } from '../../src/tensor/backend-names.ts';
 import { wrapped } from '../report/narrow-table.ts';
+import type { Timing } from '../run/time-backend.ts';
+import { doctorGpuCommand } from './doctor-gpu.ts';
 import { positiveInteger, positiveIntegers } from './option-values.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
-/** A batch that would take longer than this for an iteration, going by the smaller one, is not timed. */
-const longestMs = 20_000;
-
-export function doctorCommand({ stdout }: Terminal) {
+export function doctorCommand(terminal: Terminal) {
+  const { stdout } = terminal;
   return new Command('doctor')
     .description(
       'Print which tensor backend is used and why, time a real training step of one run and of several on each backend that works, and print how many runs a program should train.',
     )
+    .addCommand(doctorGpuCommand(terminal))
     .addArgument(new Argument('[backend...]', 'only these are timed').choices(backendNames).default(backendNames))
     .option('--dimensions <count>', 'width of the states', positiveInteger, 256)
     .option('--batched-runs <list>', 'how many runs are timed in one program', positiveIntegers, [1, 8, 32])
     .option('--json', 'print as JSON')
     .action(async (names, options) => {
       const { batchedRuns: sizes, dimensions } = options;
-      const [{ selectBackend }, { nvidiaGpu }] = await Promise.all([
+      const [{ selectBackend }, { nvidiaGpu }, { timeBackend }] = await Promise.all([
         import('../../src/tensor/backend.ts'),
         import('../../src/tensor/nvidia-gpu.ts'),
+        import('../run/time-backend.ts'),
       ]);
       const chosen = await selectBackend('auto');
       const rows: (Timing & { backend: BackendName })[] = [];
@@ -44,6 +46,8 @@ export function doctorCommand({ stdout }: Terminal) {
       ];
       const whole = rows.flatMap(({ backend, problem }) => (problem === null ? [] : [`${backend}: ${problem}`]));
       stdout.write(`Node ${node}, ${cores} processor cores. Chosen by auto: ${chosen.name} (${chosen.device}).\n\n`);
+      const noGpu = chosen.skipped.find((reason) => reason.startsWith('webgpu: '));
+      if (noGpu !== undefined) stdout.write(`${wrapped(`Why no GPU is used: ${noGpu.slice('webgpu: '.length)}.`)}\n\n`);
       if (gpu !== null && !chosen.device.includes('GPU')) stdout.write(wayToGpu(gpu));
       stdout.write(`Iterations a second, all runs of a program together:\n\n`);
       const title = ['backend', ...sizes.map((size) => (size === 1 ? '1 run' : `${size} runs`)), 'device, or why not'];
@@ -63,37 +67,6 @@ export function doctorCommand({ stdout }: Terminal) {
 function wayToGpu(gpu: string): string {
   const text = `This machine has a GPU (${gpu}), and auto does not use it. These commands build the tensorflow backend for it and time it; they were never run on a GPU:`;
   return `${wrapped(text)}\n\n  earshot backend install\n  earshot doctor tensorflow\n\n`;
-}
-
-interface Timing {
-  readonly device: string | null;
-  /** Of all members together, by their number; a number that would take too long is missing. */
-  readonly iterationMs: Readonly<Record<number, number>>;
-  readonly problem: string | null;
-}
-
-async function timeBackend(
-  name: BackendName,
-  { dimensions, sizes }: { dimensions: number; sizes: readonly number[] },
-): Promise<Timing> {
-  const [{ selectBackend }, { timeTrainingStep }] = await Promise.all([
-    import('../../src/tensor/backend.ts'),
-    import('../run/time-training-step.ts'),
-  ]);
-  const iterationMs: Record<number, number> = {};
-  try {
-    const { device } = await selectBackend(name);
-    let memberMs = 0;
-    for (const members of sizes) {
-      if (memberMs * members > longestMs) break;
-      const tookMs = await timeTrainingStep({ dimensions, members });
-      iterationMs[members] = tookMs;
-      memberMs = tookMs / members;
-    }
-    return { device, iterationMs, problem: null };
-  } catch (error) {
-    return { device: null, iterationMs, problem: error instanceof Error ? error.message : String(error) };
-  }
 }
 
 function perSecond(members: number, tookMs: number): number {

@@ -58,6 +58,8 @@ export async function commandLine(
   const program = new Command('earshot')
     .description('Train, test and compare small decision policies over social-media threads.')
     .version(packageJson.version)
+    // A part of a command may have options of the same names.
+    .enablePositionalOptions()
     .showHelpAfterError('(add --help for the options)')
     .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
     .exitOverride();

@@ -59,3 +59,18 @@ export async function timeTrainingStep({
 }
 
 const longMs = 4000;
+
+/** An iteration of small agents, sampled and exact: every kind of node that training has. */
+export async function iterateSmallAgents(): Promise<void> {
+  for (const rollout of ['sampled', 'exact'] as const) {
+    const imitation = {
+      rollout,
+      ppo: { stepsPerIteration: 24, epochs: 1, minibatches: 1 },
+      discriminator: { batchSize: 24, epochs: 1, warmupIterations: 0 },
+    };
+    const config = stopAgentSchema.parse({ iterations: 1, imitation });
+    const trainer = await createImitation([{ seed: 1, config, problem: paperShapedProblem(8) }]);
+    await trainer.iterate(workContext());
+    trainer.dispose();
+  }
+}

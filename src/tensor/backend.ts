@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
 import { InputError } from '../errors.ts';
 import { type BackendName, backendNames } from './backend-names.ts';
+import { adapterInUse, missingForVulkan, missingGpu } from './gpu-adapter.ts';
 import { OnnxBackend } from './onnx/backend.ts';
 import { loadEngine, type Provider } from './onnx/engine.ts';
 import { registerKernels } from './onnx/kernels.ts';
@@ -13,7 +14,7 @@ export const backendSchema = z
   .enum(['auto', ...backendNames])
   .default('auto')
   .describe(
-    'where tensors live: tensorflow (see `earshot backend install`), webgpu, onnx, wasm, cpu; auto takes the first that works, and webgpu never, for no GPU was at hand to time it',
+    'where tensors live: tensorflow (see `earshot backend install`), webgpu, onnx, wasm, cpu; auto takes the first that works, and webgpu only where it finds a GPU on Linux',
   );
 
 /** Which backend was taken and why. */
@@ -93,36 +94,51 @@ async function loadTensorflow(): Promise<string> {
 }
 
 async function loadOnnx({ isAsked }: { isAsked: boolean }): Promise<string> {
-  if (!isAsked && process.env.EARSHOT_ONNX === 'none')
-    throw new Error('EARSHOT_ONNX=none leaves it to those who ask for it');
+  if (!isAsked) checkWanted();
   return startOnnx('cpu');
+}
+
+/** @throws an error where ONNX Runtime is to be used only if it is asked for */
+function checkWanted(): void {
+  if (process.env.EARSHOT_ONNX === 'none') throw new Error('EARSHOT_ONNX=none leaves it to those who ask for it');
 }
 
 /** The graphs of `onnx` on a GPU, by the WebGPU provider within its package. */
 async function loadWebgpu({ isAsked }: { isAsked: boolean }): Promise<string> {
-  if (!isAsked) throw new Error('it was never timed on a GPU, so it is taken only where it is named');
+  if (!isAsked) {
+    checkWanted();
+    if (process.platform !== 'linux')
+      throw new Error('only on Linux can it be seen whether it runs on a GPU; name it to use it');
+    const problem = missingGpu() ?? missingForVulkan();
+    if (problem !== null) throw new Error(problem);
+  }
   try {
-    const device = await startOnnx('webgpu');
+    const runtime = await startOnnx('webgpu');
     // The first graph asks for an adapter.
     tf.tidy(() => tf.add(tf.tensor1d([1]), 1).dataSync());
-    return device;
+    const { isHardware, name } = adapterInUse();
+    if (isAsked || isHardware) return `${runtime}, ${name}`;
   } catch (error) {
     stopOnnx();
     // The provider's message begins with the place in its sources.
     const reason = (error instanceof Error ? error.message : String(error)).split('\n')[0].replace(/^\/.*false\. /, '');
-    throw new Error(
-      `no adapter could be used (${reason}). It needs a GPU with a driver for Vulkan, Metal or Direct3D 12, and on Linux the Vulkan loader (Debian's package libvulkan1)`,
-    );
+    const problem = missingForVulkan() ?? "update the GPU's driver: it must support Vulkan, Metal or Direct3D 12";
+    throw new Error(`no adapter could be used (${reason}): ${problem}`);
   }
+  stopOnnx();
+  throw new Error('the only adapter is a software driver, which is slower than the processor');
 }
 
-/** What the backend `onnx` runs on in this process; null before the first start. */
+/** What the backend `onnx` runs on in this process; null where it is stopped. */
 let running: Provider | null = null;
+let hasKernels = false;
 
+/** @returns the runtime's version, and the processor */
 async function startOnnx(provider: Provider): Promise<string> {
   const { engine, device } = await loadEngine(provider);
+  if (!hasKernels) registerKernels();
+  hasKernels = true;
   if (running !== provider) {
-    if (running === null) registerKernels();
     stopOnnx();
     tf.registerBackend('onnx', () => new OnnxBackend(engine));
     running = provider;
@@ -132,6 +148,7 @@ async function startOnnx(provider: Provider): Promise<string> {
 }
 
 function stopOnnx(): void {
+  running = null;
   if (tf.findBackendFactory('onnx') !== null) tf.removeBackend('onnx');
 }
 

@@ -3,6 +3,8 @@ import { createRequire } from 'node:module';
 import { cpus } from 'node:os';
 import type { Tensor } from 'onnxruntime-node';
 import type { Binding } from 'onnxruntime-node/dist/binding.js';
+import { ProviderError } from '../../errors.ts';
+import { deviceFailure } from './device-failure.ts';
 import { float, int32, onnxFile } from './onnx-file.ts';
 
 /*
@@ -77,7 +79,8 @@ const sessionOptions = {
   interOpNumThreads: 1,
   executionMode: 'sequential',
   graphOptimizationLevel: 'all',
-  logSeverityLevel: 3,
+  // Verbose logs say which nodes of a graph fall back to the processor.
+  logSeverityLevel: process.env.EARSHOT_ONNX_LOG === 'verbose' ? 0 : 3,
   extra: { session: { intra_op: { allow_spinning: '0' } } },
 } as const;
 
@@ -106,17 +109,25 @@ export async function loadEngine(provider: Provider): Promise<{ engine: Engine; 
       buffer.byteLength,
       staying.length === 0 ? options : { ...options, preferredOutputLocation },
     );
+    const runOwn = (given: Record<string, Tensor>, wanted: Record<string, Tensor | null>) => {
+      try {
+        return own.run(given, wanted, {}) as Record<string, Tensor>;
+      } catch (error) {
+        if (provider === 'cpu' || !(error instanceof Error)) throw error;
+        throw new ProviderError(deviceFailure(error.message), { cause: error });
+      }
+    };
     return {
       run(inputs, outputs) {
         count(traffic, inputs, outputs);
         const given = tensorsOf(inputs);
         if (staying.length === 0) {
-          own.run(given, tensorsOf(outputs), {});
+          runOwn(given, tensorsOf(outputs));
           return new Map();
         }
         // With outputs on the device the runtime makes the arrays of the others.
         const none = [...outputs.keys(), ...staying].map((name) => [name, null] as const);
-        const made = own.run(given, Object.fromEntries(none), {}) as Record<string, Tensor>;
+        const made = runOwn(given, Object.fromEntries(none));
         for (const [name, { array }] of outputs) array.set(made[name].data as Numbers);
         return new Map(staying.map((name) => [name, { tensor: made[name] }]));
       },
@@ -124,8 +135,9 @@ export async function loadEngine(provider: Provider): Promise<{ engine: Engine; 
     };
   };
   const memory = provider === 'cpu' ? null : deviceMemory(session);
-  const device = provider === 'cpu' ? `one thread of ${processor()}` : 'a GPU by WebGPU';
-  return { engine: { session, memory, traffic }, device: `ONNX Runtime ${version()}, ${device}` };
+  const runtime = `ONNX Runtime ${version()}`;
+  const device = provider === 'cpu' ? `${runtime}, one thread of ${processor()}` : runtime;
+  return { engine: { session, memory, traffic }, device };
 }
 
 function count(traffic: Traffic, inputs: ReadonlyMap<string, Shaped | Resident>, outputs: ReadonlyMap<string, Shaped>) {

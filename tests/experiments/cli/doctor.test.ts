@@ -39,6 +39,17 @@ it('refuses a backend that is not known and a width that is no number', async ()
   expect(wrong.errors).toContain("argument 'wide' is invalid. It must be a whole number.");
 });
 
+it.runIf(process.platform === 'linux')('says what webgpu lacks, and why auto uses no GPU', async () => {
+  vi.stubEnv('VK_ICD_FILENAMES', '/nowhere.json');
+  const cwd = temporaryFolder();
+  const { code, errors } = await earshot(['doctor', 'gpu'], { cwd });
+  expect(code).toBe(1);
+  expect(errors).toMatch(/webgpu: no adapter could be used \(.*\): (the Vulkan loader is missing|VK_DRIVER_FILES)/);
+  const { out } = await earshot(['doctor', 'wasm', '--dimensions', '8', '--batched-runs', '1'], { cwd });
+  expect(out).toMatch(/Why no GPU is used: EARSHOT_ONNX=none leaves/);
+  vi.unstubAllEnvs();
+});
+
 /** A folder with programs that come before all others while `work` runs. */
 async function withPrograms<T>(programs: Record<string, string>, work: () => Promise<T>): Promise<T> {
   const folder = temporaryFolder(programs);
@@ -67,7 +78,7 @@ it('names a GPU that is there, and the commands that get to it', async () => {
 it.skipIf(existsSync('/dev/nvidia0'))('is silent about GPUs where the driver finds none', async () => {
   const words = ['doctor', 'wasm', '--dimensions', '8', '--batched-runs', '1'];
   const { out } = await withPrograms({ 'nvidia-smi': noDriver }, () => earshot(words, { cwd: temporaryFolder() }));
-  expect(out).not.toContain('GPU');
+  expect(out).not.toContain('This machine has a GPU');
 });
 
 /** Makes an environment whose pip says what it was asked for, and fails. */
