@@ -1,0 +1,54 @@
+/*
+ * Graphs that run in an iteration of imitation, and what goes into and comes out of them between the memory of this process and the
+ * device: what a GPU would wait for. The state table and the weights are inputs of the processor's graphs, where they cost nothing.
+ * Usage:
+ *
+ *   node --import tsx benchmarks/graph-traffic.ts [--backend onnx] [--dimensions 256] [--members 1] [--rollout sampled]
+ */
+import { parseArgs } from 'node:util';
+import * as tf from '@tensorflow/tfjs-core';
+import { z } from 'zod';
+import { paperShapedProblem } from '../experiments/run/time-training-step.ts';
+import { selectBackend } from '../src/tensor/backend.ts';
+import { OnnxBackend } from '../src/tensor/onnx/backend.ts';
+import { workContext } from '../src/work-context.ts';
+import { stopAgentSchema } from '../trainers/stop-agent/config.ts';
+import { createImitation } from '../trainers/stop-agent/imitation-trainer.ts';
+
+const { values: options } = parseArgs({
+  options: {
+    backend: { type: 'string', default: 'onnx' },
+    dimensions: { type: 'string', default: '256' },
+    members: { type: 'string', default: '1' },
+    rollout: { type: 'string', default: 'sampled' },
+  },
+});
+await selectBackend(z.enum(['onnx', 'webgpu']).parse(options.backend));
+const backend = tf.backend();
+if (!(backend instanceof OnnxBackend)) throw new Error('the backend runs no graphs');
+const { traffic } = backend;
+const config = stopAgentSchema.parse({
+  imitation: {
+    rollout: z.enum(['sampled', 'exact']).parse(options.rollout),
+    discriminator: { warmupIterations: 0 },
+  },
+});
+const problem = paperShapedProblem(Number(options.dimensions));
+const trainer = await createImitation(
+  Array.from({ length: Number(options.members) }, (_, index) => ({ seed: index + 1, config, problem })),
+);
+for (let iteration = 1; iteration <= 3; iteration++) {
+  const { runs, bytesIn, bytesOut } = traffic;
+  traffic.largestIn = 0;
+  await trainer.iterate(workContext());
+  const [kilobytesIn, kilobytesOut, largest] = [
+    traffic.bytesIn - bytesIn,
+    traffic.bytesOut - bytesOut,
+    traffic.largestIn,
+  ].map((bytes) => (bytes / 1000).toFixed(0));
+  console.log(
+    `iteration ${iteration}: ${traffic.runs - runs} graphs, ${kilobytesIn} kB in (largest input ${largest} kB), ${kilobytesOut} kB out`,
+  );
+}
+trainer.dispose();
+process.exit(0);
