@@ -76,6 +76,7 @@ step 'npm ci' npm ci
 step 'earshot backend install' earshot backend install
 step 'earshot doctor, batched runs of 1 to 128' earshot doctor tensorflow onnx wasm --batched-runs 1,8,32,128
 step 'earshot doctor at 1,024 numbers a state' earshot doctor tensorflow onnx --batched-runs 1,8,32,128 --dimensions 1024
+step 'earshot doctor gpu: the webgpu backend' earshot doctor gpu
 step 'Tests of the trainers on the tensorflow backend' trainer_tests
 step 'The demo with eight seeds, and the GPU meanwhile' training
 
