@@ -153,7 +153,7 @@ describe('the tutorials, one after the other in an empty folder', () => {
 
   it('a language model on a budget', async () => {
     const answer = ({ messages }: { messages: unknown }) =>
-      JSON.stringify(messages).length % 3 === 0 ? 'real' : 'fake';
+      JSON.stringify(messages).length % 3 === 0 ? 'resolved' : 'escalated';
     const model = await ScriptedLlmServer.start(answer);
     try {
       const stands = { 'http://localhost:11434/v1': model.baseURL };
