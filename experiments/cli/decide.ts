@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { Command } from '@commander-js/extra-typings';
@@ -7,8 +7,9 @@ import { readThreads, threadsOfStream } from '../../src/data/thread-file.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 import type { PrefixJudge } from '../judging/judge-single-prefixes.ts';
-import { type LineProcesses, lineProcesses } from '../run/line-processes.ts';
+import { lineProcesses } from '../run/line-processes.ts';
 import type { DecidedThread } from '../stop-agent/decide.ts';
+import type { OpenedPolicy } from '../stop-agent/open-policy.ts';
 import { auditOptions } from './audit-options.ts';
 import { budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption, unreadableOptions } from './budget-options.ts';
 import { type OptionsOf, positiveInteger } from './option-values.ts';
@@ -85,8 +86,11 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
     import('../stop-agent/audit.ts'),
     import('../stop-agent/audit-file.ts'),
   ]);
+  for (const [name, given] of Object.entries({ '--detector': options.detector, '--audit': options.audit }))
+    if (given !== undefined && options.jobs !== undefined)
+      throw new InputError(`--jobs does not go with ${name}, whose queries one process counts; leave one of them out`);
   const judge = await judgeOf(options, context);
-  let others: LineProcesses | null = null;
+  let decider: Decider | null = null;
   try {
     const policy = await openPolicy({
       folder: options.policy,
@@ -99,16 +103,8 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
       note(
         `${policy.name} has no detector of its own, so decisions come without a prediction; name one with --detector`,
       );
-    const decideHere = threadDecider(policy);
     const jobs = judge === null && options.audit === undefined ? jobsFor(path, options) : 1;
-    others = jobs === 1 ? null : lineProcesses(wordsOf(options), { count: jobs - 1 });
-    const decideThread = async (thread: Thread): Promise<DecidedThread> => {
-      const asked = others?.ask(JSON.stringify(thread)) ?? null;
-      if (asked !== null) return JSON.parse(await asked);
-      // What other processes have answered comes in between.
-      if (others !== null) await immediate();
-      return decideHere(thread);
-    };
+    decider = deciderIn(jobs, { decideHere: threadDecider(policy), words: wordsOf(options) });
     const { audit: share, audits: file, auditSeed: seed, auditQueries: mostQueries } = options;
     if (share !== undefined && !policy.hasDetector)
       throw new InputError('--audit compares predictions, and there is no detector; name one with --detector');
@@ -117,34 +113,20 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
     const reading = { skipInvalid, onSkipped: note };
     const threads: AsyncIterable<Thread> =
       path === null ? threadsOfStream(stdin, { name: 'standard input', ...reading }) : readThreads(path, reading);
-    let count = 0;
-    let trained = 0;
-    let missing = 0;
-    let decided = 0;
-    let unlike = 0;
-    let firstMissing = '';
-    const write = (decision: DecidedThread) => {
-      const { threadId, predictionMissing } = decision;
-      stdout.write(`${JSON.stringify(decision)}\n`);
-      decided++;
-      if (decision.outOfDistribution?.isFlagged) unlike++;
-      if (predictionMissing === null || judge === null) return;
-      if (missing++ === 0) firstMissing = `thread ${threadId}: ${predictionMissing}`;
-    };
+    const tally = tallyOf(policy, { includeTrained, note });
     const underWay: Promise<void>[] = [];
     let last = Promise.resolve();
     for await (const thread of threads) {
       context.signal.throwIfAborted();
-      count++;
-      if (policy.isTrainedOn(thread)) trained++;
-      if (policy.isTrainedOn(thread) && !includeTrained) continue;
+      if (!tally.takes(thread)) continue;
       // In the order of the threads, each as soon as it is there.
       const before = last;
       const audit = auditor?.open(thread) ?? null;
-      const decision = decideThread(thread);
+      const decision = decider.decide(thread);
       last = decision.then(async (own) => {
         await before;
-        write(own);
+        stdout.write(`${JSON.stringify(own)}\n`);
+        tally.add(own);
       });
       // It is looked at later, when its turn comes.
       last.catch(() => {});
@@ -152,38 +134,96 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
       if (underWay.length >= (judge === null && jobs === 1 ? 1 : threadsAtOnce * jobs)) await underWay.shift();
     }
     await Promise.all(underWay);
-    if (trained > 0)
-      note(
-        `${policy.name} was trained on ${trained} of the ${count} threads; they are ${includeTrained ? 'not left out' : 'left out (--include-trained keeps them)'}`,
-      );
-    if (unlike > 0 && policy.guarantee !== null)
-      note(
-        `${unlike} of the ${decided} decided threads are out of distribution for the guarantee of ${policy.name} (outOfDistribution.isFlagged); 5% of threads like the calibration threads are. The guarantee does not cover them`,
-      );
-    else if (unlike > manyFlagged * decided)
-      note(
-        `${unlike} of the ${decided} decided threads are out of distribution for ${policy.name} (outOfDistribution.isFlagged); 5% of threads like its training threads are. Its predictions may be worse on them`,
-      );
+    tally.tell(manyFlagged);
     if (auditor !== null && auditor.queries() >= mostQueries)
       note(
         `the audits took ${auditor.queries()} queries, as many as --audit-queries allows; later threads were not drawn`,
       );
-    if (missing > 0)
-      throw new ProviderError(
-        `${missing} predictions could not be had, such as that of ${firstMissing}. Give the same command again to ask for them once more, with --retry-unreadable for answers that could not be read`,
-      );
+    if (judge !== null) tally.refuseMissing();
   } finally {
-    others?.close();
+    decider?.close();
     await judge?.close();
   }
 }
 
+/** Counts what happened to the threads, and says it at the end. */
+function tallyOf(
+  policy: Pick<OpenedPolicy, 'name' | 'guarantee' | 'isTrainedOn'>,
+  { includeTrained, note }: { includeTrained: boolean; note: (line: string) => void },
+) {
+  const { name, guarantee } = policy;
+  const counts = { threads: 0, trained: 0, decided: 0, flagged: 0, missing: 0 };
+  let firstMissing = '';
+  return {
+    /** Whether a thread is to be decided. */
+    takes(thread: Thread): boolean {
+      counts.threads++;
+      if (!policy.isTrainedOn(thread)) return true;
+      counts.trained++;
+      return includeTrained;
+    },
+    add({ threadId, predictionMissing, outOfDistribution }: DecidedThread): void {
+      counts.decided++;
+      if (outOfDistribution?.isFlagged) counts.flagged++;
+      if (predictionMissing !== null && counts.missing++ === 0)
+        firstMissing = `thread ${threadId}: ${predictionMissing}`;
+    },
+    tell(manyFlagged: number): void {
+      const { threads, trained, decided, flagged } = counts;
+      if (trained > 0)
+        note(
+          `${name} was trained on ${trained} of the ${threads} threads; they are ${includeTrained ? 'not left out' : 'left out (--include-trained keeps them)'}`,
+        );
+      if (flagged > 0 && guarantee !== null)
+        note(
+          `${flagged} of the ${decided} decided threads are out of distribution for the guarantee of ${name} (outOfDistribution.isFlagged); 5% of threads like the calibration threads are. The guarantee does not cover them`,
+        );
+      else if (flagged > manyFlagged * decided)
+        note(
+          `${flagged} of the ${decided} decided threads are out of distribution for ${name} (outOfDistribution.isFlagged); 5% of threads like its training threads are. Its predictions may be worse on them`,
+        );
+    },
+    /** @throws ProviderError where a language model owes predictions */
+    refuseMissing(): void {
+      if (counts.missing > 0)
+        throw new ProviderError(
+          `${counts.missing} predictions could not be had, such as that of ${firstMissing}. Give the same command again to ask for them once more, with --retry-unreadable for answers that could not be read`,
+        );
+    },
+  };
+}
+
+interface Decider {
+  decide(thread: Thread): Promise<DecidedThread>;
+  close(): void;
+}
+
+/** Decides here and, with more than one job, in processes of the same command. */
+function deciderIn(
+  jobs: number,
+  { decideHere, words }: { decideHere: Decider['decide']; words: readonly string[] },
+): Decider {
+  if (jobs === 1) return { decide: decideHere, close: () => {} };
+  const { ask, close } = lineProcesses(words, { count: jobs - 1 });
+  return {
+    async decide(thread) {
+      const asked = ask(JSON.stringify(thread));
+      if (asked !== null) return JSON.parse(await asked);
+      // What other processes have answered comes in between.
+      await immediate();
+      return decideHere(thread);
+    },
+    close,
+  };
+}
+
 /** Bytes of a thread file that take longer to decide than a process takes to start. */
-const largeFile = 2e6;
+const bytesWorthAProcess = 2e6;
 
 function jobsFor(path: string | null, { jobs }: DecideOptions): number {
   if (jobs !== undefined) return jobs;
-  return path !== null && existsSync(path) && statSync(path).size > largeFile ? availableParallelism() : 1;
+  const bytes = path === null ? 0 : (statSync(path, { throwIfNoEntry: false })?.size ?? 0);
+  return Math.max(1, Math.min(availableParallelism(), Math.floor(bytes / bytesWorthAProcess)));
 }
 
 /** Of the command that decides threads of its standard input with the same policy. */

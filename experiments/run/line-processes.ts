@@ -40,14 +40,22 @@ function lineProcess(words: readonly string[]) {
     for (const { reject } of waiting.splice(0)) reject(ended);
   };
   child.on('error', end);
-  child.on('close', (code, signal) => end(new InputError(`a process ended with ${signal ?? code}: ${lastWords}`)));
+  child.on('close', (code, signal) =>
+    end(
+      new InputError(
+        signal === null
+          ? `one of the processes ended with exit code ${code}: ${lastWords}`
+          : `one of the processes was ended by ${signal}; if memory ran out, give fewer --jobs`,
+      ),
+    ),
+  );
   // It has closed its input; why is told by its end.
   child.stdin?.on('error', () => {});
   if (child.stdout !== null)
     createInterface({ input: child.stdout }).on('line', (line) => waiting.shift()?.resolve(line));
   if (child.stderr !== null)
     createInterface({ input: child.stderr }).on('line', (line) => {
-      lastWords = line;
+      lastWords = line.replace(/^earshot: /, '');
     });
   return {
     waiting: () => waiting.length,

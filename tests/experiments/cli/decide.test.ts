@@ -53,8 +53,10 @@ describe('decide, in several processes', () => {
 
   it('fails with the words of a process that ends', async () => {
     const processes = lineProcesses(['decide', '--policy', join(cwd, 'none')], { count: 1 });
-    await expect(processes.ask('{}')).rejects.toThrow(/^a process ended with 1: .*none/);
+    await expect(processes.ask('{}')).rejects.toThrow(/^one of the processes ended with exit code 1: .*none/);
     processes.close();
+    const both = await decide('many.jsonl', '--policy', run, '--jobs', '2', '--audit', '10%');
+    expect(both.errors).toMatch(/--jobs does not go with --audit/);
   });
 });
 
