@@ -8,7 +8,7 @@ import { namesOf, type Tensors } from './batched-ops.ts';
  */
 
 /**
- * The gradient of the sum of a loss, and what the loss saw on its way; the caller owns both. batched runs do not
+ * The gradient of the sum of a loss, and what the loss saw on its way; the caller owns both. Batched runs do not
  * mix, so the gradient of the sum is that of each member's loss.
  */
 export function gradientsOf<Name extends string, Seen extends object>(

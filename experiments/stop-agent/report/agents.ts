@@ -9,7 +9,7 @@ import { compareToRules, type RuleMargins } from './rule-margins.ts';
 export interface SystemSummary extends Pick<SystemScores, 'name' | 'queries'> {
   /** Of every metric, by its name; null where no seed knows it. */
   readonly values: Readonly<Record<string, ReturnType<typeof meanAndDeviation> | null>>;
-  /** The position that is the most common stop of most seeds, and the mean share of threads stopped there. */
+  /** The position that is the most common stop of most seeds, and the mean share of threads that each seed stops at its own. */
   readonly mostCommonStop: { readonly name: string; readonly share: number };
 }
 
@@ -23,12 +23,14 @@ export function summarize(trials: readonly TrialResult[]): SystemSummary[] {
     });
     const stops = own.map(({ mostCommonStop }) => mostCommonStop);
     const count = (stop: string) => stops.filter((other) => other.name === stop).length;
+    const stopOverSeeds = (stop: string) =>
+      count(stop) === stops.length ? stop : `${stop} in ${count(stop)} of ${stops.length} seeds, another in the others`;
     const [mostCommon] = stops.toSorted((a, b) => count(b.name) - count(a.name));
     return {
       name,
       queries,
       values: Object.fromEntries(values),
-      mostCommonStop: { name: mostCommon.name, share: mean(stops.map(({ share }) => share)) },
+      mostCommonStop: { name: stopOverSeeds(mostCommon.name), share: mean(stops.map(({ share }) => share)) },
     };
   });
 }
