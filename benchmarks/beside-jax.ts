@@ -29,8 +29,8 @@ const { values: given } = parseArgs({
     only: { type: 'string' },
   },
 });
-/** Not timed: each graph is traced twice before it is only run. */
-const warmup = 4;
+/** Not timed: each graph is traced twice before it is only run, and V8 compiles what is called often. */
+const warmup = 60;
 
 if (given.only !== undefined) await timeOurs(given.only);
 else compare();

@@ -1,11 +1,10 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { type Optimized, optimized } from '../src/tensor/adam.ts';
 import {
-  gram,
   layer,
   matMul,
-  quadraticForm,
   sliceRows,
+  squaredNormsOfImages,
   sumRows,
   type Tensors,
   tanh,
@@ -13,6 +12,7 @@ import {
   transpose,
   type UpperName,
   upperForward,
+  withGradient,
 } from '../src/tensor/batched-ops.ts';
 import { stackMembers, uniformFanIn } from '../src/tensor/initializers.ts';
 import { compiled } from '../src/tensor/onnx/compiled.ts';
@@ -102,12 +102,24 @@ export function statePreActivation({ w1, b1 }: Tensors<DiscriminatorName>, state
 
 /** z₁ of mixed inputs is the mixture of their z₁: expert share ε of each expert row with the agent row beside it. */
 export function mixPreActivations(preActivation1: tf.Tensor3D, mixture: tf.Tensor3D): tf.Tensor3D {
+  const [members, rows, hidden] = preActivation1.shape;
   const expertRows = mixture.shape[1];
-  const batch = preActivation1.shape[1] - expertRows;
-  const agent = sliceRows(preActivation1, 0, batch);
-  const agentBesideEach = tf.concat(Array<tf.Tensor3D>(expertRows / batch).fill(agent), 1);
-  const expert = sliceRows(preActivation1, batch, expertRows);
-  return tf.add(agentBesideEach, tf.mul(mixture, tf.sub(expert, agentBesideEach)));
+  const batch = rows - expertRows;
+  return withGradient([preActivation1], {
+    saved: [mixture],
+    value: () => {
+      const agent = sliceRows(preActivation1, 0, batch);
+      const agentBesideEach = tf.concat(Array<tf.Tensor3D>(expertRows / batch).fill(agent), 1);
+      const expert = sliceRows(preActivation1, batch, expertRows);
+      return tf.add(agentBesideEach, tf.mul(mixture, tf.sub(expert, agentBesideEach)));
+    },
+    gradients: (dy, [mixture]) => {
+      const ofExperts = tf.mul<tf.Tensor3D>(dy, mixture);
+      const besideEach = tf.reshape<tf.Rank.R3>(tf.sub(dy, ofExperts), [members, expertRows / batch, batch * hidden]);
+      const ofAgent = tf.reshape<tf.Rank.R3>(sumRows(besideEach), [members, batch, hidden]);
+      return [tf.concat([ofAgent, ofExperts], 1)];
+    },
+  });
 }
 
 /** ‖∂logit/∂x‖ = √(vᵀGv) at each mixture, with v = ∂logit/∂z₁ and G = W₁ᵀW₁ over [state; action]: [members, mixtures, 1]. */
@@ -117,7 +129,7 @@ function inputGradientNorm(parameters: Tensors<DiscriminatorName>, preActivation
   const { hidden2 } = upperForward(parameters, hidden1);
   const v2 = tf.mul<tf.Tensor3D>(tanhDerivative(hidden2), transpose(w3));
   const v = tf.mul<tf.Tensor3D>(matMul(v2, w2, { transposeRight: true }), tanhDerivative(hidden1));
-  return tf.sqrt(tf.add<tf.Tensor3D>(quadraticForm(v, tf.add(gram(w1), gram(wAction))), 1e-12));
+  return tf.sqrt(tf.add<tf.Tensor3D>(squaredNormsOfImages(v, [w1, wAction]), 1e-12));
 }
 
 /** What the discriminator said before an update: for the log. */

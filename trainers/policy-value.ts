@@ -81,7 +81,7 @@ function createBlockMasks({ hidden, actions }: Pick<Sizes, 'hidden' | 'actions'>
 export function stackPolicyValues(networks: readonly PolicyValue[]): PolicyValue {
   const [first, ...others] = networks;
   if (others.length === 0) return first;
-  const stacked = (part: 'parameters' | 'firstMoments' | 'secondMoments') =>
+  const stacked = (part: 'parameters' | 'gradientSums' | 'squareSums') =>
     mapTensors(first[part], (_, name) =>
       tf.concat(
         networks.map((network) => network[part][name]),
@@ -90,8 +90,8 @@ export function stackPolicyValues(networks: readonly PolicyValue[]): PolicyValue
     );
   const batch = {
     parameters: stacked('parameters'),
-    firstMoments: stacked('firstMoments'),
-    secondMoments: stacked('secondMoments'),
+    gradientSums: stacked('gradientSums'),
+    squareSums: stacked('squareSums'),
     updates: first.updates,
     actions: first.actions,
     blockMasks: first.blockMasks,

@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
-import { columnOf, type MlpName, perMember, type Tensors } from '../src/tensor/batched-ops.ts';
+import { type MlpName, perMember, type Tensors } from '../src/tensor/batched-ops.ts';
 import { descent } from '../src/tensor/descent.ts';
 import type { Random } from '../src/tensor/random.ts';
 import type { RowTables } from '../src/tensor/row-tables.ts';
@@ -259,15 +259,34 @@ function clampTo(x: tf.Tensor3D, low: tf.Tensor, high: tf.Tensor): tf.Tensor3D {
   return tf.maximum(low, tf.minimum(high, x));
 }
 
-const descendPpo = policyDescent<PpoMinibatch, { wanted: tf.Tensor3D }, ReturnType<typeof scored>>(
-  ppoLoss,
+/** A minibatch whose columns are one tensor, for each tensor that a graph is given takes time. */
+interface PackedMinibatch {
+  readonly observations: tf.Tensor3D;
+  /** All but the observations side by side, in the order of `unpacked`: [members, rows, actions + 5]. */
+  readonly columns: tf.Tensor3D;
+}
+
+const otherColumns = 5;
+
+function unpacked({ observations, columns }: PackedMinibatch): PpoMinibatch {
+  const actions = columns.shape[2] - otherColumns;
+  const [oneHotActions, oldLogProbabilities, oldValues, advantages, policyWeights, returns] = tf.split<tf.Tensor3D>(
+    columns,
+    [actions, ...Array<number>(otherColumns).fill(1)],
+    2,
+  );
+  return { observations, oneHotActions, oldLogProbabilities, oldValues, advantages, policyWeights, returns };
+}
+
+const descendPpo = policyDescent<PackedMinibatch, { wanted: tf.Tensor3D }, ReturnType<typeof scored>>(
+  (network, batch, coefficients) => ppoLoss(network, unpacked(batch), coefficients),
   (parameters, { wanted }) => scored({ parameters, observations: wanted }),
 );
 
 function takeMinibatch(
   members: readonly PpoMember[],
   options: { chosen: readonly Int32Array[]; states: RowTables; actions: number },
-): PpoMinibatch {
+): PackedMinibatch {
   const { chosen, states, actions } = options;
   const advantagesOf = ({ steps: { advantages, chosen }, config }: PpoMember, places: Int32Array) => {
     if (config.advantages === 'none') return picked(advantages, places);
@@ -275,20 +294,29 @@ function takeMinibatch(
     return standardized(picked(advantages, places), chosenOf({ chosen }, places));
   };
   const rows = chosen[0].length;
-  const column = (of: (steps: PpoSteps) => Float32Array) =>
-    columnOf(members.map(({ steps }, member) => picked(of(steps), chosen[member])));
-  const oneHot = new Float32Array(members.length * rows * actions);
-  for (const [member, { steps }] of members.entries())
-    for (const [row, step] of chosen[member].entries())
-      oneHot[(member * rows + row) * actions + steps.actions[step]] = 1;
+  const width = actions + otherColumns;
+  const columns = new Float32Array(members.length * rows * width);
+  for (const [member, own] of members.entries()) {
+    const { steps } = own;
+    const places = chosen[member];
+    const advantages = advantagesOf(own, places);
+    const weights = policyWeights(chosenOf(steps, places));
+    for (const [row, step] of places.entries()) {
+      const start = (member * rows + row) * width;
+      columns[start + steps.actions[step]] = 1;
+      const others = [
+        steps.logProbabilities[step],
+        steps.values[step],
+        advantages[row],
+        weights[row],
+        steps.returns[step],
+      ];
+      columns.set(others, start + actions);
+    }
+  }
   return {
     observations: states.gather(members.map(({ steps }, member) => chosen[member].map((step) => steps.rows[step]))),
-    oneHotActions: tf.tensor3d(oneHot, [members.length, rows, actions]),
-    oldLogProbabilities: column((steps) => steps.logProbabilities),
-    oldValues: column((steps) => steps.values),
-    advantages: columnOf(members.map((own, member) => advantagesOf(own, chosen[member]))),
-    policyWeights: columnOf(members.map(({ steps }, member) => policyWeights(chosenOf(steps, chosen[member])))),
-    returns: column((steps) => steps.returns),
+    columns: tf.tensor3d(columns, [members.length, rows, width]),
   };
 }
 

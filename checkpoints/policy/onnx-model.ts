@@ -39,7 +39,12 @@ const columnGraph: Graph = {
   columns: 1,
   constants: [{ name: 'first', shape: [], data: BigInt64Array.of(0n) }],
   nodes: [
-    { type: 'Gather', inputs: [onnxNames.state, 'first'], output: onnxNames.stopProbability, attributes: { axis: 1 } },
+    {
+      type: 'Gather',
+      inputs: [onnxNames.state, 'first'],
+      outputs: [onnxNames.stopProbability],
+      attributes: { axis: 1 },
+    },
   ],
 };
 
@@ -64,18 +69,23 @@ function networkGraph(network: PolicyNetwork): Graph {
       { name: 'stop', shape: [], data: BigInt64Array.of(1n) },
     ],
     nodes: [
-      { type: 'Cast', inputs: [onnxNames.state], output: 'state_double', attributes: { to: double } },
-      { type: 'Sub', inputs: ['state_double', 'mean'], output: 'centred' },
-      { type: 'Mul', inputs: ['centred', 'scale'], output: 'scaled' },
-      { type: 'Clip', inputs: ['scaled', 'lowest', 'highest'], output: 'clipped' },
-      { type: 'Cast', inputs: ['clipped'], output: 'standardised', attributes: { to: float } },
-      { type: 'Gemm', inputs: ['standardised', 'w1', 'b1'], output: 'z1' },
-      { type: 'Tanh', inputs: ['z1'], output: 'h1' },
-      { type: 'Gemm', inputs: ['h1', 'w2', 'b2'], output: 'z2' },
-      { type: 'Tanh', inputs: ['z2'], output: 'h2' },
-      { type: 'Gemm', inputs: ['h2', 'w3', 'b3'], output: 'logits' },
-      { type: 'Softmax', inputs: ['logits'], output: 'probabilities', attributes: { axis: 1 } },
-      { type: 'Gather', inputs: ['probabilities', 'stop'], output: onnxNames.stopProbability, attributes: { axis: 1 } },
+      { type: 'Cast', inputs: [onnxNames.state], outputs: ['state_double'], attributes: { to: double } },
+      { type: 'Sub', inputs: ['state_double', 'mean'], outputs: ['centred'] },
+      { type: 'Mul', inputs: ['centred', 'scale'], outputs: ['scaled'] },
+      { type: 'Clip', inputs: ['scaled', 'lowest', 'highest'], outputs: ['clipped'] },
+      { type: 'Cast', inputs: ['clipped'], outputs: ['standardised'], attributes: { to: float } },
+      { type: 'Gemm', inputs: ['standardised', 'w1', 'b1'], outputs: ['z1'] },
+      { type: 'Tanh', inputs: ['z1'], outputs: ['h1'] },
+      { type: 'Gemm', inputs: ['h1', 'w2', 'b2'], outputs: ['z2'] },
+      { type: 'Tanh', inputs: ['z2'], outputs: ['h2'] },
+      { type: 'Gemm', inputs: ['h2', 'w3', 'b3'], outputs: ['logits'] },
+      { type: 'Softmax', inputs: ['logits'], outputs: ['probabilities'], attributes: { axis: 1 } },
+      {
+        type: 'Gather',
+        inputs: ['probabilities', 'stop'],
+        outputs: [onnxNames.stopProbability],
+        attributes: { axis: 1 },
+      },
     ],
   };
 }

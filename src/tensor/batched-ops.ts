@@ -72,25 +72,21 @@ export function matMul(
   });
 }
 
-/** xᵀx. As a product of x with itself it would have two gradients as large as x, where one holds both. */
-export function gram(x: tf.Tensor3D): tf.Tensor3D {
-  return withGradient([x], {
-    saved: [x],
-    value: () => product(x, x, { transposeLeft: true }),
-    gradients: (dy, [x]) => [product(x, tf.add(dy, transpose(dy)))],
-  });
-}
-
 /**
- * vᵀGv of each row v, for a symmetric G: [members, rows, n] and [members, n, n] → [members, rows, 1]. Written as a product and a
- * sum, its gradient would take a further product.
+ * ‖Wv‖² of each row v, where W are the matrices one above the other: [members, rows, n] and [members, k, n] each → [members, rows, 1].
+ * It is vᵀGv with G = WᵀW, so that nothing of a length of k is computed for a row.
  */
-export function quadraticForm(v: tf.Tensor3D, g: tf.Tensor3D): tf.Tensor3D {
+export function squaredNormsOfImages(v: tf.Tensor3D, matrices: readonly tf.Tensor3D[]): tf.Tensor3D {
+  const g = tf.addN(matrices.map((own) => product(own, own, { transposeLeft: true })));
   const vg = product(v, g);
-  return withGradient([v, g], {
-    saved: [v, vg],
+  return withGradient([v, ...matrices], {
+    saved: [v, vg, ...matrices],
     value: () => tf.sum(tf.mul(v, vg), 2, true),
-    gradients: (dy, [v, vg]) => [tf.mul(tf.mul(dy, 2), vg), product(v, tf.mul(dy, v), { transposeLeft: true })],
+    gradients: (dy, [v, vg, ...saved]) => {
+      const twice = tf.mul<tf.Tensor3D>(dy, 2);
+      const ofG = product(v, tf.mul(v, twice), { transposeLeft: true });
+      return [tf.mul(vg, twice), ...matrices.map((_, place) => product(saved[place], ofG))];
+    },
   });
 }
 
@@ -155,7 +151,11 @@ export function tanh(x: tf.Tensor3D): tf.Tensor3D {
 
 /** d tanh x / dx where `y` = tanh x. */
 export function tanhDerivative(y: tf.Tensor3D): tf.Tensor3D {
-  return tf.tidy(() => tf.sub(1, tf.square(y)));
+  return withGradient([y], {
+    saved: [y],
+    value: () => tf.tidy(() => tf.sub(1, tf.square(y))),
+    gradients: (dy, [y]) => [tf.mul(dy, tf.mul(y, -2))],
+  });
 }
 
 /** Sum over the rows of each member: [members, rows, columns] → [members, 1, columns]. */
@@ -241,7 +241,7 @@ export function upperForward({ w2, b2, w3, b3 }: Tensors<UpperName>, hidden1: tf
  * @param inputs those that a gradient is passed on to
  * @param options.saved what `gradients` gets beside the gradient of the value, with the value as the last
  */
-function withGradient(
+export function withGradient(
   inputs: readonly tf.Tensor3D[],
   options: {
     saved: readonly tf.Tensor[];

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import * as tf from '@tensorflow/tfjs-core';
-import { type AdamOptions, type AdamStep, adamStep, adopt, type Moving, nextAdamStep, type Optimized } from './adam.ts';
+import { type AdamOptions, adamStep, adopt, type Moving, nextAdamSteps, type Optimized } from './adam.ts';
 import { mapTensors, namesOf, type Tensors } from './batched-ops.ts';
 import { gradientsOf } from './gradients.ts';
 import { compiled, tidied } from './onnx/compiled.ts';
@@ -24,14 +24,15 @@ export function descent<
   lookBack: (parameters: Tensors<Name>, shared: Shared) => After,
 ) {
   const steps = compiled(
-    (inputs: { state: Moving<Name>; batches: readonly Batch[]; shared: Shared; adam: AdamStep[] }) => {
+    (inputs: { state: Moving<Name>; batches: readonly Batch[]; shared: Shared; adam: tf.Tensor3D }) => {
       const { pack, unpack } = layoutOf(inputs.state.parameters);
       let state = mapMoving(inputs.state, pack);
       const seen: Seen[] = [];
+      const numbers = tf.split<tf.Tensor3D>(inputs.adam, inputs.batches.length, 1);
       for (const [index, batch] of inputs.batches.entries()) {
         const step = tidied(() => {
           const at = gradientsOf(unpack(state.parameters), (parameters) => lossOf(parameters, batch, inputs.shared));
-          return { state: adamStep(state, pack(at.gradients), inputs.adam[index]), seen: at.seen };
+          return { state: adamStep(state, pack(at.gradients), numbers[index]), seen: at.seen };
         });
         // Parameters that no later step reads.
         if (index > 0) tf.dispose(state);
@@ -52,14 +53,14 @@ export function descent<
     const atOnce = stepsAtOnce(batches.length);
     for (let start = 0; start < batches.length; start += atOnce) {
       const some = batches.slice(start, start + atOnce).map((draw) => draw());
-      const adam = some.map(() => nextAdamStep(state, options.adam));
-      const { parameters, firstMoments, secondMoments } = state;
-      const moved = steps({ state: { parameters, firstMoments, secondMoments }, batches: some, shared, adam });
+      const adam = nextAdamSteps(state, { ...options.adam, count: some.length });
+      const { parameters, gradientSums, squareSums } = state;
+      const moved = steps({ state: { parameters, gradientSums, squareSums }, batches: some, shared, adam });
       adopt(state, moved.state);
       seen.push(...moved.seen);
       if (last?.after) tf.dispose(Object.values(last.after));
       last = moved;
-      for (const own of [...some, ...adam]) tf.dispose(Object.values(own));
+      tf.dispose([adam, ...some.map((own) => Object.values(own))]);
       await turn();
     }
     if (last === null) throw new Error('a descent takes at least one step');
@@ -104,10 +105,10 @@ function layoutOf<Name extends string>(parameters: Tensors<Name>): Layout<Name> 
 }
 
 function mapMoving<From extends string, To extends string>(
-  { parameters, firstMoments, secondMoments }: Moving<From>,
+  { parameters, gradientSums, squareSums }: Moving<From>,
   map: (tensors: Tensors<From>) => Tensors<To>,
 ): Moving<To> {
-  return { parameters: map(parameters), firstMoments: map(firstMoments), secondMoments: map(secondMoments) };
+  return { parameters: map(parameters), gradientSums: map(gradientSums), squareSums: map(squareSums) };
 }
 
 /**

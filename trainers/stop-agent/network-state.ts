@@ -10,10 +10,10 @@ import type { LearnerMember, StopLearner } from './setup.ts';
 
 /*
  * Networks and normalisers as the named arrays of a checkpoint, one set a member: `agent/parameters/w1`,
- * `agent/firstMoments/w1`, …, `normalizer/mean`, `normalizer/variance`.
+ * `agent/gradientSums/w1`, …, `normalizer/mean`, `normalizer/variance`.
  */
 
-const parts = ['parameters', 'firstMoments', 'secondMoments'] as const;
+const parts = ['parameters', 'gradientSums', 'squareSums'] as const;
 
 /** The arrays of each member's networks, [1, rows, columns] each. A member has one for each of the names, in their order. */
 export async function networkArrays(

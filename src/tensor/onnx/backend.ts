@@ -134,9 +134,26 @@ export class OnnxBackend extends tf.KernelBackend {
     inputs: readonly tf.TensorInfo[],
     output: Parameters<Recorder['append']>[2],
   ): tf.TensorInfo {
-    const operands = inputs.map((input) => this.gathered(this.valueBehind(input)));
+    return this.tensorOf(this.recorderWithRoom().append(node, this.operandsOf(inputs), output));
+  }
+
+  /** The same for a node with several outputs. */
+  appendSeveral(
+    node: Parameters<Recorder['append']>[0],
+    inputs: readonly tf.TensorInfo[],
+    outputs: Parameters<Recorder['appendSeveral']>[2],
+  ): tf.TensorInfo[] {
+    const values = this.recorderWithRoom().appendSeveral(node, this.operandsOf(inputs), outputs);
+    return values.map((value) => this.tensorOf(value));
+  }
+
+  private operandsOf(inputs: readonly tf.TensorInfo[]): Value[] {
+    return inputs.map((input) => this.gathered(this.valueBehind(input)));
+  }
+
+  private recorderWithRoom(): Recorder {
     if (!this.isTracing && this.recorder.length >= mostNodes) this.settle();
-    return this.tensorOf(this.recorder.append(node, operands, output));
+    return this.recorder;
   }
 
   /** Runs what was recorded. */

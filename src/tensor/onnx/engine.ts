@@ -187,7 +187,7 @@ function copyGraph({ type, nothing }: { type: number; nothing: Float32Array | In
   const described = (name: string) => ({ name, type, shape: ['numbers'] });
   return onnxFile({
     name: 'copy',
-    nodes: [{ type: 'Add', inputs: ['here', 'nothing'], output: 'there' }],
+    nodes: [{ type: 'Add', inputs: ['here', 'nothing'], outputs: ['there'] }],
     constants: [{ name: 'nothing', shape: [], data: nothing }],
     inputs: [described('here')],
     outputs: [described('there')],

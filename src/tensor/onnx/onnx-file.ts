@@ -33,7 +33,7 @@ type Attribute = number | readonly number[] | string;
 export interface OnnxNode {
   readonly type: string;
   readonly inputs: readonly string[];
-  readonly output: string;
+  readonly outputs: readonly string[];
   /** An integer each, several, or a word. */
   readonly attributes?: Readonly<Record<string, Attribute>>;
 }
@@ -79,10 +79,10 @@ function writeGraph(graph: OnnxGraph, pbf: Pbf): void {
   for (const output of graph.outputs) pbf.writeMessage(graphField.output, writeValue, output);
 }
 
-function writeNode({ type, inputs, output, attributes = {} }: OnnxNode, pbf: Pbf): void {
+function writeNode({ type, inputs, outputs, attributes = {} }: OnnxNode, pbf: Pbf): void {
   for (const input of inputs) pbf.writeStringField(nodeField.input, input);
-  pbf.writeStringField(nodeField.output, output);
-  pbf.writeStringField(nodeField.name, output);
+  for (const output of outputs) pbf.writeStringField(nodeField.output, output);
+  pbf.writeStringField(nodeField.name, outputs[0]);
   pbf.writeStringField(nodeField.type, type);
   for (const attribute of Object.entries(attributes)) pbf.writeMessage(nodeField.attribute, writeAttribute, attribute);
 }

@@ -39,9 +39,13 @@ export function isKnown({ array, resident }: Value): boolean {
   return array !== null || resident !== null;
 }
 
+type Appended = Pick<OnnxNode, 'type' | 'attributes'>;
+type Described = Pick<Value, 'shape' | 'kind'>;
+type Operand = readonly number[] | number;
+
 /** A graph while kernels append nodes to it. */
 export class Recorder {
-  private readonly nodes: { readonly node: OnnxNode; readonly value: Value }[] = [];
+  private readonly nodes: { readonly node: OnnxNode; readonly values: readonly Value[] }[] = [];
   private readonly constants: OnnxTensor[] = [];
   private readonly names = new Map<Value, string>();
 
@@ -52,7 +56,7 @@ export class Recorder {
 
   /** Values that nodes made, in their order. */
   get made(): Value[] {
-    return this.nodes.map(({ value }) => value);
+    return this.nodes.flatMap(({ values }) => values);
   }
 
   /** Values with numbers that nodes read, in the order of their first use. */
@@ -76,18 +80,36 @@ export class Recorder {
 
   /** Appends a node. `operands` are further inputs that are known, such as the axes of a sum. */
   append(
-    node: Pick<OnnxNode, 'type'> & Partial<Pick<OnnxNode, 'attributes'>>,
+    node: Appended,
     inputs: readonly Value[],
-    output: { shape: readonly number[]; kind: Kind; operands?: readonly (readonly number[] | number)[] },
+    { shape, kind, operands }: Described & { operands?: readonly Operand[] },
   ): Value {
-    const { shape, kind, operands = [] } = output;
-    const names = [...inputs.map((input) => this.nameOf(input)), ...operands.map((own) => this.constant(own))];
-    const value: Value = { shape, kind, recorder: this, array: null, resident: null, wasFed: false, references: 1 };
-    this.nodes.push({ node: { ...node, inputs: names, output: this.nameOf(value) }, value });
-    return value;
+    return this.appendSeveral(node, inputs, { outputs: [{ shape, kind }], operands })[0];
   }
 
-  private constant(operand: readonly number[] | number): string {
+  /** The same for a node with several outputs. */
+  appendSeveral(
+    node: Appended,
+    inputs: readonly Value[],
+    { outputs, operands = [] }: { outputs: readonly Described[]; operands?: readonly Operand[] | undefined },
+  ): Value[] {
+    const names = [...inputs.map((input) => this.nameOf(input)), ...operands.map((own) => this.constant(own))];
+    const values = outputs.map(
+      ({ shape, kind }): Value => ({
+        shape,
+        kind,
+        recorder: this,
+        array: null,
+        resident: null,
+        wasFed: false,
+        references: 1,
+      }),
+    );
+    this.nodes.push({ node: { ...node, inputs: names, outputs: values.map((value) => this.nameOf(value)) }, values });
+    return values;
+  }
+
+  private constant(operand: Operand): string {
     const name = `c${this.constants.length}`;
     this.constants.push(
       typeof operand === 'number'
@@ -102,7 +124,7 @@ export class Recorder {
     const needed = new Set(outputs.map((value) => this.nameOf(value)));
     const nodes: OnnxNode[] = [];
     for (const { node } of this.nodes.toReversed())
-      if (needed.has(node.output)) {
+      if (node.outputs.some((output) => needed.has(output))) {
         nodes.unshift(node);
         for (const input of node.inputs) needed.add(input);
       }

@@ -31,12 +31,9 @@ export function registerShapes(): void {
     'SplitV',
     ({ inputs: { x }, attrs, backend }) => {
       const axis = tf.util.parseAxisParam(attrs.axis, x.shape)[0];
-      let start = 0;
-      return tf.backend_util.prepareSplitSize(x, attrs.numOrSizeSplits, axis).map((length) => {
-        const begin = x.shape.map((_, own) => (own === axis ? start : 0));
-        start += length;
-        return sliced(backend, x, { begin, size: x.shape.map((own, index) => (index === axis ? length : own)) });
-      });
+      const lengths = tf.backend_util.prepareSplitSize(x, attrs.numOrSizeSplits, axis);
+      const outputs = lengths.map((length) => ({ ...like(x), shape: x.shape.with(axis, length) }));
+      return backend.appendSeveral({ type: 'Split', attributes: { axis } }, [x], { outputs, operands: [lengths] });
     },
   );
   register<Record<string, tf.TensorInfo>, { axis: number }>('Concat', ({ inputs, attrs, backend }) => {

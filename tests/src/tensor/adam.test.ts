@@ -2,12 +2,11 @@ import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
   type AdamOptions,
-  type AdamStep,
   adamStep,
   adopt,
   disposeOptimized,
   type Moving,
-  nextAdamStep,
+  nextAdamSteps,
   type Optimized,
   optimized,
   resetOptimizer,
@@ -66,14 +65,14 @@ const memberOf = (values: Record<Name, Float32Array>, member: number): Member =>
 });
 
 function update(state: Optimized<Name>, gradients: Record<Name, Float32Array>, options: AdamOptions): void {
-  const given = { gradients: tensors(gradients), step: nextAdamStep(state, options) };
-  const { parameters, firstMoments, secondMoments } = state;
-  adopt(state, compiledStep({ ...given, state: { parameters, firstMoments, secondMoments } }));
-  tf.dispose([given.gradients, given.step.stepSize, given.step.epsilon, given.step.maxGradientNorm ?? []]);
+  const given = { gradients: tensors(gradients), step: nextAdamSteps(state, { ...options, count: 1 }) };
+  const { parameters, gradientSums, squareSums } = state;
+  adopt(state, compiledStep({ ...given, state: { parameters, gradientSums, squareSums } }));
+  tf.dispose([given.gradients, given.step]);
 }
 
 const compiledStep = compiled(
-  ({ state, gradients, step }: { state: Moving<Name>; gradients: Tensors<Name>; step: AdamStep }) =>
+  ({ state, gradients, step }: { state: Moving<Name>; gradients: Tensors<Name>; step: tf.Tensor3D }) =>
     adamStep(state, gradients, step),
 );
 

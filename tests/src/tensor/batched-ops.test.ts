@@ -5,8 +5,8 @@ import '../../../src/tensor/gradients.ts';
 import {
   matMul,
   perMember,
-  quadraticForm,
   sliceRows,
+  squaredNormsOfImages,
   sumRows,
   tanh,
   tanhDerivative,
@@ -62,17 +62,19 @@ describe.each(testBackends)('on %s', (backend) => {
       for (const [i, value] of transposed.dataSync().entries()) expect(value).toBeCloseTo(product[i], 5);
     });
 
-    it('quadraticForm is vᵀGv of each row, with the gradients of the product that it stands for', () => {
+    it('squaredNormsOfImages is |Wv|² of each row, with the gradients of the product that it stands for', () => {
       const v = tf.tensor3d(left);
-      const half = tf.tensor3d(draw(members, 5, 5));
-      const g = tf.add<tf.Tensor3D>(half, transpose(half));
+      const matrices = [7, 1].map((rows) => tf.mul<tf.Tensor3D>(tf.tensor3d(draw(members, rows, 5)), 0.2));
       const weights = tf.tensor3d(draw(members, 4, 1));
-      const written = (v: tf.Tensor3D, g: tf.Tensor3D) => tf.sum<tf.Tensor3D>(tf.mul(v, matMul(v, g)), 2, true);
-      expectClose(quadraticForm(v, g), written(v, g).arraySync());
+      const image = (v: tf.Tensor3D, own: tf.Tensor3D) => matMul(v, own, { transposeRight: true });
+      const written = (v: tf.Tensor3D, [first, second]: readonly tf.Tensor3D[]) =>
+        tf.add<tf.Tensor3D>(tf.sum(tf.square(image(v, first)), 2, true), tf.sum(tf.square(image(v, second)), 2, true));
+      expectClose(squaredNormsOfImages(v, matrices), written(v, matrices).arraySync());
       const gradients = (of: typeof written) =>
-        tf.grads((v, g) => tf.mul(of(v as tf.Tensor3D, g as tf.Tensor3D), weights))([v, g]) as tf.Tensor3D[];
+        tf.grads((v, ...given) => tf.mul(of(v as tf.Tensor3D, given as tf.Tensor3D[]), weights))([v, ...matrices]);
       const expected = gradients(written);
-      for (const [index, own] of gradients(quadraticForm).entries()) expectClose(own, expected[index].arraySync());
+      for (const [index, own] of gradients(squaredNormsOfImages).entries())
+        expectClose(own as tf.Tensor3D, (expected[index] as tf.Tensor3D).arraySync());
     });
 
     it('transpose swaps rows and columns of each member', () => {

@@ -30,11 +30,14 @@ async function train(trainer: StopTrainer, until = Infinity): Promise<Metrics[][
 
 /** Largest difference between the weights of two states. */
 function difference(a: MemberState, b: MemberState): number {
+  // Sums of Adam's decayed gradients and squares as the means that they stand for.
+  const scaleOf = (name: string) => (name.includes('/squareSums/') ? 1e-3 : name.includes('/gradientSums/') ? 0.1 : 1);
   return Math.max(
     ...Object.entries(a.arrays).flatMap(([name, { data }]) =>
       // Not the order of the threads to come and the steps that are remembered, which grow.
-      Array.from(data instanceof Float32Array && !name.startsWith('memory/') ? data : [], (value, i) =>
-        Math.abs(value - b.arrays[name].data[i]),
+      Array.from(
+        data instanceof Float32Array && !name.startsWith('memory/') ? data : [],
+        (value, i) => scaleOf(name) * Math.abs(value - b.arrays[name].data[i]),
       ),
     ),
   );
