@@ -5,12 +5,12 @@ import type { AnnotationStats, AnnotationStore } from '../../experts/annotations
 import { InputError } from '../../src/errors.ts';
 import { missingPath } from '../../src/missing-path.ts';
 import { numbersTable } from '../report/numbers-table.ts';
-import { annotationNamed, debateText, listTable, unreadableText } from './annotations-show.ts';
+import { annotationNamed, debateText, listTable, rereadText, unreadableText } from './annotations-show.ts';
 import { positiveInteger } from './option-values.ts';
 import { printResult, type Terminal } from './terminal.ts';
 
 export function annotationsCommand(terminal: Terminal) {
-  const command = new Command('annotations')
+  return new Command('annotations')
     .description('Count, list, read, share and merge the judgements of an annotation store.')
     .addHelpText(
       'after',
@@ -29,17 +29,31 @@ Examples:
   earshot annotations reread judged.sqlite
   earshot annotations export judged.sqlite judged.jsonl.gz
   earshot annotations import merged.sqlite judged.jsonl.gz`,
-    );
-  command
-    .command('stats')
+    )
+    .addCommand(statsCommand(terminal))
+    .addCommand(listCommand(terminal))
+    .addCommand(unreadableCommand(terminal))
+    .addCommand(showCommand(terminal))
+    .addCommand(rereadCommand(terminal))
+    .addCommand(exportCommand(terminal))
+    .addCommand(importCommand(terminal));
+}
+
+function statsCommand(terminal: Terminal) {
+  return new Command('stats')
     .description(
       'Count the annotations of each detector, what they cost, the answers that could not be read, and what budgets count as spent.',
     )
     .argument('<store>', 'annotation store')
     .option('--json', 'print the counts as JSON')
-    .action((path, { json }) => statsOf(path, { json, terminal }));
-  command
-    .command('list')
+    .action(async (path, { json }) => {
+      const stats = await withStore(existing(path), (store) => store.stats());
+      printResult(terminal, { json, value: { store: path, ...stats }, text: statsTable(path, stats) });
+    });
+}
+
+function listCommand(terminal: Terminal) {
+  return new Command('list')
     .description('List annotations: key, thread, posts read, detector, label, date.')
     .argument('<store>', 'annotation store')
     .option('--detector <name>', 'only by this detector')
@@ -49,81 +63,18 @@ Examples:
     .option('--wrong <threads>', 'only those that differ from the labels of these threads, with the true label')
     .option('--limit <count>', 'at most so many', positiveInteger, 100)
     .option('--json', 'print the rows as JSON')
-    .action((path, flags) => listStore(path, { ...flags, terminal }));
-  command
-    .command('unreadable')
-    .description('List what was answered instead of a judgement and could not be read; no export has it.')
-    .argument('<store>', 'annotation store')
-    .option('--detector <name>', 'only by this detector, such as single-prompt or s2mad/comment-score')
-    .option('--forget', 'forget them, so that the next run queries again')
-    .option('--json', 'print the rows as JSON')
-    .action((path, flags) => listUnreadable(path, { ...flags, terminal }));
-  command
-    .command('show')
-    .description(
-      'Print one annotation as a readable debate: the posts, each statement, the label and the models that answered.',
-    )
-    .argument('<store>', 'annotation store')
-    .argument('<annotation>', 'beginning of its key, or <thread>:<posts>')
-    .option('--detector <name>', 'by this detector, where several judged the same posts')
-    .option('--raw', 'print each answer as it came over the wire, too')
-    .option('--json', 'print the whole row, and the answers that it was made of, as JSON')
-    .action((path, name, flags) => showOne(path, { ...flags, name, terminal }));
-  command
-    .command('reread')
-    .description('Read the kept answers with the readers of this version, without a call, and say what changes.')
-    .argument('<store>', 'annotation store')
-    .option('--write', 'change the store accordingly; without it nothing is written')
-    .option('--json', 'print the counts and changes as JSON')
-    .action((path, flags) => rereadStore(path, { ...flags, terminal }));
-  command
-    .command('export')
-    .description('Write every annotation as a line of JSON, with its request and its key.')
-    .argument('<store>', 'annotation store')
-    .argument('<file>', 'file to write: .jsonl, or .jsonl.gz for gzip')
-    .option('--json', 'print the count as JSON')
-    .action((path, file, flags) => exportStore(path, { ...flags, file, terminal }));
-  command
-    .command('import')
-    .description('Add the annotations of an exported file; a question that the store has an answer to keeps it.')
-    .argument('<store>', 'annotation store; made when absent')
-    .argument('<file>', 'exported annotations')
-    .option('--json', 'print the counts as JSON')
-    .action((path, file, flags) => importFile(path, { ...flags, file, terminal }));
-  return command;
-}
-
-interface Printing {
-  json?: boolean;
-  terminal: Terminal;
-}
-
-async function statsOf(path: string, { json, terminal }: Printing): Promise<void> {
-  const stats = await withStore(existing(path), (store) => store.stats());
-  printResult(terminal, { json, value: { store: path, ...stats }, text: statsTable(path, stats) });
-}
-
-async function listStore(
-  path: string,
-  options: {
-    detector?: string;
-    thread?: string;
-    posts?: number;
-    label?: string;
-    wrong?: string;
-    limit: number;
-  } & Printing,
-): Promise<void> {
-  const { detector, thread, posts, label, wrong, limit, json, terminal } = options;
-  const filter: AnnotationFilter = { detector, threadId: thread, prefixLength: posts, label };
-  // One row more than is shown, to know whether there are more.
-  const rows =
-    wrong === undefined
-      ? await withStore(existing(path), (store) => store.list({ ...filter, limit: limit + 1 }))
-      : await wrongRows(path, { filter, wrong, terminal });
-  const shown = rows.slice(0, limit);
-  printResult(terminal, { json, value: shown, text: listTable(shown) });
-  if (rows.length > limit) terminal.stderr.write(`earshot: there are more than ${limit}; raise --limit or filter\n`);
+    .action(async (path, { detector, thread, posts, label, wrong, limit, json }) => {
+      const filter: AnnotationFilter = { detector, threadId: thread, prefixLength: posts, label };
+      // One row more than is shown, to know whether there are more.
+      const rows =
+        wrong === undefined
+          ? await withStore(existing(path), (store) => store.list({ ...filter, limit: limit + 1 }))
+          : await wrongRows(path, { filter, wrong, terminal });
+      const shown = rows.slice(0, limit);
+      printResult(terminal, { json, value: shown, text: listTable(shown) });
+      if (rows.length > limit)
+        terminal.stderr.write(`earshot: there are more than ${limit}; raise --limit or filter\n`);
+    });
 }
 
 async function wrongRows(
@@ -144,51 +95,82 @@ async function wrongRows(
   return wrong;
 }
 
-async function listUnreadable(
-  path: string,
-  options: { detector?: string; forget?: boolean } & Printing,
-): Promise<void> {
-  const { detector, forget = false, json, terminal } = options;
-  const rows = await withStore(existing(path), (store) => {
-    const listed = store.unreadable.list().filter((row) => detector === undefined || row.detector === detector);
-    if (forget) store.unreadable.forget(listed.map(({ key }) => key));
-    return listed;
-  });
-  const forgotten = forget && rows.length > 0 ? `\nForgotten: ${rows.length}\n` : '';
-  printResult(terminal, { json, value: rows, text: `${unreadableText(rows)}${forgotten}` });
+function unreadableCommand(terminal: Terminal) {
+  return new Command('unreadable')
+    .description('List what was answered instead of a judgement and could not be read; no export has it.')
+    .argument('<store>', 'annotation store')
+    .option('--detector <name>', 'only by this detector, such as single-prompt or s2mad/comment-score')
+    .option('--forget', 'forget them, so that the next run queries again')
+    .option('--json', 'print the rows as JSON')
+    .action(async (path, { detector, forget = false, json }) => {
+      const rows = await withStore(existing(path), (store) => {
+        const listed = store.unreadable.list().filter((row) => detector === undefined || row.detector === detector);
+        if (forget) store.unreadable.forget(listed.map(({ key }) => key));
+        return listed;
+      });
+      const forgotten = forget && rows.length > 0 ? `\nForgotten: ${rows.length}\n` : '';
+      printResult(terminal, { json, value: rows, text: `${unreadableText(rows)}${forgotten}` });
+    });
 }
 
-async function showOne(
-  path: string,
-  options: { name: string; detector?: string; raw?: boolean } & Printing,
-): Promise<void> {
-  const { name, detector, raw = false, json, terminal } = options;
-  const { row, responses } = await withStore(existing(path), (store) => {
-    const row = annotationNamed({ store, name, detector });
-    return { row, responses: store.responses.of([row.key]) };
-  });
-  printResult(terminal, { json, value: { ...row, responses }, text: debateText(row, { responses, raw }) });
+function showCommand(terminal: Terminal) {
+  return new Command('show')
+    .description(
+      'Print one annotation as a readable debate: the posts, each statement, the label and the models that answered.',
+    )
+    .argument('<store>', 'annotation store')
+    .argument('<annotation>', 'beginning of its key, or <thread>:<posts>')
+    .option('--detector <name>', 'by this detector, where several judged the same posts')
+    .option('--raw', 'print each answer as it came over the wire, too')
+    .option('--json', 'print the whole row, and the answers that it was made of, as JSON')
+    .action(async (path, name, { detector, raw, json }) => {
+      const { row, responses } = await withStore(existing(path), (store) => {
+        const row = annotationNamed({ store, name, detector });
+        return { row, responses: store.responses.of([row.key]) };
+      });
+      printResult(terminal, { json, value: { ...row, responses }, text: debateText(row, { responses, raw }) });
+    });
 }
 
-async function rereadStore(path: string, options: { write?: boolean } & Printing): Promise<void> {
-  const { write = false, json, terminal } = options;
-  const { reread } = await import('../../experts/annotations/reread.ts');
-  const rereading = await withStore(existing(path), (store) => reread(store, { write }));
-  const { rereadText } = await import('./annotations-reread.ts');
-  const value = { store: path, written: write, ...rereading };
-  printResult(terminal, { json, value, text: rereadText(rereading, { write }) });
+function rereadCommand(terminal: Terminal) {
+  return new Command('reread')
+    .description('Read the kept answers with the readers of this version, without a call, and say what changes.')
+    .argument('<store>', 'annotation store')
+    .option('--write', 'change the store accordingly; without it nothing is written')
+    .option('--json', 'print the counts and changes as JSON')
+    .action(async (path, { write = false, json }) => {
+      const { reread } = await import('../../experts/annotations/reread.ts');
+      const rereading = await withStore(existing(path), (store) => reread(store, { write }));
+      const value = { store: path, written: write, ...rereading };
+      printResult(terminal, { json, value, text: rereadText(rereading, { write }) });
+    });
 }
 
-async function exportStore(path: string, { file, json, terminal }: { file: string } & Printing): Promise<void> {
-  const exported = await withStore(existing(path), (store) => store.export(file));
-  printResult(terminal, { json, value: { store: path, file, exported }, text: `${exported} annotations: ${file}\n` });
+function exportCommand(terminal: Terminal) {
+  return new Command('export')
+    .description('Write every annotation as a line of JSON, with its request and its key.')
+    .argument('<store>', 'annotation store')
+    .argument('<file>', 'file to write: .jsonl, or .jsonl.gz for gzip')
+    .option('--json', 'print the count as JSON')
+    .action(async (path, file, { json }) => {
+      const exported = await withStore(existing(path), (store) => store.export(file));
+      const value = { store: path, file, exported };
+      printResult(terminal, { json, value, text: `${exported} annotations: ${file}\n` });
+    });
 }
 
-async function importFile(path: string, { file, json, terminal }: { file: string } & Printing): Promise<void> {
-  if (!existsSync(file)) throw new InputError(`there is no file ${file}; give one that annotations export wrote`);
-  const { read, added } = await withStore(path, (store) => store.import(file));
-  const text = `${read} annotations read, ${added} of them new: ${path}\n`;
-  printResult(terminal, { json, value: { store: path, file, read, added }, text });
+function importCommand(terminal: Terminal) {
+  return new Command('import')
+    .description('Add the annotations of an exported file; a question that the store has an answer to keeps it.')
+    .argument('<store>', 'annotation store; made when absent')
+    .argument('<file>', 'exported annotations')
+    .option('--json', 'print the counts as JSON')
+    .action(async (path, file, { json }) => {
+      if (!existsSync(file)) throw new InputError(`there is no file ${file}; give one that annotations export wrote`);
+      const { read, added } = await withStore(path, (store) => store.import(file));
+      const text = `${read} annotations read, ${added} of them new: ${path}\n`;
+      printResult(terminal, { json, value: { store: path, file, read, added }, text });
+    });
 }
 
 async function withStore<T>(path: string, use: (store: AnnotationStore) => T | Promise<T>): Promise<T> {
@@ -231,17 +213,8 @@ function statsTable(
     ].map(String),
   );
   const answers = ['annotations', 'unreadable', 'unreadable parts'];
-  const header = [
-    'detector',
-    ...answers,
-    'threads',
-    'requests',
-    'input tokens',
-    'output tokens',
-    'money',
-    'mean seconds',
-  ];
-  return `${heading}\n${numbersTable(header, rows)}\n${spentText(spent)}`;
+  const asked = ['threads', 'requests', 'input tokens', 'output tokens', 'money', 'mean seconds'];
+  return `${heading}\n${numbersTable(['detector', ...answers, ...asked], rows)}\n${spentText(spent)}`;
 }
 
 /** What budgets count. */

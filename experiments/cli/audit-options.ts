@@ -13,10 +13,3 @@ export const auditOptions = {
     .default(Number.POSITIVE_INFINITY, 'no limit')
     .argParser(positiveInteger),
 };
-
-export interface AuditFlags {
-  audit?: number;
-  audits: string;
-  auditSeed: number;
-  auditQueries: number;
-}

@@ -5,7 +5,7 @@ import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import type { curveOf, curveOverSizes } from '../stop-agent/calibrate.ts';
 import type { OpenedPolicy } from '../stop-agent/open-policy.ts';
-import { hours, properShare } from './option-values.ts';
+import { hours, type OptionsOf, properShare } from './option-values.ts';
 import { systemOption } from './system-option.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
@@ -14,6 +14,12 @@ const losses = ['disagreement', 'harm', 'withdrawn', 'false-alert'] as const;
 const labelled: ReadonlySet<string> = new Set(['harm', 'false-alert']);
 
 export function calibrateCommand(terminal: Terminal) {
+  return calibrateOptions().action((folder, options) => calibrate(folder, { ...options, terminal }));
+}
+
+type CalibrateOptions = OptionsOf<typeof calibrateOptions>;
+
+function calibrateOptions() {
   return new Command('calibrate')
     .description(
       'Find the threshold at which a policy stops, so that a guarantee about its predictions holds. No labels are needed.',
@@ -61,22 +67,7 @@ Examples:
   earshot calibrate runs/quickstart/one-query/seed-1 --threads old.jsonl
   earshot calibrate policy --threads old.jsonl --risk-level 0.1 --loss harm
   earshot calibrate runs/debated/agent/seed-1 --threads old.jsonl --dry-run   # what a language model would cost`,
-    )
-    .action((folder: string, options: CalibrateOptions) => calibrate(folder, { ...options, terminal }));
-}
-
-interface CalibrateOptions {
-  system?: string;
-  threads: string;
-  riskLevel: number;
-  confidence: number;
-  loss: (typeof losses)[number];
-  quiet?: number;
-  curve?: boolean;
-  dryRun?: boolean;
-  runs: string;
-  skipInvalid?: boolean;
-  json?: boolean;
+    );
 }
 
 async function calibrate(folder: string, options: CalibrateOptions & { terminal: Terminal }): Promise<void> {

@@ -1,19 +1,19 @@
 import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
-
 import { writeFileAtomically } from '../../src/atomic-file.ts';
-
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { InputError } from '../../src/errors.ts';
+import { quoted } from '../../src/shell-words.ts';
+import type { PlainObject } from '../config/overrides.ts';
 import { earlyDetectionReplies, type Replies } from '../detectors/decisions.ts';
 import { budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption, unreadableOptions } from './budget-options.ts';
 import { collect, type OptionsOf, positiveInteger, seed } from './option-values.ts';
-import { printJson, type Terminal } from './terminal.ts';
+import { printJson, proseWidth, type Terminal } from './terminal.ts';
 
 export function detectCommand(terminal: Terminal) {
   return detectOptions().action((path, options) => detectIn(path, { ...options, terminal }));
 }
 
-type DetectCommandOptions = OptionsOf<typeof detectOptions>;
+type Detecting = OptionsOf<typeof detectOptions> & { terminal: Terminal };
 
 function detectOptions() {
   return new Command('detect')
@@ -72,9 +72,9 @@ Examples:
     );
 }
 
-async function detectIn(path: string, options: DetectCommandOptions & { terminal: Terminal }): Promise<void> {
+async function detectIn(path: string, options: Detecting): Promise<void> {
   const { train, task, set, detector } = options;
-  if (train) return (await import('./detect-train.ts')).detectTrain(path, options);
+  if (train) return detectTrain(path, options);
   const [needless] = [task === undefined ? '' : `--task ${task}`, ...set.map((each) => `--set ${each}`)].filter(
     Boolean,
   );
@@ -86,10 +86,7 @@ async function detectIn(path: string, options: DetectCommandOptions & { terminal
   return detectWith(path, { ...options, detector });
 }
 
-async function detectWith(
-  path: string,
-  options: DetectCommandOptions & { detector: string[]; terminal: Terminal },
-): Promise<void> {
+async function detectWith(path: string, options: Detecting & { detector: string[] }): Promise<void> {
   const { detector, store, at, skipInvalid, csv, json, terminal } = options;
   const { stdout } = terminal;
   const [{ usageSummary }, { detect }, { judgementTable }, { detectionText }, { failureOf }, { watched }] =
@@ -133,4 +130,57 @@ function replies(text: string): Replies[] {
   if (!counts.every((part) => part === 'all' || /^\d+$/.test(part)))
     throw new InvalidArgumentError('Write it as 0,10,20,all: numbers of replies, all for whole threads.');
   return counts.map((part) => (part === 'all' ? part : Number(part)));
+}
+
+const whatToDo =
+  'label more threads, above all of the rarer labels, or try a sentence encoder (docs/how-to/choose-an-encoder.md)';
+
+/** Tests the local detector on one's own labels by cross-validation, and prints what it is worth. */
+async function detectTrain(path: string, options: Detecting): Promise<void> {
+  const { set, limit, seed, skipInvalid, json, terminal } = options;
+  const { stdout, stderr } = terminal;
+  const [
+    { taskIn },
+    { wrapped },
+    { numbersTable },
+    { checkedConfig },
+    { mergeDeep, parseOverride },
+    { localDetectorOptionsSchema },
+    { foundIn },
+    { crossValidate },
+    truths,
+    { watched },
+  ] = await Promise.all([
+    import('../../src/data/classes-of-labels.ts'),
+    import('../report/narrow-table.ts'),
+    import('../report/numbers-table.ts'),
+    import('../config/config-problems.ts'),
+    import('../config/overrides.ts'),
+    import('../../experts/detectors/local/train-local-detector.ts'),
+    import('../init/found-threads.ts'),
+    import('../judging/cached-detector.ts'),
+    import('../stop-agent/report/detector-truth.ts'),
+    import('./progress.ts'),
+  ]);
+  const detector = checkedConfig({
+    schema: localDetectorOptionsSchema,
+    input: set.map(parseOverride).reduce<PlainObject>(mergeDeep, {}),
+    wrong: "the local detector's options (--set) are wrong",
+  });
+  const { task, heldOut } = await watched(path, terminal, async (context) => {
+    const threads = await loadThreads(path, { skipInvalid, onSkipped: context.onNote });
+    const task =
+      options.task === undefined ? foundIn(threads, path).tasks[0].task : taskIn(threads, { name: options.task, path });
+    return { task, heldOut: await crossValidate({ threads, task, limit, seed, detector, context }) };
+  });
+  if (json) return printJson(terminal, { threads: path, task: task.name, seed, heldOut });
+  const truth = truths.detectorTruth([heldOut], { whatToDo });
+  const { heading, rows } = truths.detectorTruthTable(truth);
+  const conclusion = truth.problem ?? 'The detector tells the labels apart better than guessing.';
+  const width = proseWidth(terminal);
+  stdout.write(
+    `The local detector on ${heldOut.threads} threads labelled for ${task.name}, each judged by one that has not seen it\n\n` +
+      `${numbersTable(heading, rows)}\n\n${wrapped(conclusion, { width })}\n`,
+  );
+  stderr.write(`\nNext: npx earshot init ${quoted(path)}\n`);
 }

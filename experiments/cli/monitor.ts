@@ -5,11 +5,15 @@ import { counted } from '../../src/counted.ts';
 import { GuaranteeViolated, InputError } from '../../src/errors.ts';
 import type { Monitored, Watch, Watched } from '../stop-agent/monitor.ts';
 import type { OpenedPolicy } from '../stop-agent/open-policy.ts';
-import { amount, properShare } from './option-values.ts';
+import { amount, type OptionsOf, properShare } from './option-values.ts';
 import { systemOption } from './system-option.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
 export function monitorCommand(terminal: Terminal) {
+  return monitorOptions().action((folder, files, options) => monitor(folder, { ...options, files, terminal }));
+}
+
+function monitorOptions() {
   return new Command('monitor')
     .description('Check from audits whether the guarantee of a policy holds. No labels are needed.')
     .argument('<policy>', 'run directory or bundle with a guarantee')
@@ -50,24 +54,12 @@ Examples:
   earshot monitor policy audits.jsonl
   earshot monitor policy server-1.jsonl server-2.jsonl --json
   earshot monitor policy audits.jsonl --adapt   # from cron, once an hour`,
-    )
-    .action((folder, files, options) => monitor(folder, { ...options, files, terminal }));
-}
-
-interface MonitorOptions {
-  system?: string;
-  alarmLevel: number;
-  quiet: number;
-  picture?: string;
-  adapt?: true;
-  recalibrate?: true;
-  runs: string;
-  json?: true;
+    );
 }
 
 async function monitor(
   folder: string,
-  options: MonitorOptions & { files: readonly string[]; terminal: Terminal },
+  options: OptionsOf<typeof monitorOptions> & { files: readonly string[]; terminal: Terminal },
 ): Promise<void> {
   const { files, alarmLevel, quiet, picture, runs, json = false, terminal } = options;
   const [{ openPolicy }, { readAudits }, { monitored }, { workContext }] = await Promise.all([

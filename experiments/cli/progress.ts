@@ -13,37 +13,31 @@ interface Stand {
   readonly underWay?: number;
 }
 
-type Stream = Terminal['stderr'];
-
 const lineEveryMs = 5000;
 
 /**
  * Lines for files and pipes: however many stages a piece of work goes through, there is at most one line every five seconds,
  * and one at the end that says how far the last stage came.
  */
-export function pacedLines(stderr: Stream) {
+export function plainLines({ stderr }: Pick<Terminal, 'stderr'>) {
   let shownMs = performance.now();
   let pending: string | null = null;
-  const show = () => {
+  const write = () => {
     if (pending !== null) stderr.write(`${pending}\n`);
     pending = null;
     shownMs = performance.now();
   };
   return {
-    start({ label, unit }: { label: string; unit: string }) {
-      const pace = paceMeter();
-      /** @param everyMs time between this line and the one before it, at least */
-      return ({ done, total, note = '', underWay = 0 }: Stand, everyMs = lineEveryMs) => {
-        const perSecond = pace.see(done + underWay);
-        const isMoving = perSecond !== null && done < total;
-        const speed = isMoving
-          ? ` · ${rateText(perSecond)} · ${duration((total - done - underWay) / perSecond)} left`
-          : '';
-        pending = `${label}: ${done}/${total} ${unit}${speed} ${note}`.trimEnd();
-        if (performance.now() - shownMs >= everyMs) show();
-      };
+    /** @param everyMs time between this line and the one before it, at least */
+    show({ label, done, total, unit, underWay, perSecond, note }: LiveState, everyMs = lineEveryMs) {
+      const isMoving = perSecond !== null && done < total;
+      const speed = isMoving
+        ? ` · ${rateText(perSecond)} · ${duration((total - done - underWay) / perSecond)} left`
+        : '';
+      pending = `${label}: ${done}/${total} ${unit}${speed} ${note}`.trimEnd();
+      if (performance.now() - shownMs >= everyMs) write();
     },
-    end: show,
+    end: write,
   };
 }
 
@@ -60,17 +54,20 @@ export function stageProgress(
   terminal: Pick<Terminal, 'stderr'>,
   options: { signal?: AbortSignal; lines?: LiveLines } = {},
 ): StageProgress {
-  if (!hasScreen(terminal)) return plainProgress(title, terminal.stderr);
+  if (!hasScreen(terminal)) {
+    const { show, end } = plainLines(terminal);
+    const { see } = stagesOf(title, show);
+    const onProgress: WorkContext['onProgress'] = (name, done, total, note) => see(name, { done, total, note });
+    return { onProgress, onNote: notesTo(terminal), onMeasured: null, done: end };
+  }
   const lines = options.lines ?? watchedLines(terminal, options.signal);
-  const live = liveStages(title, lines);
+  const { see, onMeasured } = stagesOf(title, (state) => lines.show(title, state));
+  const done = () => (options.lines === undefined ? lines.stop() : lines.remove(title));
   return {
-    ...live,
-    onProgress: (stage, done, total, note) => live.onProgress(stage, { done, total, note }),
+    onProgress: (name, done, total, note) => see(name, { done, total, note }),
     onNote: notesTo(terminal, lines),
-    done() {
-      if (options.lines === undefined) lines.stop();
-      else live.done();
-    },
+    onMeasured,
+    done,
   };
 }
 
@@ -102,42 +99,23 @@ export function watchedLines(terminal: Pick<Terminal, 'stderr'>, signal?: AbortS
   return lines;
 }
 
-function plainProgress(title: string, stderr: Stream): StageProgress {
-  const lines = pacedLines(stderr);
-  let stage: { name: string; show: ReturnType<typeof lines.start> } | null = null;
-  return {
-    onProgress(name, done, total, note) {
-      if (stage?.name !== name) stage = { name, show: lines.start({ label: `${title}: ${name}`, unit: unitOf(name) }) };
-      stage.show({ done, total, note });
-    },
-    onNote: notesTo({ stderr }),
-    onMeasured: null,
-    done: lines.end,
-  };
-}
-
-/** The stages of one piece of work on its line, with a sparkline of what is measured. */
-export function liveStages(
-  title: string,
-  lines: LiveLines,
-): Omit<StageProgress, 'onNote' | 'onProgress'> & { onProgress: (stage: string, stand: Stand) => void } {
+/** The stages of one piece of work as they are shown, each with its pace, and what was measured. */
+export function stagesOf(title: string, show: (state: LiveState, everyMs?: number) => void) {
   let stage: { name: string; pace: Pace } | null = null;
   let measured: LiveState['measured'] = {};
   const curve: number[] = [];
   return {
-    onProgress(name, { done, total, note = '', underWay = 0 }) {
+    see(name: string, { done, total, note = '', underWay = 0 }: Stand, everyMs?: number) {
       if (stage?.name !== name) stage = { name, pace: paceMeter() };
       const perSecond = stage.pace.see(done + underWay);
-      const label = `${title}: ${name}`;
-      const unit = unitOf(name);
-      lines.show(title, { label, done, total, unit, underWay, perSecond, note, measured, curve });
+      const label = name === 'sweep' ? title : `${title}: ${name}`;
+      show({ label, done, total, unit: units[name] ?? 'steps', underWay, perSecond, note, measured, curve }, everyMs);
     },
-    onMeasured(now) {
+    onMeasured(now: LiveState['measured']) {
       measured = now;
       const [first] = Object.values(now);
       if (first !== undefined) curve.push(first);
     },
-    done: () => lines.remove(title),
   };
 }
 
@@ -147,10 +125,6 @@ const units: Readonly<Record<string, string>> = {
   'judging prefixes': 'prefixes',
   sweep: 'trials',
 };
-
-function unitOf(stage: string): string {
-  return units[stage] ?? 'steps';
-}
 
 const skippedShown = 5;
 

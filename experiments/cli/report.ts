@@ -1,12 +1,12 @@
+import { spawn } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { Command } from '@commander-js/extra-typings';
 import { InputError } from '../../src/errors.ts';
 import { readExperimentYaml } from '../config/experiment-file.ts';
 import { parseOverride } from '../config/overrides.ts';
 import { writePage } from '../report/page/write-page.ts';
 import type { SweepPlan } from '../sweep/plan.ts';
-import { openFile } from './open-file.ts';
 import { collect, commandLineOf, type OptionsOf } from './option-values.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
@@ -143,4 +143,27 @@ async function reportSweep(plan: SweepPlan, options: Reporting): Promise<void> {
 
 function isFolder(path: string): boolean {
   return existsSync(path) && statSync(path).isDirectory();
+}
+
+const openers: Partial<Record<NodeJS.Platform, readonly string[]>> = {
+  darwin: ['open'],
+  win32: ['cmd', '/c', 'start', ''],
+};
+
+/**
+ * Opens a file with the program that the system has for it.
+ * @throws InputError where there is none
+ */
+async function openFile(path: string): Promise<void> {
+  const [program, ...words] = openers[process.platform] ?? ['xdg-open'];
+  await new Promise<void>((done, failed) => {
+    const child = spawn(program, [...words, resolve(path)], { stdio: 'ignore', detached: true });
+    child.on('error', () =>
+      failed(new InputError(`${program}, which opens files here, cannot be run; open ${path} yourself`)),
+    );
+    child.on('spawn', () => {
+      child.unref();
+      done();
+    });
+  });
 }

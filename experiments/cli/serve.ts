@@ -1,9 +1,9 @@
 import { Command } from '@commander-js/extra-typings';
 import { accessAt } from '../serve/access.ts';
 import { modelSources } from '../serve/models.ts';
-import { type AuditFlags, auditOptions } from './audit-options.ts';
-import { type BudgetFlags, budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption } from './budget-options.ts';
-import { amount, port, positiveInteger } from './option-values.ts';
+import { auditOptions } from './audit-options.ts';
+import { budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption } from './budget-options.ts';
+import { amount, type OptionsOf, port, positiveInteger } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Names of environment variables, for what other users of the machine must not see in a list of processes. */
@@ -11,6 +11,10 @@ const tokenVariable = 'EARSHOT_TOKEN';
 const redisPasswordVariable = 'EARSHOT_REDIS_PASSWORD';
 
 export function serveCommand(terminal: Terminal) {
+  return serveOptions().action((bundles, options) => run(bundles, { ...options, terminal }));
+}
+
+function serveOptions() {
   return new Command('serve')
     .description('Serve exported policies over HTTP: threads post by post, and the Open Inference Protocol.')
     .argument('<bundles...>', 'folders that `earshot export` made; <name>=<folder> gives one another name')
@@ -60,26 +64,7 @@ thread after its decision, too, and "end": true with the last; a thread without 
 Examples:
   earshot serve policy
   ${tokenVariable}=$(openssl rand -hex 32) earshot serve weibo=policies/weibo pheme=policies/pheme --host 0.0.0.0 --sessions redis://redis:6379`,
-    )
-    .action((bundles: string[], options: CliOptions) => run(bundles, { ...options, terminal }));
-}
-
-interface CliOptions extends BudgetFlags, AuditFlags {
-  host: string;
-  port: number;
-  auth: boolean;
-  sessions: string;
-  maxThreads: number;
-  idle: number;
-  detector?: string;
-  store: string;
-  predictionTimeout: number;
-  maxBody: number;
-  requestTimeout: number;
-  maxConnections: number;
-  drain: number;
-  finish: number;
-  logLevel: string;
+    );
 }
 
 /**
@@ -91,7 +76,10 @@ const readingsKept = 2000;
 /** Texts of undecided threads that are kept in memory, in characters; more than 10,000 long threads hold. */
 const maxCharacters = 256 * 1024 * 1024;
 
-async function run(bundles: readonly string[], options: CliOptions & { terminal: Terminal }): Promise<void> {
+async function run(
+  bundles: readonly string[],
+  options: OptionsOf<typeof serveOptions> & { terminal: Terminal },
+): Promise<void> {
   const { terminal, host, port, sessions, maxThreads, detector, store, logLevel } = options;
   const { stdout, stderr } = terminal;
   const models = modelSources(bundles);

@@ -3,7 +3,7 @@ import type { RunGroup, TrialFailure, TrialTask } from '../run/trial.ts';
 import { objectiveOf } from '../sweep/objective.ts';
 import type { SweepPlan } from '../sweep/plan.ts';
 import { trialsOfPlan } from '../sweep/trials-of-plan.ts';
-import { liveStages, notesTo, pacedLines, watchedLines } from './progress.ts';
+import { notesTo, plainLines, stagesOf, watchedLines } from './progress.ts';
 import { hasScreen, type Terminal } from './terminal.ts';
 
 /** What `sweep` shows while it runs. */
@@ -30,9 +30,8 @@ export function sweepProgress(
   { terminal, signal }: { terminal: Terminal; signal: AbortSignal },
 ): SweepProgress {
   const screen = hasScreen(terminal) ? watchedLines(terminal, signal) : null;
-  const plain = pacedLines(terminal.stderr);
-  const showPlain = plain.start({ label: plan.name, unit: 'trials' });
-  const live = screen === null ? null : liveStages(plan.name, screen);
+  const plain = plainLines(terminal);
+  const whole = stagesOf(plan.name, screen === null ? plain.show : (state) => screen.show(plan.name, state));
   const onNote = notesTo(terminal, screen ?? undefined);
   const tellFailure = failureTeller(onNote);
   const look = scoresSoFar(plan);
@@ -41,12 +40,11 @@ export function sweepProgress(
   let counts = { done: 0, total: trialsOfPlan(plan).length };
   let failed = 0;
   const show = (everyMs?: number) => {
-    const stand = { ...counts, underWay: begun.worth() };
-    if (live !== null) live.onProgress('sweep', { ...stand, note: failed > 0 ? `${failed} failed` : undefined });
-    else
-      showPlain({ ...stand, note: [...(failed > 0 ? [`· ${failed} failed`] : []), begun.note()].join(' ') }, everyMs);
+    const failures = failed > 0 ? `${failed} failed` : '';
+    const note = screen === null ? `${failures && `· ${failures} `}${begun.note()}` : failures;
+    whole.see('sweep', { ...counts, underWay: begun.worth(), note }, everyMs);
   };
-  if (live !== null) show();
+  if (screen !== null) show();
   return {
     onTrials(now) {
       counts = now;
@@ -59,7 +57,8 @@ export function sweepProgress(
     },
     watching: (run) => async (tasks, told) => {
       const others = tasks.length > 1 ? ` and ${tasks.length - 1} more` : '';
-      const own = screen === null ? null : liveStages(`  ${tasks[0].label}${others}`, screen);
+      const title = `  ${tasks[0].label}${others}`;
+      const group = screen === null ? null : stagesOf(title, (state) => screen.show(title, state));
       const spent = times.start();
       const outcomes = await run(tasks, {
         onProgress(stage, done, total) {
@@ -67,16 +66,16 @@ export function sweepProgress(
           // What comes before the first step of a stage is its preparation.
           spent(done === 0 ? 'preparing' : stage);
           begun.see(tasks, { stage, done, total });
-          own?.onProgress(stage, { done, total });
+          group?.see(stage, { done, total });
           show(underWayEveryMs);
         },
       });
-      own?.done();
+      screen?.remove(title);
       spent('testing and saving');
       begun.end(tasks);
       for (const [index, { how }] of outcomes.entries()) {
-        const measured = live !== null && how === 'finished' ? look(tasks[index].directory) : null;
-        if (measured !== null) live?.onMeasured?.(measured);
+        const measured = screen !== null && how === 'finished' ? look(tasks[index].directory) : null;
+        if (measured !== null) whole.onMeasured(measured);
       }
       return outcomes;
     },

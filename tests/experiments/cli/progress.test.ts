@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { pacedLines, stageProgress } from '../../../experiments/cli/progress.ts';
+import { plainLines, stageProgress, stagesOf } from '../../../experiments/cli/progress.ts';
 
 let written: string[];
 const stderr = new Writable({
@@ -41,7 +41,8 @@ it('writes nothing more at the end when the last line stands there already', () 
 });
 
 it('says of slow work how long an item takes and how long yet, and shows what is under way less often', () => {
-  const show = pacedLines(stderr).start({ label: 'sweep', unit: 'trials' });
+  const { see } = stagesOf('ratios', plainLines({ stderr }).show);
+  const show = (stand: Parameters<typeof see>[1], everyMs?: number) => see('sweep', stand, everyMs);
   show({ done: 15, total: 45 });
   for (let minute = 1; minute <= 28; minute++) {
     vi.advanceTimersByTime(60_000);
@@ -51,6 +52,6 @@ it('says of slow work how long an item takes and how long yet, and shows what is
   show({ done: 16, total: 45 });
   vi.advanceTimersByTime(5000);
   show({ done: 16, total: 45 });
-  expect(written.at(-2)).toBe('sweep: 15/45 trials · 28 min each · 13 h 32 min left · iteration 28\n');
-  expect(written.at(-1)).toBe('sweep: 16/45 trials · 28 min each · 13 h 32 min left\n');
+  expect(written.at(-2)).toBe('ratios: 15/45 trials · 28 min each · 13 h 32 min left · iteration 28\n');
+  expect(written.at(-1)).toBe('ratios: 16/45 trials · 28 min each · 13 h 32 min left\n');
 });

@@ -116,7 +116,7 @@ it('shows the same on a terminal, the group on a line of its own', async () => {
   }
   progress.onNote('a note');
   const [, frame] = stderr.text.split('earshot: a note\n');
-  expect(frame).toContain('tiny-sweep: sweep 0/6 trials · 4 min each · 15 min left ████░░░░░░░░░░░░\n');
+  expect(frame).toContain('tiny-sweep 0/6 trials · 4 min each · 15 min left ████░░░░░░░░░░░░\n');
   expect(frame).toContain(
     '  alpha=0.6, seed 1 and 2 more: training 50/100 iterations · 10.0/min · 5 min left ████████',
   );
