@@ -8,9 +8,9 @@ import { binaryAnswer, infer, tensorsOf, versionOf } from './infer.ts';
 import { inferenceRequest, inferenceResponse, modelMetadata, serverMetadata } from './inference-schemas.ts';
 import type { ServerMetrics } from './metrics.ts';
 import type { Models, ServedBundle } from './models.ts';
+import { packingOf, unpackedBody } from './request-bodies.ts';
 import { operations, problems } from './schemas.ts';
 import { inferenceBody, jsonLengthHeader } from './tensors.ts';
-import { packingOf, unpackedBody } from './unpacked-body.ts';
 
 const named = z.strictObject({ model: z.string().max(64).describe('as it is served') });
 const versioned = named.extend({ version: z.string().max(64).describe('as the metadata of the model give it') });

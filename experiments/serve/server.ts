@@ -5,7 +5,6 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { InputError } from '../../src/errors.ts';
 import { type Access, hasToken, namesThisMachine } from './access.ts';
 import type { AuditLog } from './audit-log.ts';
-import { decideRoutes } from './decide-routes.ts';
 import { GrowingThreads } from './growing-threads.ts';
 import { guaranteeRoutes } from './guarantee-routes.ts';
 import { HttpProblem } from './http-problem.ts';
@@ -15,7 +14,7 @@ import type { Models, ServedBundle } from './models.ts';
 import { operationRoutes, type ServerState } from './operation-routes.ts';
 import { longestId } from './schemas.ts';
 import { threadAudits } from './thread-audits.ts';
-import { threadRoutes } from './thread-routes.ts';
+import { decideRoutes, threadRoutes } from './thread-routes.ts';
 import type { ThreadStore } from './thread-store.ts';
 
 declare module 'fastify' {

@@ -4,8 +4,9 @@ import { type Environment, secretIn } from '../llm/secrets.ts';
 import { type Evidence, htmlText } from './evidence.ts';
 import { encyclopediaDomains, factCheckDomains, isInDomains, newsDomains } from './excluded-domains.ts';
 import { type FetchContext, fetchJson, serviceUrl } from './fetch-json.ts';
-import { searchWords } from './search-words.ts';
+
 import type { AskShared } from './shared-questions.ts';
+import { searchWords } from './text-spans.ts';
 
 /** Most results of one request to Brave. */
 const MOST_RESULTS = 20;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { redisTrouble } from '../../../experiments/serve/redis-trouble.ts';
+import { redisTrouble } from '../../../experiments/serve/redis-threads.ts';
 
 it.each([
   [Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED' }), 'no server listens there'],
