@@ -176,8 +176,7 @@ export function meanDistribution(
  * The share of each veracity among the labelled claims, [veracities].
  * @throws InputError without a labelled claim: the reward compares with them, so there would be none
  */
-export function veracityPrior(options: { labels: readonly number[]; veracities: number }): Float64Array {
-  const { labels, veracities } = options;
+export function veracityPrior({ labels, veracities }: { labels: readonly number[]; veracities: number }): Float64Array {
   if (labels.length === 0)
     throw new InputError(
       'no claim has a veracity label, and without one there is no reward: the selector needs seed claims; give threads with veracity, or raise the share of seeds',

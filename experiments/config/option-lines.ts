@@ -43,8 +43,7 @@ function isWithin(path: string, place: string): boolean {
   );
 }
 
-function linesAt(options: { node: Node; path: string; isRequired: boolean }): OptionLine[] {
-  const { node, path, isRequired } = options;
+function linesAt({ node, path, isRequired }: { node: Node; path: string; isRequired: boolean }): OptionLine[] {
   const own: OptionLine[] =
     path === ''
       ? []

@@ -23,8 +23,7 @@ type Endpoints = z.output<typeof endpointsSchema>;
  * The endpoint of a role. If it has no name it is called by its host, which distinguishes servers of the same model.
  * @throws InputError where `endpoints` has no endpoint of that name
  */
-export function endpointOf(options: { role: string; model: Model; endpoints: Endpoints }): Endpoint {
-  const { role, model, endpoints } = options;
+export function endpointOf({ role, model, endpoints }: { role: string; model: Model; endpoints: Endpoints }): Endpoint {
   if (typeof model !== 'string') return { ...model, name: model.name ?? new URL(model.baseURL).host };
   if (!Object.hasOwn(endpoints, model))
     throw new InputError(

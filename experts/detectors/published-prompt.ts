@@ -27,8 +27,7 @@ interface PromptParts {
 }
 
 /** The longest end of a text that has at most this many tokens, as estimated. */
-function lastTokens(options: { text: string; tokens: number }): string {
-  const { text, tokens } = options;
+function lastTokens({ text, tokens }: { text: string; tokens: number }): string {
   if (estimateTokens(text) <= tokens) return text;
   let start = 0;
   for (let end = text.length; start < end; ) {

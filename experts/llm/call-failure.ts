@@ -149,8 +149,7 @@ export function failureOfStatus(options: {
   return new CallFailure({ kind, message, status, retryAfterMs: wait, shouldRetry });
 }
 
-function kindOf(options: { status: number; message: string; code: string | null }): CallFailureKind {
-  const { status, message, code } = options;
+function kindOf({ status, message, code }: { status: number; message: string; code: string | null }): CallFailureKind {
   if (status === 413 || ([400, 422, 429].includes(status) && isTooLong({ message, code }))) return 'context-length';
   // A spent quota is also a 429, but waiting does not refill it.
   if (status === 429) return code === 'insufficient_quota' ? 'quota' : 'rate-limit';

@@ -123,8 +123,7 @@ export async function salientEntities(options: {
 }
 
 /** The sentences around an entity, even if the entity crosses what looks like the end of a sentence. */
-export function localContext(options: { text: string; entity: { start: number; end: number } }): string {
-  const { text, entity } = options;
+export function localContext({ text, entity }: { text: string; entity: { start: number; end: number } }): string {
   const sentences = splitSentences(text);
   const first = sentences.findIndex(({ end }) => end > entity.start);
   const last = sentences.findLastIndex(({ start }) => start < entity.end);

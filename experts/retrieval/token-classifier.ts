@@ -147,8 +147,7 @@ export interface ClassifiedToken {
  * Joins consecutive entity tokens; the confidence is their mean (Eq. 2). A word is never cut: its later pieces follow
  * its first one, whatever the model says about them, since models are trained on first pieces.
  */
-export function aggregateTokens(options: { text: string; tokens: readonly ClassifiedToken[] }): Entity[] {
-  const { text, tokens } = options;
+export function aggregateTokens({ text, tokens }: { text: string; tokens: readonly ClassifiedToken[] }): Entity[] {
   const entities: Entity[] = [];
   let open: { start: number; end: number; type: string; probabilities: number[] } | null = null;
   const close = () => {

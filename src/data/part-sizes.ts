@@ -30,8 +30,7 @@ export function partSizes(parts: Readonly<Record<string, PartSize>>, total: numb
   return sizes;
 }
 
-function countOf(name: string, options: { size: number; total: number }): number {
-  const { size, total } = options;
+function countOf(name: string, { size, total }: { size: number; total: number }): number {
   if (Number.isInteger(size) && size >= 1) return size;
   if (size > 0 && size < 1) return Math.round(size * total);
   throw new InputError(

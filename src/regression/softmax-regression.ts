@@ -285,7 +285,6 @@ function difference(left: Float64Array, right: Float64Array): Float64Array {
   return result;
 }
 
-function addScaled(options: { into: Float64Array; vector: Float64Array; scale: number }): void {
-  const { into, vector, scale } = options;
+function addScaled({ into, vector, scale }: { into: Float64Array; vector: Float64Array; scale: number }): void {
   for (let index = 0; index < into.length; index++) into[index] += scale * vector[index];
 }

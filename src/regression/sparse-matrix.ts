@@ -17,8 +17,7 @@ export interface SparseMatrix {
  * The sparse form of a vector. `dense` lists all indices and is shared by rows without zeros, such as those of a
  * transformer.
  */
-export function sparseRow(options: { vector: Float32Array; dense: Int32Array }): SparseRow {
-  const { vector, dense } = options;
+export function sparseRow({ vector, dense }: { vector: Float32Array; dense: Int32Array }): SparseRow {
   let count = 0;
   for (let index = 0; index < vector.length; index++) if (vector[index] !== 0) count++;
   if (count === vector.length) return { indices: dense, values: vector.slice() };
@@ -70,8 +69,7 @@ export class SparseMatrixBuilder {
     this.values[this.end++] = value;
   }
 
-  addRow(options: { row: SparseRow; offset: number; scale: number }): void {
-    const { row, offset, scale } = options;
+  addRow({ row, offset, scale }: { row: SparseRow; offset: number; scale: number }): void {
     for (let entry = 0; entry < row.indices.length; entry++)
       this.add(offset + row.indices[entry], scale * row.values[entry]);
   }

@@ -53,8 +53,7 @@ export function debatingDetector(settings: {
   };
 }
 
-function caseOf(options: { task: JudgingTask; prefix: Prefix }): string {
-  const { task, prefix } = options;
+function caseOf({ task, prefix }: { task: JudgingTask; prefix: Prefix }): string {
   return `This is about the following ${task.subject}. Judge it by its text and its links.
 ${quotedPosts('Posts', prefix.posts)}`;
 }

@@ -36,8 +36,7 @@ export class LocalDetector implements Detector {
   private readonly threads = new Map<string, ReadThread>();
 
   /** @throws InputError where the encoder is not that of the training, or the model is damaged */
-  constructor(settings: { model: FittedModel; encoder: Encoder | null }) {
-    const { model, encoder } = settings;
+  constructor({ model, encoder }: { model: FittedModel; encoder: Encoder | null }) {
     const given = encoder?.identity ?? null;
     if (!isDeepStrictEqual(plain(model.encoder), plain(given)))
       throw new InputError(

@@ -67,8 +67,7 @@ export interface ReadCompletion {
 }
 
 /** Reads the body of a response with status 200. It may hold no answer and still cost tokens. */
-export function readCompletion(options: { body: string; request: ChatRequest }): ReadCompletion {
-  const { body, request } = options;
+export function readCompletion({ body, request }: { body: string; request: ChatRequest }): ReadCompletion {
   const json = jsonIn(body);
   const needsLogprobs = request.wantLogprobs === true && request.endpoint.logprobs === 'on';
   const answer = answerIn({ body, json, needsLogprobs });

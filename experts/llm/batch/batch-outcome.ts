@@ -55,8 +55,7 @@ export function batchOutcomes(options: {
   );
 }
 
-function outcomeOf(options: { line: z.infer<typeof lineSchema>; request: ChatRequest }): BatchOutcome {
-  const { line, request } = options;
+function outcomeOf({ line, request }: { line: z.infer<typeof lineSchema>; request: ChatRequest }): BatchOutcome {
   if (!line.response) return { problem: problemIn(line.error) };
   const { status_code, body } = line.response;
   if (status_code !== 200) {

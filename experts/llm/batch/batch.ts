@@ -75,8 +75,7 @@ export async function runBatch(options: BatchOptions): Promise<Map<string, Batch
  * A batch as JSON Lines, one request a line.
  * @throws InputError where ids repeat or the batch is too large
  */
-export function batchText(options: { endpoint: Endpoint; items: readonly BatchItem[] }): string {
-  const { endpoint, items } = options;
+export function batchText({ endpoint, items }: { endpoint: Endpoint; items: readonly BatchItem[] }): string {
   const seen = new Set<string>();
   for (const { customId } of items) {
     if (seen.has(customId))

@@ -202,8 +202,7 @@ function weightsOfRows(options: {
 }
 
 /** The fold that a thread belongs to. It depends on the id alone, so it stays the same whatever else is trained on. */
-function holdOutFold(options: { threadId: string; folds: number }): number {
-  const { threadId, folds } = options;
+function holdOutFold({ threadId, folds }: { threadId: string; folds: number }): number {
   let hash = 0;
   for (let index = 0; index < threadId.length; index++)
     hash = mixIntoHash(hash, scrambleWord(threadId.charCodeAt(index)));

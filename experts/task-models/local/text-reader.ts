@@ -33,8 +33,7 @@ const NAMELESS = new Set(
 );
 
 /** Encodes each text and each word once, as long as they fit into the caches. */
-export function textReader(options: { encoder: Encoder; cues: CueReader; readsWords: boolean }) {
-  const { encoder, cues, readsWords } = options;
+export function textReader({ encoder, cues, readsWords }: { encoder: Encoder; cues: CueReader; readsWords: boolean }) {
   const dense = Int32Array.from({ length: encoder.dimensions }, (_, index) => index);
   const entries = ({ row }: { row: SparseRow }) => row.values.length + 16;
   const readTexts = new BoundedCache<ReadText>({ maximumSize: CACHED_TEXT_ENTRIES, sizeOf: entries });
