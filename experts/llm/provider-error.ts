@@ -1,5 +1,5 @@
 import { ProviderError } from '../../src/errors.ts';
-import { type CallFailure, NOBODY_THERE } from './call-failure.ts';
+import { type CallFailure, type CallFailureKind, NOBODY_THERE } from './call-failure.ts';
 import { type Endpoint, keyAdvice, secretsOf } from './endpoint.ts';
 import { ContextLengthError, EndpointUnusableError, QuotaSpentError } from './failures.ts';
 import { minuteAfter } from './retry-after.ts';
@@ -29,77 +29,62 @@ export function providerErrorOf(options: {
   const quota = quotaInWords(failure, { maxWaitMs, askedMs });
   if (quota !== null)
     return new QuotaSpentError(`${where} ${quota} (asked ${tried}${status}: ${said}); the same command goes on then`);
-  switch (failure.kind) {
-    case 'key':
-      return new EndpointUnusableError(
-        `${keyAdvice(endpoint)} (status ${failure.status} from ${endpoint.baseURL}: ${said})`,
-      );
-    case 'not-found':
-      return new EndpointUnusableError(
-        `endpoint ${endpoint.name} knows no model ${JSON.stringify(endpoint.model)}, or ${endpoint.baseURL} is not ` +
-          `where it speaks chat completions: check model and baseURL (${endpoint.baseURL}/models lists its models; it said: ${said})`,
-      );
-    case 'context-length':
-      return contextLengthError({ said, where, endpoint });
-    case 'quota':
-      return new EndpointUnusableError(
-        `${where} has no quota or credit left (${said}); waiting does not help: top it up, then run again`,
-      );
-    case 'forbidden':
-      return new ProviderError(
-        `${where} forbids this request${status}: ${said}; check what the account and key may use`,
-      );
-    case 'bad-request':
-      return new ProviderError(
-        `${where} refused the request${status}: ${said}; check the parameters of the endpoint (temperature, reasoningEffort, maxTokensField, extraBody)`,
-      );
-    case 'redirect':
-      return new EndpointUnusableError(`${where} ${said}`);
-    case 'proxy':
-      return new EndpointUnusableError(`${where} could not be asked: ${said}`);
-    case 'too-large':
-      return new ProviderError(`${where}: ${said}; lower maxTokens`);
-    case 'filtered':
-      return new ProviderError(
-        failure.status === null
-          ? `${where}: ${said}`
-          : `${where} refused the text${status}: ${said}; use an endpoint that accepts such posts`,
-      );
-    case 'no-answer':
-      return new ProviderError(`${where}: ${said}`);
-    case 'malformed':
-      return new ProviderError(
-        `${where} gave no usable answer ${tried}: ${said}; check that baseURL is right (it usually ends in /v1) and speaks chat completions`,
-      );
-    case 'no-completion':
-      return new ProviderError(
-        `${where} gave no completion ${tried}: ${said}; if that tells of a text that it does not take, use an endpoint that ` +
-          'accepts such posts; else check that baseURL is right (it usually ends in /v1) and speaks chat completions',
-      );
-    case 'rate-limit':
-      return new ProviderError(
-        `${where} limited the rate ${tried}${status}: ${said}; set requestsPerMinute or tokensPerMinute to what it allows, or run again later`,
-      );
-    case 'timeout':
-      return new ProviderError(
-        `${where} did not answer within ${endpoint.timeoutMs} ms ${tried}${status}: ${said}; raise timeoutMs, or lower maxTokens or concurrency`,
-      );
-    case 'connection': {
-      const proxy = PROXIES.find((name) => env[name]);
-      const through = proxy === undefined ? '' : `, and the proxy that ${proxy} names (NO_PROXY lists what needs none)`;
-      const unreachable = `${where} could not be reached ${tried}: ${said}; check that it runs and that baseURL is right${through}, then run again`;
-      // A broken connection may concern one answer only. A refused one concerns them all.
-      return NOBODY_THERE.test(said) ? new EndpointUnusableError(unreachable) : new ProviderError(unreachable);
-    }
-    case 'tls':
-      return new EndpointUnusableError(
-        `${where} could not be asked over TLS: ${said}; if its certificate is of an authority of your own, name that ` +
-          "authority's file in the environment variable NODE_EXTRA_CA_CERTS; if it speaks no TLS, write http:// in baseURL",
-      );
-    case 'server':
-      return new ProviderError(`${where} failed${status} ${tried}: ${said}; run again later`);
-  }
+  if (failure.kind === 'context-length') return contextLengthError({ said, where, endpoint });
+  const message = messages[failure.kind]({ failure, endpoint, said, where, status, tried, env });
+  // A broken connection may concern one answer only. A refused one concerns them all.
+  const concernsAll = UNUSABLE.includes(failure.kind) || (failure.kind === 'connection' && NOBODY_THERE.test(said));
+  return concernsAll ? new EndpointUnusableError(message) : new ProviderError(message);
 }
+
+/** Failures after which no other request to the endpoint can succeed. */
+const UNUSABLE: readonly CallFailureKind[] = ['key', 'not-found', 'quota', 'redirect', 'proxy', 'tls'];
+
+/** What messages are made of. */
+interface FailureFacts extends Record<'said' | 'where' | 'status' | 'tried', string> {
+  readonly failure: CallFailure;
+  readonly endpoint: Endpoint;
+  readonly env: Environment;
+}
+
+const messages: Readonly<Record<Exclude<CallFailureKind, 'context-length'>, (facts: FailureFacts) => string>> = {
+  key: ({ endpoint, failure, said }) =>
+    `${keyAdvice(endpoint)} (status ${failure.status} from ${endpoint.baseURL}: ${said})`,
+  'not-found': ({ endpoint: { name, model, baseURL }, said }) =>
+    `endpoint ${name} knows no model ${JSON.stringify(model)}, or ${baseURL} is not where it speaks chat completions: ` +
+    `check model and baseURL (${baseURL}/models lists its models; it said: ${said})`,
+  quota: ({ where, said }) =>
+    `${where} has no quota or credit left (${said}); waiting does not help: top it up, then run again`,
+  forbidden: ({ where, status, said }) =>
+    `${where} forbids this request${status}: ${said}; check what the account and key may use`,
+  'bad-request': ({ where, status, said }) =>
+    `${where} refused the request${status}: ${said}; check the parameters of the endpoint (temperature, reasoningEffort, maxTokensField, extraBody)`,
+  redirect: ({ where, said }) => `${where} ${said}`,
+  proxy: ({ where, said }) => `${where} could not be asked: ${said}`,
+  'too-large': ({ where, said }) => `${where}: ${said}; lower maxTokens`,
+  filtered: ({ failure, where, status, said }) =>
+    failure.status === null
+      ? `${where}: ${said}`
+      : `${where} refused the text${status}: ${said}; use an endpoint that accepts such posts`,
+  'no-answer': ({ where, said }) => `${where}: ${said}`,
+  malformed: ({ where, tried, said }) =>
+    `${where} gave no usable answer ${tried}: ${said}; check that baseURL is right (it usually ends in /v1) and speaks chat completions`,
+  'no-completion': ({ where, tried, said }) =>
+    `${where} gave no completion ${tried}: ${said}; if that tells of a text that it does not take, use an endpoint that ` +
+    'accepts such posts; else check that baseURL is right (it usually ends in /v1) and speaks chat completions',
+  'rate-limit': ({ where, tried, status, said }) =>
+    `${where} limited the rate ${tried}${status}: ${said}; set requestsPerMinute or tokensPerMinute to what it allows, or run again later`,
+  timeout: ({ endpoint, where, tried, status, said }) =>
+    `${where} did not answer within ${endpoint.timeoutMs} ms ${tried}${status}: ${said}; raise timeoutMs, or lower maxTokens or concurrency`,
+  connection({ env, where, tried, said }) {
+    const proxy = PROXIES.find((name) => env[name]);
+    const through = proxy === undefined ? '' : `, and the proxy that ${proxy} names (NO_PROXY lists what needs none)`;
+    return `${where} could not be reached ${tried}: ${said}; check that it runs and that baseURL is right${through}, then run again`;
+  },
+  tls: ({ where, said }) =>
+    `${where} could not be asked over TLS: ${said}; if its certificate is of an authority of your own, name that ` +
+    "authority's file in the environment variable NODE_EXTRA_CA_CERTS; if it speaks no TLS, write http:// in baseURL",
+  server: ({ where, status, tried, said }) => `${where} failed${status} ${tried}: ${said}; run again later`,
+};
 
 /**
  * What there is to say of a quota that is used up; null where waiting is worth it. Every other request would wait as long in

@@ -1,32 +1,24 @@
 import { setMaxListeners } from 'node:events';
-import type OpenAI from 'openai';
 import type { z } from 'zod';
 import type { Random } from '../../../src/tensor/random.ts';
-import { readCompletion } from '../answers/completion.ts';
-import { completionBody, fullForm, type RequestForm } from '../answers/request-form.ts';
+import { fullForm, type RequestForm } from '../answers/request-form.ts';
 import { CallFailure, callFailureOf } from '../call-failure.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from '../chat.ts';
-import { Budget, type budgetSchema, type Took } from '../cost/budget.ts';
-import { knownCostOf, mostOf } from '../cost/cost-of.ts';
+import { Budget, type budgetSchema } from '../cost/budget.ts';
 import type { Ledger } from '../cost/ledger.ts';
 import { type EndpointUsage, UsageTally } from '../cost/usage.ts';
-import { COMPLETIONS_PATH, type Endpoint, secretsOf } from '../endpoint.ts';
+import type { Endpoint } from '../endpoint.ts';
 import { EndpointUnusableError } from '../failures.ts';
-import { providerErrorOf } from '../provider-error.ts';
 import type { Environment } from '../secrets.ts';
 import { Waits } from '../waits.ts';
-import { CircuitBreaker } from './circuit-breaker.ts';
-import { ConcurrencyLimiter } from './concurrency-limiter.ts';
 import {
   EndpointCapabilities,
-  lineKey,
   namedRefusal,
   type Refusals,
   weakerForm,
   withoutRefused,
 } from './endpoint-capabilities.ts';
-import { endpointClient, send } from './endpoint-client.ts';
-import { type RateLimiter, rateLimiter } from './rate-limiter.ts';
+import { type Attempt, endingController, RequestSender, type Signals, waitInWords } from './request-sender.ts';
 import { RetriesEndedError, type RetryPolicy, retrySchema, withRetries } from './retry.ts';
 
 export interface LiveChatOptions {
@@ -49,24 +41,6 @@ export interface LiveChatOptions {
   onNote?: ((line: string) => void) | undefined;
 }
 
-/** What all calls to one model at one address share. */
-interface Line {
-  readonly limiter: ConcurrencyLimiter;
-  readonly breaker: CircuitBreaker;
-  readonly rate: RateLimiter;
-  answers: number;
-  /** Ends what waits, once nothing of it can be answered. */
-  ending: AbortController;
-}
-
-/** What cancels a call. */
-interface Signals {
-  /** At any time: after a grace period once it was sent. */
-  readonly signal: AbortSignal | null;
-  /** While it is not sent. */
-  readonly waiting: AbortSignal;
-}
-
 /** The endpoint refuses a part of the protocol by name, so the same request is not worth a second attempt. */
 class PartRefusedError extends Error {
   readonly refusal: Refusals;
@@ -79,38 +53,27 @@ class PartRefusedError extends Error {
   }
 }
 
-/**
- * Sends requests. Each one, including retries, takes one place in the queue, one reservation of the budget and one
- * count.
- */
+/** Sends requests, with retries, and with as much of the protocol as each endpoint takes. */
 export class LiveChatService implements ChatService {
   private readonly random: Random;
   private readonly budget: Budget;
   private readonly policy: RetryPolicy;
-  private readonly onNote: (line: string) => void;
   private readonly signal: AbortSignal | null;
-  private readonly graceMs: number;
   private readonly tally = new UsageTally();
   /** What requests wait for. */
   readonly waits = new Waits();
-  private readonly lines = new Map<string, Line>();
   private readonly capabilities: EndpointCapabilities;
-  // Hard private, so that no dump or log of the service shows a key.
-  readonly #clients = new WeakMap<Endpoint, Promise<OpenAI>>();
-  readonly #env: Environment;
+  private readonly sender: RequestSender;
 
   constructor(options: LiveChatOptions) {
     this.random = options.random;
     this.budget = new Budget(options.budget, options.ledger);
     this.policy = retrySchema.parse(options.retry ?? {});
     this.signal = options.signal ?? null;
-    this.graceMs = options.graceMs ?? 5000;
-    this.#env = options.env ?? process.env;
-    this.onNote = options.onNote ?? (() => {});
-    this.capabilities = new EndpointCapabilities({
-      path: options.capabilitiesPath ?? null,
-      onNote: this.onNote,
-    });
+    const { capabilitiesPath: path = null, onNote = () => {}, graceMs = 5000, env = process.env } = options;
+    this.capabilities = new EndpointCapabilities({ path, onNote });
+    const { budget, tally, waits, policy } = this;
+    this.sender = new RequestSender({ budget, tally, waits, policy, graceMs }, env);
   }
 
   usage(): EndpointUsage[] {
@@ -119,7 +82,7 @@ export class LiveChatService implements ChatService {
 
   /** How many requests may be under way at the endpoint at present. */
   concurrencyOf(endpoint: Endpoint): number {
-    return this.lineOf(endpoint).limiter.limit;
+    return this.sender.lineOf(endpoint).limiter.limit;
   }
 
   async chat(request: ChatRequest): Promise<ChatAnswer> {
@@ -127,7 +90,7 @@ export class LiveChatService implements ChatService {
     this.budget.checkPrices(endpoint);
     const signal = this.signalOf(request);
     const form = this.capabilities.allowed(endpoint, fullForm(request));
-    const { breaker, ending } = this.lineOf(endpoint);
+    const { breaker, ending } = this.sender.lineOf(endpoint);
     const isFailing = () => breaker.isFailing;
     // Ends waiting, not what was sent: that is paid for.
     const waiting = signal ? AbortSignal.any([signal, ending.signal]) : ending.signal;
@@ -139,7 +102,7 @@ export class LiveChatService implements ChatService {
   /** Asks with as much of the protocol as the endpoint takes. */
   private async ask(request: ChatRequest, signals: Signals): Promise<ChatAnswer> {
     const { endpoint } = request;
-    const line = this.lineOf(endpoint);
+    const line = this.sender.lineOf(endpoint);
     const counter = { requests: 0 };
     let form = this.capabilities.allowed(endpoint, fullForm(request));
     let learnt: Refusals = {};
@@ -184,7 +147,7 @@ export class LiveChatService implements ChatService {
           const attempts = counter.requests;
           // An endpoint that answers others is only slow.
           const askedMs = error instanceof RetriesEndedError && line.answers === answersBefore ? error.askedMs : 0;
-          const described = this.described(failure, { endpoint, attempts, askedMs });
+          const described = this.sender.described(failure, { endpoint, attempts, askedMs });
           line.breaker.failed(failure, { isFinal: true, attempts, message: described.message });
           if (described instanceof EndpointUnusableError) {
             const { ending } = line;
@@ -211,11 +174,11 @@ export class LiveChatService implements ChatService {
    */
   private async failsAgain(
     { form, failure }: { form: RequestForm; failure: CallFailure },
-    { request, ...rest }: Omit<Parameters<LiveChatService['attempt']>[0], 'form'>,
+    { request, ...rest }: Omit<Attempt, 'form'>,
   ): Promise<CallFailure | ChatAnswer | null> {
     if (this.capabilities.hasTakenSchema(request.endpoint)) return null;
     try {
-      return await this.attempt({ request, form, ...rest });
+      return await this.sender.send({ request, form, ...rest });
     } catch (error) {
       const again = await callFailureOf(error);
       return again?.kind === failure.kind && again.status === failure.status ? again : null;
@@ -223,137 +186,15 @@ export class LiveChatService implements ChatService {
   }
 
   /** @throws PartRefusedError instead of a failure that names a part of the form */
-  private async attemptForm(options: Parameters<LiveChatService['attempt']>[0]): Promise<ChatAnswer> {
+  private async attemptForm(options: Attempt): Promise<ChatAnswer> {
     try {
-      return await this.attempt(options);
+      return await this.sender.send(options);
     } catch (error) {
       const failure = await callFailureOf(error);
       const refusal = failure && namedRefusal({ form: options.form, failure, endpoint: options.request.endpoint });
       if (failure && refusal) throw new PartRefusedError({ refusal, failure });
       throw error;
     }
-  }
-
-  private async attempt(options: {
-    request: ChatRequest;
-    form: RequestForm;
-    line: Line;
-    signals: Signals;
-    counter: { requests: number };
-  }): Promise<ChatAnswer> {
-    const { request, form, line, counter } = options;
-    const { signal, waiting } = options.signals;
-    const { endpoint } = request;
-    line.breaker.check();
-    const permit = await line.limiter.acquire(waiting);
-    let outcome: 'success' | 'congested' | 'neutral' = 'neutral';
-    try {
-      const most = mostOf(request);
-      await this.waited(
-        { kind: 'pace', what: `the pace of endpoint ${endpoint.name} (requestsPerMinute, tokensPerMinute)` },
-        line.rate.admit({ tokens: most.tokens, signal: waiting }),
-      );
-      const reservation = await this.waited(
-        { kind: 'budget', what: 'requests under way, since the budget may not suffice for more' },
-        this.budget.reserve({ model: lineKey(endpoint), most }, waiting),
-      );
-      let took: Took = 'unsent';
-      try {
-        // It may have tripped while this call was waiting.
-        line.breaker.check();
-        waiting.throwIfAborted();
-        const client = await this.clientOf(endpoint);
-        took = 'unknown';
-        counter.requests++;
-        this.tally.addRequest(endpoint);
-        const { body, latencyMs } = await this.waited(
-          { kind: 'answer', what: `an answer of endpoint ${endpoint.name} (timeoutMs: ${endpoint.timeoutMs})` },
-          send({
-            client,
-            endpoint,
-            secrets: secretsOf({ endpoint, env: this.#env }),
-            path: COMPLETIONS_PATH,
-            body: completionBody({ request, form }),
-            graceMs: this.graceMs,
-            signal,
-          }),
-        );
-        const { answer, tokens, isEstimated, toldCost } = readCompletion({ body, request });
-        const isAnswer = !(answer instanceof CallFailure);
-        const cost = knownCostOf({ endpoint, usage: tokens, toldCost });
-        const spent = { tokens: tokens.inputTokens + tokens.outputTokens, money: cost.cost ?? 0 };
-        took = spent.tokens === 0 ? 'nothing' : spent;
-        const model = isAnswer ? answer.response?.model : null;
-        this.tally.addTokens({ endpoint, tokens, isEstimated, isAnswer, model, toldCost });
-        line.rate.giveBack(most.tokens - spent.tokens);
-        if (!isAnswer) throw answer;
-        outcome = 'success';
-        line.answers++;
-        this.waits.answered();
-        line.breaker.answered();
-        line.rate.answered();
-        return { ...answer, latencyMs, usage: { requests: counter.requests, ...tokens, ...cost } };
-      } catch (error) {
-        if (took === 'unknown' && (await callFailureOf(error))?.isFree) took = 'nothing';
-        throw error;
-      } finally {
-        await reservation.settle(took);
-      }
-    } catch (error) {
-      const failure = await callFailureOf(error);
-      if (failure?.isRetryable)
-        line.breaker.failed(failure, {
-          isFinal: false,
-          attempts: 1,
-          message: this.described(failure, { endpoint, attempts: 1 }).message,
-        });
-      if (failure?.isCongestion) outcome = 'congested';
-      if (failure?.kind === 'rate-limit' && failure.retryAfterMs === null) line.rate.refused();
-      const forMs = failure?.retryAfterMs ?? 0;
-      // Nothing waits for longer than that.
-      if (failure?.isCongestion && forMs > 0 && forMs <= this.policy.maxWaitMs) {
-        line.limiter.pause(forMs);
-        this.waits.begin({ kind: 'endpoint', what: waitInWords(failure, endpoint), forMs });
-      }
-      throw error;
-    } finally {
-      permit.release(outcome);
-    }
-  }
-
-  private async waited<T>(wait: Parameters<Waits['begin']>[0], promise: Promise<T>): Promise<T> {
-    return promise.finally(this.waits.begin(wait));
-  }
-
-  private described(
-    failure: CallFailure,
-    { endpoint, attempts, askedMs = 0 }: { endpoint: Endpoint; attempts: number; askedMs?: number },
-  ) {
-    const { maxWaitMs } = this.policy;
-    return providerErrorOf({ failure, attempts, endpoint, env: this.#env, maxWaitMs, askedMs });
-  }
-
-  private lineOf(endpoint: Endpoint): Line {
-    const key = lineKey(endpoint);
-    const found = this.lines.get(key);
-    if (found) return found;
-    const { requestsPerMinute, tokensPerMinute, concurrency } = endpoint;
-    const { baseMs, capMs } = this.policy;
-    const line: Line = {
-      answers: 0,
-      ending: endingController(),
-      limiter: new ConcurrencyLimiter(concurrency),
-      breaker: new CircuitBreaker(),
-      rate: rateLimiter({ requestsPerMinute, tokensPerMinute, stepMs: baseMs / 5, capMs }),
-    };
-    this.lines.set(key, line);
-    return line;
-  }
-
-  private clientOf(endpoint: Endpoint): Promise<OpenAI> {
-    const found = this.#clients.get(endpoint) ?? endpointClient({ endpoint, env: this.#env });
-    this.#clients.set(endpoint, found);
-    return found;
   }
 
   private signalOf(request: ChatRequest): AbortSignal | null {
@@ -365,22 +206,8 @@ export class LiveChatService implements ChatService {
   }
 }
 
-/** Many requests listen to it, so many listeners are no leak. */
-function endingController(): AbortController {
-  const controller = new AbortController();
-  setMaxListeners(0, controller.signal);
-  return controller;
-}
-
 function refusalOf(options: { error: unknown } & Omit<Parameters<typeof weakerForm>[0], 'failure'>): Refusals | null {
   const { error, ...asked } = options;
   if (error instanceof PartRefusedError) return error.refusal;
   return error instanceof RetriesEndedError ? weakerForm({ ...asked, failure: error.failure }) : null;
-}
-
-/** Whom a request that failed waits for before it is sent again, and why. */
-function waitInWords({ kind, status, retryAfterMs }: CallFailure, { name, timeoutMs }: Endpoint): string {
-  if (kind === 'timeout') return `endpoint ${name} (no answer in time, timeoutMs: ${timeoutMs})`;
-  const why = status === null ? kind : `status ${status}`;
-  return `endpoint ${name} (${why}${retryAfterMs === null ? '' : `, asks to wait ${Math.ceil(retryAfterMs / 1000)} s`})`;
 }

@@ -1,0 +1,208 @@
+import { setMaxListeners } from 'node:events';
+import type OpenAI from 'openai';
+import { readCompletion } from '../answers/completion.ts';
+import { completionBody, type RequestForm } from '../answers/request-form.ts';
+import { CallFailure, callFailureOf } from '../call-failure.ts';
+import type { ChatAnswer, ChatRequest } from '../chat.ts';
+import type { Budget, Took } from '../cost/budget.ts';
+import { knownCostOf, mostOf } from '../cost/cost-of.ts';
+import type { UsageTally } from '../cost/usage.ts';
+import { COMPLETIONS_PATH, type Endpoint, secretsOf } from '../endpoint.ts';
+import { providerErrorOf } from '../provider-error.ts';
+import type { Environment } from '../secrets.ts';
+import type { Waits } from '../waits.ts';
+import { CircuitBreaker } from './circuit-breaker.ts';
+import { ConcurrencyLimiter } from './concurrency-limiter.ts';
+import { lineKey } from './endpoint-capabilities.ts';
+import { endpointClient, send } from './endpoint-client.ts';
+import { type RateLimiter, rateLimiter } from './rate-limiter.ts';
+import type { RetryPolicy } from './retry.ts';
+
+/** What all calls to one model at one address share. */
+export interface Line {
+  readonly limiter: ConcurrencyLimiter;
+  readonly breaker: CircuitBreaker;
+  readonly rate: RateLimiter;
+  answers: number;
+  /** Ends what waits, once nothing of it can be answered. */
+  ending: AbortController;
+}
+
+/** What cancels a call. */
+export interface Signals {
+  /** At any time: after a grace period once it was sent. */
+  readonly signal: AbortSignal | null;
+  /** While it is not sent. */
+  readonly waiting: AbortSignal;
+}
+
+/** One request of a call. */
+export interface Attempt {
+  readonly request: ChatRequest;
+  readonly form: RequestForm;
+  readonly line: Line;
+  readonly signals: Signals;
+  /** Of the call. */
+  readonly counter: { requests: number };
+}
+
+/** Sends single requests. Each one takes one place in the queue, one reservation of the budget and one count. */
+export class RequestSender {
+  private readonly shared: {
+    readonly budget: Budget;
+    readonly tally: UsageTally;
+    readonly waits: Waits;
+    readonly policy: RetryPolicy;
+    readonly graceMs: number;
+  };
+  private readonly lines = new Map<string, Line>();
+  // Hard private, so that no dump or log of the service shows a key.
+  readonly #clients = new WeakMap<Endpoint, Promise<OpenAI>>();
+  readonly #env: Environment;
+
+  constructor(shared: RequestSender['shared'], env: Environment) {
+    this.shared = shared;
+    this.#env = env;
+  }
+
+  lineOf(endpoint: Endpoint): Line {
+    const key = lineKey(endpoint);
+    const found = this.lines.get(key);
+    if (found) return found;
+    const { requestsPerMinute, tokensPerMinute, concurrency } = endpoint;
+    const { baseMs, capMs } = this.shared.policy;
+    const line: Line = {
+      answers: 0,
+      ending: endingController(),
+      limiter: new ConcurrencyLimiter(concurrency),
+      breaker: new CircuitBreaker(),
+      rate: rateLimiter({ requestsPerMinute, tokensPerMinute, stepMs: baseMs / 5, capMs }),
+    };
+    this.lines.set(key, line);
+    return line;
+  }
+
+  /** A failure in words, without the keys that it may quote. */
+  described(failure: CallFailure, of: { endpoint: Endpoint; attempts: number; askedMs?: number }) {
+    return providerErrorOf({ failure, ...of, env: this.#env, maxWaitMs: this.shared.policy.maxWaitMs });
+  }
+
+  /** @throws CallFailure, or what a signal was aborted with */
+  async send(attempt: Attempt): Promise<ChatAnswer> {
+    const { line, signals } = attempt;
+    line.breaker.check();
+    const permit = await line.limiter.acquire(signals.waiting);
+    let outcome: 'success' | 'congested' | 'neutral' = 'neutral';
+    try {
+      const answer = await this.reserved(attempt);
+      outcome = 'success';
+      return answer;
+    } catch (error) {
+      const failure = await callFailureOf(error);
+      if (failure !== null) this.noteFailure(failure, attempt);
+      if (failure?.isCongestion) outcome = 'congested';
+      throw error;
+    } finally {
+      permit.release(outcome);
+    }
+  }
+
+  /** Waits for its turn and the budget, sends the request, and counts what it took. */
+  private async reserved(attempt: Attempt): Promise<ChatAnswer> {
+    const { request, line, signals } = attempt;
+    const { endpoint } = request;
+    const most = mostOf(request);
+    await this.waited(
+      { kind: 'pace', what: `the pace of endpoint ${endpoint.name} (requestsPerMinute, tokensPerMinute)` },
+      line.rate.admit({ tokens: most.tokens, signal: signals.waiting }),
+    );
+    const reservation = await this.waited(
+      { kind: 'budget', what: 'requests under way, since the budget may not suffice for more' },
+      this.shared.budget.reserve({ model: lineKey(endpoint), most }, signals.waiting),
+    );
+    let took: Took = 'unsent';
+    try {
+      // It may have tripped while this call was waiting.
+      line.breaker.check();
+      signals.waiting.throwIfAborted();
+      const client = await this.clientOf(endpoint);
+      took = 'unknown';
+      const { answer, spent } = await this.answered(client, attempt);
+      took = spent.tokens === 0 ? 'nothing' : spent;
+      line.rate.giveBack(most.tokens - spent.tokens);
+      if (answer instanceof CallFailure) throw answer;
+      line.answers++;
+      this.shared.waits.answered();
+      line.breaker.answered();
+      line.rate.answered();
+      return answer;
+    } catch (error) {
+      if (took === 'unknown' && (await callFailureOf(error))?.isFree) took = 'nothing';
+      throw error;
+    } finally {
+      await reservation.settle(took);
+    }
+  }
+
+  /** Sends the request and reads the body: an answer, or what the endpoint says instead of one. */
+  private async answered(client: OpenAI, { request, form, signals, counter }: Attempt) {
+    const { endpoint } = request;
+    const { tally, graceMs } = this.shared;
+    counter.requests++;
+    tally.addRequest(endpoint);
+    const { body, latencyMs } = await this.waited(
+      { kind: 'answer', what: `an answer of endpoint ${endpoint.name} (timeoutMs: ${endpoint.timeoutMs})` },
+      send({
+        ...{ client, endpoint, graceMs, signal: signals.signal },
+        secrets: secretsOf({ endpoint, env: this.#env }),
+        path: COMPLETIONS_PATH,
+        body: completionBody({ request, form }),
+      }),
+    );
+    const { answer: read, tokens, isEstimated, toldCost } = readCompletion({ body, request });
+    const isAnswer = !(read instanceof CallFailure);
+    const cost = knownCostOf({ endpoint, usage: tokens, toldCost });
+    const model = isAnswer ? read.response?.model : null;
+    tally.addTokens({ endpoint, tokens, isEstimated, isAnswer, model, toldCost });
+    const answer = isAnswer ? { ...read, latencyMs, usage: { requests: counter.requests, ...tokens, ...cost } } : read;
+    return { answer, spent: { tokens: tokens.inputTokens + tokens.outputTokens, money: cost.cost ?? 0 } };
+  }
+
+  /** What a failure tells of the line. */
+  private noteFailure(failure: CallFailure, { line, request: { endpoint } }: Attempt): void {
+    if (failure.isRetryable) {
+      const { message } = this.described(failure, { endpoint, attempts: 1 });
+      line.breaker.failed(failure, { isFinal: false, attempts: 1, message });
+    }
+    if (failure.kind === 'rate-limit' && failure.retryAfterMs === null) line.rate.refused();
+    const forMs = failure.retryAfterMs ?? 0;
+    // Nothing waits for longer than that.
+    if (!failure.isCongestion || forMs <= 0 || forMs > this.shared.policy.maxWaitMs) return;
+    line.limiter.pause(forMs);
+    this.shared.waits.begin({ kind: 'endpoint', what: waitInWords(failure, endpoint), forMs });
+  }
+
+  private async waited<T>(wait: Parameters<Waits['begin']>[0], promise: Promise<T>): Promise<T> {
+    return promise.finally(this.shared.waits.begin(wait));
+  }
+
+  private clientOf(endpoint: Endpoint): Promise<OpenAI> {
+    const found = this.#clients.get(endpoint) ?? endpointClient({ endpoint, env: this.#env });
+    this.#clients.set(endpoint, found);
+    return found;
+  }
+}
+
+/** Many requests listen to it, so many listeners are no leak. */
+export function endingController(): AbortController {
+  const controller = new AbortController();
+  setMaxListeners(0, controller.signal);
+  return controller;
+}
+
+/** Whom a request that failed waits for before it is sent again, and why. */
+export function waitInWords({ kind, status, retryAfterMs }: CallFailure, { name, timeoutMs }: Endpoint): string {
+  if (kind === 'timeout') return `endpoint ${name} (no answer in time, timeoutMs: ${timeoutMs})`;
+  const why = status === null ? kind : `status ${status}`;
+  return `endpoint ${name} (${why}${retryAfterMs === null ? '' : `, asks to wait ${Math.ceil(retryAfterMs / 1000)} s`})`;
+}
