@@ -1,12 +1,15 @@
 /*
- * An iteration of imitation on the onnx backend beside one of the same shapes in JAX: processor time, in turns, each in a process of its
- * own. The script of the other side is not here; it is called with numbers a state, members, its mode and iterations, and prints
- * "… <ms> a member". Usage:
+ * An iteration of imitation on the onnx backend beside the same in JAX (jax-iteration.py): processor time, in turns, each in a process
+ * of its own. Usage:
  *
- *   taskset -c 1 node --import tsx benchmarks/beside-jax.ts --python venv/bin/python --script jax_gail_bench.py [--mode alg]
- *     [--dimensions 256,1024] [--members 1,8] [--rounds 3] [--timed 20]
+ *   python3 -m venv venv && venv/bin/pip install jax==0.10.2
+ *   taskset -c 1 node --import tsx benchmarks/beside-jax.ts --python venv/bin/python [--mode alg] [--dimensions 256,1024]
+ *     [--members 1,8] [--rounds 3] [--timed 20]
+ *
+ * `--script` names another program, which is called with numbers per state, members, mode and iterations and prints "<ms> a member".
  */
 import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
 import { paperShapedProblem } from '../experiments/run/time-training-step.ts';
@@ -19,7 +22,7 @@ import { createImitation } from '../trainers/stop-agent/imitation-trainer.ts';
 const { values: given } = parseArgs({
   options: {
     python: { type: 'string', default: 'python3' },
-    script: { type: 'string' },
+    script: { type: 'string', default: join(import.meta.dirname, 'jax-iteration.py') },
     mode: { type: 'string', default: 'alg' },
     dimensions: { type: 'string', default: '256,1024' },
     members: { type: 'string', default: '1,8' },
@@ -36,12 +39,11 @@ if (given.only !== undefined) await timeOurs(given.only);
 else compare();
 
 function compare(): void {
-  if (given.script === undefined) throw new Error('--script names the JAX script');
   const rows: string[][] = [];
   for (const dimensions of given.dimensions.split(','))
     for (const members of given.members.split(',')) {
       const rounds = Array.from({ length: Number(given.rounds) }, () => {
-        const theirs = memberMs(given.python, [given.script ?? '', dimensions, members, given.mode, given.timed]);
+        const theirs = memberMs(given.python, [given.script, dimensions, members, given.mode, given.timed]);
         const script = [import.meta.filename, '--only', `${dimensions},${members}`, '--timed', given.timed];
         return { theirs, ours: memberMs(process.execPath, [...process.execArgv, ...script]) };
       });

@@ -84,6 +84,10 @@ const sessionOptions = {
   extra: { session: { intra_op: { allow_spinning: '0' } } },
 } as const;
 
+/** Where each graph writes how long its nodes took when it is disposed of, a file with this beginning: for benchmarks. */
+const profileFilePrefix = process.env.EARSHOT_ONNX_PROFILE;
+const profiling = profileFilePrefix === undefined ? {} : { enableProfiling: true, profileFilePrefix };
+
 /** What runs the graphs: the processor, or a GPU of any maker by Vulkan, Metal or Direct3D 12. */
 export type Provider = 'cpu' | 'webgpu';
 
@@ -102,7 +106,7 @@ export async function loadEngine(provider: Provider): Promise<{ engine: Engine; 
     const { buffer } = file.slice();
     const executionProviders = provider === 'cpu' ? ['cpu'] : [{ name: provider, validationMode: 'disabled' } as const];
     const preferredOutputLocation = Object.fromEntries(staying.map((name) => [name, 'gpu-buffer'] as const));
-    const options = { ...sessionOptions, executionProviders };
+    const options = { ...sessionOptions, ...profiling, executionProviders };
     own.loadModel(
       buffer,
       0,
@@ -131,7 +135,10 @@ export async function loadEngine(provider: Provider): Promise<{ engine: Engine; 
         for (const [name, { array }] of outputs) array.set(made[name].data as Numbers);
         return new Map(staying.map((name) => [name, { tensor: made[name] }]));
       },
-      dispose: () => own.dispose(),
+      dispose() {
+        if (profileFilePrefix !== undefined) own.endProfiling();
+        own.dispose();
+      },
     };
   };
   const memory = provider === 'cpu' ? null : deviceMemory(session);
