@@ -12,8 +12,6 @@ import { bundleFiles, checkDigest, type Manifest, parseBundleJson, policyDigest,
 import { stopProbabilitiesOf } from './network.ts';
 import { type OutOfDistribution, outOfDistributionFrom } from './out-of-distribution.ts';
 import {
-  actedUpon,
-  alertingScores,
   type DetectorOutput,
   type OpenThread,
   type PolicyDecision,
@@ -25,6 +23,7 @@ import {
 import { type PolicyPost, postOf } from './policy-post.ts';
 import { bundledModelSchema, embedder, type PrefixReader, prefixReader } from './prefix-reader.ts';
 import { readWeights } from './read-weights.ts';
+import { actedUpon, alertingScores } from './replay.ts';
 import { columnsOf, stateFields } from './state-fields.ts';
 import { readsAll, stopIn } from './stops.ts';
 
@@ -103,66 +102,25 @@ export interface Policy {
 export async function loadPolicy(source: URL | string | PolicySource): Promise<Policy> {
   const given: PolicySource =
     typeof source === 'string' || source instanceof URL ? { read: fetchedFrom(source) } : source;
-  const bytesOf = async (name: string) => asBytes(await given.read(name), name);
-  const manifest = await readManifest(new TextDecoder().decode(await bytesOf(bundleFiles.manifest)));
-  const checked = async (name: string) => {
-    const bytes = await bytesOf(name);
-    await checkDigest(bytes, { name, sha256: manifest.files[name] });
-    return bytes;
-  };
-  const checkedText = async (name: string) => new TextDecoder().decode(await checked(name));
-  const model = async (name: string | null) =>
-    name === null ? null : prefixReader(parseBundleJson(await checkedText(name), { name, schema: bundledModelSchema }));
-
-  const { state, task, queries, limits, threshold, guarantee = null } = manifest;
-  const weights = manifest.weights === null ? null : readWeights(await checked(manifest.weights), state);
-  const student = await model(manifest.student);
-  const detector = await model(manifest.detector);
-  const embedTexts = given.embed ?? ownEncoder(manifest);
-  const projection = weights?.projection ?? null;
-  const embed =
-    embedTexts === null || projection === null
-      ? embedTexts
-      : async (texts: readonly string[]) => projected(await embedTexts(texts), projection);
-  const dimensions = state.fields.find(({ name }) => name === 'posts')?.count ?? 0;
-  const continued = (await embed?.([state.previousActions.continue])) ?? new Float32Array(dimensions);
-  const fields = stateFields(
-    state.fields.map(({ name }) => name),
-    {
-      labels: task.labels,
-      posts: { dimensions, pooling: state.pooling, continued, components: projection?.components ?? null },
-    },
-  );
-  checkColumns(fields, manifest);
-  const definition: PolicyDefinition = {
-    task,
-    fields,
-    queries,
-    limits,
-    threshold,
-    score: weights === null ? (states) => states.slice() : (states) => stopProbabilitiesOf(weights.network, states),
-  };
+  const bundle = await openBundle(given);
+  const parts = await partsOf(bundle, given);
+  await checkGoldenThreads(bundle, parts);
+  const { manifest } = bundle;
+  const { guarantee = null, trainedClaims = null } = manifest;
+  const definition = { ...parts.definition, threshold: guarantee?.threshold ?? parts.definition.threshold };
   const { judge } = given;
-  const own: PolicySources = {
-    embed,
-    openStudent: student === null ? null : () => readerOf(student),
-    openDetector: detector === null ? null : () => judgeOfThread(detector),
-  };
   const sources: PolicySources =
-    judge === undefined ? own : { ...own, openDetector: (threadId) => (posts) => judge(posts, threadId) };
-  await checkGoldenThreads();
-
-  const region = guarantee?.claims ?? manifest.trainedClaims ?? null;
+    judge === undefined ? parts.own : { ...parts.own, openDetector: (threadId) => (posts) => judge(posts, threadId) };
+  const hasFreeDetector = judge === undefined && parts.own.openDetector !== null;
+  const region = guarantee?.claims ?? trainedClaims;
   const outOfDistribution = region === null ? () => null : outOfDistributionFrom(region);
-  const guaranteed = { ...definition, threshold: guarantee?.threshold ?? threshold };
-  const reader = threadReader(guaranteed, sources);
   const outOfDistributionOf = ({ posts: [claim] }: PolicyThread) =>
     outOfDistribution(typeof claim === 'string' ? claim : claim.text);
-  const hasFreeDetector = judge === undefined && detector !== null;
+  const reader = threadReader(definition, sources);
   const digest = await policyDigest(manifest);
   return {
     manifest,
-    definition: guaranteed,
+    definition,
     sources,
     hasDetector: sources.openDetector !== null,
     hasFreeDetector,
@@ -178,11 +136,11 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
       const { postsUsed, prediction } = await reader.decide(thread);
       const whole = { id: thread.id, posts: thread.posts.map(postOf) };
       const stopped = { postsUsed, label: prediction?.label ?? null };
-      const audited = await auditedThread({ definition: guaranteed, sources, hasFreeDetector }, whole, stopped);
+      const audited = await auditedThread({ definition, sources, hasFreeDetector }, whole, stopped);
       return {
         threadId: thread.id,
         policy: digest,
-        threshold: guaranteed.threshold,
+        threshold: definition.threshold,
         opened: opened.toISOString(),
         probability: share,
         isOutOfDistribution: outOfDistributionOf(thread)?.isFlagged ?? null,
@@ -190,32 +148,93 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
       };
     },
   };
+}
 
-  async function checkGoldenThreads(): Promise<void> {
-    const readsStudent = fields.some(({ name }) => name.startsWith('student'));
-    const readsTexts = (dimensions === 0 || embed !== null) && (!readsStudent || student !== null);
-    for (const line of (await checkedText(bundleFiles.golden)).split('\n')) {
-      if (line === '') continue;
-      const golden = parseBundleJson(line, { name: bundleFiles.golden, schema: goldenSchema });
-      checkScores(golden, actedUpon(definition.score(floatsFromBase64(golden.states)), queries));
-      if (!readsTexts) continue;
-      const openDetector = own.openDetector ?? (() => recordedOutputs(golden, task.labels));
-      const thread = threadReader({ ...definition, ...readsAll }, { ...own, openDetector }).open();
-      const scores: number[] = [];
-      const hours: (number | null)[] = [];
-      const labels: (string | null)[] = [];
-      for (const [index, text] of golden.texts.entries()) {
-        const read = await thread.read({ text, time: golden.times[index] });
-        scores.push(read.scores[index]);
-        hours.push(read.hours);
-        if (task.alerts !== undefined) labels.push((await thread.predict())?.label ?? null);
-      }
-      checkScores(golden, scores);
-      const labelAt = (length: number) => labels[length - 1] ?? null;
-      const counting = alertingScores(Float32Array.from(scores), { task, queries, labelAt });
-      const posts = Array.from(counting, (score, index) => ({ score, hours: hours[index] }));
-      checkStop(golden, stopIn(definition, posts));
+/** A bundle whose files are held against the hashes of its manifest. */
+interface Bundle {
+  readonly manifest: Manifest;
+  readonly file: (name: string) => Promise<Uint8Array>;
+  readonly text: (name: string) => Promise<string>;
+}
+
+async function openBundle({ read }: PolicySource): Promise<Bundle> {
+  const bytesOf = async (name: string) => asBytes(await read(name), name);
+  const manifest = await readManifest(new TextDecoder().decode(await bytesOf(bundleFiles.manifest)));
+  const file = async (name: string) => {
+    const bytes = await bytesOf(name);
+    await checkDigest(bytes, { name, sha256: manifest.files[name] });
+    return bytes;
+  };
+  return { manifest, file, text: async (name) => new TextDecoder().decode(await file(name)) };
+}
+
+/** What a bundle decides by. */
+interface Parts {
+  /** Without the guarantee. */
+  readonly definition: PolicyDefinition;
+  /** What the bundle brings along. */
+  readonly own: PolicySources;
+  /** Whether states can be made of texts. */
+  readonly readsTexts: boolean;
+}
+
+async function partsOf({ manifest, file, text }: Bundle, given: PolicySource): Promise<Parts> {
+  const { state, task, queries, limits, threshold } = manifest;
+  const model = async (name: string | null) =>
+    name === null ? null : prefixReader(parseBundleJson(await text(name), { name, schema: bundledModelSchema }));
+  const weights = manifest.weights === null ? null : readWeights(await file(manifest.weights), state);
+  const student = await model(manifest.student);
+  const detector = await model(manifest.detector);
+  const embedTexts = given.embed ?? ownEncoder(manifest);
+  const projection = weights?.projection ?? null;
+  const embed =
+    embedTexts === null || projection === null
+      ? embedTexts
+      : async (texts: readonly string[]) => projected(await embedTexts(texts), projection);
+  const dimensions = state.fields.find(({ name }) => name === 'posts')?.count ?? 0;
+  const continued = (await embed?.([state.previousActions.continue])) ?? new Float32Array(dimensions);
+  const names = state.fields.map(({ name }) => name);
+  const posts = { dimensions, pooling: state.pooling, continued, components: projection?.components ?? null };
+  const fields = stateFields(names, { labels: task.labels, posts });
+  checkColumns(fields, manifest);
+  const score: PolicyDefinition['score'] =
+    weights === null ? (states) => states.slice() : (states) => stopProbabilitiesOf(weights.network, states);
+  const readsStudent = names.some((name) => name.startsWith('student'));
+  return {
+    definition: { task, fields, queries, limits, threshold, score },
+    own: {
+      embed,
+      openStudent: student === null ? null : () => readerOf(student),
+      openDetector: detector === null ? null : () => judgeOfThread(detector),
+    },
+    readsTexts: (dimensions === 0 || embed !== null) && (!readsStudent || student !== null),
+  };
+}
+
+/** @throws InputError that names the golden thread which is decided differently */
+async function checkGoldenThreads({ text }: Bundle, { definition, own, readsTexts }: Parts): Promise<void> {
+  const { task, queries } = definition;
+  for (const line of (await text(bundleFiles.golden)).split('\n')) {
+    if (line === '') continue;
+    const golden = parseBundleJson(line, { name: bundleFiles.golden, schema: goldenSchema });
+    checkScores(golden, actedUpon(definition.score(floatsFromBase64(golden.states)), queries));
+    if (!readsTexts) continue;
+    const openDetector = own.openDetector ?? (() => recordedOutputs(golden, task.labels));
+    const thread = threadReader({ ...definition, ...readsAll }, { ...own, openDetector }).open();
+    const scores: number[] = [];
+    const hours: (number | null)[] = [];
+    const labels: (string | null)[] = [];
+    for (const [index, post] of golden.texts.entries()) {
+      const read = await thread.read({ text: post, time: golden.times[index] });
+      scores.push(read.scores[index]);
+      hours.push(read.hours);
+      if (task.alerts !== undefined) labels.push((await thread.predict())?.label ?? null);
     }
+    checkScores(golden, scores);
+    const labelAt = (length: number) => labels[length - 1] ?? null;
+    const counting = alertingScores(Float32Array.from(scores), { task, queries, labelAt });
+    const posts = Array.from(counting, (score, index) => ({ score, hours: hours[index] }));
+    checkStop(golden, stopIn(definition, posts));
   }
 }
 

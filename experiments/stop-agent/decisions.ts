@@ -1,4 +1,5 @@
-import { type PolicyDefinition, type QueryPlan, queriesUntil, type Replay } from '../../checkpoints/policy/policy.ts';
+import type { PolicyDefinition, QueryPlan } from '../../checkpoints/policy/policy.ts';
+import { queriesUntil, type Replay } from '../../checkpoints/policy/replay.ts';
 import {
   afterHours,
   allPosts,

@@ -1,4 +1,4 @@
-import { queriesUntil } from '../../checkpoints/policy/policy.ts';
+import { queriesUntil } from '../../checkpoints/policy/replay.ts';
 import type { Detector } from '../../experts/detector.ts';
 import type { Student } from '../../experts/detectors/local/student.ts';
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';

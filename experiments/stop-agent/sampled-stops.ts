@@ -1,4 +1,5 @@
-import { type QueryPlan, queriesUntil } from '../../checkpoints/policy/policy.ts';
+import type { QueryPlan } from '../../checkpoints/policy/policy.ts';
+import { queriesUntil } from '../../checkpoints/policy/replay.ts';
 import type { Task } from '../../src/data/task.ts';
 import { expectedMacroF1 } from '../../src/metrics/expected-macro-f1.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';

@@ -1,4 +1,5 @@
-import { alertingScores, type PolicyDefinition, replay } from '../../checkpoints/policy/policy.ts';
+import type { PolicyDefinition } from '../../checkpoints/policy/policy.ts';
+import { alertingScores, replay } from '../../checkpoints/policy/replay.ts';
 import type { SeenPost } from '../../checkpoints/policy/state-fields.ts';
 import type { Thread } from '../../src/data/thread.ts';
 

@@ -1,5 +1,6 @@
 import { type PolicyNetwork, stopProbabilitiesOf } from '../../checkpoints/policy/network.ts';
-import { type PolicyDefinition, type Replay, replay } from '../../checkpoints/policy/policy.ts';
+import type { PolicyDefinition } from '../../checkpoints/policy/policy.ts';
+import { type Replay, replay } from '../../checkpoints/policy/replay.ts';
 import {
   columnsOf,
   type FieldName,

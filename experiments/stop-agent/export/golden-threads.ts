@@ -1,6 +1,7 @@
 import { type Golden, isTied } from '../../../checkpoints/policy/golden.ts';
-import { type PolicyDefinition, policyStates, replay } from '../../../checkpoints/policy/policy.ts';
+import type { PolicyDefinition } from '../../../checkpoints/policy/policy.ts';
 import { joinedStates } from '../../../checkpoints/policy/probe-states.ts';
+import { policyStates, replay } from '../../../checkpoints/policy/replay.ts';
 import { unicodeThreads } from '../../../checkpoints/policy/unicode-threads.ts';
 import type { LocalDetector } from '../../../experts/detectors/local/local-detector.ts';
 import { type JudgementSequence, judgementSequence } from '../../../experts/judgement-sequence.ts';

@@ -4,12 +4,11 @@ import {
   type DetectorOutput,
   type PolicyDefinition,
   type PolicySources,
-  queriesUntil,
-  replay,
   seenJudgement,
   threadReader,
 } from '../../../checkpoints/policy/policy.ts';
 import type { PolicyPost } from '../../../checkpoints/policy/policy-post.ts';
+import { queriesUntil, replay } from '../../../checkpoints/policy/replay.ts';
 import {
   afterHours,
   allPosts,
