@@ -15,7 +15,7 @@ import {
   readOn,
   waitUntil,
 } from './thread-reading.ts';
-import type { KeptPost, Outcome, ThreadStore } from './thread-store.ts';
+import { keptPost, type Outcome, type ThreadStore } from './thread-store.ts';
 
 /** How often to begin again when others add to the same thread at the same time. */
 const attempts = 10;
@@ -138,7 +138,7 @@ export class GrowingThreads {
     if (used > 0 || ended !== (present?.ended ?? false)) {
       const read = first === undefined ? [] : [first, ...others].slice(0, used);
       const audit = position === null ? (this.audits?.drawn(bundle, id) ?? null) : null;
-      const incarnation = await this.store.append(key, { position, posts: read.map(kept), ended, audit });
+      const incarnation = await this.store.append(key, { position, posts: read.map(keptPost), ended, audit });
       if (incarnation === null) return null;
       if (audit !== null) await this.audits?.opened(audit);
       reading.incarnation = incarnation;
@@ -243,10 +243,6 @@ function wasQueriedAt(
   const { task, threshold, queries } = policy.definition;
   const isChecked = task.alerts !== undefined && scores[postsUsed - 1] > threshold;
   return isChecked || queries.lengths.includes(Math.min(postsUsed, queries.maxPosts));
-}
-
-function kept({ id, time, author, parent, text }: NewPost): KeptPost {
-  return { id, time, author, parent, text };
 }
 
 function decidedView(options: {

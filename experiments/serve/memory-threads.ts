@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Audit } from '../../checkpoints/policy/audit-schema.ts';
 import { unavailable } from './http-problem.ts';
-import type { KeptPost, Outcome, ThreadStore } from './thread-store.ts';
+import { type KeptPost, type Outcome, type ThreadStore, tooManyThreads } from './thread-store.ts';
 
 interface Entry {
   readonly incarnation: string;
@@ -70,10 +70,7 @@ export function memoryThreads(options: ThreadLimits & { maxCharacters: number; n
       if (present?.incarnation !== position?.incarnation) return null;
       const isClosed = present !== undefined && present.outcome !== null && present.audit === null;
       if (isClosed || (present !== undefined && present.posts.length !== position?.posts)) return null;
-      if (present === undefined && entries.size >= maxThreads)
-        throw unavailable(
-          `${entries.size} threads are open, which is as many as may be; delete finished ones, wait until idle ones expire, or start the server with a larger --max-threads`,
-        );
+      if (present === undefined && entries.size >= maxThreads) throw tooManyThreads(entries.size);
       const added = posts.reduce((sum, { text }) => sum + text.length, 0);
       if (characters + added > maxCharacters)
         throw unavailable(

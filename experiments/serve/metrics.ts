@@ -58,6 +58,24 @@ export function serverMetrics(
       else this.remove();
     },
   });
+  addGuarantees(registry, { models, aboutGuarantee });
+  return {
+    registry,
+    countRequest: ({ method, route, status, seconds }) => requests.observe({ method, route, status }, seconds),
+    countPosts({ model, decision, prediction, predictionMissing }) {
+      const outcome = prediction !== null ? 'given' : predictionMissing !== null ? 'missing' : 'none';
+      answers.inc({ model, decision, prediction: outcome });
+    },
+    countRows: ({ model, rows: count }) => rows.inc({ model }, count),
+    countReload: (labels) => reloads.inc(labels),
+  };
+}
+
+/** What audits say of the guarantee of each model. */
+function addGuarantees(
+  registry: Registry,
+  { models, aboutGuarantee }: { models: Models; aboutGuarantee: AboutGuarantee },
+): void {
   const guarantees: Readonly<Record<string, [help: string, of: (found: Monitored) => number]>> = {
     earshot_audits: ['Audited threads that count for the guarantee.', ({ now }) => now.items],
     earshot_audits_changed: ['Of those, threads whose prediction changed after the stop.', ({ now }) => now.losses],
@@ -79,7 +97,7 @@ export function serverMetrics(
       name,
       help,
       labelNames: ['model'],
-      registers,
+      registers: [registry],
       async collect() {
         this.reset();
         looking ??= guaranteesNow().finally(() => {
@@ -88,14 +106,4 @@ export function serverMetrics(
         for (const { model, monitored } of await looking) this.set({ model }, of(monitored));
       },
     });
-  return {
-    registry,
-    countRequest: ({ method, route, status, seconds }) => requests.observe({ method, route, status }, seconds),
-    countPosts({ model, decision, prediction, predictionMissing }) {
-      const outcome = prediction !== null ? 'given' : predictionMissing !== null ? 'missing' : 'none';
-      answers.inc({ model, decision, prediction: outcome });
-    },
-    countRows: ({ model, rows: count }) => rows.inc({ model }, count),
-    countReload: (labels) => reloads.inc(labels),
-  };
 }

@@ -2,6 +2,7 @@ import type { Policy } from '../../checkpoints/policy/load-policy.ts';
 import type { DetectorOutput, Prediction } from '../../checkpoints/policy/policy.ts';
 import type { Prefix } from '../../src/data/thread.ts';
 import { ProviderError } from '../../src/errors.ts';
+import { PromiseCache } from '../../src/promise-cache.ts';
 import { sleep } from '../../src/sleep.ts';
 import { checkDecides, type PrefixJudge } from '../judging/judge-single-prefixes.ts';
 
@@ -49,14 +50,10 @@ export function predictionOrReason(
   ask: AskPrediction,
   { none, timeoutMs }: { none: string; timeoutMs: number },
 ): (prefix: Prefix) => Promise<Asked> {
-  const underWay = new Map<string, Promise<Prediction | null>>();
+  const underWay = new PromiseCache<Prediction | null>();
   const askedOnce = (prefix: Prefix): Promise<Prediction | null> => {
     const key = JSON.stringify([prefix.threadId, prefix.posts]);
-    const running = underWay.get(key);
-    if (running !== undefined) return running;
-    const asking = ask(prefix).finally(() => underWay.delete(key));
-    underWay.set(key, asking);
-    return asking;
+    return underWay.get(key, () => ask(prefix).finally(() => underWay.delete(key)));
   };
   return async (prefix) => {
     try {

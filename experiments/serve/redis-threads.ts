@@ -6,7 +6,7 @@ import { InputError, ProviderError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
 import { unavailable } from './http-problem.ts';
 import type { ThreadLimits } from './memory-threads.ts';
-import { keptPostSchema, outcomeSchema, type ThreadStore } from './thread-store.ts';
+import { keptPostSchema, outcomeSchema, type ThreadStore, tooManyThreads } from './thread-store.ts';
 
 /*
  * Threads in Redis, for several servers and for restarts. A thread is a hash (incarnation, ended, outcome, audit) and a list of
@@ -108,15 +108,8 @@ function kept<Schema extends z.core.$ZodType>(schema: Schema, text: string): z.o
   );
 }
 
-/**
- * Threads in Redis 6 or later (one server, or one behind a proxy that fails over; not a cluster).
- * @param url such as `redis://localhost:6379/0`
- * @throws InputError for an address that is none, ProviderError where nobody answers there
- */
-export async function redisThreads(
-  url: string,
-  { maxThreads, idleMs, password }: ThreadLimits & { password?: string | undefined },
-): Promise<ThreadStore> {
+/** @throws InputError for an address that is none, ProviderError where nobody answers there */
+async function connected(url: string, password: string | undefined): Promise<Redis> {
   const address = URL.canParse(url) ? new URL(url) : null;
   if (address === null || !['redis:', 'rediss:'].includes(address.protocol))
     throw new InputError(
@@ -141,15 +134,15 @@ export async function redisThreads(
     await redis.ping();
   } catch (error) {
     redis.disconnect();
-    throw new ProviderError(
-      `Redis at ${place} cannot be used: ${redisTrouble(error)}; start it, or correct --sessions`,
-      {
-        cause: error,
-      },
-    );
+    const problem = `Redis at ${place} cannot be used: ${redisTrouble(error)}; start it, or correct --sessions`;
+    throw new ProviderError(problem, { cause: error });
   }
+  return redis;
+}
 
-  const run = async (
+/** A function that runs a script about a thread. */
+function scriptRunner(redis: Redis) {
+  return async (
     { lua, sha }: (typeof scripts)[keyof typeof scripts],
     key: string,
     words: readonly (string | number)[],
@@ -164,7 +157,19 @@ export async function redisThreads(
       throw unavailable(`the store of threads (Redis) does not answer: ${redisTrouble(error)}; try again later`);
     }
   };
+}
 
+/**
+ * Threads in Redis 6 or later (one server, or one behind a proxy that fails over; not a cluster).
+ * @param url such as `redis://localhost:6379/0`
+ * @throws InputError for an address that is none, ProviderError where nobody answers there
+ */
+export async function redisThreads(
+  url: string,
+  { maxThreads, idleMs, password }: ThreadLimits & { password?: string | undefined },
+): Promise<ThreadStore> {
+  const redis = await connected(url, password);
+  const run = scriptRunner(redis);
   /** The first id of the stream that was not read. */
   let unread = '-';
 
@@ -188,10 +193,7 @@ export async function redisThreads(
       const drawn = audit === null ? '' : JSON.stringify(audit);
       const words = [incarnation, known, idleMs, maxThreads, randomUUID(), ended ? '1' : '0', drawn, ...lines];
       const answer = z.string().parse(await run(scripts.append, key, words));
-      if (answer === 'full')
-        throw unavailable(
-          `${maxThreads} threads are open, which is as many as may be; delete finished ones, wait until idle ones expire, or start the server with a larger --max-threads`,
-        );
+      if (answer === 'full') throw tooManyThreads(maxThreads);
       return answer === '' ? null : answer;
     },
     async settle(key, { incarnation, outcome }) {

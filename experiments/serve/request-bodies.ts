@@ -22,9 +22,7 @@ export async function unpackedBody(
     throw new HttpProblem(
       415,
       `bodies packed with ${JSON.stringify(encoding)} are not read; send gzip, or the body as it is`,
-      {
-        field,
-      },
+      { field },
     );
   try {
     return await gunzipped(body, { maxOutputLength: mostBytes });

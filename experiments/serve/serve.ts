@@ -7,12 +7,12 @@ import { diskError, InputError } from '../../src/errors.ts';
 import { sleep } from '../../src/sleep.ts';
 import { workContext } from '../../src/work-context.ts';
 import { judgePostsBy } from '../judging/judge-posts.ts';
-import { openPrefixJudge } from '../judging/judge-single-prefixes.ts';
+import { openPrefixJudge, type PrefixJudge } from '../judging/judge-single-prefixes.ts';
 import { policyOfBundle } from '../stop-agent/bundle-folder.ts';
 import type { Access } from './access.ts';
 import { type AuditSettings, auditLog } from './audit-log.ts';
 import { memoryThreads, type ThreadLimits } from './memory-threads.ts';
-import { type ModelSource, servedModels } from './models.ts';
+import { type ModelSource, type ServedBundle, servedModels } from './models.ts';
 import { judgedPrediction, localPrediction, predictionOrReason } from './predictions.ts';
 import { redisThreads } from './redis-threads.ts';
 import { createServer, type EarshotServer, type ServerLimits } from './server.ts';
@@ -73,37 +73,16 @@ export async function serve(options: ServeOptions): Promise<Serving> {
         `${folder} holds no policy: there is no ${bundleFiles.manifest} in it; give a folder that \`earshot export\` made`,
       );
   const logger = pino({ level: options.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, log);
-  const judge =
-    options.detector === undefined
-      ? null
-      : await openPrefixJudge({
-          // Whoever asks for a thread again wants another answer than the one that could not be read.
-          retryUnreadable: true,
-          ...options.detector,
-          context: workContext({
-            onNote: (note) => logger.info({ note }, 'detector'),
-            maxWaitMs: options.detector.maxWaitMs,
-          }),
-        });
-  const models = servedModels(options.models, async ({ name, folder }) => {
-    const policy = await policyOfBundle(folder, judge === null ? undefined : judgePostsBy(judge));
-    const none =
-      judge === null && policy.manifest.detector === null
-        ? 'the bundle holds no detector; start the server with --detector'
-        : 'the detector does not decide on these posts';
-    const ask = judge === null ? localPrediction(policy) : judgedPrediction(judge, policy);
-    const { sha256 } = policy.manifest;
-    if (policy.definition.queries.lengths.length > 0 && !policy.hasDetector)
-      throw new InputError(
-        `the policy of ${folder} queries its detector while it reads, and the bundle does not hold the detector; start the server with --detector`,
-      );
+  const { detector } = options;
+  const onNote = (note: string) => logger.info({ note }, 'detector');
+  const context = workContext({ onNote, maxWaitMs: detector?.maxWaitMs ?? null });
+  // Whoever asks for a thread again wants another answer than the one that could not be read.
+  const judge = detector === undefined ? null : await openPrefixJudge({ retryUnreadable: true, ...detector, context });
+  const models = servedModels(options.models, async (source) => {
+    const bundle = await servedBundle(source, { judge, timeoutMs: predictionMs });
+    const { name, sha256 } = bundle;
     logger.info({ model: name, sha256 }, 'the golden threads are decided as at the export');
-    return {
-      name,
-      sha256,
-      policy,
-      predictionOf: predictionOrReason(ask, { none, timeoutMs: predictionMs }),
-    };
+    return bundle;
   });
   const audits = options.audits === undefined ? null : auditLog(options.audits);
   const store = await threadStore(options.sessions, { ...threadLimits, password: options.redisPassword });
@@ -149,6 +128,24 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     await close();
     throw error;
   }
+}
+
+/** @throws InputError for a bundle that cannot be used */
+async function servedBundle(
+  { name, folder }: ModelSource,
+  { judge, timeoutMs }: { judge: PrefixJudge | null; timeoutMs: number },
+): Promise<ServedBundle> {
+  const policy = await policyOfBundle(folder, judge === null ? undefined : judgePostsBy(judge));
+  const none =
+    judge === null && policy.manifest.detector === null
+      ? 'the bundle holds no detector; start the server with --detector'
+      : 'the detector does not decide on these posts';
+  const ask = judge === null ? localPrediction(policy) : judgedPrediction(judge, policy);
+  if (policy.definition.queries.lengths.length > 0 && !policy.hasDetector)
+    throw new InputError(
+      `the policy of ${folder} queries its detector while it reads, and the bundle does not hold the detector; start the server with --detector`,
+    );
+  return { name, sha256: policy.manifest.sha256, policy, predictionOf: predictionOrReason(ask, { none, timeoutMs }) };
 }
 
 function threadStore(

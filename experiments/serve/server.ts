@@ -9,7 +9,7 @@ import { GrowingThreads } from './growing-threads.ts';
 import { guaranteeRoutes } from './guarantee-routes.ts';
 import { HttpProblem } from './http-problem.ts';
 import { inferenceRoutes } from './inference-routes.ts';
-import { serverMetrics } from './metrics.ts';
+import { type ServerMetrics, serverMetrics } from './metrics.ts';
 import type { Models, ServedBundle } from './models.ts';
 import { operationRoutes, type ServerState } from './operation-routes.ts';
 import { longestId } from './schemas.ts';
@@ -58,6 +58,36 @@ export async function createServer(options: ServerOptions) {
   const metrics = serverMetrics(store, { models, aboutGuarantee });
   const audited = audits === null ? null : threadAudits({ store, audits, now });
   const threads = new GrowingThreads({ store, maxReadings: limits.maxReadings, now, audits: audited });
+  const app = bareServer({ limits, logger });
+  const refuseOtherMethods = otherMethods(app);
+  addHooks(app, { access, logger, metrics, state });
+  await app.register(fastifySwagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Earshot',
+        description: 'Decides, post by post, when enough of a thread was seen, and what it is.',
+        version: packageJson.version,
+      },
+      ...(access.kind === 'token' && {
+        components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
+        security: [{ token: [] }],
+      }),
+    },
+    transform: createJsonSchemaTransform({ zodToJsonConfig: { unrepresentable: 'any' } }),
+  });
+  await app.register(operationRoutes({ models, store, metrics, state }));
+  await app.register(inferenceRoutes({ models, metrics }));
+  await app.register(threadRoutes({ models, threads, metrics }));
+  await app.register(decideRoutes({ models }));
+  await app.register(guaranteeRoutes({ models, isAudited: audits !== null, aboutGuarantee }));
+  refuseOtherMethods();
+  await app.ready();
+  return { app, state, endQuietThreads: () => endQuietThreads({ models, store, threads, logger }) };
+}
+
+/** A server without routes: its limits, and what it answers where there is no request that could be routed. */
+function bareServer({ limits, logger }: Pick<ServerOptions, 'limits' | 'logger'>) {
   const app = Fastify({
     loggerInstance: logger,
     // One line a request is written below: of route, status and time, and of nothing that the request holds.
@@ -102,21 +132,28 @@ export async function createServer(options: ServerOptions) {
   // What goes out is typed here, and held against the OpenAPI document by the tests: checking each answer would cost as much as
   // deciding it.
   app.setSerializerCompiler(() => JSON.stringify);
+  return app;
+}
 
-  const methodsOf = new Map<string, string[]>();
-  app.addHook('onRoute', ({ url, method }) => {
-    methodsOf.set(url, [...(methodsOf.get(url) ?? []), ...[method].flat()]);
-  });
+type App = ReturnType<typeof bareServer>;
 
+/** Who may ask, what every answer carries, and what is logged and counted of it. */
+function addHooks(
+  app: App,
+  {
+    access,
+    logger,
+    metrics,
+    state,
+  }: Pick<ServerOptions, 'access' | 'logger'> & { metrics: ServerMetrics; state: ServerState },
+): void {
   app.addHook('onRequest', async (request, reply) => {
     if (request.routeOptions.config.isOpen === true) return;
     if (access.kind === 'local' && !namesThisMachine(request.headers.host))
       throw new HttpProblem(
         403,
         'this server answers programs on its own machine, under its name localhost; start it with a token for others',
-        {
-          field: 'host',
-        },
+        { field: 'host' },
       );
     if (access.kind !== 'token' || hasToken(request.headers.authorization, access.token)) return;
     reply.header('www-authenticate', 'Bearer');
@@ -146,50 +183,35 @@ export async function createServer(options: ServerOptions) {
   app.setNotFoundHandler((_request, reply) =>
     answerProblem(reply, new HttpProblem(404, 'there is nothing at this address; /openapi.json lists what there is')),
   );
+}
 
-  await app.register(fastifySwagger, {
-    openapi: {
-      openapi: '3.1.0',
-      info: {
-        title: 'Earshot',
-        description: 'Decides, post by post, when enough of a thread was seen, and what it is.',
-        version: packageJson.version,
-      },
-      ...(access.kind === 'token' && {
-        components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
-        security: [{ token: [] }],
-      }),
-    },
-    transform: createJsonSchemaTransform({ zodToJsonConfig: { unrepresentable: 'any' } }),
+/** Answers requests of other methods than an address takes. To be called before any route is added; the result, after the last. */
+function otherMethods(app: App): () => void {
+  const methodsOf = new Map<string, string[]>();
+  app.addHook('onRoute', ({ url, method }) => {
+    methodsOf.set(url, [...(methodsOf.get(url) ?? []), ...[method].flat()]);
   });
-  await app.register(operationRoutes({ models, store, metrics, state }));
-  await app.register(inferenceRoutes({ models, metrics }));
-  await app.register(threadRoutes({ models, threads, metrics }));
-  await app.register(decideRoutes({ models }));
-  await app.register(guaranteeRoutes({ models, isAudited: audits !== null, aboutGuarantee }));
-  for (const [url, methods] of [...methodsOf])
-    app.route({
-      url,
-      method: app.supportedMethods.filter((method) => !methods.includes(method)),
-      schema: { hide: true },
-      // Before the body is looked at.
-      onRequest: async ({ method }, reply) => {
-        reply.header('allow', methods.join(', '));
-        throw new HttpProblem(405, `${method} is not for this address, which takes ${methods.join(', ')}`);
-      },
-      handler: async () => {},
-    });
-  await app.ready();
-  return { app, state, endQuietThreads: () => endQuietThreads({ models, store, threads, logger }) };
+  return () => {
+    for (const [url, methods] of [...methodsOf])
+      app.route({
+        url,
+        method: app.supportedMethods.filter((method) => !methods.includes(method)),
+        schema: { hide: true },
+        // Before the body is looked at.
+        onRequest: async ({ method }, reply) => {
+          reply.header('allow', methods.join(', '));
+          throw new HttpProblem(405, `${method} is not for this address, which takes ${methods.join(', ')}`);
+        },
+        handler: async () => {},
+      });
+  };
 }
 
 /** Closes the audits of threads that have gone quiet. What fails is tried again at the next call. */
-async function endQuietThreads({
-  models,
-  store,
-  threads,
-  logger,
-}: Pick<ServerOptions, 'models' | 'store' | 'logger'> & { threads: GrowingThreads }): Promise<void> {
+async function endQuietThreads(
+  of: Pick<ServerOptions, 'models' | 'store' | 'logger'> & { threads: GrowingThreads },
+): Promise<void> {
+  const { models, store, threads, logger } = of;
   try {
     for (const key of await store.quietAudits()) {
       const name = key.slice(0, key.indexOf('/'));

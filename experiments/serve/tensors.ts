@@ -57,9 +57,7 @@ export function inferenceBody(body: Buffer, jsonLength: string | undefined): unk
     throw new HttpProblem(
       400,
       `${body.length - start} bytes follow the JSON and its binary data, and nothing says what they are`,
-      {
-        field: 'inputs',
-      },
+      { field: 'inputs' },
     );
   return { ...parsed.data, inputs };
 }

@@ -4,7 +4,7 @@ import { ProviderError } from '../../src/errors.ts';
 import { HttpProblem } from './http-problem.ts';
 import type { ServedBundle } from './models.ts';
 import type { NewPost } from './thread-reading.ts';
-import type { KeptPost, KeptThread, ThreadStore } from './thread-store.ts';
+import { type KeptThread, keptPost, type ThreadStore } from './thread-store.ts';
 
 export interface ServedAudits extends AuditDraw {
   /** Queries that audits of this process may take; then no further thread is drawn. */
@@ -23,15 +23,8 @@ interface Place {
 const attempts = 10;
 
 /** Audited threads: their posts are kept after the decision, and the detector is queried at their end. */
-export function threadAudits({
-  store,
-  audits: { mostQueries, add, ...draw },
-  now,
-}: {
-  store: ThreadStore;
-  audits: ServedAudits;
-  now: () => Date;
-}) {
+export function threadAudits({ store, audits, now }: { store: ThreadStore; audits: ServedAudits; now: () => Date }) {
+  const { mostQueries, add, ...draw } = audits;
   let queries = 0;
 
   /** The open audit of a thread that begins; null where it is not drawn. */
@@ -56,7 +49,7 @@ export function threadAudits({
       const thread = await store.read(place.key, null);
       if (thread === null || thread.audit === null) return;
       const known = new Set(thread.posts.map((post) => post.id));
-      const fresh = posts.flatMap((post) => (known.has(post.id) ? [] : [kept(post)]));
+      const fresh = posts.flatMap((post) => (known.has(post.id) ? [] : [keptPost(post)]));
       const ended = end || thread.ended;
       if (fresh.length > 0 || ended !== thread.ended) {
         const position = { incarnation: thread.incarnation, posts: thread.posts.length };
@@ -113,7 +106,3 @@ export function threadAudits({
 }
 
 export type ThreadAudits = ReturnType<typeof threadAudits>;
-
-function kept({ id, time, author, parent, text }: NewPost): KeptPost {
-  return { id, time, author, parent, text };
-}

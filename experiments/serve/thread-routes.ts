@@ -27,71 +27,50 @@ export function threadRoutes(options: {
   const { models, threads, metrics } = options;
   const about = operations('threads');
   const querystring = modelQuery(models.names);
-  const found = <T>(thread: T | null, id: string): T => {
-    if (thread !== null) return thread;
-    throw new HttpProblem(
-      404,
-      `there is no open thread ${JSON.stringify(id)}; it was never begun, was deleted, or has expired`,
-      {
-        field: 'id',
-      },
-    );
-  };
+  const of = { params: threadParams, querystring };
   return async (app) => {
     jsonBodies(app);
-    app.post(
-      '/v1/threads/:id/posts',
-      {
-        schema: {
-          ...about('addPosts', 'Add the next posts of a thread'),
-          description:
-            'One post or many, as they come. The answer holds the score at each and the decision; once stopped, the prediction of the detector. Posts are known by their ids, so a request that got no answer can be sent again.',
-          params: threadParams,
-          querystring,
-          body: additionSchema,
-          response: { 200: threadViewSchema, ...problems(404, 409, 413, 415, 503) },
-        },
-      },
-      async ({ params, query, body }) => {
-        const bundle = models.chosen(query.model);
-        const view = await threads.add(bundle, { id: params.id, ...body });
-        metrics.countPosts(view);
-        return view;
-      },
-    );
-    app.get(
-      '/v1/threads/:id',
-      {
-        schema: {
-          ...about('getThread', 'How far a thread is'),
-          params: threadParams,
-          querystring,
-          response: { 200: threadViewSchema, ...problems(404, 503) },
-        },
-      },
-      async ({ params, query }) => {
-        const view = found(await threads.find(models.chosen(query.model), params.id), params.id);
-        metrics.countPosts(view);
-        return view;
-      },
-    );
-    app.delete(
-      '/v1/threads/:id',
-      {
-        schema: {
-          ...about('deleteThread', 'Forget a thread'),
-          params: threadParams,
-          querystring,
-          response: { 204: z.undefined().describe('It is forgotten.'), ...problems(404, 503) },
-        },
-      },
-      async ({ params, query }, reply) => {
-        const wasThere = await threads.delete(models.chosen(query.model), params.id);
-        found(wasThere ? true : null, params.id);
-        return reply.code(204).send(undefined);
-      },
-    );
+    const added = {
+      ...about('addPosts', 'Add the next posts of a thread'),
+      description:
+        'One post or many, as they come. The answer holds the score at each and the decision; once stopped, the prediction of the detector. Posts are known by their ids, so a request that got no answer can be sent again.',
+      ...of,
+      body: additionSchema,
+      response: { 200: threadViewSchema, ...problems(404, 409, 413, 415, 503) },
+    };
+    app.post('/v1/threads/:id/posts', { schema: added }, async ({ params, query, body }) => {
+      const view = await threads.add(models.chosen(query.model), { id: params.id, ...body });
+      metrics.countPosts(view);
+      return view;
+    });
+    const read = {
+      ...about('getThread', 'How far a thread is'),
+      ...of,
+      response: { 200: threadViewSchema, ...problems(404, 503) },
+    };
+    app.get('/v1/threads/:id', { schema: read }, async ({ params, query }) => {
+      const view = found(await threads.find(models.chosen(query.model), params.id), params.id);
+      metrics.countPosts(view);
+      return view;
+    });
+    const deleted = {
+      ...about('deleteThread', 'Forget a thread'),
+      ...of,
+      response: { 204: z.undefined().describe('It is forgotten.'), ...problems(404, 503) },
+    };
+    app.delete('/v1/threads/:id', { schema: deleted }, async ({ params, query }, reply) => {
+      const wasThere = await threads.delete(models.chosen(query.model), params.id);
+      found(wasThere ? true : null, params.id);
+      return reply.code(204).send(undefined);
+    });
   };
+}
+
+/** @throws HttpProblem (404) where there is no such thread */
+function found<T>(thread: T | null, id: string): T {
+  if (thread !== null) return thread;
+  const problem = `there is no open thread ${JSON.stringify(id)}; it was never begun, was deleted, or has expired`;
+  throw new HttpProblem(404, problem, { field: 'id' });
 }
 
 /** Whole threads: nothing is kept between requests, and deadlines go by the times of the posts. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Audit } from '../../checkpoints/policy/audit-schema.ts';
 import { postSchema } from '../../src/data/thread.ts';
+import { type HttpProblem, unavailable } from './http-problem.ts';
 
 /*
  * What is kept of a thread between two requests: the posts that were read, until there is a decision, and the decision
@@ -13,6 +14,18 @@ const { id, time, author, parent, text } = postSchema.shape;
 /** A post as it is kept. */
 export const keptPostSchema = z.object({ id, time, author, parent, text });
 export type KeptPost = z.infer<typeof keptPostSchema>;
+
+/** What of a post is kept. */
+export function keptPost({ id, time, author, parent, text }: KeptPost): KeptPost {
+  return { id, time, author, parent, text };
+}
+
+/** For a store that is full. */
+export function tooManyThreads(open: number): HttpProblem {
+  return unavailable(
+    `${open} threads are open, which is as many as may be; delete finished ones, wait until idle ones expire, or start the server with a larger --max-threads`,
+  );
+}
 
 export const predictionSchema = z.object({
   label: z.string(),
