@@ -3,9 +3,10 @@ import type { Post } from '../../src/data/thread.ts';
 import { PromiseCache } from '../../src/promise-cache.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { createEncoder, encoderSchema } from '../../src/text/create-encoder.ts';
+import type { Encoder } from '../../src/text/encoder.ts';
 import type { Environment } from '../llm/secrets.ts';
 import { type RetryPolicy, retrySchema } from '../llm/sending/retry.ts';
-import { createEntityRecognizer, type EntityRecognizer, entitiesSchema } from './entities.ts';
+import { createEntityRecognizer, entitiesSchema } from './entities.ts';
 import {
   chunksSchema,
   cutoffOf,
@@ -15,10 +16,10 @@ import {
   retrieveChunks,
   splitIntoChunks,
 } from './evidence.ts';
-import { salientEntities, scMmrSchema, selectKeywords } from './keywords.ts';
+import { type ScMmrOptions, salientEntities, scMmrSchema, selectKeywords } from './keywords.ts';
 import type { AskShared, RoleModel } from './shared-questions.ts';
 import { cosine, embedTexts } from './text-similarity.ts';
-import { splitSentences } from './text-spans.ts';
+import { type Entity, splitSentences } from './text-spans.ts';
 import { createWebSearch, type WebQuestion, type WebSearch, webSearchSchema } from './web-search.ts';
 import { createWikipedia, type Wikipedia, wikipediaSchema } from './wikipedia.ts';
 
@@ -113,28 +114,12 @@ export async function createRetrieval(settings: RetrievalSettings): Promise<Retr
   const { composition: _, ...webOptions } = web.options;
   const keywordsByText = new PromiseCache<readonly Keyword[]>();
 
-  async function findKeywords(
-    recognizer: EntityRecognizer,
-    { claim, askShared }: RetrievalRequest,
-  ): Promise<readonly Keyword[]> {
-    const { text } = claim;
-    const entities = await salientEntities({ text, entities: await recognizer.recognize(text, askShared), encoder });
-    const similarity = entities.map(({ vector }) => entities.map((other) => cosine(vector, other.vector)));
-    const salience = entities.map((entity) => entity.salience);
-    return selectKeywords({ salience, similarity }, options.keywords).map((index) => entities[index]);
-  }
-
-  async function keywordsOf(request: RetrievalRequest): Promise<readonly Keyword[] | null> {
-    if (recognizer === null || cutoffOf(request.claim, options.cutoff) === 'none') return null;
-    return keywordsByText.get(request.claim.text, () => findKeywords(recognizer, request));
-  }
-
-  async function salientSentence(text: string): Promise<string> {
-    const sentences = splitSentences(text).map((sentence) => sentence.text);
-    if (sentences.length < 2) return text;
-    const [whole, ...vectors] = await embedTexts({ encoder, texts: [text, ...sentences] });
-    const saliences = vectors.map((vector) => cosine(vector, whole));
-    return sentences[saliences.indexOf(Math.max(...saliences))];
+  async function keywordsOf({ claim, askShared }: RetrievalRequest): Promise<readonly Keyword[] | null> {
+    if (recognizer === null || cutoffOf(claim, options.cutoff) === 'none') return null;
+    return keywordsByText.get(claim.text, async () => {
+      const entities = await recognizer.recognize(claim.text, askShared);
+      return keywordsAmong(entities, { text: claim.text, encoder, options: options.keywords });
+    });
   }
 
   /** What to search the web for: of a text without any entity its most salient sentence. */
@@ -142,7 +127,7 @@ export async function createRetrieval(settings: RetrievalSettings): Promise<Retr
     if (query === 'core-claim') return { sentence: await request.coreClaim() };
     const keywords = query === 'entities' ? await keywordsOf(request) : null;
     if (keywords !== null && keywords.length > 0) return { keywords: keywords.map(({ text }) => text) };
-    return { sentence: await salientSentence(request.claim.text) };
+    return { sentence: await salientSentence(request.claim.text, encoder) };
   }
 
   return {
@@ -180,6 +165,25 @@ export async function createRetrieval(settings: RetrievalSettings): Promise<Retr
     passagesFor: (claim, evidence) =>
       retrieveChunks({ claim, chunks: splitIntoChunks(evidence, chunks), encoder, ...chunks }),
   };
+}
+
+async function keywordsAmong(
+  found: readonly Entity[],
+  { text, encoder, options }: { text: string; encoder: Encoder; options: ScMmrOptions },
+): Promise<readonly Keyword[]> {
+  const entities = await salientEntities({ text, entities: found, encoder });
+  const similarity = entities.map(({ vector }) => entities.map((other) => cosine(vector, other.vector)));
+  const salience = entities.map((entity) => entity.salience);
+  return selectKeywords({ salience, similarity }, options).map((index) => entities[index]);
+}
+
+/** The sentence that is most like the whole text. */
+async function salientSentence(text: string, encoder: Encoder): Promise<string> {
+  const sentences = splitSentences(text).map((sentence) => sentence.text);
+  if (sentences.length < 2) return text;
+  const [whole, ...vectors] = await embedTexts({ encoder, texts: [text, ...sentences] });
+  const saliences = vectors.map((vector) => cosine(vector, whole));
+  return sentences[saliences.indexOf(Math.max(...saliences))];
 }
 
 const noRetrieval: Retrieval = {

@@ -79,114 +79,83 @@ export function createWikipedia(settings: {
   context: FetchContext;
 }): Wikipedia {
   const { options, encoder } = settings;
-  const { timeoutMs, userAgent, ...relevant } = options;
-
-  type Ask = <T>(parameters: Record<string, string>, schema: z.ZodType<T>) => Promise<T>;
-  const askerWith =
-    (askShared: AskShared): Ask =>
-    async (parameters, schema) => {
-      const query = { ...parameters, format: 'json', formatversion: '2' };
-      const { value } = await askShared(
-        { detector: 'retrieval/wikipedia', version: '2', options: { baseURL: options.baseURL }, input: query, schema },
-        async () => ({
-          value: await fetchJson({
-            service: 'Wikipedia',
-            url: serviceUrl(options.baseURL, { path: '', query }),
-            headers: { accept: 'application/json', 'user-agent': userAgent },
-            schema,
-            timeoutMs,
-            context: settings.context,
-            keyAdvice: 'set retrieval.wikipedia.userAgent to a name with a contact address',
-          }),
-        }),
-      );
-      return value;
-    };
-
-  async function senses(keyword: string, ask: Ask): Promise<Page[]> {
-    const words = searchWords(keyword).slice(0, MOST_CHARACTERS);
-    if (words === '') return [];
-    const found = await ask(
-      {
-        action: 'query',
-        generator: 'search',
-        gsrsearch: words,
-        gsrlimit: String(SENSES),
-        prop: 'pageprops',
-        ppprop: 'disambiguation',
-        redirects: '1',
-      },
-      searchSchema,
-    );
-    return (found.query?.pages ?? [])
-      .filter(({ pageprops }) => pageprops?.disambiguation === undefined)
-      .sort((one, other) => one.index - other.index);
-  }
-
-  /** The article as it was at the end of a day; null where it did not exist, or where that revision is hidden. */
-  async function beginningOn(
-    title: string,
-    options: { day: string; ask: Ask },
-  ): Promise<{ text: string; date: string } | null> {
-    const { day, ask } = options;
-    const { query } = await ask(
-      {
-        action: 'query',
-        prop: 'revisions',
-        titles: title,
-        rvlimit: '1',
-        rvdir: 'older',
-        rvstart: `${day}T23:59:59Z`,
-        rvprop: 'ids|timestamp',
-      },
-      revisionSchema,
-    );
-    const revision = query.pages[0]?.revisions?.[0];
-    if (revision === undefined || revision.timestamp.slice(0, 10) > day) return null;
-    const page = await ask(
-      {
-        action: 'parse',
-        oldid: String(revision.revid),
-        prop: 'text',
-        section: '0',
-        disablelimitreport: '1',
-        disableeditsection: '1',
-      },
-      parseSchema,
-    );
-    if (!('parse' in page)) return null;
-    return { text: htmlParagraphs(page.parse.text).join('\n'), date: revision.timestamp.slice(0, 10) };
-  }
-
-  /** The senses as they were on the day, so that none is chosen for what was written later. */
-  async function beginningsOf(pages: readonly Page[], when: { day: string; ask: Ask }): Promise<Sense[]> {
-    const found = await Promise.all(
-      pages.map(async ({ title }): Promise<Sense[]> => {
-        const beginning = await beginningOn(title, when);
-        return beginning === null ? [] : [{ title, ...beginning }];
-      }),
-    );
-    return found.flat();
-  }
-
+  const { timeoutMs: _, userAgent: __, ...relevant } = options;
   return {
     options: { ...relevant, ...settled },
     async lookUp({ keyword, context, cutoff, askShared }) {
-      const ask = askerWith(askShared);
+      const ask = askerWith(askShared, settings);
       const candidates = await beginningsOf(await senses(keyword, ask), { day: cutoff, ask });
       if (candidates.length === 0) return null;
       const index = await disambiguate({ entity: keyword, context, senses: candidates.map(senseText), encoder });
-      const { title, ...beginning } = candidates[index];
-      const sentences = splitSentences(beginning.text).slice(0, options.sentences);
+      const { title, text, date } = candidates[index];
+      const sentences = splitSentences(text).slice(0, options.sentences);
       if (sentences.length === 0) return null;
       return {
         title,
         url: new URL(`/wiki/${encodeURIComponent(title.replaceAll(' ', '_'))}`, options.baseURL).href,
-        text: sentences.map(({ text }) => text).join(' '),
-        date: beginning.date,
+        text: sentences.map((sentence) => sentence.text).join(' '),
+        date,
       };
     },
   };
+}
+
+/** Asks the wiki's API; the same question once for all. */
+type Ask = <T>(parameters: Record<string, string>, schema: z.ZodType<T>) => Promise<T>;
+
+function askerWith(
+  askShared: AskShared,
+  { options: { baseURL, userAgent, timeoutMs }, context }: { options: WikipediaOptions; context: FetchContext },
+): Ask {
+  return async (parameters, schema) => {
+    const query = { ...parameters, format: 'json', formatversion: '2' };
+    const { value } = await askShared(
+      { detector: 'retrieval/wikipedia', version: '2', options: { baseURL }, input: query, schema },
+      async () => ({
+        value: await fetchJson({
+          service: 'Wikipedia',
+          url: serviceUrl(baseURL, { path: '', query }),
+          headers: { accept: 'application/json', 'user-agent': userAgent },
+          schema,
+          timeoutMs,
+          context,
+          keyAdvice: 'set retrieval.wikipedia.userAgent to a name with a contact address',
+        }),
+      }),
+    );
+    return value;
+  };
+}
+
+async function senses(keyword: string, ask: Ask): Promise<Page[]> {
+  const words = searchWords(keyword).slice(0, MOST_CHARACTERS);
+  if (words === '') return [];
+  const search = { action: 'query', generator: 'search', gsrsearch: words, gsrlimit: String(SENSES) };
+  const found = await ask({ ...search, prop: 'pageprops', ppprop: 'disambiguation', redirects: '1' }, searchSchema);
+  return (found.query?.pages ?? [])
+    .filter(({ pageprops }) => pageprops?.disambiguation === undefined)
+    .sort((one, other) => one.index - other.index);
+}
+
+/** The senses as they were on the day, so that none is chosen for what was written later. */
+async function beginningsOf(pages: readonly Page[], when: { day: string; ask: Ask }): Promise<Sense[]> {
+  const found = await Promise.all(pages.map(({ title }) => beginningOn(title, when)));
+  return found.flatMap((sense) => sense ?? []);
+}
+
+/** The article as it was at the end of a day; null where it did not exist, or where that revision is hidden. */
+async function beginningOn(title: string, { day, ask }: { day: string; ask: Ask }): Promise<Sense | null> {
+  const latest = { rvlimit: '1', rvdir: 'older', rvstart: `${day}T23:59:59Z`, rvprop: 'ids|timestamp' };
+  const { query } = await ask({ action: 'query', prop: 'revisions', titles: title, ...latest }, revisionSchema);
+  const revision = query.pages[0]?.revisions?.[0];
+  if (revision === undefined || revision.timestamp.slice(0, 10) > day) return null;
+  const bare = { disablelimitreport: '1', disableeditsection: '1' };
+  const page = await ask(
+    { action: 'parse', oldid: String(revision.revid), prop: 'text', section: '0', ...bare },
+    parseSchema,
+  );
+  if (!('parse' in page)) return null;
+  return { title, text: htmlParagraphs(page.parse.text).join('\n'), date: revision.timestamp.slice(0, 10) };
 }
 
 /** The description of a sense: usually its first sentence names it and says what it is. */
