@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import type { Detector, TranscriptEntry } from '../../detector.ts';
 import { sampledProbabilities } from '../../llm/answers/class-probabilities.ts';
+import type { Endpoint } from '../../llm/endpoint.ts';
 import { MalformedAnswerError, orUnreadable } from '../../llm/failures.ts';
 import { dialogueOf } from '../../llm/prompt-text.ts';
 import type { DetectorSettings } from '../detector-settings.ts';
 import { endpointOf, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
-import { loadPrompts, promptsSchema } from '../prompt-templates.ts';
+import { loadPrompts, type Prompts, promptsSchema } from '../prompt-templates.ts';
 import { speak } from '../session.ts';
 import { askForSide, sidesInWords, type Verdict } from './debate-question.ts';
 import { type Debate, type DebateOutcome, debatingDetector } from './debating-detector.ts';
@@ -54,86 +55,26 @@ export type DebateCouncilOptions = z.infer<typeof debateCouncilOptionsSchema>;
 /** The side that each member votes for; null for an abstention. */
 type Votes = readonly (string | null)[];
 
+/** What came of a round of votes. */
+interface Ballot {
+  readonly votes: Votes;
+  readonly verdicts: readonly (Verdict | null)[];
+  readonly abstentions: readonly MalformedAnswerError[];
+}
+
+interface Council {
+  readonly prompts: Prompts;
+  readonly members: readonly Endpoint[];
+  readonly chairperson: Endpoint;
+  readonly rounds: number;
+  readonly consensus: number;
+}
+
 export function createDebateCouncil({ options, task, service }: DetectorSettings<DebateCouncilOptions>): Detector {
   const prompts = loadPrompts({ detector: 'debate-council', path: options.prompts });
   const { models, endpoints, rounds, consensus } = options;
   const members = models.members.map((model) => endpointOf({ role: 'members', model, endpoints }));
   const chairperson = endpointOf({ role: 'chairperson', model: models.chairperson, endpoints });
-
-  async function debate({ question, session, about, asked }: Debate): Promise<DebateOutcome> {
-    const names = question.sides.map(({ name }) => name);
-    const discussion: TranscriptEntry[] = [];
-    const parts = () => ({ about, asked, discussion: dialogueOf(discussion) });
-    let verdicts: readonly (Verdict | null)[] = [];
-    const roundName = (round: number) => (round === 0 ? 'Initial votes' : `Round ${round}`);
-    let votes: Votes = [];
-    let abstentions: readonly MalformedAnswerError[] = [];
-
-    async function collectVotes(round: number): Promise<void> {
-      const by = (member: number) => ({ role: `member ${member + 1}`, round: roundName(round) });
-      const given = await Promise.all(
-        members.map((endpoint, member) => {
-          const content = prompts.render('member', { ...parts(), who: by(member).role });
-          const said = { ...by(member), as: 'Vote' } as const;
-          // In a dry run the votes keep changing, which costs the most.
-          return orUnreadable(askForSide({ said, session, endpoint, content, question, dryRunSide: member + round }));
-        }),
-      );
-      verdicts = given.map((vote) => ('verdict' in vote ? vote : null));
-      abstentions = given.flatMap((vote) => ('verdict' in vote ? [] : [vote]));
-      session.unreadableParts += abstentions.length;
-      votes = verdicts.map((verdict) => verdict?.verdict ?? null);
-      for (const [member, vote] of given.entries())
-        discussion.push('entry' in vote ? vote.entry : { ...by(member), text: '(abstains)' });
-    }
-
-    const isConsensus = (votes: Votes) =>
-      // Tolerates rounding: 4 of 5 are 0.8.
-      Math.max(...names.map((name) => countOf(votes, name))) >= consensus * members.length - 1e-9;
-
-    // Line 4: the initial votes. Lines 5–7: they may already be a consensus.
-    await collectVotes(0);
-    if (!isConsensus(votes)) {
-      // Lines 8–15: the chairperson sums up, the members respond and vote again.
-      for (let round = 1; round <= rounds; round++) {
-        const before = votes;
-        const content = prompts.render('chairperson', { ...parts(), votes: votesInWords(votes, names) });
-        const speaker = { role: 'chairperson', round: roundName(round), session, endpoint: chairperson };
-        discussion.push(await speak({ ...speaker, messages: [{ role: 'user', content }] }));
-        await collectVotes(round);
-        const haveStabilized = round > 1 && votes.every((vote, member) => vote === before[member]);
-        if (isConsensus(votes) || haveStabilized) break;
-      }
-    }
-
-    // Line 16: the majority.
-    const shares = sampledProbabilities({ labels: names, answers: votes });
-    if (shares === null)
-      throw new MalformedAnswerError(
-        `debate-council: none of the ${members.length} members gave a vote that could be read; the last one: ${abstentions.at(-1)?.message}`,
-        { answers: abstentions.flatMap(({ answers }) => answers) },
-      );
-    const most = Math.max(...names.map((name) => countOf(votes, name)));
-    const leading = question.sides.filter(({ name }) => countOf(votes, name) === most);
-    const [winner, tied] = leading;
-    if (tied === undefined) {
-      const reason = verdicts.find((verdict) => verdict?.verdict === winner.name)?.explanation ?? '';
-      const explanation = `${votesInWords(votes, names)}. ${reason}`;
-      return { verdict: winner.name, explanation, shares, transcript: discussion };
-    }
-    const between = { ...question, sides: leading };
-    const content = prompts.render('castingVote', {
-      ...parts(),
-      asked: sidesInWords(between),
-      votes: votesInWords(votes, names),
-    });
-    const said = { role: 'chairperson', round: 'Decision', as: 'Decision' } as const;
-    const { entry, ...decision } = await askForSide({
-      ...{ said, session, endpoint: chairperson, content, question: between },
-    });
-    return { ...decision, shares, transcript: [...discussion, entry] };
-  }
-
   return debatingDetector({
     name: 'debate-council',
     // 3: a verdict is asked for as a field of a JSON schema or a last line.
@@ -149,8 +90,86 @@ export function createDebateCouncil({ options, task, service }: DetectorSettings
     },
     task,
     service,
-    debate,
+    debate: (debate) => discuss({ ...debate, prompts, members, chairperson, rounds, consensus, discussion: [] }),
   });
+}
+
+type Discussion = Debate & Council & { readonly discussion: TranscriptEntry[] };
+
+const roundName = (round: number) => (round === 0 ? 'Initial votes' : `Round ${round}`);
+
+/** What every prompt says. */
+const partsOf = ({ about, asked, discussion }: Discussion) => ({ about, asked, discussion: dialogueOf(discussion) });
+
+async function discuss(debate: Discussion): Promise<DebateOutcome> {
+  const { question, session, prompts, members, chairperson, rounds, consensus, discussion } = debate;
+  const names = question.sides.map(({ name }) => name);
+  const isConsensus = (votes: Votes) =>
+    // Tolerates rounding: 4 of 5 are 0.8.
+    Math.max(...names.map((name) => countOf(votes, name))) >= consensus * members.length - 1e-9;
+
+  // Line 4: the initial votes. Lines 5–7: they may already be a consensus.
+  let ballot = await collectVotes(debate, 0);
+  if (isConsensus(ballot.votes)) return majority(debate, ballot);
+
+  // Lines 8–15: the chairperson sums up, the members respond and vote again.
+  for (let round = 1; round <= rounds; round++) {
+    const before = ballot.votes;
+    const content = prompts.render('chairperson', { ...partsOf(debate), votes: votesInWords(before, names) });
+    const speaker = { role: 'chairperson', round: roundName(round), session, endpoint: chairperson };
+    discussion.push(await speak({ ...speaker, messages: [{ role: 'user', content }] }));
+    ballot = await collectVotes(debate, round);
+    const haveStabilized = round > 1 && ballot.votes.every((vote, member) => vote === before[member]);
+    if (isConsensus(ballot.votes) || haveStabilized) break;
+  }
+  return majority(debate, ballot);
+}
+
+/** All members vote at the same time. What they say joins the discussion. */
+async function collectVotes(debate: Discussion, round: number): Promise<Ballot> {
+  const { question, session, prompts, members, discussion } = debate;
+  const by = (member: number) => ({ role: `member ${member + 1}`, round: roundName(round) });
+  const given = await Promise.all(
+    members.map((endpoint, member) => {
+      const content = prompts.render('member', { ...partsOf(debate), who: by(member).role });
+      const said = { ...by(member), as: 'Vote' } as const;
+      // In a dry run the votes keep changing, which costs the most.
+      return orUnreadable(askForSide({ said, session, endpoint, content, question, dryRunSide: member + round }));
+    }),
+  );
+  const abstentions = given.flatMap((vote) => ('verdict' in vote ? [] : [vote]));
+  session.unreadableParts += abstentions.length;
+  for (const [member, vote] of given.entries())
+    discussion.push('entry' in vote ? vote.entry : { ...by(member), text: '(abstains)' });
+  const verdicts = given.map((vote) => ('verdict' in vote ? vote : null));
+  return { verdicts, votes: verdicts.map((verdict) => verdict?.verdict ?? null), abstentions };
+}
+
+/** Line 16: the majority; between sides that lead together the chairperson decides. */
+async function majority(debate: Discussion, { votes, verdicts, abstentions }: Ballot): Promise<DebateOutcome> {
+  const { question, session, prompts, members, chairperson, discussion } = debate;
+  const names = question.sides.map(({ name }) => name);
+  const shares = sampledProbabilities({ labels: names, answers: votes });
+  if (shares === null)
+    throw new MalformedAnswerError(
+      `debate-council: none of the ${members.length} members gave a vote that could be read; the last one: ${abstentions.at(-1)?.message}`,
+      { answers: abstentions.flatMap(({ answers }) => answers) },
+    );
+  const counted = votesInWords(votes, names);
+  const most = Math.max(...names.map((name) => countOf(votes, name)));
+  const leading = question.sides.filter(({ name }) => countOf(votes, name) === most);
+  const [winner, tied] = leading;
+  if (tied === undefined) {
+    const reason = verdicts.find((verdict) => verdict?.verdict === winner.name)?.explanation ?? '';
+    return { verdict: winner.name, explanation: `${counted}. ${reason}`, shares, transcript: discussion };
+  }
+  const between = { ...question, sides: leading };
+  const content = prompts.render('castingVote', { ...partsOf(debate), asked: sidesInWords(between), votes: counted });
+  const said = { role: 'chairperson', round: 'Decision', as: 'Decision' } as const;
+  const { entry, ...decision } = await askForSide({
+    ...{ said, session, endpoint: chairperson, content, question: between },
+  });
+  return { ...decision, shares, transcript: [...discussion, entry] };
 }
 
 function countOf(votes: Votes, name: string): number {

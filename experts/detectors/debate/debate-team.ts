@@ -4,7 +4,7 @@ import type { Endpoint } from '../../llm/endpoint.ts';
 import { dialogueOf } from '../../llm/prompt-text.ts';
 import type { DetectorSettings } from '../detector-settings.ts';
 import { endpointOf, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
-import { loadPrompts, promptsSchema } from '../prompt-templates.ts';
+import { loadPrompts, type Prompts, promptsSchema } from '../prompt-templates.ts';
 import { speak } from '../session.ts';
 import { askForSide, type Side } from './debate-question.ts';
 import { type Debate, type DebateOutcome, debatingDetector } from './debating-detector.ts';
@@ -81,63 +81,21 @@ export function createDebateTeam({ options, task, service }: DetectorSettings<De
   const opponents = models.opponents === undefined ? proponents : teamOf('opponents', models.opponents);
   const judge = endpointOf({ role: 'judge', model: models.judge, endpoints });
 
-  async function debate({ question, session, about, asked }: Debate): Promise<DebateOutcome> {
+  async function debate(given: Debate): Promise<DebateOutcome> {
+    const { question, session, about, asked } = given;
     const heard: TranscriptEntry[] = [];
     const whole: TranscriptEntry[] = [];
     // Lines 2–4: the teams.
     const teams = question.sides.map(
       (side, index): Team => ({ side, members: index === 0 ? proponents : opponents, discussion: [] }),
     );
-    /** Lets the members speak in turn, each hearing what was said before. */
-    async function speakInTurn(
-      team: Team,
-      { said, round, prompt }: { said: TranscriptEntry[]; round: string; prompt: (parts: TeamParts) => string },
-    ) {
-      const { side, members, discussion } = team;
-      for (const [index, endpoint] of members.entries()) {
-        const who = `${side.role} ${index + 1}`;
-        const { position } = side;
-        const content = prompt({
-          about,
-          asked,
-          who,
-          position,
-          debate: dialogueOf(heard),
-          discussion: dialogueOf(discussion),
-        });
-        said.push(await speak({ role: who, round, session, endpoint, messages: [{ role: 'user', content }] }));
-      }
-    }
-
-    async function internalDiscussion(team: Team, { kind, round }: RoundOfTeams): Promise<Entries> {
-      const { discussion } = team;
-      const before = discussion.length;
-      for (let turn = 0; turn < discussionTurns; turn++)
-        await speakInTurn(team, {
-          said: discussion,
-          round,
-          prompt: (parts) => prompts.render('discussion', { ...parts, plan: prompts.render(`${kind}-plan`) }),
-        });
-      return discussion.slice(before).map((entry) => ({ ...entry, role: `${entry.role}, within the team` }));
-    }
-
-    async function teamArguments(team: Team, { kind, round }: RoundOfTeams): Promise<Entries> {
-      const spoken: TranscriptEntry[] = [];
-      await speakInTurn(team, {
-        said: spoken,
-        round,
-        prompt: (parts) =>
-          prompts.render('argument', { ...parts, spoken: dialogueOf(spoken), turn: prompts.render(`${kind}-turn`) }),
-      });
-      return spoken;
-    }
-
+    const heldBy = { ...given, heard, prompts, discussionTurns };
     // Lines 5–9 open the debate, lines 10–16 are its rounds: discuss, then argue.
     for (let round = 0; round <= rounds; round++) {
       const now: RoundOfTeams =
         round === 0 ? { kind: 'opening', round: 'Opening arguments' } : { kind: 'rebuttal', round: `Round ${round}` };
-      const discussions = await Promise.all(teams.map((team) => internalDiscussion(team, now)));
-      const argued = await Promise.all(teams.map((team) => teamArguments(team, now)));
+      const discussions = await Promise.all(teams.map((team) => internalDiscussion(team, now, heldBy)));
+      const argued = await Promise.all(teams.map((team) => teamArguments(team, now, heldBy)));
       whole.push(...discussions.flat(), ...argued.flat());
       heard.push(...argued.flat());
     }
@@ -165,4 +123,45 @@ export function createDebateTeam({ options, task, service }: DetectorSettings<De
     service,
     debate,
   });
+}
+
+/** A debate as its teams see it. */
+interface TeamDebate extends Debate {
+  /** What was argued before all. */
+  readonly heard: Entries;
+  readonly prompts: Prompts;
+  readonly discussionTurns: number;
+}
+
+/** Lets the members speak in turn, each hearing what was said before. */
+async function speakInTurn(
+  { side: { role, position }, members, discussion }: Team,
+  { said, round, prompt }: { said: TranscriptEntry[]; round: string; prompt: (parts: TeamParts) => string },
+  { about, asked, heard, session }: TeamDebate,
+): Promise<void> {
+  for (const [index, endpoint] of members.entries()) {
+    const who = `${role} ${index + 1}`;
+    const shared = { about, asked, who, position, debate: dialogueOf(heard), discussion: dialogueOf(discussion) };
+    const messages = [{ role: 'user' as const, content: prompt(shared) }];
+    said.push(await speak({ role: who, round, session, endpoint, messages }));
+  }
+}
+
+async function internalDiscussion(team: Team, { kind, round }: RoundOfTeams, debate: TeamDebate): Promise<Entries> {
+  const { discussion } = team;
+  const { prompts, discussionTurns } = debate;
+  const before = discussion.length;
+  const prompt = (parts: TeamParts) => prompts.render('discussion', { ...parts, plan: prompts.render(`${kind}-plan`) });
+  for (let turn = 0; turn < discussionTurns; turn++)
+    await speakInTurn(team, { said: discussion, round, prompt }, debate);
+  return discussion.slice(before).map((entry) => ({ ...entry, role: `${entry.role}, within the team` }));
+}
+
+async function teamArguments(team: Team, { kind, round }: RoundOfTeams, debate: TeamDebate): Promise<Entries> {
+  const { prompts } = debate;
+  const spoken: TranscriptEntry[] = [];
+  const prompt = (parts: TeamParts) =>
+    prompts.render('argument', { ...parts, spoken: dialogueOf(spoken), turn: prompts.render(`${kind}-turn`) });
+  await speakInTurn(team, { said: spoken, round, prompt }, debate);
+  return spoken;
 }
