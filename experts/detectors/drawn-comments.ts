@@ -1,3 +1,4 @@
+import type { Prefix } from '../../src/data/thread.ts';
 import { Random } from '../../src/tensor/random.ts';
 
 /**
@@ -17,4 +18,11 @@ export function drawnComments<Comment>(options: {
     .sort((one, other) => one.draw - other.draw)
     .slice(0, most)
     .map(({ comment }) => comment);
+}
+
+/** The claim and at most so many comments, drawn at random, in the order of the thread. */
+export function withDrawnComments(prefix: Prefix, { most, seed }: { most: number; seed: number }): Prefix {
+  const [claim, ...comments] = prefix.posts;
+  const drawn = new Set(drawnComments({ comments, claim: claim.text, most, seed }));
+  return { ...prefix, posts: [claim, ...comments.filter((comment) => drawn.has(comment))] };
 }

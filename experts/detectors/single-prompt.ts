@@ -20,7 +20,7 @@ import { MalformedAnswerError } from '../llm/failures.ts';
 import { quotedPosts } from '../llm/prompt-text.ts';
 import { combinedCategories, type JudgingTask, judgementLabels } from '../tasks/task-file.ts';
 import type { DetectorSettings } from './detector-settings.ts';
-import { drawnComments } from './drawn-comments.ts';
+import { withDrawnComments } from './drawn-comments.ts';
 import { checkSamples, endpointOf, endpointsSchema, modelSchema } from './models-by-role.ts';
 import { loadPrompts, promptsSchema } from './prompt-templates.ts';
 import { type InstructionParts, PUBLISHED_VERSION, publishedInstruction, publishedPrompt } from './published-prompt.ts';
@@ -209,10 +209,12 @@ async function answerTo(asked: Asked): Promise<Answer> {
       Array.from({ length: samples - 1 }, (_, index) => service.chat({ ...request, sampleIndex: index + 1 })),
     );
     const labels = [first, ...others].map((answer) => labelOf(answer, asked));
-    const label = mostFrequent(labels);
-    if (label !== null) {
+    const probabilities = sampledProbabilities({ labels: Object.keys(words), answers: labels });
+    if (probabilities !== null) {
+      const most = Math.max(...Object.values(probabilities));
+      // Of equally frequent labels the one that was said first.
+      const [label] = labels.flatMap((each) => (each !== null && probabilities[each] === most ? [each] : []));
       session.unreadableParts += labels.filter((each) => each === null).length;
-      const probabilities = sampledProbabilities({ labels: Object.keys(words), answers: labels });
       return { label, probabilities, reason: '', answers: [first] };
     }
   }
@@ -260,19 +262,6 @@ function publishedAnswer(answer: ChatAnswer, asked: Asked): Answer & { readonly 
 const reasonedInstruction = ({ subject, question, answers }: InstructionParts) =>
   `Analyze the given ${subject} and decide: ${question} Think step by step about what speaks for each of ${answers}, then decide.`;
 
-function withDrawnComments(prefix: Prefix, { most, seed }: { most: number; seed: number }): Prefix {
-  const [claim, ...comments] = prefix.posts;
-  return {
-    ...prefix,
-    posts: [
-      claim,
-      ...drawnComments({ comments, claim: claim.text, most, seed }).toSorted(
-        (a, b) => comments.indexOf(a) - comments.indexOf(b),
-      ),
-    ],
-  };
-}
-
 function questionsOf(task: JudgingTask, instructionOf: (parts: InstructionParts) => string): CategoryQuestion[] {
   const { subject, question, labels, categories = [] } = task;
   if (labels) {
@@ -301,16 +290,6 @@ function transcriptOf(
     ...(answer.thinking === undefined ? [] : [{ role: `${role}, thinking`, text: answer.thinking }]),
     entryOf({ role, text: answer.text, vote: answer === answers.at(-1) ? label : null, endpoint, answers: [answer] }),
   ]);
-}
-
-/** The most frequent label; among equally frequent ones, the one said first. */
-function mostFrequent(labels: readonly (string | null)[]): string | null {
-  const readable = labels.filter((label) => label !== null);
-  const countOf = (label: string) => readable.filter((other) => other === label).length;
-  return readable.reduce<string | null>(
-    (best, label) => (best === null || countOf(label) > countOf(best) ? label : best),
-    null,
-  );
 }
 
 function listed(words: readonly string[]): string {

@@ -55,7 +55,7 @@ export const round = 'Analysis';
 export const pretended = 'This is one of the sentences that an analysis of a text consists of. '.repeat(4).trim();
 
 /** Asks an analyst, who answers only from what it is shown. Returns what an entry of the transcript says of that, too. */
-async function askAnalyst<T>(
+export async function askAnalyst<T>(
   settings: AnalystSettings,
   question: Omit<ModelQuestion<T>, 'model' | 'version' | 'promptVersion'> & { readonly role: ZofiaRole },
 ): Promise<{ readonly value: T; readonly entry: Pick<TranscriptEntry, 'round' | 'model' | 'usage'> }> {
@@ -162,7 +162,7 @@ function wikipediaFound(notes: readonly Evidence[] | null): Finding[] {
 }
 
 /** Texts from outside as a finding; none where they are null, because their source is switched off. */
-function asFound(
+export function asFound(
   role: string,
   found: readonly Evidence[] | null,
   textOf: (evidence: Evidence) => string = described,
@@ -174,135 +174,10 @@ function asFound(
   ];
 }
 
-function sourcesOf(found: readonly Evidence[]): NonNullable<TranscriptEntry['sources']> {
+export function sourcesOf(found: readonly Evidence[]): NonNullable<TranscriptEntry['sources']> {
   return found.map(({ title, url, date }) => ({ title, url, date }));
 }
 
-const claimsSchema = z.object({
-  core: z.string().min(1).describe('the core claim'),
-  subclaims: z.array(z.string().min(1)).describe('the claims that support it; may be empty'),
-});
-const verificationSchema = z.object({
-  label: z.enum(['supports', 'refutes', 'not enough information']),
-  reasoning: z.string(),
-  evidence: z.array(z.string()).describe('quotations, word for word'),
-});
-
-interface Verification extends z.output<typeof verificationSchema> {
-  readonly entry: Pick<TranscriptEntry, 'round' | 'model' | 'usage' | 'sources'>;
-}
-
-/** §4.1.3: extracts the claims while the web is being searched, then verifies each of them separately. */
-export async function claimVerification(settings: AnalystSettings, input: AnalystInput): Promise<Analysis> {
-  const { askShared } = input;
-  const { use } = settings.options;
-  const [extracted, web] = await Promise.all([extraction(settings, input), searched(settings, input)]);
-  const { core, subclaims } = extracted.value;
-  const claims = [core, ...subclaims];
-  const verifications = await Promise.all(claims.map((q) => verification(settings, { q, web, askShared })));
-  return {
-    material: [
-      ...asFound('web', use.web ? web : null),
-      { ...extracted.entry, role: 'claim extractor', text: `Core claim: ${oneLine(core)}\n${listOf(subclaims)}` },
-    ],
-    findings: verifications.map((verified, index) => {
-      const role = `claim verifier: ${index === 0 ? 'core claim' : `claim ${index + 1}`}`;
-      return verifiedClaim({ role, claim: claims[index], verified });
-    }),
-  };
-}
-
-function verifiedClaim({ role, claim, verified }: { role: string; claim: string; verified: Verification }): Finding {
-  const { label, reasoning, evidence, entry } = verified;
-  const decided = [`Verdict: ${label}`, `Reasoning: ${oneLine(reasoning)}`];
-  const quotations = evidence.map((quotation) => `Evidence: ${oneLine(quotation)}`);
-  return {
-    ...entry,
-    role,
-    text: [`Claim: ${oneLine(claim)}`, ...decided, ...quotations].join('\n'),
-    inPrompt: [
-      `[${role}]`,
-      quotedEvidence('Claim', [claim]),
-      ...decided,
-      ...(evidence.length > 0 ? [quotedEvidence('Evidence', evidence)] : []),
-    ].join('\n'),
-  };
-}
-
-/** Eq. 8 */
-function extraction(settings: AnalystSettings, { claim, askShared }: AnalystInput) {
-  // In a dry run, about as many claims as the paper counts (3.24), and similar enough to the evidence to be verified.
-  const excerpt = claim.text.slice(0, 200);
-  return askAnalyst(settings, {
-    part: 'claim-extraction',
-    role: 'extractor',
-    content: settings.prompts.render('extract', { news: quotedEvidence('The text', [claim.text]) }),
-    schema: claimsSchema,
-    dryRunValue: { core: excerpt, subclaims: [`Second claim: ${excerpt}`, `Third claim: ${excerpt}`] },
-    shortestDryRunValue: { core: excerpt, subclaims: [] },
-    askShared,
-  });
-}
-
-/** Verifies a claim strictly by C_rel(q), the passages of I_web that are relevant to it (Eq. 9). */
-async function verification(
-  settings: AnalystSettings,
-  options: { q: string; web: readonly Evidence[]; askShared: AskShared },
-): Promise<Verification> {
-  const { q, web, askShared } = options;
-  const passages = await settings.retrieval.passagesFor(q, web);
-  if (passages.length === 0)
-    return {
-      ...{ label: 'not enough information', reasoning: 'Nothing was found that speaks to it.', evidence: [] },
-      entry: { round },
-    };
-  const shown = passages.map(({ text, source }) => described({ ...source, text }));
-  const { value: verified, entry } = await askAnalyst(settings, {
-    part: 'claim-verification',
-    role: 'verifier',
-    content: settings.prompts.render('verify', {
-      claim: quotedEvidence('Claim', [q]),
-      passages: quotedEvidence('Passages', shown),
-    }),
-    schema: verificationSchema,
-    dryRunValue: { label: 'supports' as const, reasoning: pretended, evidence: [passages[0].text.slice(0, 100)] },
-    askShared,
-  });
-  const evidence = verified.evidence.map((quotation) => checkedQuotation({ quotation, passages: shown }));
-  return { ...verified, evidence, entry: { ...entry, sources: sourcesOf(passages.map(({ source }) => source)) } };
-}
-
-/** What the web says, for debaters who have no verified claims. */
-export async function webAsFound(settings: AnalystSettings, input: AnalystInput): Promise<Analysis> {
-  const web = settings.options.use.web ? await searched(settings, input) : null;
-  return { material: [], findings: asFound('web', web) };
-}
-
-async function searched(settings: AnalystSettings, input: AnalystInput): Promise<readonly Evidence[]> {
-  if (!settings.options.use.web) return [];
-  return settings.retrieval.fromWeb({
-    ...input,
-    coreClaim: async () => (await extraction(settings, input)).value.core,
-  });
-}
-
-function described({ title, url, date, text }: Evidence): string {
+export function described({ title, url, date, text }: Evidence): string {
   return `${title} (${URL.canParse(url) ? new URL(url).hostname : url}, ${date ?? 'no date'}): ${text}`;
-}
-
-/**
- * The quotation, if a passage contains it word for word, apart from quotation marks and case; otherwise a note that
- * it was dropped.
- */
-function checkedQuotation(options: { quotation: string; passages: readonly string[] }): string {
-  const plain = (text: string) =>
-    text
-      .toLowerCase()
-      .replace(/[“”„]/g, '"')
-      .replace(/[‘’]/g, "'")
-      .replace(/^["'\s]+|["'\s.]+$/g, '')
-      .replace(/\s+/g, ' ');
-  const quotation = plain(options.quotation);
-  const isFound = quotation !== '' && options.passages.some((passage) => plain(passage).includes(quotation));
-  return isFound ? options.quotation : '(a quotation that stands in no passage was dropped)';
 }

@@ -16,15 +16,14 @@ import {
   type Analysis,
   type AnalystInput,
   type AnalystSettings,
-  claimVerification,
   expert,
   type Finding,
   linguist,
   listOf,
   round,
-  webAsFound,
   wikipediaAsFound,
 } from './analysts.ts';
+import { claimVerification, webAsFound } from './claims.ts';
 import { assess, createDebater } from './debate.ts';
 import { sidesOf, type ZofiaOptions, zofiaEndpoints, zofiaInputOf } from './options.ts';
 import { insufficient } from './words.ts';
@@ -37,7 +36,7 @@ import { insufficient } from './words.ts';
  *   q      a claim that T makes (Eq. 8)                  C_rel(q) passages of I_web relevant to q (Eq. 9)
  *   E      everything that the analysts found            H        the debate so far
  *
- * §4.1 is in analysts.ts, the agents of §4.2 in debate.ts.
+ * §4.1 is in analysts.ts and claims.ts, the agents of §4.2 in debate.ts.
  *
  * Differences from the paper:
  *   - Real and fake are two labels of the task (`sides`), so that it can also be asked about rumours.
