@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import type { z } from 'zod';
 import type { RunGroup, ToldOfTrials, TrialOutcome, TrialTask } from './trial.ts';
 import { type FromParent, fromProcessSchema } from './trial-process.ts';
 import { type StartTrials, trialsHere } from './trials-here.ts';
@@ -23,6 +24,8 @@ export function trialPool({ start, ...options }: PoolOptions & { start: StartTri
   if (options.jobs > 1) return trialProcesses(options);
   return { run: trialsHere({ start, ...options }), close: async () => {} };
 }
+
+type FromProcess = z.infer<typeof fromProcessSchema>;
 
 interface Waiting {
   readonly tasks: readonly TrialTask[];
@@ -84,48 +87,36 @@ export function trialProcesses({ jobs, signal, onNote }: PoolOptions): TrialPool
     return group;
   }
 
-  function startProcess(): ChildProcess {
-    const child = fork(launcher, ['worker', '--parent'], {
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    });
-    let isHeapFull = false;
-    if (child.stderr !== null)
-      createInterface({ input: child.stderr }).on('line', (line) => {
-        isHeapFull ||= line.includes('heap out of memory');
-        onNote(line);
-      });
-    child.on('message', (message) => {
-      const said = fromProcessSchema.parse(message);
-      const group = busy.get(child);
-      if (group === undefined) return;
-      if (said.say === 'note') onNote(said.line);
-      else if (said.say === 'measured') group.told.onMeasured?.(said.measured);
-      else if (said.say === 'backend') {
-        // One process speaks for all of them.
-        if (!backends.has(said.line)) onNote(said.line);
-        backends.add(said.line);
-      } else if (said.say === 'progress') {
-        group.told.onProgress?.(said.stage, said.done, said.total, said.note);
-        if (said.stage === 'training') isPrepared(group);
-      } else {
-        isPrepared(group);
-        taken(child);
-        group.resolve(said.outcomes);
-        idle.push(child);
-        dispatch();
-      }
-    });
-    child.on('close', (code, killedBy) => {
-      const place = idle.indexOf(child);
-      if (place >= 0) idle.splice(place, 1);
-      const group = taken(child);
-      const died = { code, killedBy, isHeapFull, jobs };
-      const outcome = signal.aborted || isClosed ? ({ how: 'interrupted' } as const) : diedOutcome(died);
-      if (group !== undefined) resolveAll(group, outcome);
-      if (!isClosed) dispatch();
-    });
-    return child;
+  function receive(child: ChildProcess, message: FromProcess): void {
+    const group = busy.get(child);
+    if (group === undefined) return;
+    if (message.say === 'note') onNote(message.line);
+    else if (message.say === 'measured') group.told.onMeasured?.(message.measured);
+    else if (message.say === 'backend') {
+      // One process speaks for all of them.
+      if (!backends.has(message.line)) onNote(message.line);
+      backends.add(message.line);
+    } else if (message.say === 'progress') {
+      group.told.onProgress?.(message.stage, message.done, message.total, message.note);
+      if (message.stage === 'training') isPrepared(group);
+    } else {
+      isPrepared(group);
+      taken(child);
+      group.resolve(message.outcomes);
+      idle.push(child);
+      dispatch();
+    }
   }
+
+  function removeEnded(child: ChildProcess, how: TrialOutcome): void {
+    const place = idle.indexOf(child);
+    if (place >= 0) idle.splice(place, 1);
+    const group = taken(child);
+    if (group !== undefined) resolveAll(group, signal.aborted || isClosed ? { how: 'interrupted' } : how);
+    if (!isClosed) dispatch();
+  }
+
+  const startProcess = () => workerProcess({ jobs, onNote, onMessage: receive, onEnd: removeEnded });
 
   const stopAll = () => {
     for (const child of [...busy.keys(), ...idle]) say(child, { say: 'stop' });
@@ -155,6 +146,25 @@ export function trialProcesses({ jobs, signal, onNote }: PoolOptions): TrialPool
       );
     },
   };
+}
+
+/** A process that runs trials for this one. */
+function workerProcess(of: {
+  jobs: number;
+  onNote: (line: string) => void;
+  onMessage: (child: ChildProcess, message: FromProcess) => void;
+  onEnd: (child: ChildProcess, how: TrialOutcome) => void;
+}): ChildProcess {
+  const child = fork(launcher, ['worker', '--parent'], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+  let isHeapFull = false;
+  if (child.stderr !== null)
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      isHeapFull ||= line.includes('heap out of memory');
+      of.onNote(line);
+    });
+  child.on('message', (message) => of.onMessage(child, fromProcessSchema.parse(message)));
+  child.on('close', (code, killedBy) => of.onEnd(child, diedOutcome({ code, killedBy, isHeapFull, jobs: of.jobs })));
+  return child;
 }
 
 function resolveAll({ tasks, resolve }: Waiting, outcome: TrialOutcome): void {

@@ -3,8 +3,10 @@ import { goldenRefusals } from '../../../checkpoints/policy/golden-refusals.ts';
 import { stopRuleInWords } from '../../../checkpoints/policy/guarantee.ts';
 import { loadPolicy } from '../../../checkpoints/policy/load-policy.ts';
 import { bundleFiles, bundleFormat, bundleFormatVersion, type Manifest } from '../../../checkpoints/policy/manifest.ts';
+import type { PolicyNetwork } from '../../../checkpoints/policy/network.ts';
 import { onnxModel } from '../../../checkpoints/policy/onnx-model.ts';
 import { checkParity, type Parity } from '../../../checkpoints/policy/parity.ts';
+import type { PolicyDefinition } from '../../../checkpoints/policy/policy.ts';
 import { policyCard } from '../../../checkpoints/policy/policy-card.ts';
 import { extremeStates, randomStates } from '../../../checkpoints/policy/probe-states.ts';
 import { columnsOf, type FieldName, type StateField } from '../../../checkpoints/policy/state-fields.ts';
@@ -54,61 +56,20 @@ export async function exportRun(options: {
   const { out, data, context } = options;
   checkFree(out);
   const opened = await openStopAgentRun(options);
-  const system = systemNamed(options.system, opened);
-  const { run, experiment, materials, seed, step } = opened;
+  const { run, experiment, materials } = opened;
   const { cache, projection } = materials;
+  const system = systemNamed(options.system, opened);
   const policy = await systemOfRun(opened, system);
-  const columns = columnsOf(policy.fields);
-  const network = networkOfSystem(opened, system, columns);
+  const network = networkOfSystem(opened, system, columnsOf(policy.fields));
   const golden = await goldenThreads(opened, { policy, tested: await testThreadsOfRun(run, { data, context }) });
-  const probes = {
-    golden: golden.states,
-    ...(network !== null && { random: randomStates(network), extreme: extremeStates(network) }),
-  };
   const onnx = onnxModel(network);
-  const parity = await checkParity(
-    onnx,
-    Object.entries(probes).map(([name, states]) => ({ name, states, columns, expected: policy.score(states) })),
-  );
-
-  const result = run.isFinished() ? readTrialResult(run, { withIntervals: true }) : null;
-  const reads = (name: FieldName) => policy.fields.some((field) => field.name === name);
-  const readsStudent = reads('student') || reads('student confidence');
-  const models = await modelFiles(opened, { readsStudent });
+  const parity = await parityOf(onnx, { policy, network, golden: golden.states });
   const characters = characterTable();
-  const { earshot, git } = provenance();
-  const guarantee = guaranteesFile.find(run)?.[system] ?? null;
-  const encoder = reads('posts') ? cache.embeddings.encoderIdentity : null;
-  const readsTexts = (encoder === null || encoder.name === 'hashing') && (!readsStudent || models.student !== null);
-  const { threshold, limits, queries } = policy;
-  const manifest: Omit<Manifest, 'sha256' | 'files'> = {
-    format: bundleFormat,
-    formatVersion: bundleFormatVersion,
-    madeBy: { earshot, commit: git?.commit ?? null, unicode: characters.unicode },
-    system,
-    task: decidedBy(opened.task),
-    encoder,
-    state: {
-      columns,
-      fields: placedFields(policy.fields),
-      pooling: experiment.state.posts === 'none' ? 'sum' : experiment.state.posts,
-      isProjected: projection !== null && encoder !== null,
-      previousActions: { continue: actionTexts[0], stop: actionTexts[1] },
-    },
-    queries: { ...queries, lengths: [...queries.lengths] },
-    threshold,
-    limits,
-    rule: stopRuleInWords({ threshold: guarantee?.threshold ?? threshold, limits, alerts: opened.task.alerts }),
-    guarantee,
-    trainedClaims: trainedClaimsFile.find(run),
-    weights: network === null ? null : bundleFiles.weights,
-    student: models.student === null ? null : bundleFiles.student,
-    detector: models.detector === null ? null : bundleFiles.detector,
-    readsTexts,
-    training: { seed, step, experiment, hashes: run.readRecord().hashes },
-    measures: result === null ? null : measuresOf(result),
-    parity: { ...parity, batches: [...parity.batches] },
-  };
+  const models = await modelFiles(opened, policy);
+  const result = run.isFinished() ? readTrialResult(run, { withIntervals: true }) : null;
+  const { unicode } = characters;
+  const manifest = manifestOf(opened, { system, policy, network, models, parity, unicode, result });
+  const { encoder, readsTexts, limits } = manifest;
   const card = policyCard(manifest, {
     data: dataInWords(opened),
     threads: result?.threads ?? {},
@@ -140,6 +101,79 @@ export async function exportRun(options: {
   return { system, parity, goldenThreads: golden.count, readsTexts };
 }
 
+/** Holds the ONNX file against the policy on golden, random and extreme states. */
+function parityOf(
+  onnx: Uint8Array,
+  { policy, network, golden }: { policy: PolicyDefinition; network: PolicyNetwork | null; golden: Float32Array },
+): Promise<Parity> {
+  const random = network === null ? {} : { random: randomStates(network), extreme: extremeStates(network) };
+  const columns = columnsOf(policy.fields);
+  return checkParity(
+    onnx,
+    Object.entries({ golden, ...random }).map(([name, states]) => {
+      return { name, states, columns, expected: policy.score(states) };
+    }),
+  );
+}
+
+/** What a bundle is made of. */
+interface BundleParts {
+  readonly system: string;
+  readonly policy: PolicyDefinition;
+  readonly network: PolicyNetwork | null;
+  readonly models: BundledModels;
+  readonly parity: Parity;
+  /** The version that the table of characters is of. */
+  readonly unicode: string;
+  readonly result: TrialResult | null;
+}
+
+function manifestOf(opened: OpenedRun, parts: BundleParts): Omit<Manifest, 'sha256' | 'files'> {
+  const { run, experiment, materials, seed, step, task } = opened;
+  const { cache, projection } = materials;
+  const { system, policy, network, models, parity, unicode, result } = parts;
+  const { threshold, limits, queries } = policy;
+  const { earshot, git } = provenance();
+  const guarantee = guaranteesFile.find(run)?.[system] ?? null;
+  const encoder = reads(policy, 'posts') ? cache.embeddings.encoderIdentity : null;
+  return {
+    format: bundleFormat,
+    formatVersion: bundleFormatVersion,
+    madeBy: { earshot, commit: git?.commit ?? null, unicode },
+    system,
+    task: decidedBy(task),
+    encoder,
+    state: {
+      columns: columnsOf(policy.fields),
+      fields: placedFields(policy.fields),
+      pooling: experiment.state.posts === 'none' ? 'sum' : experiment.state.posts,
+      isProjected: projection !== null && encoder !== null,
+      previousActions: { continue: actionTexts[0], stop: actionTexts[1] },
+    },
+    queries: { ...queries, lengths: [...queries.lengths] },
+    threshold,
+    limits,
+    rule: stopRuleInWords({ threshold: guarantee?.threshold ?? threshold, limits, alerts: task.alerts }),
+    guarantee,
+    trainedClaims: trainedClaimsFile.find(run),
+    weights: network === null ? null : bundleFiles.weights,
+    student: models.student === null ? null : bundleFiles.student,
+    detector: models.detector === null ? null : bundleFiles.detector,
+    readsTexts: (encoder === null || encoder.name === 'hashing') && (!readsStudent(policy) || models.student !== null),
+    training: { seed, step, experiment, hashes: run.readRecord().hashes },
+    measures: result === null ? null : measuresOf(result),
+    parity: { ...parity, batches: [...parity.batches] },
+  };
+}
+
+function reads({ fields }: PolicyDefinition, name: FieldName): boolean {
+  return fields.some((field) => field.name === name);
+}
+
+function readsStudent(policy: PolicyDefinition): boolean {
+  return reads(policy, 'student') || reads(policy, 'student confidence');
+}
+
 function placedFields(fields: readonly StateField[]): Manifest['state']['fields'] {
   let from = 0;
   return fields.map(({ name, count, meaning }) => {
@@ -156,14 +190,16 @@ function readsTimes({ detector, state }: OpenedRun['experiment']): boolean {
 const pythonReader = new URL('../../../checkpoints/policy/earshot_policy.py', import.meta.url);
 
 /** Student and detector, as far as other programs can run them: local ones without an encoder. */
-async function modelFiles(
-  opened: OpenedRun,
-  { readsStudent }: { readsStudent: boolean },
-): Promise<{ student: string | null; detector: string | null }> {
+interface BundledModels {
+  readonly student: string | null;
+  readonly detector: string | null;
+}
+
+async function modelFiles(opened: OpenedRun, policy: PolicyDefinition): Promise<BundledModels> {
   const fileOf = (model: LocalDetector | null) =>
     model === null || model.model.encoder !== null ? null : `${JSON.stringify(model.model, null, 1)}\n`;
   return {
-    student: readsStudent ? fileOf(opened.materials.student?.reader ?? null) : null,
+    student: readsStudent(policy) ? fileOf(opened.materials.student?.reader ?? null) : null,
     detector: fileOf(await opened.detector()),
   };
 }
