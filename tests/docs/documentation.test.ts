@@ -86,7 +86,8 @@ async function idleCommandLine(): Promise<CommandUnknownOpts> {
     onHangUp: () => () => {},
   });
   const idle = (command: CommandUnknownOpts) => {
-    if (command.commands.length === 0) command.action(() => {});
+    // Some have an action beside their parts.
+    command.action(() => {});
     for (const part of command.commands) idle(part);
   };
   idle(program);
