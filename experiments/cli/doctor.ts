@@ -21,14 +21,19 @@ export function doctorCommand(terminal: Terminal) {
     .option('--json', 'print as JSON')
     .action(async (names, options) => {
       const { batchedRuns: sizes, dimensions } = options;
-      const [{ selectBackend }, { nvidiaGpu }, { timeBackend }] = await Promise.all([
+      const [{ selectBackend }, { nvidiaGpu }, { timeBackend }, { notesTo }] = await Promise.all([
         import('../../src/tensor/backend.ts'),
         import('../../src/tensor/nvidia-gpu.ts'),
         import('../run/time-backend.ts'),
+        import('./progress.ts'),
       ]);
+      const onNote = notesTo(terminal);
       const chosen = await selectBackend('auto');
       const rows: (Timing & { backend: BackendName })[] = [];
-      for (const name of names) rows.push({ backend: name, ...(await timeBackend(name, { dimensions, sizes })) });
+      for (const name of names) {
+        onNote(`timing ${name}`);
+        rows.push({ backend: name, ...(await timeBackend(name, { dimensions, sizes })) });
+      }
       const node = process.versions.node;
       const gpu = nvidiaGpu();
       const cores = availableParallelism();

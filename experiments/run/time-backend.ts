@@ -3,7 +3,7 @@ import type { BackendName } from '../../src/tensor/backend-names.ts';
 import { timeTrainingStep } from './time-training-step.ts';
 
 /** A batch that would take longer than this for an iteration, going by the smaller one, is not timed. */
-const longestMs = 20_000;
+const longestMs = 5000;
 
 export interface Timing {
   readonly device: string | null;

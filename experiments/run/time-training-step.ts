@@ -29,8 +29,8 @@ export function paperShapedProblem(dimensions: number): StopProblem {
 }
 
 /**
- * Milliseconds that an iteration of some members together takes on the current backend: the mean of two after one to warm
- * up, or that one where it took seconds.
+ * Milliseconds that an iteration of some members together takes on the current backend, or its first one where that took seconds. Before
+ * it is timed it runs for a second, in which graphs are traced and V8 compiles what is called often.
  */
 export async function timeTrainingStep({
   dimensions,
@@ -40,25 +40,32 @@ export async function timeTrainingStep({
   members: number;
 }): Promise<number> {
   const config = stopAgentSchema.parse({
-    iterations: 3,
+    iterations: 1000,
     imitation: { discriminator: { warmupIterations: 0 } },
   });
   const problem = paperShapedProblem(dimensions);
   const trainer = await createImitation(
     Array.from({ length: members }, (_, index) => ({ seed: index + 1, config, problem })),
   );
-  const timed = async () => {
+  const meanMs = async (atLeastMs: number) => {
     const startedMs = performance.now();
-    await trainer.iterate(workContext());
-    return performance.now() - startedMs;
+    let iterations = 0;
+    do {
+      await trainer.iterate(workContext());
+      iterations++;
+    } while (performance.now() - startedMs < atLeastMs);
+    return (performance.now() - startedMs) / iterations;
   };
-  const firstMs = await timed();
-  const tookMs = firstMs > longMs ? firstMs : ((await timed()) + (await timed())) / 2;
+  const firstMs = await meanMs(0);
+  const isLong = firstMs > longMs;
+  if (!isLong) await meanMs(timedMs);
+  const tookMs = isLong ? firstMs : await meanMs(timedMs);
   trainer.dispose();
   return tookMs;
 }
 
 const longMs = 4000;
+const timedMs = 1000;
 
 /** An iteration of small agents, sampled and exact: every kind of node that training has. */
 export async function iterateSmallAgents(): Promise<void> {
