@@ -10,7 +10,7 @@ import { selectorExperimentSchema } from '../experiments/selector/experiment.ts'
 import { keptDecisions } from '../experiments/selector/kept-models.ts';
 import { testedAndHeldOut } from '../experiments/selector/protocol.ts';
 import { scoreTest } from '../experiments/selector/scores.ts';
-import { freshSettings, selectorWorkshop } from '../experiments/selector/workshop.ts';
+import { freshSettings, selectorResources } from '../experiments/selector/selector-resources.ts';
 import { PredictionTally } from '../experts/task-models/chat/prediction-tally.ts';
 import { workContext } from '../src/work-context.ts';
 import { createSelector } from '../trainers/selector/jsdrv.ts';
@@ -37,7 +37,7 @@ export async function plantedSelection(options: {
     variants: ['counterfactual'],
     runs,
   });
-  const workshop = selectorWorkshop({ runs });
+  const resources = selectorResources({ runs });
   const context = workContext();
   try {
     const seconds: Record<string, number> = {};
@@ -45,7 +45,7 @@ export async function plantedSelection(options: {
     for (const [postReward, name] of Object.entries(rewards)) {
       const recipe = selectorExperimentSchema.parse(trials[0].config);
       const experiment = selectorExperimentSchema.parse({ ...recipe, selector: { ...recipe.selector, postReward } });
-      const shared = await workshop.sharedFor(experiment, context);
+      const shared = await resources.sharedFor(experiment, context);
       const { tested, heldOut } = testedAndHeldOut(experiment, shared.data.tests);
       const tally = new PredictionTally();
       const trial = { experiment, seed, directory: runs, shared, tally, context, tested, heldOut };
@@ -78,6 +78,6 @@ export async function plantedSelection(options: {
     ]);
     return { ...Object.fromEntries(scores), ...seconds };
   } finally {
-    workshop.close();
+    resources.close();
   }
 }

@@ -101,18 +101,18 @@ export const selectorKind: ExperimentKind = {
   },
   async start({ runs }) {
     // Loaded by the process that trains, and not by those that only divide the work.
-    const [{ runEventFolds }, { selectorWorkshop }, { runSelectorTrial }] = await Promise.all([
+    const [{ runEventFolds }, { selectorResources }, { runSelectorTrial }] = await Promise.all([
       import('../selector/event-folds.ts'),
-      import('../selector/workshop.ts'),
+      import('../selector/selector-resources.ts'),
       import('../selector/trial.ts'),
     ]);
     // Stays open until the process ends, because nobody knows which trial is the last.
-    const workshop = selectorWorkshop({ runs });
+    const resources = selectorResources({ runs });
     return async ([{ config, seed, directory }], context) => {
       const experiment = selectorExperimentSchema.parse(config);
       if (experiment.data.heldOutEvents === 'each')
-        return runEventFolds({ experiment, seed, directory, workshop, context });
-      const shared = await workshop.sharedFor(experiment, context);
+        return runEventFolds({ experiment, seed, directory, resources, context });
+      const shared = await resources.sharedFor(experiment, context);
       return runSelectorTrial({ experiment, seed, directory, shared, context });
     };
   },

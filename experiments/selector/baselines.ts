@@ -12,8 +12,8 @@ import { replyExamples, replyStances, selectorClaim } from './data.ts';
 import { type baselines, familyBaselines } from './experiment.ts';
 import { type FamilyBaseline, tuneOnSelection } from './family-baseline.ts';
 import type { TestSet } from './protocol.ts';
+import { freshSettings, type SelectorTrial } from './selector-resources.ts';
 import type { TextBaseline } from './text-baselines.ts';
-import { freshSettings, type SelectorTrial } from './workshop.ts';
 
 type TrainedBaseline = Exclude<(typeof baselines)[number], TextBaseline>;
 

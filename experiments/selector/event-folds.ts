@@ -9,8 +9,8 @@ import { selectorDecisionSchema } from './decisions.ts';
 import type { SelectorExperiment } from './experiment.ts';
 import type { EventFold } from './protocol.ts';
 import { type StoredSelectorResult, selectorResult, unfinishedRun } from './result.ts';
+import type { SelectorResources, SelectorShared } from './selector-resources.ts';
 import { runSelectorTrial } from './trial.ts';
-import type { SelectorShared, SelectorWorkshop } from './workshop.ts';
 
 /*
  * Leave one event out: a run that holds a run for each held-out event. Each item is tested once, by a selector that was trained on
@@ -25,14 +25,14 @@ export async function runEventFolds(options: {
   experiment: SelectorExperiment;
   seed: number;
   directory: string;
-  workshop: SelectorWorkshop;
+  resources: SelectorResources;
   context: WorkContext;
 }): Promise<boolean> {
-  const { experiment, seed, directory, workshop, context } = options;
+  const { experiment, seed, directory, resources, context } = options;
   const folds: { fold: EventFold; experiment: SelectorExperiment; shared: SelectorShared; path: string }[] = [];
-  for (const fold of await workshop.foldsFor(experiment, context)) {
+  for (const fold of await resources.foldsFor(experiment, context)) {
     const own = { ...experiment, data: { ...experiment.data, heldOutEvents: [...fold.events] } };
-    const shared = await workshop.sharedFor(own, context);
+    const shared = await resources.sharedFor(own, context);
     folds.push({ fold, experiment: own, shared, path: join(directory, folderOf(fold)) });
   }
   const hashes = {

@@ -11,7 +11,7 @@ import { stanceItem, wholeVeracityItems } from '../../trainers/selector/setup.ts
 import { replyStances } from './data.ts';
 import { type SelectorTask, selectorTasks } from './decisions.ts';
 import { gainText } from './report/gain-text.ts';
-import { freshSettings, type SelectorTrial } from './workshop.ts';
+import { freshSettings, type SelectorTrial } from './selector-resources.ts';
 
 const interval = z.strictObject({ difference: z.number(), low: z.number(), high: z.number() });
 const gainSchema = z.strictObject({ macroF1: interval, logLikelihood: interval });

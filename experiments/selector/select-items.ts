@@ -12,8 +12,8 @@ import type { WorkContext } from '../../src/work-context.ts';
 import type { Decided, GreedySelection } from '../../trainers/selector/select-greedily.ts';
 import { percent } from '../report/shown-numbers.ts';
 import { checkReplies, loadSelectorThreads, selectorClaim } from './data.ts';
+import { selectorResources } from './selector-resources.ts';
 import { openSelectorRun, selectWithKept, trainingThreads } from './trained-selector.ts';
-import { selectorWorkshop } from './workshop.ts';
 
 export interface SelectionSummary extends SelectionCounts {
   readonly run: string;
@@ -44,9 +44,9 @@ export async function selectItems(options: {
 }): Promise<SelectionSummary> {
   const { run, data, out, kind, all, runs, budget, context } = options;
   checkItemFile(out);
-  const workshop = selectorWorkshop({ runs });
+  const resources = selectorResources({ runs });
   try {
-    const opened = await openSelectorRun({ run, workshop, budget, context });
+    const opened = await openSelectorRun({ run, resources, budget, context });
     const { experiment, training } = opened;
     const threads =
       data === null
@@ -80,7 +80,7 @@ export async function selectItems(options: {
       }),
     };
   } finally {
-    workshop.close();
+    resources.close();
   }
 }
 

@@ -20,14 +20,14 @@ import { decideTest, type SelectorTask, selectorDecisionSchema } from './decisio
 import { type SelectorExperiment, selectorExperimentSchema } from './experiment.ts';
 import { type KeptByTask, keptModels, keptUntuned } from './kept-models.ts';
 import { scoreTest, type TestScores } from './scores.ts';
-import { allPostsName, selectorName } from './system-names.ts';
 import {
+  type SelectorResources,
   type SelectorTools,
-  type SelectorWorkshop,
   selectorIdentity,
-  selectorWorkshop,
+  selectorResources,
   settingsFor,
-} from './workshop.ts';
+} from './selector-resources.ts';
+import { allPostsName, selectorName } from './system-names.ts';
 
 export interface OpenedSelectorRun {
   readonly run: RunDirectory;
@@ -49,12 +49,12 @@ export interface OpenedSelectorRun {
  */
 export async function openSelectorRun(options: {
   run: string;
-  workshop: SelectorWorkshop;
+  resources: SelectorResources;
   /** Limits on calls to language models, in place of the experiment's. */
   budget: Partial<BudgetLimits>;
   context: WorkContext;
 }): Promise<OpenedSelectorRun> {
-  const { workshop, context, budget } = options;
+  const { resources, context, budget } = options;
   const run = openRunOf(options.run, 'selector');
   const saved = run.readConfig(selectorExperimentSchema);
   if (saved.data.heldOutEvents === 'each')
@@ -64,7 +64,7 @@ export async function openSelectorRun(options: {
   const latest = run.trainedCheckpoint();
   const experiment = { ...saved, budget: { ...saved.budget, ...budget } };
   const { seed } = run.readRecord();
-  const tools = await workshop.toolsFor(experiment, context);
+  const tools = await resources.toolsFor(experiment, context);
   const trained = readParts(run).train.map(({ identity }) => identity);
   const claims = readClaims(run);
   const tally = new PredictionTally();
@@ -150,11 +150,11 @@ export async function evaluateSelectorRun(
   settings: EvaluateRunSettings,
 ): Promise<{ systems: SelectorRunScores[]; threads: number; seed: number }> {
   const { run, data, runs, skipInvalid, includeTrained, context } = settings;
-  const workshop = selectorWorkshop({ runs });
+  const resources = selectorResources({ runs });
   try {
     const { experiment, tools, tally, trained, training, kept } = await openSelectorRun({
       run,
-      workshop,
+      resources,
       budget: {},
       context,
     });
@@ -191,7 +191,7 @@ export async function evaluateSelectorRun(
       );
     return { systems, threads: threads.length, seed: models.seed };
   } finally {
-    workshop.close();
+    resources.close();
   }
 }
 

@@ -22,10 +22,10 @@ import { testedAndHeldOut } from './protocol.ts';
 import { stancePicture, stancePictureFile } from './report/stance-picture.ts';
 import { selectorResult, unfinishedRun } from './result.ts';
 import { measureRoom, roomLines, type SelectionRoom, selectionRoomSchema } from './room.ts';
+import { freshSettings, type SelectorShared, type SelectorTrial, selectorIdentity } from './selector-resources.ts';
 import { allPostsName, selectorName } from './system-names.ts';
 import { decideByText, isTextBaseline } from './text-baselines.ts';
 import { writeClaims } from './trained-selector.ts';
-import { freshSettings, type SelectorShared, type SelectorTrial, selectorIdentity } from './workshop.ts';
 
 /**
  * One run: trains the selector, tests it, then every system beside it with the same claims, seed and number of epochs. A

@@ -32,7 +32,7 @@ export interface SelectorShared extends SelectorTools {
   readonly data: SelectorData;
 }
 
-export interface SelectorWorkshop {
+export interface SelectorResources {
   toolsFor(experiment: SelectorExperiment, context: WorkContext): Promise<SelectorTools>;
   /** The folds of an experiment that holds each event out in turn. */
   foldsFor(experiment: SelectorExperiment, context: WorkContext): Promise<readonly EventFold[]>;
@@ -45,7 +45,7 @@ export interface SelectorWorkshop {
  * What the trials of a process share. Data, embeddings and services are each made once for each different configuration:
  * variants with another encoder or other data still draw on one budget, and all keep their answers in one store.
  */
-export function selectorWorkshop({ runs }: { runs: string }): SelectorWorkshop {
+export function selectorResources({ runs }: { runs: string }): SelectorResources {
   const cache = join(runs, 'cache');
   let annotations: AnnotationStore | null = null;
   const services = new Map<string, LiveChatService>();
