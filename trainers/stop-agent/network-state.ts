@@ -126,8 +126,7 @@ function policyOf(
   const matrix = (name: string): PolicyMatrix => {
     const full = `agent/parameters/${name}`;
     const array = arrays[full];
-    if (!(array?.data instanceof Float32Array) || array.shape.length !== 3)
-      throw new InputError(`${full} is missing; this is not a whole checkpoint of a stop agent`);
+    if (!(array?.data instanceof Float32Array) || array.shape.length !== 3) throw missing(full);
     return { rows: array.shape[1], columns: array.shape[2], data: array.data };
   };
   const [w1, b1, w2, b2, w3, b3] = ['w1', 'b1', 'w2', 'b2', 'w3', 'b3'].map(matrix);
@@ -161,8 +160,7 @@ export function floats32(
   { name, shape }: { name: string; shape: readonly number[] },
 ): Float32Array {
   const array = arrays[name];
-  if (!(array?.data instanceof Float32Array))
-    throw new InputError(`${name} is missing; this is not a whole checkpoint of a stop agent`);
+  if (!(array?.data instanceof Float32Array)) throw missing(name);
   if (array.shape.join(' × ') !== shape.join(' × '))
     throw new InputError(
       `${name} is ${array.shape.join(' × ')}, and ${shape.join(' × ')} is needed; use the same states and network sizes`,
@@ -172,18 +170,24 @@ export function floats32(
 
 export function floats64(arrays: NamedArrays, name: string): Float64Array {
   const data = arrays[name]?.data;
-  if (!(data instanceof Float64Array)) throw new InputError(`${name} is missing; this is not a whole checkpoint`);
+  if (!(data instanceof Float64Array)) throw missing(name);
   return data;
 }
 
 export function integers(arrays: NamedArrays, name: string): Int32Array {
   const data = arrays[name]?.data;
-  if (!(data instanceof Int32Array)) throw new InputError(`${name} is missing; this is not a whole checkpoint`);
+  if (!(data instanceof Int32Array)) throw missing(name);
   return data;
 }
 
 export function smallIntegers(arrays: NamedArrays, name: string): Uint8Array {
   const data = arrays[name]?.data;
-  if (!(data instanceof Uint8Array)) throw new InputError(`${name} is missing; this is not a whole checkpoint`);
+  if (!(data instanceof Uint8Array)) throw missing(name);
   return data;
+}
+
+function missing(name: string): InputError {
+  return new InputError(
+    `${name} is missing. The checkpoint is not whole, or another version of Earshot wrote it; go on with that version, or train again with another --runs folder`,
+  );
 }
