@@ -8,4 +8,7 @@ it('tells a lost device from one with too little memory, and says what to do', (
   expect(deviceFailure('Buffer size (4294967296) exceeds the max buffer size limit (1073741824).')).toMatch(
     /^the GPU has too little memory \(Buffer size .*Train fewer runs in one program with --batched-runs/,
   );
+  expect(deviceFailure('numbers_storage_buffers_ <= limits_.maxStorageBuffersPerShaderStage was false.')).toMatch(
+    /^the GPU failed during a run/,
+  );
 });
