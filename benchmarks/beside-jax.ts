@@ -11,6 +11,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import * as tf from '@tensorflow/tfjs-core';
 import { markdownTable } from 'markdown-table';
 import { paperShapedProblem } from '../experiments/run/time-training-step.ts';
 import { mean } from '../src/metrics/summary-statistics.ts';
@@ -84,5 +85,7 @@ async function timeOurs(shape: string): Promise<void> {
   for (let iteration = 0; iteration < Number(given.timed); iteration++) await trainer.iterate(workContext());
   const { user, system } = process.cpuUsage(before);
   trainer.dispose();
+  // Where EARSHOT_ONNX_PROFILE is set (iteration-profile.ts), a graph writes its profile now.
+  tf.backend().dispose();
   console.log(`${((user + system) / 1000 / Number(given.timed) / members).toFixed(1)} a member`);
 }

@@ -10,27 +10,18 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import * as tf from '@tensorflow/tfjs-core';
 import { markdownTable } from 'markdown-table';
 import { z } from 'zod';
-import { paperShapedProblem } from '../experiments/run/time-training-step.ts';
-import { selectBackend } from '../src/tensor/backend.ts';
-import { workContext } from '../src/work-context.ts';
-import { stopAgentSchema } from '../trainers/stop-agent/config.ts';
-import { createImitation } from '../trainers/stop-agent/imitation-trainer.ts';
 
 const { values: given } = parseArgs({
   options: {
     dimensions: { type: 'string', default: '256' },
     members: { type: 'string', default: '1' },
     timed: { type: 'string', default: '40' },
-    /** Of a process that only runs. */
-    only: { type: 'boolean', default: false },
   },
 });
-const [dimensions, members, timed] = [given.dimensions, given.members, given.timed].map(Number);
-/** Each graph is traced twice before it is only run, and V8 compiles what is called often. */
-const warmup = 60;
+/** Times the same iterations, after others to warm up. */
+const timing = join(import.meta.dirname, 'beside-jax.ts');
 
 /** Operators by what they are, where they are not arithmetic on each number. */
 const kinds: Readonly<Record<string, string>> = {
@@ -54,50 +45,29 @@ const profileSchema = z.array(
   }),
 );
 
-if (given.only) await iterate();
-else show();
-
-async function iterate(): Promise<void> {
-  await selectBackend('onnx');
-  const config = stopAgentSchema.parse({ iterations: 1000, imitation: { discriminator: { warmupIterations: 0 } } });
-  const problem = paperShapedProblem(dimensions);
-  const trainer = await createImitation(
-    Array.from({ length: members }, (_, index) => ({ seed: index + 1, config, problem })),
-  );
-  for (let iteration = 0; iteration < warmup; iteration++) await trainer.iterate(workContext());
-  const before = process.cpuUsage();
-  for (let iteration = 0; iteration < timed; iteration++) await trainer.iterate(workContext());
-  const { user, system } = process.cpuUsage(before);
-  trainer.dispose();
-  tf.backend().dispose();
-  console.log((user + system) / 1000 / timed);
+const memberMs = run({});
+const folder = mkdtempSync(join(tmpdir(), 'earshot-profile-'));
+try {
+  run({ EARSHOT_ONNX_PROFILE: join(folder, 'graph') });
+  const rows = readdirSync(folder).flatMap((name) => rowsOf(join(folder, name)));
+  const head = ['graph', 'nodes', 'kind', 'ms an iteration, with the profile'];
+  console.log(markdownTable([head, ...rows]));
+} finally {
+  rmSync(folder, { recursive: true });
 }
+console.log(`\nAn iteration without the profile takes ${memberMs.toFixed(1)} ms of processor time a member.`);
 
 function run(more: NodeJS.ProcessEnv): number {
-  const words = [import.meta.filename, '--only', ...process.argv.slice(2)];
+  const words = [timing, '--only', `${given.dimensions},${given.members}`, '--timed', given.timed];
   const env = { ...process.env, ...more };
-  return Number(execFileSync(process.execPath, [...process.execArgv, ...words], { encoding: 'utf8', env }));
+  return Number.parseFloat(execFileSync(process.execPath, [...process.execArgv, ...words], { encoding: 'utf8', env }));
 }
 
-function show(): void {
-  const total = run({});
-  const folder = mkdtempSync(join(tmpdir(), 'earshot-profile-'));
-  try {
-    run({ EARSHOT_ONNX_PROFILE: join(folder, 'graph') });
-    const rows = readdirSync(folder).flatMap((name) => rowsOf(join(folder, name)));
-    const head = ['graph', 'nodes', 'kind', 'ms an iteration, with the profile'];
-    console.log(markdownTable([head, ...rows]));
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-  console.log(`\nAn iteration without the profile takes ${total.toFixed(1)} ms of processor time.`);
-}
-
-/** Of one graph that ran in every iteration; the others are left out. */
+/** Of one graph; those that ran less often than is timed are left out. */
 function rowsOf(file: string): string[][] {
   const events = profileSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
   const runs = events.filter(({ name }) => name === 'model_run').length;
-  if (runs < warmup + timed) return [];
+  if (runs < Number(given.timed)) return [];
   const sums = new Map<string, { nodes: number; us: number }>();
   for (const { cat, name, dur, args } of events) {
     if (cat !== 'Node' || !name.endsWith('_kernel_time')) continue;
@@ -110,6 +80,6 @@ function rowsOf(file: string): string[][] {
     `${Math.round(all / runs)} nodes`,
     String(Math.round(nodes / runs)),
     kind,
-    (us / 1000 / (warmup + timed)).toFixed(2),
+    (us / 1000 / runs).toFixed(2),
   ]);
 }

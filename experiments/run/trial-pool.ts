@@ -1,9 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { z } from 'zod';
 import type { RunGroup, ToldOfTrials, TrialOutcome, TrialTask } from './trial.ts';
-import { type FromParent, fromProcessSchema } from './trial-process.ts';
+import { type FromParent, type FromProcess, fromProcessSchema } from './trial-process.ts';
 import { type StartTrials, trialsHere } from './trials-here.ts';
 
 export interface TrialPool {
@@ -24,8 +23,6 @@ export function trialPool({ start, ...options }: PoolOptions & { start: StartTri
   if (options.jobs > 1) return trialProcesses(options);
   return { run: trialsHere({ start, ...options }), close: async () => {} };
 }
-
-type FromProcess = z.infer<typeof fromProcessSchema>;
 
 interface Waiting {
   readonly tasks: readonly TrialTask[];

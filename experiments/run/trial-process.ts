@@ -27,7 +27,7 @@ export const fromProcessSchema = z.discriminatedUnion('say', [
   z.object({ say: z.literal('backend'), line: z.string() }),
   z.object({ say: z.literal('ended'), outcomes: z.array(trialOutcomeSchema) }),
 ]);
-type FromProcess = z.input<typeof fromProcessSchema>;
+export type FromProcess = z.input<typeof fromProcessSchema>;
 
 /**
  * Serves the parent until it says stop or is gone.

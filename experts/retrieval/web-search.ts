@@ -4,7 +4,6 @@ import { type Environment, secretIn } from '../llm/secrets.ts';
 import { type Evidence, htmlText } from './evidence.ts';
 import { encyclopediaDomains, factCheckDomains, isInDomains, newsDomains } from './excluded-domains.ts';
 import { type FetchContext, fetchJson, serviceUrl } from './fetch-json.ts';
-
 import type { AskShared } from './shared-questions.ts';
 import { searchWords } from './text-spans.ts';
 
