@@ -17,7 +17,7 @@ export function doctorCommand(terminal: Terminal) {
     .addCommand(doctorGpuCommand(terminal))
     .addArgument(new Argument('[backend...]', 'only these are timed').choices(backendNames).default(backendNames))
     .option('--dimensions <count>', 'width of the states', positiveInteger, 256)
-    .option('--batched-runs <list>', 'how many runs are timed in one program', positiveIntegers, [1, 8, 32])
+    .option('--batched-runs <list>', 'how many runs are timed in one program', positiveIntegers, [1, 4, 16])
     .option('--json', 'print as JSON')
     .action(async (names, options) => {
       const { batchedRuns: sizes, dimensions } = options;

@@ -15,8 +15,8 @@ export interface Programs {
 /**
  * How trials are divided into programs where the user does not say. What pays was measured (docs/explanation/benchmarks.md): a process a core.
  * On wasm, where batched runs cost, each trains one trial; with TensorFlow on the processor, whose calls cost more, up to eight
- * together, and on onnx those of sampled imitation. A GPU is shared, so it gets one program, and a large one; no GPU was at hand to
- * measure that. Batches are about equal, and as many as keep every process busy to the end.
+ * together, and on onnx up to four of sampled imitation: more do not fit a core's cache. A GPU is shared, so it gets one program, and a
+ * large one; no GPU was at hand to measure that.
  * @param options.trials all of them, finished or not: a command that is given again divides them as before
  * @param options.backend null where trials cannot be trained together
  */
@@ -33,14 +33,23 @@ export async function choosePrograms(options: {
   const { trials, gainsOnOnnx, asksModels } = options;
   const { name, isGpu } = await deviceOf(options);
   const most = options.jobs ?? (asksModels || isGpu ? 1 : availableParallelism());
-  const pays = isGpu ? onGpu : name === 'tensorflow' || (name === 'onnx' && gainsOnOnnx) ? onProcessor : 1;
-  const programs = most * Math.ceil(trials / (most * pays));
-  const batchedRuns = options.batchedRuns ?? Math.ceil(trials / programs);
+  const pays = isGpu ? 32 : name === 'tensorflow' ? 8 : name === 'onnx' && gainsOnOnnx ? 4 : 1;
+  const batchedRuns = options.batchedRuns ?? batchSize(trials, { processes: most, most: pays });
   return { jobs: Math.min(most, Math.ceil(trials / batchedRuns)), batchedRuns };
 }
 
-const onGpu = 32;
-const onProcessor = 8;
+/** Of equal batches, as few as give every process about the same work. */
+function batchSize(trials: number, { processes, most }: { processes: number; most: number }): number {
+  const longest = 1.1 * Math.ceil(trials / processes);
+  /** Trials that the process with most of them trains, where batches are given out in turn and the last is what is left. */
+  const mostOfProcess = (size: number) => {
+    const full = Math.floor(trials / size);
+    return Math.ceil(full / processes) * size + (full % processes === 0 ? trials % size : 0);
+  };
+  let batches = Math.ceil(trials / most);
+  while (mostOfProcess(Math.ceil(trials / batches)) > longest) batches++;
+  return Math.ceil(trials / batches);
+}
 
 /** The backend that trials will get; it is started only where that decides something. */
 async function deviceOf(options: Parameters<typeof choosePrograms>[0]) {

@@ -24,14 +24,20 @@ describe('how trials are divided into programs', () => {
   });
 
   it.each([
-    ['with TensorFlow on the processor', onProcessor, false],
-    ['with ONNX Runtime, where trials gain from it', onOnnx, true],
-  ])('is eight at a time %s, or fewer, so that each core has its share', async (_, device, gainsOnOnnx) => {
-    const auto = { ...asked, ...device, gainsOnOnnx, backend: 'auto', jobs: 2 } as const;
-    expect(await choosePrograms(auto)).toEqual({ jobs: 2, batchedRuns: 8 });
-    expect(await choosePrograms({ ...auto, trials: 20 })).toEqual({ jobs: 2, batchedRuns: 5 });
-    expect(await choosePrograms({ ...auto, trials: 6 })).toEqual({ jobs: 2, batchedRuns: 3 });
-    expect(await choosePrograms({ ...auto, trials: 1, jobs: 4 })).toEqual({ jobs: 1, batchedRuns: 1 });
+    // 24 trials in the one process and 21 in the other.
+    ['eight', 'with TensorFlow on the processor', onProcessor, false, 45, 8],
+    ['eight', 'with TensorFlow on the processor', onProcessor, false, 20, 5],
+    ['eight', 'with TensorFlow on the processor', onProcessor, false, 6, 3],
+    ['eight', 'with TensorFlow on the processor', onProcessor, false, 1, 1],
+    ['four', 'with ONNX Runtime, where trials gain from it', onOnnx, true, 45, 4],
+    // Five batches of four would be 12 trials and 8.
+    ['four', 'with ONNX Runtime, where trials gain from it', onOnnx, true, 20, 3],
+    ['four', 'with ONNX Runtime, where trials gain from it', onOnnx, true, 9, 2],
+    ['four', 'with ONNX Runtime, where trials gain from it', onOnnx, true, 7, 4],
+  ])('is %s at a time %s, or fewer, so that each core has its share', async (...row) => {
+    const [, , device, gainsOnOnnx, trials, batchedRuns] = row;
+    const auto = { ...asked, ...device, gainsOnOnnx, trials, backend: 'auto', jobs: 2 } as const;
+    expect(await choosePrograms(auto)).toEqual({ jobs: Math.min(2, trials), batchedRuns });
   });
 
   it('is one large program on a GPU', async () => {
