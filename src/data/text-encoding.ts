@@ -62,7 +62,9 @@ export async function* inUtf8(
 /** What to do about bytes that are not UTF-8: the encodings that are most likely, each with what the text would be in it. */
 export function encodingAdvice(bytes: Uint8Array): string {
   const foreign = bytes.findIndex((byte) => byte >= 0x80);
-  const start = bytes.lastIndexOf(0x0a, Math.max(0, foreign)) + 1;
+  // Of its line, with a few words before it.
+  const lineStart = bytes.lastIndexOf(0x0a, Math.max(0, foreign)) + 1;
+  const start = Math.max(lineStart, foreign - shownBytes / 2);
   const lineEnd = bytes.indexOf(0x0a, start);
   const line = bytes.subarray(start, lineEnd < 0 ? undefined : lineEnd).subarray(0, shownBytes);
   const readings = ['gbk', 'windows-1252', 'windows-1251'].flatMap((name) => {

@@ -334,6 +334,9 @@ describe('tables that were exported badly', () => {
     await expect(imported({ 'a.csv': windows }, { format: 'csv' })).rejects.toThrow(
       /not UTF-8; .* take --encoding windows-1252 if it should read “t,"Où\? 5 €"”/,
     );
+    // Far into a line, the part of it that tells the encodings apart.
+    const late = Buffer.concat([Buffer.from(`thread,text\nt,"${'word '.repeat(40)}`), windows.subarray(15)]);
+    await expect(imported({ 'a.csv': late }, { format: 'csv' })).rejects.toThrow(/should read “[word ]+Où\? 5 €"”/);
     await expect(imported({ 'a.csv': windows }, { format: 'csv', encoding: 'gbk' })).rejects.toThrow(
       'a.csv: the text is not gbk; give another --encoding',
     );

@@ -252,6 +252,19 @@ describe('a CSV file with a row for each post', () => {
     expect(notes).toContainEqual(expect.stringMatching(/^1 threads lack their claim: each of their posts answers/));
   });
 
+  it('puts posts without ids in time order before it numbers them', async () => {
+    const newestFirst = `thread,time,text,label
+A,2024-01-01T10:10:00Z,third,rumor
+A,2024-01-01T10:00:00Z,first,rumor
+A,2024-01-01T10:05:00Z,second,rumor`;
+    const { threads } = await imported(newestFirst);
+    expect(threads[0].posts.map(({ id, text }) => [id, text])).toEqual([
+      ['A', 'first'],
+      ['A-1', 'second'],
+      ['A-2', 'third'],
+    ]);
+  });
+
   it('reads dates with slashes where there is no doubt, or where it is told', async () => {
     const at = async (time: string, dateOrder?: 'dmy' | 'mdy') =>
       (await imported(`thread,text,time\nt1,x,${time}\n`, { table: { dateOrder } })).threads[0].posts[0].time;

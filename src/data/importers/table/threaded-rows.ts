@@ -19,8 +19,10 @@ export interface RowOfPost {
   };
 }
 
-/** A row as a post of a thread. */
-export type RowOfThread = Pick<RowOfPost, 'place' | 'labels'> & { readonly post: Post };
+/** A row as a post of a thread; its id is null where the table names none. */
+export type RowOfThread = Pick<RowOfPost, 'place' | 'labels'> & {
+  readonly post: Omit<Post, 'id'> & { id: string | null };
+};
 
 /**
  * The rows of each thread, each post once, by the id of the thread and in the order in which threads begin. An export that ran
@@ -39,12 +41,12 @@ export function* threadedRows(rows: RowOfPost[], options: Reading): Generator<[s
   rows.length = 0;
   for (const [id, own] of threads) {
     threads.delete(id);
-    const posts = differentPosts(id, own, options);
+    const posts = differentPosts(own, options);
     if (posts.length > 0) yield [id, posts];
   }
 }
 
-function differentPosts(id: string, rows: readonly RowOfPost[], options: Reading): RowOfThread[] {
+function differentPosts(rows: readonly RowOfPost[], options: Reading): RowOfThread[] {
   const first = new Map<string, RowOfPost>();
   const posts: RowOfThread[] = [];
   for (const row of rows)
@@ -66,8 +68,7 @@ function differentPosts(id: string, rows: readonly RowOfPost[], options: Reading
         options.count(
           '# posts name no thread: they are in that of the post they answer, or begin one of their own where they answer none',
         );
-      const post = { id: row.postId ?? (posts.length === 0 ? id : `${id}-${posts.length}`), ...row.post };
-      posts.push({ place: row.place, labels: row.labels, post });
+      posts.push({ place: row.place, labels: row.labels, post: { id: row.postId, ...row.post } });
     });
   return posts;
 }

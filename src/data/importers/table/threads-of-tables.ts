@@ -1,7 +1,7 @@
 import { InputError } from '../../../errors.ts';
 import { BadItemError, eachOrSkip, orSkipNow, shortened } from '../../bad-item.ts';
 import type { Thread } from '../../thread.ts';
-import { assembleThread } from '../assemble-thread.ts';
+import { assembleThread, sortReplies } from '../assemble-thread.ts';
 import type { Reading } from '../importer.ts';
 import { cellId, cellText, rawText, type TableRow } from './cells.ts';
 import { columnLooks, lookedAtRows } from './column-looks.ts';
@@ -114,9 +114,12 @@ async function readRows(
 function threadOf(id: string, rows: readonly RowOfThread[], { saysRumor }: { saysRumor: boolean }): Thread {
   const claim = claimOf(id, rows);
   const [{ place }] = rows;
-  const posts = [claim, ...rows.filter((row) => row !== claim)].map(({ post }) =>
-    post.parent === post.id ? { ...post, parent: null } : post,
-  );
+  const inOrder = sortReplies([claim, ...rows.filter((row) => row !== claim)].map(({ post }) => post));
+  const posts = inOrder.map((post, index) => ({
+    ...post,
+    id: post.id ?? (index === 0 ? id : `${id}-${index}`),
+    parent: post.parent === post.id ? null : post.parent,
+  }));
   const label = agreed(rows, { id, field: 'label' });
   const column = agreed(rows, { id, field: 'column' });
   return assembleThread(
