@@ -17,7 +17,9 @@ import { systemOption } from './system-option.ts';
 import type { Terminal } from './terminal.ts';
 
 export function decideCommand(terminal: Terminal) {
-  return decideOptions().action((threads, options) => decide(threads ?? null, { ...options, terminal }));
+  return decideOptions().action((threads = '-', options) =>
+    decide(threads === '-' ? null : threads, { ...options, terminal }),
+  );
 }
 
 type DecideOptions = OptionsOf<typeof decideOptions>;
@@ -25,7 +27,7 @@ type DecideOptions = OptionsOf<typeof decideOptions>;
 function decideOptions() {
   return new Command('decide')
     .description('Decide threads with a policy. They need no labels; one line of JSON per thread.')
-    .argument('[threads]', 'thread file; without one, lines of standard input are decided as they arrive')
+    .argument('[threads]', 'thread file; without one, or with -, lines of standard input are decided as they arrive')
     .requiredOption(
       '--policy <folder>',
       'a run, such as runs/quickstart/one-query/seed-1, or what `earshot export` made',
