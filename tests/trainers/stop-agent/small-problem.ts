@@ -64,12 +64,12 @@ const small = {
   iterations: 4,
   hidden: 6,
   imitation: {
-    ppo: { stepsPerIteration: 24, epochs: 2, minibatches: 3, learningRate: 3e-3 },
+    ppo: { stepsPerIteration: 16, epochs: 2, minibatches: 2, learningRate: 3e-3 },
     discriminator: {
       hidden: 7,
       batchSize: 8,
-      epochs: 2,
-      warmupEpochs: 3,
+      epochs: 1,
+      warmupEpochs: 2,
       warmupIterations: 2,
       learningRate: 1e-3,
     },
