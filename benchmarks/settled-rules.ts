@@ -16,8 +16,9 @@ import { thresholds } from '../experiments/stop-agent/calibrate.ts';
 import { readJudged, readStopProbabilities } from '../experiments/stop-agent/decided-files.ts';
 import { decide, decideByRules, type SystemDecisions } from '../experiments/stop-agent/decisions.ts';
 import { type Experiment, experimentSchema, taskOf } from '../experiments/stop-agent/experiment.ts';
+import { stopColumns } from '../experiments/stop-agent/metrics.ts';
 import { agentQueries, limitsOf } from '../experiments/stop-agent/policy-settings.ts';
-import { everyItem, operatingPointOf } from '../experiments/stop-agent/report/rule-margins.ts';
+import { macroF1On, placedStops } from '../experiments/stop-agent/report/rule-margins.ts';
 import { resultOfRun } from '../experiments/stop-agent/result.ts';
 import { bootstrapGroups } from '../src/metrics/bootstrap.ts';
 import { bestMixture, meanOf } from '../src/metrics/pareto.ts';
@@ -40,11 +41,7 @@ function pointsOf(path: string) {
   if (scores === null) throw new Error(`${path} keeps no stop probabilities; train it with all its files kept`);
   const queries = agentQueries({ experiment, schedule });
   const limits = limitsOf(experiment);
-  const classes = taskOf(experiment).labels.length;
-  const place = (system: SystemDecisions) => {
-    const at = operatingPointOf(system, classes);
-    return { ...at(everyItem(tested.length)), at };
-  };
+  const place = ({ decisions }: SystemDecisions) => placedStops(stopColumns(decisions, taskOf(experiment)));
   const settled = thresholds.map((threshold) => {
     const stops = tested.map(({ threadId, hours }) =>
       stopIn(
@@ -80,9 +77,7 @@ for (const variant of variants) {
       resamples: 1000,
       statistics(seed, items) {
         const { own, beside } = known[seed];
-        const of = (mixture: typeof own) =>
-          mixture.reduce((sum, part) => sum + part.share * part.point.at(items).macroF1, 0);
-        return [of(own) - of(beside)];
+        return [macroF1On(own, items) - macroF1On(beside, items)];
       },
     });
     const [own, beside] = [

@@ -8,11 +8,11 @@ import { type WorkContext, workContext } from '../../src/work-context.ts';
 import { drawnThreads, labelledThreads } from '../judging/drawn-threads.ts';
 import { type Judge, openJudge } from '../judging/judge.ts';
 import type { JudgeOptions } from '../judging/judge-options.ts';
+import { intervalsOf, scoresOf } from '../run/scoring.ts';
 import { type BesideLabels, besideLabels } from './beside-labels.ts';
 import { type DetectorDecision, earlyDetectionReplies, type Replies } from './decisions.ts';
 import { judgeItems } from './judge-items.ts';
-import { detectorValues } from './result.ts';
-import { byReplies, columnsOf, type DetectionScores, detectorIntervals, detectorMetrics, scoresOf } from './scores.ts';
+import { byReplies, columnsOf, type DetectionScores, detectionScores, detectorScoring } from './scores.ts';
 
 /** What a detector scores after a number of replies. */
 export interface DetectorScores extends DetectionScores, BesideLabels {
@@ -95,15 +95,14 @@ async function evaluateDetector(
         `${store.path === ':memory:' ? 'without --store no answer is kept' : 'what was answered is kept'})\n${usageSummary(usage)}`,
       { cause: stopped },
     );
-  const metrics = detectorMetrics.filter((metric) => metric.name === 'macroF1');
+  const scoring = detectorScoring(task);
   const at = Array.from(byReplies(decisions), ([seen, own]) => {
-    const [{ low, high }] = detectorIntervals({ labels: task, seeds: [{ first: own }], metrics });
-    const scores = scoresOf(columnsOf(task, own));
+    const [{ low, high }] = intervalsOf(scoring, [{ first: own }], { only: ['macroF1'] });
     return {
       replies: seen,
-      ...scores,
+      ...detectionScores(columnsOf(task, own)),
       macroF1Interval: { low, high },
-      values: detectorValues(task, own),
+      values: scoresOf(scoring, own),
       ...besideLabels(task, { decisions: own, threads: options.threads }),
     };
   });

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { readDecisions } from '../run/decisions-file.ts';
-import { valuesOf } from '../run/metric.ts';
 import { resultFile } from '../run/result-file.ts';
+import { scoresOf } from '../run/scoring.ts';
 import { type DetectorDecision, detectorDecisionSchema, type Replies } from './decisions.ts';
-import { byReplies, columnsOf, detectorMetrics, type ScoredLabels, scoresOf } from './scores.ts';
+import { byReplies, columnsOf, detectionScores, detectorScoring } from './scores.ts';
 
 /** `result.json`: what the decisions of a run do not tell. */
 export const detectorsResult = resultFile(2, {
@@ -44,16 +44,8 @@ export function detectorsJson({ decisions, ...stored }: DetectorsResult): unknow
     ...stored,
     at: Array.from(decisions, ([replies, own]) => ({
       replies,
-      ...detectorValues(stored, own),
-      ...scoresOf(columnsOf(stored, own)),
+      ...scoresOf(detectorScoring(stored), own),
+      ...detectionScores(columnsOf(stored, own)),
     })),
   };
-}
-
-/** Every metric of some decisions, by its name; null where it is not known. */
-export function detectorValues(
-  labels: ScoredLabels,
-  decisions: readonly DetectorDecision[],
-): Record<string, number | null> {
-  return valuesOf(detectorMetrics, columnsOf(labels, decisions));
 }

@@ -2,14 +2,10 @@ import { categoriesOf } from '../../experts/tasks/task-file.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { brierScore, type ConfidentAnswer, calibration } from '../../src/metrics/calibration.ts';
 import { type ClassScores, classificationScores } from '../../src/metrics/classification.ts';
-import { type MetricInterval, metricIntervals, type SeedDecisions } from '../../src/metrics/metric-intervals.ts';
 import type { ScoredTask } from '../judging/gold-labels.ts';
 import { classIndices, type Metric } from '../run/metric.ts';
+import type { Scoring } from '../run/scoring.ts';
 import { type DetectorDecision, type Replies, repliesOf } from './decisions.ts';
-
-/*
- * What decisions come to: the metrics of a detector, with intervals over seeds and items, and one detector against another.
- */
 
 /** What scoring has to know of a task, and what a run keeps of it. */
 export type ScoredLabels = Pick<ScoredTask, 'labels' | 'categories'>;
@@ -57,7 +53,14 @@ export interface DetectionScores {
   readonly byLabel: Readonly<Record<string, ClassScores>>;
 }
 
-export function scoresOf({ labels, categories, gold, predicted, byCategory, items }: DetectorColumns): DetectionScores {
+export function detectionScores({
+  labels,
+  categories,
+  gold,
+  predicted,
+  byCategory,
+  items,
+}: DetectorColumns): DetectionScores {
   const { perClass, ...whole } = classificationScores({ gold, predicted, classes: labels.length, items });
   const shared = { items: whole.items, unreadable: whole.unparsed, accuracy: whole.accuracy };
   if (categories === null)
@@ -107,8 +110,8 @@ const share = { decimals: 3, range: [0, 1] } as const;
 
 /** Every metric, in the order of the tables. */
 export const detectorMetrics: readonly Metric<DetectorColumns>[] = [
-  { name: 'macroF1', title: 'macro-F1', ...share, of: (columns) => scoresOf(columns).macroF1 },
-  { name: 'accuracy', title: 'accuracy', ...share, of: (columns) => scoresOf(columns).accuracy },
+  { name: 'macroF1', title: 'macro-F1', ...share, of: (columns) => detectionScores(columns).macroF1 },
+  { name: 'accuracy', title: 'accuracy', ...share, of: (columns) => detectionScores(columns).accuracy },
   { name: 'brier', title: 'Brier score', decimals: 3, range: [0, 2], of: meanBrier },
   { name: 'calibrationError', title: 'calibration error', ...share, of: calibrationError },
   {
@@ -129,16 +132,19 @@ function calibrationError(columns: DetectorColumns): number {
   return calibration(confidentAnswers(columns))?.expectedError ?? Number.NaN;
 }
 
-/** Metrics with their intervals, of one detector or of the first minus the second. */
-export function detectorIntervals(options: {
-  labels: ScoredLabels;
-  seeds: readonly SeedDecisions<DetectorDecision>[];
-  metrics?: readonly Metric<DetectorColumns>[];
-  seed?: number;
-  resamples?: number;
-}): MetricInterval[] {
-  const { labels, metrics = detectorMetrics, seed = 1, ...drawing } = options;
-  return metricIntervals({ ...drawing, seed, metrics, columnsOf: (decisions) => columnsOf(labels, decisions) });
+/** F1 of each label, or of each category. */
+export function f1Metrics({ labels, categories }: ScoredLabels): Metric<DetectorColumns>[] {
+  return (categories ?? labels).map((label) => ({
+    name: `f1 ${label}`,
+    title: `F1 ${label}`,
+    ...share,
+    of: (columns) => detectionScores(columns).byLabel[label].f1,
+  }));
+}
+
+/** How decisions about these labels are scored. */
+export function detectorScoring(labels: ScoredLabels): Scoring<DetectorDecision, DetectorColumns> {
+  return { metrics: detectorMetrics, columnsOf: (decisions) => columnsOf(labels, decisions) };
 }
 
 /** The decisions of a run after each number of replies. */

@@ -3,11 +3,12 @@ import { InputError } from '../../src/errors.ts';
 import { isTaskFile, withClasses } from '../config/own-task.ts';
 import { detectorDecisionSchema, detectorName, repliesInWords, repliesOf } from '../detectors/decisions.ts';
 import { asksModels, detectorsExperimentSchema, filesOf, resolveDetectorsExperiment } from '../detectors/experiment.ts';
-import { detectorsResult, detectorValues, readDetectorsResult } from '../detectors/result.ts';
-import { byReplies, detectorIntervals, detectorMetrics } from '../detectors/scores.ts';
+import { detectorsResult, readDetectorsResult } from '../detectors/result.ts';
+import { byReplies, detectorMetrics, detectorScoring } from '../detectors/scores.ts';
 import type { ComparedPlace } from '../report/page/comparison-page.ts';
 import { type ComparedPair, compareSystems, firstRunIn } from '../run/compare-systems.ts';
 import { type EvaluationSplit, readDecisions } from '../run/decisions-file.ts';
+import { scoresOf } from '../run/scoring.ts';
 import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
 import { type ExperimentKind, type ScoredSystem, splitProblem, trainedAlone } from './experiment-kind.ts';
 
@@ -20,7 +21,7 @@ function scoreDetectors(path: string, part: EvaluationSplit): ScoredSystem[] {
     .map(([replies, own], index) => ({
       name: index === 0 ? detectorName : `${detectorName} after ${repliesInWords(replies)}`,
       role: index === 0 ? 'learnt' : 'baseline',
-      values: detectorValues(labels, own),
+      values: scoresOf(detectorScoring(labels), own),
     }));
 }
 
@@ -32,7 +33,8 @@ function compareDetectors(compared: ComparedPair, { seed }: { seed: number }): C
     labelsOf: (run) => readDetectorsResult(run).labels,
     read: (run) => [...readDetectorsResult(run).decisions.values()].flat(),
     titleOf: (place) => `After ${repliesInWords(repliesOf({ place }))}`,
-    intervals: (seeds) => detectorIntervals({ labels, seeds, seed }),
+    scoringOf: () => detectorScoring(labels),
+    seed,
   });
 }
 

@@ -8,7 +8,7 @@ import type { EvaluationSplit } from '../run/decisions-file.ts';
 import { taskOf } from '../selector/decisions.ts';
 import { resolveSelectorExperiment, selectorExperimentSchema } from '../selector/experiment.ts';
 import { readSelectorResult } from '../selector/result.ts';
-import { selectorIntervals, selectorMetrics, type TaskScores, testScoresJson } from '../selector/scores.ts';
+import { selectorMetrics, selectorScoring, type TaskScores, testScoresJson } from '../selector/scores.ts';
 import { selectorName } from '../selector/system-names.ts';
 import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
 import { type ExperimentKind, type ScoredSystem, trainedAlone } from './experiment-kind.ts';
@@ -41,7 +41,8 @@ function compareSelectors(compared: ComparedPair, { seed }: { seed: number }): C
     items: 'item',
     read: (run) => readSelectorResult(run).decisions.filter(({ part }) => part === 'test'),
     titleOf: ({ test, task }) => `${test}: ${task}`,
-    intervals: (seeds, place) => selectorIntervals({ task: taskOf({ place }), seeds, seed }),
+    scoringOf: (place) => selectorScoring(taskOf({ place })),
+    seed,
   });
 }
 

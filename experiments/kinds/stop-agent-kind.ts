@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { canonicalJson } from '../../src/content-hash.ts';
-import { metricIntervals } from '../../src/metrics/metric-intervals.ts';
 import { PromiseCache } from '../../src/promise-cache.ts';
 import { sharedOptions } from '../../trainers/stop-agent/batched-runs.ts';
 import { withClasses } from '../config/own-task.ts';
@@ -9,11 +8,11 @@ import type { ComparedPlace } from '../report/page/comparison-page.ts';
 import { tableText } from '../report/report.ts';
 import { type ComparedPair, compareSystems, firstRunIn } from '../run/compare-systems.ts';
 import type { EvaluationSplit } from '../run/decisions-file.ts';
-import { linesOfStops, readStops, stopsOfLines } from '../stop-agent/decided-files.ts';
+import { linesOfStops, readStops, type StopLine, stopsOfLines } from '../stop-agent/decided-files.ts';
 import { agentName, type SystemDecisions } from '../stop-agent/decisions.ts';
 import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
 import { type Experiment, experimentSchema, resolveExperiment, taskOf } from '../stop-agent/experiment.ts';
-import { resampledMetrics, scoreSystem, scoresJson, stopColumns, stopMetrics } from '../stop-agent/metrics.ts';
+import { scoreSystem, scoresJson, stopMetrics, stopScoring } from '../stop-agent/metrics.ts';
 import { systemsOfRun } from '../stop-agent/result.ts';
 import type { TrialSettings } from '../stop-agent/trial.ts';
 import { type ExperimentKind, type ScoredSystem, splitProblem, trainedAlone } from './experiment-kind.ts';
@@ -47,13 +46,11 @@ function compareAgents(compared: ComparedPair, { seed }: { seed: number }): Comp
       return linesOfStops(stops, { labels, part });
     },
     titleOf: () => 'At the stop',
-    intervals: (seeds) =>
-      metricIntervals({
-        seeds,
-        columnsOf: (lines) => stopColumns(stopsOfLines(lines, labels), { labels, alerts, costs }),
-        metrics: resampledMetrics(stopMetrics),
-        seed,
-      }),
+    scoringOf: () => {
+      const { metrics, columnsOf } = stopScoring({ labels, alerts, costs });
+      return { metrics, columnsOf: (lines: readonly StopLine[]) => columnsOf(stopsOfLines(lines, labels)) };
+    },
+    seed,
   });
 }
 

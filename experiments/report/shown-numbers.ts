@@ -12,18 +12,26 @@ export interface Estimate {
   readonly interval?: Interval | null;
 }
 
+/** How an estimate is written. */
+export interface NumberFormat {
+  readonly digits?: number;
+  readonly isDifference?: boolean;
+  /** Only the mean, or the mean and its interval; all that is known unless given. */
+  readonly shows?: 'mean' | 'interval' | undefined;
+}
+
 /** `0.512 ± 0.031 [0.480, 0.544]`, without what is not known; – without a number. */
 export function shown(
   estimate: Estimate | null | undefined,
-  { digits = 3, isDifference = false }: { digits?: number; isDifference?: boolean } = {},
+  { digits = 3, isDifference = false, shows }: NumberFormat = {},
 ): string {
   if (estimate === null || estimate === undefined) return '–';
   const { mean, deviation = null, interval = null } = estimate;
   const text = (value: number) => (isDifference ? signed(value, digits) : value.toFixed(digits));
   return [
     text(mean),
-    ...(deviation === null ? [] : [`± ${deviation.toFixed(digits)}`]),
-    ...(interval === null ? [] : [`[${text(interval.low)}, ${text(interval.high)}]`]),
+    ...(deviation === null || shows !== undefined ? [] : [`± ${deviation.toFixed(digits)}`]),
+    ...(interval === null || shows === 'mean' ? [] : [`[${text(interval.low)}, ${text(interval.high)}]`]),
   ].join(' ');
 }
 
@@ -32,9 +40,10 @@ export function estimated({ estimate, low, high }: Interval & { readonly estimat
   return { mean: estimate, interval: { low, high } };
 }
 
-/** Whether an interval leaves out 0, so that a difference is measurable. */
-export function isMeasurable({ low, high }: Interval): boolean {
-  return low > 0 || high < 0;
+/** 1 where an interval lies above a number, −1 where it lies below: only then is a difference measurable. 0 otherwise, and without one. */
+export function directionOf(interval: Interval | null | undefined, than = 0): 1 | 0 | -1 {
+  if (interval === null || interval === undefined) return 0;
+  return interval.low > than ? 1 : interval.high < than ? -1 : 0;
 }
 
 /** `43%` of 0.43. */

@@ -1,5 +1,5 @@
 import type { ReportTable } from './report.ts';
-import { type Estimate, shown } from './shown-numbers.ts';
+import { type Estimate, type NumberFormat, shown } from './shown-numbers.ts';
 
 /** A system with its scores by name of the metric; null or missing where one is not known. */
 export interface SystemRow {
@@ -11,11 +11,10 @@ export interface SystemRow {
   readonly further?: readonly string[];
 }
 
-export interface ShownMetric {
+export interface ShownMetric extends Pick<NumberFormat, 'isDifference' | 'shows'> {
   readonly name: string;
   readonly title: string;
   readonly decimals: number;
-  readonly isDifference?: boolean;
 }
 
 /** Systems down, metrics across: the one table of every report. */
@@ -29,9 +28,7 @@ export function systemsTable(
     texts: further,
     rows: rows.map(({ name, values, further: texts = [] }) => [
       name,
-      ...metrics.map(({ name: metric, decimals: digits, isDifference = false }) =>
-        shown(values[metric], { digits, isDifference }),
-      ),
+      ...metrics.map(({ name: metric, decimals: digits, ...format }) => shown(values[metric], { digits, ...format })),
       ...texts,
     ]),
     isMarked: (row) => rows[row].isMarked === true,

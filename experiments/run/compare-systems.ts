@@ -1,12 +1,11 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
-import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
-import type { MetricInterval, SeedDecisions } from '../../src/metrics/metric-intervals.ts';
 import { missingPath } from '../../src/missing-path.ts';
 import type { ComparedPlace } from '../report/page/comparison-page.ts';
 import { type Decision, fileNameOf, hasDecisions } from './decisions-file.ts';
+import { intervalsOf, pairedBySeed, type Scoring } from './scoring.ts';
 
 export interface ComparedSystem {
   /** A run, or a folder of runs with one seed each, which are paired by seed. */
@@ -32,7 +31,7 @@ export function firstRunIn(folder: string): RunDirectory {
 }
 
 /** How two systems of one kind of experiment are compared. */
-export interface Comparing<Of extends Decision> {
+export interface Comparing<Of extends Decision, Columns extends object> {
   /** What is decided. */
   readonly items: 'thread' | 'item';
   /** Two folders are compared where theirs are the same; any two unless given. */
@@ -40,50 +39,47 @@ export interface Comparing<Of extends Decision> {
   /** Every decision of a run that is compared. */
   read(run: RunDirectory): readonly Of[];
   titleOf(place: Decision['place']): string;
-  /** First minus second, mean over seeds. */
-  intervals(seeds: readonly SeedDecisions<Of>[], place: Decision['place']): MetricInterval[];
+  scoringOf(place: Decision['place']): Scoring<Of, Columns>;
 }
 
 /**
  * Two systems on the items that both decided under the same seed, at every place where they did.
+ * @param options.seed of the bootstrap
  * @throws InputError when they share no item or decide other labels, or a folder holds no decisions of the system
  */
-export function compareSystems<Of extends Decision>(compared: ComparedPair, comparing: Comparing<Of>): ComparedPlace[] {
+export function compareSystems<Of extends Decision, Columns extends object>(
+  compared: ComparedPair,
+  { seed, ...comparing }: Comparing<Of, Columns> & { seed: number },
+): ComparedPlace[] {
   refuseOtherLabels(compared, comparing);
   const [first, second] = compared;
   const [ours, theirs] = compared.map((system) => decisionsOf(system, comparing));
-  const pairs = Array.from(ours).flatMap(([key, { run, decision: left }]) => {
-    const right = theirs.get(key)?.decision;
-    return right === undefined ? [] : [{ left, right, run }];
-  });
-  if (pairs.length === 0)
-    throw new InputError(
-      `${first.folder} and ${second.folder} share no tested ${comparing.items} under the same seed (${ours.size} and ${theirs.size} decisions); compare runs with the same split, tests and seeds`,
-    );
-  return Array.from(
-    groupBy(pairs, ({ left }) => comparing.titleOf(left.place)),
-    ([title, own]) => {
-      const seeds = Array.from(groupBy(own, ({ run }) => run).values(), (ofSeed) => ({
-        first: ofSeed.map(({ left }) => left),
-        second: ofSeed.map(({ right }) => right),
-      }));
-      const [
-        {
-          left: { place },
-        },
-      ] = own;
-      return {
+  const places = new Map([...ours.values()].flat().map(({ place }) => [comparing.titleOf(place), place]));
+  const found = Array.from(places, ([title, place]): ComparedPlace[] => {
+    const at = (all: typeof ours) =>
+      new Map(Array.from(all, ([run, own]) => [run, own.filter((each) => comparing.titleOf(each.place) === title)]));
+    const seeds = pairedBySeed(at(ours), at(theirs));
+    if (seeds.length === 0) return [];
+    const pairs = seeds.flatMap((own) => own.first.map((left, index) => ({ left, right: own.second[index] })));
+    return [
+      {
         title,
         of: place,
-        items: own.length,
+        items: pairs.length,
         seeds: seeds.length,
-        metrics: comparing.intervals(seeds, place),
-        differing: own
+        metrics: intervalsOf(comparing.scoringOf(place), seeds, { seed }),
+        differing: pairs
           .filter(({ left, right }) => left.prediction !== right.prediction)
           .map(({ left, right }) => [left.item, left.gold, shown(left), shown(right)]),
-      };
-    },
-  );
+      },
+    ];
+  }).flat();
+  const counts = [ours, theirs].map((all) => [...all.values()].flat().length);
+  if (found.length === 0)
+    throw new InputError(
+      `${first.folder} and ${second.folder} share no tested ${comparing.items} under the same seed (${counts.join(' and ')} decisions); compare runs with the same split, tests and seeds`,
+    );
+  return found;
 }
 
 /** What a system decided, in words. */
@@ -92,7 +88,10 @@ function shown({ prediction, numbers: { postsUsed, posts } }: Decision): string 
   return postsUsed === undefined ? answer : `${answer}, post ${postsUsed} of ${posts}`;
 }
 
-function refuseOtherLabels([first, second]: ComparedPair, { labelsOf }: Pick<Comparing<Decision>, 'labelsOf'>): void {
+function refuseOtherLabels(
+  [first, second]: ComparedPair,
+  { labelsOf }: { labelsOf?(run: RunDirectory): readonly string[] },
+): void {
   const [own, other] = [first, second].map(({ folder }) => labelsOf?.(firstRunIn(folder)).join(', '));
   if (own !== other)
     throw new InputError(
@@ -100,15 +99,16 @@ function refuseOtherLabels([first, second]: ComparedPair, { labelsOf }: Pick<Com
     );
 }
 
-/** By run and item. */
-function decisionsOf<Of extends Decision>({ folder, system }: ComparedSystem, { read }: Comparing<Of>) {
-  const all = runsIn(folder).flatMap((run) =>
-    read(RunDirectory.open(join(folder, run))).map((decision) => ({ run, decision })),
-  );
-  const own = all.filter(({ decision }) => decision.system === system);
-  if (own.length === 0) {
-    const systems = new Set(all.map(({ decision }) => decision.system));
+/** By run. */
+function decisionsOf<Of extends Decision>(
+  { folder, system }: ComparedSystem,
+  { read }: { read(run: RunDirectory): readonly Of[] },
+): Map<string, Of[]> {
+  const all = runsIn(folder).map((run) => [run, read(RunDirectory.open(join(folder, run)))] as const);
+  const own = all.map(([run, decisions]) => [run, decisions.filter((each) => each.system === system)] as const);
+  if (own.every(([, decisions]) => decisions.length === 0)) {
+    const systems = new Set(all.flatMap(([, decisions]) => decisions.map((each) => each.system)));
     throw new InputError(`${folder} has no system ${JSON.stringify(system)}; it has ${[...systems].join(', ')}`);
   }
-  return new Map(own.map((of) => [JSON.stringify([of.run, of.decision.place, of.decision.item]), of]));
+  return new Map(own);
 }

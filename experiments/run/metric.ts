@@ -11,6 +11,8 @@ export interface MetricFacts {
   readonly isShown?: boolean;
   /** The least and the most that it can be, where intervals end; no bounds when left out. */
   readonly range?: readonly [number, number];
+  /** Whether it has intervals and is compared, for which it must count `items`; it is unless this is false. */
+  readonly isResampled?: boolean;
 }
 
 /** A metric of one kind of experiment. What is added to its list applies to old runs, too. */

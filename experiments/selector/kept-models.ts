@@ -1,5 +1,7 @@
+import { directionOf } from '../report/shown-numbers.ts';
+import { intervalsOf } from '../run/scoring.ts';
 import { type SelectorDecision, type SelectorSystem, type SelectorTask, selectorTasks, taskOf } from './decisions.ts';
-import { scoreTest, selectorIntervals, selectorMetrics } from './scores.ts';
+import { scoreTest, selectorScoring } from './scores.ts';
 import { isTextBaseline } from './text-baselines.ts';
 
 /** Which models of a system are kept for a task, and what speaks for them. */
@@ -45,15 +47,11 @@ function judge(decisions: readonly SelectorDecision[], system: SelectorSystem): 
       return null;
     const [tuned, untuned] = [own, others].map((said) => scoreTest(said)[task]);
     if (tuned === null || untuned === null) return null;
-    const [{ low, high }] = selectorIntervals({
-      task,
-      seeds: [{ first: own, second: others }],
-      seed: 1,
-      resamples: 500,
-      metrics: selectorMetrics.slice(0, 1),
-    });
+    const drawing = { only: ['macroF1'], resamples: 500 };
+    const [lead] = intervalsOf(selectorScoring(task), [{ first: own, second: others }], drawing);
+    const direction = directionOf(lead);
     const [ofTuned, ofUntuned] = [tuned.values.macroF1, untuned.values.macroF1];
-    return { isTuned: low > 0, isHarmed: high < 0, tuned: ofTuned, untuned: ofUntuned, items: tuned.items };
+    return { isTuned: direction > 0, isHarmed: direction < 0, tuned: ofTuned, untuned: ofUntuned, items: tuned.items };
   };
   return { stance: keptFor('stance'), veracity: keptFor('veracity') };
 }

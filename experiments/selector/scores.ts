@@ -1,15 +1,11 @@
 import { groupBy } from '../../src/data/group-by.ts';
 import { classificationScores, type Predictions } from '../../src/metrics/classification.ts';
-import { type MetricInterval, metricIntervals, type SeedDecisions } from '../../src/metrics/metric-intervals.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
 import { classIndices, type Metric } from '../run/metric.ts';
+import type { Scoring } from '../run/scoring.ts';
 import { type SelectorDecision, type SelectorTask, taskClasses, taskOf, threadOf } from './decisions.ts';
 
 const share = { decimals: 3, range: [0, 1] } as const;
-
-/*
- * What decisions come to: metrics of a test set, intervals over seeds and threads, and one system against another.
- */
 
 /** Every metric of the selector, in the order of the tables. */
 export const selectorMetrics: readonly Metric<Predictions, number>[] = [
@@ -85,19 +81,11 @@ function taskScoresJson(scores: TaskScores | null) {
   return { items, ...values, perClass };
 }
 
-/** Metrics of one task with their intervals: threads are drawn whole with their replies, for these are not independent. */
-export function selectorIntervals(options: {
-  task: SelectorTask;
-  seeds: readonly SeedDecisions<SelectorDecision>[];
-  seed: number;
-  resamples?: number;
-  metrics?: readonly Metric<Predictions, number>[];
-}): MetricInterval[] {
-  const { task, metrics = selectorMetrics, ...drawing } = options;
-  return metricIntervals({
-    ...drawing,
-    metrics,
+/** How decisions of one task are scored. Threads are drawn whole with their replies, because these are not independent. */
+export function selectorScoring(task: SelectorTask): Scoring<SelectorDecision, Predictions> {
+  return {
+    metrics: selectorMetrics,
     columnsOf: (decisions) => classIndices(decisions, taskClasses[task]),
     drawnTogether: (decisions) => [...groupBy(decisions.keys(), (item) => threadOf(decisions[item])).values()],
-  });
+  };
 }

@@ -8,9 +8,9 @@ import {
   latencyWeightedF1,
   medianAlertDelay,
 } from '../../src/metrics/early-alerts.ts';
-import { metricIntervals } from '../../src/metrics/metric-intervals.ts';
 import { quantile } from '../../src/metrics/summary-statistics.ts';
 import { type Metric, valuesOf } from '../run/metric.ts';
+import { intervalsOf, type Scoring } from '../run/scoring.ts';
 import { type Costs, predictionCost, readingCost, wrongCosts } from './costs.ts';
 import type { Decision, QueryKind, SystemDecisions } from './decisions.ts';
 
@@ -37,8 +37,6 @@ export interface DecisionColumns {
 
 /** One number that stops come to. */
 export interface StopMetric extends Metric<DecisionColumns> {
-  /** Compared by `earshot compare`, and given an interval over threads. It must then count `items`. */
-  readonly isResampled: boolean;
   /** Makes no sense for a rule that sees the labels. */
   readonly isNotForOracles?: boolean;
 }
@@ -46,7 +44,6 @@ export interface StopMetric extends Metric<DecisionColumns> {
 const share = { decimals: 3, range: [0, 1] } as const;
 const amount = { decimals: 1, range: [0, Infinity] } as const;
 
-const resampled = { ...share, isResampled: true };
 const hidden = { ...share, isResampled: false, isShown: false };
 const counted = { ...amount, isResampled: false };
 type AlertMetric = readonly [
@@ -59,14 +56,14 @@ type AlertMetric = readonly [
 /** Metrics of alerts; null where no label of the task raises one. */
 const alertMetrics = (
   [
-    ['erde5', 'ERDE 5', resampled, (own) => erde(own, { deadline: 5 })],
-    ['erde50', 'ERDE 50', resampled, (own) => erde(own, { deadline: 50 })],
+    ['erde5', 'ERDE 5', share, (own) => erde(own, { deadline: 5 })],
+    ['erde50', 'ERDE 50', share, (own) => erde(own, { deadline: 50 })],
     ['erde5Hours', 'ERDE 5 h', hidden, (own) => erde(own, { deadline: 5, unit: 'hours' })],
     ['erde50Hours', 'ERDE 50 h', hidden, (own) => erde(own, { deadline: 50, unit: 'hours' })],
-    ['latencyF1', 'F latency', resampled, (own) => latencyWeightedF1(own)],
+    ['latencyF1', 'F latency', share, (own) => latencyWeightedF1(own)],
     ['alertSpeed', 'speed', hidden, (own) => alertSpeed(own)],
-    ['alertPrecision', 'alert precision', resampled, (own) => alertRates(own).precision],
-    ['alertRecall', 'alert recall', resampled, (own) => alertRates(own).recall],
+    ['alertPrecision', 'alert precision', share, (own) => alertRates(own).precision],
+    ['alertRecall', 'alert recall', share, (own) => alertRates(own).recall],
     ['alertsPerThousand', 'alerts per 1,000', counted, (own) => alertRates(own).perThousandThreads],
     ['medianAlertPosts', 'true alert, posts', counted, (own) => medianAlertDelay(own).posts],
     ['medianAlertHours', 'true alert, hours', counted, (own) => medianAlertDelay(own).hours],
@@ -77,36 +74,20 @@ const alertMetrics = (
 
 /** Every metric of the stop agent, in the order of the tables. What is added here applies to old runs, too. */
 export const stopMetrics: readonly StopMetric[] = [
-  { name: 'macroF1', title: 'macro-F1', ...share, isResampled: true, of: macroF1 },
-  {
-    name: 'accuracy',
-    title: 'accuracy',
-    ...share,
-    isShown: false,
-    isResampled: false,
-    of: (own) => classificationScores(own).accuracy,
-  },
-  { name: 'er', title: 'earliness', ...share, isResampled: true, of: earlyRate },
-  { name: 'expectedCost', title: 'cost', decimals: 3, range: [0, Infinity], isResampled: true, of: meanCost },
-  { name: 'delayPosts', title: 'delay, posts', ...amount, isResampled: false, of: (own) => meanDelay(own).posts },
-  { name: 'delayHours', title: 'delay, hours', ...amount, isResampled: false, of: (own) => meanDelay(own).hours },
-  { name: 'medianDelayHours', title: 'median', ...amount, isResampled: false, of: (own) => delayAt(own, 0.5) },
-  { name: 'longDelayHours', title: '90%', ...amount, isResampled: false, of: (own) => delayAt(own, 0.9) },
-  {
-    name: 'queriesPerThread',
-    title: 'queries per thread',
-    ...amount,
-    isResampled: true,
-    isNotForOracles: true,
-    of: meanQueries,
-  },
+  { name: 'macroF1', title: 'macro-F1', ...share, of: macroF1 },
+  { name: 'accuracy', title: 'accuracy', ...hidden, of: (own) => classificationScores(own).accuracy },
+  { name: 'er', title: 'earliness', ...share, of: earlyRate },
+  { name: 'expectedCost', title: 'cost', decimals: 3, range: [0, Infinity], of: meanCost },
+  { name: 'delayPosts', title: 'delay, posts', ...counted, of: (own) => meanDelay(own).posts },
+  { name: 'delayHours', title: 'delay, hours', ...counted, of: (own) => meanDelay(own).hours },
+  { name: 'medianDelayHours', title: 'median', ...counted, of: (own) => delayAt(own, 0.5) },
+  { name: 'longDelayHours', title: '90%', ...counted, of: (own) => delayAt(own, 0.9) },
+  { name: 'queriesPerThread', title: 'queries per thread', ...amount, isNotForOracles: true, of: meanQueries },
   // The share of the queries that judging every post of every thread would take.
   {
     name: 'queriesSaved',
     title: 'queries saved',
-    ...share,
-    isShown: false,
-    isResampled: false,
+    ...hidden,
     of: (own) => 1 - total(own.queries) / total(own.threadPosts),
   },
   ...alertMetrics,
@@ -134,22 +115,28 @@ function delayAt({ hours }: DecisionColumns, share: number): number | null {
   return known.length === 0 ? null : quantile(Float64Array.from(known).sort(), share);
 }
 
-/** Those that have intervals. */
-export function resampledMetrics(metrics: readonly StopMetric[]) {
-  return metrics.filter(({ isResampled }) => isResampled);
-}
-
 function total(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-/**
- * @param options.costs the user's; null for none
- * @param options.alerts labels that raise an alert; none unless given
- */
+/** What stops are scored by: the labels of a task, those that raise an alert, the user's costs. */
+export interface ScoredStops {
+  /** In the order of the class indices. */
+  readonly labels: readonly string[];
+  /** Without them there are no metrics of alerts. */
+  readonly alerts?: readonly string[] | undefined;
+  /** Without them there is no expected cost. */
+  readonly costs?: Costs | null;
+}
+
+/** How stops are scored. */
+export function stopScoring(task: ScoredStops, metrics = stopMetrics): Scoring<Decision, DecisionColumns> {
+  return { metrics, columnsOf: (decisions) => stopColumns(decisions, task) };
+}
+
 export function stopColumns(
   decisions: readonly Decision[],
-  { labels, costs, alerts = [] }: { labels: readonly string[]; costs: Costs | null; alerts?: readonly string[] },
+  { labels, costs = null, alerts = [] }: ScoredStops,
 ): DecisionColumns {
   const isAlert = (label: number) => alerts.includes(labels[label]);
   const wrong = costs === null ? [] : wrongCosts(costs, labels);
@@ -196,34 +183,25 @@ export interface SystemScores {
 }
 
 /**
- * @param options.labels those of the task, in the order of the class indices
- * @param options.costs the user's; without them there is no expected cost
- * @param options.alerts labels that raise an alert; without them there are no metrics of alerts
  * @param options.metrics what is computed; all of the stop agent's unless given
  * @param options.resample draws the samples behind the intervals; none are computed without it
  */
 export function scoreSystem(
   { name, queries, decisions }: SystemDecisions,
-  options: {
-    labels: readonly string[];
-    costs?: Costs | null;
-    alerts?: readonly string[];
+  {
+    metrics = stopMetrics,
+    resample,
+    ...task
+  }: ScoredStops & {
     metrics?: readonly StopMetric[];
     resample?: { seed: number; resamples: number } | undefined;
   },
 ): SystemScores {
-  const { labels, costs = null, alerts = [], metrics = stopMetrics, resample } = options;
-  const columns = stopColumns(decisions, { labels, costs, alerts });
+  const { labels } = task;
+  const columns = stopColumns(decisions, task);
   const { perClass } = classificationScores(columns);
   const intervals =
-    resample === undefined
-      ? []
-      : metricIntervals({
-          ...resample,
-          seeds: [{ first: decisions }],
-          columnsOf: () => columns,
-          metrics: resampledMetrics(metrics),
-        });
+    resample === undefined ? [] : intervalsOf(stopScoring(task, metrics), [{ first: decisions }], resample);
   return {
     name,
     queries,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Guarantee } from '../../checkpoints/policy/guarantee.ts';
 import type { PolicyDefinition } from '../../checkpoints/policy/policy.ts';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { valuesOf } from '../run/metric.ts';
 import { runFile } from '../run/run-file.ts';
 import { thresholds } from './calibrate.ts';
 import { agentName, decide, stopByScores, type TestThread } from './decisions.ts';
@@ -42,13 +43,13 @@ export function chooseThreshold(
   scored: readonly { readonly tested: TestThread; readonly scores: Float32Array }[],
   { policy, aim }: { policy: PolicyDefinition; aim: Aim },
 ): void {
-  const worthOf = worth(aim);
+  const { metrics, of } = worth(aim);
   const threads = scored.map(({ tested }) => tested);
   let best = { threshold: halfway, worth: Number.NEGATIVE_INFINITY };
   for (const threshold of thresholds) {
     const stops = scored.map(({ tested, scores }) => stopByScores(tested, [...scores], { ...policy, threshold }));
     const { decisions } = decide(agentName, threads, stops, policy.queries);
-    const own = worthOf(stopColumns(decisions, aim));
+    const own = of(valuesOf(metrics, stopColumns(decisions, aim)));
     if (own > best.worth) best = { threshold, worth: own };
   }
   thresholdFile.write(run, { threshold: best.threshold });

@@ -1,10 +1,10 @@
 import { groupBy } from '../../src/data/group-by.ts';
 import { bootstrapGroups } from '../../src/metrics/bootstrap.ts';
-import { macroF1 } from '../../src/metrics/classification.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
+import { valuesOf } from '../run/metric.ts';
 import type { Costs } from './costs.ts';
 import { cloningName, isLearnt, type SystemDecisions } from './decisions.ts';
-import { type DecisionColumns, stopColumns, stopMetrics } from './metrics.ts';
+import { type DecisionColumns, type ScoredStops, type StopMetric, stopColumns, stopMetrics } from './metrics.ts';
 
 /*
  * Which system to deploy: the best on the development part, or where another is as good within one standard error, the simplest of
@@ -12,9 +12,7 @@ import { type DecisionColumns, stopColumns, stopMetrics } from './metrics.ts';
  */
 
 /** What systems are chosen by. */
-export interface Aim {
-  readonly labels: readonly string[];
-  readonly alerts?: readonly string[] | undefined;
+export interface Aim extends ScoredStops {
   /** The user's; without them macro-F1 − delayCost × earliness − queryCost × queries is maximised, or with alerts latency-weighted F1 − queryCost × queries. */
   readonly costs: Costs | null;
   readonly price: { readonly delayCost: number; readonly queryCost: number };
@@ -48,12 +46,12 @@ export function isCandidate({ name, queries }: Pick<SystemDecisions, 'name' | 'q
  * @param candidates at least one; all decided the same threads of the same seeds, in the same order
  */
 export function recommended<Of extends Candidate>(candidates: readonly Of[], aim: Aim): Recommendation<Of> {
-  const worthOf = worth(aim);
+  const { metrics, of } = worth(aim);
+  const worthOf = (columns: DecisionColumns) => of(valuesOf(metrics, columns));
   const scored = candidates.map((system) => {
     const columns = system.seeds.map(({ decisions }) => stopColumns(decisions, aim));
     const queries = mean(columns.map(({ queries }) => mean(queries)));
-    const worth = mean(columns.map((own) => worthOf(own)));
-    return { system, columns, queries, worth, isAgent: isLearnt(system.name) };
+    return { system, columns, queries, worth: mean(columns.map(worthOf)), isAgent: isLearnt(system.name) };
   });
   const [best] = scored.toSorted((a, b) => b.worth - a.worth);
   // Of systems that are equally simple the best is tried: a grid of rules is dense, and an error takes a bootstrap.
@@ -65,22 +63,32 @@ export function recommended<Of extends Candidate>(candidates: readonly Of[], aim
   return { system: chosen.system, worth: chosen.worth, best: best.system };
 }
 
-/** What decisions are worth to the user. Decisions whose cost is not known are worth nothing. */
-export function worth({ costs, price, alerts = [] }: Omit<Aim, 'labels'>): (columns: DecisionColumns) => number {
-  const metric = (name: string) => stopMetrics.find((own) => own.name === name)!;
-  const [cost, earliness, queries, latencyF1] = ['expectedCost', 'er', 'queriesPerThread', 'latencyF1'].map(metric);
-  if (costs !== null) return (columns) => -(cost.of(columns) ?? Number.POSITIVE_INFINITY);
+/** What a system is worth to the user by its scores, and which metrics that takes. What is not known is worth nothing. */
+export function worth({ costs, price, alerts = [] }: Omit<Aim, 'labels'>): Worth {
+  const needing = (names: readonly string[], of: Worth['of']): Worth => {
+    return { metrics: stopMetrics.filter(({ name }) => names.includes(name)), of };
+  };
+  if (costs !== null)
+    return needing(['expectedCost'], ({ expectedCost }) => -(expectedCost ?? Number.POSITIVE_INFINITY));
   if (alerts.length > 0)
-    return (columns) => (latencyF1.of(columns) ?? 0) - price.queryCost * (queries.of(columns) ?? 0);
-  return (columns) =>
-    macroF1(columns) - price.delayCost * (earliness.of(columns) ?? 1) - price.queryCost * (queries.of(columns) ?? 0);
+    return needing(['latencyF1', 'queriesPerThread'], ({ latencyF1, queriesPerThread }) => {
+      return (latencyF1 ?? 0) - price.queryCost * (queriesPerThread ?? 0);
+    });
+  return needing(['macroF1', 'er', 'queriesPerThread'], ({ macroF1, er, queriesPerThread }) => {
+    return (macroF1 ?? 0) - price.delayCost * (er ?? 1) - price.queryCost * (queriesPerThread ?? 0);
+  });
+}
+
+interface Worth {
+  readonly metrics: readonly StopMetric[];
+  of(values: Readonly<Record<string, number | null>>): number;
 }
 
 /** Of the difference of two systems on the same threads, over threads and seeds. */
 function standardError(
   first: readonly DecisionColumns[],
   second: readonly DecisionColumns[],
-  worthOf: ReturnType<typeof worth>,
+  worthOf: (columns: DecisionColumns) => number,
 ): number {
   if (first === second) return 0;
   const [{ low, high }] = bootstrapGroups({

@@ -9,13 +9,13 @@ import { type Chart, dots, ordered, quantity, series, silent } from '../../repor
 import { scripted } from '../../report/page/scripted.ts';
 import { readable } from '../../report/readable.ts';
 import type { Block, PageParts, Report, ReportSection } from '../../report/report.ts';
-import { estimated, isMeasurable, percent, shown } from '../../report/shown-numbers.ts';
-import { systemsTable } from '../../report/systems-table.ts';
+import { directionOf, estimated, percent, shown } from '../../report/shown-numbers.ts';
+import { type ShownMetric, systemsTable } from '../../report/systems-table.ts';
 import { type DetectorDecision, repliesInWords } from '../decisions.ts';
 import { detectorsExperimentSchema } from '../experiment.ts';
 import { readItems } from '../items.ts';
 import { detectorsJson, readDetectorsResult } from '../result.ts';
-import { columnsOf, confidentAnswers, detectorMetrics } from '../scores.ts';
+import { columnsOf, confidentAnswers, detectorMetrics, f1Metrics } from '../scores.ts';
 import { allReplies, type DetectorPoint, type DetectorStanding, type Standing, standingOf } from './standing.ts';
 import { transcriptsOf } from './transcripts.ts';
 
@@ -25,26 +25,26 @@ export const detectorsReport = kindReport({
   of: (source, results) => reportOf(source, standingOf(results)),
 });
 
-const quality = detectorMetrics.slice(0, 5);
-const price = detectorMetrics.slice(5);
+// Seeds draw other items, so that their deviation would mix both; intervals are over seeds and items.
+const withoutDeviation = (metric: ShownMetric) => ({ ...metric, shows: 'interval' as const });
+const tabled = detectorMetrics.map(withoutDeviation);
+const quality = tabled.slice(0, 5);
+const price = tabled.slice(5);
 
 function reportOf(source: ReportSource, standing: Standing): Report {
   const { name, description, command, variants, cache } = source;
   const { detectors, notes, items, majority, conclusion } = standing;
-  const labels = Object.keys(detectors[0].last.f1);
   const [best] = detectors.toSorted((a, b) => b.last.macroF1.mean - a.last.macroF1.mean);
   const [first, second] = variants.map(({ directories }) => quoted(directories[0].replace(/\/seed-[^/]*$/, '')));
-  const isKnown = ({ name: metric }: (typeof detectorMetrics)[number]) =>
+  const isKnown = ({ name: metric }: ShownMetric) =>
     metric === 'macroF1' || detectors.some(({ last }) => (last.values[metric]?.mean ?? 0) !== 0);
-  const rows = detectors.map(({ variant, last }) => {
-    const f1 = labels.map((label) => [`f1 ${label}`, { mean: last.f1[label] }]);
-    return { name: variant, values: { ...last.values, ...Object.fromEntries(f1) }, isMarked: variant === best.variant };
+  const rows = detectors.map(({ variant: own, last: { values } }) => {
+    return { name: own, values, isMarked: own === best.variant };
   });
   const always = {
     name: `always ${majority.label}`,
     values: { macroF1: { mean: majority.macroF1 }, accuracy: { mean: majority.accuracy } },
   };
-  const byLabel = labels.map((label) => ({ name: `f1 ${label}`, title: `F1 ${label}`, decimals: 3 }));
   const short = ['macroF1', 'accuracy', 'brier', 'calls', 'inputTokens', 'outputTokens', 'cost'];
   const table = { first: 'detector' };
   return {
@@ -53,7 +53,7 @@ function reportOf(source: ReportSource, standing: Standing): Report {
     tables: [
       systemsTable(
         [...rows, always],
-        detectorMetrics.filter((metric) => short.includes(metric.name) && isKnown(metric)),
+        tabled.filter((metric) => short.includes(metric.name) && isKnown(metric)),
         table,
       ),
     ],
@@ -65,7 +65,11 @@ function reportOf(source: ReportSource, standing: Standing): Report {
         id: 'scores',
         title: 'Scores',
         blocks: [
-          systemsTable([...rows, always], [...quality, ...byLabel], table),
+          systemsTable(
+            [...rows, always],
+            [...quality, ...f1Metrics(detectors[0].trials[0]).map(withoutDeviation)],
+            table,
+          ),
           'In brackets 95% intervals by a bootstrap over seeds and items. The Brier score (0 to 2) and the expected calibration error are over the items whose prediction has probabilities; – where none has.',
         ],
       },
@@ -117,11 +121,11 @@ function differencesSection({ differences }: Standing): ReportSection[] {
     heading: ['detector', 'minus', 'macro-F1', 'accuracy'],
     texts: ['minus'],
     rows: differences.map(({ first, second, macroF1, accuracy }) => [first, second, cell(macroF1), cell(accuracy)]),
-    isMarked: (row: number) => isMeasurable(differences[row].macroF1),
+    isMarked: (row: number) => directionOf(differences[row].macroF1) !== 0,
   };
   const chance =
     differences.length > 1 ? ` Of ${differences.length} comparisons one in twenty seems to differ by chance.` : '';
-  const explained = `A paired bootstrap over seeds and the items that all judged.${chance} \`earshot compare\` shows every metric.`;
+  const explained = `A paired bootstrap over seeds and the items that both judged.${chance} \`earshot compare\` shows every metric.`;
   return [{ id: 'differences', title: 'Differences, paired', blocks: [table, explained] }];
 }
 

@@ -1,25 +1,22 @@
 import { counted } from '../../../src/counted.ts';
 import { groupBy } from '../../../src/data/group-by.ts';
-import { bootstrapGroups, fewestItems, type Interval } from '../../../src/metrics/bootstrap.ts';
+import { fewestItems, type Interval } from '../../../src/metrics/bootstrap.ts';
 import type { MetricInterval } from '../../../src/metrics/metric-intervals.ts';
-import { mean } from '../../../src/metrics/summary-statistics.ts';
 import type { VariantResults } from '../../report/kind-report.ts';
-import { type Estimate, isMeasurable, shown } from '../../report/shown-numbers.ts';
+import { valuesOverSeeds } from '../../report/over-seeds.ts';
+import { directionOf, type Estimate, estimated, shown } from '../../report/shown-numbers.ts';
+import { intervalsOf, pairedBySeed, scoresOf } from '../../run/scoring.ts';
 import { type DetectorDecision, type Replies, repliesInWords } from '../decisions.ts';
-import { type DetectorsResult, detectorValues } from '../result.ts';
-import { columnsOf, detectorIntervals, detectorMetrics, type ScoredLabels, scoresOf } from '../scores.ts';
+import type { DetectorsResult } from '../result.ts';
+import { columnsOf, detectionScores, detectorScoring, f1Metrics } from '../scores.ts';
 
-/** A difference with its 95% interval, and the p-value of 0. */
-type Difference = Omit<MetricInterval, 'name' | 'title'>;
-
-/** What a detector comes to after a number of replies: means over seeds. */
+/** What a detector comes to after a number of replies. */
 export interface DetectorPoint {
   readonly replies: Replies;
-  /** By name of the metric, macro-F1 with its interval over seeds and items; null where it is not known. */
+  /** By name of the metric, F1 of labels or categories among them: means over seeds; null where it is not known. */
   readonly values: Readonly<Record<string, Estimate | null>>;
-  readonly macroF1: Required<Pick<Estimate, 'mean' | 'interval'>> & { readonly interval: Interval };
-  /** F1 by label, or by category. */
-  readonly f1: Readonly<Record<string, number>>;
+  /** With its interval over seeds and items. */
+  readonly macroF1: Estimate & { readonly interval: Interval };
   /** Of all seeds together. */
   readonly decisions: readonly DetectorDecision[];
 }
@@ -33,17 +30,17 @@ export interface DetectorStanding {
 }
 
 /** One detector minus another after the most replies, on the items that both judged. */
-export interface DetectorDifference {
+interface DetectorDifference {
   readonly first: string;
   readonly second: string;
-  readonly macroF1: Difference;
-  readonly accuracy: Difference;
+  readonly macroF1: MetricInterval;
+  readonly accuracy: MetricInterval;
 }
 
 /** How the detectors of an experiment stand. */
 export interface Standing {
   readonly detectors: readonly DetectorStanding[];
-  /** Of every two, in the order of the file. */
+  /** Of every two that share items, in the order of the file. */
   readonly differences: readonly DetectorDifference[];
   /** Always the most common label. */
   readonly majority: { readonly label: string; readonly macroF1: number; readonly accuracy: number };
@@ -59,7 +56,9 @@ const resamples = 1000;
 
 export function standingOf(results: readonly VariantResults<DetectorsResult>[]): Standing {
   const detectors = results.map(standing);
-  const differences = differencesOf(detectors);
+  const differences = detectors.flatMap((first, index) =>
+    detectors.slice(index + 1).flatMap((second) => differenceOf(first, second)),
+  );
   const [shown] = detectors;
   const majority = majorityOf(shown);
   const known = { detectors, differences, majority, items: itemsInWords(shown), notes: notesOn(detectors) };
@@ -68,76 +67,27 @@ export function standingOf(results: readonly VariantResults<DetectorsResult>[]):
 
 function standing({ variant, trials }: VariantResults<DetectorsResult>): DetectorStanding {
   const [labels] = trials;
+  const scoring = detectorScoring(labels);
+  const whole = { ...scoring, metrics: [...scoring.metrics, ...f1Metrics(labels)] };
   const points = [...labels.decisions.keys()].map((replies): DetectorPoint => {
     const seeds = trials.map(({ decisions }) => decisions.get(replies) ?? []);
-    const values = seeds.map((decisions) => detectorValues(labels, decisions));
-    const byLabel = seeds.map((decisions) => scoresOf(columnsOf(labels, decisions)).byLabel);
-    const macroF1 = macroF1Of(labels, seeds);
-    const over = detectorMetrics.map(({ name }) => {
-      const known = values.flatMap((own) => own[name] ?? []);
-      return [name, known.length === 0 ? null : { mean: mean(known) }];
-    });
-    return {
-      replies,
-      values: { ...Object.fromEntries(over), macroF1 },
-      macroF1,
-      f1: Object.fromEntries(
-        Object.keys(byLabel[0]).map((label) => [label, mean(byLabel.map((own) => own[label].f1))]),
-      ),
-      decisions: seeds.flat(),
-    };
+    const drawn = seeds.map((first) => ({ first }));
+    const [own] = intervalsOf(scoring, drawn, { only: ['macroF1'], resamples });
+    const macroF1 = { ...estimated(own), interval: own };
+    const values = { ...valuesOverSeeds(seeds.map((decisions) => scoresOf(whole, decisions))), macroF1 };
+    return { replies, values, macroF1, decisions: seeds.flat() };
   });
   return { variant, trials, points, last: points[points.length - 1] };
 }
 
-function macroF1Of(labels: ScoredLabels, seeds: readonly (readonly DetectorDecision[])[]): DetectorPoint['macroF1'] {
-  const metrics = detectorMetrics.filter(({ name }) => name === 'macroF1');
-  const [own] = detectorIntervals({ labels, seeds: seeds.map((first) => ({ first })), metrics, resamples });
-  return { mean: own.estimate, interval: own };
-}
-
-/** Of every two, by draws of the items that all have judged: the same for all. None where they share no item. */
-function differencesOf(detectors: readonly DetectorStanding[]): DetectorDifference[] {
-  const groups = detectors[0].trials.flatMap(({ seed }) => {
-    const predictions = detectors.map(({ trials, last }) => {
-      const own = trials.find((trial) => trial.seed === seed)?.decisions.get(last.replies) ?? [];
-      return new Map(own.map((decision) => [decision.item, decision]));
-    });
-    const shared = [...predictions[0].keys()].filter((id) => predictions.every((own) => own.has(id)));
-    return shared.length === 0
-      ? []
-      : [
-          predictions.map((own) =>
-            columnsOf(
-              detectors[0].trials[0],
-              shared.flatMap((id) => own.get(id) ?? []),
-            ),
-          ),
-        ];
-  });
-  const pairs = detectors.flatMap((_, first) =>
-    Array.from({ length: detectors.length - first - 1 }, (_, place) => [first, first + 1 + place] as const),
-  );
-  if (groups.length === 0 || pairs.length === 0) return [];
-  const intervals = bootstrapGroups({
-    groups: groups.map(([columns]) => columns.items.length),
-    seed: 1,
-    resamples,
-    statistics(group, items) {
-      const scores = groups[group].map((columns) => scoresOf({ ...columns, items }));
-      return pairs.flatMap(([first, second]) => [
-        scores[first].macroF1 - scores[second].macroF1,
-        scores[first].accuracy - scores[second].accuracy,
-      ]);
-    },
-    scoreRange: () => [-1, 1],
-  });
-  return pairs.map(([first, second], pair) => ({
-    first: detectors[first].variant,
-    second: detectors[second].variant,
-    macroF1: intervals[2 * pair],
-    accuracy: intervals[2 * pair + 1],
-  }));
+function differenceOf(first: DetectorStanding, second: DetectorStanding): DetectorDifference[] {
+  const bySeed = ({ trials, last }: DetectorStanding) =>
+    new Map(trials.map(({ seed, decisions }) => [seed, decisions.get(last.replies) ?? []]));
+  const seeds = pairedBySeed(bySeed(first), bySeed(second));
+  if (seeds.length === 0) return [];
+  const scoring = detectorScoring(first.trials[0]);
+  const [macroF1, accuracy] = intervalsOf(scoring, seeds, { only: ['macroF1', 'accuracy'], resamples });
+  return [{ first: first.variant, second: second.variant, macroF1, accuracy }];
 }
 
 /** The points that any detector was asked at, in the order of the first that has them. */
@@ -148,14 +98,14 @@ export function allReplies(detectors: readonly DetectorStanding[]): Replies[] {
 function majorityOf({ trials, last }: DetectorStanding): Standing['majority'] {
   const [label] = [...groupBy(last.decisions, ({ gold }) => gold)].sort(([, a], [, b]) => b.length - a.length)[0];
   const always = last.decisions.map((decision) => ({ ...decision, prediction: label }));
-  const { macroF1, accuracy } = scoresOf(columnsOf(trials[0], always));
+  const { macroF1, accuracy } = detectionScores(columnsOf(trials[0], always));
   return { label, macroF1, accuracy };
 }
 
 function itemsInWords({ trials, last }: DetectorStanding): string {
   const [{ seed, part, task, categories }] = trials;
   const first = last.decisions.slice(0, trials[0].decisions.get(last.replies)?.length);
-  const support = Object.entries(scoresOf(columnsOf(trials[0], first)).byLabel).map(
+  const support = Object.entries(detectionScores(columnsOf(trials[0], first)).byLabel).map(
     ([label, own]) => `${label} ${own.support}`,
   );
   const seeds = trials.length === 1 ? `seed ${seed}` : `seeds ${trials.map((trial) => trial.seed).join(', ')}`;
@@ -193,12 +143,8 @@ function conclusionOf({ detectors, differences, majority, items }: Omit<Standing
   const [{ variant: best, last }, ...others] = ranked;
   const { mean: highest, interval } = last.macroF1;
   const isEnough = last.decisions.length >= fewestItems;
-  const compared =
-    isEnough && interval.low > majority.macroF1
-      ? 'more than'
-      : isEnough && interval.high < majority.macroF1
-        ? 'less than'
-        : 'not measurably more than';
+  const direction = isEnough ? directionOf(interval, majority.macroF1) : 0;
+  const compared = { '1': 'more than', '0': 'not measurably more than', '-1': 'less than' }[direction];
   const has = `a macro-F1 of ${shown(last.macroF1)} on ${items}, ${compared} always predicting ${majority.label} (${majority.macroF1.toFixed(3)})`;
   if (others.length === 0) return `${best} has ${has}.`;
   const leading = ranked.filter((own) => own.last.macroF1.mean === highest).map(({ variant }) => variant);
@@ -208,7 +154,7 @@ function conclusionOf({ detectors, differences, majority, items }: Omit<Standing
     const own = differences.find(
       ({ first, second }) => [first, second].includes(best) && [first, second].includes(variant),
     );
-    return !isEnough || own === undefined || !isMeasurable(own.macroF1);
+    return !isEnough || directionOf(own?.macroF1) === 0;
   });
   const names = leading.length === 1 ? `${best} is the best` : `${leading.join(', ')} are the best`;
   const from =

@@ -1,7 +1,7 @@
 import { counted } from '../../../src/counted.ts';
 import type { MetricInterval } from '../../../src/metrics/metric-intervals.ts';
 import { noParts, type Report } from '../report.ts';
-import { estimated, isMeasurable, shown, signed } from '../shown-numbers.ts';
+import { directionOf, estimated, shown, signed } from '../shown-numbers.ts';
 import { pageOf } from './page.ts';
 
 /** Two systems on some items: a test and a task, for example. */
@@ -30,7 +30,7 @@ export async function comparisonPage(options: {
   const { names, command, places } = options;
   const [first, second] = names.map(({ system, folder }) => (system === null ? folder : `${system} of ${folder}`));
   const [{ metrics: headline }] = places;
-  const is = isMeasurable(headline[0]) ? 'differ' : 'do not measurably differ';
+  const is = directionOf(headline[0]) !== 0 ? 'differ' : 'do not measurably differ';
   const report: Report = {
     ...{ title: names.map(({ system, folder }) => system ?? folder).join(' against '), command, description: '' },
     ...{ cards: [], tables: [], notes: [], next: [] },
@@ -49,7 +49,7 @@ export async function comparisonPage(options: {
             `${signed(low, 4)} to ${signed(high, 4)}`,
             pValue.toFixed(4),
           ]),
-          isMarked: (row) => isMeasurable(metrics[row]),
+          isMarked: (row) => directionOf(metrics[row]) !== 0,
         },
         `${counted(differing.length, 'item')} on which they differ${differing.length > differingShown ? `; the first ${differingShown} are listed` : ''}.`,
         {

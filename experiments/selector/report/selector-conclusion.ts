@@ -2,7 +2,7 @@ import { counted } from '../../../src/counted.ts';
 import { mean } from '../../../src/metrics/summary-statistics.ts';
 import type { VariantResults } from '../../report/kind-report.ts';
 import type { Paragraph } from '../../report/report.ts';
-import { shown } from '../../report/shown-numbers.ts';
+import { directionOf, shown } from '../../report/shown-numbers.ts';
 import { selectorTasks } from '../decisions.ts';
 import { keptModels } from '../kept-models.ts';
 import type { SelectorResult } from '../result.ts';
@@ -28,20 +28,19 @@ export function selectorConclusion(results: Results): string {
     return tests.flatMap((test) =>
       selectorTasks.flatMap((task) => {
         const lead = leadOver(trials, { own: selectorName, other: control, test, task });
-        return lead === null ? [] : [{ subject, control, test, task, ...lead }];
+        return lead === null ? [] : [{ subject, control, test, task, lead, direction: directionOf(lead.interval) }];
       }),
     );
   });
   if (comparisons.length === 0) return 'The selector was not compared with a random selection.';
   const [{ control }] = comparisons;
-  const gains = comparisons.filter(({ interval }) => interval.low > 0).length;
-  const losses = comparisons.filter(({ interval }) => interval.high < 0).length;
+  const [gains, losses] = [1, -1].map((wanted) => comparisons.filter(({ direction }) => direction === wanted).length);
   if (comparisons.length > mostClauses)
     return `Of ${comparisons.length} comparisons with a ${systemNames[control]}, ${gains} show a gain, ${losses} a loss and the others no measurable gain.`;
-  const clauses = comparisons.map(({ subject, test, task, interval, mean: lead }, index) => {
-    const what = interval.low > 0 ? 'a gain' : interval.high < 0 ? 'a loss' : 'no measurable gain';
+  const clauses = comparisons.map(({ subject, test, task, lead, direction }, index) => {
+    const what = { '1': 'a gain', '0': 'no measurable gain', '-1': 'a loss' }[direction];
     const isNew = index === 0 || comparisons[index - 1].subject !== subject;
-    return `${isNew ? `${subject} shows ` : ''}${what} in ${task} on ${test} (${shown({ mean: lead, interval }, { isDifference: true })})`;
+    return `${isNew ? `${subject} shows ` : ''}${what} in ${task} on ${test} (${shown(lead, { isDifference: true })})`;
   });
   return `Compared with a ${systemNames[control]}, ${clauses.join(', ')}.`;
 }

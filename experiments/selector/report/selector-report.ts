@@ -1,15 +1,16 @@
 import { groupBy } from '../../../src/data/group-by.ts';
 import { quoted } from '../../../src/shell-words.ts';
 import { kindReport, provenanceFacts, type ReportSource, type VariantResults } from '../../report/kind-report.ts';
+import { overSeeds, valuesOverSeeds } from '../../report/over-seeds.ts';
 import type { Block, Report, ReportSection, ReportTable } from '../../report/report.ts';
-import { type Estimate, percent } from '../../report/shown-numbers.ts';
+import { percent } from '../../report/shown-numbers.ts';
 import { systemsTable } from '../../report/systems-table.ts';
 import { type SelectorTask, selectorTasks as tasks } from '../decisions.ts';
 import { readSelectorResult, type SelectorResult, selectorJson } from '../result.ts';
 import { selectorMetrics } from '../scores.ts';
 import { allPostsName, selectorName, systemNames } from '../system-names.ts';
 import { selectorConclusion, selectorWarnings } from './selector-conclusion.ts';
-import { decided, keptMacroF1, leadOver, macroF1Of, macroF1OnEvent, overSeeds, scoresOf } from './selector-lead.ts';
+import { decided, keptMacroF1, leadOver, macroF1Of, macroF1OnEvent, taskScoresBySeed } from './selector-lead.ts';
 import { selectorParts } from './selector-parts.ts';
 
 export const selectorReport = kindReport({ read: readSelectorResult, json: selectorJson, of: reportOf });
@@ -69,15 +70,15 @@ export function reportOf({ name, description, command, variants }: ReportSource,
 }
 
 function cardsOf(trials: readonly SelectorResult[]): Report['cards'] {
-  const last = (metric: string) => overSeeds(trials.flatMap(({ lastEpoch }) => lastEpoch[metric] ?? []));
+  const last = valuesOverSeeds(trials.map(({ lastEpoch }) => lastEpoch));
   const cards: readonly (readonly [metric: string, title: string, note: string])[] = [
     ['retained/posts', 'Posts retained', 'of those that the last epoch showed'],
     ['retained/claims', 'Claims retained', 'of those that the last epoch showed'],
     ['hidden/stanceRetainedPrecision', 'Right stances', 'of retained posts, by labels that the selector does not see'],
   ];
   return cards.flatMap(([metric, title, note]) => {
-    const value = last(metric);
-    return value === null ? [] : [{ title, value: percent(value.mean), note }];
+    const value = last[metric];
+    return value ? [{ title, value: percent(value.mean), note }] : [];
   });
 }
 
@@ -89,7 +90,9 @@ export function macroF1Table(test: string, results: Results): ReportTable {
       .sort((a, b) => shownFirst.indexOf(a.name) - shownFirst.indexOf(b.name))
       .map(({ name: system }) => {
         const cells = tasks.flatMap((task) => {
-          const asTuned = overSeeds(scoresOf(trials, { system, test, task }).map(({ values }) => values.macroF1));
+          const asTuned = overSeeds(
+            taskScoresBySeed(trials, { system, test, task }).map(({ values }) => values.macroF1),
+          );
           return [
             [task, asTuned],
             [`${task} kept`, keptMacroF1(trials, { system, test, task }) ?? asTuned],
@@ -133,28 +136,21 @@ function systemsShown({ task, results }: TableOf) {
 /** @param place of the test among all */
 function taskSection(table: TableOf, place: number): ReportSection[] {
   const { test, task, results } = table;
-  const [example] = scoresOf(results[0].trials, { system: selectorName, test, task });
+  const [example] = taskScoresBySeed(results[0].trials, { system: selectorName, test, task });
   if (example === undefined) return [];
   const classes = Object.entries(example.perClass).flatMap(([name, f1]) => (f1 === null ? [] : [name]));
   const [first, ...others] = selectorMetrics;
   const rows = systemsShown(table).flatMap(({ system, trials, ...row }) => {
-    const scores = scoresOf(trials, { system, test, task });
-    const macroF1 = macroF1Of(trials, { system, test, task });
+    const of = { system, test, task };
+    const macroF1 = macroF1Of(trials, of);
     if (macroF1 === null) return [];
-    const values = {
-      [first.name]: macroF1,
-      kept: keptMacroF1(trials, { system, test, task }),
-      ...Object.fromEntries(others.map(({ name }) => [name, overSeeds(scores.map((own) => own.values[name]))])),
-      ...Object.fromEntries(
-        classes.map((label) => [label, overSeeds(scores.map(({ perClass }) => perClass[label] ?? 0))]),
-      ),
-    };
-    return [{ ...row, values }];
+    const scores = taskScoresBySeed(trials, of).map(({ values, perClass }) => ({ ...perClass, ...values }));
+    return [{ ...row, values: { ...valuesOverSeeds(scores), macroF1, kept: keptMacroF1(trials, of) } }];
   });
   const metrics = [
-    { ...first, decimals: 3 },
+    first,
     { name: 'kept', title: 'kept', decimals: 3 },
-    ...others.map((metric) => ({ ...metric, decimals: 3 })),
+    ...others,
     ...classes.map((label) => ({ name: label, title: label, decimals: 3 })),
   ];
   const readsLabels = task === 'stance' && rows.some(({ name }) => name.endsWith(systemNames['tf-idf']));
@@ -183,14 +179,14 @@ const fewestOfEvent = 40;
 function eventBlocks(table: TableOf): Block[] {
   const { test, task, results } = table;
   if (results.every(({ trials }) => trials[0].folds.length === 0)) return [];
-  const [first] = decided(results[0].trials, { system: selectorName, test, task });
+  const [first] = decided(results[0].trials, { system: selectorName, test, task }).values();
   if (first === undefined) return [];
   const events = [...groupBy(first, ({ event }) => event)].filter(([, own]) => own.length >= fewestOfEvent);
   if (events.length === 0) return [];
   const rows = systemsShown(table).map(({ system, trials, ...row }) => ({
     ...row,
     values: Object.fromEntries(
-      events.map(([event]) => [String(event), macroF1OnEvent(trials, { system, test, task, event })]),
+      events.map(([event]) => [String(event), macroF1OnEvent(trials, event, { system, test, task })]),
     ),
   }));
   const metrics = events.map(([event, own]) => ({
@@ -238,15 +234,12 @@ const selectionColumns = {
 
 function lastEpochSection(results: Results): ReportSection {
   const rows = results.map(({ variant: name, trials }) => {
-    const over = (metric: string) => overSeeds(trials.flatMap(({ lastEpoch }) => lastEpoch[metric] ?? []));
-    const values: Record<string, Estimate | null> = { epochs: overSeeds(trials.map(({ epochs }) => epochs)) };
-    for (const metric of Object.keys(selectionColumns)) values[metric] = over(metric);
-    return { name, values };
+    return { name, values: valuesOverSeeds(trials.map(({ lastEpoch, epochs }) => ({ ...lastEpoch, epochs }))) };
   });
   const metrics = [
     { name: 'epochs', title: 'epochs', decimals: 1 },
     ...Object.entries(selectionColumns)
-      .filter(([metric]) => rows.some(({ values }) => values[metric] !== null))
+      .filter(([metric]) => rows.some(({ values }) => values[metric]))
       .map(([metric, title]) => ({ name: metric, title, decimals: 3 })),
   ];
   const explained =

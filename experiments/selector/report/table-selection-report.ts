@@ -3,7 +3,7 @@ import { type Gain, gainOver, macroF1OfHeldOut } from '../../../experts/selector
 import { selectors } from '../../../experts/selectors/selectors.ts';
 import { counted } from '../../../src/counted.ts';
 import { markdownOf, noParts, type ReportSection, type ReportTable } from '../../report/report.ts';
-import { percent } from '../../report/shown-numbers.ts';
+import { directionOf, percent } from '../../report/shown-numbers.ts';
 import type { TableSelection } from '../select-table.ts';
 import { gainText, shownGain } from './gain-text.ts';
 
@@ -67,8 +67,8 @@ export function conclusionOnTable(
 
 /** 1 where log-likelihood or macro-F1 is measurably higher and neither is lower, −1 the other way round, 0 else. */
 function shownOf({ logLikelihood, macroF1 }: Gain): 1 | 0 | -1 {
-  const isHigher = logLikelihood.low > 0 || macroF1.low > 0;
-  const isLower = logLikelihood.high < 0 || macroF1.high < 0;
+  const directions = [logLikelihood, macroF1].map((own) => directionOf(own));
+  const [isHigher, isLower] = [directions.includes(1), directions.includes(-1)];
   if (isHigher === isLower) return 0;
   return isHigher ? 1 : -1;
 }

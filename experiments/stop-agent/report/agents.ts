@@ -1,14 +1,17 @@
-import { mean, meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
+import { mean } from '../../../src/metrics/summary-statistics.ts';
 import type { VariantResults } from '../../report/kind-report.ts';
+import { valuesOverSeeds } from '../../report/over-seeds.ts';
+import type { Estimate } from '../../report/shown-numbers.ts';
 import { agentName, isLearnt } from '../decisions.ts';
-import { type SystemScores, stopMetrics } from '../metrics.ts';
+import type { SystemScores } from '../metrics.ts';
+import { worth } from '../recommendation.ts';
 import type { TrialResult } from '../result.ts';
 import { compareToRules, type RuleMargins } from './rule-margins.ts';
 
 /** A system over the seeds. */
 export interface SystemSummary extends Pick<SystemScores, 'name' | 'queries'> {
   /** Of every metric, by its name; null where no seed knows it. */
-  readonly values: Readonly<Record<string, ReturnType<typeof meanAndDeviation> | null>>;
+  readonly values: Readonly<Record<string, Estimate | null>>;
   /** The position that is the most common stop of most seeds, and the mean share of threads that each seed stops at its own. */
   readonly mostCommonStop: { readonly name: string; readonly share: number };
 }
@@ -17,10 +20,6 @@ export function summarize(trials: readonly TrialResult[]): SystemSummary[] {
   const named = new Map(trials.flatMap(({ systems }) => systems.map(({ name, queries }) => [name, queries] as const)));
   return Array.from(named, ([name, queries]) => {
     const own = trials.flatMap((trial) => trial.systems.filter((system) => system.name === name));
-    const values = stopMetrics.map(({ name: metric }) => {
-      const known = own.flatMap((system) => system.values[metric] ?? []);
-      return [metric, known.length === 0 ? null : meanAndDeviation(known)];
-    });
     const stops = own.map(({ mostCommonStop }) => mostCommonStop);
     const count = (stop: string) => stops.filter((other) => other.name === stop).length;
     const stopOverSeeds = (stop: string) =>
@@ -29,7 +28,7 @@ export function summarize(trials: readonly TrialResult[]): SystemSummary[] {
     return {
       name,
       queries,
-      values: Object.fromEntries(values),
+      values: valuesOverSeeds(own.map(({ values }) => values)),
       mostCommonStop: { name: stopOverSeeds(mostCommon.name), share: mean(stops.map(({ share }) => share)) },
     };
   });
@@ -48,7 +47,7 @@ export interface RankedAgent extends VariantResults<TrialResult> {
   readonly systems: readonly SystemSummary[];
   readonly agent: SystemSummary;
   readonly margins: RuleMargins;
-  /** Macro-F1 less what posts and queries cost, on the part that agents are chosen on; mean over seeds. */
+  /** What the user gets of it, on the part that agents are chosen on; mean over seeds. */
   readonly worth: number;
   /** It stops nearly every thread at the same place there. */
   readonly isCollapsed: boolean;
@@ -57,17 +56,14 @@ export interface RankedAgent extends VariantResults<TrialResult> {
 }
 
 /**
- * Orders agents by macro-F1 − delayCost × earliness − queryCost × queries on the development part, or where there is none on the
- * decided one. The price is that of the first agent for all of them; those that collapsed come last.
+ * Orders agents by what they are worth on the development part, or where there is none on the decided one. Costs and prices are those
+ * of the first agent for all of them; those that collapsed come last.
  */
 export function rankedAgents(results: readonly VariantResults<TrialResult>[]): RankedAgent[] {
-  const { delayCost, queryCost } = results[0].trials[0].ranking.price;
+  const { of: worthOf } = worth(results[0].trials[0].ranking);
   const agents = results.map(({ variant, trials }): RankedAgent => {
     const scores = trials.map(({ ranking }) => ranking.agent);
-    const worths = scores.map(
-      ({ values: { macroF1, er, queriesPerThread } }) =>
-        (macroF1 ?? 0) - delayCost * (er ?? 1) - queryCost * (queriesPerThread ?? 0),
-    );
+    const worths = scores.map(({ values }) => worthOf(values));
     const systems = summarize(trials);
     const stopped = mean(scores.map(({ mostCommonStop }) => mostCommonStop.share));
     return {

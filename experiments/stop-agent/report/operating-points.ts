@@ -1,17 +1,19 @@
 import { dirname } from 'node:path';
-import { bootstrapGroups, fewestItems, type Interval } from '../../../src/metrics/bootstrap.ts';
+import { fewestItems, type Interval } from '../../../src/metrics/bootstrap.ts';
 import { type PricedPoint, paretoFront, upperHull } from '../../../src/metrics/pareto.ts';
 import { mean } from '../../../src/metrics/summary-statistics.ts';
 import { type ForestRow, forestChart } from '../../report/charts/forest-chart.ts';
 import { type FrontPoint, frontChart } from '../../report/charts/front-chart.ts';
 import type { Chart } from '../../report/page/chart.ts';
 import { percent, shown } from '../../report/shown-numbers.ts';
+import { intervalsOf } from '../../run/scoring.ts';
 import { agentName, isLearnt, isShown, type SystemDecisions } from '../decisions.ts';
+import { type ScoredStops, stopColumns, stopScoring } from '../metrics.ts';
 import type { TrialResult } from '../result.ts';
 import { optimumName } from '../stream-optimum.ts';
 import type { RankedAgent } from './agents.ts';
 import type { RecommendedSystem } from './recommended-system.ts';
-import { everyItem, operatingPointOf } from './rule-margins.ts';
+import { placedStops } from './rule-margins.ts';
 
 /** A system with its decisions, one entry per seed. */
 interface PlacedSystem {
@@ -46,26 +48,23 @@ export function systemCharts(
     thresholds: readonly { name: string; seeds: PlacedSystem['seeds'] }[];
   },
 ): { readonly forest: Chart[]; readonly fronts: Chart[] } {
-  const classes = Object.keys(agents[0].trials[0].systems[0].f1ByLabel).length;
+  const task = agents[0].trials[0].ranking;
   const systems = [
-    ...placedSystems(agents, { ...options, classes }),
+    ...placedSystems(agents, { ...options, task }),
     ...options.thresholds.map(({ name, seeds }): PlacedSystem => {
       const kind = { kind: 'threshold', isRecommended: false, isNamed: false, intervals: null } as const;
-      return { name, seeds, ...kind, point: meanPoint(seeds, classes), repeat: options.command };
+      return { name, seeds, ...kind, point: meanPoint(seeds, task), repeat: options.command };
     }),
   ];
-  return { forest: forestOf(systems, classes), fronts: [frontOf(systems, 'er'), frontOf(systems, 'queries')] };
+  return { forest: forestOf(systems, task), fronts: [frontOf(systems, 'er'), frontOf(systems, 'queries')] };
 }
 
 /** Every agent of every variant, and the rules of the first variant's splits. */
 function placedSystems(
   agents: readonly RankedAgent[],
-  {
-    command,
-    recommended,
-    classes,
-  }: { command: string; recommended: Pick<RecommendedSystem, 'variant' | 'system'>; classes: number },
+  options: { command: string; recommended: Pick<RecommendedSystem, 'variant' | 'system'>; task: ScoredStops },
 ): PlacedSystem[] {
+  const { command, recommended, task } = options;
   return agents.flatMap(({ variant, trials }, index) => {
     const names = [...new Set(trials.flatMap(({ decisions }) => decisions.map(({ name }) => name)))];
     return names
@@ -81,8 +80,8 @@ function placedSystems(
           isRecommended: name === recommended.system && (name !== agentName || variant === recommended.variant),
           isNamed: kind !== 'baseline',
           seeds,
-          point: meanPoint(seeds, classes),
-          intervals: name === agentName ? intervalsOf(seeds, classes) : null,
+          point: meanPoint(seeds, task),
+          intervals: name === agentName ? agentIntervals(seeds, task) : null,
           repeat: name === agentName ? command : comparison(name, trials),
         };
       });
@@ -94,24 +93,16 @@ function kindOf({ name, queries }: SystemDecisions): FrontPoint['kind'] {
   return name === agentName ? 'trained' : 'baseline';
 }
 
-function meanPoint(seeds: PlacedSystem['seeds'], classes: number): PricedPoint {
-  const points = seeds.map((system) => operatingPointOf(system, classes)(everyItem(system.decisions.length)));
+function meanPoint(seeds: PlacedSystem['seeds'], task: ScoredStops): PricedPoint {
+  const points = seeds.map(({ decisions }) => placedStops(stopColumns(decisions, task)));
   const over = (aim: keyof PricedPoint) => mean(points.map((point) => point[aim]));
   return { macroF1: over('macroF1'), er: over('er'), queries: over('queries') };
 }
 
-function intervalsOf(seeds: PlacedSystem['seeds'], classes: number): PlacedSystem['intervals'] {
-  const at = seeds.map((system) => operatingPointOf(system, classes));
-  const [macroF1, er, queries] = bootstrapGroups({
-    groups: seeds.map(({ decisions }) => decisions.length),
-    seed: 1,
-    resamples,
-    statistics(group, items) {
-      const point = at[group](items);
-      return [point.macroF1, point.er, point.queries];
-    },
-    scoreRange: (statistic) => (statistic === 0 ? [0, 1] : null),
-  });
+function agentIntervals(seeds: PlacedSystem['seeds'], task: ScoredStops): PlacedSystem['intervals'] {
+  const drawn = seeds.map(({ decisions: first }) => ({ first }));
+  const only = ['macroF1', 'er', 'queriesPerThread'];
+  const [macroF1, er, queries] = intervalsOf(stopScoring(task), drawn, { only, resamples });
   return { macroF1, er, queries };
 }
 
@@ -167,7 +158,7 @@ function frontOf(all: readonly PlacedSystem[], price: 'er' | 'queries'): Chart {
 }
 
 /** Macro-F1 of every shown system minus that of the recommended one, on the same threads; nothing where these are too few. */
-function forestOf(systems: readonly PlacedSystem[], classes: number): Chart[] {
+function forestOf(systems: readonly PlacedSystem[], task: ScoredStops): Chart[] {
   const reference = systems.find(({ isRecommended }) => isRecommended);
   if (reference === undefined) return [];
   const threadsOf = ({ seeds }: PlacedSystem) =>
@@ -177,26 +168,17 @@ function forestOf(systems: readonly PlacedSystem[], classes: number): Chart[] {
   const rules = others.filter(({ kind, name }) => kind === 'baseline' && isShown(name));
   const best = paretoFront(rules.map((system) => ({ ...system.point, system }))).map(({ system }) => system);
   const shownSystems = [...others.filter(({ kind }) => kind === 'trained'), ...best.slice(-rulesAtMost)];
-  const groups = reference.seeds.map(({ decisions }) => decisions.length);
-  if (shownSystems.length === 0 || Math.min(...groups) < fewestItems) return [];
-  const at = [reference, ...shownSystems].map(({ seeds }) => seeds.map((seed) => operatingPointOf(seed, classes)));
-  const intervals = bootstrapGroups({
-    groups,
-    seed: 1,
-    resamples,
-    statistics(group, items) {
-      const [own, ...others] = at.map((seeds) => seeds[group](items).macroF1);
-      return others.map((other) => other - own);
-    },
-    scoreRange: () => [-1, 1],
-  });
+  const isEnough = reference.seeds.every(({ decisions }) => decisions.length >= fewestItems);
+  if (shownSystems.length === 0 || !isEnough) return [];
   const rows = shownSystems
-    .map(({ name, kind, point }, index): ForestRow => {
+    .map(({ name, kind, point, seeds }): ForestRow => {
       const { er, queries } = point;
+      const paired = seeds.map(({ decisions: first }, seed) => ({ first, second: reference.seeds[seed].decisions }));
+      const [interval] = intervalsOf(stopScoring(task), paired, { only: ['macroF1'], resamples });
       return {
         name: `${percent(er)} ${name}`,
         mean: point.macroF1 - reference.point.macroF1,
-        interval: intervals[index],
+        interval,
         isTrained: kind === 'trained',
         details: `${percent(er)} of the posts read, ${queries.toFixed(1)} queries per thread`,
       };

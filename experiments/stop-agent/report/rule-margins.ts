@@ -1,9 +1,10 @@
 import { bootstrapGroups, fewestItems } from '../../../src/metrics/bootstrap.ts';
 import { macroF1 } from '../../../src/metrics/classification.ts';
-import { bestMixture, meanOf, type PricedPoint, paretoFront } from '../../../src/metrics/pareto.ts';
-import { meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
+import { bestMixture, type Mixture, meanOf, type PricedPoint, paretoFront } from '../../../src/metrics/pareto.ts';
+import { overSeeds } from '../../report/over-seeds.ts';
 import type { Estimate } from '../../report/shown-numbers.ts';
 import { agentName, isLearnt, type SystemDecisions } from '../decisions.ts';
+import { type DecisionColumns, stopColumns, stopMetrics } from '../metrics.ts';
 import type { TrialResult } from '../result.ts';
 
 /**
@@ -30,46 +31,37 @@ const resamples = 1000;
 export function compareToRules(trials: readonly TrialResult[]): RuleMargins {
   const seeds = trials.map(picked);
   const leads = ({ agent, mixtures }: (typeof seeds)[number], items: Int32Array) => {
-    const { macroF1: own } = agent(items);
-    return mixtures.map((mixture) =>
-      mixture === null
-        ? Number.NaN
-        : own - mixture.reduce((sum, { point, share }) => sum + share * point.at(items).macroF1, 0),
-    );
+    const own = macroF1({ ...agent.columns, items });
+    return mixtures.map((mixture) => (mixture === null ? Number.NaN : own - macroF1On(mixture, items)));
   };
   const intervals = bootstrapGroups({
-    groups: seeds.map(({ threads }) => threads),
+    groups: seeds.map(({ agent }) => agent.columns.items.length),
     seed: 1,
     resamples,
     statistics: (seed, items) => leads(seeds[seed], items),
     scoreRange: () => [-1, 1],
   });
-  const all = seeds.map(({ agent, threads, mixtures }) => {
-    const { macroF1: own } = agent(everyItem(threads));
-    return mixtures.map((mixture) => (mixture === null ? null : own - meanOf(mixture, 'macroF1')));
-  });
-  const isEnough = seeds.every(({ threads }) => threads >= fewestItems);
+  const all = seeds.map(({ agent, mixtures }) =>
+    mixtures.map((mixture) => (mixture === null ? null : agent.macroF1 - meanOf(mixture, 'macroF1'))),
+  );
+  const isEnough = seeds.every(({ agent }) => agent.columns.items.length >= fewestItems);
   const [overBestRule, overOneQuery, overEqualQueries, overAnyQueries] = intervals.map((interval, index) => {
-    const known = all.flatMap((own) => own[index] ?? []);
-    return known.length === 0 ? null : { ...meanAndDeviation(known), interval: isEnough ? interval : null };
+    const lead = overSeeds(all.map((own) => own[index]));
+    return lead && { ...lead, interval: isEnough ? interval : null };
   });
   return { overBestRule, overOneQuery, overEqualQueries, overAnyQueries };
 }
 
 /** The agent of a trial, and what is best within each of its budgets, in the order of `RuleMargins`. */
-function picked({ decisions, systems }: TrialResult) {
-  const classes = Object.keys(systems[0].f1ByLabel).length;
+function picked({ decisions, ranking }: TrialResult) {
   const system = decisions.find(({ name }) => name === agentName);
   if (system === undefined) throw new Error('a trial has no agent');
-  const threads = system.decisions.length;
-  const agent = operatingPointOf(system, classes);
-  const { er, queries } = agent(everyItem(threads));
-  const rules = decisions
-    .filter((own) => !isLearnt(own.name) && own.queries !== 'oracle')
-    .map((own) => {
-      const at = operatingPointOf(own, classes);
-      return { ...at(everyItem(threads)), at, queriesOnce: own.queries === 'one' };
-    });
+  const placed = (own: SystemDecisions) => {
+    return { ...placedStops(stopColumns(own.decisions, ranking)), queriesOnce: own.queries === 'one' };
+  };
+  const agent = placed(system);
+  const rules = decisions.filter((own) => !isLearnt(own.name) && own.queries !== 'oracle').map(placed);
+  const { er, queries } = agent;
   const once = rules.filter(({ queriesOnce }) => queriesOnce);
   const best = paretoFront(once).findLast((rule) => rule.er <= er);
   const mixtures = [
@@ -78,27 +70,22 @@ function picked({ decisions, systems }: TrialResult) {
     bestMixture(rules, { er, queries }),
     bestMixture(rules, { er, queries: Number.POSITIVE_INFINITY }),
   ];
-  return { threads, agent, mixtures };
+  return { agent, mixtures };
 }
 
-export function everyItem(threads: number): Int32Array {
-  return Int32Array.from({ length: threads }, (_, item) => item);
+/** Stops as a point of fronts and mixtures. */
+export interface PlacedStops extends PricedPoint {
+  readonly columns: DecisionColumns;
 }
 
-/** A function that places a system by its decisions on some of the threads. */
-export function operatingPointOf(
-  { decisions }: Pick<SystemDecisions, 'decisions'>,
-  classes: number,
-): (items: Int32Array) => PricedPoint {
-  const gold = Int8Array.from(decisions, (own) => own.gold);
-  const predicted = Int8Array.from(decisions, (own) => own.predicted);
-  const shares = Float64Array.from(decisions, ({ postsUsed, posts }) => postsUsed / posts);
-  const queries = Float64Array.from(decisions, (own) => own.queries);
-  const mean = (values: Float64Array, items: Int32Array) =>
-    items.reduce((sum, item) => sum + values[item], 0) / items.length;
-  return (items) => ({
-    macroF1: macroF1({ gold, predicted, classes, items }),
-    er: mean(shares, items),
-    queries: mean(queries, items),
-  });
+export function placedStops(columns: DecisionColumns): PlacedStops {
+  const [macro, er, queries] = ['macroF1', 'er', 'queriesPerThread'].map(
+    (name) => stopMetrics.find((metric) => metric.name === name)!.of(columns) ?? Number.NaN,
+  );
+  return { macroF1: macro, er, queries, columns };
+}
+
+/** The macro-F1 of a mixture on some of the threads. */
+export function macroF1On(mixture: Mixture<PlacedStops>, items: Int32Array): number {
+  return mixture.reduce((sum, { point, share }) => sum + share * macroF1({ ...point.columns, items }), 0);
 }

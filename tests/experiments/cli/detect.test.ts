@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { columnsOf, scoresOf } from '../../../experiments/detectors/scores.ts';
+import { columnsOf, detectionScores } from '../../../experiments/detectors/scores.ts';
 import { type ScoredTask, scoredTask } from '../../../experiments/judging/gold-labels.ts';
 import { loadJudgingTask } from '../../../experts/tasks/task-file.ts';
 import { type Thread, threadSchema } from '../../../src/data/thread.ts';
@@ -45,10 +45,10 @@ function scoreDetections(
     prediction: predicted,
     probabilities: null,
   }));
-  return scoresOf(columnsOf(task, decisions));
+  return detectionScores(columnsOf(task, decisions));
 }
 
-describe('scoresOf', () => {
+describe('detectionScores', () => {
   it('scores labels, what cannot be read as wrong', async () => {
     const task = scoredTask(await loadJudgingTask('rumor'));
     const scores = scoreDetections(task, [

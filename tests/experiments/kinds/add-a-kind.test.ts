@@ -16,11 +16,11 @@ import {
   readDecisions,
   writeDecisions,
 } from '../../../experiments/run/decisions-file.ts';
-import { classIndices, type Metric, valuesOf } from '../../../experiments/run/metric.ts';
+import { classIndices, type Metric } from '../../../experiments/run/metric.ts';
 import { writeParts } from '../../../experiments/run/parts-file.ts';
+import { type Scoring, scoresOf } from '../../../experiments/run/scoring.ts';
 import { InputError } from '../../../src/errors.ts';
 import { classificationScores } from '../../../src/metrics/classification.ts';
-import { metricIntervals } from '../../../src/metrics/metric-intervals.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { earshot } from '../cli/command-line.ts';
 
@@ -63,8 +63,9 @@ function decisionsOf(part: Decision['part'], { wrongEvery, seed }: { wrongEvery:
   });
 }
 
+const scoring: Scoring<Decision, Columns> = { metrics, columnsOf: (own) => classIndices(own, labels) };
 const scoreOf = (path: string, part: 'test' | 'development') =>
-  valuesOf(metrics, classIndices(readDecisions(path, decisionSchema, part), labels));
+  scoresOf(scoring, readDecisions(path, decisionSchema, part));
 
 const coinsKind: ExperimentKind = {
   name: 'coins',
@@ -98,8 +99,8 @@ const coinsKind: ExperimentKind = {
       items: 'item',
       read: ({ path }) => readDecisions(path, decisionSchema),
       titleOf: () => 'All coins',
-      intervals: (seeds) =>
-        metricIntervals({ seeds, seed, metrics, columnsOf: (own): Columns => classIndices(own, labels) }),
+      scoringOf: () => scoring,
+      seed,
     }),
   report: async () =>
     kindReport({

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { intervalsOf } from '../../../experiments/run/scoring.ts';
 import { type SelectorDecision, selectorDecision } from '../../../experiments/selector/decisions.ts';
-import { selectorIntervals } from '../../../experiments/selector/scores.ts';
+import { selectorScoring } from '../../../experiments/selector/scores.ts';
 import { Random } from '../../../src/tensor/random.ts';
 
 /** Replies of threads that are each right or wrong as a whole. */
@@ -20,11 +21,14 @@ function decisions(options: { seed: number; threads: number; replies: number; ri
   });
 }
 
-describe('selectorIntervals', () => {
+const stances = selectorScoring('stance');
+const drawing = { resamples: 500 };
+
+describe('intervals of a selector', () => {
   it('draws threads whole: as many replies of fewer threads make a wider interval', () => {
     const widthOf = (threads: number, replies: number) => {
       const first = decisions({ seed: 1, threads, replies, right: 0.5 });
-      const [{ low, high }] = selectorIntervals({ task: 'stance', seeds: [{ first }], seed: 1, resamples: 500 });
+      const [{ low, high }] = intervalsOf(stances, [{ first }], drawing);
       return high - low;
     };
     // The standard error goes with the root of the number of threads: 4 times as many, half the width.
@@ -34,12 +38,11 @@ describe('selectorIntervals', () => {
   it('is narrow around 0 for a system against itself, and far from it for one that is always right', () => {
     const seeds = [1, 2, 3].map((seed) => decisions({ seed, threads: 50, replies: 4, right: 0.4 }));
     const against = (second: (first: SelectorDecision[]) => SelectorDecision[]) =>
-      selectorIntervals({
-        task: 'stance',
-        seeds: seeds.map((first) => ({ first, second: second(first) })),
-        seed: 1,
-        resamples: 500,
-      });
+      intervalsOf(
+        stances,
+        seeds.map((first) => ({ first, second: second(first) })),
+        drawing,
+      );
     for (const { estimate, low, high, pValue } of against((first) => first)) {
       expect({ estimate, pValue }).toEqual({ estimate: 0, pValue: 1 });
       // As wide as what 50 threads without a difference leave possible, about 3 / 50.
@@ -55,12 +58,8 @@ describe('selectorIntervals', () => {
   it('is wider over seeds that disagree than over one', () => {
     const first = [0.2, 0.8].map((right, seed) => decisions({ seed, threads: 200, replies: 4, right }));
     const width = (own: SelectorDecision[][]) => {
-      const [{ low, high }] = selectorIntervals({
-        task: 'stance',
-        seeds: own.map((of) => ({ first: of })),
-        seed: 1,
-        resamples: 500,
-      });
+      const seeds = own.map((of) => ({ first: of }));
+      const [{ low, high }] = intervalsOf(stances, seeds, drawing);
       return high - low;
     };
     expect(width(first)).toBeGreaterThan(2 * width([first[0]]));

@@ -1,0 +1,51 @@
+import { type MetricInterval, metricIntervals, type SeedDecisions } from '../../src/metrics/metric-intervals.ts';
+import type { Decision } from './decisions-file.ts';
+import { type Metric, valuesOf } from './metric.ts';
+
+/** How the decisions of a task are scored. Tables, comparisons and sweeps of every kind of experiment are computed with one. */
+export interface Scoring<Of, Columns extends object> {
+  readonly metrics: readonly Metric<Columns>[];
+  columnsOf(decisions: readonly Of[]): Columns;
+  /** Items that are not independent, such as the replies to one claim; each item alone unless given. */
+  drawnTogether?(decisions: readonly Of[]): readonly (readonly number[])[];
+}
+
+/** Every metric of some decisions, by its name; null where it is not known. */
+export function scoresOf<Of, Columns extends object>(
+  { metrics, columnsOf }: Scoring<Of, Columns>,
+  decisions: readonly Of[],
+): Record<string, number | null> {
+  return valuesOf(metrics, columnsOf(decisions));
+}
+
+/**
+ * Metrics with their 95% intervals over seeds and items, of one system or of the first minus the second.
+ * @param options.only names of the metrics; all that are resampled unless given
+ */
+export function intervalsOf<Of, Columns extends object>(
+  { metrics, ...scoring }: Scoring<Of, Columns>,
+  seeds: readonly SeedDecisions<Of>[],
+  { only, seed = 1, resamples }: { only?: readonly string[]; seed?: number; resamples?: number } = {},
+): MetricInterval[] {
+  const wanted = metrics.filter(({ name, isResampled = true }) => only?.includes(name) ?? isResampled);
+  return metricIntervals({ ...scoring, seeds, metrics: wanted, seed, resamples });
+}
+
+/** What two systems decided of the same items, seed by seed, in the order of the first; seeds that share no item are left out. */
+export function pairedBySeed<Of extends Decision>(
+  first: ReadonlyMap<unknown, readonly Of[]>,
+  second: ReadonlyMap<unknown, readonly Of[]>,
+): Required<SeedDecisions<Of>>[] {
+  return Array.from(first, ([seed, own]) => {
+    const others = new Map(second.get(seed)?.map((decision) => [placeOf(decision), decision]));
+    const pairs = own.flatMap((left) => {
+      const right = others.get(placeOf(left));
+      return right === undefined ? [] : [{ left, right }];
+    });
+    return { first: pairs.map(({ left }) => left), second: pairs.map(({ right }) => right) };
+  }).filter(({ first: { length } }) => length > 0);
+}
+
+function placeOf({ place, item }: Decision): string {
+  return JSON.stringify([place, item]);
+}
