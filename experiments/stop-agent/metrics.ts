@@ -213,6 +213,13 @@ export function scoreSystem(
   };
 }
 
+/** What tables show of scores: a rule that sees the labels has no number of queries that would mean anything. */
+export function shownValues({ queries, values }: Pick<SystemScores, 'queries' | 'values'>): SystemScores['values'] {
+  if (queries !== 'oracle') return values;
+  const meaningless = stopMetrics.filter(({ isNotForOracles }) => isNotForOracles).map(({ name }) => [name, null]);
+  return { ...values, ...Object.fromEntries(meaningless) };
+}
+
 /** Scores as `--json` prints them: one key a metric, and `…Interval` where there is one. */
 export function scoresJson({ name, queries, threads, values, intervals, f1ByLabel, mostCommonStop }: SystemScores) {
   const metrics = Object.entries(values).flatMap(([metric, value]): [string, unknown][] =>

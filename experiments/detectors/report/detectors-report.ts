@@ -1,6 +1,8 @@
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
+import { present } from '../../../src/present.ts';
 import { quoted } from '../../../src/shell-words.ts';
 import { workContext } from '../../../src/work-context.ts';
+import { cardsOf } from '../../report/cards.ts';
 import { calibrationChart } from '../../report/charts/calibration-chart.ts';
 import { forestChart } from '../../report/charts/forest-chart.ts';
 import { frontChart } from '../../report/charts/front-chart.ts';
@@ -9,7 +11,7 @@ import { type Chart, dots, ordered, quantity, series, silent } from '../../repor
 import { scripted } from '../../report/page/scripted.ts';
 import { readable } from '../../report/readable.ts';
 import type { Block, PageParts, Report, ReportSection } from '../../report/report.ts';
-import { directionOf, estimated, percent, shown } from '../../report/shown-numbers.ts';
+import { directionOf, estimated, shown } from '../../report/shown-numbers.ts';
 import { type ShownMetric, systemsTable } from '../../report/systems-table.ts';
 import { type DetectorDecision, repliesInWords } from '../decisions.ts';
 import { detectorsExperimentSchema } from '../experiment.ts';
@@ -49,7 +51,7 @@ function reportOf(source: ReportSource, standing: Standing): Report {
   const table = { first: 'detector' };
   return {
     ...{ title: name, description, command, conclusion },
-    cards: cardsOf(best),
+    cards: detectorCards(best),
     tables: [
       systemsTable(
         [...rows, always],
@@ -60,7 +62,7 @@ function reportOf(source: ReportSource, standing: Standing): Report {
     notes: notes.map((warning) => ({ warning })),
     next: second === undefined ? [] : [`npx earshot compare ${first} ${second} --html`],
     facts: [...provenanceFacts(variants, dataOf(variants[0].directories[0])), items],
-    sections: [
+    sections: present([
       {
         id: 'scores',
         title: 'Scores',
@@ -81,9 +83,9 @@ function reportOf(source: ReportSource, standing: Standing): Report {
           'Means over items, of when a judgement was made; parts that judgements share count in each, and items without an answer count 0 (in seconds not at all). Money is what was paid when the judgement was made; – where a price was not known then.',
         ],
       },
-      ...repliesSection(detectors),
-      ...differencesSection(standing),
-    ],
+      repliesSection(detectors),
+      differencesSection(standing),
+    ]),
     page: () => pageParts(standing, { directory: variants[0].directories[0], cache }),
   };
 }
@@ -92,29 +94,27 @@ function dataOf(directory: string): string {
   return RunDirectory.open(directory).readConfig(detectorsExperimentSchema).data.threads ?? 'made here';
 }
 
-function cardsOf({ variant, last }: DetectorStanding): Report['cards'] {
-  const { macroF1, accuracy, calls } = last.values;
-  return [
-    { title: 'Macro-F1', value: shown({ mean: macroF1?.mean ?? 0 }), note: `of ${variant}, the best` },
-    { title: 'Right', value: percent(accuracy?.mean ?? 0), note: 'of its predictions' },
-    { title: 'Calls', value: (calls?.mean ?? 0).toFixed(1), note: 'of language models per judgement' },
-  ];
+function detectorCards({ variant, last }: DetectorStanding): Report['cards'] {
+  return cardsOf(last.values, [
+    ['macroF1', 'Macro-F1', `of ${variant}, the best`, 'three decimals'],
+    ['accuracy', 'Right', 'of its predictions', 'percent'],
+    ['calls', 'Calls', 'of language models per judgement', 'one decimal'],
+  ]);
 }
 
-function repliesSection(detectors: readonly DetectorStanding[]): ReportSection[] {
+function repliesSection(detectors: readonly DetectorStanding[]): ReportSection | null {
   const all = allReplies(detectors);
-  if (all.length === 1) return [];
+  if (all.length === 1) return null;
   const rows = detectors.map(({ variant, points }) => {
     return { name: variant, values: Object.fromEntries(points.map(({ replies, macroF1 }) => [replies, macroF1])) };
   });
   const metrics = all.map((replies) => ({ name: String(replies), title: repliesInWords(replies), decimals: 3 }));
-  return [
-    { id: 'posts-read', title: 'Macro-F1 by posts read', blocks: [systemsTable(rows, metrics, { first: 'detector' })] },
-  ];
+  const table = systemsTable(rows, metrics, { first: 'detector' });
+  return { id: 'posts-read', title: 'Macro-F1 by posts read', blocks: [table] };
 }
 
-function differencesSection({ differences }: Standing): ReportSection[] {
-  if (differences.length === 0) return [];
+function differencesSection({ differences }: Standing): ReportSection | null {
+  if (differences.length === 0) return null;
   const cell = (of: (typeof differences)[number]['macroF1']) =>
     `${shown(estimated(of), { isDifference: true })}, p = ${of.pValue.toFixed(3)}`;
   const table = {
@@ -126,7 +126,7 @@ function differencesSection({ differences }: Standing): ReportSection[] {
   const chance =
     differences.length > 1 ? ` Of ${differences.length} comparisons one in twenty seems to differ by chance.` : '';
   const explained = `A paired bootstrap over seeds and the items that both judged.${chance} \`earshot compare\` shows every metric.`;
-  return [{ id: 'differences', title: 'Differences, paired', blocks: [table, explained] }];
+  return { id: 'differences', title: 'Differences, paired', blocks: [table, explained] };
 }
 
 async function pageParts(
@@ -150,20 +150,18 @@ async function pageParts(
     name,
     answers: confidentAnswers(columnsOf(trials[0], last.decisions)),
   }));
-  const figures = [
-    ...priceCharts(detectors),
-    ...(allReplies(detectors).length > 1 ? [curveChart(detectors)] : []),
+  const figures = present([
+    priceChart(detectors),
+    allReplies(detectors).length > 1 && curveChart(detectors),
     ...calibrationChart(answers, 'probability of the prediction'),
-  ];
+  ]);
   const known = await textsOf(directory);
   const transcripts = transcriptsOf(detectors, { directory, cache, texts: known.texts });
-  const sections = [
-    ...(figures.length === 0
-      ? []
-      : [{ id: 'charts', title: 'Prices, posts read, calibration', blocks: [{ figures }] }]),
+  const sections = present<ReportSection>([
+    figures.length > 0 && { id: 'charts', title: 'Prices, posts read, calibration', blocks: [{ figures }] },
     { id: 'disagreements', title: 'Where they disagree', blocks: disagreements(detectors, known) },
-    ...(transcripts === null ? [] : [{ id: 'said', title: 'What was said', blocks: [scripted('transcripts')] }]),
-  ];
+    transcripts && { id: 'said', title: 'What was said', blocks: [scripted('transcripts')] },
+  ]);
   return { figures: [forest], sections, data: { inspector: null, items: null, transcripts } };
 }
 
@@ -171,9 +169,9 @@ function tokensOf({ values }: DetectorPoint): number {
   return (values.inputTokens?.mean ?? 0) + (values.outputTokens?.mean ?? 0);
 }
 
-/** Macro-F1 against tokens; nothing where no detector uses any. */
-function priceCharts(detectors: readonly DetectorStanding[]): Chart[] {
-  if (!detectors.some(({ last }) => tokensOf(last) > 0)) return [];
+/** Macro-F1 against tokens; null where no detector uses any. */
+function priceChart(detectors: readonly DetectorStanding[]): Chart | null {
+  if (!detectors.some(({ last }) => tokensOf(last) > 0)) return null;
   const points = detectors.map(({ variant, last }) => ({
     name: variant,
     x: tokensOf(last),
@@ -183,17 +181,14 @@ function priceCharts(detectors: readonly DetectorStanding[]): Chart[] {
     isNamed: true,
     details: `macro-F1 ${shown(last.macroF1)}\n${tokensOf(last).toFixed(0)} tokens`,
   }));
-  const price = 'tokens of a judgement';
-  return [
-    frontChart(points, {
-      name: 'price',
-      title: 'Macro-F1 against tokens',
-      label: 'Macro-F1 against the tokens of a judgement, read and written.',
-      caption: 'Tokens read and written. Up and to the left is better.',
-      line: [],
-      price,
-    }),
-  ];
+  return frontChart(points, {
+    name: 'price',
+    title: 'Macro-F1 against tokens',
+    label: 'Macro-F1 against the tokens of a judgement, read and written.',
+    caption: 'Tokens read and written. Up and to the left is better.',
+    line: [],
+    price: 'tokens of a judgement',
+  });
 }
 
 function curveChart(detectors: readonly DetectorStanding[]): Chart {
@@ -252,9 +247,9 @@ function disagreements(detectors: readonly DetectorStanding[], { texts, problem 
   const variants = detectors.map(({ variant }) => variant);
   rows.sort((a, b) => b.divided - a.divided);
   const listed = rows.length > itemsShown ? ` The first ${itemsShown} are listed.` : '';
-  return [
+  return present<Block>([
     `${rows.length} of ${predictions[0].size} items of seed ${detectors[0].trials[0].seed}; those that divide the detectors most come first.${listed}`,
-    ...(problem === null ? [] : [`Texts are missing: ${problem}`]),
+    problem !== null && `Texts are missing: ${problem}`,
     {
       heading: ['item', 'text', 'true', ...variants],
       texts: ['text', 'true', ...variants],
@@ -267,7 +262,7 @@ function disagreements(detectors: readonly DetectorStanding[], { texts, problem 
           ...decisions.map(predictionCell),
         ]),
     },
-  ];
+  ]);
 }
 
 /** What a detector predicts, how sure it is, and why. */
@@ -276,9 +271,7 @@ function predictionCell(decision: DetectorDecision | undefined): string {
   const { prediction: predicted, gold, probabilities, numbers, texts } = decision;
   const label = predicted ?? (numbers.abstained ? 'abstains' : 'no answer');
   const confidence = predicted === null ? undefined : probabilities?.[predicted]?.toFixed(2);
-  return [predicted === gold ? '✓' : '✗', `**${label}**`, confidence, cut(texts.explanation)]
-    .filter((part) => part)
-    .join(' ');
+  return present([predicted === gold ? '✓' : '✗', `**${label}**`, confidence, cut(texts.explanation)]).join(' ');
 }
 
 function cut(text: string): string {

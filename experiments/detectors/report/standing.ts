@@ -2,6 +2,7 @@ import { counted } from '../../../src/counted.ts';
 import { groupBy } from '../../../src/data/group-by.ts';
 import { fewestItems, type Interval } from '../../../src/metrics/bootstrap.ts';
 import type { MetricInterval } from '../../../src/metrics/metric-intervals.ts';
+import { present } from '../../../src/present.ts';
 import type { VariantResults } from '../../report/kind-report.ts';
 import { valuesOverSeeds } from '../../report/over-seeds.ts';
 import { directionOf, type Estimate, estimated, shown } from '../../report/shown-numbers.ts';
@@ -121,21 +122,13 @@ function notesOn(detectors: readonly DetectorStanding[]): string[] {
     values.unanswered?.mean ? [`${variant} ${Math.round(values.unanswered.mean * decisions.length)}`] : [],
   );
   const { length: items } = last.decisions;
-  return [
-    ...(items < fewestItems
-      ? [
-          `${items === 1 ? 'One item is' : `${items} items are`} too few for a bootstrap: its intervals and p-values mean nothing here.`,
-        ]
-      : []),
-    ...(others.length === 0
-      ? []
-      : [
-          `${others.join(', ')} ${others.length === 1 ? 'was' : 'were'} judged on other items than ${first}: only differences are on the same ones. Give all variants the same data, split and seeds.`,
-        ]),
-    ...(unanswered.length === 0
-      ? []
-      : [`Without an answer, which counts as wrong: ${unanswered.join(', ')} of ${items}.`]),
-  ];
+  const few = items === 1 ? 'One item is' : `${items} items are`;
+  return present([
+    items < fewestItems && `${few} too few for a bootstrap: its intervals and p-values mean nothing here.`,
+    others.length > 0 &&
+      `${others.join(', ')} ${others.length === 1 ? 'was' : 'were'} judged on other items than ${first}: only differences are on the same ones. Give all variants the same data, split and seeds.`,
+    unanswered.length > 0 && `Without an answer, which counts as wrong: ${unanswered.join(', ')} of ${items}.`,
+  ]);
 }
 
 function conclusionOf({ detectors, differences, majority, items }: Omit<Standing, 'conclusion'>): string {

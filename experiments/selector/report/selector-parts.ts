@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
 import { readJsonFile } from '../../../src/json-file.ts';
+import { present } from '../../../src/present.ts';
 import { workContext } from '../../../src/work-context.ts';
 import { forestChart } from '../../report/charts/forest-chart.ts';
 import { curveCharts, loggedMetrics } from '../../report/charts/learning-curves.ts';
@@ -32,11 +33,8 @@ export async function selectorParts(results: Results): Promise<PageParts> {
   const { items, notes } = await listedItems(folder, selection);
   const fold = folds.length === 0 ? '' : `, ${folds[0].run}`;
   const only =
-    runs.length + folds.length > 1
-      ? [
-          `Shown: ${shown.variant}, seed ${seed}${fold}. \`earshot report <run> --html\` writes the page of another run.`,
-        ]
-      : [];
+    runs.length + folds.length > 1 &&
+    `Shown: ${shown.variant}, seed ${seed}${fold}. \`earshot report <run> --html\` writes the page of another run.`;
   const counted = (kind: 'post' | 'claim') => {
     const own = selection.filter((item) => item.kind === kind);
     return `${own.filter(({ retained }) => retained).length} of ${own.length} ${kind}s`;
@@ -62,11 +60,11 @@ export async function selectorParts(results: Results): Promise<PageParts> {
       {
         id: 'selection',
         title: 'What is retained',
-        blocks: [
+        blocks: present([
           `In the last epoch ${counted('post')} and ${counted('claim')} were retained.`,
-          ...only,
+          only,
           { figures: [shareChart(selection, 'post'), shareChart(selection, 'claim'), ...maps] },
-        ],
+        ]),
       },
       {
         id: 'items-shown',
@@ -206,11 +204,10 @@ async function listedItems(
   const items = all.filter((_, index) => Math.floor((index + 1) * share) > Math.floor(index * share));
   return {
     items,
-    notes: [
-      ...(problem === null ? [] : [`Texts are missing: ${problem}`]),
-      ...(items.length === all.length
-        ? []
-        : [`${items.length} of ${all.length} items are listed, evenly drawn, so that the file stays below 5 MB.`]),
-    ],
+    notes: present([
+      problem !== null && `Texts are missing: ${problem}`,
+      items.length < all.length &&
+        `${items.length} of ${all.length} items are listed, evenly drawn, so that the file stays below 5 MB.`,
+    ]),
   };
 }

@@ -1,9 +1,10 @@
 import { groupBy } from '../../../src/data/group-by.ts';
+import { present } from '../../../src/present.ts';
 import { quoted } from '../../../src/shell-words.ts';
+import { cardsOf } from '../../report/cards.ts';
 import { kindReport, provenanceFacts, type ReportSource, type VariantResults } from '../../report/kind-report.ts';
 import { overSeeds, valuesOverSeeds } from '../../report/over-seeds.ts';
 import type { Block, Report, ReportSection, ReportTable } from '../../report/report.ts';
-import { percent } from '../../report/shown-numbers.ts';
 import { systemsTable } from '../../report/systems-table.ts';
 import { type SelectorTask, selectorTasks as tasks } from '../decisions.ts';
 import { readSelectorResult, type SelectorResult, selectorJson } from '../result.ts';
@@ -49,37 +50,38 @@ export function reportOf({ name, description, command, variants }: ReportSource,
   return {
     ...{ title: name, description, command },
     conclusion: selectorConclusion(results),
-    cards: cardsOf(trials),
+    cards: selectorCards(trials),
     tables: tests.map((test) => macroF1Table(test, results)),
     notes: selectorWarnings(results),
     next: [`npx earshot select ${quoted(lastRun)} --out selected.jsonl`, `npx earshot select labels.csv ${weak}`],
-    facts: [
+    facts: present([
       ...provenanceFacts(variants, 'claims and tests of the experiment'),
       ...counts.map(([what, count]) => `${what}: ${Math.round(count)}`),
-      ...(folds.length === 0 ? [] : [`means over the folds ${folds.map((fold) => fold.name).join(', ')}`]),
+      folds.length > 0 && `means over the folds ${folds.map((fold) => fold.name).join(', ')}`,
       `left out of the training: ${Math.round(leftOut.sameThread)} threads of the tests, ${Math.round(leftOut.sameEvent)} of tested or unknown events, ${Math.round(leftOut.nearDuplicate)} that nearly repeat a tested claim`,
       `seeds: ${trials.map(({ seed }) => seed).join(', ')}`,
-    ],
-    sections: [
-      ...tests.flatMap((test, place) => tasks.flatMap((task) => taskSection({ test, task, results }, place + 1))),
-      ...leadSection(tests, results),
+    ]),
+    sections: present([
+      ...tests.flatMap((test, place) => tasks.map((task) => taskSection({ test, task, results }, place + 1))),
+      leadSection(tests, results),
       lastEpochSection(results),
-    ],
+    ]),
     page: () => selectorParts(results),
   };
 }
 
-function cardsOf(trials: readonly SelectorResult[]): Report['cards'] {
-  const last = valuesOverSeeds(trials.map(({ lastEpoch }) => lastEpoch));
-  const cards: readonly (readonly [metric: string, title: string, note: string])[] = [
-    ['retained/posts', 'Posts retained', 'of those that the last epoch showed'],
-    ['retained/claims', 'Claims retained', 'of those that the last epoch showed'],
-    ['hidden/stanceRetainedPrecision', 'Right stances', 'of retained posts, by labels that the selector does not see'],
-  ];
-  return cards.flatMap(([metric, title, note]) => {
-    const value = last[metric];
-    return value ? [{ title, value: percent(value.mean), note }] : [];
-  });
+function selectorCards(trials: readonly SelectorResult[]): Report['cards'] {
+  const shown = 'of those that the last epoch showed';
+  return cardsOf(valuesOverSeeds(trials.map(({ lastEpoch }) => lastEpoch)), [
+    ['retained/posts', 'Posts retained', shown, 'percent'],
+    ['retained/claims', 'Claims retained', shown, 'percent'],
+    [
+      'hidden/stanceRetainedPrecision',
+      'Right stances',
+      'of retained posts, by labels that the selector does not see',
+      'percent',
+    ],
+  ]);
 }
 
 /** Macro-F1 of both tasks on a test set, as tuned and with the models that runs keep. */
@@ -134,10 +136,10 @@ function systemsShown({ task, results }: TableOf) {
 }
 
 /** @param place of the test among all */
-function taskSection(table: TableOf, place: number): ReportSection[] {
+function taskSection(table: TableOf, place: number): ReportSection | null {
   const { test, task, results } = table;
   const [example] = taskScoresBySeed(results[0].trials, { system: selectorName, test, task });
-  if (example === undefined) return [];
+  if (example === undefined) return null;
   const classes = Object.entries(example.perClass).flatMap(([name, f1]) => (f1 === null ? [] : [name]));
   const [first, ...others] = selectorMetrics;
   const rows = systemsShown(table).flatMap(({ system, trials, ...row }) => {
@@ -154,22 +156,17 @@ function taskSection(table: TableOf, place: number): ReportSection[] {
     ...classes.map((label) => ({ name: label, title: label, decimals: 3 })),
   ];
   const readsLabels = task === 'stance' && rows.some(({ name }) => name.endsWith(systemNames['tf-idf']));
-  const explained = [
+  const explained = present([
     `${example.items} ${task === 'stance' ? 'replies' : 'claims'}. Mean ± standard deviation over seeds; in brackets 95% intervals over seeds and threads.`,
     'Kept: macro-F1 where each seed uses the tuned models if they are measurably better than the untuned ones on held-out items, and the untuned ones otherwise; – where there is no such choice.',
-    ...(readsLabels
-      ? [
-          'The most common class, the most similar text and TF-IDF read the human stances of training replies, which the selector never sees.',
-        ]
-      : []),
-  ];
-  return [
-    {
-      id: `test-${place}-${task}`,
-      title: `${test}: ${task}`,
-      blocks: [systemsTable(rows, metrics), explained.join(' '), ...eventBlocks(table)],
-    },
-  ];
+    readsLabels &&
+      'The most common class, the most similar text and TF-IDF read the human stances of training replies, which the selector never sees.',
+  ]);
+  return {
+    id: `test-${place}-${task}`,
+    title: `${test}: ${task}`,
+    blocks: [systemsTable(rows, metrics), explained.join(' '), ...eventBlocks(table)],
+  };
 }
 
 /** Smaller events have too few items for a score of their own. */
@@ -197,7 +194,7 @@ function eventBlocks(table: TableOf): Block[] {
   return [`Macro-F1 on each event of ${fewestOfEvent} or more:`, systemsTable(rows, metrics)];
 }
 
-function leadSection(tests: readonly string[], results: Results): ReportSection[] {
+function leadSection(tests: readonly string[], results: Results): ReportSection | null {
   const places = tests.flatMap((test) => tasks.map((task) => ({ test, task, name: `${test}: ${task}` })));
   const rows = results.flatMap(({ variant, trials }) =>
     [selectorName, allPostsName].flatMap((own) =>
@@ -209,16 +206,11 @@ function leadSection(tests: readonly string[], results: Results): ReportSection[
       })),
     ),
   );
-  const known = rows.filter(({ values }) => Object.values(values).some((lead) => lead !== null));
-  if (known.length === 0) return [];
+  const known = rows.filter(({ values }) => Object.values(values).some(Boolean));
+  if (known.length === 0) return null;
   const metrics = places.map(({ name }) => ({ name, title: name, decimals: 3, isDifference: true }));
-  return [
-    {
-      id: 'lead',
-      title: 'Lead of the selector in macro-F1, paired',
-      blocks: [systemsTable(known, metrics, { first: 'lead' })],
-    },
-  ];
+  const table = systemsTable(known, metrics, { first: 'lead' });
+  return { id: 'lead', title: 'Lead of the selector in macro-F1, paired', blocks: [table] };
 }
 
 const selectionColumns = {

@@ -3,7 +3,7 @@ import type { VariantResults } from '../../report/kind-report.ts';
 import { valuesOverSeeds } from '../../report/over-seeds.ts';
 import type { Estimate } from '../../report/shown-numbers.ts';
 import { agentName, isLearnt } from '../decisions.ts';
-import type { SystemScores } from '../metrics.ts';
+import { type SystemScores, shownValues } from '../metrics.ts';
 import { worth } from '../recommendation.ts';
 import type { TrialResult } from '../result.ts';
 import { compareToRules, type RuleMargins } from './rule-margins.ts';
@@ -28,7 +28,7 @@ export function summarize(trials: readonly TrialResult[]): SystemSummary[] {
     return {
       name,
       queries,
-      values: valuesOverSeeds(own.map(({ values }) => values)),
+      values: valuesOverSeeds(own.map(shownValues)),
       mostCommonStop: { name: stopOverSeeds(mostCommon.name), share: mean(stops.map(({ share }) => share)) },
     };
   });
@@ -78,6 +78,11 @@ export function rankedAgents(results: readonly VariantResults<TrialResult>[]): R
     };
   });
   return agents.sort((a, b) => Number(a.isCollapsed) - Number(b.isCollapsed) || b.worth - a.worth);
+}
+
+/** Whether some labels of the task raise alerts, which other numbers speak of than of early decisions. */
+export function raisesAlerts([{ trials }]: readonly Pick<RankedAgent, 'trials'>[]): boolean {
+  return trials[0].ranking.alerts !== undefined;
 }
 
 /** The rule that a reader would use in place of an agent: the best that reads and queries no more. */

@@ -1,6 +1,7 @@
 import { conservativeStop, earlyActionStop, misleadingStop } from '../../../experts/trajectories.ts';
 import { groupBy } from '../../../src/data/group-by.ts';
 import type { Thread } from '../../../src/data/thread.ts';
+import { present } from '../../../src/present.ts';
 import type {
   Debate,
   InspectedThread,
@@ -197,17 +198,14 @@ export function inspectorSection(data: InspectorData, notes: readonly string[]):
   return {
     id: 'threads',
     title: 'Threads',
-    blocks: [
+    blocks: present([
       'Any thread, post by post: what the detector predicts, how likely the agent is to stop, where the experts would stop, and where each rule and agent decides.',
       ...notes,
-      ...(seeds.length === 0
-        ? []
-        : [
-            `Not here, ${size}: ${seeds.length === 1 ? 'seed' : 'seeds'} ${seeds.join(', ')}. \`earshot report <run> --html\` writes the page of one run.`,
-          ]),
-      ...(shortened === 0 ? [] : [`Later posts of ${shortened} long threads are left out, ${size}.`]),
+      seeds.length > 0 &&
+        `Not here, ${size}: ${seeds.length === 1 ? 'seed' : 'seeds'} ${seeds.join(', ')}. \`earshot report <run> --html\` writes the page of one run.`,
+      shortened > 0 && `Later posts of ${shortened} long threads are left out, ${size}.`,
       scripted('inspector'),
-    ],
+    ]),
   };
 }
 

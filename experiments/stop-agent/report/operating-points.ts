@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import { fewestItems, type Interval } from '../../../src/metrics/bootstrap.ts';
 import { type PricedPoint, paretoFront, upperHull } from '../../../src/metrics/pareto.ts';
 import { mean } from '../../../src/metrics/summary-statistics.ts';
+import { present } from '../../../src/present.ts';
 import { type ForestRow, forestChart } from '../../report/charts/forest-chart.ts';
 import { type FrontPoint, frontChart } from '../../report/charts/front-chart.ts';
 import type { Chart } from '../../report/page/chart.ts';
@@ -118,13 +119,13 @@ function frontOf(all: readonly PlacedSystem[], price: 'er' | 'queries'): Chart {
   const points = systems.map((system): FrontPoint => {
     const { point, intervals, repeat, seeds } = system;
     const { macroF1, er, queries } = point;
-    const facts = [
+    const facts = present([
       `macro-F1 ${shown({ mean: macroF1, interval: intervals?.macroF1 ?? null })}`,
       `${percent(er)} of the posts read, ${queries.toFixed(1)} queries per thread`,
-      ...(system.kind === 'bound' ? ['It knows what no policy can know.'] : []),
-      ...(seeds.length > 1 ? [`mean over ${seeds.length} seeds`] : []),
+      system.kind === 'bound' && 'It knows what no policy can know.',
+      seeds.length > 1 && `mean over ${seeds.length} seeds`,
       `Again: ${repeat}`,
-    ];
+    ]);
     return {
       ...system,
       x: point[price],

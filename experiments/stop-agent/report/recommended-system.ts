@@ -1,8 +1,10 @@
 import { allPosts } from '../../../checkpoints/policy/rules.ts';
 import { counted } from '../../../src/counted.ts';
-import { mean } from '../../../src/metrics/summary-statistics.ts';
+import { present } from '../../../src/present.ts';
+import { cardsOf } from '../../report/cards.ts';
+import { overSeeds } from '../../report/over-seeds.ts';
 import type { Card } from '../../report/report.ts';
-import { percent, shown } from '../../report/shown-numbers.ts';
+import { directionOf, type Estimate, percent, shown } from '../../report/shown-numbers.ts';
 import { agentName, type SystemDecisions } from '../decisions.ts';
 import { type Candidate, isCandidate, recommended } from '../recommendation.ts';
 import type { RankedAgent, SystemSummary } from './agents.ts';
@@ -63,7 +65,7 @@ export function recommendedSystem(
     choice: hasGuarantee
       ? 'It carries the guarantee. Rules do not, so none is recommended in its place.'
       : `It was chosen by ${by} on ${where}: it is ${why}.${agents.length > 1 ? ' The agents stand in the order of this number.' : ''}`,
-    cards: cardsOf(summary, agent),
+    cards: systemCards(summary, agent),
   };
 }
 
@@ -116,54 +118,40 @@ function alertsInWords({ values }: SystemSummary, { systems }: RankedAgent): str
 }
 
 /** `+0.023 [+0.006, +0.042] above`, or that there is no measurable gain over. */
-export function leadInWords({
-  mean: lead,
-  interval = null,
-}: NonNullable<RankedAgent['margins']['overEqualQueries']>): string {
-  const number = shown({ mean: lead, interval }, { isDifference: true });
-  if (interval !== null && interval.low > 0) return `${number} above`;
-  if (interval !== null && interval.high < 0) return `${number} below`;
-  return `no measurable gain (${number}) over`;
+export function leadInWords(lead: Estimate): string {
+  const number = shown(lead, { isDifference: true, shows: 'interval' });
+  const direction = directionOf(lead.interval);
+  return { '1': `${number} above`, '0': `no measurable gain (${number}) over`, '-1': `${number} below` }[direction];
 }
 
-function cardsOf({ name, values }: SystemSummary, { trials }: RankedAgent): Card[] {
-  const { er, queriesPerThread, delayHours } = values;
-  const kept = trials.flatMap(({ decisions }) => {
-    const [own, all] = [name, allPosts.name].map((wanted) => decisions.find((system) => system.name === wanted));
-    return own === undefined || all === undefined ? [] : [shareAlike(own, all)];
-  });
-  const { alertPrecision, alertRecall, medianAlertPosts, medianAlertHours } = values;
-  const queries = {
-    title: 'Queries',
-    value: (queriesPerThread?.mean ?? 0).toFixed(1),
-    note: 'of the detector per thread',
-  };
+function systemCards({ name, values }: SystemSummary, { trials }: RankedAgent): Card[] {
+  const { delayHours, alertPrecision, alertRecall, medianAlertPosts, medianAlertHours } = values;
+  const queries = ['queriesPerThread', 'Queries', 'of the detector per thread', 'one decimal'] as const;
   if (alertPrecision && alertRecall)
-    return [
-      { title: 'Alerts right', value: percent(alertPrecision.mean), note: 'of those that were raised' },
-      { title: 'Alerts found', value: percent(alertRecall.mean), note: 'of the threads that should raise one' },
-      ...(medianAlertPosts
-        ? [
-            {
-              title: 'Median delay',
-              value: `${medianAlertPosts.mean.toFixed(0)} posts`,
-              note: medianAlertHours ? `${medianAlertHours.mean.toFixed(1)} hours, of true alerts` : 'of true alerts',
-            },
-          ]
-        : []),
-      queries,
-    ];
-  return [
-    {
-      title: 'Posts read',
-      value: percent(er?.mean ?? 1),
-      note: delayHours ? `${delayHours.mean.toFixed(1)} hours after the claim on average` : 'mean share of a thread',
-    },
-    ...(kept.length === 0
-      ? []
-      : [{ title: 'Predictions kept', value: percent(mean(kept)), note: 'stay the same after all posts' }]),
+    return present([
+      ...cardsOf(values, [
+        ['alertPrecision', 'Alerts right', 'of those that were raised', 'percent'],
+        ['alertRecall', 'Alerts found', 'of the threads that should raise one', 'percent'],
+      ]),
+      medianAlertPosts && {
+        title: 'Median delay',
+        value: `${medianAlertPosts.mean.toFixed(0)} posts`,
+        note: medianAlertHours ? `${medianAlertHours.mean.toFixed(1)} hours, of true alerts` : 'of true alerts',
+      },
+      ...cardsOf(values, [queries]),
+    ]);
+  const kept = trials.map(({ decisions }) => {
+    const [own, all] = [name, allPosts.name].map((wanted) => decisions.find((system) => system.name === wanted));
+    return own && all && shareAlike(own, all);
+  });
+  const delay = delayHours
+    ? `${delayHours.mean.toFixed(1)} hours after the claim on average`
+    : 'mean share of a thread';
+  return cardsOf({ ...values, kept: overSeeds(kept) }, [
+    ['er', 'Posts read', delay, 'percent'],
+    ['kept', 'Predictions kept', 'stay the same after all posts', 'percent'],
     queries,
-  ];
+  ]);
 }
 
 function shareAlike(first: SystemDecisions, second: SystemDecisions): number {

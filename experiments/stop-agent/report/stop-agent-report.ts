@@ -1,26 +1,25 @@
-import { guaranteeInWords } from '../../../checkpoints/policy/guarantee.ts';
-import { manyFlagged } from '../../../checkpoints/policy/out-of-distribution.ts';
 import { allPosts } from '../../../checkpoints/policy/rules.ts';
-import { counted } from '../../../src/counted.ts';
-import { fewestItems } from '../../../src/metrics/bootstrap.ts';
-import { mean, meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
+import { mean } from '../../../src/metrics/summary-statistics.ts';
+import { present } from '../../../src/present.ts';
 import { quoted } from '../../../src/shell-words.ts';
 import { kindReport, provenanceFacts, type ReportSource } from '../../report/kind-report.ts';
-import type { PageParts, Paragraph, Report, ReportSection, ReportTable } from '../../report/report.ts';
-import { type Estimate, percent } from '../../report/shown-numbers.ts';
+import { valuesOverSeeds } from '../../report/over-seeds.ts';
+import type { PageParts, Report, ReportSection, ReportTable } from '../../report/report.ts';
+import { percent } from '../../report/shown-numbers.ts';
 import { systemsTable } from '../../report/systems-table.ts';
 import { agentName, isLearnt, isShown } from '../decisions.ts';
 import { taskOf } from '../experiment.ts';
-import { guaranteesFile } from '../guarantee-file.ts';
-import { testedGuarantee } from '../operating-point.ts';
-import { readTrialResult, type TrialResult, trialJson } from '../result.ts';
+import { stopMetrics } from '../metrics.ts';
+import { readTrialResult, trialJson } from '../result.ts';
 import { optimumName } from '../stream-optimum.ts';
-import { isCollapsed, type RankedAgent, rankedAgents, ruleInPlace, type SystemSummary } from './agents.ts';
-import { detectorTruthLine, detectorTruthSections, detectorTruths } from './detector-truth.ts';
+import { type RankedAgent, raisesAlerts, rankedAgents, ruleInPlace } from './agents.ts';
+import { detectorTruthSections, detectorTruths } from './detector-truth.ts';
+import { guaranteeNotes, guaranteeSentence } from './guarantees.ts';
 import { inspectedRuns, inspectorData, inspectorSection } from './inspector.ts';
 import { systemCharts } from './operating-points.ts';
 import { readRuns } from './read-runs.ts';
-import { agentTitle, leadInWords, type RecommendedSystem, recommendedSystem } from './recommended-system.ts';
+import { type RecommendedSystem, recommendedSystem } from './recommended-system.ts';
+import { stopNotes } from './stop-notes.ts';
 import { stopsSection } from './stops.ts';
 import { stopSystemsTable } from './systems-table.ts';
 import { thresholdPoints } from './threshold-points.ts';
@@ -38,63 +37,40 @@ export function reportOf(
   results: Parameters<typeof rankedAgents>[0],
 ): Report & { readonly recommended: Pick<RecommendedSystem, 'variant' | 'system' | 'run'> } {
   const agents = rankedAgents(results);
-  const [{ threads, threadFile, part }] = results[0].trials;
-  const seeds = Math.max(...results.map(({ trials }) => trials.length));
-  const guarantee = leadSentence(results);
+  const [{ threads, threadFile }] = results[0].trials;
+  const guarantee = guaranteeSentence(results);
   const recommended = recommendedSystem(agents, { hasGuarantee: guarantee !== '' });
-  const { sentence, choice, cards, variant, system, run } = recommended;
+  const { sentence, cards, variant, system, run } = recommended;
   const detectors = detectorTruths(results);
   const problem = detectors.find((truth) => truth.variants === null)?.problem ?? null;
+  const counts = Object.entries(threads).map(([part, count]) => `${part} ${count}`);
+  const seeds = new Set(results.flatMap(({ trials }) => trials.map(({ seed }) => seed)));
   return {
     ...{ title: name, description, command, cards },
     recommended: { variant, system, run },
     // A policy is as good as the detector behind it.
     conclusion: `${guarantee}${problem ?? sentence}`,
     tables: [agentsTable(agents, recommended)],
-    notes: [
+    notes: present([
       ...guaranteeNotes(results.flatMap(({ trials }) => trials)),
-      ...(problem === null ? [] : [sentence]),
-      ...detectors.flatMap((truth): Paragraph[] =>
-        truth.problem === null || truth.variants === null
-          ? []
-          : [{ warning: `${truth.variants.join(', ')}: ${truth.problem}` }],
-      ),
-      ...(threads[part] < fewestItems
-        ? [
-            {
-              warning: `${counted(threads[part], `${part} thread`)} ${threads[part] === 1 ? 'is' : 'are'} too few for intervals; give at least ${fewestItems}, better 100.`,
-            },
-          ]
-        : []),
-      ...outOfDistributionWarning(results.flatMap(({ trials }) => trials)),
-      ...(part === 'test'
-        ? []
-        : [{ warning: 'The development part was decided. Choose settings on it, then decide the test part once.' }]),
-      ...agentNotes(agents),
-      choice,
-      ...detectors.map(detectorTruthLine),
-      raisesAlerts(agents)
-        ? 'F latency: F1 of the alerts, times how early the true ones come. ERDE 50: what false, missed and late alerts cost, where an alert after 50 posts is half as bad as a missed one; lower is better. Precision and recall are those of alerts.'
-        : `Earliness is the share of a thread’s posts that is read. Lead is the macro-F1 above every mixture of rules with the same earliness and queries, with its 95% interval ${seeds === 1 ? 'over threads, for this one seed' : 'over seeds and threads; ± is the standard deviation over seeds'}. The row below each agent is the best rule that reads and queries no more.`,
-      ...(agents.length > shownAgents
-        ? [`The table has the first ${shownAgents} of ${agents.length} agents; “Every system” in the report has all.`]
-        : []),
-    ],
+      problem !== null && sentence,
+      ...stopNotes(agents, { results, detectors, recommended }),
+      agents.length > shownAgents &&
+        `The table has the first ${shownAgents} of ${agents.length} agents; “Every system” in the report has all.`,
+    ]),
     next: nextCommands(recommended, threadFile),
     facts: [
       ...provenanceFacts(variants, threadFile ?? 'a synthetic stream'),
-      `threads: ${Object.entries(threads)
-        .map(([own, count]) => `${own} ${count}`)
-        .join(', ')}`,
-      `seeds: ${[...new Set(results.flatMap(({ trials }) => trials.map(({ seed }) => seed)))].join(', ')}`,
+      `threads: ${counts.join(', ')}`,
+      `seeds: ${[...seeds].join(', ')}`,
     ],
-    sections: [
+    sections: present([
       systemsSection(agents),
       rulesSection(agents),
-      ...sampledSection(agents),
+      sampledSection(agents),
       demonstrationsSection(agents),
       ...detectorTruthSections(detectors),
-    ],
+    ]),
     page: () => pageParts(agents, { command, cache, recommended }),
   };
 }
@@ -120,140 +96,53 @@ async function pageParts(
 /** More agents than these stand in later tables alone. */
 const shownAgents = 10;
 
+const earliness = { name: 'er', title: 'earliness', decimals: 3, shows: 'mean' } as const;
+const queries = { name: 'queriesPerThread', title: 'queries', decimals: 1, shows: 'mean' } as const;
+
+/** Columns of the first table, where room is short. */
+const firstMetrics = {
+  early: [
+    { name: 'macroF1', title: 'macro-F1', decimals: 3 },
+    earliness,
+    queries,
+    { name: 'lead', title: 'lead', decimals: 3, isDifference: true, shows: 'interval' },
+  ],
+  alerts: [
+    { name: 'latencyF1', title: 'F latency', decimals: 3 },
+    { name: 'erde50', title: 'ERDE 50', decimals: 3 },
+    { name: 'alertPrecision', title: 'precision', decimals: 3 },
+    { name: 'alertRecall', title: 'recall', decimals: 3 },
+    queries,
+  ],
+} as const;
+
 /** A recommended rule, then the best agents, each with the rule that could take its place. */
 function agentsTable(agents: readonly RankedAgent[], recommended: Pick<RecommendedSystem, 'system'>): ReportTable {
-  const rowOf = (name: string, { values, queries }: SystemSummary, lead: Estimate | null = null) => {
-    const { macroF1, er, queriesPerThread, ...others } = values;
-    return {
-      name,
-      values: {
-        ...others,
-        macroF1,
-        er: er && { mean: er.mean },
-        queries: queriesPerThread === null || queries === 'oracle' ? null : { mean: queriesPerThread.mean },
-        lead: lead && { ...lead, deviation: null },
-      },
-    };
-  };
   const rows = agents.slice(0, shownAgents).flatMap(({ variant, agent, systems, margins }) => {
+    const name = variant === 'agent' ? agentName : variant;
+    const values = { ...agent.values, lead: margins.overEqualQueries };
     const rule = ruleInPlace(systems);
-    return [
-      { ...rowOf(variant === 'agent' ? agentName : variant, agent, margins.overEqualQueries), isMarked: true },
-      ...(rule === undefined ? [] : [rowOf(`  ${rule.name}`, rule)]),
-    ];
+    return present([{ name, values, isMarked: true }, rule && { ...rule, name: `  ${rule.name}` }]);
   });
   const { systems } = agents[0];
   const beside = systems.filter(({ name }) => name === allPosts.name || name === optimumName);
   const rule = systems.find(({ name }) => name === recommended.system && !isLearnt(name) && name !== allPosts.name);
   return systemsTable(
-    [
-      ...(rule === undefined ? [] : [{ ...rowOf(rule.name, rule), isMarked: true }]),
-      ...rows,
-      ...beside.map((system) => rowOf(system.name, system)),
-    ],
-    raisesAlerts(agents)
-      ? [
-          { name: 'latencyF1', title: 'F latency', decimals: 3 },
-          { name: 'erde50', title: 'ERDE 50', decimals: 3 },
-          { name: 'alertPrecision', title: 'precision', decimals: 3 },
-          { name: 'alertRecall', title: 'recall', decimals: 3 },
-          { name: 'queries', title: 'queries', decimals: 1 },
-        ]
-      : [
-          { name: 'macroF1', title: 'macro-F1', decimals: 3 },
-          { name: 'er', title: 'earliness', decimals: 3 },
-          { name: 'queries', title: 'queries', decimals: 1 },
-          { name: 'lead', title: 'lead', decimals: 3, isDifference: true },
-        ],
+    present([rule && { ...rule, isMarked: true }, ...rows, ...beside]),
+    firstMetrics[raisesAlerts(agents) ? 'alerts' : 'early'],
   );
-}
-
-/** Whether some labels of the task raise alerts, which other numbers speak of than of early decisions. */
-function raisesAlerts([{ trials }]: readonly RankedAgent[]): boolean {
-  return trials[0].ranking.alerts !== undefined;
-}
-
-/** More agents than these are counted instead of named. */
-const namedAtMost = 5;
-
-/** How each agent stands to rules, and which ones collapsed. */
-function agentNotes(agents: readonly RankedAgent[]): Paragraph[] {
-  const leads = agents.map(({ margins }) => margins.overEqualQueries);
-  const count = (isMeant: (lead: Estimate | null) => boolean) => leads.filter(isMeant).length;
-  const clauses = agents.map((agent, index) => {
-    const lead = leads[index];
-    return lead === null
-      ? `${agentTitle(agent)} stops earlier than every rule with the same query budget`
-      : `${agentTitle(agent)} has ${leadInWords(lead)} them`;
-  });
-  const counts = `of ${agents.length} agents, ${count((lead) => (lead?.interval?.low ?? 0) > 0)} are above them and ${count((lead) => (lead?.interval?.high ?? 0) < 0)} below, by intervals without 0`;
-  return [
-    ...(raisesAlerts(agents) ? [] : [leadsInWords()]),
-    ...agents
-      .filter(({ agent }) => isCollapsed(agent))
-      .map((own) => {
-        const { name, share } = own.agent.mostCommonStop;
-        return { warning: `${agentTitle(own)} collapsed to a fixed rule (${percent(share)} stop at ${name}).` };
-      }),
-  ];
-
-  function leadsInWords(): string {
-    return `Beside the best rules with the same earliness and queries: ${agents.length > namedAtMost ? counts : clauses.join('; ')}.`;
-  }
-}
-
-function outOfDistributionWarning(trials: readonly TrialResult[]): Paragraph[] {
-  const unlike = mean(trials.map(({ unlikeTraining }) => unlikeTraining));
-  if (unlike <= manyFlagged) return [];
-  return [
-    {
-      warning: `${percent(unlike)} of the ${trials[0].part} threads are out of distribution: the words of their claims differ from those of the training threads. Of similar threads, 5% would be flagged. Expect the detector to be worse here.`,
-    },
-  ];
-}
-
-/** The guarantee of the first agent that was tested by one, and what it saves as a mean over seeds; empty where none was. */
-function leadSentence(results: Parameters<typeof rankedAgents>[0]): string {
-  for (const { variant, trials } of results) {
-    const guarantees = trials.flatMap(({ directory: path }) => testedGuarantee({ path }) ?? []);
-    if (guarantees.length === 0) continue;
-    const rates = guarantees.map(({ er }) => er);
-    const sentence = guaranteeInWords({ ...guarantees[0], er: mean(rates) });
-    const notes = [
-      ...(results.length > 1 ? [variant] : []),
-      ...(rates.length > 1
-        ? [`mean of ${rates.length} seeds, which read ${percent(Math.min(...rates))} to ${percent(Math.max(...rates))}`]
-        : []),
-    ];
-    return `${sentence}${notes.length === 0 ? '' : ` (${notes.join(', ')})`}. `;
-  }
-  return '';
-}
-
-/** What is guaranteed for each run, where the first sentence does not tell it all. */
-function guaranteeNotes(trials: readonly TrialResult[]): string[] {
-  const tested = trials.flatMap(({ directory: path }) => {
-    const guarantee = testedGuarantee({ path });
-    return guarantee === null ? [] : [`${path} ${percent(guarantee.er)}`];
-  });
-  const later = trials.flatMap(({ directory: path }) => {
-    const guarantee = guaranteesFile.find({ path })?.[agentName] ?? null;
-    if (guarantee === null || testedGuarantee({ path }) !== null) return [];
-    return [`Guarantee of ${path}: ${guaranteeInWords(guarantee)}. The tables here are of the agent without it.`];
-  });
-  return [...(tested.length > 1 ? [`Posts read with the guarantee, by run: ${tested.join(', ')}.`] : []), ...later];
 }
 
 /** Exports the system, and decides threads that are there: those of the experiment, or some that are made first. */
 function nextCommands({ run, system }: RecommendedSystem, threadFile: string | null): string[] {
   const policy = `${quoted(run)}${system === agentName ? '' : ` --system ${quoted(system)}`}`;
   const path = threadFile ?? 'made-up.jsonl';
-  return [
+  return present([
     `npx earshot export ${policy} --out policy`,
-    ...(threadFile === null ? [`npx earshot data synth --threads 20 --seed 2 --out ${path}`] : []),
+    threadFile === null && `npx earshot data synth --threads 20 --seed 2 --out ${path}`,
     `npx earshot decide ${quoted(path)} --policy ${policy}`,
-    ...(threadFile === null ? ['npx earshot init # the same with your own threads'] : []),
-  ];
+    threadFile === null && 'npx earshot init # the same with your own threads',
+  ]);
 }
 
 /** Every system that tables show. */
@@ -283,17 +172,10 @@ function systemsSection(agents: readonly RankedAgent[]): ReportSection {
 
 function rulesSection(agents: readonly RankedAgent[]): ReportSection {
   const difference = { decimals: 3, isDifference: true };
-  const rows = agents.map(({ variant: name, agent: { values }, margins }) => ({
-    name,
-    values: {
-      ...margins,
-      er: values.er && { mean: values.er.mean },
-      queries: values.queriesPerThread && { mean: values.queriesPerThread.mean },
-    },
-  }));
+  const rows = agents.map(({ variant: name, agent, margins }) => ({ name, values: { ...agent.values, ...margins } }));
   const metrics = [
-    { name: 'er', title: 'earliness', decimals: 3 },
-    { name: 'queries', title: 'queries per thread', decimals: 3 },
+    earliness,
+    { ...queries, title: 'queries per thread', decimals: 3 },
     { name: 'overBestRule', title: 'over the best rule of one query', ...difference },
     { name: 'overOneQuery', title: 'over rules of one query', ...difference },
     { name: 'overEqualQueries', title: 'over rules with the same query budget', ...difference },
@@ -309,29 +191,18 @@ function rulesSection(agents: readonly RankedAgent[]): ReportSection {
   };
 }
 
-/** What the same agents would score if they drew their stops; nothing where no run kept its probabilities. */
-function sampledSection(agents: readonly RankedAgent[]): ReportSection[] {
+/** What the same agents would score if they drew their stops; null where no run kept its probabilities. */
+function sampledSection(agents: readonly RankedAgent[]): ReportSection | null {
   const rows = agents.flatMap(({ variant: name, trials }) => {
-    const known = trials.flatMap(({ sampled }) => sampled ?? []);
-    if (known.length === 0) return [];
-    const over = (metric: 'macroF1' | 'er' | 'queriesPerThread') => meanAndDeviation(known.map((own) => own[metric]));
-    return [{ name, values: { macroF1: over('macroF1'), er: over('er'), queries: over('queriesPerThread') } }];
+    const known = trials.flatMap(({ sampled }) => (sampled === null ? [] : [{ ...sampled }]));
+    return known.length === 0 ? [] : [{ name, values: valuesOverSeeds(known) }];
   });
-  if (rows.length === 0) return [];
-  const metrics = [
-    { name: 'macroF1', title: 'macro-F1', decimals: 3 },
-    { name: 'er', title: 'earliness', decimals: 3 },
-    { name: 'queries', title: 'queries per thread', decimals: 1 },
-  ];
+  if (rows.length === 0) return null;
+  const metrics = stopMetrics.filter(({ name }) => rows[0].values[name]);
   const explained =
     'Agents stop where π(stop) first exceeds their threshold. Here they stop at every post with probability π(stop), as in training: the exact expectation over all draws.';
-  return [
-    {
-      id: 'sampled',
-      title: 'If stops were sampled',
-      blocks: [systemsTable(rows, metrics, { first: 'agent' }), explained],
-    },
-  ];
+  const table = systemsTable(rows, metrics, { first: 'agent' });
+  return { id: 'sampled', title: 'If stops were sampled', blocks: [table, explained] };
 }
 
 /** What the agents learnt from. */

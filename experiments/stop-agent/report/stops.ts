@@ -1,10 +1,11 @@
 import { groupBy } from '../../../src/data/group-by.ts';
 import { confusionMatrix, macroF1 } from '../../../src/metrics/classification.ts';
 import { mean, quantile } from '../../../src/metrics/summary-statistics.ts';
+import { present } from '../../../src/present.ts';
 import { calibrationChart } from '../../report/charts/calibration-chart.ts';
 import { type Chart, category, quantity, series, told } from '../../report/page/chart.ts';
 import { confusionTable } from '../../report/page/table-markup.ts';
-import type { Block, ReportSection } from '../../report/report.ts';
+import type { Block, ReportSection, ReportTable } from '../../report/report.ts';
 import { percent } from '../../report/shown-numbers.ts';
 import type { Decision } from '../decisions.ts';
 import { type PlacedDecision, placedDecisions, type ReadRun } from './read-runs.ts';
@@ -32,24 +33,18 @@ export function stopsSection(runs: readonly ReadRun[], labels: readonly string[]
     ),
   }));
   const left =
-    all.length > agents.length
-      ? [
-          `The best ${agents.length} of ${all.length} agents. \`earshot report <run> --html\` writes the page of any run.`,
-        ]
-      : [];
+    all.length > agents.length &&
+    `The best ${agents.length} of ${all.length} agents. \`earshot report <run> --html\` writes the page of any run.`;
   const isTimed = agents.some((agent) =>
     agent.decisions.some(({ hours, postsUsed }) => postsUsed > 1 && hours !== null),
   );
-  const figures = [
+  const figures = present([
     stopChart(agents, { labels, scale: 'posts' }),
-    ...(isTimed ? [stopChart(agents, { labels, scale: 'hours' })] : []),
+    isTimed && stopChart(agents, { labels, scale: 'hours' }),
     ...calibrationChart(calibrated, 'confidence of the detector at the stop'),
-  ];
-  return {
-    id: 'stops',
-    title: 'Where it stops',
-    blocks: [...left, { figures }, ...agents.flatMap((agent) => predictionBlocks(agent, labels))],
-  };
+  ]);
+  const predictions = agents.flatMap((agent) => predictionBlocks(agent, labels));
+  return { id: 'stops', title: 'Where it stops', blocks: present([left, { figures }, ...predictions]) };
 }
 
 const scales = {
@@ -139,29 +134,21 @@ export function cumulative<Decided extends Pick<Decision, 'gold' | 'predicted'>>
 
 function predictionBlocks({ name, runs, decisions }: DecidedAgent, labels: readonly string[]): Block[] {
   const events = byEvent(decisions, labels);
-  return [
+  return present<Block>([
     `**${name}**${runs.length > 1 ? `, all ${runs.length} seeds; mistakes of the first` : ''}`,
-    confusionTable({
-      caption: `What ${name} predicts`,
-      labels,
-      rows: confusionRows(decisions, labels),
-    }),
-    ...(events.length < 2
-      ? []
-      : [
-          {
-            heading: ['by event', 'threads', 'macro-F1', 'earliness', 'median posts'],
-            rows: events.map(({ event, threads, macroF1: score, er, medianPosts }) => [
-              event,
-              String(threads),
-              score.toFixed(3),
-              er.toFixed(3),
-              medianPosts.toFixed(1),
-            ]),
-          },
-        ]),
-    ...mistakes(runs[0], labels),
-  ];
+    confusionTable({ caption: `What ${name} predicts`, labels, rows: confusionRows(decisions, labels) }),
+    events.length > 1 && {
+      heading: ['by event', 'threads', 'macro-F1', 'earliness', 'median posts'],
+      rows: events.map(({ event, threads, macroF1: score, er, medianPosts }) => [
+        event,
+        String(threads),
+        score.toFixed(3),
+        er.toFixed(3),
+        medianPosts.toFixed(1),
+      ]),
+    },
+    mistakes(runs[0], labels),
+  ]);
 }
 
 /** Rows are true labels, columns predicted ones, the last column predictions that could not be read. */
@@ -196,34 +183,26 @@ export function byEvent(decisions: readonly PlacedDecision[], labels: readonly s
 const mistakesShown = 12;
 
 /** The most confident wrong predictions of a run, with links to the inspector. */
-function mistakes(run: ReadRun, labels: readonly string[]): Block[] {
+function mistakes(run: ReadRun, labels: readonly string[]): ReportTable | null {
   const wrong = placedDecisions(run)
     .filter(({ gold, predicted }) => gold !== predicted)
     .sort((a, b) => (b.confidence ?? 0) - (a.confidence ?? 0));
-  if (wrong.length === 0) return [];
+  if (wrong.length === 0) return null;
   const name = (label: number) => labels[label] ?? 'not readable';
   const { seed } = run.result;
-  return [
-    {
-      heading: [
-        `most confident of ${wrong.length} mistakes of ${run.variant}, seed ${seed}`,
-        'true',
-        'predicted',
-        'confidence',
-        'posts read',
-        'of',
-      ],
-      texts: ['true', 'predicted'],
-      rows: wrong
-        .slice(0, mistakesShown)
-        .map(({ threadId, gold, predicted, confidence, postsUsed, posts }) => [
-          `[${threadId}](#thread=${encodeURIComponent(threadId)}&seed=${seed}&agent=${encodeURIComponent(run.variant)})`,
-          name(gold),
-          name(predicted),
-          confidence === null ? '–' : confidence.toFixed(2),
-          String(postsUsed),
-          String(posts),
-        ]),
-    },
-  ];
+  const title = `most confident of ${wrong.length} mistakes of ${run.variant}, seed ${seed}`;
+  return {
+    heading: [title, 'true', 'predicted', 'confidence', 'posts read', 'of'],
+    texts: ['true', 'predicted'],
+    rows: wrong
+      .slice(0, mistakesShown)
+      .map(({ threadId, gold, predicted, confidence, postsUsed, posts }) => [
+        `[${threadId}](#thread=${encodeURIComponent(threadId)}&seed=${seed}&agent=${encodeURIComponent(run.variant)})`,
+        name(gold),
+        name(predicted),
+        confidence?.toFixed(2) ?? '–',
+        String(postsUsed),
+        String(posts),
+      ]),
+  };
 }

@@ -1,7 +1,9 @@
-import { noParts, type Report, type ReportSection, type ReportTable } from '../../report/report.ts';
+import { present } from '../../../src/present.ts';
+import { cardsOf } from '../../report/cards.ts';
+import { noParts, type Paragraph, type Report, type ReportSection, type ReportTable } from '../../report/report.ts';
 import { percent } from '../../report/shown-numbers.ts';
-import { systemsTable } from '../../report/systems-table.ts';
-import { shownMetrics } from '../../run/metric.ts';
+import { type ShownMetric, systemsTable } from '../../report/systems-table.ts';
+import { type MetricFacts, shownMetrics } from '../../run/metric.ts';
 import { isShown } from '../../stop-agent/decisions.ts';
 import type { FrontPoint } from '../front.ts';
 import { type Leader, whyNone } from '../leader.ts';
@@ -37,30 +39,29 @@ export function sweepReport(result: SweepResult): Report {
   const failed = rows.filter(({ status }) => status === 'failed');
   const missing = rows.filter(({ status }) => status === 'missing').length;
   const conclusion = leader?.conclusion.replace(/^no /, 'No ') ?? `Nothing is recommended: ${whyNone(plan, settings)}`;
-  const isHighest = leader === null || leader.isToldApart ? [] : [`${leader.setting.label} is the highest.`];
   return {
     ...{ title: plan.name, description: plan.description, command },
     conclusion: `${conclusion}.`,
-    cards: cardsOf(result),
+    cards: sweepCards(result),
     tables: [rankedTable(result), ...testTables(result)],
-    notes: [
+    notes: present<Paragraph>([
       `${rows.length} trials: ${countsOf(rows)}.`,
-      ...(missing === 0 ? [] : [{ warning: `${missing} trials are missing: give the command again to run them.` }]),
-      ...(leader === null ? [] : [[...isHighest, ...leader.why].join(' ')]),
-    ],
+      missing > 0 && { warning: `${missing} trials are missing: give the command again to run them.` },
+      leader && present([!leader.isToldApart && `${leader.setting.label} is the highest.`, ...leader.why]).join(' '),
+    ]),
     next: [],
-    facts: [sizeOf(plan), ...[whereTrained(rows)].flatMap((own) => own?.replace(/\.$/, '') ?? [])],
-    sections: [
-      ...(leader === null ? [] : [leaderSection(result, leader)]),
+    facts: present([sizeOf(plan), whereTrained(rows)?.replace(/\.$/, '')]),
+    sections: present([
+      leader && leaderSection(result, leader),
       {
         id: 'settings',
         title: 'Settings, on the development part',
         blocks: ['Mean and 95% interval over seeds (Student’s t, cut at what is possible).', settingsTable(result)],
       },
-      ...frontSection(result),
-      ...(sensitivities.length === 0 ? [] : [sensitivitySection(result)]),
-      ...(failed.length === 0 ? [] : [failedSection(failed)]),
-    ],
+      frontSection(result),
+      sensitivities.length > 0 && sensitivitySection(result),
+      failed.length > 0 && failedSection(failed),
+    ]),
     async page() {
       const figures = sweepCharts(result);
       const charts = figures.length === 0 ? [] : [{ id: 'charts', title: 'Charts', blocks: [{ figures }] }];
@@ -78,35 +79,35 @@ export function countsOf(rows: readonly TrialRow[]): string {
   return known.map(([status, count]) => `${count} ${status === 'stopped' ? 'stopped at a rung' : status}`).join(', ');
 }
 
-function cardsOf({ plan, leader, settings, rows }: SweepResult): Report['cards'] {
+function sweepCards({ plan, leader, settings, rows }: SweepResult): Report['cards'] {
+  const highest = [plan.aim, plan.aim, 'the highest, on the development part', 'three decimals'] as const;
   return [
-    ...(leader?.setting.objective
-      ? [
-          {
-            title: plan.aim,
-            value: leader.setting.objective.mean.toFixed(3),
-            note: 'the highest, on the development part',
-          },
-        ]
-      : []),
+    ...cardsOf({ [plan.aim]: leader?.setting.objective }, [highest]),
     { title: 'Settings', value: String(settings.length), note: 'tried' },
     { title: 'Trials', value: String(rows.length), note: countsOf(rows) },
   ];
 }
 
 function estimates(values: Readonly<Record<string, SeedInterval | null>>) {
-  const known = Object.entries(values).flatMap(([name, value]) => (value === null ? [] : [[name, value] as const]));
-  // What queries cost hardly varies over seeds; an interval would only widen the table.
-  return Object.fromEntries(
-    known.map(([name, value]) => [name, name === queriesMetric ? { mean: value.mean } : estimateOf(value)]),
-  );
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value && estimateOf(value)]));
 }
 
 const queriesMetric = 'queriesPerThread';
 
-/** The best settings on the development part; only the aim has its interval. */
+/** What queries cost hardly varies over seeds; an interval would only widen the table. */
+function tabled(metrics: readonly MetricFacts[]): ShownMetric[] {
+  return metrics.map((metric) => ({ ...metric, shows: metric.name === queriesMetric ? 'mean' : undefined }));
+}
+
+/** Metrics of the first tables, of which only the aim has its interval. */
+function shortMetrics({ kind }: SweepPlan, aim: string | null): ShownMetric[] {
+  const known = kind.metrics.filter(({ name }) => metricsFirst.includes(name));
+  return known.map((metric) => ({ ...metric, shows: metric.name === aim ? 'interval' : 'mean' }));
+}
+
+/** The best settings on the development part. */
 function rankedTable({ plan, settings, leader }: SweepResult): ReportTable {
-  const metrics = plan.kind.metrics.filter(({ name }) => metricsFirst.includes(name));
+  const metrics = shortMetrics(plan, plan.aim);
   const isMetric = metrics.some(({ name }) => name === plan.aim);
   const ranked = settings
     .flatMap((setting) => (setting.objective === null ? [] : [{ setting, objective: setting.objective }]))
@@ -114,12 +115,7 @@ function rankedTable({ plan, settings, leader }: SweepResult): ReportTable {
   const rows = ranked.slice(0, settingsFirst).map(({ setting, objective }) => ({
     name: `${setting === leader?.setting ? '→ ' : ''}${setting.label}`,
     isMarked: setting === leader?.setting,
-    values: {
-      ...Object.fromEntries(
-        metrics.map(({ name }) => [name, setting.values[name] && { mean: setting.values[name].mean }]),
-      ),
-      [plan.aim]: estimateOf(objective),
-    },
+    values: { ...setting.values, [plan.aim]: estimateOf(objective) },
   }));
   const more =
     ranked.length > settingsFirst ? [{ name: `… and ${ranked.length - settingsFirst} more`, values: {} }] : [];
@@ -130,15 +126,12 @@ function rankedTable({ plan, settings, leader }: SweepResult): ReportTable {
 /** The leading setting on the test, beside what a reader would use instead. */
 function testTables({ plan, leader, tested }: SweepResult): ReportTable[] {
   if (leader === null) return [];
-  const metrics = plan.kind.metrics.filter(({ name }) => metricsFirst.includes(name));
   const rows = besideOnTest(tested).map(({ name, role, values }) => ({
     name: role === 'learnt' ? leader.setting.label : name,
     isMarked: role === 'learnt',
-    values: Object.fromEntries(
-      metrics.map((metric) => [metric.name, values[metric.name] && { mean: values[metric.name]!.mean }]),
-    ),
+    values,
   }));
-  return [systemsTable(rows, metrics, { first: 'on the test, which chose nothing' })];
+  return [systemsTable(rows, shortMetrics(plan, null), { first: 'on the test, which chose nothing' })];
 }
 
 /** What is learnt, the best baselines that are as early and query as seldom, and all posts; of selectors all baselines. */
@@ -159,23 +152,20 @@ function besideOnTest(tested: readonly SystemMean[]): SystemMean[] {
 function leaderSection({ plan, tested }: SweepResult, { setting, isToldApart }: Leader): ReportSection {
   const systems = tested.filter(({ name }) => isShown(name));
   const runs = setting.rows.map(({ trial }) => `\`trials/${trial.id}\` (seed ${trial.seed})`);
-  const rows = systems.map(({ name, role, values }) => {
-    const { [queriesMetric]: queries, ...others } = estimates(values);
-    return {
-      name,
-      isMarked: role === 'learnt',
-      values: role === 'oracle' ? others : { ...others, [queriesMetric]: queries },
-    };
-  });
+  const rows = systems.map(({ name, role, values }) => ({
+    name,
+    isMarked: role === 'learnt',
+    values: { ...estimates(values), ...(role === 'oracle' && { [queriesMetric]: null }) },
+  }));
   return {
     id: 'leader',
     title: isToldApart ? 'Recommended' : 'Highest, but not told apart',
-    blocks: [
+    blocks: present([
       `**${setting.label}** (\`${setting.id}\`). Its runs: ${runs.join(', ')}.`,
       'On the test, which no choice was made by:',
-      systemsTable(rows, shownMetrics(plan.kind.metrics, rows)),
-      ...(systems.length < tested.length ? ['Rules of other numbers are on the front and in `report.json`.'] : []),
-    ],
+      systemsTable(rows, tabled(shownMetrics(plan.kind.metrics, rows))),
+      systems.length < tested.length && 'Rules of other numbers are on the front and in `report.json`.',
+    ]),
   };
 }
 
@@ -183,12 +173,12 @@ function leaderSection({ plan, tested }: SweepResult, { setting, isToldApart }: 
 function notesOn(setting: SettingSummary, { leader, front, plan }: SweepResult): string {
   const isOnFront = front.some((own) => own.isSwept && own.isOnFront && own.name === setting.label);
   const isRefused = plan.sweep.objective.where.length > 0 && setting.isComplete && !setting.isAllowed;
-  return [
-    ...(leader?.setting === setting ? [leader.isToldApart ? '**recommended**' : 'highest'] : []),
-    ...(isOnFront ? ['on the front'] : []),
-    ...(isRefused ? ['does not meet the conditions'] : []),
-    ...(setting.isComplete ? [] : ['not complete']),
-  ].join(', ');
+  return present([
+    leader?.setting === setting && (leader.isToldApart ? '**recommended**' : 'highest'),
+    isOnFront && 'on the front',
+    isRefused && 'does not meet the conditions',
+    !setting.isComplete && 'not complete',
+  ]).join(', ');
 }
 
 function settingsTable(result: SweepResult): ReportTable {
@@ -196,7 +186,7 @@ function settingsTable(result: SweepResult): ReportTable {
   const names = shortNames(plan.paths);
   // An aim that is an expression has a column of its own.
   const aim = plan.sweep.objective.maximise;
-  const metrics = shownMetrics(plan.kind.metrics, settings);
+  const metrics = tabled(shownMetrics(plan.kind.metrics, settings));
   const scores = systemsTable(
     settings.map((setting) => ({
       name: `\`${setting.id}\``,
@@ -204,7 +194,7 @@ function settingsTable(result: SweepResult): ReportTable {
       values: { ...estimates(setting.values), objective: setting.objective && estimateOf(setting.objective) },
       further: [notesOn(setting, result)],
     })),
-    [...(aim === null ? [] : [{ name: 'objective', title: aim, decimals: 3 }]), ...metrics],
+    present([aim !== null && { name: 'objective', title: aim, decimals: 3 }, ...metrics]),
     { first: 'setting', further: ['notes'] },
   );
   // The options of a setting stand between its name and its scores.
@@ -227,8 +217,8 @@ function settingsTable(result: SweepResult): ReportTable {
   };
 }
 
-function frontSection({ front }: SweepResult): ReportSection[] {
-  if (front.length === 0) return [];
+function frontSection({ front }: SweepResult): ReportSection | null {
+  if (front.length === 0) return null;
   const rows = front
     .filter(({ isOnFront, isOnFrontWithQueries }) => isOnFront || isOnFrontWithQueries)
     .sort((a, b) => a.er - b.er || b.macroF1 - a.macroF1)
@@ -246,7 +236,7 @@ function frontSection({ front }: SweepResult): ReportSection[] {
   const table = systemsTable(rows, metrics, { further: ['front of macro-F1 and earliness', '… and queries'] });
   const explained =
     'Systems that no other beats in macro-F1 and earliness alike; the last column counts queries of the detector as a third aim.';
-  return [{ id: 'pareto', title: 'Pareto front, on the development part', blocks: [explained, table] }];
+  return { id: 'pareto', title: 'Pareto front, on the development part', blocks: [explained, table] };
 }
 
 function sensitivitySection({ plan, sensitivities }: SweepResult): ReportSection {

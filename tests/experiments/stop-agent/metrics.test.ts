@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Decision, SystemDecisions } from '../../../experiments/stop-agent/decisions.ts';
-import { type SystemScores, scoreSystem, scoresJson } from '../../../experiments/stop-agent/metrics.ts';
-import { stopSystemsTable } from '../../../experiments/stop-agent/report/systems-table.ts';
+import { scoreSystem, scoresJson } from '../../../experiments/stop-agent/metrics.ts';
+import { evaluationTable } from '../../../experiments/stop-agent/report/systems-table.ts';
 
 const decision = (values: Partial<Decision>): Decision => ({
   system: 'agent',
@@ -76,8 +76,7 @@ describe('the metrics of decisions', () => {
   });
 
   it('have columns in tables where a system knows them', () => {
-    const tableOf = (alerts: string[]) =>
-      stopSystemsTable([shownSystem(scoreSystem(system('one'), { labels, alerts }))]);
+    const tableOf = (alerts: string[]) => evaluationTable([scoreSystem(system('one'), { labels, alerts })]);
     expect(tableOf(['rumor']).heading).toEqual(expect.arrayContaining(['macro-F1', 'ERDE 50', 'F latency']));
     expect(tableOf([]).heading).toEqual(
       [
@@ -93,11 +92,4 @@ describe('the metrics of decisions', () => {
       ].concat(['queries per thread', 'most common stop']),
     );
   });
-});
-
-const shownSystem = (scores: SystemScores) => ({
-  ...scores,
-  values: Object.fromEntries(
-    Object.entries(scores.values).map(([name, mean]) => [name, mean === null ? null : { mean }]),
-  ),
 });

@@ -1,0 +1,72 @@
+import { manyFlagged } from '../../../checkpoints/policy/out-of-distribution.ts';
+import { counted } from '../../../src/counted.ts';
+import { fewestItems } from '../../../src/metrics/bootstrap.ts';
+import { mean } from '../../../src/metrics/summary-statistics.ts';
+import { present } from '../../../src/present.ts';
+import type { VariantResults } from '../../report/kind-report.ts';
+import type { Paragraph } from '../../report/report.ts';
+import { directionOf, percent } from '../../report/shown-numbers.ts';
+import type { TrialResult } from '../result.ts';
+import { isCollapsed, type RankedAgent, raisesAlerts } from './agents.ts';
+import { type DetectorTruth, detectorTruthLine } from './detector-truth.ts';
+import { agentTitle, leadInWords, type RecommendedSystem } from './recommended-system.ts';
+
+/** What a reader must know of the first table: doubts about the numbers, how agents stand to rules, what the columns are. */
+export function stopNotes(
+  agents: readonly RankedAgent[],
+  of: {
+    results: readonly VariantResults<TrialResult>[];
+    detectors: readonly DetectorTruth[];
+    recommended: Pick<RecommendedSystem, 'choice'>;
+  },
+): Paragraph[] {
+  const { results, detectors, recommended } = of;
+  const [{ threads, part }] = results[0].trials;
+  const unlike = mean(results.flatMap(({ trials }) => trials.map(({ unlikeTraining }) => unlikeTraining)));
+  const seeds = Math.max(...results.map(({ trials }) => trials.length));
+  return present<Paragraph>([
+    ...detectors.map(
+      ({ problem, variants }) => problem !== null && variants && { warning: `${variants.join(', ')}: ${problem}` },
+    ),
+    threads[part] < fewestItems && {
+      warning: `${counted(threads[part], `${part} thread`)} ${threads[part] === 1 ? 'is' : 'are'} too few for intervals; give at least ${fewestItems}, better 100.`,
+    },
+    unlike > manyFlagged && {
+      warning: `${percent(unlike)} of the ${part} threads are out of distribution: the words of their claims differ from those of the training threads. Of similar threads, 5% would be flagged. Expect the detector to be worse here.`,
+    },
+    part === 'development' && {
+      warning: 'The development part was decided. Choose settings on it, then decide the test part once.',
+    },
+    !raisesAlerts(agents) && `Beside the best rules with the same earliness and queries: ${leadsInWords(agents)}.`,
+    ...agents.map((own) => {
+      const { name, share } = own.agent.mostCommonStop;
+      const fixed = `${agentTitle(own)} collapsed to a fixed rule (${percent(share)} stop at ${name}).`;
+      return isCollapsed(own.agent) && { warning: fixed };
+    }),
+    recommended.choice,
+    ...detectors.map(detectorTruthLine),
+    raisesAlerts(agents)
+      ? 'F latency: F1 of the alerts, times how early the true ones come. ERDE 50: what false, missed and late alerts cost, where an alert after 50 posts is half as bad as a missed one; lower is better. Precision and recall are those of alerts.'
+      : `Earliness is the share of a thread’s posts that is read. Lead is the macro-F1 above every mixture of rules with the same earliness and queries, with its 95% interval ${seeds === 1 ? 'over threads, for this one seed' : 'over seeds and threads; ± is the standard deviation over seeds'}. The row below each agent is the best rule that reads and queries no more.`,
+  ]);
+}
+
+/** More agents than these are counted instead of named. */
+const namedAtMost = 5;
+
+/** How each agent stands to the best rules of its budget. */
+function leadsInWords(agents: readonly RankedAgent[]): string {
+  const leads = agents.map(({ margins }) => margins.overEqualQueries);
+  if (agents.length > namedAtMost) {
+    const directions = leads.map((lead) => directionOf(lead?.interval));
+    const count = (wanted: number) => directions.filter((own) => own === wanted).length;
+    return `of ${agents.length} agents, ${count(1)} are above them and ${count(-1)} below, by intervals without 0`;
+  }
+  const clauses = agents.map((agent, index) => {
+    const lead = leads[index];
+    return lead === null
+      ? `${agentTitle(agent)} stops earlier than every rule with the same query budget`
+      : `${agentTitle(agent)} has ${leadInWords(lead)} them`;
+  });
+  return clauses.join('; ');
+}
