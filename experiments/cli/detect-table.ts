@@ -1,3 +1,4 @@
+import { oneLine } from '../../src/one-line.ts';
 import { quoted } from '../../src/shell-words.ts';
 import { repliesInWords } from '../detectors/decisions.ts';
 import type { DetectorEvaluation, DetectorScores } from '../detectors/detect.ts';
@@ -51,8 +52,8 @@ function errorLines({ worst }: DetectorScores, store: string | undefined): strin
         label,
         predicted,
         confidence?.toFixed(2) ?? '–',
-        cut(text),
-        cut(explanation),
+        oneLine(text, longest),
+        oneLine(explanation, longest),
         own?.slice(0, 12) ?? '–',
       ]),
     { texts: ['true', 'predicted', 'claim', 'explanation', 'key'] },
@@ -60,11 +61,6 @@ function errorLines({ worst }: DetectorScores, store: string | undefined): strin
   const show =
     store === undefined || key === null ? [] : [`earshot annotations show ${quoted(store)} ${key.slice(0, 12)}`];
   return ['', table, ...show.map((command) => `The whole transcript: ${command}`)];
-}
-
-function cut(text: string): string {
-  const characters = [...text.replaceAll(/\s+/gu, ' ').trim()];
-  return characters.length <= longest ? characters.join('') : `${characters.slice(0, longest - 1).join('')}…`;
 }
 
 function detectionTable(evaluations: readonly DetectorEvaluation[]): string {

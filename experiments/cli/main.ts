@@ -1,7 +1,7 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import packageJson from '../../package.json' with { type: 'json' };
 import { GuaranteeViolated, InputError, ProviderError } from '../../src/errors.ts';
-import { severityOf } from '../run/severity.ts';
+import { severityOf } from '../run/failures.ts';
 import { Interrupted, type Terminal } from './terminal.ts';
 
 /** Every command, in the order of the help. Each declares its options cheaply, and its action loads what it needs. */

@@ -9,7 +9,7 @@ import type { Programs } from '../run/programs.ts';
 import { trialEnd } from '../run/trial.ts';
 import type { SweepPlan } from '../sweep/plan.ts';
 import type { SweepFolder } from '../sweep/sweep-folder.ts';
-import { asksModels, sizeOf, trialsOfPlan } from '../sweep/trials-of-plan.ts';
+import { sizeOf, trialsOfPlan } from '../sweep/trials-of-plan.ts';
 import { collect, commandLineOf, indexOfShares, type OptionsOf, positiveInteger } from './option-values.ts';
 import { Interrupted, printResult, proseWidth, type Terminal } from './terminal.ts';
 
@@ -220,16 +220,12 @@ function wayOf(programs: Programs | null): string {
 }
 
 async function programsOf(plan: SweepPlan, { jobs, batchedRuns }: SweepOptions): Promise<Programs> {
-  const { choosePrograms } = await import('../run/programs.ts');
-  const [{ resolved }] = plan.settings;
-  return choosePrograms({
-    trials: trialsOfPlan(plan).length,
-    backend: resolved.backend,
-    gainsOnOnnx: plan.settings.every(({ resolved }) => resolved.gainsOnOnnx),
-    asksModels: asksModels(plan),
-    jobs,
-    batchedRuns,
-  });
+  const [{ choosePrograms }, { programsWanted }] = await Promise.all([
+    import('../run/programs.ts'),
+    import('../kinds/experiment-kind.ts'),
+  ]);
+  const wanted = programsWanted(plan.settings.map(({ resolved }) => resolved));
+  return choosePrograms({ ...wanted, trials: trialsOfPlan(plan).length, jobs, batchedRuns });
 }
 
 /** Loaded for those alone who ask for it. */

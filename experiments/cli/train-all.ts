@@ -1,3 +1,4 @@
+import { programsWanted } from '../kinds/experiment-kind.ts';
 import { startTrials } from '../kinds/kinds.ts';
 import { finishedTrials, type OpenedExperiment } from '../kinds/open-experiment.ts';
 import { inBatches, runInBatches } from '../run/batched-runs.ts';
@@ -13,9 +14,9 @@ export async function programsOf(
   experiment: OpenedExperiment,
   asked: { jobs?: number; batchedRuns?: number },
 ): Promise<Programs> {
-  const { trials, backend, gainsOnOnnx, asksModels } = experiment;
+  const { trials, variants } = experiment;
   const { jobs, batchedRuns } = asked;
-  const chosen = await choosePrograms({ trials: trials.length, backend, gainsOnOnnx, asksModels, jobs, batchedRuns });
+  const chosen = await choosePrograms({ ...programsWanted(variants), trials: trials.length, jobs, batchedRuns });
   const left = trials.length - finishedTrials(experiment).length;
   return { ...chosen, jobs: Math.max(1, Math.min(chosen.jobs, Math.ceil(left / chosen.batchedRuns))) };
 }

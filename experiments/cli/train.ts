@@ -73,12 +73,14 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
     { parseOverride },
     opened,
     { changedThreads, noteThreads, refuseMissingThreads },
+    { checkThreads },
     { programsOf, trainAll },
   ] = await Promise.all([
     import('../../checkpoints/run-lock.ts'),
     import('../config/overrides.ts'),
     import('../kinds/open-experiment.ts'),
     import('../kinds/thread-hashes.ts'),
+    import('../kinds/check-threads.ts'),
     import('./train-all.ts'),
   ]);
   const overrides: PlainObject[] = [
@@ -97,7 +99,7 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
   const { name, trials } = experiment;
   const left = restart ? trials.length : trials.length - opened.finishedTrials(experiment).length;
   if (left > 0) refuseMissingThreads(experiment);
-  if (left === trials.length) await experiment.checkThreads();
+  if (left === trials.length) await checkThreads(experiment.variants);
   if (others !== null)
     stderr.write(
       `${wrapped(`${runs}/${others.name} holds other runs: ${others.differences.join(', ')}. These stand beside them, as ${name}; --restart would replace the others.`, { width: proseWidth(terminal) })}\n\n`,

@@ -6,12 +6,11 @@ import type { Usage } from '../../experts/detector.ts';
 import { addedUsage } from '../../experts/llm/chat.ts';
 import type { EndpointUsage } from '../../experts/llm/cost/usage.ts';
 import { type PrefixSchedule, scheduledLengths } from '../../experts/prefix-schedule.ts';
-import { counted } from '../../src/counted.ts';
 import { prefixOf, type Thread } from '../../src/data/thread.ts';
-import { ProviderError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
+import { checkJudged } from '../judging/check-judged.ts';
 import type { Judge } from '../judging/judge.ts';
-import { type JudgeOptions, judgingStopped } from '../judging/judge-options.ts';
+import type { JudgeOptions } from '../judging/judge-options.ts';
 import { type DetectorDecision, detectorName, type Replies } from './decisions.ts';
 import type { DetectorsExperiment } from './experiment.ts';
 
@@ -43,7 +42,12 @@ export async function judgeAsAsked(
   // A limit that is not given leaves that of a detector file as it is.
   const budget = Object.fromEntries(Object.entries(experiment.budget).filter(([, most]) => most !== null));
   const items = await judgeItems(judge, { ...of, replies, concurrency, retryUnreadable, maxUnreadable, budget });
-  checkJudged(items, experiment, of.context);
+  checkJudged(items, {
+    countAs: 'wrong',
+    goOn: experiment.failures === 'stop' ? 'failures=wrong' : null,
+    askAgain: 'retryUnreadable=true',
+    onNote: of.context.onNote,
+  });
   return items;
 }
 
@@ -147,28 +151,4 @@ function decisionOf(
     },
     texts: { explanation, key },
   };
-}
-
-function checkJudged(
-  { result, usage }: JudgedItems,
-  { failures: onFailure }: DetectorsExperiment,
-  { onNote }: WorkContext,
-): void {
-  const { stopped, remaining, asked, cached, failed, unreadable, unreadableParts, failures } = result;
-  const all = `${asked + cached + failed} prefixes`;
-  if (stopped !== null) throw judgingStopped(stopped, { remaining, usage });
-  const [first] = failures.filter(({ isUnreadable }) => !isUnreadable);
-  if (failed > unreadable && onFailure === 'stop')
-    throw new ProviderError(
-      `${failed - unreadable} of ${all} could not be judged (the first: thread ${first.threadId}, ${first.prefixLength} posts: ${first.message}); give the same command again to ask for them once more, or set failures=wrong to count them as wrong`,
-    );
-  if (failed > unreadable) onNote(`${failed - unreadable} of ${all} could not be judged and count as wrong`);
-  if (unreadableParts > 0)
-    onNote(
-      `${counted(unreadableParts, 'answer')} that judgements do without (votes, scores, log-probabilities) could not be read`,
-    );
-  if (unreadable > 0)
-    onNote(
-      `answers about ${unreadable} of ${all} could not be read and count as wrong; set retryUnreadable=true to ask for them again`,
-    );
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { readDecisions } from '../run/decisions-file.ts';
-import { resultFile } from '../run/result-file.ts';
+import { resultFile } from '../run/run-file.ts';
 import { scoresOf } from '../run/scoring.ts';
 import { type DetectorDecision, detectorDecisionSchema, type Replies } from './decisions.ts';
 import { byReplies, columnsOf, detectionScores, detectorScoring } from './scores.ts';

@@ -55,6 +55,15 @@ export function trainedAlone<Experiment extends ExperimentHead & PlainObject>(ex
   return { name, description, seeds, config: { ...experiment }, ...alone };
 }
 
+/** What divides the trials of some experiments into programs. */
+export function programsWanted(experiments: readonly ResolvedExperiment[]) {
+  return {
+    backend: experiments[0].backend,
+    gainsOnOnnx: experiments.every(({ gainsOnOnnx }) => gainsOnOnnx),
+    asksModels: experiments.some(({ asksModels }) => asksModels),
+  };
+}
+
 /** Why an experiment with such a split cannot be swept; null if it can. */
 export function splitProblem({ development }: { development: number }): string | null {
   return development > 0

@@ -10,9 +10,7 @@ import type { VariantRuns } from '../report/kind-report.ts';
 import { pageOf } from '../report/page/page.ts';
 import { writePage } from '../report/page/write-page.ts';
 import { markdownOf, screenOf } from '../report/report.ts';
-import type { RequestedBackend } from '../run/programs.ts';
 import type { Trial } from '../run/trial.ts';
-import { checkThreads } from './check-threads.ts';
 import { type ResolvedExperiment, trialOf } from './experiment-kind.ts';
 import { kindOf } from './kinds.ts';
 import { refuseCopies, runsBelow } from './report-runs.ts';
@@ -31,20 +29,9 @@ export interface OpenedExperiment {
   readonly description: string;
   /** Folder for runs, and for the work they share. */
   readonly runs: string;
+  readonly variants: readonly ResolvedExperiment[];
+  /** Every variant with every seed. */
   readonly trials: readonly VariantTrial[];
-  /** Files of threads that they read. */
-  readonly threadFiles: readonly string[];
-  /**
-   * Reads these files and checks that they will do, so that no run begins that has to fail.
-   * @throws InputError for what is wrong with one of them
-   */
-  checkThreads(): Promise<void>;
-  /** Whether any trial sends paid requests to language models. */
-  readonly asksModels: boolean;
-  /** The tensor backend that trials ask for; null where they cannot be trained together. */
-  readonly backend: RequestedBackend | null;
-  /** Whether batched runs on onnx are faster for every trial, and leave it the bytes of one alone. */
-  readonly gainsOnOnnx: boolean;
 }
 
 interface ExperimentSource {
@@ -111,6 +98,7 @@ export async function openExperiment(source: ExperimentSource): Promise<OpenedEx
     kind: kind.name,
     description,
     runs,
+    variants: variants.map(({ experiment }) => experiment),
     trials: variants.flatMap(({ name: variant, experiment }) =>
       experiment.seeds.map((seed) => ({
         ...trialOf(kind, experiment, { seed, label: `${variant}, seed ${seed}` }),
@@ -120,11 +108,6 @@ export async function openExperiment(source: ExperimentSource): Promise<OpenedEx
         pauseAt: null,
       })),
     ),
-    threadFiles: [...new Set(variants.flatMap(({ experiment }) => experiment.threadFiles))],
-    checkThreads: () => checkThreads(variants.map(({ experiment }) => experiment)),
-    asksModels: variants.some(({ experiment }) => experiment.asksModels),
-    backend: variants[0].experiment.backend,
-    gainsOnOnnx: variants.every(({ experiment }) => experiment.gainsOnOnnx),
   };
 }
 
@@ -144,7 +127,8 @@ export async function writeReport(
 ) {
   const { name, kind, runs } = experiment;
   const reportOf = await (await kindOf(kind)).report();
-  const { report, results } = reportOf({ ...experiment, command, variants, cache: join(runs, 'cache') });
+  const { description } = experiment;
+  const { report, results } = reportOf({ name, description, command, variants, cache: join(runs, 'cache') });
   const { conclusion, recommended = null, next } = report;
   const markdown = markdownOf(report);
   const file = `${JSON.stringify({ name, conclusion, recommended, results }, null, 2)}\n`;

@@ -1,14 +1,15 @@
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { InputError } from '../../src/errors.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
-import { numbersTable } from '../report/numbers-table.ts';
 import type { ComparedPlace } from '../report/page/comparison-page.ts';
+import { tableText } from '../report/report.ts';
+import { systemsTable } from '../report/systems-table.ts';
 import { type ComparedPair, compareSystems } from '../run/compare-systems.ts';
 import type { EvaluationSplit } from '../run/decisions-file.ts';
-import { taskOf } from '../selector/decisions.ts';
+import { selectorTasks, taskOf } from '../selector/decisions.ts';
 import { resolveSelectorExperiment, selectorExperimentSchema } from '../selector/experiment.ts';
 import { readSelectorResult } from '../selector/result.ts';
-import { selectorMetrics, selectorScoring, type TaskScores, testScoresJson } from '../selector/scores.ts';
+import { selectorMetrics, selectorScoring, testScoresJson } from '../selector/scores.ts';
 import { selectorName } from '../selector/system-names.ts';
 import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
 import { type ExperimentKind, type ScoredSystem, trainedAlone } from './experiment-kind.ts';
@@ -51,23 +52,23 @@ async function evaluateSelector({ detector, ...of }: EvaluateRunSettings) {
     throw new InputError(`${of.run} is a selector, which asks no detector; leave --detector out`);
   const { evaluateSelectorRun } = await import('../selector/trained-selector.ts');
   const { systems, ...scores } = await evaluateSelectorRun(of);
-  const titles = selectorMetrics.map(({ title }) => title);
-  const header = [
-    'system',
-    `stance ${titles[0]}`,
-    ...titles.slice(1),
-    'replies',
-    `veracity ${titles[0]}`,
-    ...titles.slice(1),
-    'claims',
-  ];
-  const cells = (task: TaskScores | null) =>
-    task === null
-      ? header.slice(0, titles.length + 1).map(() => '–')
-      : [...selectorMetrics.map(({ name, decimals }) => task.values[name].toFixed(decimals)), String(task.items)];
-  const rows = systems.map((own) => [own.name, ...cells(own.scores.stance), ...cells(own.scores.veracity)]);
+  const metrics = selectorTasks.flatMap((task) => [
+    ...selectorMetrics.map((metric) => ({
+      ...metric,
+      name: `${task}.${metric.name}`,
+      title: `${task} ${metric.title}`,
+    })),
+    { name: `${task}.items`, title: task === 'stance' ? 'replies' : 'claims', decimals: 0 },
+  ]);
+  const rows = systems.map(({ name, scores: own }) => {
+    const values = selectorTasks.flatMap((task) => {
+      const { values: known = {}, items } = own[task] ?? {};
+      return Object.entries({ ...known, items }).map(([metric, mean]) => [`${task}.${metric}`, mean && { mean }]);
+    });
+    return { name, values: Object.fromEntries(values) };
+  });
   const json = systems.map((system) => ({ name: system.name, scores: testScoresJson(system.scores) }));
-  const text = `${scores.threads} threads of ${of.data}\n\n${numbersTable(header, rows)}\n`;
+  const text = `${scores.threads} threads of ${of.data}\n\n${tableText(systemsTable(rows, metrics))}\n`;
   return { scores: { systems: json, ...scores }, text };
 }
 

@@ -7,6 +7,7 @@ import { hashesOf } from '../../src/file-hash.ts';
 import { readJsonFile, writeJsonFile } from '../../src/json-file.ts';
 import { missingPath } from '../../src/missing-path.ts';
 import { markedFiles } from '../run/marked-files.ts';
+import type { ResolvedExperiment } from './experiment-kind.ts';
 
 /*
  * `<runs>/<name>/threads.json`: SHA-256 of every file of threads that the runs of an experiment read, by its path. Runs of
@@ -17,20 +18,20 @@ import { markedFiles } from '../run/marked-files.ts';
 interface Reading {
   readonly name: string;
   readonly runs: string;
-  readonly threadFiles: readonly string[];
+  readonly variants: readonly Pick<ResolvedExperiment, 'threadFiles'>[];
 }
 
 const hashesSchema = z.record(z.string(), z.string());
 
 /** @throws InputError for a file that runs are to read and that is not there */
-export function refuseMissingThreads({ threadFiles }: Pick<Reading, 'threadFiles'>): void {
-  const missing = threadFiles.find((file) => !existsSync(file));
+export function refuseMissingThreads(experiment: Reading): void {
+  const missing = threadFilesOf(experiment).find((file) => !existsSync(file));
   if (missing !== undefined) throw new InputError(missingPath(missing));
 }
 
 /** Notes what the files are now, before runs read them. */
 export async function noteThreads(experiment: Reading): Promise<void> {
-  if (experiment.threadFiles.length === 0) return;
+  if (threadFilesOf(experiment).length === 0) return;
   makeFolder(dirname(pathOf(experiment)));
   writeJsonFile(pathOf(experiment), { ...notedHashes(experiment), ...(await hashesNow(experiment)) });
 }
@@ -45,8 +46,12 @@ export async function changedThreads(experiment: Reading): Promise<string[]> {
   return Object.keys(now).filter((file) => noted[file] !== undefined && noted[file] !== now[file]);
 }
 
-function hashesNow({ threadFiles }: Reading): Promise<Record<string, string>> {
-  return hashesOf(threadFiles.filter((file) => existsSync(file)));
+function threadFilesOf({ variants }: Reading): string[] {
+  return [...new Set(variants.flatMap(({ threadFiles }) => threadFiles))];
+}
+
+function hashesNow(experiment: Reading): Promise<Record<string, string>> {
+  return hashesOf(threadFilesOf(experiment).filter((file) => existsSync(file)));
 }
 
 function notedHashes(experiment: Reading): Readonly<Record<string, string>> {

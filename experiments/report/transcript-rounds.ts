@@ -1,6 +1,15 @@
-import type { TranscriptEntry, Usage } from '../../experts/detector.ts';
+import type { Judgement, TranscriptEntry, Usage } from '../../experts/detector.ts';
 import { groupBy } from '../../src/data/group-by.ts';
-import type { ShownRound } from './page/page-data.ts';
+import type { Debate, ShownRound } from './page/page-data.ts';
+
+/** The judgement of a prefix of so many posts, with its transcript. */
+export function debateOf(
+  { label, transcript, explanation, usage }: Judgement,
+  { posts, labels }: { posts: number; labels: readonly string[] },
+): Debate {
+  const answer = label === null ? -1 : labels.indexOf(label);
+  return { posts, answer, rounds: transcriptRounds(transcript), explanation, took: usageInWords(usage) };
+}
 
 /** A transcript as a person reads it: by rounds, each with the count of its votes. */
 export function transcriptRounds(transcript: readonly TranscriptEntry[]): ShownRound[] {

@@ -1,6 +1,12 @@
 import { InputError, ProviderError } from '../../src/errors.ts';
 import type { TrialFailure } from './trial.ts';
 
+/** How bad an error is, as exit codes go: 1 the user's input, 2 a service, 3 a defect. */
+export function severityOf(error: unknown): 1 | 2 | 3 {
+  if (error instanceof InputError) return 1;
+  return error instanceof ProviderError ? 2 : 3;
+}
+
 /** Tells of trials that fail as they do, and of what fails many of them alike once. */
 export function failureTeller(tell: (line: string) => void): (label: string, failure: TrialFailure) => void {
   const told = new Set<string>();

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { $ZodType } from 'zod/v4/core';
+import { z } from 'zod';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { readJsonFile, writeJsonFile } from '../../src/json-file.ts';
 
 /** A JSON file in the folder of a run. */
-export function runFile<Value>(name: string, schema: $ZodType<Value>) {
+export function runFile<Value>(name: string, schema: z.core.$ZodType<Value>) {
   type Run = Pick<RunDirectory, 'path'>;
   const pathIn = ({ path }: Run) => join(path, name);
   /** @throws InputError for a file that is missing or damaged */
@@ -15,5 +15,17 @@ export function runFile<Value>(name: string, schema: $ZodType<Value>) {
     /** Null for a run that has none. */
     find: (run: Run): Value | null => (existsSync(pathIn(run)) ? read(run) : null),
     write: (run: Run, value: Value): void => writeJsonFile(pathIn(run), value),
+  };
+}
+
+/** `result.json` of one kind of experiment: what the decisions of a run do not tell, and the version of its form. */
+export function resultFile<Shape extends z.ZodRawShape>(formatVersion: number, shape: Shape) {
+  const schema = z.strictObject(shape);
+  const version = z.looseObject({ formatVersion: z.literal(formatVersion) });
+  const stored = version.transform(({ formatVersion: _, ...own }): unknown => own).pipe(schema);
+  return {
+    /** @throws InputError for a run that is not finished, or was finished by another version of Earshot */
+    read: (run: RunDirectory): z.output<typeof schema> => run.readResult(stored),
+    write: (run: RunDirectory, result: z.output<typeof schema>): void => run.writeResult({ formatVersion, ...result }),
   };
 }

@@ -1,6 +1,6 @@
 import type { BackendChoice } from '../../src/tensor/backend.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
-import { severityOf } from './severity.ts';
+import { severityOf } from './failures.ts';
 import { type RunGroup, type ToldOfTrials, type TrialOutcome, type TrialTask, trialEnd } from './trial.ts';
 
 /** Trains trials of one shape together to their end, their pause or the signal. */

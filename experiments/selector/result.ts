@@ -3,7 +3,7 @@ import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import type { RunFacts } from '../../checkpoints/run-record.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { readDecisions } from '../run/decisions-file.ts';
-import { resultFile } from '../run/result-file.ts';
+import { resultFile } from '../run/run-file.ts';
 import { type SelectorDecision, type SelectorSystem, selectorDecisionSchema, selectorSystems } from './decisions.ts';
 import { runConfig, type SelectorExperiment } from './experiment.ts';
 import { keptModels } from './kept-models.ts';

@@ -4,11 +4,11 @@ import type { Detector } from '../../experts/detector.ts';
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import type { Thread } from '../../src/data/thread.ts';
-import { ProviderError } from '../../src/errors.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 import { cachedDetector } from '../judging/cached-detector.ts';
+import { checkJudged } from '../judging/check-judged.ts';
 import { type Judge, judgeBy, openJudgeOf, taskOfDetector } from '../judging/judge.ts';
-import { type Judged, judgingStopped } from '../judging/judge-options.ts';
+import type { Judged } from '../judging/judge-options.ts';
 import { type Cache, detectorOfRun } from './cache.ts';
 import { type Experiment, type ModelDetectorOptions, taskOf } from './experiment.ts';
 
@@ -70,23 +70,15 @@ interface JudgeForTrainingSettings {
 
 /** @throws ProviderError when a budget or an endpoint ended before every prefix was asked about; what was answered is kept. */
 export async function judgeForTraining(settings: JudgeForTrainingSettings): Promise<JudgedForTraining> {
-  const { detector, result, usage } = await judged(settings, 'live');
-  const { sequences, unreadable, failures, stopped, remaining } = result;
-  const failed = result.failed - unreadable;
-  const [first] = failures.filter(({ isUnreadable }) => !isUnreadable);
-  if (stopped !== null) throw judgingStopped(stopped, { remaining, usage });
-  if (failed > 0 && settings.judge.options.failures === 'stop')
-    throw new ProviderError(
-      `${failed} prefixes could not be judged (the first: thread ${first.threadId}, ${first.prefixLength} posts: ${first.message}); give the same command again to ask for them once more, or set detector.failures=neither-label to go on without them`,
-    );
-  if (failed > 0) settings.context.onNote(`${failed} prefixes could not be judged and count as neither label`);
-  // As in the paper. Asking again is for the user to decide, since it costs and may not help.
-  if (unreadable > 0)
-    settings.context.onNote(
-      `${unreadable} prefixes were answered with something that could not be read and count as neither label; ` +
-        'earshot annotate --retry-unreadable asks for them again',
-    );
-  return { detector, sequences };
+  const judgements = await judged(settings, 'live');
+  checkJudged(judgements, {
+    // As in the paper.
+    countAs: 'neither label',
+    goOn: settings.judge.options.failures === 'stop' ? 'detector.failures=neither-label' : null,
+    askAgain: '`earshot annotate --retry-unreadable`',
+    onNote: settings.context.onNote,
+  });
+  return { detector: judgements.detector, sequences: judgements.result.sequences };
 }
 
 /** What the rest of some judgements costs. */

@@ -4,7 +4,8 @@ import type { WorkContext } from '../../src/work-context.ts';
 import { createStopAgent } from '../../trainers/stop-agent/create.ts';
 import type { StopProblem } from '../../trainers/stop-agent/problem.ts';
 import { runFile } from '../run/run-file.ts';
-import { type Experiment, schedulesOf } from './experiment.ts';
+import type { Experiment } from './experiment.ts';
+import { schedulesOf } from './state-options.ts';
 
 /*
  * When an agent queries its detector. `querySchedule: best` trains an exact-policy-gradient agent for each candidate and takes the

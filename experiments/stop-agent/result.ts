@@ -5,7 +5,7 @@ import { prefixScheduleSchema } from '../../experts/prefix-schedule.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
 import type { EvaluationSplit } from '../run/decisions-file.ts';
-import { resultFile } from '../run/result-file.ts';
+import { resultFile } from '../run/run-file.ts';
 import type { Costs } from './costs.ts';
 import { readJudged, readStopProbabilities, readStops } from './decided-files.ts';
 import { agentName, decideByRules, isShown, type SystemDecisions } from './decisions.ts';

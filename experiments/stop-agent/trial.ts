@@ -22,7 +22,7 @@ import { writeDecisions } from '../run/decisions-file.ts';
 import { writeParts } from '../run/parts-file.ts';
 import { trainInDirectories } from '../run/train-in-directories.ts';
 import type { Cache } from './cache.ts';
-import { calibrateAgent } from './calibrate-agent.ts';
+import { chooseThreshold } from './choose-threshold.ts';
 import { claimRegion, trainedClaimsFile } from './claim-region.ts';
 import { linesOfStops, writeJudged, writeStopProbabilities } from './decided-files.ts';
 import {
@@ -36,7 +36,7 @@ import {
 } from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 import { annotationsHash, judgeOfRun, recallForTraining } from './judge-for-training.ts';
-import { chooseThreshold, thresholdOf } from './operating-point.ts';
+import { thresholdOf } from './operating-point.ts';
 import { type ExperimentData, loadParts, notedParts, type Parts } from './parts.ts';
 import { halfway } from './policy-settings.ts';
 import { decidedParts, judgedThreads, type PreparedTrial, prepareTrial } from './prepare.ts';
@@ -201,8 +201,7 @@ async function test(
     ? await clonedPolicy(problem, { experiment, seed, context })
     : null;
   if (cloned !== null) writeFileAtomically(join(run.path, cloningFile), weightsFile(policyNetwork(cloned)));
-  const choose = parts.calibration.length > 0 ? calibrateAgent : chooseOperatingPoint;
-  await choose(policy, { prepared, experiment, run });
+  await chooseThreshold(policy, { prepared, experiment, run });
   const learnt = { [agentName]: policy, ...(cloned !== null && { [cloningName]: cloned }) };
   let systems: readonly SystemDecisions[] = [];
   for (const part of decidedParts(parts, experiment)) {
@@ -214,16 +213,14 @@ async function test(
     writeStopProbabilities(run.path, decided.scored, part);
   }
   const of = (expert: string) => problem.demonstrations.filter((own) => own.expert === expert);
+  const share = (own: ReturnType<typeof of>) => {
+    return own.length === 0 ? 0 : own.filter(({ stopStep }) => stopStep === 0).length / own.length;
+  };
   return {
     seed,
     threads: Object.fromEntries(Object.entries(notedParts(parts)).map(([part, { length }]) => [part, length])),
     demonstrations: Object.fromEntries(expertNames.map((expert) => [expert, of(expert).length])),
-    stopsAtFirstPost: Object.fromEntries(
-      expertNames.map((expert) => {
-        const own = of(expert);
-        return [expert, own.length === 0 ? 0 : own.filter(({ stopStep }) => stopStep === 0).length / own.length];
-      }),
-    ),
+    stopsAtFirstPost: Object.fromEntries(expertNames.map((expert) => [expert, share(of(expert))])),
     systems: systems.map(({ name, queries }) => ({ name, queries })),
     part: experiment.evaluation.part,
     schedule,
@@ -242,20 +239,6 @@ async function unlikeTraining(run: RunDirectory, parts: Parts, { evaluation }: E
   const outOfDistributionOf = outOfDistributionFrom(region);
   const decided = claimsOf(parts[evaluation.part]);
   return decided.filter((claim) => outOfDistributionOf(claim).isFlagged).length / decided.length;
-}
-
-/** A settled agent stops where its score is worth most on the development part, where there is one. */
-async function chooseOperatingPoint(
-  agent: StopPolicy,
-  { prepared, experiment, run }: Pick<BegunTrial, 'prepared' | 'experiment' | 'run'>,
-): Promise<void> {
-  const { parts, sequences, materials } = prepared;
-  if (experiment.agent.algorithm !== 'settled' || parts.development.length === 0) return;
-  const policy = await learntPolicy(policyNetwork(agent), { ...materials, threshold: halfway });
-  const { tested, replays } = await replayThreads([policy], parts.development, { ...materials, sequences });
-  const scored = tested.map((own, index) => ({ tested: own, scores: replays[0][index].scores }));
-  const { costs, agent: options } = experiment;
-  chooseThreshold(run, scored, { policy, aim: { ...taskOf(experiment), costs, price: options.task } });
 }
 
 /** What learnt policies decide of these threads, and what rules need to decide them, too. */

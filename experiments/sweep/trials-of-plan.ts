@@ -11,8 +11,3 @@ export function sizeOf(plan: SweepPlan): string {
   const settings = counted(plan.settings.length, 'setting');
   return `${counted(trialsOfPlan(plan).length, 'trial')}: ${settings}, ${counted(seeds.length, 'seed')} each`;
 }
-
-/** Whether any of its trials sends paid requests to language models. */
-export function asksModels({ settings }: SweepPlan): boolean {
-  return settings.some(({ resolved }) => resolved.asksModels);
-}

@@ -1,4 +1,5 @@
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
+import { oneLine } from '../../../src/one-line.ts';
 import { present } from '../../../src/present.ts';
 import { quoted } from '../../../src/shell-words.ts';
 import { workContext } from '../../../src/work-context.ts';
@@ -257,7 +258,7 @@ function disagreements(detectors: readonly DetectorStanding[], { texts, problem 
         .slice(0, itemsShown)
         .map(({ id, decisions }) => [
           id,
-          cut(texts.get(id) ?? '–'),
+          oneLine(texts.get(id) ?? '–', longestText),
           decisions.find((own) => own !== undefined)?.gold ?? '–',
           ...decisions.map(predictionCell),
         ]),
@@ -271,12 +272,12 @@ function predictionCell(decision: DetectorDecision | undefined): string {
   const { prediction: predicted, gold, probabilities, numbers, texts } = decision;
   const label = predicted ?? (numbers.abstained ? 'abstains' : 'no answer');
   const confidence = predicted === null ? undefined : probabilities?.[predicted]?.toFixed(2);
-  return present([predicted === gold ? '✓' : '✗', `**${label}**`, confidence, cut(texts.explanation)]).join(' ');
-}
-
-function cut(text: string): string {
-  const plain = [...text.replaceAll(/\s+/gu, ' ').trim()];
-  return plain.length <= longestText ? plain.join('') : `${plain.slice(0, longestText - 1).join('')}…`;
+  return present([
+    predicted === gold ? '✓' : '✗',
+    `**${label}**`,
+    confidence,
+    oneLine(texts.explanation, longestText),
+  ]).join(' ');
 }
 
 interface KnownTexts {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
 import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
 import type { PageData, ShownTranscript } from '../../report/page/page-data.ts';
-import { transcriptRounds, usageInWords } from '../../report/transcript-rounds.ts';
+import { debateOf } from '../../report/transcript-rounds.ts';
 import { detectorsExperimentSchema } from '../experiment.ts';
 import type { DetectorStanding } from './standing.ts';
 
@@ -36,19 +36,9 @@ export function transcriptsOf(
     const rows = judged.flatMap(({ variant, decision }): ShownTranscript[] => {
       const judgement = judgements.get(decision.texts.key ?? '');
       if (judgement === undefined || judgement.transcript.length === 0) return [];
-      return [
-        {
-          detector: variant,
-          thread: decision.item,
-          text: texts.get(decision.item) ?? '',
-          gold: labels.indexOf(decision.gold),
-          posts: decision.numbers.posts,
-          answer: labels.indexOf(decision.prediction ?? ''),
-          rounds: transcriptRounds(judgement.transcript),
-          explanation: judgement.explanation,
-          took: usageInWords(judgement.usage),
-        },
-      ];
+      const { item, gold, numbers } = decision;
+      const shown = { detector: variant, thread: item, text: texts.get(item) ?? '', gold: labels.indexOf(gold) };
+      return [{ ...shown, ...debateOf(judgement, { posts: numbers.posts, labels }) }];
     });
     return rows.length === 0 ? null : { labels, rows };
   } finally {

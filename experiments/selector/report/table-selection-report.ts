@@ -2,6 +2,7 @@ import type { TrainedOn } from '../../../experts/selectors/cross-fit.ts';
 import { type Gain, gainOver, macroF1OfHeldOut } from '../../../experts/selectors/held-out.ts';
 import { selectors } from '../../../experts/selectors/selectors.ts';
 import { counted } from '../../../src/counted.ts';
+import { oneLine } from '../../../src/one-line.ts';
 import { markdownOf, noParts, type ReportSection, type ReportTable } from '../../report/report.ts';
 import { directionOf, percent } from '../../report/shown-numbers.ts';
 import type { TableSelection } from '../select-table.ts';
@@ -168,11 +169,11 @@ function worthSection({ crossFitted, gold, classes }: TableSelection): ReportSec
 function itemTable({ classes }: TableSelection, items: TableSelection['items']): ReportTable {
   const rows = items
     .slice(0, listed)
-    .map(({ label, score, reason, text }) => [classes[label], score.toPrecision(3), reason, oneLine(text)]);
+    .map(({ label, score, reason, text }) => [
+      classes[label],
+      score.toPrecision(3),
+      reason,
+      oneLine(text, 160).replaceAll('|', '\\|'),
+    ]);
   return { heading: ['label', 'score', 'reason', 'text'], rows, texts: ['reason', 'text'] };
-}
-
-function oneLine(text: string): string {
-  const plain = text.replaceAll(/\s+/gu, ' ').replaceAll('|', '\\|');
-  return [...plain].length <= 160 ? plain : `${[...plain].slice(0, 159).join('')}…`;
 }

@@ -8,7 +8,7 @@ import { InputError } from '../../../src/errors.ts';
 import { workContext } from '../../../src/work-context.ts';
 import { openJudgeOf } from '../../judging/judge.ts';
 import type { Debate } from '../../report/page/page-data.ts';
-import { transcriptRounds, usageInWords } from '../../report/transcript-rounds.ts';
+import { debateOf } from '../../report/transcript-rounds.ts';
 import type { Decision } from '../decisions.ts';
 import { type Experiment, taskOf } from '../experiment.ts';
 import { recallForTraining } from '../judge-for-training.ts';
@@ -41,39 +41,20 @@ export async function debatesOf(options: {
     const judged = decisions.flatMap(({ threadId, postsUsed }) => {
       const thread = threads.get(threadId);
       if (thread === undefined) return [];
-      const all = Math.min(thread.posts.length, maxPosts);
+      const lengths = scheduledLengths({
+        schedule: detector.schedule,
+        posts: Math.min(thread.posts.length, maxPosts),
+      });
       // A judgement holds until the next judged prefix.
-      const posts = scheduledLengths({ schedule: detector.schedule, posts: all }).findLast(
-        (length) => length <= postsUsed,
-      );
+      const posts = lengths.findLast((length) => length <= postsUsed);
       if (posts === undefined) return [];
-      return [
-        {
-          threadId,
-          posts,
-          key: store.keyOf(annotationRequest({ detector: asked.detector, prefix: prefixOf(thread, posts) })),
-        },
-      ];
+      const request = annotationRequest({ detector: asked.detector, prefix: prefixOf(thread, posts) });
+      return [{ threadId, posts, key: store.keyOf(request) }];
     });
     const judgements = store.getMany(judged.map(({ key }) => key));
     const debates = judged.flatMap(({ threadId, posts, key }) => {
       const judgement = judgements.get(key);
-      if (judgement === undefined) return [];
-      const { label, transcript, explanation, usage } = judgement;
-      return [
-        [
-          threadId,
-          [
-            {
-              posts,
-              answer: label === null ? -1 : labels.indexOf(label),
-              rounds: transcriptRounds(transcript),
-              explanation,
-              took: usageInWords(usage),
-            },
-          ],
-        ] as const,
-      ];
+      return judgement === undefined ? [] : [[threadId, [debateOf(judgement, { posts, labels })]] as const];
     });
     return { debates: new Map(debates), problem: null };
   } catch (error) {

@@ -4,8 +4,7 @@ import { present } from '../../../src/present.ts';
 import type { VariantResults } from '../../report/kind-report.ts';
 import { percent } from '../../report/shown-numbers.ts';
 import { agentName } from '../decisions.ts';
-import { guaranteesFile } from '../guarantee-file.ts';
-import { testedGuarantee } from '../operating-point.ts';
+import { guaranteesFile, testedGuarantee } from '../operating-point.ts';
 import type { TrialResult } from '../result.ts';
 
 /** The guarantee of the first agent that was tested by one, and what it saves as a mean over seeds; empty where none was. */

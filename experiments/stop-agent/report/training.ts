@@ -1,6 +1,7 @@
 import type { MetricsLine } from '../../../checkpoints/metrics-log.ts';
 import { groupBy } from '../../../src/data/group-by.ts';
 import { mean } from '../../../src/metrics/summary-statistics.ts';
+import { present } from '../../../src/present.ts';
 import type { StopAgentConfig } from '../../../trainers/stop-agent/config.ts';
 import { curveCharts, loggedMetrics } from '../../report/charts/learning-curves.ts';
 import type { Paragraph, ReportSection } from '../../report/report.ts';
@@ -74,109 +75,105 @@ const limits = {
   logit: 100,
 } as const;
 
-/**
- * What went wrong in a training, from its metrics and from where its agent stops.
- * @param run.mostCommonStop of the agent, on the threads that were decided
- */
-export function trainingWarnings(run: {
-  metrics: readonly MetricsLine[];
-  mostCommonStop: { readonly name: string; readonly share: number };
+interface TrainedRun {
+  readonly metrics: readonly MetricsLine[];
+  /** Of the agent, on the threads that were decided. */
+  readonly mostCommonStop: { readonly name: string; readonly share: number };
   /** Share of the conservative demonstrations that stop at the first post. */
-  demonstrationsAtFirstPost: number;
+  readonly demonstrationsAtFirstPost: number;
   /** What it was trained with: nothing is advised that is set already. */
-  agent: StopAgentConfig;
-}): TrainingWarning[] {
-  const { metrics, mostCommonStop, demonstrationsAtFirstPost, agent } = run;
+  readonly agent: StopAgentConfig;
+}
+
+/** What went wrong in a training, from its metrics and from where its agent stops. */
+export function trainingWarnings(run: TrainedRun): TrainingWarning[] {
+  const { metrics, mostCommonStop } = run;
   const end = (name: string) => meanOfEnd(metrics, name);
-  const warnings: TrainingWarning[] = [];
-  const { name, share } = mostCommonStop;
-  const imitates = end('discriminator/accuracy_agent') !== null;
-  if (share >= collapsedShare)
-    warnings.push(
-      name === 'last post'
-        ? {
-            trouble: 'waits',
-            what: `It waits for the last post in ${percent(share)} of the threads, as the rule “all posts” would.`,
-            advice: imitates
-              ? `Raise agent.imitation.beta, the weight of the early-action expert (now ${agent.imitation.beta}), or set agent.algorithm: exact-policy-gradient, with agent.task.delayCost above ${agent.task.delayCost}.`
-              : agent.algorithm === 'dqn'
-                ? `Make waiting cost more: raise agent.dqn.waitCost above ${agent.dqn.waitCost}, or lower agent.dqn.wrongCost (now ${agent.dqn.wrongCost}).`
-                : `Make waiting cost more: raise agent.task.delayCost above ${agent.task.delayCost}. Where all posts are far better than any prefix, waiting is right.`,
-          }
-        : {
-            trouble: 'collapsed',
-            what: `It has collapsed: ${percent(share)} of the threads are decided at ${name}, as a fixed rule would.`,
-            advice: `${
-              name === 'post 1'
-                ? `${percent(demonstrationsAtFirstPost)} of the conservative demonstrations stop at the first post, too. `
-                : ''
-            }${agent.algorithm === 'exact-policy-gradient' ? returnAdvice(agent) : otherAdvice(agent)}`,
-          },
-    );
   const [told, expert] = [end('discriminator/accuracy_agent'), end('discriminator/says_expert_conservative')];
-  if (told !== null && expert !== null && Math.min(told, expert) >= limits.accuracy)
-    warnings.push({
-      trouble: 'strong-discriminator',
-      what: `The discriminator is too strong: at the end it tells ${percent(told)} of the agent’s steps and ${percent(expert)} of the conservative expert’s, so that its rewards hardly say which step is better.`,
-      advice:
-        'Lower agent.imitation.discriminator.learningRate or .epochs, or raise .penalty; or start from the experts with agent.initialization: behavior-cloning.',
-    });
-  const kl = end('ppo/approximate_kl');
-  const clipped = end('ppo/clip_fraction');
-  const isUnsteady = (kl ?? 0) > limits.kl || (clipped ?? 0) > limits.clipped;
-  if (isUnsteady)
-    warnings.push({
-      trouble: 'large-updates',
-      what: `Updates are large to the end: KL ${(kl ?? 0).toFixed(3)}, ${percent(clipped ?? 0)} of the ratios clipped.`,
-      advice: 'Lower agent.imitation.ppo.learningRate or .epochs, or keep learningRateDecay: linear.',
-    });
+  const [kl, clipped] = [end('ppo/approximate_kl') ?? 0, end('ppo/clip_fraction') ?? 0];
   // A number that is none ends a training with a message, so a finished one can only be on its way there.
-  const logit = end('rollout/mean_logit');
-  if (logit !== null && Math.abs(logit) > limits.logit)
-    warnings.push({
+  const logit = end('rollout/mean_logit') ?? 0;
+  const entropy = end('ppo/entropy');
+  const explained = end('ppo/explained_variance');
+  return present<TrainingWarning>([
+    mostCommonStop.share >= collapsedShare && fixedRule(run, { imitates: told !== null }),
+    told !== null &&
+      expert !== null &&
+      Math.min(told, expert) >= limits.accuracy && {
+        trouble: 'strong-discriminator',
+        what: `The discriminator is too strong: at the end it tells ${percent(told)} of the agent’s steps and ${percent(expert)} of the conservative expert’s, so that its rewards hardly say which step is better.`,
+        advice:
+          'Lower agent.imitation.discriminator.learningRate or .epochs, or raise .penalty; or start from the experts with agent.initialization: behavior-cloning.',
+      },
+    (kl > limits.kl || clipped > limits.clipped) && {
+      trouble: 'large-updates',
+      what: `Updates are large to the end: KL ${kl.toFixed(3)}, ${percent(clipped)} of the ratios clipped.`,
+      advice: 'Lower agent.imitation.ppo.learningRate or .epochs, or keep learningRateDecay: linear.',
+    },
+    Math.abs(logit) > limits.logit && {
       trouble: 'diverges',
       what: `The training diverges: the mean logit of the discriminator is ${logit.toFixed(0)}.`,
       advice:
         'Lower agent.imitation.discriminator.learningRate, or use agent.imitation.misleading: as-agent, whose loss is bounded. Then train with --restart.',
-    });
-  const entropy = end('ppo/entropy');
-  if (entropy !== null && entropy < limits.entropy)
-    warnings.push({
-      trouble: 'no-entropy',
-      what: `The policy no longer tries anything: its entropy is ${entropy.toFixed(4)}.`,
-      advice: 'Raise agent.imitation.ppo.entropyCoefficient, such as to 0.03, or lower the learning rate.',
-    });
-  const explained = end('ppo/explained_variance');
-  if (explained !== null && explained < 0)
-    warnings.push({
-      trouble: 'bad-critic',
-      what: `The critic is worse than a constant: it explains ${explained.toFixed(2)} of the variance of the returns.`,
-      advice:
-        'Give it more iterations, raise agent.imitation.ppo.valueCoefficient, or use rollout: exact, which needs none.',
-    });
-  return warnings;
+    },
+    entropy !== null &&
+      entropy < limits.entropy && {
+        trouble: 'no-entropy',
+        what: `The policy no longer tries anything: its entropy is ${entropy.toFixed(4)}.`,
+        advice: 'Raise agent.imitation.ppo.entropyCoefficient, such as to 0.03, or lower the learning rate.',
+      },
+    explained !== null &&
+      explained < 0 && {
+        trouble: 'bad-critic',
+        what: `The critic is worse than a constant: it explains ${explained.toFixed(2)} of the variance of the returns.`,
+        advice:
+          'Give it more iterations, raise agent.imitation.ppo.valueCoefficient, or use rollout: exact, which needs none.',
+      },
+  ]);
+}
+
+/** An agent that stops nearly everywhere at the same place, as a rule would. */
+function fixedRule(
+  { mostCommonStop: { name, share }, demonstrationsAtFirstPost, agent }: TrainedRun,
+  { imitates }: { imitates: boolean },
+): TrainingWarning {
+  const { imitation, task, dqn } = agent;
+  if (name === 'last post')
+    return {
+      trouble: 'waits',
+      what: `It waits for the last post in ${percent(share)} of the threads, as the rule “all posts” would.`,
+      advice: imitates
+        ? `Raise agent.imitation.beta, the weight of the early-action expert (now ${imitation.beta}), or set agent.algorithm: exact-policy-gradient, with agent.task.delayCost above ${task.delayCost}.`
+        : agent.algorithm === 'dqn'
+          ? `Make waiting cost more: raise agent.dqn.waitCost above ${dqn.waitCost}, or lower agent.dqn.wrongCost (now ${dqn.wrongCost}).`
+          : `Make waiting cost more: raise agent.task.delayCost above ${task.delayCost}. Where all posts are far better than any prefix, waiting is right.`,
+    };
+  const demonstrated = `${percent(demonstrationsAtFirstPost)} of the conservative demonstrations stop at the first post, too. `;
+  const advice = agent.algorithm === 'exact-policy-gradient' ? returnAdvice(agent) : otherAdvice(agent);
+  return {
+    trouble: 'collapsed',
+    what: `It has collapsed: ${percent(share)} of the threads are decided at ${name}, as a fixed rule would.`,
+    advice: `${name === 'post 1' ? demonstrated : ''}${advice}`,
+  };
 }
 
 function otherAdvice({ balance, initialStopProbability }: StopAgentConfig): string {
-  const options = [
+  const options = present([
     'agent.algorithm: exact-policy-gradient',
-    ...(balance === 'stop-step' ? [] : ['agent.balance: stop-step']),
+    balance !== 'stop-step' && 'agent.balance: stop-step',
     `agent.initialStopProbability below ${initialStopProbability}`,
-  ];
+  ]);
   return `Try ${new Intl.ListFormat('en', { type: 'disjunction' }).format(options)}.`;
 }
 
 function returnAdvice({ task: { delayCost, environment } }: StopAgentConfig): string {
-  return [
+  const cheaper =
     delayCost > 0
       ? `Make waiting cheaper: lower agent.task.delayCost below ${delayCost}.`
-      : 'Waiting is free already, so later posts do not make the detector’s answers better.',
-    ...(environment === 'pseudo-labelled'
-      ? [
-          'More labelled threads, or a detector whose answers get better with further posts, may give it something to wait for.',
-        ]
-      : ['With few labelled threads, agent.task.environment: pseudo-labelled brings more.']),
-  ].join(' ');
+      : 'Waiting is free already, so later posts do not make the detector’s answers better.';
+  return environment === 'pseudo-labelled'
+    ? `${cheaper} More labelled threads, or a detector whose answers get better with further posts, may give it something to wait for.`
+    : `${cheaper} With few labelled threads, agent.task.environment: pseudo-labelled brings more.`;
 }
 
 /** The mean over the last tenth of the steps; null where the metric is not logged. */

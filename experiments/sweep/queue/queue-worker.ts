@@ -5,7 +5,7 @@ import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { makeFolder } from '../../../src/atomic-file.ts';
 import type { BackendName } from '../../../src/tensor/backend-names.ts';
-import { severityOf } from '../../run/severity.ts';
+import { severityOf } from '../../run/failures.ts';
 import type { RunGroup, TrialOutcome, TrialTask } from '../../run/trial.ts';
 import { keyPrefix, queueName } from './connection.ts';
 import { locateFiles, relocated } from './files-by-hash.ts';

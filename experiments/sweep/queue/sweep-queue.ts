@@ -7,7 +7,6 @@ import type { TrialOutcome, TrialTask } from '../../run/trial.ts';
 import type { TrialPool } from '../../run/trial-pool.ts';
 import type { SweepPlan } from '../plan.ts';
 import type { SweepFolder } from '../sweep-folder.ts';
-import { asksModels } from '../trials-of-plan.ts';
 import { connectQueue, keyPrefix, queueName } from './connection.ts';
 import { offerFiles } from './files-by-hash.ts';
 import { dropParcel, fetchParcel, progressOf, sendParcel } from './run-parcel.ts';
@@ -38,7 +37,7 @@ export async function openSweepQueue(
   options: { address: string; folder: SweepFolder; signal: AbortSignal; onNote: (line: string) => void },
 ): Promise<TrialPool> {
   const { address, folder, signal, onNote } = options;
-  if (asksModels(plan))
+  if (plan.settings.some(({ resolved }) => resolved.asksModels))
     throw new InputError(
       '--queue cannot take trials that ask language models: budgets and answers are kept on one machine. Annotate the threads first, and run the sweep without --queue',
     );

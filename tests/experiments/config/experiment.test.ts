@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { loadVariants } from '../../../experiments/config/experiment-file.ts';
 import type { PlainObject } from '../../../experiments/config/overrides.ts';
 import { resolveDetectorsExperiment } from '../../../experiments/detectors/experiment.ts';
+import { programsWanted } from '../../../experiments/kinds/experiment-kind.ts';
 import { openExperiment } from '../../../experiments/kinds/open-experiment.ts';
 import { experimentSchema, resolveExperiment } from '../../../experiments/stop-agent/experiment.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
@@ -63,7 +64,7 @@ describe('an experiment file', () => {
     const gains = async (agents: string) => {
       const yaml = `name: x\nvariants:\n  one: {}\n  other: { agent: ${agents} }`;
       const path = join(temporaryFolder({ 'my.yaml': yaml }), 'my.yaml');
-      return (await openExperiment({ path, overrides: [], runs: 'runs' })).gainsOnOnnx;
+      return programsWanted((await openExperiment({ path, overrides: [], runs: 'runs' })).variants).gainsOnOnnx;
     };
     expect(await gains('{ imitation: { alpha: 0.6, beta: 0.3, gamma: 0.1 } }')).toBe(true);
     expect(await gains('{ imitation: { rollout: exact } }')).toBe(false);

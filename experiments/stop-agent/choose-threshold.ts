@@ -1,0 +1,68 @@
+import { policyNetwork } from '../../checkpoints/policy/network.ts';
+import type { RunDirectory } from '../../checkpoints/run-directory.ts';
+import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
+import { valuesOf } from '../run/metric.ts';
+import { type CalibrationThread, guaranteeFor, thresholds } from './calibrate.ts';
+import { agentName, decide, stopByScores } from './decisions.ts';
+import { type Experiment, taskOf } from './experiment.ts';
+import { stopColumns } from './metrics.ts';
+import { guaranteesFile, keepThreshold } from './operating-point.ts';
+import { halfway } from './policy-settings.ts';
+import type { PreparedTrial } from './prepare.ts';
+import { worth } from './recommendation.ts';
+import { scoredThread } from './scored-thread.ts';
+import { learntPolicy, replayThreads, seenPosts } from './states.ts';
+
+interface Trained {
+  readonly prepared: PreparedTrial;
+  readonly experiment: Experiment;
+  readonly run: RunDirectory;
+}
+
+/**
+ * Chooses and keeps where a trained agent stops: by a guarantee where there is a calibration part; a settled agent where it is worth most
+ * on the development part; any other where stopping is likelier than not.
+ * @throws InputError where no threshold keeps the guarantee
+ */
+export async function chooseThreshold(agent: StopPolicy, trained: Trained): Promise<void> {
+  const { experiment, prepared } = trained;
+  const { calibration, development } = prepared.parts;
+  if (calibration.length > 0) await keepGuarantee(agent, trained);
+  else if (experiment.agent.algorithm === 'settled' && development.length > 0) await keepBest(agent, trained);
+}
+
+/** Finds the guarantee on the calibration part, and stops by it. */
+async function keepGuarantee(agent: StopPolicy, { prepared, experiment, run }: Trained): Promise<void> {
+  const { parts, sequences, materials } = prepared;
+  const definition = await learntPolicy(policyNetwork(agent), { ...materials, threshold: halfway });
+  const isEmbedded = definition.fields.some(({ name }) => name === 'posts');
+  const read: CalibrationThread[] = [];
+  for (const thread of parts.calibration) {
+    const seen = await seenPosts(thread, { ...materials, sequence: sequences.get(thread.id), isEmbedded });
+    read.push({ ...scoredThread(thread, { definition, seen }), gold: null });
+  }
+  const { limits, task } = definition;
+  const guarantee = await guaranteeFor(read, { ...experiment.guarantee, limits, alerts: task.alerts });
+  guaranteesFile.write(run, { ...guaranteesFile.find(run), [agentName]: guarantee });
+  keepThreshold(run, guarantee);
+}
+
+/** One training of a settled agent serves every threshold. Of those that are worth most on the development part, the most careful. */
+async function keepBest(agent: StopPolicy, { prepared, experiment, run }: Trained): Promise<void> {
+  const { parts, sequences, materials } = prepared;
+  const policy = await learntPolicy(policyNetwork(agent), { ...materials, threshold: halfway });
+  const { tested, replays } = await replayThreads([policy], parts.development, { ...materials, sequences });
+  const { costs, agent: options } = experiment;
+  const aim = { ...taskOf(experiment), costs, price: options.task };
+  const { metrics, of } = worth(aim);
+  let best = { threshold: halfway, worth: Number.NEGATIVE_INFINITY };
+  for (const threshold of thresholds) {
+    const stops = tested.map((thread, index) =>
+      stopByScores(thread, [...replays[0][index].scores], { ...policy, threshold }),
+    );
+    const { decisions } = decide(agentName, tested, stops, policy.queries);
+    const own = of(valuesOf(metrics, stopColumns(decisions, aim)));
+    if (own > best.worth) best = { threshold, worth: own };
+  }
+  keepThreshold(run, best);
+}
