@@ -9,7 +9,7 @@ import { decideTest, type SelectorDecision } from '../experiments/selector/decis
 import { selectorExperimentSchema } from '../experiments/selector/experiment.ts';
 import { keptDecisions } from '../experiments/selector/kept-models.ts';
 import { testedAndHeldOut } from '../experiments/selector/protocol.ts';
-import { scoreTest } from '../experiments/selector/scores.ts';
+import { taskScores } from '../experiments/selector/scores.ts';
 import { freshSettings, selectorResources } from '../experiments/selector/selector-resources.ts';
 import { PredictionTally } from '../experts/task-models/chat/prediction-tally.ts';
 import { workContext } from '../src/work-context.ts';
@@ -71,7 +71,10 @@ export async function plantedSelection(options: {
     }
     const untuned = decided.get('untuned')!.decisions;
     const stanceF1 = (decisions: readonly SelectorDecision[]) =>
-      scoreTest(decisions.filter(({ part }) => part === 'test')).stance!.values.macroF1;
+      taskScores(
+        'stance',
+        decisions.filter(({ part }) => part === 'test'),
+      )!.values.macroF1;
     const scores = [...decided].flatMap(([name, { system, decisions }]) => [
       [name, stanceF1(decisions)],
       [`${name}, kept`, stanceF1(keptDecisions(system === 'untuned' ? untuned : [...decisions, ...untuned], system))],

@@ -1,6 +1,6 @@
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { InputError } from '../../src/errors.ts';
-import { mean } from '../../src/metrics/summary-statistics.ts';
+import { overSeeds } from '../report/over-seeds.ts';
 import type { ComparedPlace } from '../report/page/comparison-page.ts';
 import { tableText } from '../report/report.ts';
 import { systemsTable } from '../report/systems-table.ts';
@@ -8,8 +8,8 @@ import { type ComparedPair, compareSystems } from '../run/compare-systems.ts';
 import type { EvaluationSplit } from '../run/decisions-file.ts';
 import { selectorTasks, taskOf } from '../selector/decisions.ts';
 import { resolveSelectorExperiment, selectorExperimentSchema } from '../selector/experiment.ts';
-import { readSelectorResult } from '../selector/result.ts';
-import { selectorMetrics, selectorScoring, testScoresJson } from '../selector/scores.ts';
+import { decisionsByTest, readSelectorResult } from '../selector/result.ts';
+import { selectorMetrics, selectorScoring, taskScores, testScoresJson } from '../selector/scores.ts';
 import { selectorName } from '../selector/system-names.ts';
 import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
 import { type ExperimentKind, type ScoredSystem, trainedAlone } from './experiment-kind.ts';
@@ -19,13 +19,13 @@ const measured = (['veracity', 'stance'] as const).flatMap((task) =>
 );
 
 /** Means over the test sets. The development part is what was held out of them. */
-function scoreSelectorRun(path: string, part: EvaluationSplit): ScoredSystem[] {
-  const { systems } = readSelectorResult(RunDirectory.open(path));
-  return systems.map(({ name, tests, heldOut }) => {
-    const scored = Object.values(part === 'test' ? tests : heldOut);
+function scoreSelectorRun(path: string, evaluated: EvaluationSplit): ScoredSystem[] {
+  const read = readSelectorResult(RunDirectory.open(path));
+  const part = evaluated === 'test' ? 'test' : 'development';
+  return read.systems.map((name) => {
+    const decided = [...decisionsByTest(read, { system: name, part }).values()];
     const values = measured.map(({ task, metric, name: key }) => {
-      const known = scored.flatMap((own) => own[task]?.values[metric.name] ?? []);
-      return [key, known.length === 0 ? null : mean(known)] as const;
+      return [key, overSeeds(decided.map((own) => taskScores(task, own)?.values[metric.name]))?.mean ?? null] as const;
     });
     const seesLabels = name === 'right-labels' || name === 'supervised';
     return {
@@ -60,14 +60,14 @@ async function evaluateSelector({ detector, ...of }: EvaluateRunSettings) {
     })),
     { name: `${task}.items`, title: task === 'stance' ? 'replies' : 'claims', decimals: 0 },
   ]);
-  const rows = systems.map(({ name, scores: own }) => {
+  const rows = systems.map(({ name, decisions }) => {
     const values = selectorTasks.flatMap((task) => {
-      const { values: known = {}, items } = own[task] ?? {};
+      const { values: known = {}, items } = taskScores(task, decisions) ?? {};
       return Object.entries({ ...known, items }).map(([metric, mean]) => [`${task}.${metric}`, mean && { mean }]);
     });
     return { name, values: Object.fromEntries(values) };
   });
-  const json = systems.map((system) => ({ name: system.name, scores: testScoresJson(system.scores) }));
+  const json = systems.map(({ name, decisions }) => ({ name, scores: testScoresJson(decisions) }));
   const text = `${scores.threads} threads of ${of.data}\n\n${tableText(systemsTable(rows, metrics))}\n`;
   return { scores: { systems: json, ...scores }, text };
 }

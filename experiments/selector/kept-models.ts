@@ -1,7 +1,7 @@
 import { directionOf } from '../report/shown-numbers.ts';
 import { intervalsOf } from '../run/scoring.ts';
 import { type SelectorDecision, type SelectorSystem, type SelectorTask, selectorTasks, taskOf } from './decisions.ts';
-import { scoreTest, selectorScoring } from './scores.ts';
+import { selectorScoring, taskScores } from './scores.ts';
 import { isTextBaseline } from './text-baselines.ts';
 
 /** Which models of a system are kept for a task, and what speaks for them. */
@@ -45,7 +45,7 @@ function judge(decisions: readonly SelectorDecision[], system: SelectorSystem): 
     const [own, others] = [of(system), of('untuned')];
     if (own.length < fewestItems || own.every(({ prediction }, place) => prediction === others[place]?.prediction))
       return null;
-    const [tuned, untuned] = [own, others].map((said) => scoreTest(said)[task]);
+    const [tuned, untuned] = [own, others].map((said) => taskScores(task, said));
     if (tuned === null || untuned === null) return null;
     const drawing = { only: ['macroF1'], resamples: 500 };
     const [lead] = intervalsOf(selectorScoring(task), [{ first: own, second: others }], drawing);

@@ -1,14 +1,13 @@
 import { z } from 'zod';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import type { RunFacts } from '../../checkpoints/run-record.ts';
-import { groupBy } from '../../src/data/group-by.ts';
 import { readDecisions } from '../run/decisions-file.ts';
 import { resultFile } from '../run/run-file.ts';
-import { type SelectorDecision, type SelectorSystem, selectorDecisionSchema, selectorSystems } from './decisions.ts';
+import { type SelectorDecision, selectorDecisionSchema, selectorSystems } from './decisions.ts';
 import { runConfig, type SelectorExperiment } from './experiment.ts';
 import { keptModels } from './kept-models.ts';
 import { selectionRoomSchema } from './room.ts';
-import { scoreTest, type TestScores, testScoresJson } from './scores.ts';
+import { testScoresJson } from './scores.ts';
 
 /** `result.json`: what the decisions of a run do not tell. */
 export const selectorResult = resultFile(4, {
@@ -35,45 +34,39 @@ export const selectorResult = resultFile(4, {
 });
 export type StoredSelectorResult = ReturnType<typeof selectorResult.read>;
 
-/** What a finished run came to, with scores computed from its decisions. */
-export interface SelectorResult extends Omit<StoredSelectorResult, 'tests' | 'systems'> {
+/** What a finished run came to. */
+export interface SelectorResult extends StoredSelectorResult {
   /** Of the run. */
   readonly directory: string;
-  readonly systems: readonly {
-    readonly name: SelectorSystem;
-    /** By test set. */
-    readonly tests: Readonly<Record<string, TestScores>>;
-    /** On the threads held out from the tests: what settings may be chosen by. */
-    readonly heldOut: Readonly<Record<string, TestScores>>;
-  }[];
-  /** What the scores were computed from. */
   readonly decisions: readonly SelectorDecision[];
 }
 
 export function readSelectorResult(run: RunDirectory): SelectorResult {
-  const { tests, systems, ...stored } = selectorResult.read(run);
   const decisions = readDecisions(run.path, selectorDecisionSchema);
-  const keyOf = (system: string, part: string, test: unknown) => [system, part, test].join('/');
-  const decided = groupBy(decisions, ({ system, part, place }) => keyOf(system, part, place.test));
-  const scores = (system: SelectorSystem, part: SelectorDecision['part']) =>
-    Object.fromEntries(tests.map((test) => [test, scoreTest(decided.get(keyOf(system, part, test)) ?? [])]));
-  return {
-    ...stored,
-    directory: run.path,
-    decisions,
-    systems: systems.map((name) => ({ name, tests: scores(name, 'test'), heldOut: scores(name, 'development') })),
-  };
+  return { ...selectorResult.read(run), directory: run.path, decisions };
 }
 
-export function selectorJson({ systems, decisions, directory: _, ...result }: SelectorResult): unknown {
-  const scores = (of: Readonly<Record<string, TestScores>>) =>
-    Object.fromEntries(Object.entries(of).map(([test, own]) => [test, testScoresJson(own)]));
+/** What a system decided of each test set, by its name. */
+export function decisionsByTest(
+  { tests, decisions }: Pick<SelectorResult, 'tests' | 'decisions'>,
+  { system, part }: Pick<SelectorDecision, 'system' | 'part'>,
+): Map<string, SelectorDecision[]> {
+  const own = decisions.filter((each) => each.system === system && each.part === part);
+  return new Map(tests.map((test) => [test, own.filter(({ place }) => place.test === test)]));
+}
+
+export function selectorJson(read: SelectorResult): unknown {
+  const { systems, decisions, directory: _, tests: __, ...result } = read;
+  const scores = (system: string, part: SelectorDecision['part']) =>
+    Object.fromEntries(
+      Array.from(decisionsByTest(read, { system, part }), ([test, own]) => [test, testScoresJson(own)]),
+    );
   return {
     ...result,
-    systems: systems.map(({ name, tests, heldOut }) => ({
+    systems: systems.map((name) => ({
       name,
-      tests: scores(tests),
-      heldOut: scores(heldOut),
+      tests: scores(name, 'test'),
+      heldOut: scores(name, 'development'),
       kept: keptModels(decisions, name),
     })),
   };

@@ -3,7 +3,7 @@ import { classificationScores, type Predictions } from '../../src/metrics/classi
 import { mean } from '../../src/metrics/summary-statistics.ts';
 import { classIndices, type Metric } from '../run/metric.ts';
 import type { Scoring } from '../run/scoring.ts';
-import { type SelectorDecision, type SelectorTask, taskClasses, taskOf, threadOf } from './decisions.ts';
+import { type SelectorDecision, type SelectorTask, selectorTasks, taskClasses, taskOf, threadOf } from './decisions.ts';
 
 const share = { decimals: 3, range: [0, 1] } as const;
 
@@ -36,11 +36,11 @@ export interface TaskScores {
  */
 export function taskScoresOf(options: {
   classes: readonly string[];
-  gold: readonly number[];
-  predicted: readonly number[];
+  gold: ArrayLike<number>;
+  predicted: ArrayLike<number>;
 }): TaskScores | null {
   const { classes, gold, predicted } = options;
-  const items = [...gold.keys()].filter((index) => gold[index] >= 0);
+  const items = Array.from(gold, (_, index) => index).filter((index) => gold[index] >= 0);
   if (items.length === 0) return null;
   const predictions = {
     gold: items.map((index) => gold[index]),
@@ -57,28 +57,20 @@ export function taskScoresOf(options: {
   };
 }
 
-/** Null where a test set has no such labels. */
-export type TestScores = Readonly<Record<SelectorTask, TaskScores | null>>;
-
-/** Scores of one system on one test set. */
-export function scoreTest(decisions: readonly SelectorDecision[]): TestScores {
-  const of = (task: SelectorTask) => {
-    const own = decisions.filter((decision) => taskOf(decision) === task);
-    const { gold, predicted } = classIndices(own, taskClasses[task]);
-    return taskScoresOf({ classes: taskClasses[task], gold: [...gold], predicted: [...predicted] });
-  };
-  return { stance: of('stance'), veracity: of('veracity') };
+/** What the decisions of one task come to; null where there are none. */
+export function taskScores(task: SelectorTask, decisions: readonly SelectorDecision[]): TaskScores | null {
+  const own = decisions.filter((decision) => taskOf(decision) === task);
+  return taskScoresOf({ ...classIndices(own, taskClasses[task]), classes: taskClasses[task] });
 }
 
-export function testScoresJson({ stance, veracity }: TestScores) {
-  return { stance: taskScoresJson(stance), veracity: taskScoresJson(veracity) };
-}
-
-/** Scores as `--json` prints them: one key a metric. */
-function taskScoresJson(scores: TaskScores | null) {
-  if (scores === null) return null;
-  const { items, values, perClass } = scores;
-  return { items, ...values, perClass };
+/** What a system decided of a test set, as `--json` prints it: for each task one key a metric, null where it has no such labels. */
+export function testScoresJson(decisions: readonly SelectorDecision[]) {
+  return Object.fromEntries(
+    selectorTasks.map((task) => {
+      const scores = taskScores(task, decisions);
+      return [task, scores && { items: scores.items, ...scores.values, perClass: scores.perClass }];
+    }),
+  );
 }
 
 /** How decisions of one task are scored. Threads are drawn whole with their replies, because these are not independent. */

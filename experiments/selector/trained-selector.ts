@@ -16,10 +16,9 @@ import { missingThreads, readParts, withoutTrained } from '../run/parts-file.ts'
 import { runFile } from '../run/run-file.ts';
 import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
 import { loadSelectorData, loadSelectorThreads } from './data.ts';
-import { decideTest, type SelectorTask, selectorDecisionSchema } from './decisions.ts';
+import { decideTest, type SelectorDecision, type SelectorTask, selectorDecisionSchema } from './decisions.ts';
 import { type SelectorExperiment, selectorExperimentSchema } from './experiment.ts';
 import { type KeptByTask, keptModels, keptUntuned } from './kept-models.ts';
-import { scoreTest, type TestScores } from './scores.ts';
 import {
   type SelectorResources,
   type SelectorTools,
@@ -136,11 +135,6 @@ export async function trainingThreads(options: {
   return train.filter((thread) => known.has(sha256(thread)));
 }
 
-export interface SelectorRunScores {
-  readonly name: string;
-  readonly scores: TestScores;
-}
-
 /**
  * A run's selector and task models on another data set. Every reply with a stance and every claim with a veracity is tested,
  * once as the selector reads threads, once with all posts read; and by the untuned models, where the run keeps those.
@@ -148,7 +142,7 @@ export interface SelectorRunScores {
  */
 export async function evaluateSelectorRun(
   settings: EvaluateRunSettings,
-): Promise<{ systems: SelectorRunScores[]; threads: number; seed: number }> {
+): Promise<{ systems: { name: string; decisions: SelectorDecision[] }[]; threads: number; seed: number }> {
   const { run, data, runs, skipInvalid, includeTrained, context } = settings;
   const resources = selectorResources({ runs });
   try {
@@ -164,7 +158,7 @@ export async function evaluateSelectorRun(
     });
     const threads = withoutTrained(loaded, { trained, includeTrained, name: data, onNote: context.onNote });
     const { settings: models, policies } = training;
-    const scored = async (system: typeof selectorName | typeof allPostsName | 'untuned', name: string) => {
+    const tested = async (system: typeof selectorName | typeof allPostsName | 'untuned', name: string) => {
       const decisions = await decideTest({
         test: { name: data, threads },
         settings: models,
@@ -174,18 +168,18 @@ export async function evaluateSelectorRun(
         stage: name,
         context,
       });
-      return { name, scores: scoreTest(decisions) };
+      return { name, decisions };
     };
     const systems = [
-      await scored(selectorName, 'selector'),
-      await scored(allPostsName, 'its task models, reading all posts'),
+      await tested(selectorName, 'selector'),
+      await tested(allPostsName, 'its task models, reading all posts'),
     ];
     if (keptUntuned(kept).length > 0) {
       await untune(training);
-      systems.push(await scored('untuned', `task models untuned, kept for ${keptUntuned(kept).join(' and ')}`));
+      systems.push(await tested('untuned', `task models untuned, kept for ${keptUntuned(kept).join(' and ')}`));
     }
     for (const line of tally.lines(tools.annotations.path)) context.onNote(line);
-    if (systems[0].scores.stance === null && systems[0].scores.veracity === null)
+    if (systems[0].decisions.length === 0)
       throw new InputError(
         `none of the ${threads.length} threads of ${data} has a veracity or a reply with a stance; give labelled threads`,
       );

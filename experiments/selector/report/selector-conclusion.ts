@@ -19,10 +19,10 @@ const mostClauses = 4;
 
 /** How the selector stands to a random selection, in one sentence. By the interval over seeds and threads: what touches 0 is no gain that could be measured. */
 export function selectorConclusion(results: Results): string {
-  const tests = Object.keys(results[0].trials[0].systems[0].tests);
+  const [{ tests }] = results[0].trials;
   if (tests.length === 0) return 'Nothing was tested, because the experiment names no `data.tests`.';
   const comparisons = results.flatMap(({ variant, trials }) => {
-    const control = controls.find((random) => trials[0].systems.some(({ name }) => name === random));
+    const control = controls.find((random) => trials[0].systems.includes(random));
     if (control === undefined) return [];
     const subject = results.length > 1 ? `${variant}’s selector` : 'the selector';
     return tests.flatMap((test) =>

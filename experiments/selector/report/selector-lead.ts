@@ -1,10 +1,24 @@
+import type { VariantResults } from '../../report/kind-report.ts';
 import { overSeeds } from '../../report/over-seeds.ts';
 import { type Estimate, estimated } from '../../report/shown-numbers.ts';
 import { intervalsOf, pairedBySeed } from '../../run/scoring.ts';
 import type { SelectorDecision, SelectorSystem, SelectorTask } from '../decisions.ts';
 import { keptDecisions, keptModels } from '../kept-models.ts';
 import type { SelectorResult } from '../result.ts';
-import { scoreTest, selectorScoring, type TaskScores } from '../scores.ts';
+import { selectorScoring, type TaskScores, taskScores } from '../scores.ts';
+import { selectorName, systemNames } from '../system-names.ts';
+
+/** Every system of every variant, as tables name it. */
+export function namedSystems(results: readonly VariantResults<SelectorResult>[]) {
+  return results.flatMap(({ variant, trials }) =>
+    trials[0].systems.map((system) => ({
+      system,
+      trials,
+      name: `${results.length > 1 ? `${variant}: ` : ''}${systemNames[system]}`,
+      isMarked: system === selectorName,
+    })),
+  );
+}
 
 const drawing = { only: ['macroF1'], resamples: 500 };
 
@@ -15,20 +29,20 @@ interface Scored {
   readonly task: SelectorTask;
 }
 
-/** The decisions of a system, by trial; none where a trial lacks them. */
+/** The decisions of a system, by the place of the trial; none where a trial lacks them. */
 export function decided(
   trials: readonly SelectorResult[],
   { system, test, task }: Scored,
-): ReadonlyMap<SelectorResult, readonly SelectorDecision[]> {
+): ReadonlyMap<number, readonly SelectorDecision[]> {
   const isWanted = (own: SelectorDecision) =>
     own.part === 'test' && own.system === system && own.place.test === test && own.place.task === task;
-  const all = trials.map((trial) => [trial, trial.decisions.filter(isWanted)] as const);
+  const all = trials.map(({ decisions }, trial) => [trial, decisions.filter(isWanted)] as const);
   return new Map(all.some(([, own]) => own.length === 0) ? [] : all);
 }
 
 /** What a system scores, one entry per seed. */
-export function taskScoresBySeed(trials: readonly SelectorResult[], { system, test, task }: Scored): TaskScores[] {
-  return trials.flatMap(({ systems }) => systems.find(({ name }) => name === system)?.tests[test]?.[task] ?? []);
+export function taskScoresBySeed(trials: readonly SelectorResult[], of: Scored): TaskScores[] {
+  return [...decided(trials, of).values()].flatMap((own) => taskScores(of.task, own) ?? []);
 }
 
 /** Macro-F1 over seeds with its interval over seeds and threads; null where a seed has none. */
@@ -42,7 +56,7 @@ export function macroF1Of(trials: readonly SelectorResult[], of: Scored): Estima
 /** Macro-F1 on one event, over seeds. */
 export function macroF1OnEvent(trials: readonly SelectorResult[], event: string | null, of: Scored): Estimate | null {
   const seeds = [...decided(trials, of).values()].map((own) => own.filter((each) => each.event === event));
-  return overSeeds(seeds.map((own) => scoreTest(own)[of.task]?.values.macroF1));
+  return overSeeds(seeds.map((own) => taskScores(of.task, own)?.values.macroF1));
 }
 
 /** Macro-F1 of a system with the models that each seed keeps; null where no seed had a choice. */
@@ -53,7 +67,7 @@ export function keptMacroF1(
   if (trials.every(({ decisions }) => keptModels(decisions, system)[task] === null)) return null;
   const scores = trials.map(({ decisions }) => {
     const own = keptDecisions(decisions, system).filter((each) => each.part === 'test' && each.place.test === test);
-    return scoreTest(own)[task]?.values.macroF1;
+    return taskScores(task, own)?.values.macroF1;
   });
   return overSeeds(scores);
 }

@@ -16,9 +16,9 @@ import { selectorTasks } from '../decisions.ts';
 import { type LastSelectionItem, readLastSelection } from '../epoch-record.ts';
 import { selectorExperimentSchema } from '../experiment.ts';
 import type { SelectorResult } from '../result.ts';
-import { allPostsName, selectorName, systemNames } from '../system-names.ts';
+import { allPostsName, selectorName } from '../system-names.ts';
 import { trainingThreads } from '../trained-selector.ts';
-import { macroF1Of } from './selector-lead.ts';
+import { macroF1Of, namedSystems } from './selector-lead.ts';
 import { stanceChart, stancePictureFile, stancePictureSchema } from './stance-picture.ts';
 
 type Results = readonly VariantResults<SelectorResult>[];
@@ -83,25 +83,14 @@ export async function selectorParts(results: Results): Promise<PageParts> {
 
 /** For each test set and task the macro-F1 of every system with its interval. */
 function scoreCharts(results: Results): Chart[] {
-  const tests = Object.keys(results[0].trials[0].systems[0].tests);
-  const places = tests.flatMap((test) => selectorTasks.map((task) => ({ test, task })));
+  const places = results[0].trials[0].tests.flatMap((test) => selectorTasks.map((task) => ({ test, task })));
   return places.flatMap(({ test, task }, place) => {
-    const rows = results.flatMap(({ variant, trials }) =>
-      trials[0].systems.flatMap(({ name: system }) => {
-        // Only the veracity model depends on which posts are read.
-        const score = task === 'stance' && system === allPostsName ? null : macroF1Of(trials, { system, test, task });
-        if (score === null) return [];
-        const name = `${results.length > 1 ? `${variant}: ` : ''}${systemNames[system]}`;
-        return [
-          {
-            ...score,
-            interval: score.interval ?? null,
-            name,
-            isTrained: system === selectorName || system === allPostsName,
-          },
-        ];
-      }),
-    );
+    const rows = namedSystems(results).flatMap(({ system, trials, name }) => {
+      // Only the veracity model depends on which posts are read.
+      const score = task === 'stance' && system === allPostsName ? null : macroF1Of(trials, { system, test, task });
+      const isTrained = system === selectorName || system === allPostsName;
+      return score === null ? [] : [{ ...score, interval: score.interval ?? null, name, isTrained }];
+    });
     const own = rows.find(({ isTrained }) => isTrained);
     if (own === undefined) return [];
     return [

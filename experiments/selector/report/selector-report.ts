@@ -11,7 +11,15 @@ import { readSelectorResult, type SelectorResult, selectorJson } from '../result
 import { selectorMetrics } from '../scores.ts';
 import { allPostsName, selectorName, systemNames } from '../system-names.ts';
 import { selectorConclusion, selectorWarnings } from './selector-conclusion.ts';
-import { decided, keptMacroF1, leadOver, macroF1Of, macroF1OnEvent, taskScoresBySeed } from './selector-lead.ts';
+import {
+  decided,
+  keptMacroF1,
+  leadOver,
+  macroF1Of,
+  macroF1OnEvent,
+  namedSystems,
+  taskScoresBySeed,
+} from './selector-lead.ts';
 import { selectorParts } from './selector-parts.ts';
 
 export const selectorReport = kindReport({ read: readSelectorResult, json: selectorJson, of: reportOf });
@@ -23,9 +31,9 @@ const shownFirst: readonly string[] = [
   selectorName,
   allPostsName,
   'untuned',
+  'everything',
   'random',
   'random-by-class',
-  'everything',
 ];
 
 /** The baselines that the selector is compared with, seed by seed. */
@@ -41,10 +49,9 @@ const compared = [
 
 export function reportOf({ name, description, command, variants }: ReportSource, results: Results): Report {
   const [{ trials }] = results;
-  const tests = Object.keys(trials[0].systems[0].tests);
   const lastRun = variants.at(-1)?.directories.at(-1) ?? '';
   const weak = '--text text --label machine_label --gold gold_label --out selected.csv # weak labels of your own';
-  const [{ claims, folds }] = trials;
+  const [{ tests, claims, folds }] = trials;
   const { labelled, unlabelled, posts, leftOut } = claims;
   const counts = Object.entries({ 'labelled claims': labelled, 'unlabelled claims': unlabelled, posts });
   return {
@@ -86,24 +93,19 @@ function selectorCards(trials: readonly SelectorResult[]): Report['cards'] {
 
 /** Macro-F1 of both tasks on a test set, as tuned and with the models that runs keep. */
 export function macroF1Table(test: string, results: Results): ReportTable {
-  const rows = results.flatMap(({ variant, trials }) =>
-    trials[0].systems
-      .filter(({ name }) => shownFirst.includes(name))
-      .sort((a, b) => shownFirst.indexOf(a.name) - shownFirst.indexOf(b.name))
-      .map(({ name: system }) => {
-        const cells = tasks.flatMap((task) => {
-          const asTuned = overSeeds(
-            taskScoresBySeed(trials, { system, test, task }).map(({ values }) => values.macroF1),
-          );
-          return [
-            [task, asTuned],
-            [`${task} kept`, keptMacroF1(trials, { system, test, task }) ?? asTuned],
-          ];
-        });
-        const name = `${results.length > 1 ? `${variant}: ` : ''}${systemNames[system]}`;
-        return { name, values: Object.fromEntries(cells), isMarked: system === selectorName };
-      }),
-  );
+  const rows = namedSystems(results)
+    .filter(({ system }) => shownFirst.includes(system))
+    .map(({ system, trials, ...row }) => {
+      const cells = tasks.flatMap((task) => {
+        const of = { system, test, task };
+        const asTuned = overSeeds(taskScoresBySeed(trials, of).map(({ values }) => values.macroF1));
+        return [
+          [task, asTuned],
+          [`${task} kept`, keptMacroF1(trials, of) ?? asTuned],
+        ];
+      });
+      return { ...row, values: Object.fromEntries(cells) };
+    });
   // Where every run keeps what it tuned, the columns would show the same twice.
   const isTwice = rows.every(({ values }) =>
     tasks.every((task) => values[task]?.mean === values[`${task} kept`]?.mean),
@@ -122,17 +124,7 @@ interface TableOf {
 /** Every system of every variant that a table shows. */
 function systemsShown({ task, results }: TableOf) {
   // Only the veracity model depends on which posts are read, so for stance both rows would be the same.
-  const isShown = (name: string) => task === 'veracity' || name !== allPostsName;
-  return results.flatMap(({ variant, trials }) =>
-    trials[0].systems
-      .filter(({ name }) => isShown(name))
-      .map(({ name: system }) => ({
-        system,
-        trials,
-        name: `${results.length > 1 ? `${variant}: ` : ''}${systemNames[system]}`,
-        isMarked: system === selectorName,
-      })),
-  );
+  return namedSystems(results).filter(({ system }) => task === 'veracity' || system !== allPostsName);
 }
 
 /** @param place of the test among all */
@@ -196,15 +188,14 @@ function eventBlocks(table: TableOf): Block[] {
 
 function leadSection(tests: readonly string[], results: Results): ReportSection | null {
   const places = tests.flatMap((test) => tasks.map((task) => ({ test, task, name: `${test}: ${task}` })));
-  const rows = results.flatMap(({ variant, trials }) =>
-    [selectorName, allPostsName].flatMap((own) =>
-      compared.map((other) => ({
-        name: `${results.length > 1 ? `${variant}: ` : ''}${systemNames[own]} over ${systemNames[other]}`,
-        values: Object.fromEntries(
-          places.map(({ name, ...place }) => [name, leadOver(trials, { own, other, ...place })]),
-        ),
-      })),
-    ),
+  const learnt = namedSystems(results).filter(({ system }) => system === selectorName || system === allPostsName);
+  const rows = learnt.flatMap(({ system: own, trials, name }) =>
+    compared.map((other) => ({
+      name: `${name} over ${systemNames[other]}`,
+      values: Object.fromEntries(
+        places.map(({ name, ...place }) => [name, leadOver(trials, { own, other, ...place })]),
+      ),
+    })),
   );
   const known = rows.filter(({ values }) => Object.values(values).some(Boolean));
   if (known.length === 0) return null;

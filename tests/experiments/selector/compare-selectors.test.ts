@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
 import { selectorKind } from '../../../experiments/kinds/selector-kind.ts';
-import { readSelectorResult } from '../../../experiments/selector/result.ts';
+import { decisionsByTest, readSelectorResult } from '../../../experiments/selector/result.ts';
+import { taskScores } from '../../../experiments/selector/scores.ts';
 import { earshot } from '../cli/command-line.ts';
 import { tinyFolder, trainHere } from './tiny-selector.ts';
 
@@ -18,9 +19,9 @@ describe('compare, of selectors', () => {
     const comparisons = selectorKind.compare([selector, { folder, system: 'untuned' }], { seed: 1 });
     const tasks = ['stance', 'veracity'] as const;
     expect(comparisons.map(({ of }) => of)).toEqual(tasks.map((task) => ({ test: 'planted', task })));
-    const { systems } = readSelectorResult(RunDirectory.open(folder));
-    const scoreOf = (name: string, task: 'stance' | 'veracity') =>
-      systems.find((system) => system.name === name)?.tests.planted[task];
+    const read = readSelectorResult(RunDirectory.open(folder));
+    const scoreOf = (system: string, task: 'stance' | 'veracity') =>
+      taskScores(task, decisionsByTest(read, { system, part: 'test' }).get('planted') ?? []);
     for (const [place, { items, metrics }] of comparisons.entries()) {
       const [own, other] = ['selector', 'untuned'].map((name) => scoreOf(name, tasks[place]));
       expect(items).toBe(own?.items);
@@ -62,7 +63,7 @@ describe('compare, of selectors', () => {
       .map((line) => JSON.parse(line))
       .map((decision) => `${JSON.stringify({ ...decision, prediction: decision.gold })}\n`);
     writeFileSync(path, right.join(''));
-    const [{ tests }] = readSelectorResult(RunDirectory.open(join(cwd, run))).systems;
-    expect(tests.planted).toMatchObject({ stance: { values: { macroF1: 1 } }, veracity: { values: { microF1: 1 } } });
+    const [system] = selectorKind.score(join(cwd, run), 'test');
+    expect(system.values).toMatchObject({ 'stance.macroF1': 1, 'veracity.microF1': 1 });
   });
 });

@@ -72,7 +72,7 @@ describe('a selector with each event held out in turn', () => {
     ]);
     // Three folds train on 16 threads, the last on all 24, half of them labelled.
     expect(claims).toMatchObject({ labelled: 9, unlabelled: 9 });
-    expect(systems.map(({ name }) => name)).toEqual(['selector', 'selector-all-posts', ...beside]);
+    expect(systems).toEqual(['selector', 'selector-all-posts', ...beside]);
 
     const both = [
       { folder: run, system: 'selector' },

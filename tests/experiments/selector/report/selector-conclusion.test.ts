@@ -8,22 +8,16 @@ import {
 import { selectorConclusion, selectorWarnings } from '../../../../experiments/selector/report/selector-conclusion.ts';
 import { macroF1Table } from '../../../../experiments/selector/report/selector-report.ts';
 import type { SelectorResult } from '../../../../experiments/selector/result.ts';
-import { scoreTest } from '../../../../experiments/selector/scores.ts';
 
 /** A run whose systems are right about so many of forty claims on the test `news`, and about as many of forty replies. */
 function runOf(right: Partial<Record<SelectorSystem, number>>): SelectorResult {
-  const decided = (Object.keys(right) as SelectorSystem[]).map((system) => {
-    const own = (task: SelectorTask) =>
-      Array.from({ length: 40 }, (_, item) => decision({ system, task }, item, item % 40 < (right[system] ?? 0)));
-    return { system, decisions: [...own('stance'), ...own('veracity')] };
-  });
-  const systems = decided.map(({ system, decisions }) => ({
-    name: system,
-    tests: { news: scoreTest(decisions) },
-    heldOut: {},
-  }));
+  const systems = Object.keys(right) as SelectorSystem[];
+  const decisions = systems.flatMap((system) =>
+    (['stance', 'veracity'] as const).flatMap((task) =>
+      Array.from({ length: 40 }, (_, item) => decision({ system, task }, item, item % 40 < (right[system] ?? 0))),
+    ),
+  );
   const claims = { labelled: 1, unlabelled: 1, posts: 2, leftOut: { sameThread: 0, sameEvent: 0, nearDuplicate: 0 } };
-  const decisions = decided.flatMap((own) => own.decisions);
   const directory = 'runs/x';
   return {
     seed: 1,
@@ -34,6 +28,7 @@ function runOf(right: Partial<Record<SelectorSystem, number>>): SelectorResult {
     isTerminated: false,
     lastEpoch: {},
     folds: [],
+    tests: ['news'],
     systems,
     decisions,
   };
