@@ -1,11 +1,11 @@
-import { addLogits, certainTargets, fitSoftmax } from '../../src/regression/softmax-regression.ts';
-import { type SparseMatrix, SparseMatrixBuilder } from '../../src/regression/sparse-matrix.ts';
-import { softmaxInPlace } from '../../src/softmax.ts';
+import { fitKernelSoftmax, sparseProducts } from '../../src/regression/kernel-softmax.ts';
+import type { SparseMatrix } from '../../src/regression/sparse-matrix.ts';
+import { softmax } from '../../src/softmax.ts';
 
 /** One probability for each class of a row of the features that it was fitted on. */
 export type RowClassifier = (row: number) => Float64Array;
 
-/** A row with its class; it counts `weight` times, once unless given. */
+/** A row with its class; it counts `weight` times, once unless given. No row is given twice. */
 export interface RowExample {
   readonly row: number;
   readonly label: number;
@@ -26,33 +26,25 @@ export async function fitRowClassifier(options: {
   if (examples.length === 0) return () => new Float64Array(classCount).fill(1 / classCount);
   const totals = new Float64Array(classCount);
   for (const { label, weight = 1 } of examples) totals[label] += weight;
-  const candidates = Array.from(totals, (total) => total > 0);
-  const present = candidates.filter(Boolean).length;
-  const all = totals.reduce((sum, total) => sum + total, 0);
-  const weights = await fitSoftmax({
-    features: rowsOf(features, examples),
-    targets: certainTargets({ labels: examples.map(({ label }) => label), classCount }),
-    rowWeights: Float64Array.from(examples, ({ label, weight = 1 }) => weight / (present * totals[label])),
-    candidates,
-    classCount,
+  const present = [...totals.keys()].filter((label) => totals[label] > 0);
+  const rowWeights = new Float64Array(features.rows);
+  const targets = new Float64Array(features.rows * present.length);
+  for (const { row, label, weight = 1 } of examples) {
+    rowWeights[row] = weight / (present.length * totals[label]);
+    targets[row * present.length + present.indexOf(label)] = 1;
+  }
+  const { logits } = await fitKernelSoftmax({
+    products: sparseProducts(features),
+    ...{ targets, rowWeights, classCount: present.length },
     // The loss is a mean over the examples, so the penalty is one, too.
-    l2: 1 / all,
+    l2: 1 / totals.reduce((sum, total) => sum + total, 0),
     tolerance: 1e-3,
     maximumSteps: 100,
   });
   return (row) => {
-    const logits = Float64Array.from(candidates, (isPresent) => (isPresent ? 0 : Number.NEGATIVE_INFINITY));
-    addLogits(logits, { features, row, weights });
-    softmaxInPlace(logits);
-    return logits;
+    const probabilities = new Float64Array(classCount);
+    const own = softmax(logits.subarray(row * present.length, (row + 1) * present.length));
+    for (const [place, label] of present.entries()) probabilities[label] = own[place];
+    return probabilities;
   };
-}
-
-function rowsOf({ columns, starts, indices, values }: SparseMatrix, examples: readonly RowExample[]): SparseMatrix {
-  const builder = new SparseMatrixBuilder({ columns });
-  for (const { row } of examples) {
-    for (let entry = starts[row]; entry < starts[row + 1]; entry++) builder.add(indices[entry], values[entry]);
-    builder.endRow();
-  }
-  return builder.build();
 }

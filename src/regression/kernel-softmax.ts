@@ -36,15 +36,83 @@ export async function innerProducts({ rows, columns, starts, indices, values }: 
   return products;
 }
 
+/** Multiplies vectors of some rows with the rows' inner products. */
+export interface RowProducts {
+  /** For a vector [used] the products of these rows with each other times the vector, into [used]. */
+  among(used: Int32Array): Multiply;
+  /** For a vector [used] what it gives for other rows, into [others]. */
+  beyond(used: Int32Array, others: Int32Array): Multiply;
+}
+
+type Multiply = (vector: Float64Array, into: Float64Array) => void;
+
+/** For many fits of few rows: each inner product is computed once. */
+export async function knownProducts(features: SparseMatrix): Promise<RowProducts> {
+  const products = await innerProducts(features);
+  const productsOf = (row: number) => products.subarray(row * features.rows, (row + 1) * features.rows);
+  return {
+    among(used) {
+      // An array per row and an array per vector: V8 reads those about twice as fast as places in a large one.
+      const inner = Array.from(used, (row) => pickedFrom(productsOf(row), used));
+      return (vector, into) => {
+        for (let row = 0; row < inner.length; row++) into[row] = dotProduct(inner[row], vector);
+      };
+    },
+    beyond: (used, others) => (vector, into) => {
+      for (const [place, row] of others.entries())
+        into[place] = pickedFrom(productsOf(row), used).reduce((sum, own, index) => sum + own * vector[index], 0);
+    },
+  };
+}
+
+/** For fits of different rows with few entries: a vector is summed into the columns, which each row then reads. */
+export function sparseProducts(features: SparseMatrix): RowProducts {
+  const sums = new Float64Array(features.columns);
+  const between =
+    (from: Int32Array, to: Int32Array): Multiply =>
+    (vector, into) => {
+      sums.fill(0);
+      addRows(sums, { features, rows: from, shares: vector });
+      readRows(into, { features, rows: to, weights: sums });
+    };
+  return { among: (used) => between(used, used), beyond: between };
+}
+
+/** Adds rows, each times its share, to sums [columns]. */
+function addRows(
+  sums: Float64Array,
+  { features, rows, shares }: { features: SparseMatrix; rows: Int32Array; shares: Float64Array },
+): void {
+  const { starts, indices, values } = features;
+  for (let place = 0; place < rows.length; place++) {
+    const share = shares[place];
+    const end = starts[rows[place] + 1];
+    for (let entry = starts[rows[place]]; entry < end; entry++) sums[indices[entry]] += share * values[entry];
+  }
+}
+
+/** Writes the products of rows with weights [columns]. */
+function readRows(
+  products: Float64Array,
+  { features, rows, weights }: { features: SparseMatrix; rows: Int32Array; weights: Float64Array },
+): void {
+  const { starts, indices, values } = features;
+  for (let place = 0; place < rows.length; place++) {
+    const end = starts[rows[place] + 1];
+    let product = 0;
+    for (let entry = starts[rows[place]]; entry < end; entry++) product += values[entry] * weights[indices[entry]];
+    products[place] = product;
+  }
+}
+
 /**
  * Minimises Σ rowWeight · −Σ target · log p(class | row) + l2 / 2 · ‖weights‖². The same data always gives the same bits.
- * @param options.products of all rows, as `innerProducts` gives them
  * @param options.targets row-major [rows, classes]; a row adds up to 1
  * @param options.rowWeights one for each row, summing to 1; 0 leaves a row out
  * @returns coefficients of the rows and what the weights say of each, left out or not; both row-major [rows, classes]
  */
 export async function fitKernelSoftmax(options: {
-  products: Float64Array;
+  products: RowProducts;
   targets: Float64Array;
   rowWeights: Float64Array;
   classCount: number;
@@ -57,8 +125,7 @@ export async function fitKernelSoftmax(options: {
   const rows = rowWeights.length;
   const used = Int32Array.from([...rowWeights.keys()].filter((row) => rowWeights[row] > 0));
   const size = used.length * classCount;
-  const productsOf = (row: number) => products.subarray(row * rows, (row + 1) * rows);
-  const inner = Array.from(used, (row) => pickedFrom(productsOf(row), used));
+  const multiply = products.among(used);
   const logits = new Float64Array(classCount);
 
   // A point is its coefficients and, after them, their products with the rows, so that no step computes a product twice. Both are
@@ -83,7 +150,7 @@ export async function fitKernelSoftmax(options: {
           gradient[index] = rowWeights[row] * (logits[label] - targets[row * classCount + label]) + l2 * at[index];
         }
       }
-      multiply(inner, gradient);
+      multiplyAll(multiply, gradient, used.length);
       return loss;
     },
     dot(left, right) {
@@ -96,33 +163,32 @@ export async function fitKernelSoftmax(options: {
     maximumSteps,
   });
 
-  return readOut(point, { used, productsOf, rows, classCount });
+  return readOut(point, { used, products, rows, classCount });
 }
 
 /** The coefficients of all rows, and what they say of each; from a point of `fitKernelSoftmax`. */
 function readOut(
   point: Float64Array,
-  of: { used: Int32Array; productsOf: (row: number) => Float64Array; rows: number; classCount: number },
+  of: { used: Int32Array; products: RowProducts; rows: number; classCount: number },
 ): { coefficients: Float64Array; logits: Float64Array } {
-  const { used, productsOf, rows, classCount } = of;
-  const size = used.length * classCount;
+  const { used, products, rows, classCount } = of;
+  const isUsed = new Uint8Array(rows);
+  for (const row of used) isUsed[row] = 1;
+  const others = Int32Array.from(isUsed.keys()).filter((row) => isUsed[row] === 0);
+  const multiply = products.beyond(used, others);
   const coefficients = new Float64Array(rows * classCount);
   const logits = new Float64Array(rows * classCount);
-  const isUsed = new Uint8Array(rows);
-  for (let place = 0; place < used.length; place++) {
-    isUsed[used[place]] = 1;
-    for (let label = 0; label < classCount; label++) {
-      const at = used[place] * classCount + label;
-      coefficients[at] = point[label * used.length + place];
-      logits[at] = point[size + label * used.length + place];
+  const ofOthers = new Float64Array(others.length);
+  for (let label = 0; label < classCount; label++) {
+    const [own, products] = [label, classCount + label].map((from) =>
+      point.subarray(from * used.length, (from + 1) * used.length),
+    );
+    multiply(own, ofOthers);
+    for (let place = 0; place < used.length; place++) {
+      coefficients[used[place] * classCount + label] = own[place];
+      logits[used[place] * classCount + label] = products[place];
     }
-  }
-  for (let row = 0; row < rows; row++) {
-    if (isUsed[row] === 1) continue;
-    const own = pickedFrom(productsOf(row), used);
-    for (let label = 0; label < classCount; label++)
-      for (let place = 0; place < used.length; place++)
-        logits[row * classCount + label] += own[place] * point[label * used.length + place];
+    for (let place = 0; place < others.length; place++) logits[others[place] * classCount + label] = ofOthers[place];
   }
   return { coefficients, logits };
 }
@@ -134,22 +200,16 @@ function pickedFrom(row: Float64Array, places: Int32Array): Float64Array {
 }
 
 /**
- * Writes the products of a symmetric matrix, given as its rows, with vectors [classes, rows] behind them. The vectors add up to 0, as
- * gradients of a softmax and their sums do, and so do the products: the last one needs no multiplication.
+ * Writes the products of vectors [classes, rows] behind them. The vectors add up to 0, as gradients of a softmax and their sums do, and
+ * so do the products: the last one needs no multiplication.
  */
-function multiply(matrix: readonly Float64Array[], vectors: Float64Array): void {
-  const rows = matrix.length;
+function multiplyAll(multiply: Multiply, vectors: Float64Array, rows: number): void {
   const size = vectors.length / 2;
-  const last = 2 * size - rows;
-  vectors.fill(0, last);
+  const last = vectors.subarray(2 * size - rows).fill(0);
   for (let from = 0; from < size - rows; from += rows) {
-    // An array a row and an array a vector: V8 reads those about twice as fast as places in a large one.
-    const vector = vectors.subarray(from, from + rows);
-    for (let row = 0; row < rows; row++) {
-      const product = dotProduct(matrix[row], vector);
-      vectors[size + from + row] = product;
-      vectors[last + row] -= product;
-    }
+    const products = vectors.subarray(size + from, size + from + rows);
+    multiply(vectors.subarray(from, from + rows), products);
+    for (let row = 0; row < rows; row++) last[row] -= products[row];
   }
 }
 

@@ -1,4 +1,4 @@
-import { combinedRows, fitKernelSoftmax, innerProducts } from './kernel-softmax.ts';
+import { combinedRows, fitKernelSoftmax, knownProducts } from './kernel-softmax.ts';
 import { addLogits, fitSoftmax } from './softmax-regression.ts';
 import type { SparseMatrix } from './sparse-matrix.ts';
 
@@ -44,7 +44,7 @@ export async function softmaxFitter(rows: {
         addLogits(logits.subarray(row * classCount, (row + 1) * classCount), { features, row, weights });
       return { logits, weights: () => weights };
     };
-  const products = await innerProducts(features);
+  const products = await knownProducts(features);
   return async ({ rowWeights, l2 }) => {
     const fitted = await fitKernelSoftmax({ ...settings, products, rowWeights: normalised(rowWeights), l2 });
     const { coefficients, logits } = fitted;

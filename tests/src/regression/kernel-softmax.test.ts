@@ -1,5 +1,11 @@
 import { expect, it } from 'vitest';
-import { combinedRows, fitKernelSoftmax, innerProducts } from '../../../src/regression/kernel-softmax.ts';
+import {
+  combinedRows,
+  fitKernelSoftmax,
+  innerProducts,
+  knownProducts,
+  sparseProducts,
+} from '../../../src/regression/kernel-softmax.ts';
 import { certainTargets, minimize, softmaxLoss } from '../../../src/regression/softmax-regression.ts';
 import { SparseMatrixBuilder } from '../../../src/regression/sparse-matrix.ts';
 import { Random } from '../../../src/tensor/random.ts';
@@ -31,27 +37,33 @@ it('holds the inner products of all rows', async () => {
     }
 });
 
-it('finds the regression that is found with all columns, and says what it says of rows left out', async () => {
-  const { coefficients, logits } = await fitKernelSoftmax({ ...settings, products: await innerProducts(features) });
-  const prior = new Float64Array(columns * classCount);
-  const problem = { features, ...settings, candidates: [true, true, true], prior };
-  const { point } = await minimize({
-    start: prior,
-    lossAt: (weights, gradient) => softmaxLoss({ problem, weights, gradient }),
-    convexity: settings.l2,
-    ...settings,
-  });
-  const weights = combinedRows({ features, coefficients, classCount });
-  for (const [index, weight] of point.entries()) expect(weights[index]).toBeCloseTo(weight, 6);
-  for (const [row, values] of dense.entries())
-    for (let label = 0; label < classCount; label++) {
-      const expected = values.reduce((sum, value, column) => sum + value * point[column * classCount + label], 0);
-      expect(logits[row * classCount + label]).toBeCloseTo(expected, 6);
-    }
-});
+it.each([
+  ['inner products', knownProducts],
+  ['sparse rows', sparseProducts],
+])(
+  'finds by %s the regression that is found with all columns, and its logits of rows left out',
+  async (_, productsOf) => {
+    const { coefficients, logits } = await fitKernelSoftmax({ ...settings, products: await productsOf(features) });
+    const prior = new Float64Array(columns * classCount);
+    const problem = { features, ...settings, candidates: [true, true, true], prior };
+    const { point } = await minimize({
+      start: prior,
+      lossAt: (weights, gradient) => softmaxLoss({ problem, weights, gradient }),
+      convexity: settings.l2,
+      ...settings,
+    });
+    const weights = combinedRows({ features, coefficients, classCount });
+    for (const [index, weight] of point.entries()) expect(weights[index]).toBeCloseTo(weight, 6);
+    for (const [row, values] of dense.entries())
+      for (let label = 0; label < classCount; label++) {
+        const expected = values.reduce((sum, value, column) => sum + value * point[column * classCount + label], 0);
+        expect(logits[row * classCount + label]).toBeCloseTo(expected, 6);
+      }
+  },
+);
 
 it('stops when told to', async () => {
   const signal = AbortSignal.abort(new Error('interrupted by the user'));
-  const products = await innerProducts(features);
+  const products = sparseProducts(features);
   await expect(fitKernelSoftmax({ ...settings, products, signal })).rejects.toThrow('interrupted by the user');
 });
