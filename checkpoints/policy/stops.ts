@@ -59,35 +59,41 @@ export function openStops({ threshold, limits }: StopRule): OpenStops {
   const hours: (number | null)[] = [];
   /** The last post would be a stop if another one followed. */
   let isPending = false;
-
-  const stopAt = (postsUsed: number, why: StopReason): Stop => ({ postsUsed, why, hours: hours[postsUsed - 1] });
-  const isLate = (now: number | null) => deadline.hours !== null && (now === null || now > deadline.hours);
-  const atDeadline = (now: number | null): Stop => ({
-    ...stopAt(hours.length, 'deadline'),
-    hours: now === null ? null : deadline.hours,
-  });
-  const atEnd = (): Stop => {
-    if (lastPost === 'decision' || hours.length > 1)
-      return stopAt(lastPost === 'decision' ? hours.length : hours.length - 1, 'end');
-    return stopAt(1, isPending ? 'threshold' : 'end');
-  };
   return {
     beforePost(next) {
       if (hours.length === 0) return null;
-      if (isPending) return stopAt(hours.length, 'threshold');
-      return isLate(next) ? atDeadline(next) : null;
+      if (isPending) return stopAt(hours, hours.length, 'threshold');
+      return isLate(next, deadline) ? atDeadline(hours, next, deadline) : null;
     },
     afterPost(post) {
       hours.push(post.hours);
       const exceeds = post.score > threshold;
-      if (exceeds && lastPost === 'decision') return stopAt(hours.length, 'threshold');
+      if (exceeds && lastPost === 'decision') return stopAt(hours, hours.length, 'threshold');
       isPending = exceeds;
-      if (hours.length === deadline.posts) return stopAt(hours.length, 'deadline');
-      return hours.length === maxPosts ? atEnd() : null;
+      if (hours.length === deadline.posts) return stopAt(hours, hours.length, 'deadline');
+      return hours.length === maxPosts ? this.atEnd() : null;
     },
-    atTime: (now) => (hours.length > 0 && isLate(now) ? atDeadline(now) : null),
-    atEnd,
+    atTime: (now) => (hours.length > 0 && isLate(now, deadline) ? atDeadline(hours, now, deadline) : null),
+    atEnd() {
+      if (lastPost === 'decision') return stopAt(hours, hours.length, 'end');
+      if (hours.length > 1) return stopAt(hours, hours.length - 1, 'end');
+      return stopAt(hours, 1, isPending ? 'threshold' : 'end');
+    },
   };
+}
+
+type Hours = readonly (number | null)[];
+
+function stopAt(hours: Hours, postsUsed: number, why: StopReason): Stop {
+  return { postsUsed, why, hours: hours[postsUsed - 1] };
+}
+
+function isLate(now: number | null, { hours }: Limits['deadline']): boolean {
+  return hours !== null && (now === null || now > hours);
+}
+
+function atDeadline(hours: Hours, now: number | null, deadline: Limits['deadline']): Stop {
+  return { ...stopAt(hours, hours.length, 'deadline'), hours: now === null ? null : deadline.hours };
 }
 
 /** Where a thread is decided whose scores are known. @param posts at least one */

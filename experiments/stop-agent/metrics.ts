@@ -94,7 +94,9 @@ export const stopMetrics: readonly StopMetric[] = [
 ];
 
 function meanQueries({ queries, items }: DecisionColumns): number {
-  return items.reduce((sum, item) => sum + queries[item], 0) / items.length;
+  let sum = 0;
+  for (let place = 0; place < items.length; place++) sum += queries[items[place]];
+  return sum / items.length;
 }
 
 /** Null where a decision has no cost. */

@@ -137,8 +137,13 @@ const rounding = 1e-12;
 /** The mean of each column over the rows that know it; NaN where none does. */
 function meansOver(rows: readonly (readonly number[])[]): number[] {
   return rows[0].map((_, column) => {
-    const known = rows.flatMap((row) => (Number.isNaN(row[column]) ? [] : [row[column]]));
-    return known.reduce((sum, value) => sum + value, 0) / known.length;
+    let [sum, known] = [0, 0];
+    for (const row of rows) {
+      if (Number.isNaN(row[column])) continue;
+      sum += row[column];
+      known++;
+    }
+    return sum / known;
   });
 }
 

@@ -71,23 +71,22 @@ export function mostCommonStopShare(decisions: Decisions): { name: string; share
 }
 
 function meanOver(decisions: Decisions, value: (used: number, posts: number) => number): number {
+  const items = itemsOf(decisions);
   let sum = 0;
-  let threads = 0;
-  for (const item of itemsOf(decisions)) {
-    const { used, posts } = decisionAt(decisions, item);
+  for (let place = 0; place < items.length; place++) {
+    const { used, posts } = decisionAt(decisions, items[place]);
     sum += value(used, posts);
-    threads++;
   }
-  if (threads === 0) throw noThreads();
-  return sum / threads;
+  if (items.length === 0) throw noThreads();
+  return sum / items.length;
 }
 
-function itemsOf({ postsUsed, threadPosts, items }: Decisions): Iterable<number> {
+function itemsOf({ postsUsed, threadPosts, items }: Decisions): Int32Array | readonly number[] {
   if (postsUsed.length !== threadPosts.length)
     throw new InputError(
       `there are ${postsUsed.length} decisions and ${threadPosts.length} threads; give one a thread`,
     );
-  return items ?? postsUsed.keys();
+  return items ?? Int32Array.from(postsUsed.keys());
 }
 
 function decisionAt({ postsUsed, threadPosts }: Decisions, item: number): { used: number; posts: number } {

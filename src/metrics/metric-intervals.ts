@@ -44,8 +44,11 @@ export function metricIntervals<Decision, Columns extends object>(options: {
   const valuesOf = (group: number, places: Int32Array, of: typeof metrics) => {
     const { drawn, left, right } = groups[group];
     const items = drawn === null ? places : joined(places, drawn);
-    const value = (metric: (typeof of)[number], columns: Columns) => metric.of({ ...columns, items }) ?? Number.NaN;
-    return of.map((metric) => value(metric, left) - (right === null ? 0 : value(metric, right)));
+    const first = { ...left, items };
+    const second = right && { ...right, items };
+    return of.map(
+      (metric) => (metric.of(first) ?? Number.NaN) - (second === null ? 0 : (metric.of(second) ?? Number.NaN)),
+    );
   };
   const sizes = groups.map(({ drawn, count }) => drawn?.length ?? count);
   const whole = sizes.map((size, group) =>
