@@ -140,10 +140,10 @@ async function selectFromTable(path: string, options: SelectOptions & { terminal
     selectLabels({ ...options, path, columns, delimiter, encoder, selector, context }),
   );
   const reportPath = out.replace(/\.csv(\.gz)?$/, '.md');
-  const command = commandLineOf(terminal.words);
-  writeFileAtomically(reportPath, report.renderTableSelection(selection, { command, out }));
   const worth = report.selectionWorth(selection);
   const conclusion = report.conclusionOnTable(selection, worth);
+  const command = commandLineOf(terminal.words);
+  writeFileAtomically(reportPath, report.renderTableSelection(selection, { conclusion, command, out }));
   const selected = selection.items.filter(({ isSelected }) => isSelected).length;
   const { stdout, stderr } = terminal;
   if (json) {

@@ -90,7 +90,10 @@ export function classShares({ classes, gold, items }: TableSelection): string[][
 /** Items listed of the best that were taken and the worst that were left. */
 const listed = 15;
 
-export function renderTableSelection(selection: TableSelection, options: { command: string; out: string }): string {
+export function renderTableSelection(
+  selection: TableSelection,
+  options: { conclusion: string; command: string; out: string },
+): string {
   const { source, columns, selector, isEncoded, chosenBy, share, seed, items, gold, warnings } = selection;
   const ranked = items.toSorted((left, right) => right.score - left.score);
   const because = {
@@ -103,7 +106,7 @@ export function renderTableSelection(selection: TableSelection, options: { comma
   const goldColumn = columns.gold === null ? '' : ` (${columns.gold})`;
   return markdownOf({
     title: `Selection from ${source}`,
-    conclusion: conclusionOnTable(selection, selectionWorth(selection)),
+    conclusion: options.conclusion,
     ...{ cards: [], tables: [{ heading, rows: shares }], next: [], description: '', command: options.command },
     notes: warnings.map((warning) => ({ warning: `${warning}.` })),
     facts: [
@@ -137,12 +140,11 @@ function worthSection({ crossFitted, gold, classes }: TableSelection): ReportSec
   const order: TrainedOn[] = ['gold-alone', 'all', 'random', 'chosen'];
   const others = [...heldOut.keys()].filter((name) => !order.includes(name));
   const cells = (record: typeof random, control: typeof random) => {
-    const { macroF1, logLikelihood } = gainOver({ first: record, second: control, gold, classCount });
-    const shown = (gain: typeof macroF1) => (record === control ? '–' : shownGain(gain));
+    const gain = record === control ? null : gainOver({ first: record, second: control, gold, classCount });
     return [
       macroF1OfHeldOut(record, labels, classCount).toFixed(3),
-      shown(macroF1),
-      shown(logLikelihood),
+      gain === null ? '–' : shownGain(gain.macroF1),
+      gain === null ? '–' : shownGain(gain.logLikelihood),
       record.taken === 0 ? '–' : percent(record.takenRight / record.taken),
     ];
   };
