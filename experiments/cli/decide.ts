@@ -7,7 +7,7 @@ import { readThreads, threadsOfStream } from '../../src/data/thread-file.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 import type { PrefixJudge } from '../judging/judge-single-prefixes.ts';
-import { lineProcesses } from '../run/line-processes.ts';
+import { shareWork } from '../run/line-processes.ts';
 import type { DecidedThread } from '../stop-agent/decide.ts';
 import type { OpenedPolicy } from '../stop-agent/open-policy.ts';
 import { auditOptions } from './audit-options.ts';
@@ -92,7 +92,6 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
     if (given !== undefined && options.jobs !== undefined)
       throw new InputError(`--jobs does not go with ${name}, whose queries one process counts; leave one of them out`);
   const judge = await judgeOf(options, context);
-  let decider: Decider | null = null;
   try {
     const policy = await openPolicy({
       folder: options.policy,
@@ -106,7 +105,7 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
         `${policy.name} has no detector of its own, so decisions come without a prediction; name one with --detector`,
       );
     const jobs = judge === null && options.audit === undefined ? jobsFor(path, options) : 1;
-    decider = deciderIn(jobs, { decideHere: threadDecider(policy), words: wordsOf(options) });
+    const decideHere = threadDecider(policy);
     const { audit: share, audits: file, auditSeed: seed, auditQueries: mostQueries } = options;
     if (share !== undefined && !policy.hasDetector)
       throw new InputError('--audit compares predictions, and there is no detector; name one with --detector');
@@ -116,26 +115,37 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
     const threads: AsyncIterable<Thread> =
       path === null ? threadsOfStream(stdin, { name: 'standard input', ...reading }) : readThreads(path, reading);
     const tally = tallyOf(policy, { includeTrained, note });
-    const underWay: Promise<void>[] = [];
-    let last = Promise.resolve();
-    for await (const thread of threads) {
-      context.signal.throwIfAborted();
-      if (!tally.takes(thread)) continue;
-      // In the order of the threads, each as soon as it is there.
-      const before = last;
-      const audit = auditor?.open(thread) ?? null;
-      const decision = decider.decide(thread);
-      last = decision.then(async (own) => {
-        await before;
+    const atOnce = judge === null ? 1 : threadsAtOnce;
+    const audits: Promise<void>[] = [];
+    async function* taken() {
+      for await (const thread of threads) {
+        context.signal.throwIfAborted();
+        if (audits.length >= atOnce) await audits.shift();
+        if (tally.takes(thread)) yield thread;
+      }
+    }
+    await shareWork(taken(), {
+      jobs,
+      words: wordsOf(options),
+      atOnce,
+      async here(thread: Thread) {
+        const audit = auditor?.open(thread) ?? null;
+        // What other processes answer comes in between.
+        if (jobs > 1) await immediate();
+        const decision = decideHere(thread);
+        if (audit === null) return decision;
+        const audited = decision.then(audit);
+        // It is looked at later, when its turn comes.
+        audited.catch(() => {});
+        audits.push(audited);
+        return decision;
+      },
+      onAnswer(own: DecidedThread) {
         stdout.write(`${JSON.stringify(own)}\n`);
         tally.add(own);
-      });
-      // It is looked at later, when its turn comes.
-      last.catch(() => {});
-      underWay.push(audit === null ? last : Promise.all([last, decision.then(audit)]).then(() => {}));
-      if (underWay.length >= (judge === null && jobs === 1 ? 1 : threadsAtOnce * jobs)) await underWay.shift();
-    }
-    await Promise.all(underWay);
+      },
+    });
+    await Promise.all(audits);
     tally.tell(manyFlagged);
     if (auditor !== null && auditor.queries() >= mostQueries)
       note(
@@ -143,7 +153,6 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
       );
     if (judge !== null) tally.refuseMissing();
   } finally {
-    decider?.close();
     await judge?.close();
   }
 }
@@ -192,30 +201,6 @@ function tallyOf(
           `${counts.missing} predictions could not be had, such as that of ${firstMissing}. Give the same command again to ask for them once more, with --retry-unreadable for answers that could not be read`,
         );
     },
-  };
-}
-
-interface Decider {
-  decide(thread: Thread): Promise<DecidedThread>;
-  close(): void;
-}
-
-/** Decides here and, with more than one job, in processes of the same command. */
-function deciderIn(
-  jobs: number,
-  { decideHere, words }: { decideHere: Decider['decide']; words: readonly string[] },
-): Decider {
-  if (jobs === 1) return { decide: decideHere, close: () => {} };
-  const { ask, close } = lineProcesses(words, { count: jobs - 1 });
-  return {
-    async decide(thread) {
-      const asked = ask(JSON.stringify(thread));
-      if (asked !== null) return JSON.parse(await asked);
-      // What other processes have answered comes in between.
-      await immediate();
-      return decideHere(thread);
-    },
-    close,
   };
 }
 

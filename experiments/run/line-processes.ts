@@ -1,69 +1,107 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { InputError } from '../../src/errors.ts';
-
-/** Processes of this program that answer each line of their standard input with a line. */
-export interface LineProcesses {
-  /** Sends a line to a process that has few waiting; null where all have enough to do. */
-  ask(line: string): Promise<string> | null;
-  /** Ends the processes, after what they were asked. */
-  close(): void;
-}
+import { InputError, ProviderError } from '../../src/errors.ts';
 
 const launcher = fileURLToPath(new URL('../cli/earshot.mjs', import.meta.url));
 
-/** Lines that a process may have before it: so many that it never waits, and so few that none is far behind the others. */
-const linesAhead = 16;
-
-/** Starts `count` processes of `earshot` with these words. One that ends early fails all that it was asked with what it said last. */
-export function lineProcesses(words: readonly string[], { count }: { count: number }): LineProcesses {
-  const processes = Array.from({ length: count }, () => lineProcess(words));
-  return {
-    ask(line) {
-      const [freest] = [...processes].sort((left, right) => left.waiting() - right.waiting());
-      return freest === undefined || freest.waiting() >= linesAhead ? null : freest.ask(line);
-    },
-    close() {
-      for (const each of processes) each.close();
-    },
+/**
+ * Does each item here or in a process of `earshot` that answers each line of its standard input, an item as JSON, with a line of
+ * JSON. Whoever is free takes the next item.
+ * @param options.jobs processes in all, this one counted
+ * @param options.words of the command that the others run
+ * @param options.atOnce items under way here at the same time
+ * @param options.ahead items that another process has at the same time, so that it never waits for the next
+ * @param options.onAnswer gets the answers in the order of the items
+ * @throws what fails first: here, or in the words of the process in which it failed
+ */
+export async function shareWork<Item, Answer>(
+  items: Iterable<Item> | AsyncIterable<Item>,
+  options: {
+    jobs: number;
+    words: readonly string[];
+    here: (item: Item) => Promise<Answer>;
+    atOnce?: number;
+    ahead?: number;
+    onAnswer: (answer: Answer) => void;
+  },
+): Promise<void> {
+  const { jobs, words, here, atOnce = 1, ahead = 16, onAnswer } = options;
+  const processes = Array.from({ length: jobs - 1 }, () => lineProcess(words));
+  const source = eachOf(items);
+  let told = Promise.resolve();
+  const takeAll = async (answerOf: (item: Item) => Promise<Answer>) => {
+    // Not `for await`, which would end the source for the others, too, and wait for what they wait for.
+    for (let next = await source.next(); !next.done; next = await source.next()) {
+      const before = told;
+      const answer = answerOf(next.value);
+      told = Promise.all([answer, before]).then(([own]) => onAnswer(own));
+      told.catch(() => {});
+      await answer;
+    }
   };
+  const takers = [
+    ...new Array<typeof here>(atOnce).fill(here),
+    ...processes.flatMap(({ ask }) =>
+      new Array<typeof here>(ahead).fill(async (item) => JSON.parse(await ask(JSON.stringify(item)))),
+    ),
+  ];
+  try {
+    await Promise.all(takers.map(takeAll));
+    await told;
+    await Promise.all(processes.map(({ end }) => end()));
+  } finally {
+    for (const { end } of processes) end().catch(() => {});
+    void source.return(undefined);
+  }
 }
 
-function lineProcess(words: readonly string[]) {
+async function* eachOf<Item>(items: Iterable<Item> | AsyncIterable<Item>): AsyncGenerator<Item, void> {
+  yield* items;
+}
+
+/** A process that answers line by line. One that fails fails all that it was asked, with what it said last. */
+export function lineProcess(words: readonly string[]) {
   const child: ChildProcess = spawn(process.execPath, [launcher, ...words], { stdio: 'pipe' });
   const waiting: { resolve: (line: string) => void; reject: (error: Error) => void }[] = [];
   let lastWords = '';
-  let ended: Error | null = null;
-  const end = (error: Error) => {
-    ended ??= error;
-    for (const { reject } of waiting.splice(0)) reject(ended);
-  };
-  child.on('error', end);
-  child.on('close', (code, signal) =>
-    end(
-      new InputError(
-        signal === null
-          ? `one of the processes ended with exit code ${code}: ${lastWords}`
-          : `one of the processes was ended by ${signal}; if memory ran out, give fewer --jobs`,
-      ),
-    ),
-  );
+  let failure: Error | null = null;
+  const ended = new Promise<void>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code, signal) => (code === 0 ? resolve() : reject(failureOf({ code, signal, lastWords }))));
+  });
+  ended.catch((error) => {
+    failure = error;
+    for (const { reject } of waiting.splice(0)) reject(error);
+  });
   // It has closed its input; why is told by its end.
   child.stdin?.on('error', () => {});
   if (child.stdout !== null)
     createInterface({ input: child.stdout }).on('line', (line) => waiting.shift()?.resolve(line));
   if (child.stderr !== null)
     createInterface({ input: child.stderr }).on('line', (line) => {
-      lastWords = line.replace(/^earshot: /, '');
+      lastWords = line.startsWith('earshot: ') ? line.slice('earshot: '.length) : `${lastWords}\n${line}`.trim();
     });
   return {
-    waiting: () => waiting.length,
     ask(line: string): Promise<string> {
-      if (ended !== null) return Promise.reject(ended);
+      if (failure !== null) return Promise.reject(failure);
       child.stdin?.write(`${line}\n`);
       return new Promise((resolve, reject) => waiting.push({ resolve, reject }));
     },
-    close: () => void child.stdin?.end(),
+    /** Ends the process after what it was asked. */
+    end(): Promise<void> {
+      child.stdin?.end();
+      return ended;
+    },
   };
+}
+
+/** The error of a process, as this one would have thrown it. */
+function failureOf(of: { code: number | null; signal: NodeJS.Signals | null; lastWords: string }): Error {
+  const { code, signal, lastWords } = of;
+  if (signal !== null)
+    return new InputError(`one of the processes was ended by ${signal}; if memory ran out, give fewer --jobs`);
+  if (code === 1) return new InputError(lastWords);
+  if (code === 2) return new ProviderError(lastWords);
+  return new Error(`one of the processes ended with exit code ${code}: ${lastWords}`);
 }

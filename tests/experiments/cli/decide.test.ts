@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { runCommandLine } from '../../../experiments/cli/main.ts';
-import { lineProcesses } from '../../../experiments/run/line-processes.ts';
+import { shareWork } from '../../../experiments/run/line-processes.ts';
 import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { startServer } from '../../experts/llm/service.ts';
@@ -52,9 +52,9 @@ describe('decide, in several processes', () => {
   });
 
   it('fails with the words of a process that ends', async () => {
-    const processes = lineProcesses(['decide', '--policy', join(cwd, 'none')], { count: 1 });
-    await expect(processes.ask('{}')).rejects.toThrow(/^one of the processes ended with exit code 1: .*none/);
-    processes.close();
+    const words = ['decide', '--policy', join(cwd, 'none')];
+    const never = { here: () => new Promise<never>(() => {}), onAnswer: () => {} };
+    await expect(shareWork([1, 2, 3], { jobs: 2, words, ...never })).rejects.toThrow(/^there is no .*none/);
     const both = await decide('many.jsonl', '--policy', run, '--jobs', '2', '--audit', '10%');
     expect(both.errors).toMatch(/--jobs does not go with --audit/);
   });
