@@ -10,7 +10,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { alikeByClass } from '../experts/selectors/alike-by-class.ts';
-import { crossFit } from '../experts/selectors/cross-fit.ts';
+import { crossFitter } from '../experts/selectors/cross-fit.ts';
 import { selectorNames } from '../experts/selectors/names.ts';
 import { fitRowClassifier, type RowExample } from '../experts/selectors/row-classifier.ts';
 import { selectors } from '../experts/selectors/selectors.ts';
@@ -26,7 +26,6 @@ import { SparseMatrixBuilder, sparseRow } from '../src/regression/sparse-matrix.
 import { Random } from '../src/tensor/random.ts';
 import type { Encoder } from '../src/text/encoder.ts';
 import { createHashingEncoder } from '../src/text/hashing-encoder.ts';
-import { workContext } from '../src/work-context.ts';
 
 /** A text with its human stance. */
 export interface Row {
@@ -118,18 +117,10 @@ export async function selectionTrial(
     const taken = takeShare({ items, scores: scored.map(({ score }) => score), share });
     scores[name] = await scoreOf(taken.map((place) => items[place]));
   }
-  const crossFitted = isChosen
-    ? await crossFit({
-        task,
-        words: features,
-        gold: goldRows,
-        names,
-        share,
-        seed,
-        controls: false,
-        context: workContext(),
-      })
-    : null;
+  const choosing = { words: features, gold: goldRows, names, share, seed, controls: false };
+  const crossFits = isChosen ? await crossFitter({ task, ...choosing }) : null;
+  const fits = Array.from({ length: crossFits?.folds ?? 0 }, (_, fold) => crossFits?.fit(fold) ?? {});
+  const crossFitted = crossFits?.merged(await Promise.all(fits)) ?? null;
   const isRight = (place: number) => items[place].label === labelOf(pool[place]);
   const right = items.filter((_, place) => isRight(place));
   // The control of right labels: as many of each class.

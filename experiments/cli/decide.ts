@@ -1,5 +1,3 @@
-import { statSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { Command } from '@commander-js/extra-typings';
 import type { Thread } from '../../src/data/thread.ts';
@@ -12,6 +10,7 @@ import type { DecidedThread } from '../stop-agent/decide.ts';
 import type { OpenedPolicy } from '../stop-agent/open-policy.ts';
 import { auditOptions } from './audit-options.ts';
 import { budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption, unreadableOptions } from './budget-options.ts';
+import { jobsFor } from './jobs.ts';
 import { type OptionsOf, positiveInteger } from './option-values.ts';
 import { systemOption } from './system-option.ts';
 import type { Terminal } from './terminal.ts';
@@ -104,7 +103,8 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
       note(
         `${policy.name} has no detector of its own, so decisions come without a prediction; name one with --detector`,
       );
-    const jobs = judge === null && options.audit === undefined ? jobsFor(path, options) : 1;
+    const jobs =
+      judge === null && options.audit === undefined ? jobsFor(path, { ...options, bytesEach: bytesWorthAProcess }) : 1;
     const decideHere = threadDecider(policy);
     const { audit: share, audits: file, auditSeed: seed, auditQueries: mostQueries } = options;
     if (share !== undefined && !policy.hasDetector)
@@ -119,7 +119,6 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
     const audits: Promise<void>[] = [];
     async function* taken() {
       for await (const thread of threads) {
-        context.signal.throwIfAborted();
         if (audits.length >= atOnce) await audits.shift();
         if (tally.takes(thread)) yield thread;
       }
@@ -127,6 +126,7 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
     await shareWork(taken(), {
       jobs,
       words: wordsOf(options),
+      signal: context.signal,
       atOnce,
       async here(thread: Thread) {
         const audit = auditor?.open(thread) ?? null;
@@ -206,12 +206,6 @@ function tallyOf(
 
 /** Bytes of a thread file that take longer to decide than a process takes to start. */
 const bytesWorthAProcess = 2e6;
-
-function jobsFor(path: string | null, { jobs }: DecideOptions): number {
-  if (jobs !== undefined) return jobs;
-  const bytes = path === null ? 0 : (statSync(path, { throwIfNoEntry: false })?.size ?? 0);
-  return Math.max(1, Math.min(availableParallelism(), Math.floor(bytes / bytesWorthAProcess)));
-}
 
 /** Of the command that decides threads of its standard input with the same policy. */
 function wordsOf({ policy, system, runs }: DecideOptions): string[] {

@@ -5,12 +5,14 @@ import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { quoted } from '../../src/shell-words.ts';
 import type { Encoder } from '../../src/text/encoder.ts';
+import { workContext } from '../../src/work-context.ts';
 import { isPlainObject } from '../config/overrides.ts';
 import { narrowTable, wrapped } from '../report/narrow-table.ts';
 import { numbersTable } from '../report/numbers-table.ts';
 import type { Count, SelectionSummary } from '../selector/select-items.ts';
 import { budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption } from './budget-options.ts';
-import { commandLineOf, type OptionsOf, seed, share } from './option-values.ts';
+import { answeringWords, answerLinesOption, jobsFor } from './jobs.ts';
+import { commandLineOf, type OptionsOf, positiveInteger, seed, share } from './option-values.ts';
 import { printJson, printResult, proseWidth, type Terminal } from './terminal.ts';
 
 export function selectCommand(terminal: Terminal) {
@@ -54,6 +56,12 @@ function selectOptions() {
     .addOption(budgetOptions.tokens)
     .addOption(budgetOptions.money)
     .addOption(maxWaitOption)
+    .option(
+      '--jobs <count>',
+      'table: processes that compare selectors (default: one for each core where the table is large); the output is the same with any number',
+      positiveInteger,
+    )
+    .addOption(answerLinesOption)
     .option('--json', 'print the summary as JSON')
     .addHelpText(
       'after',
@@ -118,6 +126,9 @@ function summaryTable({ posts, claims }: SelectionSummary): string {
   );
 }
 
+/** Bytes of a table that take longer to cross-fit than a process takes to start. */
+const bytesWorthAProcess = 2e5;
+
 /** The action of `select` on a table of weak labels. */
 async function selectFromTable(path: string, options: SelectOptions & { terminal: Terminal }): Promise<void> {
   const { out, text, label, about = null, confidence = null, gold = null, selector = null, terminal } = options;
@@ -129,16 +140,20 @@ async function selectFromTable(path: string, options: SelectOptions & { terminal
   if (!/\.csv(\.gz)?$/.test(out))
     throw new InputError(`--out ${out}: a selection from a table is a table; the name must end in .csv or .csv.gz`);
   if (options.share === 0) throw new InputError('--share 0 selects nothing; give a share above 0, such as 0.5');
-  const [{ selectLabels }, report, { watched }] = await Promise.all([
+  const [{ answerFolds, selectLabels }, report, { watched }] = await Promise.all([
     import('../selector/select-table.ts'),
     import('../selector/report/table-selection-report.ts'),
     import('./progress.ts'),
   ]);
   const encoder = options.encoder === undefined ? null : await encoderNamed(options.encoder, runs);
   const columns = { text, about, label, confidence, gold };
-  const selection = await watched(path, terminal, (context) =>
-    selectLabels({ ...options, path, columns, delimiter, encoder, selector, context }),
-  );
+  const table = { ...options, path, columns, delimiter, encoder, selector };
+  if (options.answerLines === true) return answerFolds({ ...table, context: workContext() }, terminal);
+  const sharing = {
+    jobs: jobsFor(path, { ...options, bytesEach: bytesWorthAProcess }),
+    words: answeringWords(terminal),
+  };
+  const selection = await watched(path, terminal, (context) => selectLabels({ ...table, ...sharing, context }));
   const reportPath = out.replace(/\.csv(\.gz)?$/, '.md');
   const worth = report.selectionWorth(selection);
   const conclusion = report.conclusionOnTable(selection, worth);

@@ -13,6 +13,7 @@ const launcher = fileURLToPath(new URL('../cli/earshot.mjs', import.meta.url));
  * @param options.atOnce items under way here at the same time
  * @param options.ahead items that another process has at the same time, so that it never waits for the next
  * @param options.onAnswer gets the answers in the order of the items
+ * @param options.signal no item is taken once it aborts
  * @throws what fails first: here, or in the words of the process in which it failed
  */
 export async function shareWork<Item, Answer>(
@@ -24,15 +25,17 @@ export async function shareWork<Item, Answer>(
     atOnce?: number;
     ahead?: number;
     onAnswer: (answer: Answer) => void;
+    signal?: AbortSignal;
   },
 ): Promise<void> {
-  const { jobs, words, here, atOnce = 1, ahead = 16, onAnswer } = options;
+  const { jobs, words, here, atOnce = 1, ahead = 16, onAnswer, signal } = options;
   const processes = Array.from({ length: jobs - 1 }, () => lineProcess(words));
   const source = eachOf(items);
   let told = Promise.resolve();
   const takeAll = async (answerOf: (item: Item) => Promise<Answer>) => {
     // Not `for await`, which would end the source for the others, too, and wait for what they wait for.
     for (let next = await source.next(); !next.done; next = await source.next()) {
+      signal?.throwIfAborted();
       const before = told;
       const answer = answerOf(next.value);
       told = Promise.all([answer, before]).then(([own]) => onAnswer(own));
@@ -50,6 +53,10 @@ export async function shareWork<Item, Answer>(
     await Promise.all(takers.map(takeAll));
     await told;
     await Promise.all(processes.map(({ end }) => end()));
+  } catch (error) {
+    // Ctrl-C ends the others, too, which is no failure of theirs.
+    signal?.throwIfAborted();
+    throw error;
   } finally {
     for (const { end } of processes) end().catch(() => {});
     void source.return(undefined);

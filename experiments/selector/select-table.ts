@@ -1,5 +1,6 @@
+import { createInterface } from 'node:readline';
 import { gzipSync } from 'node:zlib';
-import { type CrossFitted, crossFit, type GoldRow } from '../../experts/selectors/cross-fit.ts';
+import { type CrossFitted, crossFitter, type FoldFit, type GoldRow } from '../../experts/selectors/cross-fit.ts';
 import { type SelectorName, selectorNames } from '../../experts/selectors/names.ts';
 import type { ItemScore, WeakLabel } from '../../experts/selectors/selector.ts';
 import { selectors } from '../../experts/selectors/selectors.ts';
@@ -13,6 +14,7 @@ import { Random } from '../../src/tensor/random.ts';
 import type { Encoder } from '../../src/text/encoder.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { percent } from '../report/shown-numbers.ts';
+import { shareWork } from '../run/line-processes.ts';
 import { type LabelColumns, type LabelledRow, type LabelTable, readLabelTable, tableText } from './label-table.ts';
 
 /** A selection of weak labels, and what is known of its worth. */
@@ -43,49 +45,49 @@ const fewestItems = 20;
 /** From this share on one class is named in a warning. */
 const loudShare = 0.8;
 
-/**
- * Selects, from a table, the weak labels that are worth training on, and writes the same rows with the columns `selected`,
- * `training_label`, `selection_score` and `selection_reason`. Rows with a gold label are always selected, with that label.
- * @param options.encoder of the vectors that selectors read; null: they read TF-IDF, as the model does that a selection is judged by
- * @param options.selector null: the one that cross-fitting on the gold rows chooses
- * @throws InputError for a table that nothing sensible can be selected from, with the reason
- */
-export async function selectLabels(options: {
+export interface TableOptions {
   path: string;
   columns: LabelColumns;
   delimiter: string | null;
   /** UTF-8 unless given, or UTF-16 by its mark. */
   encoding?: string;
-  out: string;
+  /** Of the vectors that selectors read; null: they read TF-IDF, as the model does that a selection is judged by. */
   encoder: Encoder | null;
+  /** Null: the one that cross-fitting on the gold rows chooses. */
   selector: SelectorName | null;
   share: number;
   seed: number;
   context: WorkContext;
-}): Promise<TableSelection> {
+}
+
+/**
+ * Selects, from a table, the weak labels that are worth training on, and writes the same rows with the columns `selected`,
+ * `training_label`, `selection_score` and `selection_reason`. Rows with a gold label are always selected, with that label.
+ * @param options.jobs processes that cross-fit; the others run the command `words`, which answers as `answerFolds` does
+ * @throws InputError for a table that nothing sensible can be selected from, with the reason
+ */
+export async function selectLabels(
+  options: TableOptions & { out: string; jobs: number; words: readonly string[] },
+): Promise<TableSelection> {
   const { path, columns, out, encoder, share, seed, context } = options;
-  const table = await readLabelTable(path, options);
-  const { classes, items, gold } = labelsOf(table, { path, columns });
-  const warnings = [...checkWeakLabels(items, { path, classes }), ...checkGold(gold, { items, classes })];
-  for (const warning of warnings) context.onNote(`warning: ${warning}`);
-  const words = textFeatures(table.rows.map(({ text }) => text));
-  const task = {
-    features: encoder === null ? words : await encodedRows(table.rows, { encoder, context }),
-    classCount: classes.length,
-    items,
-  };
-  const names = selectorNames.filter((name) => usable(name, { items, gold }));
-  const selector = checkedSelector(options.selector, names);
-  const isMeasured = canBeMeasured(gold, classes.length);
-  if (!isMeasured)
+  const { table, classes, items, gold, warnings, task, names, selector, crossFits } = await preparedSelection(options);
+  if (crossFits === null)
     context.onNote(
       `${counted(gold.length, 'gold row')}: nothing tells whether selecting helps. Label ${fewestGold} rows or more, ${fewestOfClass} or more of each class, in a column of their own (--gold)`,
     );
-  // What was asked for at random is measured beside the others.
-  const candidates = selector === null || selector === 'random' ? names : [selector];
-  const crossFitted = isMeasured
-    ? await crossFit({ task, words, gold, names: candidates, share, seed, context })
-    : null;
+  const fits: FoldFit[] = [];
+  if (crossFits !== null)
+    await shareWork(Array(crossFits.folds).keys(), {
+      ...options,
+      signal: context.signal,
+      here: crossFits.fit,
+      ahead: 1,
+      onAnswer(fit: FoldFit) {
+        fits.push(fit);
+        context.onProgress('cross-fitting on the gold rows', fits.length, crossFits.folds);
+      },
+    });
+  const crossFitted = crossFits?.merged(fits) ?? null;
   const withoutGold = names.includes('confidence') ? 'confidence' : 'small-loss';
   const chosen = selector ?? crossFitted?.chosen ?? (gold.length > 0 ? 'seed-agreement' : withoutGold);
   const random = Random.seeded({ seed, purpose: `selection by ${chosen}` });
@@ -118,6 +120,39 @@ export async function selectLabels(options: {
   const text = tableText(table, addedCells(table, selection));
   writeFileAtomically(out, out.endsWith('.gz') ? gzipSync(text) : text);
   return selection;
+}
+
+/** Answers each line of standard input, the number of a fold, with its fit: what the other processes of a selection do. */
+export async function answerFolds(
+  options: TableOptions,
+  { stdin, stdout }: { stdin: NodeJS.ReadableStream; stdout: NodeJS.WritableStream },
+): Promise<void> {
+  const { crossFits } = await preparedSelection(options);
+  for await (const line of createInterface({ input: stdin }))
+    stdout.write(`${JSON.stringify(await crossFits?.fit(Number(line)))}\n`);
+}
+
+/** What a selection works with; `crossFits` is null where too few gold rows tell nothing. */
+async function preparedSelection(options: TableOptions) {
+  const { path, columns, encoder, share, seed, context } = options;
+  const table = await readLabelTable(path, options);
+  const { classes, items, gold } = labelsOf(table, { path, columns });
+  const warnings = [...checkWeakLabels(items, { path, classes }), ...checkGold(gold, { items, classes })];
+  for (const warning of warnings) context.onNote(`warning: ${warning}`);
+  const words = textFeatures(table.rows.map(({ text }) => text));
+  const task = {
+    features: encoder === null ? words : await encodedRows(table.rows, { encoder, context }),
+    classCount: classes.length,
+    items,
+  };
+  const usableNames = selectorNames.filter((name) => usable(name, { items, gold }));
+  const selector = checkedSelector(options.selector, usableNames);
+  // What was asked for at random is measured beside the others.
+  const names = selector === null || selector === 'random' ? usableNames : [selector];
+  const crossFits = canBeMeasured(gold, classes.length)
+    ? await crossFitter({ task, words, gold, names, share, seed })
+    : null;
+  return { table, classes, items, gold, warnings, task, names: usableNames, selector, crossFits };
 }
 
 /** Texts encoded before progress is shown. */

@@ -2,7 +2,6 @@ import { likeliest } from '../../src/likeliest.ts';
 import { stratifiedFolds } from '../../src/metrics/stratified-folds.ts';
 import type { SparseMatrix } from '../../src/regression/sparse-matrix.ts';
 import { Random } from '../../src/tensor/random.ts';
-import type { WorkContext } from '../../src/work-context.ts';
 import { alikeByClass } from './alike-by-class.ts';
 import type { HeldOut } from './held-out.ts';
 import type { SelectorName } from './names.ts';
@@ -16,11 +15,9 @@ export interface GoldRow extends Seed {
   readonly machine: WeakLabel | null;
 }
 
-/** What models were trained on, besides the gold of the other folds: nothing, all items, or those that a selector took. */
-export type TrainedOn = 'gold-alone' | 'all' | 'chosen' | SelectorName;
-
 export interface CrossFitted {
-  readonly heldOut: ReadonlyMap<TrainedOn, HeldOut>;
+  /** By what models were trained on: `gold-alone` of the other folds, and with it `all` items or those that a selector took, which may be `chosen`. */
+  readonly heldOut: ReadonlyMap<string, HeldOut>;
   /** Of models trained on the weak labels of gold rows alone: on right ones, or on as many random ones of each class. */
   readonly room: { readonly right: HeldOut; readonly random: HeldOut };
   /** The selector under which held-out gold is likeliest. */
@@ -34,6 +31,24 @@ const draws = 3;
 /** p is not followed below this: a class that was never trained on is not infinitely unlikely. */
 const leastProbability = 1e-4;
 
+/** What one set of models says of the unseen gold rows of a fold, in their order; see `HeldOut`. */
+interface FoldPrediction extends Pick<HeldOut, 'taken' | 'takenRight'> {
+  readonly predicted: readonly number[];
+  readonly logLikelihoods: readonly number[];
+}
+
+/** The predictions of a fold under what was trained on, as JSON. */
+export type FoldFit = Readonly<Record<string, readonly FoldPrediction[]>>;
+
+/** Cross-fitting, fold by fold: a fit depends on its fold alone, so they can be made in any order and process. */
+export interface CrossFitter {
+  /** How many folds there are, repetitions counted. */
+  readonly folds: number;
+  fit(fold: number): Promise<FoldFit>;
+  /** What the fits of all folds come to, in their order. */
+  merged(fits: readonly FoldFit[]): CrossFitted;
+}
+
 /**
  * What each selector is worth, on gold that it has not seen. Gold rows are dealt into five folds; with the gold of four a selector
  * scores the items, a model is trained on that gold and the best items, and predicts the fifth; three times, with other folds.
@@ -43,7 +58,7 @@ const leastProbability = 1e-4;
  * @param options.names candidates
  * @param options.controls whether gold alone, all items, random selections and the room are measured, too; the choice needs none of them
  */
-export async function crossFit(options: {
+export async function crossFitter(options: {
   task: Omit<SelectionTask, 'seeds' | 'random'>;
   words: SparseMatrix;
   gold: readonly GoldRow[];
@@ -51,104 +66,130 @@ export async function crossFit(options: {
   share: number;
   seed: number;
   controls?: boolean;
-  context: WorkContext;
-}): Promise<CrossFitted> {
-  const { task, words, gold, share, seed, controls = true, context } = options;
+}): Promise<CrossFitter> {
+  const { task, words, gold, share, seed, controls = true } = options;
   const { classCount, items } = task;
   const names = options.names.filter((name) => name !== 'random');
-  const heldOut = new Map<TrainedOn, HeldOut>();
-  const recordOf = (trainedOn: TrainedOn) => {
-    const record = heldOut.get(trainedOn) ?? emptyRecord();
-    heldOut.set(trainedOn, record);
-    return record;
-  };
-  const room = { right: emptyRecord(), random: emptyRecord() };
   const labelled = { ...task, items: [...items, ...gold.flatMap(({ machine }) => machine ?? [])] };
   const fixed = await scoresWithoutSeeds({ task: labelled, names, seed });
-  for (let repetition = 0; repetition < repetitions; repetition++) {
+  const plans = plannedFolds(options);
+
+  async function fit(fold: number): Promise<FoldFit> {
+    const { seeds, unseen, candidates, randomScores, right, alike } = plans[fold];
+    const rightLabels = new Map(unseen.map((place) => [gold[place].machine, gold[place].label]));
+    const found: Record<string, FoldPrediction[]> = {};
+    const predict = async (trainedOn: string, examples: readonly RowExample[], ofGold: readonly WeakLabel[] = []) => {
+      const model = await fitRowClassifier({ features: words, classCount, examples });
+      const probabilities = unseen.map((place) => model(gold[place].row));
+      found[trainedOn] ??= [];
+      found[trainedOn].push({
+        predicted: probabilities.map(likeliest),
+        logLikelihoods: unseen.map((place, index) =>
+          Math.log(Math.max(leastProbability, probabilities[index][gold[place].label])),
+        ),
+        taken: ofGold.length,
+        takenRight: ofGold.filter((item) => item.label === rightLabels.get(item)).length,
+      });
+    };
+    /** Unseen gold rows stand among the items, so that it shows which of their weak labels are taken. Nothing is trained on them. */
+    const select = (name: SelectorName, scores: ArrayLike<number>) => {
+      const [ofGold, taken] = [true, false].map((isGold) =>
+        takeShare({ items: candidates, scores, share })
+          .map((place) => candidates[place])
+          .filter((item) => rightLabels.has(item) === isGold),
+      );
+      return predict(name, [...seeds, ...taken], ofGold);
+    };
+    if (controls) {
+      await predict('gold-alone', seeds);
+      await predict('all', [...seeds, ...items]);
+    }
+    for (const name of names) {
+      const known = fixed.get(name);
+      const random = Random.seeded({ seed, purpose: `scores by ${name}` });
+      await select(
+        name,
+        known === undefined
+          ? (await selectors[name].score({ ...task, items: candidates, seeds, random })).map(({ score }) => score)
+          : candidates.map((item) => known.get(item) ?? 0),
+      );
+    }
+    if (!controls) return found;
+    for (const scores of randomScores) await select('random', scores);
+    await predict(roomNames.right, right);
+    for (const random of alike) await predict(roomNames.random, random);
+    return found;
+  }
+
+  return { folds: plans.length, fit, merged: (fits) => merged(fits, { names, plans, gold }) };
+}
+
+const roomNames = { right: 'right weak labels', random: 'random weak labels' } as const;
+
+/** Which gold rows each fold sees, and what is drawn for it. All is drawn here, so that no fold depends on what another draws. */
+function plannedFolds({ task, gold, seed }: Pick<Parameters<typeof crossFitter>[0], 'task' | 'gold' | 'seed'>) {
+  return Array.from({ length: repetitions }, (_, repetition) => {
     const random = Random.seeded({ seed, purpose: `folds of gold rows ${repetition}` });
     const foldOf = stratifiedFolds({ classes: gold.map(({ label }) => label), folds, random });
-    for (let fold = 0; fold < folds; fold++) {
-      context.signal.throwIfAborted();
+    return Array.from({ length: folds }, (_, fold) => {
       const seeds = gold.filter((_, place) => foldOf[place] !== fold);
       const unseen = [...gold.keys()].filter((place) => foldOf[place] === fold);
-      const predict = (record: HeldOut, set: number, examples: readonly RowExample[]) =>
-        predictUnseen(record, { set, examples, unseen, gold, words, classCount });
-      /** Unseen gold rows stand among the items, so that it shows which of their weak labels are taken. Nothing is trained on them. */
-      const select = async (name: SelectorName, set: number) => {
-        const candidates = [...items, ...unseen.flatMap((place) => gold[place].machine ?? [])];
-        const known = fixed.get(name);
-        const scores =
-          known === undefined
-            ? (await selectors[name].score({ ...task, items: candidates, seeds, random })).map(({ score }) => score)
-            : candidates.map((item) => known.get(item) ?? 0);
-        const taken = takeShare({ items: candidates, scores, share }).map((place) => candidates[place]);
-        const record = recordOf(name);
-        const rightLabels = new Map(unseen.map((place) => [gold[place].machine, gold[place].label]));
-        await predict(record, set, [...seeds, ...taken.filter((item) => !rightLabels.has(item))]);
-        const ofGold = taken.filter((item) => rightLabels.has(item));
-        record.taken += ofGold.length;
-        record.takenRight += ofGold.filter((item) => item.label === rightLabels.get(item)).length;
-      };
-      if (controls) {
-        await predict(recordOf('gold-alone'), repetition, seeds);
-        await predict(recordOf('all'), repetition, [...seeds, ...items]);
-      }
-      for (const name of names) await select(name, repetition);
-      context.onProgress('cross-fitting on the gold rows', repetition * folds + fold + 1, repetitions * folds);
-      if (!controls) continue;
-      for (let draw = 0; draw < draws; draw++) await select('random', repetition * draws + draw);
+      const candidates = [...task.items, ...unseen.flatMap((place) => gold[place].machine ?? [])];
+      const randomScores = Array.from({ length: draws }, () => candidates.map(() => random.uniform()));
       const right = seeds.flatMap(({ machine, label }) => (machine?.label === label ? [machine] : []));
       const all = seeds.flatMap(({ machine }) => machine ?? []);
-      await predict(room.right, repetition, right);
-      for (let draw = 0; draw < draws; draw++)
-        await predict(room.random, repetition * draws + draw, alikeByClass(all, { like: right, random }));
+      const alike = Array.from({ length: draws }, () => alikeByClass(all, { like: right, random }));
+      return { seeds, unseen, candidates, randomScores, right, alike };
+    });
+  }).flat();
+}
+
+function merged(
+  fits: readonly FoldFit[],
+  of: { names: readonly SelectorName[]; plans: ReturnType<typeof plannedFolds>; gold: readonly GoldRow[] },
+): CrossFitted {
+  const { names, plans, gold } = of;
+  const records = new Map<string, HeldOut>();
+  const recordOf = (trainedOn: string) => {
+    const record = records.get(trainedOn) ?? { predicted: [], logLikelihoods: [], taken: 0, takenRight: 0 };
+    records.set(trainedOn, record);
+    return record;
+  };
+  for (const [index, fit] of fits.entries())
+    for (const [trainedOn, sets] of Object.entries(fit)) {
+      const record = recordOf(trainedOn);
+      for (const [own, { predicted, logLikelihoods, taken, takenRight }] of sets.entries()) {
+        const set = Math.floor(index / folds) * sets.length + own;
+        record.predicted[set] ??= new Int32Array(gold.length);
+        record.logLikelihoods[set] ??= new Float64Array(gold.length);
+        for (const [at, place] of plans[index].unseen.entries()) {
+          record.predicted[set][place] = predicted[at];
+          record.logLikelihoods[set][place] = logLikelihoods[at];
+        }
+        record.taken += taken;
+        record.takenRight += takenRight;
+      }
     }
-    const best = Array.from({ length: folds }, (_, fold) =>
-      bestOf(names, (name) => sumWhere(recordOf(name).logLikelihoods[repetition], (place) => foldOf[place] !== fold)),
-    );
-    addChosen(recordOf('chosen'), { repetition, recordOfGold: (place) => recordOf(best[foldOf[place]]), gold });
+  const room = { right: recordOf(roomNames.right), random: recordOf(roomNames.random) };
+  for (const name of Object.values(roomNames)) records.delete(name);
+  for (let repetition = 0; repetition < repetitions; repetition++) {
+    const chosen = recordOf('chosen');
+    chosen.predicted.push(new Int32Array(gold.length));
+    chosen.logLikelihoods.push(new Float64Array(gold.length));
+    for (const { unseen } of plans.slice(repetition * folds, (repetition + 1) * folds)) {
+      const own = new Set(unseen);
+      const best = bestOf(names, (name) =>
+        sumWhere(recordOf(name).logLikelihoods[repetition], (place) => !own.has(place)),
+      );
+      for (const place of unseen) {
+        chosen.predicted[repetition][place] = recordOf(best).predicted[repetition][place];
+        chosen.logLikelihoods[repetition][place] = recordOf(best).logLikelihoods[repetition][place];
+      }
+    }
   }
   const total = (name: SelectorName) =>
     recordOf(name).logLikelihoods.reduce((sum, own) => sum + sumWhere(own, () => true), 0);
-  return { heldOut, room, chosen: bestOf(names, total) };
-}
-
-/** Notes what a model of the examples says of unseen gold rows. */
-async function predictUnseen(
-  record: HeldOut,
-  options: {
-    set: number;
-    examples: readonly RowExample[];
-    unseen: readonly number[];
-    gold: readonly GoldRow[];
-    words: SparseMatrix;
-    classCount: number;
-  },
-): Promise<void> {
-  const { set, examples, unseen, gold, words, classCount } = options;
-  const model = await fitRowClassifier({ features: words, classCount, examples });
-  record.predicted[set] ??= new Int32Array(gold.length);
-  record.logLikelihoods[set] ??= new Float64Array(gold.length);
-  for (const place of unseen) {
-    const probabilities = model(gold[place].row);
-    record.predicted[set][place] = likeliest(probabilities);
-    record.logLikelihoods[set][place] = Math.log(Math.max(leastProbability, probabilities[gold[place].label]));
-  }
-}
-
-/** Each gold row as the selector predicts it that is best on the other folds. */
-function addChosen(
-  { predicted, logLikelihoods }: HeldOut,
-  of: { repetition: number; recordOfGold: (place: number) => HeldOut; gold: readonly GoldRow[] },
-): void {
-  const { repetition, recordOfGold, gold } = of;
-  predicted.push(Int32Array.from(gold, (_, place) => recordOfGold(place).predicted[repetition][place]));
-  logLikelihoods.push(Float64Array.from(gold, (_, place) => recordOfGold(place).logLikelihoods[repetition][place]));
-}
-
-function emptyRecord(): HeldOut {
-  return { predicted: [], logLikelihoods: [], taken: 0, takenRight: 0 };
+  return { heldOut: records, room, chosen: bestOf(names, total) };
 }
 
 /** Scores that no gold row enters are the same in every fold. */

@@ -1,4 +1,3 @@
-import type { TrainedOn } from '../../../experts/selectors/cross-fit.ts';
 import { type Gain, gainOver, macroF1OfHeldOut } from '../../../experts/selectors/held-out.ts';
 import { selectors } from '../../../experts/selectors/selectors.ts';
 import { counted } from '../../../src/counted.ts';
@@ -26,7 +25,7 @@ export function selectionWorth({
 }: TableSelection): SelectionWorth | null {
   if (crossFitted === null) return null;
   const { heldOut, room } = crossFitted;
-  const over = (first: TrainedOn, second: TrainedOn) =>
+  const over = (first: string, second: string) =>
     gainOver({ first: heldOut.get(first)!, second: heldOut.get(second)!, gold, classCount: classes.length });
   const own = chosenBy === 'you' ? selector : 'chosen';
   return {
@@ -137,7 +136,7 @@ function worthSection({ crossFitted, gold, classes }: TableSelection): ReportSec
   const labels = Int32Array.from(gold, ({ label }) => label);
   const classCount = classes.length;
   const random = heldOut.get('random')!;
-  const order: TrainedOn[] = ['gold-alone', 'all', 'random', 'chosen'];
+  const order = ['gold-alone', 'all', 'random', 'chosen'];
   const others = [...heldOut.keys()].filter((name) => !order.includes(name));
   const cells = (record: typeof random, control: typeof random) => {
     const gain = record === control ? null : gainOver({ first: record, second: control, gold, classCount });

@@ -137,13 +137,15 @@ describe('select from a table', () => {
     expect(right.length / taken.length).toBeGreaterThan(0.75);
   });
 
-  it('gives the same bytes again', async () => {
+  it('gives the same bytes again, with any number of processes', async () => {
     const cwd = temporaryFolder({ 'labels.csv': table(plantedRows({ count: 120, fooled: 0.3 }), { gold: 40 }) });
-    const written = async () => {
-      await earshot([...select, '--gold', 'stance'], { cwd });
-      return ['selected.csv', 'selected.md'].map((name) => readFileSync(join(cwd, name), 'utf8'));
+    const written = async (jobs: string) => {
+      const { out } = await earshot([...select, '--gold', 'stance', '--jobs', jobs], { cwd });
+      const [rows, report] = ['selected.csv', 'selected.md'].map((name) => readFileSync(join(cwd, name), 'utf8'));
+      return { out, rows, report: report.replace(`--jobs ${jobs}`, '') };
     };
-    expect(await written()).toEqual(await written());
+    const alone = await written('1');
+    for (const jobs of ['1', '2', '3']) expect(await written(jobs)).toEqual(alone);
   });
 
   const rows = plantedRows({ count: 60, fooled: 0.3 });

@@ -1,0 +1,23 @@
+import { statSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { Option } from '@commander-js/extra-typings';
+import type { Terminal } from './terminal.ts';
+
+/** What the other processes of a command with `--jobs` are started with: they answer the lines of their standard input. */
+export const answerLinesOption = new Option('--answer-lines').hideHelp();
+
+/** The words of such a process. */
+export function answeringWords({ words }: Pick<Terminal, 'words'>): string[] {
+  return [...words, answerLinesOption.long ?? ''];
+}
+
+/**
+ * How many processes work: as many as asked for, else one per core where each has enough to do.
+ * @param path the file that they work on; null for standard input
+ * @param options.bytesEach of it that take longer than a process takes to start
+ */
+export function jobsFor(path: string | null, { jobs, bytesEach }: { jobs?: number; bytesEach: number }): number {
+  if (jobs !== undefined) return jobs;
+  const bytes = path === null ? 0 : (statSync(path, { throwIfNoEntry: false })?.size ?? 0);
+  return Math.max(1, Math.min(availableParallelism(), Math.floor(bytes / bytesEach)));
+}
