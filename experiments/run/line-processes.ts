@@ -24,7 +24,7 @@ export async function shareWork<Item, Answer>(
     here: (item: Item) => Promise<Answer>;
     atOnce?: number;
     ahead?: number;
-    onAnswer: (answer: Answer) => void;
+    onAnswer: (answer: Answer, item: Item) => void;
     signal?: AbortSignal;
   },
 ): Promise<void> {
@@ -32,14 +32,18 @@ export async function shareWork<Item, Answer>(
   const processes = Array.from({ length: jobs - 1 }, () => lineProcess(words));
   const source = eachOf(items);
   let told = Promise.resolve();
+  let fail: (error: unknown) => void = () => {};
+  const failed = new Promise<never>((_, reject) => {
+    fail = reject;
+  });
   const takeAll = async (answerOf: (item: Item) => Promise<Answer>) => {
     // Not `for await`, which would end the source for the others, too, and wait for what they wait for.
     for (let next = await source.next(); !next.done; next = await source.next()) {
       signal?.throwIfAborted();
-      const before = told;
-      const answer = answerOf(next.value);
-      told = Promise.all([answer, before]).then(([own]) => onAnswer(own));
-      told.catch(() => {});
+      const [item, before] = [next.value, told];
+      const answer = answerOf(item);
+      told = Promise.all([answer, before]).then(([own]) => onAnswer(own, item));
+      told.catch(fail);
       await answer;
     }
   };
@@ -50,7 +54,7 @@ export async function shareWork<Item, Answer>(
     ),
   ];
   try {
-    await Promise.all(takers.map(takeAll));
+    await Promise.race([failed, Promise.all(takers.map(takeAll))]);
     await told;
     await Promise.all(processes.map(({ end }) => end()));
   } catch (error) {
