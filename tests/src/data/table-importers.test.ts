@@ -202,8 +202,11 @@ describe('a CSV file with a row for each post', () => {
     expect(await failure('thread,text,text\n1,x,y\n')).toBe(
       'posts.csv: two columns are called "text", which is read as the text; rename or remove one of them',
     );
-    expect(await failure('thread,text\n1,x\n', { table: { columns: { time: 'tiem' } } })).toContain(
-      'posts.csv: no column is called "tiem" (--time); did you mean',
+    expect(await failure('thread,text,when it was\n1,x,\n', { table: { columns: { time: 'when it is' } } })).toContain(
+      'posts.csv: no column is called "when it is" (--time); did you mean "when it was"?',
+    );
+    expect(await failure('thread,text\n1,x\n', { table: { columns: { time: 'hour' } } })).toBe(
+      'posts.csv: no column is called "hour" (--time). Columns: thread, text',
     );
   });
 

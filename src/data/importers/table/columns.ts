@@ -1,4 +1,4 @@
-import { closest } from 'fastest-levenshtein';
+import { closest, distance } from 'fastest-levenshtein';
 import { InputError } from '../../../errors.ts';
 import { quoted } from '../../../shell-words.ts';
 import type { ColumnLooks } from './column-looks.ts';
@@ -132,7 +132,7 @@ export function tableColumns(
       .filter(([, heading]) => !headings.includes(heading))
       .map(
         ([name, heading]) =>
-          `no column is called ${JSON.stringify(heading)} (${optionOf(fieldNamed(name))}); ${meantInstead(fieldNamed(name), heading, { headings, looks })}`,
+          `no column is called ${JSON.stringify(heading)} (${optionOf(fieldNamed(name))})${meantInstead(fieldNamed(name), heading, { headings, looks })}`,
       ),
     ...[...doubtful].map(
       ([field, found]) =>
@@ -190,20 +190,23 @@ export function overlooked(columns: TableColumns, looks: ColumnLooks): string[] 
   ];
 }
 
+/** What else may be meant by a heading that no column has, to go behind saying so. */
 function meantInstead(
   field: TableField,
   heading: string,
   { headings, looks }: { headings: readonly string[]; looks: ColumnLooks },
 ): string {
-  const asked = closest(heading, [...headings]);
+  const nearest = closest(heading, [...headings]);
+  const isNear = distance(heading, nearest) <= Math.max(1, nearest.length / 3);
   const isLabel = field === 'label' || field === 'rumor' || field === 'veracity' || field === 'stance';
   const like = isLabel
     ? [...looks.labels].map(([own, values]) => `${own} (${values.join(', ')})`)
     : field === 'time'
       ? looks.times
       : [];
-  const what = isLabel ? 'like labels' : 'like times';
-  return `did you mean ${JSON.stringify(asked)}?${like.length === 0 ? '' : ` ${like.join(' and ')} ${like.length === 1 ? 'looks' : 'look'} ${what}`}`;
+  const seems = `${like.join(' and ')} ${like.length === 1 ? 'looks' : 'look'} like ${isLabel ? 'labels' : 'times'}`;
+  const advice = [...(isNear ? [`did you mean ${JSON.stringify(nearest)}?`] : []), ...(like.length > 0 ? [seems] : [])];
+  return advice.length === 0 ? '' : `; ${advice.join(' ')}`;
 }
 
 /** The options that the values speak for. */
