@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import * as tf from '@tensorflow/tfjs-core';
 import { OnnxBackend } from './backend.ts';
 import type { Shaped } from './engine.ts';
@@ -24,6 +25,8 @@ interface Feed {
 /** A traced function, for one set of shapes. */
 interface Program {
   readonly file: Uint8Array;
+  /** Of the file: trainings of one shape share a session. */
+  readonly key: string;
   readonly inputs: readonly { readonly name: string; readonly feed: Feed }[];
   readonly outputs: readonly Pick<Value, 'shape' | 'kind'>[];
   /** Their names in the graph; two outputs may be one value. */
@@ -38,14 +41,11 @@ interface Program {
 /** Programs kept of one function; one that meets new shapes at every call should pad them. */
 const mostPrograms = 24;
 
-let functionCount = 0;
-
 /**
  * The function, to be called in its place. What goes in and comes out are tensors, and objects and arrays of them or null.
  * The caller owns what comes out, as after a tidy.
  */
 export function compiled<I, O>(f: (inputs: I) => O): (inputs: I) => O {
-  const id = functionCount++;
   const programs = new Map<string, Program>();
   let tracedOn: OnnxBackend | null = null;
   const compute = (inputs: I): unknown => {
@@ -68,7 +68,7 @@ export function compiled<I, O>(f: (inputs: I) => O): (inputs: I) => O {
     programs.set(shapes, program);
     const [oldest] = programs.keys();
     if (programs.size > mostPrograms) programs.delete(oldest);
-    return run(backend, { program, tensors, key: `${id}: ${shapes}` });
+    return run(backend, { program, tensors });
   };
   return (inputs) => compute(inputs) as O;
 }
@@ -160,12 +160,15 @@ function traced<I>(
     value.kind === 'float32' &&
     given.has(paths[place]) &&
     outputs.indexOf(value) === outputs.lastIndexOf(value);
+  const file = recorder.file({ inputs: used.map(({ value }) => value), outputs: [...new Set(outputs)] });
+  const staying = outputs.filter(stays).map((value) => recorder.nameOf(value));
   return {
-    file: recorder.file({ inputs: used.map(({ value }) => value), outputs: [...new Set(outputs)] }),
+    file,
+    key: createHash('sha256').update(file).update(staying.join()).digest('hex'),
     inputs: used.map(({ value, feed }) => ({ name: recorder.nameOf(value), feed })),
     outputs: outputs.map(({ shape, kind }) => ({ shape, kind })),
     names: outputs.map((value) => recorder.nameOf(value)),
-    staying: outputs.filter(stays).map((value) => recorder.nameOf(value)),
+    staying,
     result,
     isChecked: false,
   };
@@ -179,13 +182,10 @@ function check(first: Program, second: Program): void {
   first.isChecked = true;
 }
 
-function run(
-  backend: OnnxBackend,
-  { program, tensors, key }: { program: Program; tensors: readonly tf.Tensor[]; key: string },
-): unknown {
+function run(backend: OnnxBackend, { program, tensors }: { program: Program; tensors: readonly tf.Tensor[] }): unknown {
   const given = tensors.map((tensor) => backend.valueBehind(tensor));
   if (given.some((value) => !isKnown(value) && value.taken === undefined)) backend.settle();
-  const { file, names, staying } = program;
+  const { file, key, names, staying } = program;
   const outputs = new Map<string, Shaped>();
   for (const [index, name] of names.entries()) {
     if (staying.includes(name)) continue;

@@ -32,7 +32,9 @@ interface Settings {
 /** Trains members in the runs; stops by signal after an iteration where asked to. */
 async function trainIn(runs: RunDirectory[], settings: Settings = {}): Promise<boolean> {
   const { seeds = runs.map((_, index) => index + 1), more = {}, identity = 'states', stopAt, notes = [] } = settings;
-  const trainer = await createStopAgent(seeds.map((seed) => smallMember({ seed, more })));
+  const trainer = await createStopAgent(
+    seeds.map((seed) => smallMember({ seed, more: { iterations: 4, behaviorCloning: { epochs: 4 }, ...more } })),
+  );
   const controller = new AbortController();
   try {
     return await trainInDirectories(trainer, {

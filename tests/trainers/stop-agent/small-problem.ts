@@ -61,7 +61,7 @@ export function everyPost(posts: number): Pick<LabelledThread, 'isFinal' | 'shar
 }
 
 const small = {
-  iterations: 4,
+  iterations: 2,
   hidden: 6,
   imitation: {
     ppo: { stepsPerIteration: 16, epochs: 2, minibatches: 2, learningRate: 3e-3 },
@@ -70,13 +70,13 @@ const small = {
       batchSize: 8,
       epochs: 1,
       warmupEpochs: 2,
-      warmupIterations: 2,
+      warmupIterations: 1,
       learningRate: 1e-3,
     },
   },
   task: { learningRate: 3e-3 },
-  behaviorCloning: { epochs: 4, batchSize: 8 },
-  dqn: { stepsPerIteration: 24, updates: 3, batchSize: 8, memory: 60, learningRate: 3e-3 },
+  behaviorCloning: { epochs: 2, batchSize: 8 },
+  dqn: { stepsPerIteration: 24, updates: 3, batchSize: 8, memory: 30, learningRate: 3e-3 },
 } satisfies AgentInput;
 
 /** The small options with more on top. */
