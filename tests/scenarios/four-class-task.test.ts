@@ -92,7 +92,7 @@ describe('an experiment whose task has four classes', () => {
     for (const { title, name, isShown = true } of stopMetrics)
       if (isShown) expect(report.includes(` ${title} `)).toBe(!isUnknown(name));
     const json = JSON.stringify(trialJson(readTrialResult(RunDirectory.open(runOf('paper')), { withIntervals: true })));
-    for (const { name, isResampled } of stopMetrics) {
+    for (const { name, isResampled = true } of stopMetrics) {
       expect(json).toContain(`"${name}":`);
       expect(json.includes(`"${name}Interval":`)).toBe(isResampled && !isUnknown(name));
     }
