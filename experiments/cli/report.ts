@@ -82,10 +82,10 @@ async function reportFile(path: string, options: Reporting): Promise<void> {
   const total = experiment.trials.length;
   const isOfFile = variants.flatMap(({ directories }) => directories).length === finished;
   const command = commandOf(isOfFile ? 'train' : 'report');
-  const { report, results, writePage: write } = await writeReport(experiment, { command, variants });
+  const { text, results, writePage: write } = await writeReport(experiment, { command, variants });
   if (json) printJson(terminal, results);
   if (isPage(options)) await shownPage(await write(out), options);
-  else if (!json) stdout.write(report);
+  else if (!json) stdout.write(text);
   if (finished < total) stderr.write(`\nearshot: ${total - finished} of ${total} runs are not finished yet\n`);
 }
 

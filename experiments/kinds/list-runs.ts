@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
 import { readJsonFile } from '../../src/json-file.ts';
 import { missingPath } from '../../src/missing-path.ts';
-import { markedFiles } from '../run/marked-files.ts';
+import { finishedBelow, runsBelow } from '../run/runs-below.ts';
 
 /** The runs of an experiment or a sweep, and what they came to. */
 export interface ListedRuns {
@@ -39,9 +39,9 @@ export function listRuns(runs: string): ListedRuns[] {
     .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
     .flatMap((name): ListedRuns[] => {
       const folder = join(runs, name);
-      const begun = markedFiles(folder, 'config.json');
+      const begun = runsBelow(folder, 2);
       if (begun.length === 0) return [];
-      const finished = markedFiles(folder, 'result.json').length;
+      const finished = finishedBelow(folder, 2).length;
       const path = join(folder, 'report.json');
       const report = existsSync(path) ? readJsonFile(path, reportSchema) : null;
       return [

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
-import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
 import { type ExperimentFile, loadVariants, readExperimentYaml } from '../config/experiment-file.ts';
@@ -9,11 +8,12 @@ import { isPlainObject, type PlainObject } from '../config/overrides.ts';
 import type { VariantRuns } from '../report/kind-report.ts';
 import { pageOf } from '../report/page/page.ts';
 import { writePage } from '../report/page/write-page.ts';
-import { markdownOf, screenOf } from '../report/report.ts';
+import { writeReportFiles } from '../report/write-report.ts';
+import { finishedBelow } from '../run/runs-below.ts';
 import type { Trial } from '../run/trial.ts';
 import { type ResolvedExperiment, trialOf } from './experiment-kind.ts';
 import { kindOf } from './kinds.ts';
-import { refuseCopies, runsBelow } from './report-runs.ts';
+import { refuseCopies } from './report-runs.ts';
 import { changedThreads } from './thread-hashes.ts';
 
 /** A variant with one seed. */
@@ -130,12 +130,10 @@ export async function writeReport(
   const { description } = experiment;
   const { report, results } = reportOf({ name, description, command, variants, cache: join(runs, 'cache') });
   const { conclusion, recommended = null, next } = report;
-  const markdown = markdownOf(report);
-  const file = `${JSON.stringify({ name, conclusion, recommended, results }, null, 2)}\n`;
-  writeFileAtomically(join(runs, name, 'report.md'), markdown);
-  writeFileAtomically(join(runs, name, 'report.json'), file);
+  const json = { name, conclusion, recommended, results };
   return {
-    ...{ next, results, report: markdown, summary: screenOf(report) },
+    ...writeReportFiles(join(runs, name), { report, json }),
+    ...{ next, results },
     /** Writes the report as a page with its pictures, and returns where it is. */
     async writePage(path: string = join(runs, name, 'report.html')): Promise<string> {
       writePage(path, await pageOf(report, results));
@@ -152,7 +150,7 @@ export function finishedWithAnySeed({ trials }: Pick<OpenedExperiment, 'trials'>
   const byVariant = groupBy(trials, ({ variant }) => variant);
   return Array.from(byVariant, ([variant, [{ directory, config }]]) => {
     const folder = dirname(directory);
-    const finished = existsSync(folder) ? runsBelow(folder, 1) : [];
+    const finished = existsSync(folder) ? finishedBelow(folder, 1) : [];
     const directories = finished.filter((run) => RunDirectory.open(run).otherSettings(config).length === 0);
     refuseCopies(directories);
     return { variant, directories };

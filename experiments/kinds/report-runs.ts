@@ -1,13 +1,12 @@
-import { existsSync, readdirSync, statSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
-import { missingPath } from '../../src/missing-path.ts';
 import type { VariantRuns } from '../report/kind-report.ts';
 import { kindOfRun } from '../run/open-run-of.ts';
+import { finishedBelow } from '../run/runs-below.ts';
 
 /** Finished runs that were found in a folder. */
 export interface FoundRuns {
@@ -22,7 +21,7 @@ export interface FoundRuns {
  * @throws InputError where there is none, or runs of several kinds
  */
 export function findRuns(folder: string): FoundRuns {
-  const directories = runsBelow(folder, 2);
+  const directories = finishedBelow(folder, 2);
   if (directories.length === 0)
     throw new InputError(
       `${folder} holds no finished run; give a run such as runs/quickstart/one-query/seed-1, the folder of an experiment, or its YAML file`,
@@ -53,18 +52,4 @@ export function refuseCopies(directories: readonly string[]): void {
       );
     known.set(result, directory);
   }
-}
-
-/** Finished runs in a folder and at most so many levels below it, in the order of their names. */
-export function runsBelow(folder: string, levels: number): string[] {
-  if (!existsSync(folder))
-    throw new InputError(`${missingPath(folder)}. \`earshot runs\` lists the runs that are here`);
-  if (!statSync(folder).isDirectory()) return [];
-  if (existsSync(join(folder, 'config.json'))) return existsSync(join(folder, 'result.json')) ? [folder] : [];
-  if (levels === 0) return [];
-  const names = readdirSync(folder).sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
-  return names
-    .map((name) => join(folder, name))
-    .filter((path) => statSync(path).isDirectory())
-    .flatMap((path) => runsBelow(path, levels - 1));
 }

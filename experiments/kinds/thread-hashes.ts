@@ -6,7 +6,7 @@ import { InputError } from '../../src/errors.ts';
 import { hashesOf } from '../../src/file-hash.ts';
 import { readJsonFile, writeJsonFile } from '../../src/json-file.ts';
 import { missingPath } from '../../src/missing-path.ts';
-import { markedFiles } from '../run/marked-files.ts';
+import { runsBelow } from '../run/runs-below.ts';
 import type { ResolvedExperiment } from './experiment-kind.ts';
 
 /*
@@ -41,7 +41,7 @@ export async function changedThreads(experiment: Reading): Promise<string[]> {
   const noted = notedHashes(experiment);
   if (Object.keys(noted).length === 0) return [];
   // A file that was fixed before any run began has changed nothing.
-  if (markedFiles(join(experiment.runs, experiment.name), 'config.json').length === 0) return [];
+  if (runsBelow(join(experiment.runs, experiment.name), 2).length === 0) return [];
   const now = await hashesNow(experiment);
   return Object.keys(now).filter((file) => noted[file] !== undefined && noted[file] !== now[file]);
 }

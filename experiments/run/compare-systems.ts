@@ -1,10 +1,9 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { relative } from 'node:path';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { InputError } from '../../src/errors.ts';
-import { missingPath } from '../../src/missing-path.ts';
 import type { ComparedPlace } from '../report/page/comparison-page.ts';
 import { type Decision, fileNameOf, hasDecisions } from './decisions-file.ts';
+import { runsBelow } from './runs-below.ts';
 import { intervalsOf, pairedBySeed, type Scoring } from './scoring.ts';
 
 export interface ComparedSystem {
@@ -15,19 +14,16 @@ export interface ComparedSystem {
 
 export type ComparedPair = readonly [ComparedSystem, ComparedSystem];
 
-/** The runs in a folder, as paths in it: '' if the folder is itself a run, else its `seed-…` folders. */
-export function runsIn(folder: string): string[] {
-  if (!existsSync(folder))
-    throw new InputError(`${missingPath(folder)}. \`earshot runs\` lists the runs that are here`);
-  const runs = hasDecisions(folder) ? [''] : readdirSync(folder).filter((name) => name.startsWith('seed-'));
-  const decided = runs.filter((run) => hasDecisions(join(folder, run)));
+/** The runs in a folder that have decisions: itself, or those of its seeds. */
+function decidedRuns(folder: string): string[] {
+  const decided = runsBelow(folder, 1).filter((run) => hasDecisions(run));
   if (decided.length === 0)
     throw new InputError(`${folder} holds no ${fileNameOf('test')}, nor do folders seed-… in it; give a finished run`);
   return decided;
 }
 
 export function firstRunIn(folder: string): RunDirectory {
-  return RunDirectory.open(join(folder, runsIn(folder)[0]));
+  return RunDirectory.open(decidedRuns(folder)[0]);
 }
 
 /** How two systems of one kind of experiment are compared. */
@@ -99,12 +95,12 @@ function refuseOtherLabels(
     );
 }
 
-/** By run. */
+/** By the place of the run in its folder: runs of one seed are paired. */
 function decisionsOf<Of extends Decision>(
   { folder, system }: ComparedSystem,
   { read }: { read(run: RunDirectory): readonly Of[] },
 ): Map<string, Of[]> {
-  const all = runsIn(folder).map((run) => [run, read(RunDirectory.open(join(folder, run)))] as const);
+  const all = decidedRuns(folder).map((run) => [relative(folder, run), read(RunDirectory.open(run))] as const);
   const own = all.map(([run, decisions]) => [run, decisions.filter((each) => each.system === system)] as const);
   if (own.every(([, decisions]) => decisions.length === 0)) {
     const systems = new Set(all.flatMap(([, decisions]) => decisions.map((each) => each.system)));

@@ -40,47 +40,31 @@ const launcher = fileURLToPath(new URL('../cli/earshot.mjs', import.meta.url));
  * judged; the others then find it in the cache.
  */
 export function trialProcesses({ jobs, signal, onNote }: PoolOptions): TrialPool {
-  const queue: Waiting[] = [];
-  const ready = new Set<string>();
-  const beingPrepared = new Set<string>();
+  const waiting = waitingGroups();
   const idle: ChildProcess[] = [];
   const busy = new Map<ChildProcess, Waiting>();
   const backends = new Set<string>();
   let isClosed = false;
 
-  function next(): Waiting | undefined {
-    const index = queue.findIndex(({ detectorKeys }) => !detectorKeys.some((key) => beingPrepared.has(key)));
-    return index < 0 ? undefined : queue.splice(index, 1)[0];
-  }
-
   function dispatch(): void {
     if (signal.aborted) {
-      for (const group of queue.splice(0)) resolveAll(group, { how: 'interrupted' });
+      for (const group of waiting.drain()) resolveAll(group, { how: 'interrupted' });
       return;
     }
     while (busy.size < jobs) {
-      const group = next();
+      const group = waiting.next();
       if (group === undefined) return;
-      for (const key of group.detectorKeys) if (!ready.has(key)) beingPrepared.add(key);
       const child = idle.pop() ?? startProcess();
       busy.set(child, group);
       say(child, { say: 'run', tasks: [...group.tasks], isWatched: Boolean(group.told.onMeasured) });
     }
   }
 
-  function isPrepared({ detectorKeys }: Waiting): void {
-    const prepared = detectorKeys.filter((key) => beingPrepared.delete(key));
-    if (prepared.length === 0) return;
-    for (const key of prepared) ready.add(key);
-    dispatch();
-  }
-
   /** The group of this process has ended: it takes no part any more, however it ended. */
   function taken(child: ChildProcess): Waiting | undefined {
     const group = busy.get(child);
     busy.delete(child);
-    // A group that failed before its detectors were there leaves them to the next one.
-    for (const key of group?.detectorKeys ?? []) beingPrepared.delete(key);
+    if (group !== undefined) waiting.leave(group);
     return group;
   }
 
@@ -95,9 +79,9 @@ export function trialProcesses({ jobs, signal, onNote }: PoolOptions): TrialPool
       backends.add(message.line);
     } else if (message.say === 'progress') {
       group.told.onProgress?.(message.stage, message.done, message.total, message.note);
-      if (message.stage === 'training') isPrepared(group);
+      if (message.stage === 'training' && waiting.isPrepared(group)) dispatch();
     } else {
-      isPrepared(group);
+      waiting.isPrepared(group);
       taken(child);
       group.resolve(message.outcomes);
       idle.push(child);
@@ -125,7 +109,7 @@ export function trialProcesses({ jobs, signal, onNote }: PoolOptions): TrialPool
     run: (tasks, told = {}) =>
       new Promise((resolve) => {
         const detectorKeys = [...new Set(tasks.flatMap(({ detectorKey }) => detectorKey ?? []))];
-        queue.push({ tasks, detectorKeys, told, resolve });
+        waiting.add({ tasks, detectorKeys, told, resolve });
         dispatch();
       }),
     async close() {
@@ -141,6 +125,33 @@ export function trialProcesses({ jobs, signal, onNote }: PoolOptions): TrialPool
           return gone;
         }),
       );
+    },
+  };
+}
+
+/** Groups in the order in which they may begin: of those with the same detector the first goes ahead alone until it is prepared. */
+function waitingGroups() {
+  const queue: Waiting[] = [];
+  const ready = new Set<string>();
+  const beingPrepared = new Set<string>();
+  return {
+    add: (group: Waiting) => void queue.push(group),
+    drain: () => queue.splice(0),
+    next(): Waiting | undefined {
+      const index = queue.findIndex(({ detectorKeys }) => !detectorKeys.some((key) => beingPrepared.has(key)));
+      const group = index < 0 ? undefined : queue.splice(index, 1)[0];
+      for (const key of group?.detectorKeys ?? []) if (!ready.has(key)) beingPrepared.add(key);
+      return group;
+    },
+    /** Call it once the detectors of a group are there. @returns whether others may go ahead now */
+    isPrepared({ detectorKeys }: Waiting): boolean {
+      const prepared = detectorKeys.filter((key) => beingPrepared.delete(key));
+      for (const key of prepared) ready.add(key);
+      return prepared.length > 0;
+    },
+    /** A group that failed before its detectors were there leaves them to the next one. */
+    leave({ detectorKeys }: Waiting): void {
+      for (const key of detectorKeys) beingPrepared.delete(key);
     },
   };
 }

@@ -3,7 +3,7 @@ import { writeFileAtomically } from '../../src/atomic-file.ts';
 import type { ScreenBlock } from '../report/narrow-table.ts';
 import { pageOf } from '../report/page/page.ts';
 import { writePage } from '../report/page/write-page.ts';
-import { markdownOf, screenOf } from '../report/report.ts';
+import { writeReportFiles } from '../report/write-report.ts';
 import { frontPoints } from './front.ts';
 import { leaderOf } from './leader.ts';
 import type { SweepPlan } from './plan.ts';
@@ -50,19 +50,16 @@ export async function writeResults(
   const sensitivity = sensitivities(plan, rows);
   const result = { plan, command, rows, settings, front, sensitivities: sensitivity, leader, tested };
   const report = sweepReport(result);
-  const text = markdownOf(report);
   const json = { conclusion: report.conclusion, ...jsonOf(result, beside) };
   const table = trialTable(plan, rows);
   const files: Record<string, string | Uint8Array> = {
     'trials.csv': tableCsv(table),
     'trials.json': tableJson(table),
     'trials.parquet': tableParquet(table),
-    'report.json': `${JSON.stringify(json, null, 2)}\n`,
-    'report.md': text,
   };
   for (const [name, content] of Object.entries(files)) writeFileAtomically(join(folder.path, name), content);
   if (page !== null) writePage(page, await pageOf(report, json));
-  return { text, summary: screenOf(report), json };
+  return { ...writeReportFiles(folder.path, { report, json }), json };
 }
 
 /** What `--json` prints. */

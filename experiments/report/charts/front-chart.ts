@@ -1,5 +1,17 @@
 import type { Interval } from '../../../src/metrics/bootstrap.ts';
-import { type Chart, category, dots, ink, palette, paper, plotWidth, quantity, quiet, silent } from '../page/chart.ts';
+import {
+  type Chart,
+  category,
+  dots,
+  ink,
+  palette,
+  paper,
+  plotWidth,
+  quantity,
+  quiet,
+  type Spec,
+  silent,
+} from '../page/chart.ts';
 import { labelGap, legible } from './legible-labels.ts';
 
 /** A system by what it costs and by what it is worth. */
@@ -62,24 +74,7 @@ export function frontChart(
     points,
     { width: plotWidth, height, isLogarithmic },
   );
-  const middle = isLogarithmic
-    ? Math.sqrt(Math.min(...points.map(({ x }) => x)) * Math.max(...points.map(({ x }) => x)))
-    : (Math.min(...points.map(({ x }) => x)) + Math.max(...points.map(({ x }) => x))) / 2;
-  const names = (outline: object) =>
-    silent(
-      'text',
-      { ...position, text: category('name') },
-      {
-        ...outline,
-        align: { expr: `datum.x > ${middle} ? 'right' : 'left'` },
-        dx: { expr: `datum.x > ${middle} ? -${labelGap} : ${labelGap}` },
-        dy: { expr: 'datum.dy' },
-        fontWeight: { expr: "datum.isRecommended ? 'bold' : 'normal'" },
-        fontSize: 12,
-        color: quiet,
-        limit: plotWidth * 0.62,
-      },
-    );
+  const names = (outline: object) => nameLayer(points, { position, isLogarithmic, outline });
   const bars = values.flatMap(({ x, y, group, across, upright }) => [
     ...(across === undefined ? [] : [{ group, x: across.low, x2: across.high, y, y2: y }]),
     ...(upright === undefined ? [] : [{ group, x, x2: x, y: upright.low, y2: upright.high }]),
@@ -104,4 +99,25 @@ export function frontChart(
     ],
   };
   return { ...chart, spec };
+}
+
+/** Names of points, to the right of those in the left half and to the left of the others. */
+function nameLayer(
+  points: readonly FrontPoint[],
+  { position, isLogarithmic, outline }: { position: Spec; isLogarithmic: boolean; outline: object },
+) {
+  const xs = points.map(({ x }) => x);
+  const [low, high] = [Math.min(...xs), Math.max(...xs)];
+  const middle = isLogarithmic ? Math.sqrt(low * high) : (low + high) / 2;
+  const mark = {
+    ...outline,
+    align: { expr: `datum.x > ${middle} ? 'right' : 'left'` },
+    dx: { expr: `datum.x > ${middle} ? -${labelGap} : ${labelGap}` },
+    dy: { expr: 'datum.dy' },
+    fontWeight: { expr: "datum.isRecommended ? 'bold' : 'normal'" },
+    fontSize: 12,
+    color: quiet,
+    limit: plotWidth * 0.62,
+  };
+  return silent('text', { ...position, text: category('name') }, mark);
 }

@@ -22,24 +22,7 @@ export async function pageOf(report: Report, results: unknown): Promise<Page> {
   const about = { id: 'run', title: 'What was run', blocks: [description.trim(), { commands: [command] }] };
   const sections = [...parts.sections, ...report.sections, about];
   const pictures: Record<string, string> = {};
-  // One chart after another, because all share one processor.
-  const drawn = async (charts: readonly Chart[]): Promise<Markup> => {
-    const figures: Markup[] = [];
-    for (const chart of charts) {
-      const made = await draw(chart);
-      pictures[`${chart.name}.svg`] = made.svg;
-      figures.push(figure(made));
-    }
-    return html`<div class="figures">${figures}</div>`;
-  };
-  const markup = async (blocks: readonly Block[], caption: string): Promise<Markup> => {
-    const made: Markup[] = [];
-    for (const block of blocks)
-      made.push(
-        typeof block === 'object' && 'figures' in block ? await drawn(block.figures) : blockMarkup(block, caption),
-      );
-    return html`${made}`;
-  };
+  const markup = (blocks: readonly Block[], caption: string) => blocksMarkup(blocks, { caption, pictures });
   const section = async ({ id, title: heading, blocks }: ReportSection) => html`
 <section id="${id}" aria-labelledby="${id}-title">
 <h2 id="${id}-title">${heading}</h2>
@@ -92,6 +75,29 @@ ${trusted(scripts.map((name) => asset(`browser/${name}.js`)).join('\n'))}})();
 </html>
 `;
   return { html: page.markup, pictures };
+}
+
+/** Blocks one after another; their charts are drawn, and kept as pictures. */
+async function blocksMarkup(
+  blocks: readonly Block[],
+  { caption, pictures }: { caption: string; pictures: Record<string, string> },
+): Promise<Markup> {
+  // One chart after another, because all share one processor.
+  const drawn = async (charts: readonly Chart[]): Promise<Markup> => {
+    const figures: Markup[] = [];
+    for (const chart of charts) {
+      const made = await draw(chart);
+      pictures[`${chart.name}.svg`] = made.svg;
+      figures.push(figure(made));
+    }
+    return html`<div class="figures">${figures}</div>`;
+  };
+  const made: Markup[] = [];
+  for (const block of blocks)
+    made.push(
+      typeof block === 'object' && 'figures' in block ? await drawn(block.figures) : blockMarkup(block, caption),
+    );
+  return html`${made}`;
 }
 
 function blockMarkup(block: Exclude<Block, { figures: readonly Chart[] }>, caption: string): Markup {

@@ -13,20 +13,17 @@ import type {
 import { scripted } from '../../report/page/scripted.ts';
 import type { ReportSection } from '../../report/report.ts';
 import { readStopProbabilities } from '../decided-files.ts';
-import { isLearnt, isShown, type SystemDecisions, type TestThread } from '../decisions.ts';
+import { type Decision, isLearnt, isShown, type SystemDecisions, type TestThread } from '../decisions.ts';
 import { debatesOf } from './debates.ts';
 import type { ReadRun } from './read-runs.ts';
 
 /** A run as the inspector needs it. */
-export interface InspectedRun {
-  readonly variant: string;
+export interface InspectedRun extends Pick<ReadRun, 'variant' | 'judged' | 'threads'> {
   readonly seed: number;
-  readonly judged: readonly TestThread[];
   /** The agent first. */
   readonly systems: readonly SystemDecisions[];
   /** By thread; null where the run did not keep them. */
   readonly stopProbabilities: ReadonlyMap<string, readonly number[]> | null;
-  readonly threads: ReadonlyMap<string, Thread>;
   /** By thread; empty where the detector does not talk. */
   readonly debates: ReadonlyMap<string, readonly Debate[]>;
 }
@@ -112,29 +109,19 @@ function view(
   runs: readonly InspectedRun[],
   { places, limit, several }: { places: ReadonlyMap<string, number>; limit: number; several: boolean },
 ): InspectorView {
-  const agents = runs.map(({ variant, systems }) => ({
-    system: systems[0],
-    name: several ? variant : systems[0].name,
-  }));
-  const others = runs.flatMap(({ variant, systems }, index) =>
-    systems
-      .slice(1)
+  const all = runs.flatMap(({ variant, systems: [agent, ...others] }, index) => [
+    shownSystem(agent, { name: several ? variant : agent.name, isAgent: true }),
+    ...others
       .filter(({ name }) => isShown(name) && (index === 0 || isLearnt(name)))
-      .map((system) => ({
-        system,
-        name: several && isLearnt(system.name) ? `${system.name}: ${variant}` : system.name,
-      })),
-  );
-  const all = [...agents, ...others].map(({ system, name }) => ({
-    shown: {
-      name,
-      kind: kindOf(
-        system,
-        agents.some((agent) => agent.system === system),
+      .map((own) =>
+        shownSystem(own, {
+          name: several && isLearnt(own.name) ? `${own.name}: ${variant}` : own.name,
+          isAgent: false,
+        }),
       ),
-    },
-    decisions: new Map(system.decisions.map((decision) => [decision.threadId, decision])),
-  }));
+  ]);
+  // The agents stand first.
+  all.sort((a, b) => Number(b.shown.kind === 'agent') - Number(a.shown.kind === 'agent'));
   const rows = runs[0].judged.map(({ threadId, goldLabel, sequence }): InspectedThread => {
     const decided = all.map(({ decisions }) => {
       const decision = decisions.get(threadId);
@@ -142,7 +129,7 @@ function view(
       return decision;
     });
     const { predicted, confidence } = sequence;
-    const ofAgents = decided.slice(0, agents.length);
+    const ofAgents = decided.slice(0, runs.length);
     const disagreement = (agent: (typeof decided)[number]) => {
       const rivals = decided.filter((other, index) => other !== agent && all[index].shown.kind !== 'bound');
       const others = rivals.filter((other) => other.predicted !== agent.predicted);
@@ -181,9 +168,12 @@ function view(
   return { seed, systems: all.map(({ shown }) => shown), rows };
 }
 
-function kindOf({ queries }: SystemDecisions, isAgent: boolean): ShownSystem['kind'] {
-  if (queries === 'oracle') return 'bound';
-  return isAgent ? 'agent' : 'rule';
+function shownSystem(
+  { queries, decisions }: SystemDecisions,
+  { name, isAgent }: { name: string; isAgent: boolean },
+): { shown: ShownSystem; decisions: ReadonlyMap<string, Decision> } {
+  const kind = queries === 'oracle' ? 'bound' : isAgent ? 'agent' : 'rule';
+  return { shown: { name, kind }, decisions: new Map(decisions.map((own) => [own.threadId, own])) };
 }
 
 function rounded(value: number, digits: number): number {
@@ -223,15 +213,8 @@ export async function inspectedRuns(
     if (debatesProblem !== null) notes.add(`Debates are missing: ${debatesProblem}.`);
     const stopProbabilities = readStopProbabilities(result.directory, experiment.evaluation.part);
     const shown = result.decisions.filter(({ name }) => name !== agent.name && (isShown(name) || isLearnt(name)));
-    inspected.push({
-      variant,
-      seed: result.seed,
-      judged,
-      threads,
-      systems: [agent, ...shown],
-      stopProbabilities,
-      debates,
-    });
+    const systems = [agent, ...shown];
+    inspected.push({ variant, seed: result.seed, judged, threads, systems, stopProbabilities, debates });
   }
   return { runs: inspected, notes: [...notes] };
 }
