@@ -27,7 +27,7 @@ import { scoreSystem } from '../experiments/stop-agent/metrics.ts';
 import { openData } from '../experiments/stop-agent/parts.ts';
 import { halfway } from '../experiments/stop-agent/policy-settings.ts';
 import { type PreparedTrial, prepareTrial } from '../experiments/stop-agent/prepare.ts';
-import { learntPolicy, replayThreads } from '../experiments/stop-agent/states.ts';
+import { decideByPolicies, learntPolicy } from '../experiments/stop-agent/states.ts';
 import { InputError } from '../src/errors.ts';
 import { mean } from '../src/metrics/summary-statistics.ts';
 import { backendSchema, selectBackend } from '../src/tensor/backend.ts';
@@ -233,9 +233,9 @@ async function scoresOf(other: OtherCode, { world, seed, iterations }: Training)
     const own = world.ours[preset];
     const { sequences, materials } = own.trial;
     const learnt = await learntPolicy(policyNetwork(policy), { ...materials, threshold: halfway });
-    const { replays } = await replayThreads([learnt], trial.parts.test, { ...materials, sequences });
-    const stops = replays[0].map(({ stop }) => stop);
-    trained.push({ name: `preset ${preset}`, stops, seconds: sum(secondsOfIterations) });
+    const name = `preset ${preset}`;
+    const { systems } = await decideByPolicies({ [name]: learnt }, trial.parts.test, { ...materials, sequences });
+    trained.push({ name, stops: systems[0].decisions, seconds: sum(secondsOfIterations) });
   }
   const unit = trained[1].seconds;
   const rules = [1, 4, 10, Number.MAX_SAFE_INTEGER].map((count) => ({

@@ -13,13 +13,13 @@ import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
 import { policyNetwork } from '../checkpoints/policy/network.ts';
 import { openCache } from '../experiments/stop-agent/cache.ts';
-import { agentName, decide } from '../experiments/stop-agent/decisions.ts';
+import { agentName } from '../experiments/stop-agent/decisions.ts';
 import { resolveExperiment, taskOf } from '../experiments/stop-agent/experiment.ts';
 import { scoreSystem } from '../experiments/stop-agent/metrics.ts';
 import { openData } from '../experiments/stop-agent/parts.ts';
 import { halfway } from '../experiments/stop-agent/policy-settings.ts';
 import { prepareTrial } from '../experiments/stop-agent/prepare.ts';
-import { learntPolicy, replayThreads } from '../experiments/stop-agent/states.ts';
+import { decideByPolicies, learntPolicy } from '../experiments/stop-agent/states.ts';
 import { selectBackend } from '../src/tensor/backend.ts';
 import { workContext } from '../src/work-context.ts';
 import { createStopAgent } from '../trainers/stop-agent/create.ts';
@@ -124,10 +124,8 @@ async function measure(parts: { state: object; agent: object }, seed: number) {
   trainer.dispose();
   const task = taskOf(experiment);
   const learnt = await learntPolicy(policyNetwork(policy), { ...materials, threshold: halfway });
-  const { tested, replays } = await replayThreads([learnt], prepared.parts.test, { ...materials, sequences });
-  const stops = replays[0].map(({ stop }) => stop);
-  const decided = decide(agentName, tested, stops, learnt.queries);
-  const { values } = scoreSystem(decided, { labels: task.labels });
+  const { systems } = await decideByPolicies({ [agentName]: learnt }, prepared.parts.test, { ...materials, sequences });
+  const { values } = scoreSystem(systems[0], { labels: task.labels });
   return {
     macroF1: values.macroF1 ?? Number.NaN,
     er: values.er ?? Number.NaN,

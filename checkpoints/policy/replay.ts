@@ -47,7 +47,10 @@ export function alertingScores(
 }
 
 /** The state after each post, row-major [posts, columns]. Judgements of posts that the policy does not query are not read. */
-export function policyStates({ fields, queries }: PolicyDefinition, posts: readonly SeenPost[]): Float32Array {
+export function policyStates(
+  { fields, queries }: Pick<PolicyDefinition, 'fields' | 'queries'>,
+  posts: readonly SeenPost[],
+): Float32Array {
   const columns = columnsOf(fields);
   const isQueried = new Set(queries.lengths);
   const states = new Float32Array(posts.length * columns);

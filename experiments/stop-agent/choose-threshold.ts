@@ -2,7 +2,7 @@ import { policyNetwork } from '../../checkpoints/policy/network.ts';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
 import { valuesOf } from '../run/metric.ts';
-import { type CalibrationThread, guaranteeFor, thresholds } from './calibrate.ts';
+import { guaranteeFor, thresholds } from './calibrate.ts';
 import { agentName, decide, stopByScores } from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 import { stopColumns } from './metrics.ts';
@@ -10,8 +10,8 @@ import { guaranteesFile, keepThreshold } from './operating-point.ts';
 import { halfway } from './policy-settings.ts';
 import type { PreparedTrial } from './prepare.ts';
 import { worth } from './recommendation.ts';
-import { scoredThread } from './scored-thread.ts';
-import { learntPolicy, replayThreads, seenPosts } from './states.ts';
+import { scoredThreads } from './scored-thread.ts';
+import { decideByPolicies, learntPolicy } from './states.ts';
 
 interface Trained {
   readonly prepared: PreparedTrial;
@@ -35,14 +35,13 @@ export async function chooseThreshold(agent: StopPolicy, trained: Trained): Prom
 async function keepGuarantee(agent: StopPolicy, { prepared, experiment, run }: Trained): Promise<void> {
   const { parts, sequences, materials } = prepared;
   const definition = await learntPolicy(policyNetwork(agent), { ...materials, threshold: halfway });
-  const isEmbedded = definition.fields.some(({ name }) => name === 'posts');
-  const read: CalibrationThread[] = [];
-  for (const thread of parts.calibration) {
-    const seen = await seenPosts(thread, { ...materials, sequence: sequences.get(thread.id), isEmbedded });
-    read.push({ ...scoredThread(thread, { definition, seen }), gold: null });
-  }
+  const scored = await scoredThreads(parts.calibration, { ...materials, definition, sequences });
   const { limits, task } = definition;
-  const guarantee = await guaranteeFor(read, { ...experiment.guarantee, limits, alerts: task.alerts });
+  const wanted = { ...experiment.guarantee, limits, alerts: task.alerts };
+  const guarantee = await guaranteeFor(
+    scored.map((thread) => ({ ...thread, gold: null })),
+    wanted,
+  );
   guaranteesFile.write(run, { ...guaranteesFile.find(run), [agentName]: guarantee });
   keepThreshold(run, guarantee);
 }
@@ -51,15 +50,14 @@ async function keepGuarantee(agent: StopPolicy, { prepared, experiment, run }: T
 async function keepBest(agent: StopPolicy, { prepared, experiment, run }: Trained): Promise<void> {
   const { parts, sequences, materials } = prepared;
   const policy = await learntPolicy(policyNetwork(agent), { ...materials, threshold: halfway });
-  const { tested, replays } = await replayThreads([policy], parts.development, { ...materials, sequences });
+  const judged = { ...materials, sequences };
+  const { tested, scores } = await decideByPolicies({ [agentName]: policy }, parts.development, judged);
   const { costs, agent: options } = experiment;
   const aim = { ...taskOf(experiment), costs, price: options.task };
   const { metrics, of } = worth(aim);
   let best = { threshold: halfway, worth: Number.NEGATIVE_INFINITY };
   for (const threshold of thresholds) {
-    const stops = tested.map((thread, index) =>
-      stopByScores(thread, [...replays[0][index].scores], { ...policy, threshold }),
-    );
+    const stops = tested.map((thread, index) => stopByScores(thread, [...scores[index]], { ...policy, threshold }));
     const { decisions } = decide(agentName, tested, stops, policy.queries);
     const own = of(valuesOf(metrics, stopColumns(decisions, aim)));
     if (own > best.worth) best = { threshold, worth: own };

@@ -1,5 +1,5 @@
 import type { PolicyDefinition, QueryPlan } from '../../checkpoints/policy/policy.ts';
-import { queriesUntil, type Replay } from '../../checkpoints/policy/replay.ts';
+import { policyStates, queriesUntil, type Replay } from '../../checkpoints/policy/replay.ts';
 import {
   afterHours,
   allPosts,
@@ -8,15 +8,15 @@ import {
   type Rule,
   studentConfidentAt,
 } from '../../checkpoints/policy/rules.ts';
-import { type SeenPost, stateReader } from '../../checkpoints/policy/state-fields.ts';
-import { openStops, type Stop, stopIn } from '../../checkpoints/policy/stops.ts';
+import type { SeenPost } from '../../checkpoints/policy/state-fields.ts';
+import { type Stop, stopIn } from '../../checkpoints/policy/stops.ts';
 import { assertLabelsOf, type JudgementSequence } from '../../experts/judgement-sequence.ts';
 import type { PrefixSchedule } from '../../experts/prefix-schedule.ts';
 import { earlyActionStop } from '../../experts/trajectories.ts';
 import { checkedGoldLabel, type Task } from '../../src/data/task.ts';
 import { hoursSinceClaim, type Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
-import { type Experiment, taskOf } from './experiment.ts';
+import type { Experiment } from './experiment.ts';
 import { lengthsOf, rulePolicy } from './policy-settings.ts';
 
 export const agentName = 'stop agent';
@@ -173,68 +173,29 @@ export function decideByRules(
   const areTimed = threads.some(({ hours }) => hours.some((hour, step) => step > 0 && hour !== null));
   const rules = rulesOf(experiment, schedule).filter(({ deadline }) => areTimed || deadline.hours === null);
   const seen = threads.map(seenByRules);
-  const unqueried = seen.map((posts) => posts.map((post) => ({ ...post, judgement: null })));
-  const alerting = threads.map(alertsOf(taskOf(experiment)));
+  // Many rules of a grid read the same at the same posts, and differ in their thresholds alone.
+  const scored = new Map<string, readonly (readonly number[])[]>();
   const decided = rules.map((rule) => {
     const policy = rulePolicy(rule, experiment);
-    const stopOf = stopsOf(policy);
-    const stops = seen.map((posts, index) => stopOf({ posts, unqueried: unqueried[index] }, alerting[index]));
+    const read = JSON.stringify([rule.field, rule.queries]);
+    const scores = scored.get(read) ?? seen.map((posts) => [...policy.score(policyStates(policy, posts))]);
+    scored.set(read, scores);
+    const stops = threads.map((thread, index) => stopByScores(thread, scores[index], policy));
     return decide(rule.name, threads, stops, policy.queries);
   });
   return [...decided, decideByOracle(threads)];
 }
 
-/** Where a rule stops in a thread, reading no further than that: a grid of rules is dense, and reports show it at once. */
-function stopsOf(
-  policy: PolicyDefinition,
-): (thread: { posts: readonly SeenPost[]; unqueried: readonly SeenPost[] }, isAlert: IsAlert | null) => AskedStop {
-  const { fields, queries, limits, score, threshold } = policy;
-  const isQueried = new Set(queries.lengths);
-  const state = new Float32Array(1);
-  return ({ posts, unqueried }, isAlert) => {
-    const stops = openStops(policy);
-    const write = stateReader(fields);
-    const checked: number[] = [];
-    const counted = (stop: Stop) => {
-      if (isAlert === null) return stop;
-      const maxPosts = posts.filter(({ judgement }) => judgement !== null).length;
-      return { ...stop, queries: queriesUntil({ ...queries, maxPosts, checked }, stop.postsUsed) };
-    };
-    for (let index = 0; index < Math.min(posts.length, limits.maxPosts); index++) {
-      const post = isQueried.has(index + 1) ? posts[index] : unqueried[index];
-      const late = stops.beforePost(post.hours);
-      if (late !== null) return counted(late);
-      write(post, state);
-      const [own] = score(state);
-      const isHeld = own > threshold && isAlert !== null && !isAlert(index + 1);
-      if (own > threshold) checked.push(index + 1);
-      const stop = stops.afterPost({ score: isHeld ? 0 : own, hours: post.hours });
-      if (stop !== null) return counted(stop);
-    }
-    return counted(stops.atEnd());
-  };
-}
-
-/** Whether the prediction of the first so many posts may be said early. */
-type IsAlert = (length: number) => boolean;
-
-/** By what was judged; null where any prediction may be. */
-function alertsOf({ labels, alerts }: Pick<Task, 'labels' | 'alerts'>): (thread: TestThread) => IsAlert | null {
-  if (alerts === undefined) return () => null;
-  const raising = new Set(alerts.map((alert) => labels.indexOf(alert)));
-  return ({ sequence: { predicted } }) =>
-    (length) =>
-      raising.has(predicted[Math.min(length, predicted.length) - 1]);
-}
-
 /** Scores that count at a stop: 0 where the prediction raises no alert. */
 export function countingScores(
-  thread: TestThread,
+  { sequence: { predicted } }: TestThread,
   scores: readonly number[],
-  task: Pick<Task, 'labels' | 'alerts'>,
-): number[] {
-  const isAlert = alertsOf(task)(thread);
-  return isAlert === null ? [...scores] : scores.map((score, index) => (isAlert(index + 1) ? score : 0));
+  { labels, alerts }: Pick<Task, 'labels' | 'alerts'>,
+): readonly number[] {
+  if (alerts === undefined) return scores;
+  const raising = alerts.map((alert) => labels.indexOf(alert));
+  const isAlert = (index: number) => raising.includes(predicted[Math.min(index, predicted.length - 1)]);
+  return scores.map((score, index) => (isAlert(index) ? score : 0));
 }
 
 /** Where a policy stops in a thread whose scores are known, by another threshold than its own. */

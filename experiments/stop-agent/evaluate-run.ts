@@ -4,13 +4,13 @@ import { loadIndexed } from '../../src/data/thread-source.ts';
 import { InputError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { withoutTrained } from '../run/parts-file.ts';
-import { agentName, askedStop, decide, decideByRules, isShown } from './decisions.ts';
+import { agentName, decideByRules, isShown } from './decisions.ts';
 import { labelField } from './experiment.ts';
 import { type SystemScores, scoreSystem } from './metrics.ts';
 import { openStopAgentRun } from './open-run.ts';
 import { thresholdOf } from './operating-point.ts';
 import { openData, trainedThreads } from './parts.ts';
-import { learntPolicy, replayThreads } from './states.ts';
+import { decideByPolicies, learntPolicy } from './states.ts';
 
 /** A run, and other data to test it on. */
 export interface EvaluateRunSettings {
@@ -56,12 +56,8 @@ export async function evaluateRun(
 
   const sequences = await judging.judged(threads, { maxPosts: experiment.maxJudgedPosts });
   const policy = await learntPolicy(policyNetwork(opened.agent), { ...materials, threshold: thresholdOf(run) });
-  const { tested, replays } = await replayThreads([policy], threads, { ...materials, sequences });
-  const stops = replays[0].map((replay) => askedStop(replay, task));
-  const systems = [
-    decide(agentName, tested, stops, policy.queries),
-    ...decideByRules(experiment, tested, materials.schedule),
-  ];
+  const decided = await decideByPolicies({ [agentName]: policy }, threads, { ...materials, sequences });
+  const systems = [...decided.systems, ...decideByRules(experiment, decided.tested, materials.schedule)];
   const resample = { seed, resamples: experiment.evaluation.resamples };
   return {
     systems: systems.map((system) =>

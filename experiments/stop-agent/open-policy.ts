@@ -36,8 +36,8 @@ import { testedThreads, trainedThreads } from './parts.ts';
 import { halfway, rulePolicy } from './policy-settings.ts';
 import { isCandidate, recommended } from './recommendation.ts';
 import { readTrialResult } from './result.ts';
-import { type ScoredThread, scoredThread } from './scored-thread.ts';
-import { embedOf, learntPolicy, seenPosts, seenPostsOf } from './states.ts';
+import { type ScoredThread, scoredThread, scoredThreads } from './scored-thread.ts';
+import { embedOf, learntPolicy, seenPostsOf } from './states.ts';
 
 /*
  * A policy from the folder of a run or of a bundle. Whatever uses it knows neither.
@@ -125,7 +125,6 @@ async function policyOfRun(place: PolicyPlace): Promise<OpenedPolicy> {
   const region = guarantee?.claims ?? trainedClaimsFile.find(run);
   const [trained, tested] = [trainedThreads(run), testedThreads(run)];
   const sources = await sourcesOfRun(opened, { judge, isQueried: definition.queries.lengths.length > 0 });
-  const isEmbedded = definition.fields.some(({ name }) => name === 'posts');
   return {
     ...threadReader(definition, sources),
     name: folder,
@@ -140,15 +139,8 @@ async function policyOfRun(place: PolicyPlace): Promise<OpenedPolicy> {
     goldOf: (thread) => task.labels[task.goldLabel(thread) ?? -1] ?? null,
     isTrainedOn: (thread) => trained.has(threadIdentity(thread)),
     isKnown: (thread) => trained.has(threadIdentity(thread)) || tested.has(threadIdentity(thread)),
-    async score(threads) {
-      const sequences = await opened.judged(threads);
-      const scored: ScoredThread[] = [];
-      for (const thread of threads) {
-        const seen = await seenPosts(thread, { ...materials, sequence: sequences.get(thread.id), isEmbedded });
-        scored.push(scoredThread(thread, { definition, seen }));
-      }
-      return scored;
-    },
+    score: async (threads) =>
+      scoredThreads(threads, { ...materials, definition, sequences: await opened.judged(threads) }),
     missing: opened.missing,
     keep: async (own) => {
       context.signal.throwIfAborted();

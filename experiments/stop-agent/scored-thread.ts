@@ -1,7 +1,9 @@
 import type { PolicyDefinition } from '../../checkpoints/policy/policy.ts';
 import { alertingScores, replay } from '../../checkpoints/policy/replay.ts';
 import type { SeenPost } from '../../checkpoints/policy/state-fields.ts';
+import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
 import type { Thread } from '../../src/data/thread.ts';
+import { type StateMaterials, seenPosts } from './states.ts';
 
 /** A whole thread as a policy and its detector read it. */
 export interface ScoredThread {
@@ -29,4 +31,19 @@ export function scoredThread(
     labelAt,
     confidence: [...alertingScores(confidence, { task, queries, labelAt })],
   };
+}
+
+/** Threads as a policy of a run and its detector read them. */
+export async function scoredThreads(
+  threads: readonly Thread[],
+  of: StateMaterials & { definition: PolicyDefinition; sequences: ReadonlyMap<string, JudgementSequence> },
+): Promise<ScoredThread[]> {
+  const { definition, sequences, ...materials } = of;
+  const { fields } = definition;
+  const scored: ScoredThread[] = [];
+  for (const thread of threads) {
+    const seen = await seenPosts(thread, { ...materials, sequence: sequences.get(thread.id), fields });
+    scored.push(scoredThread(thread, { definition, seen }));
+  }
+  return scored;
 }

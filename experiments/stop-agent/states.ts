@@ -1,13 +1,12 @@
 import { type PolicyNetwork, stopProbabilitiesOf } from '../../checkpoints/policy/network.ts';
 import type { PolicyDefinition } from '../../checkpoints/policy/policy.ts';
-import { type Replay, replay } from '../../checkpoints/policy/replay.ts';
+import { policyStates, type Replay, replay } from '../../checkpoints/policy/replay.ts';
 import {
   columnsOf,
   type FieldName,
   type SeenPost,
   type StateField,
   stateFields,
-  stateReader,
 } from '../../checkpoints/policy/state-fields.ts';
 import type { StateTable } from '../../envs/state-table.ts';
 import { type Student, studentProbabilities } from '../../experts/detectors/local/student.ts';
@@ -19,7 +18,7 @@ import { hoursSinceClaim, type Thread } from '../../src/data/thread.ts';
 import { type Projection, projected } from '../../src/tensor/projection.ts';
 import { actionTexts, stateTableOf } from '../../trainers/stop-agent/states.ts';
 import type { Cache } from './cache.ts';
-import { type TestThread, testThreads } from './decisions.ts';
+import { askedStop, decide, type SystemDecisions, type TestThread, testThreads } from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 import { agentQueries, decidedBy, limitsOf } from './policy-settings.ts';
 
@@ -78,7 +77,7 @@ export async function fieldsOf(names: readonly FieldName[], materials: StateMate
 /**
  * The posts of a thread with what is known at each: everything that fields may read.
  * @param known.sequence its judgements, where the agent observes its detector or rules are tried
- * @param known.isEmbedded whether the field `posts` is read
+ * @param known.fields those that are read: posts are embedded for the field `posts` alone
  */
 export async function seenPosts(
   thread: Thread,
@@ -87,13 +86,14 @@ export async function seenPosts(
     cache,
     projection,
     sequence,
-    isEmbedded,
+    fields,
   }: Pick<StateMaterials, 'student' | 'cache' | 'projection'> & {
     sequence: JudgementSequence | undefined;
-    isEmbedded: boolean;
+    fields: readonly Pick<StateField, 'name'>[];
   },
 ): Promise<SeenPost[]> {
   const { embed } = embedOf({ cache, projection });
+  const isEmbedded = fields.some(({ name }) => name === 'posts');
   const embeddings = isEmbedded ? await embed(thread.posts.map(({ text }) => text)) : null;
   if (student === null) return seenPostsOf(thread, { sequence, embeddings, student: [] });
   const { heldOut, reader } = student;
@@ -151,26 +151,33 @@ export async function learntPolicy(
 }
 
 /**
- * Where policies stop in labelled threads, from what is known of those; and the threads as rules read them.
+ * What policies decide of labelled threads, by their names, from what is known of those; and the threads as rules read them.
+ * @returns with the scores at every post by the first policy, in the order of the threads
  * @throws InputError where they were judged with other labels than the task's
  */
-export async function replayThreads(
-  policies: readonly PolicyDefinition[],
+export async function decideByPolicies(
+  policies: Readonly<Record<string, PolicyDefinition>>,
   threads: readonly Thread[],
   materials: StateMaterials & { sequences: Sequences },
-): Promise<{ tested: TestThread[]; replays: Replay[][] }> {
+): Promise<{ tested: TestThread[]; systems: SystemDecisions[]; scores: Float32Array[] }> {
   const { experiment, sequences, student } = materials;
-  const plain = testThreads(threads, { sequences, task: taskOf(experiment) });
-  const isEmbedded = policies.some(({ fields }) => fields.some(({ name }) => name === 'posts'));
-  const replays: Replay[][] = policies.map(() => []);
+  const task = taskOf(experiment);
+  const plain = testThreads(threads, { sequences, task });
+  const all = Object.entries(policies);
+  const fields = all.flatMap(([, policy]) => policy.fields);
+  const replays: Replay[][] = all.map(() => []);
   const tested: TestThread[] = [];
   for (const [index, thread] of threads.entries()) {
-    const seen = await seenPosts(thread, { ...materials, sequence: sequences.get(thread.id), isEmbedded });
+    const seen = await seenPosts(thread, { ...materials, sequence: sequences.get(thread.id), fields });
     const studentConfidence = student === null ? null : seen.map((post) => Math.max(...(post.student ?? [])));
     tested.push({ ...plain[index], studentConfidence });
-    for (const [place, policy] of policies.entries()) replays[place].push(replay(policy, seen));
+    for (const [place, [, policy]] of all.entries()) replays[place].push(replay(policy, seen));
   }
-  return { tested, replays };
+  const systems = all.map(([name, { queries }], place) => {
+    const stops = replays[place].map((own) => askedStop(own, task));
+    return decide(name, tested, stops, queries);
+  });
+  return { tested, systems, scores: replays[0].map(({ scores }) => scores) };
 }
 
 /** The table of these threads' states. @throws Error where a thread's judgements are needed and missing */
@@ -182,11 +189,10 @@ export async function statesOf(
   const { posts } = experiment.state;
   const names = agentFields(materials).filter((name) => name !== 'posts');
   const fields = await fieldsOf(names, materials);
-  const { lengths } = agentQueries(materials);
-  const count = columnsOf(fields);
+  const queries = agentQueries(materials);
   return stateTableOf(threads, {
     posts: posts === 'none' ? null : { ...embedOf(materials), pooling: posts },
-    features: fields.length === 0 ? null : { count, of: featuresOf },
+    features: fields.length === 0 ? null : { count: columnsOf(fields), of: featuresOf },
     postsSeen: schedule === null ? undefined : stepsOf({ experiment, schedule }),
   });
 
@@ -194,15 +200,7 @@ export async function statesOf(
     const sequence = sequences.get(thread.id);
     if (schedule !== null && sequence === undefined)
       throw new Error(`the agent observes the judgements of thread ${thread.id}, and there are none`);
-    const isQueried = new Set(lengths);
-    const rows = new Float32Array(thread.posts.length * count);
-    const write = stateReader(fields);
-    for (const [index, post] of (await seenPosts(thread, { ...materials, sequence, isEmbedded: false })).entries())
-      write(
-        isQueried.has(index + 1) ? post : { ...post, judgement: null },
-        rows.subarray(index * count, (index + 1) * count),
-      );
-    return rows;
+    return policyStates({ fields, queries }, await seenPosts(thread, { ...materials, sequence, fields }));
   }
 }
 

@@ -2,12 +2,14 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { policyNetwork } from '../../checkpoints/policy/network.ts';
 import { outOfDistributionFrom } from '../../checkpoints/policy/out-of-distribution.ts';
+import type { PolicyDefinition } from '../../checkpoints/policy/policy.ts';
 import { weightsFile } from '../../checkpoints/policy/write-bundle.ts';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { expertNames } from '../../experts/trajectories.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import type { Thread } from '../../src/data/thread.ts';
+import { present } from '../../src/present.ts';
 import type { BackendChoice } from '../../src/tensor/backend.ts';
 import { isOnDevice } from '../../src/tensor/batched-ops.ts';
 import { freeTensorBytes } from '../../src/tensor/free-memory.ts';
@@ -25,15 +27,7 @@ import type { Cache } from './cache.ts';
 import { chooseThreshold } from './choose-threshold.ts';
 import { claimRegion, trainedClaimsFile } from './claim-region.ts';
 import { linesOfStops, writeJudged, writeStopProbabilities } from './decided-files.ts';
-import {
-  agentName,
-  askedStop,
-  cloningFile,
-  cloningName,
-  decide,
-  type SystemDecisions,
-  type TestThread,
-} from './decisions.ts';
+import { agentName, cloningFile, cloningName, type SystemDecisions } from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 import { annotationsHash, judgeOfRun, recallForTraining } from './judge-for-training.ts';
 import { thresholdOf } from './operating-point.ts';
@@ -43,7 +37,7 @@ import { decidedParts, judgedThreads, type PreparedTrial, prepareTrial } from '.
 import { saveProjection } from './projection.ts';
 import { scheduleFile } from './query-schedule.ts';
 import { resultOfRun, type StoredResult } from './result.ts';
-import { learntPolicy, replayThreads } from './states.ts';
+import { decideByPolicies, learntPolicy } from './states.ts';
 import { streamOptimum } from './stream-optimum.ts';
 import { watchTraining } from './watch-training.ts';
 
@@ -246,30 +240,16 @@ async function decideAll(
   learnt: Readonly<Record<string, StopPolicy>>,
   threads: readonly Thread[],
   { prepared, experiment, run }: Pick<BegunTrial, 'prepared' | 'experiment' | 'run'>,
-): Promise<{
-  judged: readonly TestThread[];
-  systems: readonly SystemDecisions[];
-  /** By the first policy. */
-  scored: readonly { readonly threadId: string; readonly scores: Float32Array }[];
-}> {
+) {
   const { sequences, materials } = prepared;
-  const policies = await Promise.all(
-    Object.entries(learnt).map(([name, policy]) =>
-      learntPolicy(policyNetwork(policy), {
-        ...materials,
-        threshold: name === agentName ? thresholdOf(run) : halfway,
-      }),
-    ),
-  );
-  const { tested, replays } = await replayThreads(policies, threads, { ...materials, sequences });
-  const systems = Object.keys(learnt).map((name, index) => {
-    const stops = replays[index].map((replay) => askedStop(replay, taskOf(experiment)));
-    return decide(name, tested, stops, policies[index].queries);
-  });
-  const optimum = streamOptimum(experiment, threads);
-  if (optimum !== null) systems.push(optimum);
-  const scored = threads.map(({ id }, index) => ({ threadId: id, scores: replays[0][index].scores }));
-  return { judged: tested, systems, scored };
+  const policies: Record<string, PolicyDefinition> = {};
+  for (const [name, policy] of Object.entries(learnt)) {
+    const threshold = name === agentName ? thresholdOf(run) : halfway;
+    policies[name] = await learntPolicy(policyNetwork(policy), { ...materials, threshold });
+  }
+  const { tested, systems, scores } = await decideByPolicies(policies, threads, { ...materials, sequences });
+  const scored = threads.map(({ id }, index) => ({ threadId: id, scores: scores[index] }));
+  return { judged: tested, systems: present([...systems, streamOptimum(experiment, threads)]), scored };
 }
 
 /** The cloning baseline: a copy of the same demonstrations, on the same states. */

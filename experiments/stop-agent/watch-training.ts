@@ -2,12 +2,12 @@ import { policyNetwork } from '../../checkpoints/policy/network.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
 import type { Metrics, Trainer } from '../../trainers/trainer.ts';
-import { agentName, askedStop, decide } from './decisions.ts';
+import { agentName } from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 import { scoreSystem } from './metrics.ts';
 import { halfway } from './policy-settings.ts';
 import type { PreparedTrial } from './prepare.ts';
-import { learntPolicy, replayThreads } from './states.ts';
+import { decideByPolicies, learntPolicy } from './states.ts';
 
 type AfterIteration = (metrics: readonly Metrics[]) => Promise<readonly Metrics[]>;
 
@@ -37,11 +37,8 @@ export async function watchTraining(
     if (trainer.iteration % every !== 0) return metrics;
     const [agent] = await trainer.policies();
     const policy = await learntPolicy(policyNetwork(agent), { ...materials, threshold: halfway });
-    const { tested, replays } = await replayThreads([policy], threads, { ...materials, sequences });
-    const stops = replays[0].map((replay) => askedStop(replay, taskOf(experiment)));
-    const { values } = scoreSystem(decide(agentName, tested, stops, policy.queries), {
-      ...taskOf(experiment),
-    });
+    const { systems } = await decideByPolicies({ [agentName]: policy }, threads, { ...materials, sequences });
+    const { values } = scoreSystem(systems[0], taskOf(experiment));
     onMeasured({ 'macro-F1': values.macroF1 ?? 0, ER: values.er ?? 0 });
     return metrics;
   };

@@ -29,14 +29,13 @@ export async function goldenThreads(
   const made = isQueried.size > 0 && detector === null ? [] : unicodeThreads.map(threadOfTexts);
   const first = tested.slice(0, goldenTestThreads);
   const sequences = new Map(detector === null ? await opened.judged(first) : []);
-  const isEmbedded = policy.fields.some(({ name }) => name === 'posts');
   const lines: string[] = [];
   const all: Float32Array[] = [];
   for (const thread of [...first.map(firstPosts), ...made]) {
     const { id, posts } = thread;
     const sequence =
       detector === null ? sequences.get(id) : await sequenceBy(detector, { thread, labels: task.labels });
-    const seen = await seenPosts(thread, { ...materials, sequence, isEmbedded });
+    const seen = await seenPosts(thread, { ...materials, sequence, fields: policy.fields });
     const { stop, scores, queries } = replay(policy, seen);
     if (isTied(scores, policy)) continue;
     const states = policyStates(policy, seen);
