@@ -252,7 +252,7 @@ describe('every importer', () => {
             expect(error).toBeInstanceOf(InputError);
           }
         }),
-        { seed: 26, numRuns: 150 },
+        { seed: 26, numRuns: 80 },
       );
     },
   );
