@@ -3,7 +3,7 @@ import { InputError } from '../../../errors.ts';
 import { BadItemError, orSkipNow, shortened } from '../../bad-item.ts';
 import type { Post, Thread } from '../../thread.ts';
 import type { Reading } from '../importer.ts';
-import type { TableColumns } from './columns.ts';
+import type { KeptRows } from './kept-rows.ts';
 
 /** What a row says. */
 export interface RowOfPost {
@@ -26,22 +26,21 @@ export type RowOfThread = Pick<RowOfPost, 'place' | 'labels'> & {
 
 /**
  * The rows of each thread, each post once, by the id of the thread and in the order in which threads begin. An export that ran
- * twice, or whose parts overlap, has exact copies. Takes the rows out of `rows`, so that those of a thread can go once it is read.
+ * twice, or whose parts overlap, has exact copies.
  * @throws InputError for two rows of one post that differ, where such items are not to be skipped
  */
-export function* threadedRows(rows: RowOfPost[], options: Reading): Generator<[string, readonly RowOfThread[]]> {
-  const rootOf = rows.every(({ threadId }) => threadId !== null) ? () => '' : rootsOf(rows);
-  const threads = new Map<string, RowOfPost[]>();
-  for (const row of rows) {
-    const id = row.threadId ?? rootOf(row);
+export function* threadedRows(rows: KeptRows, options: Reading): Generator<[string, readonly RowOfThread[]]> {
+  const rootOf = rows.shared.every(({ threadId }) => threadId !== null) ? () => '' : rootsOf(rows);
+  const threads = new Map<string, number[]>();
+  for (const [place, { threadId }] of rows.shared.entries()) {
+    const id = threadId ?? rootOf(place);
     const own = threads.get(id);
-    if (own === undefined) threads.set(id, [row]);
-    else own.push(row);
+    if (own === undefined) threads.set(id, [place]);
+    else own.push(place);
   }
-  rows.length = 0;
   for (const [id, own] of threads) {
     threads.delete(id);
-    const posts = differentPosts(own, options);
+    const posts = differentPosts(own.map(rows.get), options);
     if (posts.length > 0) yield [id, posts];
   }
 }
@@ -84,15 +83,19 @@ function isCopy(row: RowOfPost, first: RowOfPost): boolean {
 }
 
 /** The thread of a post that names none: that of the first post of the chain of what it answers. */
-function rootsOf(rows: readonly RowOfPost[]): (row: RowOfPost) => string {
-  const byId = new Map<string | null, RowOfPost>(rows.map((row) => [row.postId, row]));
-  return (row) => {
-    const seen = new Set<RowOfPost>();
-    for (let at = row; ; ) {
+function rootsOf(rows: KeptRows): (place: number) => string {
+  const links = rows.shared.map(({ threadId }, place) => {
+    const { postId, post } = rows.get(place);
+    return { threadId, postId, parent: post.parent };
+  });
+  const byId = new Map(links.map((link) => [link.postId, link]));
+  return (place) => {
+    const seen = new Set<(typeof links)[number]>();
+    for (let at = links[place]; ; ) {
       seen.add(at);
-      const { threadId, postId, post } = at;
+      const { threadId, postId, parent } = at;
       if (threadId !== null) return threadId;
-      const answered = post.parent === null || post.parent === postId ? null : post.parent;
+      const answered = parent === null || parent === postId ? null : parent;
       if (answered === null) return postId ?? '';
       const next = byId.get(answered);
       // What it answers is not in the tables, or answers in a circle.
@@ -108,31 +111,25 @@ const keptDigits = [15, 16, 17];
 /** Zeros that must be seen, all in all, before they are no chance. */
 const leastZeros = 6;
 
-/** @throws InputError for ids that have lost their last digits to a program that took them for numbers: all of the long ones end in zeros */
-export function refuseRoundedIds(
-  rows: readonly RowOfPost[],
-  { source, columns }: { source: string; columns: TableColumns },
-): void {
-  const columnsOfIds = [
-    [columns.postId, 'postId'],
-    [columns.threadId, 'threadId'],
-  ] as const;
-  for (const [column, name] of columnsOfIds) {
-    const long: string[] = [];
-    for (const { [name]: id } of rows) if (id !== null && id.length > keptDigits[0] && /^\d+$/.test(id)) long.push(id);
-    if (!areRounded(long)) continue;
-    throw new InputError(
-      `${source}, column ${JSON.stringify(column)}: the last digits of the ids are gone, for every long one ends in zeros, such as ${long[0]}. A spreadsheet or a program has read them as numbers; export them again as text`,
-    );
-  }
-}
-
-function areRounded(ids: readonly string[]): boolean {
-  return keptDigits.some((kept) => {
-    const long = ids.filter((id) => id.length > kept);
-    if (!long.every((id) => /^0+$/.test(id.slice(kept)))) return false;
-    let zeros = 0;
-    for (const id of new Set(long)) zeros += id.length - kept;
-    return zeros >= leastZeros;
-  });
+/** Ids of a column that may have lost their last digits to a program that took them for numbers: then all of the long ones end in zeros. */
+export function roundedIds({ source, column }: { source: string; column: string | undefined }) {
+  let possible: readonly number[] = keptDigits;
+  const long = new Set<string>();
+  return {
+    add(id: string | null): void {
+      if (possible.length === 0 || id === null || id.length <= keptDigits[0] || !/^\d+$/.test(id)) return;
+      long.add(id);
+      possible = possible.filter((kept) => /^0*$/.test(id.slice(kept)));
+      if (possible.length === 0) long.clear();
+    },
+    /** @throws InputError where they have */
+    refuse(): void {
+      const zerosBehind = (kept: number) => [...long].reduce((sum, { length }) => sum + Math.max(0, length - kept), 0);
+      if (!possible.some((kept) => zerosBehind(kept) >= leastZeros)) return;
+      const [first] = long;
+      throw new InputError(
+        `${source}, column ${JSON.stringify(column)}: the last digits of the ids are gone, for every long one ends in zeros, such as ${first}. A spreadsheet or a program has read them as numbers; export them again as text`,
+      );
+    },
+  };
 }

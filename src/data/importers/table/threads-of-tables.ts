@@ -5,10 +5,11 @@ import { assembleThread, sortReplies } from '../assemble-thread.ts';
 import type { Reading } from '../importer.ts';
 import { cellId, cellText, rawText, type TableRow } from './cells.ts';
 import { columnLooks, lookedAtRows } from './column-looks.ts';
-import { listed, overlooked, type TableColumns, tableColumns } from './columns.ts';
+import { listed, overlooked, tableColumns } from './columns.ts';
+import { type KeptRows, keptRows } from './kept-rows.ts';
 import { areRumors } from './label-words.ts';
 import { cellLabel, cellRumor, cellStance, cellVeracity } from './labels.ts';
-import { type RowOfPost, type RowOfThread, refuseRoundedIds, threadedRows } from './threaded-rows.ts';
+import { type RowOfThread, roundedIds, threadedRows } from './threaded-rows.ts';
 import { areSpreadsheetDays, cellTime } from './times.ts';
 
 /** A table with a row for each post. */
@@ -26,14 +27,10 @@ export interface PostTable {
  * @throws InputError for columns that cannot be told, ids that were rounded, or a bad row or thread that is not to be skipped
  */
 export async function* threadsOfTables(tables: AsyncIterable<PostTable>, options: Reading): AsyncGenerator<Thread> {
-  const rows: RowOfPost[] = [];
+  const rows = keptRows();
   const notes = new Set<string>();
-  for await (const table of tables) {
-    const start = rows.length;
-    const columns = await readRows(table, { rows, options, notes });
-    refuseRoundedIds(rows.slice(start), { source: table.source, columns });
-  }
-  const saysRumor = rows.every(({ labels }) => labels.label === null || areRumors([labels.label]));
+  for await (const table of tables) await readRows(table, { rows, options, notes });
+  const saysRumor = rows.shared.every(({ labels }) => labels.label === null || areRumors([labels.label]));
   yield* eachOrSkip(threadedRows(rows, options), options, ([id, own]) => {
     if (own.every(({ post }) => post.id !== id && post.parent !== null && post.parent !== post.id))
       options.count(
@@ -44,11 +41,11 @@ export async function* threadsOfTables(tables: AsyncIterable<PostTable>, options
   for (const note of notes) options.onNote?.(note);
 }
 
-/** Reads the rows of a table behind those of others. Returns which columns it has. */
+/** Reads the rows of a table behind those of others. */
 async function readRows(
   { source, headings, rows: all }: PostTable,
-  { rows, options, notes }: { rows: RowOfPost[]; options: Reading; notes: Set<string> },
-): Promise<TableColumns> {
+  { rows, options, notes }: { rows: KeptRows; options: Reading; notes: Set<string> },
+): Promise<void> {
   const onWithoutZone = () =>
     options.count('# times name no zone and are taken for UTC; write +02:00 or so behind them if not');
   const { columns: given = {}, labelMap = {}, dateOrder = null } = options.table ?? {};
@@ -67,8 +64,7 @@ async function readRows(
     );
   const valuesOf = (column: string) => looks.labels.get(column) ?? [];
   const timeOptions = { dateOrder, onWithoutZone };
-  const sharedLabels = lastOfEqual<RowOfPost['labels']>();
-  const sharedThread = lastOfEqual<string | null>();
+  const ids = [columns.postId, columns.threadId].map((column) => roundedIds({ source, column }));
   const readRow = (row: TableRow) => {
     const read = <T>(column: string | undefined, of: (column: string) => T) =>
       column === undefined ? null : of(column);
@@ -98,17 +94,19 @@ async function readRows(
       event: read(columns.event, (column) => cellText(row, column)),
       split: read(columns.split, (column) => cellText(row, column)) ?? undefined,
     };
-    rows.push({ place: row.place, threadId: sharedThread(threadId), postId, post, labels: sharedLabels(labels) });
+    rows.add({ place: row.place, threadId, postId, post, labels }, source);
+    ids[0].add(postId);
+    ids[1].add(threadId);
   };
   for (const row of first.splice(0)) orSkipNow(options, () => readRow(row));
   for await (const further of { [Symbol.asyncIterator]: () => iterator })
     for (const row of further) orSkipNow(options, () => readRow(row));
+  for (const own of ids) own.refuse();
   for (const note of overlooked(columns, looks)) notes.add(note);
   const used = new Set(Object.values(columns));
   const unused = headings.filter((heading) => heading !== '' && !used.has(heading)).map((own) => JSON.stringify(own));
   const chosen = Object.entries(columns).map(([field, heading]) => `${field} from ${JSON.stringify(heading)}`);
   notes.add(`read ${chosen.join(', ')}${unused.length === 0 ? '' : `; left out ${listed(unused)}`}`);
-  return columns;
 }
 
 function threadOf(id: string, rows: readonly RowOfThread[], { saysRumor }: { saysRumor: boolean }): Thread {
@@ -134,16 +132,6 @@ function threadOf(id: string, rows: readonly RowOfThread[], { saysRumor }: { say
     },
     `${place} (thread ${shortened(id)})`,
   );
-}
-
-/** Gives the value of before for one that is equal: a thread and its labels stand in each of its rows, and need memory once. */
-function lastOfEqual<T>(): (value: T) => T {
-  let last: { value: T; key: string } | null = null;
-  return (value) => {
-    const key = JSON.stringify(value);
-    if (last?.key !== key) last = { value, key };
-    return last.value;
-  };
 }
 
 function withSplit(split: string | null | undefined): { split?: string } {

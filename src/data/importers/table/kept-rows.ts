@@ -1,0 +1,59 @@
+import type { RowOfPost } from './threaded-rows.ts';
+
+/** What rows of a thread say alike. */
+type Shared = Pick<RowOfPost, 'threadId' | 'labels'> & { readonly source: string };
+
+/** Rows of posts, each by its place among them. */
+export interface KeptRows {
+  add(row: RowOfPost, source: string): void;
+  readonly shared: readonly Shared[];
+  get(place: number): RowOfPost;
+}
+
+const chunkBytes = 1 << 24;
+const lineBreak = 10;
+
+/**
+ * Keeps rows as lines of JSON outside the heap: a million rows as objects take several times the memory of their texts, and as long to
+ * be looked through for garbage. What a row shares with the one before is kept once.
+ */
+export function keptRows(): KeptRows {
+  const shared: Shared[] = [];
+  const starts: number[] = [];
+  const chunks: Buffer[] = [];
+  let chunk = Buffer.alloc(0);
+  let end = 0;
+  let last: { key: string; shared: Shared } | null = null;
+  return {
+    shared,
+    add({ place, threadId, postId, post, labels }, source) {
+      const own = { threadId, labels, source };
+      const key = JSON.stringify(own);
+      if (last?.key !== key) last = { key, shared: own };
+      shared.push(last.shared);
+      const isNear = place.startsWith(source);
+      const { time, author, parent, text, stance } = post;
+      const values = [isNear, isNear ? place.slice(source.length) : place, postId, time, author, parent, text, stance];
+      const line = `${JSON.stringify(values)}\n`;
+      // UTF-8 has up to three bytes for each of JavaScript's characters.
+      if (end + 3 * line.length > chunk.length) {
+        chunk = Buffer.allocUnsafe(Math.max(chunkBytes, 3 * line.length));
+        chunks.push(chunk);
+        end = 0;
+      }
+      starts.push((chunks.length - 1) * chunkBytes + end);
+      const written = chunk.write(line, end);
+      // A row that is longer than a chunk has one of its own.
+      end = chunk.length > chunkBytes ? chunk.length : end + written;
+    },
+    get(place) {
+      const from = chunks[Math.floor(starts[place] / chunkBytes)];
+      const start = starts[place] % chunkBytes;
+      const line = from.toString('utf8', start, from.indexOf(lineBreak, start));
+      const [isNear, near, postId, time, author, parent, text, stance] = JSON.parse(line);
+      const { threadId, labels, source } = shared[place];
+      const post = { time, author, parent, text, stance };
+      return { place: isNear ? `${source}${near}` : near, threadId, postId, post, labels };
+    },
+  };
+}
