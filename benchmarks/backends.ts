@@ -11,7 +11,7 @@ import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
 import { z } from 'zod';
-import { paperShapedProblem } from '../experiments/run/time-training-step.ts';
+import { paperShapedProblem } from '../experiments/backends/time-training-step.ts';
 import { selectBackend } from '../src/tensor/backend.ts';
 import { type BackendName, backendNames } from '../src/tensor/backend-names.ts';
 import { workContext } from '../src/work-context.ts';

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import * as tf from '@tensorflow/tfjs-core';
 import { markdownTable } from 'markdown-table';
-import { paperShapedProblem } from '../experiments/run/time-training-step.ts';
+import { paperShapedProblem } from '../experiments/backends/time-training-step.ts';
 import { mean } from '../src/metrics/summary-statistics.ts';
 import { selectBackend } from '../src/tensor/backend.ts';
 import { workContext } from '../src/work-context.ts';

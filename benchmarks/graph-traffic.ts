@@ -8,7 +8,7 @@
 import { parseArgs } from 'node:util';
 import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
-import { paperShapedProblem } from '../experiments/run/time-training-step.ts';
+import { paperShapedProblem } from '../experiments/backends/time-training-step.ts';
 import { selectBackend } from '../src/tensor/backend.ts';
 import { OnnxBackend } from '../src/tensor/onnx/backend.ts';
 import { workContext } from '../src/work-context.ts';

@@ -22,7 +22,7 @@ const rooms: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['stop-agent', 'detectors'],
     ['judging'],
     ['run'],
-    ['report', 'config', 'init'],
+    ['report', 'config', 'init', 'backends'],
   ],
   trainers: [['stop-agent', 'selector']],
   experts: [

@@ -1,5 +1,5 @@
 import { Command } from '@commander-js/extra-typings';
-import { testedTensorflow } from '../run/tested-tensorflow.ts';
+import { testedTensorflow } from '../backends/tested-tensorflow.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
 export function backendCommand(terminal: Terminal): Command {
@@ -30,8 +30,8 @@ If nvidia-smi or /dev/nvidia0 shows an NVIDIA GPU, TensorFlow is fetched with CU
     .action(async ({ fromPython, json }) => {
       const [{ selectBackend }, { buildTensorflowAddon }, { compareBackends }] = await Promise.all([
         import('../../src/tensor/backend.ts'),
-        import('../run/build-tensorflow-addon.ts'),
-        import('../run/compare-backends.ts'),
+        import('../backends/build-tensorflow-addon.ts'),
+        import('../backends/compare-backends.ts'),
       ]);
       const onNote = (line: string) => stderr.write(`earshot: ${line}\n`);
       const built = await buildTensorflowAddon({ python: fromPython ?? null, onNote });

@@ -2,9 +2,9 @@ import { availableParallelism } from 'node:os';
 import { Command, Option } from '@commander-js/extra-typings';
 import { markdownTable } from 'markdown-table';
 import { InputError } from '../../src/errors.ts';
+import type { Placements } from '../backends/gpu-placements.ts';
+import type { Timing } from '../backends/time-backend.ts';
 import { wrapped } from '../report/narrow-table.ts';
-import type { Placements } from '../run/gpu-placements.ts';
-import type { Timing } from '../run/time-backend.ts';
 import { positiveIntegers } from './option-values.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
@@ -20,12 +20,12 @@ export function doctorGpuCommand({ stdout }: Terminal) {
     .action(async ({ dimensions: widths, batchedRuns: sizes, json, onlyIterate }) => {
       const { selectBackend } = await import('../../src/tensor/backend.ts');
       const { device } = await selectBackend('webgpu');
-      if (onlyIterate === true) return (await import('../run/time-training-step.ts')).iterateSmallAgents();
+      if (onlyIterate === true) return (await import('../backends/time-training-step.ts')).iterateSmallAgents();
       const { adapterInUse } = await import('../../src/tensor/gpu-adapter.ts');
       const adapter = adapterInUse();
       const { freeTensorBytes } = await import('../../src/tensor/free-memory.ts');
       const freeBytes = freeTensorBytes({ name: 'webgpu', device, skipped: [] });
-      const { gpuPlacements } = await import('../run/gpu-placements.ts');
+      const { gpuPlacements } = await import('../backends/gpu-placements.ts');
       const placements = await gpuPlacements();
       const widthsTimed = await timedWidths(widths, sizes);
       if (json) return printJson({ stdout }, { device, adapter, freeBytes, placements, widths: widthsTimed });
@@ -48,7 +48,7 @@ interface TimedWidth {
 }
 
 async function timedWidths(widths: readonly number[], sizes: readonly number[]): Promise<TimedWidth[]> {
-  const { timeBackend } = await import('../run/time-backend.ts');
+  const { timeBackend } = await import('../backends/time-backend.ts');
   const timed: TimedWidth[] = [];
   for (const dimensions of widths) {
     const gpu = await timeBackend('webgpu', { dimensions, sizes });

@@ -2,8 +2,8 @@ import { availableParallelism } from 'node:os';
 import { Argument, Command } from '@commander-js/extra-typings';
 import { markdownTable } from 'markdown-table';
 import { type BackendName, backendNames } from '../../src/tensor/backend-names.ts';
+import type { Timing } from '../backends/time-backend.ts';
 import { wrapped } from '../report/narrow-table.ts';
-import type { Timing } from '../run/time-backend.ts';
 import { doctorGpuCommand } from './doctor-gpu.ts';
 import { positiveInteger, positiveIntegers } from './option-values.ts';
 import { printJson, type Terminal } from './terminal.ts';
@@ -24,7 +24,7 @@ export function doctorCommand(terminal: Terminal) {
       const [{ selectBackend }, { nvidiaGpu }, { timeBackend }, { notesTo }] = await Promise.all([
         import('../../src/tensor/backend.ts'),
         import('../../src/tensor/nvidia-gpu.ts'),
-        import('../run/time-backend.ts'),
+        import('../backends/time-backend.ts'),
         import('./progress.ts'),
       ]);
       const onNote = notesTo(terminal);

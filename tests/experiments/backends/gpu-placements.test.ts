@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { placementsIn } from '../../../experiments/run/gpu-placements.ts';
+import { placementsIn } from '../../../experiments/backends/gpu-placements.ts';
 
 it('counts the nodes of all graphs, and by their kinds those that are left to the processor', () => {
   const line = (text: string) =>
