@@ -149,10 +149,10 @@ export const tiny = {
     hidden: 8,
     imitation: {
       discriminator: { hidden: 8, batchSize: 16, epochs: 1, warmupIterations: 0 },
-      ppo: { stepsPerIteration: 32, epochs: 1 },
+      ppo: { stepsPerIteration: 32, epochs: 1, minibatches: 1 },
     },
     // Of the baseline beside it, too.
-    behaviorCloning: { epochs: 5 },
+    behaviorCloning: { epochs: 2 },
   },
   checkpointEvery: 2,
   evaluation: { resamples: 20, firstPosts: [1, 4], hours: [1], confidences: [0.8] },

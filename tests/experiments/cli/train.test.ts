@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { earshot, logged, start, startProcess, threadLines, tiny, until, writeExperiment } from './command-line.ts';
 
@@ -9,9 +10,8 @@ const read = (...path: string[]) => readFileSync(join(...path), 'utf8');
 const checkpoints = (run: string) => readdirSync(join(run, 'checkpoints')).filter((name) => !name.startsWith('.'));
 /** What a run must give again, byte for byte. */
 const outcomeOf = (run: string) => ({
-  ...Object.fromEntries(
-    ['result.json', 'metrics.jsonl', 'decisions.jsonl', 'config.json'].map((name) => [name, read(run, name)]),
-  ),
+  ...Object.fromEntries(['result.json', 'metrics.jsonl', 'decisions.jsonl'].map((name) => [name, read(run, name)])),
+  config: read(run, 'config.json'),
   checkpoints: checkpoints(run).map((name) => [name, readFileSync(join(run, 'checkpoints', name)).toString('base64')]),
 });
 
@@ -189,57 +189,65 @@ describe('train', () => {
 });
 
 describe('a run that is cut off', () => {
-  /** Long enough to be met in the middle. */
   /** Whose file is smaller than a log or a checkpoint. */
   const wordsOnly = { ...tiny.detector, characterWeights: [0] };
-  const long = { detector: wordsOnly, agent: { ...tiny.agent, iterations: 80 }, checkpointEvery: 4 };
+  /** Long enough to be met in the middle. */
+  const long = { detector: wordsOnly, agent: { ...tiny.agent, iterations: 80 }, checkpointEvery: 4, seeds: [1, 2] };
+  const runsIn = (folder: string) => [1, 2].map((seed) => join(folder, `tiny/agent/seed-${seed}`));
+
+  /** The long runs that nothing stopped. */
+  let expected: ReturnType<typeof outcomeOf>[];
+  beforeAll(async () => {
+    const cwd = mkdtempSync(join(tmpdir(), 'earshot-whole-'));
+    writeExperiment(join(cwd, 'tiny.yaml'), long);
+    const whole = await earshot(['train', 'tiny.yaml'], { cwd });
+    expect(whole.code, whole.errors).toBe(0);
+    expected = runsIn(join(cwd, 'runs')).map(outcomeOf);
+    rmSync(cwd, { recursive: true });
+  });
 
   it('goes on after SIGKILL, SIGINT and a full disk to the bytes of the run that nothing stopped', async () => {
     const cwd = temporaryFolder();
     writeExperiment(join(cwd, 'tiny.yaml'), long);
-    const train = ['train', 'tiny.yaml', '--runs'];
-    const runOf = (runs: string) => join(cwd, runs, 'tiny/agent/seed-1');
-    const whole = await earshot([...train, 'whole'], { cwd });
-    expect(whole.code, whole.errors).toBe(0);
-    const expected = outcomeOf(runOf('whole'));
+    const train = ['train', 'tiny.yaml', '--seeds', '1'];
+    const [run] = runsIn(join(cwd, 'runs'));
 
-    const killed = startProcess([...train, 'killed'], { cwd });
-    await until(() => logged(runOf('killed')) >= 6);
+    const killed = startProcess(train, { cwd });
+    await until(() => logged(run) >= 6);
     killed.signal('SIGKILL');
     expect((await killed.outcome).code).toBe(null);
-    expect(existsSync(join(runOf('killed'), 'result.json'))).toBe(false);
-    const resumed = await earshot([...train, 'killed', '--resume'], { cwd });
-    expect(resumed.code, resumed.errors).toBe(0);
-    expect(resumed.errors).toMatch(/resuming killed\/tiny\/agent\/seed-1 at iteration \d+/);
-    expect(outcomeOf(runOf('killed'))).toEqual(expected);
-    expect(JSON.parse(read(runOf('killed'), 'run.json')).resumed).toHaveLength(1);
+    expect(existsSync(join(run, 'result.json'))).toBe(false);
 
-    const stopped = start([...train, 'stopped'], { cwd });
-    await until(() => logged(runOf('stopped')) >= 6);
+    const before = logged(run);
+    const stopped = start([...train, '--resume'], { cwd });
+    await until(() => logged(run) >= before + 4);
     stopped.interrupt();
     const stop = await stopped.outcome;
     expect(stop).toMatchObject({ code: 130, out: '' });
+    expect(stop.errors).toMatch(/resuming runs\/tiny\/agent\/seed-1 at iteration \d+/);
     expect(stop.errors).toMatch(/earshot: stopped; give the same command again to go on\n$/);
-    const saved = checkpoints(runOf('stopped')).at(-1);
-    expect(saved).toBe(`step-${String(logged(runOf('stopped'))).padStart(8, '0')}.safetensors`);
-    expect((await earshot([...train, 'stopped'], { cwd })).code).toBe(0);
-    const { checkpoints: last, ...files } = outcomeOf(runOf('stopped'));
-    expect(files).toEqual({ ...expected, checkpoints: undefined });
-    expect(last.at(-1)).toEqual(expected.checkpoints.at(-1));
+    expect(checkpoints(run).at(-1)).toBe(`step-${String(logged(run)).padStart(8, '0')}.safetensors`);
 
     // The judgements and the detector are there already, so that the log is what outgrows the limit.
-    mkdirSync(join(cwd, 'full'));
-    cpSync(join(cwd, 'whole/cache'), join(cwd, 'full/cache'), { recursive: true });
-    const full = await startProcess([...train, 'full'], { cwd, fileKilobytes: 32 }).outcome;
+    const full = await startProcess(train, { cwd, fileKilobytes: 32 }).outcome;
     expect(full.code, full.errors).toBe(1);
     expect(full.errors).toMatch(
-      /earshot: cannot append \d+ bytes to full\/tiny\/agent\/seed-1\/metrics\.jsonl \(EFBIG\)/,
+      /earshot: cannot append \d+ bytes to runs\/tiny\/agent\/seed-1\/metrics\.jsonl \(EFBIG\)/,
     );
     expect(full.errors).not.toContain('    at ');
-    expect(logged(runOf('full'))).toBeGreaterThan(20);
-    const room = await earshot([...train, 'full'], { cwd });
+    expect(logged(run)).toBeGreaterThan(20);
+
+    const room = await earshot(train, { cwd });
+    expect(room.code, room.errors).toBe(0);
     expect(room.errors).toMatch(/at iteration \d+ of 80\n/);
-    expect(outcomeOf(runOf('full'))).toEqual(expected);
+    const outcome = outcomeOf(run);
+    expect(outcome).toEqual({
+      ...expected[0],
+      // Names the seeds of the command, and the one that was saved when it was stopped is kept, too.
+      config: outcome.config,
+      checkpoints: [...outcome.checkpoints.slice(0, -1), expected[0].checkpoints.at(-1)],
+    });
+    expect(JSON.parse(read(run, 'run.json')).resumed).toHaveLength(3);
   });
 
   it('keeps what it has when a checkpoint cannot be written', async () => {
@@ -261,15 +269,10 @@ describe('a run that is cut off', () => {
 
   it('goes on to the same bytes where the terminal interrupted two processes, or they were killed', async () => {
     const cwd = temporaryFolder();
-    writeExperiment(join(cwd, 'tiny.yaml'), { ...long, seeds: [1, 2] });
-    const train = ['train', 'tiny.yaml', '--runs'];
-    const runsIn = (runs: string) => [1, 2].map((seed) => join(cwd, runs, `tiny/agent/seed-${seed}`));
-    const whole = await earshot([...train, 'whole'], { cwd });
-    expect(whole.code, whole.errors).toBe(0);
-    const expected = runsIn('whole').map(outcomeOf);
-
-    const interrupted = startProcess([...train, 'shared', '--jobs', '2'], { cwd });
-    await until(() => runsIn('shared').every((run) => logged(run) >= 3));
+    writeExperiment(join(cwd, 'tiny.yaml'), long);
+    const runs = runsIn(join(cwd, 'runs'));
+    const interrupted = startProcess(['train', 'tiny.yaml', '--jobs', '2'], { cwd });
+    await until(() => runs.every((run) => logged(run) >= 3));
     interrupted.signal('SIGINT');
     const { code, errors } = await interrupted.outcome;
     expect(code, errors).toBe(130);
@@ -277,12 +280,12 @@ describe('a run that is cut off', () => {
     expect(errors.split('earshot: saving and stopping; press Ctrl-C again to stop at once')).toHaveLength(2);
     expect(errors.split('earshot: backend wasm')).toHaveLength(2);
     expect(errors).toMatch(/earshot: stopped; give the same command again to go on\n$/);
-    for (const run of runsIn('shared'))
+    for (const run of runs)
       expect(checkpoints(run).at(-1)).toBe(`step-${String(logged(run)).padStart(8, '0')}.safetensors`);
 
-    const begun = startProcess([...train, 'shared', '--jobs', '2'], { cwd });
+    const begun = startProcess(['train', 'tiny.yaml', '--jobs', '2'], { cwd });
     const isResumed = (run: string) => JSON.parse(read(run, 'run.json')).resumed.length > 0;
-    await until(() => runsIn('shared').some(isResumed));
+    await until(() => runs.some(isResumed));
     for (const child of childrenOf(begun.pid)) process.kill(child, 'SIGKILL');
     const killed = await begun.outcome;
     expect(killed.code, killed.errors).toBe(1);
@@ -290,15 +293,15 @@ describe('a run that is cut off', () => {
     expect(killed.errors).toMatch(
       /earshot: (1 of 2 runs failed \(agent, seed \d\)\. Give |all 2 runs failed alike\n$)/,
     );
-    const resumed = await earshot([...train, 'shared'], { cwd });
+    const resumed = await earshot(['train', 'tiny.yaml'], { cwd });
     expect(resumed.code, resumed.errors).toBe(0);
-    expect(resumed.errors).toMatch(/resuming shared\/tiny\/agent\/seed-\d at iteration \d+ of 80/);
-    expect(runsIn('shared').map(outcomeOf)).toEqual(expected);
+    expect(resumed.errors).toMatch(/resuming runs\/tiny\/agent\/seed-\d at iteration \d+ of 80/);
+    expect(runs.map(outcomeOf)).toEqual(expected);
   }, 300_000);
 
   it('hears Ctrl-C between updates on onnx, which blocks while it computes, and goes on to the same bytes', async () => {
     const cwd = temporaryFolder();
-    writeExperiment(join(cwd, 'tiny.yaml'), { ...long, backend: 'onnx' });
+    writeExperiment(join(cwd, 'tiny.yaml'), { ...long, seeds: [1], backend: 'onnx' });
     const train = ['train', 'tiny.yaml', '--runs'];
     const runIn = (runs: string) => join(cwd, runs, 'tiny/agent/seed-1');
     const whole = await earshot([...train, 'whole'], { cwd });
