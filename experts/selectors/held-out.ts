@@ -1,4 +1,4 @@
-import { bootstrapInterval, comparePaired, type Interval } from '../../src/metrics/bootstrap.ts';
+import { bootstrapGroups, type Interval } from '../../src/metrics/bootstrap.ts';
 import { macroF1 } from '../../src/metrics/classification.ts';
 
 /** What models say of gold rows that they have not seen. Each entry is one set of models that together cover all gold rows. */
@@ -19,45 +19,48 @@ export interface Gain {
   readonly logLikelihood: Interval & { readonly difference: number };
 }
 
-/**
- * Means over the sets of both, paired by gold rows.
- * @param options.groups rows that are resampled together, such as the replies of a thread; each row by itself unless given
- */
-export function gainOver(options: {
-  first: Pick<HeldOut, 'predicted' | 'logLikelihoods'>;
-  second: Pick<HeldOut, 'predicted' | 'logLikelihoods'>;
-  gold: readonly { readonly label: number }[];
-  classCount: number;
-  groups?: readonly (readonly number[])[];
-}): Gain {
-  const { first, second, gold, classCount, groups } = options;
+type Predictions = Pick<HeldOut, 'predicted' | 'logLikelihoods'>;
+
+/** What gains are of. */
+interface Compared {
+  readonly gold: readonly { readonly label: number }[];
+  readonly classCount: number;
+  /** Rows that are resampled together, such as the replies of a thread; each row by itself unless given. */
+  readonly groups?: readonly (readonly number[])[];
+}
+
+/** Means over the sets of both, paired by gold rows. */
+export function gainOver({ first, ...of }: Compared & { first: Predictions; second: Predictions }): Gain {
+  const [gain] = gainsOver({ ...of, firsts: [first] });
+  return gain;
+}
+
+/** `gainOver` of each, with the same resamples. */
+export function gainsOver(options: Compared & { firsts: readonly Predictions[]; second: Predictions }): Gain[] {
+  const { firsts, second, gold, classCount, groups } = options;
   const labels = Int32Array.from(gold, ({ label }) => label);
-  const drawing = { items: groups?.length ?? gold.length, seed: 1, resamples: 1000 };
-  const rowsOf = (drawn: Int32Array) =>
-    groups === undefined ? drawn : Int32Array.from([...drawn].flatMap((group) => groups[group]));
-  const macroF1Of =
-    ({ predicted }: Pick<HeldOut, 'predicted'>) =>
-    (drawn: Int32Array) => {
-      const items = rowsOf(drawn);
-      return mean(predicted, (own) => macroF1({ gold: labels, predicted: own, classes: classCount, items }));
-    };
-  const range = () => [-1, 1] as const;
-  const { pValue: _, ...byF1 } = comparePaired({
-    ...drawing,
-    scoreRange: range,
-    first: macroF1Of(first),
-    second: macroF1Of(second),
-  });
-  const gains = gold.map((_gold, row) => logLikelihoodOf(first, row) - logLikelihoodOf(second, row));
-  const { estimate, ...interval } = bootstrapInterval({
-    ...drawing,
-    statistic: (drawn) => mean(rowsOf(drawn), (row) => gains[row]),
-  });
-  return { macroF1: byF1, logLikelihood: { difference: estimate, ...interval } };
+  const macroF1Of = ({ predicted }: Predictions, items: Int32Array) =>
+    mean(predicted, (own) => macroF1({ gold: labels, predicted: own, classes: classCount, items }));
+  const gains = firsts.map((first) => gold.map((_, row) => logLikelihoodOf(first, row) - logLikelihoodOf(second, row)));
+  const intervals = bootstrapGroups({
+    groups: [groups?.length ?? gold.length],
+    seed: 1,
+    resamples: 1000,
+    statistics(_, drawn) {
+      const items = groups === undefined ? drawn : Int32Array.from([...drawn].flatMap((group) => groups[group]));
+      const control = macroF1Of(second, items);
+      return [
+        ...firsts.map((first) => macroF1Of(first, items) - control),
+        ...gains.map((own) => mean(items, (row) => own[row])),
+      ];
+    },
+    scoreRange: (index) => (index < firsts.length ? [-1, 1] : null),
+  }).map(({ estimate: difference, low, high }) => ({ difference, low, high }));
+  return firsts.map((_, index) => ({ macroF1: intervals[index], logLikelihood: intervals[firsts.length + index] }));
 }
 
 /** Mean over the sets. */
-function logLikelihoodOf({ logLikelihoods }: Pick<HeldOut, 'logLikelihoods'>, row: number): number {
+function logLikelihoodOf({ logLikelihoods }: Predictions, row: number): number {
   return mean(logLikelihoods, (own) => own[row]);
 }
 

@@ -1,4 +1,4 @@
-import { type Gain, gainOver, macroF1OfHeldOut } from '../../../experts/selectors/held-out.ts';
+import { type Gain, gainOver, gainsOver, type HeldOut, macroF1OfHeldOut } from '../../../experts/selectors/held-out.ts';
 import { selectors } from '../../../experts/selectors/selectors.ts';
 import { counted } from '../../../src/counted.ts';
 import { oneLine } from '../../../src/one-line.ts';
@@ -137,24 +137,26 @@ function worthSection({ crossFitted, gold, classes }: TableSelection): ReportSec
   const classCount = classes.length;
   const random = heldOut.get('random')!;
   const order = ['gold-alone', 'all', 'random', 'chosen'];
-  const others = [...heldOut.keys()].filter((name) => !order.includes(name));
-  const cells = (record: typeof random, control: typeof random) => {
-    const gain = record === control ? null : gainOver({ first: record, second: control, gold, classCount });
-    return [
-      macroF1OfHeldOut(record, labels, classCount).toFixed(3),
-      gain === null ? '–' : shownGain(gain.macroF1),
-      gain === null ? '–' : shownGain(gain.logLikelihood),
-      record.taken === 0 ? '–' : percent(record.takenRight / record.taken),
-    ];
-  };
+  const names = [...order, ...heldOut.keys()].filter(
+    (name, place, all) => all.indexOf(name) === place && heldOut.has(name),
+  );
+  const cells = (record: HeldOut, gain: Gain | null) => [
+    macroF1OfHeldOut(record, labels, classCount).toFixed(3),
+    gain === null ? '–' : shownGain(gain.macroF1),
+    gain === null ? '–' : shownGain(gain.logLikelihood),
+    record.taken === 0 ? '–' : percent(record.takenRight / record.taken),
+  ];
   const heading = ['trained on', 'macro-F1', 'over the control', 'log-likelihood over it'];
-  const rows = [...order, ...others].flatMap((name) => {
-    const record = heldOut.get(name);
-    return record === undefined ? [] : [[trainingNames[name] ?? `gold and ${name}`, ...cells(record, random)]];
-  });
+  const records = names.map((name) => heldOut.get(name)!);
+  const gains = gainsOver({ firsts: records, second: random, gold, classCount });
+  const rows = names.map((name, place) => [
+    trainingNames[name] ?? `gold and ${name}`,
+    ...cells(records[place], name === 'random' ? null : gains[place]),
+  ]);
+  const ofRoom = gainOver({ first: room.right, second: room.random, gold, classCount });
   const roomRows = [
-    ['correct weak labels', ...cells(room.right, room.random).slice(0, 3)],
-    ['as many random ones of each class (the control)', ...cells(room.random, room.random).slice(0, 3)],
+    ['correct weak labels', ...cells(room.right, ofRoom).slice(0, 3)],
+    ['as many random ones of each class (the control)', ...cells(room.random, null).slice(0, 3)],
   ];
   const explained =
     'On gold rows held out in turn (five folds, three times): a logistic regression on TF-IDF, trained on the other gold rows and the selection. 95% intervals over gold rows. "Right" is the share of right labels among the held-out gold rows whose weak label was taken.';
