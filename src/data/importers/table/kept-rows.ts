@@ -1,4 +1,18 @@
-import type { RowOfPost } from './threaded-rows.ts';
+import type { Post, Thread } from '../../thread.ts';
+
+/** What a row says. */
+export interface RowOfPost {
+  readonly place: string;
+  /** Null where the row names none, which what it answers may tell. */
+  readonly threadId: string | null;
+  readonly postId: string | null;
+  readonly post: Omit<Post, 'id'>;
+  readonly labels: Pick<Thread, 'rumor' | 'veracity' | 'event' | 'split'> & {
+    /** A label of one's own, and the column that it stands in. */
+    readonly label: string | null;
+    readonly column: string | null;
+  };
+}
 
 /** What rows of a thread say alike. */
 type Shared = Pick<RowOfPost, 'threadId' | 'labels'> & { readonly source: string };

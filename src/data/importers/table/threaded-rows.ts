@@ -3,21 +3,7 @@ import { InputError } from '../../../errors.ts';
 import { BadItemError, orSkipNow, shortened } from '../../bad-item.ts';
 import type { Post, Thread } from '../../thread.ts';
 import type { Reading } from '../importer.ts';
-import type { KeptRows } from './kept-rows.ts';
-
-/** What a row says. */
-export interface RowOfPost {
-  readonly place: string;
-  /** Null where the row names none, which what it answers may tell. */
-  readonly threadId: string | null;
-  readonly postId: string | null;
-  readonly post: Omit<Post, 'id'>;
-  readonly labels: Pick<Thread, 'rumor' | 'veracity' | 'event' | 'split'> & {
-    /** A label of one's own, and the column that it stands in. */
-    readonly label: string | null;
-    readonly column: string | null;
-  };
-}
+import type { KeptRows, RowOfPost } from './kept-rows.ts';
 
 /** A row as a post of a thread; its id is null where the table names none. */
 export type RowOfThread = Pick<RowOfPost, 'place' | 'labels'> & {
