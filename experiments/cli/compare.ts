@@ -41,7 +41,7 @@ Examples:
   earshot compare runs/quickstart/one-query runs/quickstart/detector-in-state --html --out comparison.html`,
     )
     .action(async (first, second, options) => {
-      const { learnt, hasOneSystem, compare } = await kindOf(kindOfRun(firstRunIn(first)), first);
+      const { learnt, compare } = await kindOf(kindOfRun(firstRunIn(first)), first);
       const { system = learnt } = options;
       const compared = [
         { folder: first, system },
@@ -65,7 +65,9 @@ Examples:
         seed: options.seed === defaultSeed ? undefined : options.seed,
       });
       const { comparisonPage } = await import('../report/page/comparison-page.ts');
-      const names = compared.map((own) => ({ ...own, system: hasOneSystem ? null : own.system }));
+      // Where no system is asked for, the folders say all.
+      const isAsked = options.system !== undefined || options.secondSystem !== undefined;
+      const names = compared.map((own) => ({ ...own, system: isAsked ? own.system : null }));
       writeFileAtomically(options.out, await comparisonPage({ names, command, places }));
       terminal.stderr.write(`\nPage: ${options.out}\n`);
     });

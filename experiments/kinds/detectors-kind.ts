@@ -51,7 +51,6 @@ export const detectorsKind: ExperimentKind = {
   objective: 'macroF1',
   score: scoreDetectors,
   learnt: detectorName,
-  hasOneSystem: true,
   compare: compareDetectors,
   report: async () => (await import('../detectors/report/detectors-report.ts')).detectorsReport,
   evaluate: refuseEvaluation,

@@ -99,8 +99,6 @@ export interface ExperimentKind {
   score(run: string, part: EvaluationSplit): ScoredSystem[];
   /** The system that its runs are about. */
   readonly learnt: string;
-  /** Whether a run has no other system, so that its folder says all. */
-  readonly hasOneSystem: boolean;
   /** Two systems at every place where both decided. @throws as `compareSystems` does */
   compare(compared: ComparedPair, options: { seed: number }): ComparedPlace[];
   /** Loaded for those alone who ask for it, because pages and charts are large. */

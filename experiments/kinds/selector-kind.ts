@@ -79,7 +79,6 @@ export const selectorKind: ExperimentKind = {
   objective: 'veracity.macroF1',
   score: scoreSelectorRun,
   learnt: selectorName,
-  hasOneSystem: false,
   compare: compareSelectors,
   report: async () => (await import('../selector/report/selector-report.ts')).selectorReport,
   evaluate: evaluateSelector,

@@ -75,7 +75,6 @@ export const stopAgentKind: ExperimentKind = {
   objective: 'macroF1',
   score: scoreStopAgentRun,
   learnt: agentName,
-  hasOneSystem: false,
   compare: compareAgents,
   report: async () => (await import('../stop-agent/report/stop-agent-report.ts')).stopAgentReport,
   evaluate: evaluateAgent,

@@ -124,5 +124,5 @@ export interface ListedItem {
   readonly retained: boolean;
   /** Whether the label is that of the data; null where the data has none. */
   readonly right: boolean | null;
-  readonly reason: string;
+  readonly explanation: string;
 }

@@ -172,21 +172,9 @@ async function listedItems(
       posts.map((post, index) => [index === 0 ? id : `${id}/${post.id}`, post.text] as const),
     ),
   );
-  const all = selection.map(({ threadId, explanation: reason, ...own }): ListedItem => {
+  const all = selection.map(({ threadId, ...own }): ListedItem => {
     const id = 'postId' in own ? `${threadId}/${own.postId}` : threadId;
-    const { kind, label, labelledBy, confidence, retainProbability, retained, right } = own;
-    return {
-      kind,
-      id,
-      text: texts.get(id) ?? null,
-      label,
-      labelledBy,
-      confidence,
-      retainProbability,
-      retained,
-      right,
-      reason,
-    };
+    return { ...own, id, text: texts.get(id) ?? null };
   });
   const bytes = all.reduce((sum, item) => sum + Buffer.byteLength(JSON.stringify(item)) + 1, 0);
   const share = Math.min(1, bytesAtMost / bytes);

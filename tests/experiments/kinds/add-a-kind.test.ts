@@ -93,7 +93,6 @@ const coinsKind: ExperimentKind = {
     { name: 'caller', role: 'learnt', values: scoreOf(path, part === 'test' ? 'test' : 'development') },
   ],
   learnt: 'caller',
-  hasOneSystem: true,
   compare: (compared, { seed }) =>
     compareSystems(compared, {
       items: 'item',

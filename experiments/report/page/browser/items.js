@@ -68,7 +68,7 @@ function startItems(home, items) {
     found = own
       .filter(fates[selects.fate.value])
       .filter((item) => selects.label.value === 'all' || item.label === selects.label.value)
-      .filter((item) => finds(`${item.id}\n${item.text ?? ''}\n${item.reason}`))
+      .filter((item) => finds(`${item.id}\n${item.text ?? ''}\n${item.explanation}`))
       .sort(orders[selects.order.value]);
     count.textContent = `${found.length.toLocaleString('en')} of ${counted(own.length, selects.kind.value)}`;
     list.replaceChildren();
@@ -81,7 +81,7 @@ function startItems(home, items) {
 }
 
 /** @param {ListedItem} item */
-function itemView({ id, text, label, labelledBy, confidence, retainProbability, retained, right, reason }) {
+function itemView({ id, text, label, labelledBy, confidence, retainProbability, retained, right, explanation }) {
   const labelled = labelledBy === 'human' ? `${label}, gold` : `${label} ${confidence.toFixed(2)}`;
   return element(
     'li',
@@ -97,6 +97,6 @@ function itemView({ id, text, label, labelledBy, confidence, retainProbability, 
       element('span', {}, id),
     ),
     element('p', { class: text === null ? 'absent' : 'text', dir: 'auto' }, text ?? 'text not available'),
-    reason !== '' && element('p', { class: 'quiet' }, `Reason: ${reason}`),
+    explanation !== '' && element('p', { class: 'quiet' }, `Reason: ${explanation}`),
   );
 }
