@@ -84,11 +84,9 @@ export function summarizeSettings(plan: SweepPlan, rows: readonly TrialRow[]): S
       own.map((row) => row.objective),
       aim?.range,
     );
-    const values = Object.fromEntries(
-      plan.kind.metrics.map(({ name, range }) => {
-        const seeds = own.map(({ systems }) => systems[0]?.values[name] ?? null);
-        return [name, overSeeds(seeds, range)];
-      }),
+    const values = valuesOverSeeds(
+      plan,
+      own.map(({ systems }) => systems[0]?.values ?? {}),
     );
     const means = Object.fromEntries(Object.entries(values).map(([name, interval]) => [name, interval?.mean ?? null]));
     const isComplete = own.every(({ status }) => status === 'finished');
@@ -110,6 +108,22 @@ function overSeeds(values: readonly (number | null)[], range?: Range): SeedInter
   return known.length === 0 ? null : seedInterval(known, range);
 }
 
+/** Every metric of the kind over seeds, by its name; null where no seed knows it. */
+function valuesOverSeeds(
+  { kind }: Pick<SweepPlan, 'kind'>,
+  seeds: readonly Readonly<Record<string, number | null>>[],
+): Record<string, SeedInterval | null> {
+  return Object.fromEntries(
+    kind.metrics.map(({ name, range }) => [
+      name,
+      overSeeds(
+        seeds.map((own) => own[name] ?? null),
+        range,
+      ),
+    ]),
+  );
+}
+
 /** A system as a mean over the seeds of one setting. */
 export interface SystemMean {
   readonly name: string;
@@ -118,25 +132,15 @@ export interface SystemMean {
 }
 
 /** Every system of some runs, each as a mean over them, in the order of the first. */
-export function meanSystems(
-  { kind }: Pick<SweepPlan, 'kind'>,
-  runs: readonly (readonly ScoredSystem[])[],
-): SystemMean[] {
-  const ranges = new Map(kind.metrics.map(({ name, range }) => [name, range]));
+export function meanSystems(plan: Pick<SweepPlan, 'kind'>, runs: readonly (readonly ScoredSystem[])[]): SystemMean[] {
   const names = [...new Set(runs.flatMap((systems) => systems.map(({ name }) => name)))];
   return names.map((name) => {
     const own = runs.flatMap((systems) => systems.filter((system) => system.name === name));
-    const metrics = Object.keys(own[0].values);
-    return {
-      name,
-      role: own[0].role,
-      values: Object.fromEntries(
-        metrics.map((metric) => {
-          const seeds = own.map(({ values }) => values[metric]);
-          return [metric, overSeeds(seeds, ranges.get(metric))];
-        }),
-      ),
-    };
+    const values = valuesOverSeeds(
+      plan,
+      own.map((system) => system.values),
+    );
+    return { name, role: own[0].role, values };
   });
 }
 

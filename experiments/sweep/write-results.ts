@@ -35,17 +35,10 @@ export async function writeResults(
   const settings = summarizeSettings(plan, rows);
   const leader = leaderOf(plan, settings);
   const shownFor = leader?.setting ?? settings.find(({ isComplete }) => isComplete);
-  const beside = meanSystems(
-    plan,
-    (shownFor?.rows ?? []).map(({ systems }) => systems),
-  );
-  const tested =
-    leader === null
-      ? []
-      : meanSystems(
-          plan,
-          leader.setting.rows.map(({ trial }) => plan.kind.score(folder.directoryOf(trial), 'test')),
-        );
+  const scored = (shownFor?.rows ?? []).map(({ systems }) => systems);
+  const beside = meanSystems(plan, scored);
+  const onTest = (leader?.setting.rows ?? []).map(({ trial }) => plan.kind.score(folder.directoryOf(trial), 'test'));
+  const tested = meanSystems(plan, onTest);
   const front = frontPoints(settings, beside);
   const sensitivity = sensitivities(plan, rows);
   const result = { plan, command, rows, settings, front, sensitivities: sensitivity, leader, tested };
@@ -71,17 +64,14 @@ function jsonOf(
     name: plan.name,
     /** The leader, where the seeds tell it from all others. */
     recommended: leader?.isToldApart ? leader.setting.id : null,
-    leader:
-      leader === null
-        ? null
-        : {
-            member: leader.setting.id,
-            settings: leader.setting.point,
-            isToldApart: leader.isToldApart,
-            conclusion: leader.conclusion,
-            why: leader.why,
-            test: tested,
-          },
+    leader: leader && {
+      member: leader.setting.id,
+      settings: leader.setting.point,
+      isToldApart: leader.isToldApart,
+      conclusion: leader.conclusion,
+      why: leader.why,
+      test: tested,
+    },
     members: settings.map(({ id, point, isComplete, isAllowed, objective, values, rows: own }) => ({
       id,
       settings: point,
