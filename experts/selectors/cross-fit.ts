@@ -93,12 +93,9 @@ export async function crossFitter(options: {
     };
     /** Unseen gold rows stand among the items, so that it shows which of their weak labels are taken. Nothing is trained on them. */
     const select = (name: SelectorName, scores: ArrayLike<number>) => {
-      const [ofGold, taken] = [true, false].map((isGold) =>
-        takeShare({ items: candidates, scores, share })
-          .map((place) => candidates[place])
-          .filter((item) => rightLabels.has(item) === isGold),
-      );
-      return predict(name, [...seeds, ...taken], ofGold);
+      const taken = takeShare({ items: candidates, scores, share }).map((place) => candidates[place]);
+      const [ofGold, others] = [true, false].map((isGold) => taken.filter((item) => rightLabels.has(item) === isGold));
+      return predict(name, [...seeds, ...others], ofGold);
     };
     if (controls) {
       await predict('gold-alone', seeds);
