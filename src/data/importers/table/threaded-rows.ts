@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { InputError } from '../../../errors.ts';
 import { BadItemError, orSkipNow, shortened } from '../../bad-item.ts';
-import type { Post, Thread } from '../../thread.ts';
+import type { Post } from '../../thread.ts';
 import type { Reading } from '../importer.ts';
 import type { KeptRows, RowOfPost } from './kept-rows.ts';
 
