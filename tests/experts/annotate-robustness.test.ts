@@ -16,7 +16,7 @@ import { rumorTask } from './detectors/roles.ts';
 import { quickService, startServer } from './llm/service.ts';
 import { numberedThreads } from './threads.ts';
 
-const threads = 5;
+const threads = 3;
 const prefixes = threads * 50;
 
 /** Runs a command as in a container of its own: processes have other numbers there, the host has the same name. */

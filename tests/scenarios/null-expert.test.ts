@@ -52,14 +52,14 @@ describe('the null-expert control', () => {
       );
       const data = await openData(experiment, () => {});
       const cache = await openCache(join(folder, 'cache'), experiment);
-      const trials = [];
-      for (const seed of [1, 2]) {
+      const settings = [1, 2].map((seed) => {
         const directory = join(folder, `${algorithm}-${seed}`);
-        const trial = { experiment, seed, directory, data, cache };
-        expect(await runTrials([trial], { backend, context: workContext() })).toBe(true);
-        trials.push(readTrialResult(RunDirectory.open(directory), { withIntervals: false }));
-      }
-      expect(trials).toHaveLength(2);
+        return { experiment, seed, directory, data, cache };
+      });
+      expect(await runTrials(settings, { backend, context: workContext() })).toBe(true);
+      const trials = settings.map(({ directory }) =>
+        readTrialResult(RunDirectory.open(directory), { withIntervals: false }),
+      );
       // An agent that stops at the first post, or the last, is one of the rules.
       for (const { systems } of trials) {
         expect(systems[0].values.er).toBeGreaterThan(er.least);

@@ -167,33 +167,30 @@ describe('a selector’s run that is cut off', () => {
 
   it('goes on after a kill and an interruption to the bytes of the run that nothing stopped', async () => {
     const cwd = tinyFolder(long);
-    const train = ['train', 'tiny.yaml', '--runs'];
-    const begun = (runs: string) => until(() => logged(runOf(cwd, runs)) >= 3);
-    const goOn = async (runs: string) => {
-      expect(existsSync(join(runOf(cwd, runs), 'result.json'))).toBe(false);
-      const resumed = await earshot([...train, runs, '--resume'], { cwd });
-      expect(resumed.code, resumed.errors).toBe(0);
-      expect(resumed.errors).toMatch(new RegExp(`resuming ${runs}/tiny/agent/seed-1 at iteration \\d+ of \\d+`));
-    };
-    const killed = startProcess([...train, 'killed'], { cwd });
-    await begun('killed');
+    const train = ['train', 'tiny.yaml', '--runs', 'cut'];
+    const run = runOf(cwd, 'cut');
+    const killed = startProcess(train, { cwd });
+    await until(() => logged(run) >= 2);
     killed.signal('SIGKILL');
     expect((await killed.outcome).code).toBe(null);
-    await goOn('killed');
+    expect(existsSync(join(run, 'result.json'))).toBe(false);
 
-    const stopped = start([...train, 'stopped'], { cwd });
-    await begun('stopped');
+    const before = logged(run);
+    const stopped = start([...train, '--resume'], { cwd });
+    await until(() => logged(run) > before);
     stopped.interrupt();
     const stop = await stopped.outcome;
     expect(stop).toMatchObject({ code: 130, out: '' });
     expect(stop.errors).toMatch(/earshot: stopped; give the same command again to go on\n$/);
-    await goOn('stopped');
+    const resumed = await earshot([...train, '--resume'], { cwd });
+    expect(resumed.code, resumed.errors).toBe(0);
+    for (const { errors } of [stop, resumed])
+      expect(errors).toMatch(/resuming cut\/tiny\/agent\/seed-1 at iteration \d+ of \d+/);
 
     await trainHere(cwd);
     const expected = outcomeOf(runOf(cwd));
     expect(Object.keys(expected)).toContain('checkpoints/step-00000008.safetensors');
-    expect(outcomeOf(runOf(cwd, 'killed'))).toEqual(expected);
-    expect(outcomeOf(runOf(cwd, 'stopped'))).toEqual(expected);
+    expect(outcomeOf(run)).toEqual(expected);
   });
 
   it('goes on while systems are tested, and names a checkpoint that is cut', async () => {

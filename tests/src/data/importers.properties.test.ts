@@ -252,7 +252,7 @@ describe('every importer', () => {
             expect(error).toBeInstanceOf(InputError);
           }
         }),
-        { seed: 26, numRuns: 80 },
+        { seed: 26, numRuns: 50 },
       );
     },
   );
