@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { earshot, logged, start, startProcess, threadLines, tiny, until, writeExperiment } from './command-line.ts';
 
@@ -195,16 +195,16 @@ describe('a run that is cut off', () => {
   const long = { detector: wordsOnly, agent: { ...tiny.agent, iterations: 80 }, checkpointEvery: 4, seeds: [1, 2] };
   const runsIn = (folder: string) => [1, 2].map((seed) => join(folder, `tiny/agent/seed-${seed}`));
 
-  /** The long runs that nothing stopped. */
+  /** A folder with the long runs that nothing stopped. Tests copy what they change. */
+  const whole = mkdtempSync(join(tmpdir(), 'earshot-whole-'));
   let expected: ReturnType<typeof outcomeOf>[];
   beforeAll(async () => {
-    const cwd = mkdtempSync(join(tmpdir(), 'earshot-whole-'));
-    writeExperiment(join(cwd, 'tiny.yaml'), long);
-    const whole = await earshot(['train', 'tiny.yaml'], { cwd });
-    expect(whole.code, whole.errors).toBe(0);
-    expected = runsIn(join(cwd, 'runs')).map(outcomeOf);
-    rmSync(cwd, { recursive: true });
+    writeExperiment(join(whole, 'tiny.yaml'), long);
+    const { code, errors } = await earshot(['train', 'tiny.yaml'], { cwd: whole });
+    expect(code, errors).toBe(0);
+    expected = runsIn(join(whole, 'runs')).map(outcomeOf);
   });
+  afterAll(() => rmSync(whole, { recursive: true, force: true }));
 
   it('goes on after SIGKILL, SIGINT and a full disk to the bytes of the run that nothing stopped', async () => {
     const cwd = temporaryFolder();
@@ -253,9 +253,8 @@ describe('a run that is cut off', () => {
   it('keeps what it has when a checkpoint cannot be written', async () => {
     const cwd = temporaryFolder();
     writeExperiment(join(cwd, 'tiny.yaml'), { detector: wordsOnly, agent: { ...tiny.agent, hidden: 128 } });
-    // A first run fills the cache; what the second writes is small but for its checkpoints.
-    await earshot(['train', 'tiny.yaml'], { cwd });
-    rmSync(join(cwd, 'runs/tiny'), { recursive: true });
+    // With the judgements and the detector there, what it writes is small but for its checkpoints.
+    cpSync(join(whole, 'runs/cache'), join(cwd, 'runs/cache'), { recursive: true });
     const full = await startProcess(['train', 'tiny.yaml'], { cwd, fileKilobytes: 64 }).outcome;
     expect(full.code, full.errors).toBe(1);
     expect(full.errors).toMatch(
@@ -304,8 +303,8 @@ describe('a run that is cut off', () => {
     writeExperiment(join(cwd, 'tiny.yaml'), { ...long, seeds: [1], backend: 'onnx' });
     const train = ['train', 'tiny.yaml', '--runs'];
     const runIn = (runs: string) => join(cwd, runs, 'tiny/agent/seed-1');
-    const whole = await earshot([...train, 'whole'], { cwd });
-    expect(whole.code, whole.errors).toBe(0);
+    const undisturbed = await earshot([...train, 'undisturbed'], { cwd });
+    expect(undisturbed.code, undisturbed.errors).toBe(0);
 
     const interrupted = startProcess([...train, 'cut'], { cwd });
     await until(() => logged(runIn('cut')) >= 3);
@@ -320,7 +319,7 @@ describe('a run that is cut off', () => {
     const resumed = await earshot([...train, 'cut'], { cwd });
     expect(resumed.code, resumed.errors).toBe(0);
     expect(resumed.errors).toContain(`at iteration ${last} of ${long.agent.iterations}`);
-    expect(outcomeOf(runIn('cut'))).toEqual(outcomeOf(runIn('whole')));
+    expect(outcomeOf(runIn('cut'))).toEqual(outcomeOf(runIn('undisturbed')));
   }, 300_000);
 
   it('says what to give Node where a process needs more memory than that lets it take', async () => {
@@ -351,21 +350,20 @@ describe('a run that is cut off', () => {
 
   it('goes on from the checkpoint before where the last one is cut', async () => {
     const cwd = temporaryFolder();
-    writeExperiment(join(cwd, 'tiny.yaml'));
-    await earshot(['train', 'tiny.yaml'], { cwd });
-    const run = join(cwd, 'runs/tiny/agent/seed-1');
-    const expected = outcomeOf(run);
-    const last = join(run, 'checkpoints/step-00000004.safetensors');
+    cpSync(whole, cwd, { recursive: true });
+    const runs = runsIn(join(cwd, 'runs'));
+    const [run] = runs;
+    const last = join(run, 'checkpoints/step-00000080.safetensors');
     truncateSync(last, statSync(last).size - 100);
     rmSync(join(run, 'result.json'));
     const cut = await earshot(['train', 'tiny.yaml'], { cwd });
     expect(cut.code).toBe(1);
     expect(cut.errors).toMatch(
-      /step-00000004\.safetensors is truncated: .*delete it to go on from the checkpoint before/,
+      /step-00000080\.safetensors is truncated: .*delete it to go on from the checkpoint before/,
     );
     rmSync(last);
     expect((await earshot(['train', 'tiny.yaml'], { cwd })).code).toBe(0);
-    expect(outcomeOf(run)).toEqual(expected);
+    expect(runs.map(outcomeOf)).toEqual(expected);
   });
 
   it('must have begun to be resumed', async () => {
