@@ -126,14 +126,14 @@ describe.each(Object.keys(detectors).filter((name) => name !== 'single-prompt, o
   });
 
   it('keeps what arrives after Ctrl-C', async () => {
-    const { server, run, asked } = await setUp(name, 8);
+    const { server, run, asked } = await setUp(name);
     const whole = await run('whole.sqlite');
     const questions = asked();
     const controller = new AbortController();
     const { rule } = server;
     server.rule = (body, call) => {
       if (call.index === 5) controller.abort(new Error('Ctrl-C'));
-      return rule(body, call);
+      return { ...moodyAnswer(body), delayMs: 8 };
     };
     await expect(run('stopped.sqlite', { signal: controller.signal })).rejects.toThrow('Ctrl-C');
     server.rule = rule;

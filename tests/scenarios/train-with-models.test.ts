@@ -71,7 +71,8 @@ describe('train with the judgements of language models', () => {
     const { server, cwd } = await setUp();
     await earshot(train, { cwd });
     const trained = server.requests.length;
-    const old = synthesizeThreads({ threads: 50, seed: 9 }).map((thread) => ({ ...thread, id: `old-${thread.id}` }));
+    const short = synthesizeThreads({ threads: 50, seed: 9, minPosts: 3, typicalPosts: 4, maxPosts: 6 });
+    const old = short.map((thread) => ({ ...thread, id: `old-${thread.id}` }));
     writeFileSync(join(cwd, 'old.jsonl'), old.map((thread) => `${JSON.stringify(thread)}\n`).join(''));
     const calibrate = ['calibrate', 'runs/judged/agent/seed-1', '--threads', 'old.jsonl', '--quiet', '0'];
     const dry = await earshot([...calibrate, '--dry-run'], { cwd });
