@@ -42,7 +42,7 @@ const curves: Record<string, () => Promise<Curve>> = {
         hidden,
         imitation: {
           discriminator: { ...imitation.discriminator, ...faster },
-          ppo: { ...imitation.ppo, ...faster },
+          ppo: { ...imitation.ppo, ...faster, minibatches: 4 },
         },
       },
     });
