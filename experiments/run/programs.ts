@@ -15,7 +15,7 @@ export interface Programs {
 /**
  * How trials are divided into programs where the user does not say. What pays was measured (docs/explanation/benchmarks.md): a process a core.
  * On wasm, where batched runs cost, each trains one trial; with TensorFlow on the processor, whose calls cost more, up to eight
- * together, and on onnx up to four of sampled imitation: more do not fit a core's cache. A GPU is shared, so it gets one program, and a
+ * together, and on onnx up to four of sampled imitation, for more are no faster. A GPU is shared, so it gets one program, and a
  * large one; no GPU was at hand to measure that.
  * @param options.trials all of them, finished or not: a command that is given again divides them as before
  * @param options.backend null where trials cannot be trained together
