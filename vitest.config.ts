@@ -16,6 +16,7 @@ export default defineConfig({
     // Needs Python: `npm run test:interop`.
     exclude: ['tests/interop/**'],
     globalSetup: ['tests/compiled-program.ts'],
+    setupFiles: ['tests/compiled-launcher.ts'],
     // Tests change the working directory, of which a process has one; threads would share it.
     pool: 'forks',
     // Importing the sources and their packages anew for every file took as long as the tests. So a test must leave nothing

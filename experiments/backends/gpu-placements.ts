@@ -1,8 +1,6 @@
 import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-
-const launcher = fileURLToPath(new URL('../cli/earshot.mjs', import.meta.url));
+import { launcher } from '../launcher.ts';
 
 /** Where the nodes of a training step's graphs run. */
 export interface Placements {

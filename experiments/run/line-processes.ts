@@ -1,9 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { InputError, ProviderError } from '../../src/errors.ts';
-
-const launcher = fileURLToPath(new URL('../cli/earshot.mjs', import.meta.url));
+import { launcher } from '../launcher.ts';
 
 /**
  * Does each item here or in a process of `earshot` that answers each line of its standard input, an item as JSON, with a line of

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { launcher } from '../launcher.ts';
 import type { RunGroup, ToldOfTrials, TrialOutcome, TrialTask } from './trial.ts';
 import { type FromParent, type FromProcess, fromProcessSchema } from './trial-process.ts';
 import { type StartTrials, trialsHere } from './trials-here.ts';
@@ -31,8 +31,6 @@ interface Waiting {
   readonly told: ToldOfTrials;
   readonly resolve: (outcomes: readonly TrialOutcome[]) => void;
 }
-
-const launcher = fileURLToPath(new URL('../cli/earshot.mjs', import.meta.url));
 
 /**
  * Processes of this machine that run groups of trials, `jobs` at a time. They live on between groups, so that data and
