@@ -5,6 +5,21 @@ import { tensorflowPackage } from '../../../src/tensor/tensorflow.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { earshot } from './command-line.ts';
 
+/** A folder with programs that come before all others while `work` runs. */
+async function withPrograms<T>(programs: Record<string, string>, work: () => Promise<T>): Promise<T> {
+  const folder = temporaryFolder(programs);
+  for (const name of Object.keys(programs)) chmodSync(join(folder, name), 0o755);
+  vi.stubEnv('PATH', `${folder}${delimiter}${process.env.PATH}`);
+  try {
+    return await work();
+  } finally {
+    vi.unstubAllEnvs();
+  }
+}
+
+const driver = '#!/bin/sh\necho "NVIDIA H100 80GB HBM3"\n';
+const noDriver = '#!/bin/sh\necho "NVIDIA-SMI has failed" >&2\nexit 9\n';
+
 it('fits 100 columns, and says in full why a backend cannot be used', async () => {
   const { out } = await earshot(['doctor', 'tensorflow', 'wasm', '--dimensions', '8', '--batched-runs', '1,2'], {
     cwd: temporaryFolder(),
@@ -20,9 +35,10 @@ it('fits 100 columns, and says in full why a backend cannot be used', async () =
 it('tells a script what it timed and what auto chose', async () => {
   const cwd = temporaryFolder();
   const words = ['doctor', 'tensorflow', 'wasm', '--json', '--dimensions', '8', '--batched-runs', '1'];
-  const { code, out, errors } = await earshot(words, { cwd });
+  const { code, out, errors } = await withPrograms({ 'nvidia-smi': driver }, () => earshot(words, { cwd }));
   expect(code, errors).toBe(0);
   const found = JSON.parse(out);
+  expect(found.gpu).toBe('NVIDIA H100 80GB HBM3');
   expect(found.node).toBe(process.versions.node);
   expect(['tensorflow', 'wasm']).toContain(found.chosen.name);
   expect(found.backends.map(({ backend }: { backend: string }) => backend)).toEqual(['tensorflow', 'wasm']);
@@ -50,29 +66,12 @@ it.runIf(process.platform === 'linux')('says what webgpu lacks, and why auto use
   vi.unstubAllEnvs();
 });
 
-/** A folder with programs that come before all others while `work` runs. */
-async function withPrograms<T>(programs: Record<string, string>, work: () => Promise<T>): Promise<T> {
-  const folder = temporaryFolder(programs);
-  for (const name of Object.keys(programs)) chmodSync(join(folder, name), 0o755);
-  vi.stubEnv('PATH', `${folder}${delimiter}${process.env.PATH}`);
-  try {
-    return await work();
-  } finally {
-    vi.unstubAllEnvs();
-  }
-}
-
-const driver = '#!/bin/sh\necho "NVIDIA H100 80GB HBM3"\n';
-const noDriver = '#!/bin/sh\necho "NVIDIA-SMI has failed" >&2\nexit 9\n';
-
 it('names a GPU that is there, and the commands that get to it', async () => {
   const words = ['doctor', 'wasm', '--dimensions', '8', '--batched-runs', '1'];
   const cwd = temporaryFolder();
   const { out } = await withPrograms({ 'nvidia-smi': driver }, () => earshot(words, { cwd }));
   expect(out.replaceAll('\n', ' ')).toContain('This machine has a GPU (NVIDIA H100 80GB HBM3)');
   expect(out).toContain('\n  earshot backend install\n  earshot doctor tensorflow\n');
-  const json = await withPrograms({ 'nvidia-smi': driver }, () => earshot([...words, '--json'], { cwd }));
-  expect(JSON.parse(json.out).gpu).toBe('NVIDIA H100 80GB HBM3');
 });
 
 it.skipIf(existsSync('/dev/nvidia0'))('is silent about GPUs where the driver finds none', async () => {
