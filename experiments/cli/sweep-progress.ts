@@ -59,19 +59,20 @@ export function sweepProgress(
       const others = tasks.length > 1 ? ` and ${tasks.length - 1} more` : '';
       const title = `  ${tasks[0].label}${others}`;
       const group = screen === null ? null : stagesOf(title, (state) => screen.show(title, state));
-      const spent = times.start();
+      const clock = times.start();
       const outcomes = await run(tasks, {
+        onBegun: clock.begin,
         onProgress(stage, done, total) {
           told?.onProgress?.(stage, done, total);
           // What comes before the first step of a stage is its preparation.
-          spent(done === 0 ? 'preparing' : stage);
+          clock.spend(done === 0 ? 'preparing' : stage);
           begun.see(tasks, { stage, done, total });
           group?.see(stage, { done, total });
           show(underWayEveryMs);
         },
       });
       screen?.remove(title);
-      spent('testing and saving');
+      clock.spend('testing and saving');
       begun.end(tasks);
       for (const [index, { how }] of outcomes.entries()) {
         const measured = screen !== null && how === 'finished' ? look(tasks[index].directory) : null;
@@ -90,10 +91,16 @@ function timesByStage() {
   return {
     start() {
       let lastMs = performance.now();
-      return (stage: string) => {
-        const nowMs = performance.now();
-        spentMs.set(stage, (spentMs.get(stage) ?? 0) + nowMs - lastMs);
-        lastMs = nowMs;
+      return {
+        /** Waiting for a process before is no part of its time. */
+        begin(): void {
+          lastMs = performance.now();
+        },
+        spend(stage: string): void {
+          const nowMs = performance.now();
+          spentMs.set(stage, (spentMs.get(stage) ?? 0) + nowMs - lastMs);
+          lastMs = nowMs;
+        },
       };
     },
     seconds: () => Object.fromEntries(Array.from(spentMs, ([stage, ms]) => [stage, Math.round(ms / 100) / 10])),

@@ -54,6 +54,7 @@ export function trialProcesses({ jobs, signal, onNote }: PoolOptions): TrialPool
       if (group === undefined) return;
       const child = idle.pop() ?? startProcess();
       busy.set(child, group);
+      group.told.onBegun?.();
       say(child, { say: 'run', tasks: [...group.tasks], isWatched: Boolean(group.told.onMeasured) });
     }
   }

@@ -48,7 +48,10 @@ export type TrialOutcome = Readonly<z.output<typeof trialOutcomeSchema>>;
 export type TrialFailure = Extract<TrialOutcome, { how: 'failed' }>;
 
 /** What is told of a group of trials while it runs. Who gives `onMeasured` watches how well the training does. */
-export type ToldOfTrials = Partial<Pick<WorkContext, 'onProgress' | 'onMeasured'>>;
+export type ToldOfTrials = Partial<Pick<WorkContext, 'onProgress' | 'onMeasured'>> & {
+  /** The group waits no longer for a process. */
+  readonly onBegun?: () => void;
+};
 
 /**
  * Runs trials of one shape somewhere, to their end, and tells what became of each. It never throws for what goes wrong in a

@@ -27,9 +27,13 @@ export function trialsHere(options: {
   let last: Promise<unknown> = Promise.resolve();
   let shared: { readonly by: string; readonly train: TrainTogether } | null = null;
 
-  async function run(tasks: readonly TrialTask[], watching: ToldOfTrials): Promise<readonly TrialOutcome[]> {
+  async function run(
+    tasks: readonly TrialTask[],
+    { onBegun, ...watching }: ToldOfTrials,
+  ): Promise<readonly TrialOutcome[]> {
     const all = (outcome: TrialOutcome) => tasks.map(() => outcome);
     if (signal.aborted) return all({ how: 'interrupted' });
+    onBegun?.();
     try {
       const [first] = tasks;
       const by = JSON.stringify([first.kind, first.backend ?? first.config.backend, first.runs]);

@@ -48,9 +48,11 @@ function group(label: string, size: number) {
       backend: null,
     }),
   );
+  let begin = () => {};
   let tell: (done: number) => void = () => {};
   let end: (outcomes: readonly TrialOutcome[]) => void = () => {};
   const run: RunGroup = (_, told) => {
+    begin = () => told?.onBegun?.();
     tell = (done) => told?.onProgress?.('training', done, 100);
     return new Promise((resolve) => {
       end = resolve;
@@ -59,6 +61,7 @@ function group(label: string, size: number) {
   return {
     tasks,
     run,
+    begin: () => begin(),
     tell: (done: number) => tell(done),
     fail: () => end(tasks.map(() => failure)),
   };
@@ -129,11 +132,14 @@ it('shows the same on a terminal, the group on a line of its own', async () => {
   expect(stderr.text).toContain('· 1 failed');
 });
 
-it('adds up what the trials took by what they did', async () => {
+it('adds up what the trials took by what they did, without the time that they waited for a process', async () => {
   const { progress } = await watched(false);
   const [first, second] = [group('alpha=0.6, seed 1', 1), group('alpha=0.7, seed 1', 1)];
   const ends = [first, second].map(({ run, tasks }) => progress.watching(run)(tasks));
-  vi.advanceTimersByTime(2000);
+  first.begin();
+  vi.advanceTimersByTime(1500);
+  second.begin();
+  vi.advanceTimersByTime(500);
   first.tell(0);
   second.tell(0);
   vi.advanceTimersByTime(3000);
@@ -142,5 +148,5 @@ it('adds up what the trials took by what they did', async () => {
   for (const each of [first, second]) each.fail();
   await Promise.all(ends);
   progress.stop();
-  expect(progress.seconds()).toEqual({ preparing: 4, training: 3, 'testing and saving': 4 });
+  expect(progress.seconds()).toEqual({ preparing: 2.5, training: 3, 'testing and saving': 4 });
 });
