@@ -180,13 +180,13 @@ function readOut(
   const logits = new Float64Array(rows * classCount);
   const ofOthers = new Float64Array(others.length);
   for (let label = 0; label < classCount; label++) {
-    const [own, products] = [label, classCount + label].map((from) =>
+    const [own, ofUsed] = [label, classCount + label].map((from) =>
       point.subarray(from * used.length, (from + 1) * used.length),
     );
     multiply(own, ofOthers);
     for (let place = 0; place < used.length; place++) {
       coefficients[used[place] * classCount + label] = own[place];
-      logits[used[place] * classCount + label] = products[place];
+      logits[used[place] * classCount + label] = ofUsed[place];
     }
     for (let place = 0; place < others.length; place++) logits[others[place] * classCount + label] = ofOthers[place];
   }
