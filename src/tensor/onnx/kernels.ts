@@ -68,6 +68,8 @@ export function registerKernels(): void {
   });
   register<Pair, { transposeA: boolean; transposeB: boolean }>('BatchMatMul', ({ inputs, attrs, backend }) => {
     const { a, b } = inputs;
+    if (backend.hasDeviceMemory && attrs.transposeB && a.dataId === b.dataId && a.shape[a.shape.length - 2] === 1)
+      return squaredRows(backend, a);
     const left = attrs.transposeA ? swapped(backend, a) : backend.shared(a);
     const right = attrs.transposeB ? swapped(backend, b) : backend.shared(b);
     const batches = tf.broadcast_util.assertAndGetBroadcastShape(a.shape.slice(0, -2), b.shape.slice(0, -2));
@@ -166,6 +168,13 @@ function isRowAxis(axes: readonly number[], shape: readonly number[]): boolean {
 function summedRows(backend: OnnxBackend, x: tf.TensorInfo, shape: number[]): tf.TensorInfo {
   const ones = filled(backend, { shape: [1, x.shape[x.shape.length - 2]], dtype: 'float32' }, 1);
   return ofIntermediate(backend, ones, () => backend.append({ type: 'MatMul' }, [ones, x], { ...like(x), shape }));
+}
+
+/** Rows times themselves. The WebGPU provider computes each number of a product in one thread, which takes long where a row is long. */
+function squaredRows(backend: OnnxBackend, x: tf.TensorInfo): tf.TensorInfo {
+  const axes = [x.shape.length - 1];
+  const shape = [...x.shape.slice(0, -1), 1];
+  return backend.append({ type: 'ReduceSumSquare', attributes: { keepdims: 1, axes } }, [x], { ...like(x), shape });
 }
 
 /**
