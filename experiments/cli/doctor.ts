@@ -51,9 +51,10 @@ export function doctorCommand(terminal: Terminal) {
       ];
       const whole = rows.flatMap(({ backend, problem }) => (problem === null ? [] : [`${backend}: ${problem}`]));
       stdout.write(`Node ${node}, ${cores} processor cores. Chosen by auto: ${chosen.name} (${chosen.device}).\n\n`);
-      const noGpu = chosen.skipped.find((reason) => reason.startsWith('webgpu: '));
-      if (noGpu !== undefined) stdout.write(`${wrapped(`Why no GPU is used: ${noGpu.slice('webgpu: '.length)}.`)}\n\n`);
-      if (gpu !== null && !chosen.device.includes('GPU')) stdout.write(wayToGpu(gpu));
+      if (gpu !== null && !chosen.device.includes('GPU'))
+        stdout.write(
+          `${wrapped(`This machine has a GPU (${gpu}). auto leaves it alone: it pays for about a hundred runs in a program. \`earshot doctor gpu\` times it.`)}\n\n`,
+        );
       stdout.write(`Iterations a second, all runs of a program together:\n\n`);
       const title = ['backend', ...sizes.map((size) => (size === 1 ? '1 run' : `${size} runs`)), 'device, or why not'];
       stdout.write(`${markdownTable([title, ...rows.map(describe)])}\n\n`);
@@ -66,12 +67,6 @@ export function doctorCommand(terminal: Terminal) {
         `\n${wrapped(`An iteration is 200 environment steps with 16 policy and 15 discriminator updates at ${dimensions} dimensions. Several processes are reckoned as that many times one.`)}\n`,
       );
     });
-}
-
-/** What gets from a GPU that is there to a backend that uses it. */
-function wayToGpu(gpu: string): string {
-  const text = `This machine has a GPU (${gpu}), and auto does not use it. These commands build the tensorflow backend for it and time it; they were never run on a GPU:`;
-  return `${wrapped(text)}\n\n  earshot backend install\n  earshot doctor tensorflow\n\n`;
 }
 
 function perSecond(members: number, tookMs: number): number {

@@ -1,4 +1,4 @@
-/** Every backend, in the order in which `auto` tries them. */
+/** Every backend, in the order in which `auto` tries them; it leaves webgpu to those who ask for it. */
 export const backendNames = ['tensorflow', 'webgpu', 'onnx', 'wasm', 'cpu'] as const;
 
 /** A backend as tfjs calls it. */

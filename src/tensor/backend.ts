@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
 import { InputError } from '../errors.ts';
 import { type BackendName, backendNames } from './backend-names.ts';
-import { adapterInUse, missingForVulkan, missingGpu } from './gpu-adapter.ts';
+import { adapterInUse, headlessNvidiaDriver, missingForVulkan } from './gpu-adapter.ts';
 import { OnnxBackend } from './onnx/backend.ts';
 import { loadEngine, type Provider } from './onnx/engine.ts';
 import { registerKernels } from './onnx/kernels.ts';
@@ -14,7 +14,7 @@ export const backendSchema = z
   .enum(['auto', ...backendNames])
   .default('auto')
   .describe(
-    'where tensors live: tensorflow (see `earshot backend install`), webgpu, onnx, wasm, cpu; auto takes the first that works, and webgpu only where it finds a GPU on Linux',
+    'where tensors live: tensorflow (see `earshot backend install`), webgpu (a GPU of any maker), onnx, wasm, cpu; auto takes the first that works but webgpu, which pays for about a hundred runs in a program',
   );
 
 /** Which backend was taken and why. */
@@ -54,7 +54,7 @@ async function start(requested: BackendSetting): Promise<BackendChoice> {
   // Otherwise tfjs prints advice on every start; `earshot doctor` says what matters.
   tf.enableProdMode();
   const skipped: string[] = [];
-  for (const name of requested === 'auto' ? backendNames : [requested]) {
+  for (const name of requested === 'auto' ? backendNames.filter((name) => name !== 'webgpu') : [requested]) {
     try {
       const device = await loaders[name]({ isAsked: requested === name });
       return { name, device, skipped };
@@ -87,6 +87,11 @@ export function onBackend<T>(name: BackendName, work: () => Promise<T>): Promise
 
 let lastWork: Promise<unknown> = Promise.resolve();
 
+/** Whether the current backend is `webgpu`. */
+export function isOnGpu(): boolean {
+  return running === 'webgpu' && tf.getBackend() === 'onnx';
+}
+
 async function loadTensorflow(): Promise<string> {
   registerTensorflow();
   await activate('tensorflow');
@@ -94,30 +99,20 @@ async function loadTensorflow(): Promise<string> {
 }
 
 async function loadOnnx({ isAsked }: { isAsked: boolean }): Promise<string> {
-  if (!isAsked) checkWanted();
+  if (!isAsked && process.env.EARSHOT_ONNX === 'none')
+    throw new Error('EARSHOT_ONNX=none leaves it to those who ask for it');
   return startOnnx('cpu');
 }
 
-/** @throws an error where ONNX Runtime is to be used only if it is asked for */
-function checkWanted(): void {
-  if (process.env.EARSHOT_ONNX === 'none') throw new Error('EARSHOT_ONNX=none leaves it to those who ask for it');
-}
-
 /** The graphs of `onnx` on a GPU, by the WebGPU provider within its package. */
-async function loadWebgpu({ isAsked }: { isAsked: boolean }): Promise<string> {
-  if (!isAsked) {
-    checkWanted();
-    if (process.platform !== 'linux')
-      throw new Error('only on Linux can it be seen whether it runs on a GPU; name it to use it');
-    const problem = missingGpu() ?? missingForVulkan();
-    if (problem !== null) throw new Error(problem);
-  }
+async function loadWebgpu(): Promise<string> {
+  const driver = headlessNvidiaDriver();
+  if (driver !== null) process.env.VK_DRIVER_FILES = driver;
   try {
     const runtime = await startOnnx('webgpu');
     // The first graph asks for an adapter.
     tf.tidy(() => tf.add(tf.tensor1d([1]), 1).dataSync());
-    const { isHardware, name } = adapterInUse();
-    if (isAsked || isHardware) return `${runtime}, ${name}`;
+    return `${runtime}, ${adapterInUse().name}`;
   } catch (error) {
     stopOnnx();
     // The provider's message begins with the place in its sources.
@@ -125,8 +120,6 @@ async function loadWebgpu({ isAsked }: { isAsked: boolean }): Promise<string> {
     const problem = missingForVulkan() ?? "update the GPU's driver: it must support Vulkan, Metal or Direct3D 12";
     throw new Error(`no adapter could be used (${reason}): ${problem}`);
   }
-  stopOnnx();
-  throw new Error('the only adapter is a software driver, which is slower than the processor');
 }
 
 /** What the backend `onnx` runs on in this process; null where it is stopped. */

@@ -1,5 +1,7 @@
 import { accessSync, constants, existsSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { makeFolder, writeFileAtomically } from '../atomic-file.ts';
 import { nvidiaGpu } from './nvidia-gpu.ts';
 
 /*
@@ -73,17 +75,54 @@ export function missingGpu({ root = '/' }: Machine = {}): string | null {
   return `this process may not open ${files.join(', ')}; add the user to the file's group (${group}, on Debian \`sudo usermod -aG render $USER\`) and log in again, or pass the device to the container`;
 }
 
+/**
+ * A file for Vulkan's loader that names NVIDIA's driver, where no other does, or where that of the distribution lacks the libraries of
+ * OpenGL that it opens: a container is often given the GPU without them. The driver is the one for machines without a display. Null where
+ * there is no need.
+ */
+export function headlessNvidiaDriver({
+  root = '/',
+  env = process.env,
+  home = homedir(),
+}: Machine & { home?: string } = {}): string | null {
+  if (process.platform !== 'linux' || namedDrivers(env) !== undefined) return null;
+  const library = fileNamed('libEGL_nvidia.so.0', { root, env });
+  const hasOpenGl = fileNamed('libGLX.so.0', { root, env }) !== null;
+  const manifests = driverFiles(root);
+  const isNeeded = manifests.length === 0 || (!hasOpenGl && manifests.every((name) => name.includes('nvidia')));
+  if (library === null || !isNeeded || !existsSync(join(root, 'dev/nvidia0'))) return null;
+  const folder = join(home, '.cache', 'earshot');
+  makeFolder(folder);
+  const file = join(folder, 'nvidia-vulkan.json');
+  const driver = { file_format_version: '1.0.1', ICD: { library_path: library, api_version: '1.3.0' } };
+  writeFileAtomically(file, `${JSON.stringify(driver)}\n`);
+  return file;
+}
+
+function namedDrivers(env: NodeJS.ProcessEnv): string | undefined {
+  return env.VK_DRIVER_FILES ?? env.VK_ICD_FILENAMES;
+}
+
+/** Names of the files by which packages tell Vulkan's loader of their drivers. */
+function driverFiles(root: string): string[] {
+  return ['etc', 'usr/share', 'usr/local/share'].flatMap((folder) => namesIn(join(root, folder, 'vulkan/icd.d')));
+}
+
+/** Where a shared library lies; null where it is in none of the usual folders. */
+function fileNamed(library: string, { root = '/', env = process.env }: Machine): string | null {
+  const folders = ['lib', 'lib64', 'lib/x86_64-linux-gnu', 'lib/aarch64-linux-gnu', 'local/lib', 'local/nvidia/lib64'];
+  const searched = [...folders.map((folder) => join(root, 'usr', folder)), ...(env.LD_LIBRARY_PATH ?? '').split(':')];
+  const files = searched.flatMap((folder) => (folder === '' ? [] : [join(folder, library)]));
+  return files.find((file) => existsSync(file)) ?? null;
+}
+
 /** What this machine lacks for an adapter of Vulkan. */
 export function missingForVulkan({ root = '/', env = process.env }: Machine = {}): string | null {
   if (process.platform !== 'linux') return null;
-  const folders = ['lib', 'lib64', 'lib/x86_64-linux-gnu', 'lib/aarch64-linux-gnu', 'local/lib'];
-  const searched = [...folders.map((folder) => join(root, 'usr', folder)), ...(env.LD_LIBRARY_PATH ?? '').split(':')];
-  if (!searched.some((folder) => folder !== '' && existsSync(join(folder, 'libvulkan.so.1'))))
+  if (fileNamed('libvulkan.so.1', { root, env }) === null)
     return 'the Vulkan loader is missing; install the package libvulkan1 (Debian, Ubuntu) or vulkan-loader (Fedora)';
-  const named = env.VK_DRIVER_FILES ?? env.VK_ICD_FILENAMES;
-  const drivers =
-    named?.split(':').filter((file) => existsSync(file)) ??
-    ['etc', 'usr/share', 'usr/local/share'].flatMap((folder) => namesIn(join(root, folder, 'vulkan/icd.d')));
+  const named = namedDrivers(env);
+  const drivers = named?.split(':').filter((file) => existsSync(file)) ?? driverFiles(root);
   if (drivers.length === 0)
     return named === undefined
       ? "no Vulkan driver is installed; install the package mesa-vulkan-drivers for AMD and Intel, NVIDIA's own driver for NVIDIA. In a container, name the driver's file in VK_DRIVER_FILES (`find / -name '*icd*.json'`)"

@@ -49,15 +49,12 @@ const trainings = z.array(
 const backendFile = JSON.stringify(join(project, 'src/tensor/backend.ts'));
 
 describe('the webgpu backend', () => {
-  it('is not what auto takes on a software driver', async () => {
+  it('is not what auto takes', async () => {
     const choice = await printed(
       `import { selectBackend } from ${backendFile};\nconsole.log(JSON.stringify(await selectBackend('auto')));`,
       { EARSHOT_TENSORFLOW: '/nowhere' },
     );
-    expect(choice).toMatchObject({
-      name: 'onnx',
-      skipped: [expect.any(String), expect.stringMatching(/^webgpu: (this machine shows no GPU|the only adapter is)/)],
-    });
+    expect(choice).toMatchObject({ name: 'onnx', skipped: [expect.any(String)] });
   });
 
   it('says what a machine without an adapter lacks, and leaves onnx as it was', async () => {

@@ -55,23 +55,20 @@ it('refuses a backend that is not known and a width that is no number', async ()
   expect(wrong.errors).toContain("argument 'wide' is invalid. It must be a whole number.");
 });
 
-it.runIf(process.platform === 'linux')('says what webgpu lacks, and why auto uses no GPU', async () => {
+it.runIf(process.platform === 'linux')('says what webgpu lacks', async () => {
   vi.stubEnv('VK_ICD_FILENAMES', '/nowhere.json');
   const cwd = temporaryFolder();
   const { code, errors } = await earshot(['doctor', 'gpu'], { cwd });
   expect(code).toBe(1);
   expect(errors).toMatch(/webgpu: no adapter could be used \(.*\): (the Vulkan loader is missing|VK_DRIVER_FILES)/);
-  const { out } = await earshot(['doctor', 'wasm', '--dimensions', '8', '--batched-runs', '1'], { cwd });
-  expect(out).toMatch(/Why no GPU is used: EARSHOT_ONNX=none leaves/);
   vi.unstubAllEnvs();
 });
 
-it('names a GPU that is there, and the commands that get to it', async () => {
+it('names a GPU that is there, and the command that times it', async () => {
   const words = ['doctor', 'wasm', '--dimensions', '8', '--batched-runs', '1'];
   const cwd = temporaryFolder();
   const { out } = await withPrograms({ 'nvidia-smi': driver }, () => earshot(words, { cwd }));
-  expect(out.replaceAll('\n', ' ')).toContain('This machine has a GPU (NVIDIA H100 80GB HBM3)');
-  expect(out).toContain('\n  earshot backend install\n  earshot doctor tensorflow\n');
+  expect(out.replaceAll('\n', ' ')).toMatch(/has a GPU \(NVIDIA H100 80GB HBM3\)\. .*`earshot doctor gpu` times it/);
 });
 
 it.skipIf(existsSync('/dev/nvidia0'))('is silent about GPUs where the driver finds none', async () => {
