@@ -45,9 +45,15 @@ export interface Trainer<Policy> {
   dispose(): void;
 }
 
-/** Runs what iterations are left, without a log or checkpoints. */
+/**
+ * Runs what iterations are left, without a log or checkpoints.
+ * @throws the signal's reason between iterations once it aborts
+ */
 export async function trainToEnd(trainer: Trainer<unknown>, context: WorkContext): Promise<void> {
-  while (trainer.iteration < trainer.iterations) await trainer.iterate(context);
+  while (trainer.iteration < trainer.iterations) {
+    context.signal.throwIfAborted();
+    await trainer.iterate(context);
+  }
 }
 
 /** @throws InputError where the state's values are not what a trainer stores */

@@ -10,7 +10,7 @@ import { expertNames } from '../../experts/trajectories.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { present } from '../../src/present.ts';
-import type { BackendChoice } from '../../src/tensor/backend.ts';
+import { type BackendChoice, isOnGpu, onBackend } from '../../src/tensor/backend.ts';
 import { isOnDevice } from '../../src/tensor/batched-ops.ts';
 import { freeTensorBytes } from '../../src/tensor/free-memory.ts';
 import type { WorkContext } from '../../src/work-context.ts';
@@ -263,9 +263,13 @@ async function clonedPolicy(
     initialization: 'random' as const,
     normalizer: 'per-feature' as const,
   };
-  const cloning = await createStopAgent([{ seed, config, problem }]);
-  await trainToEnd(cloning, context);
-  const [policy] = await cloning.policies();
-  cloning.dispose();
-  return policy;
+  const train = async () => {
+    const cloning = await createStopAgent([{ seed, config, problem }]);
+    await trainToEnd(cloning, context);
+    const [policy] = await cloning.policies();
+    cloning.dispose();
+    return policy;
+  };
+  // On a GPU one small network takes about as long as a hundred, and every trial has one.
+  return isOnGpu() ? onBackend('wasm', train) : train();
 }
