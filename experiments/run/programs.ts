@@ -15,8 +15,8 @@ export interface Programs {
 /**
  * How trials are divided into programs where the user does not say. What pays was measured (docs/explanation/benchmarks.md): a process a core.
  * On wasm, where batched runs cost, each trains one trial; with TensorFlow on the processor, whose calls cost more, up to eight
- * together, and on onnx up to four of sampled imitation, for more are no faster. A GPU is shared, so it gets one program, and a
- * large one; no GPU was at hand to measure that.
+ * together, and on onnx up to four of sampled imitation, for more are no faster. On a GPU an iteration takes about as long for one run as
+ * for a hundred, so a process trains up to 128 together; up to four share the GPU.
  * @param options.trials all of them, finished or not: a command that is given again divides them as before
  * @param options.backend null where trials cannot be trained together
  */
@@ -32,8 +32,8 @@ export async function choosePrograms(options: {
 }): Promise<Programs> {
   const { trials, gainsOnOnnx, asksModels } = options;
   const { name, isGpu } = await deviceOf(options);
-  const most = options.jobs ?? (asksModels || isGpu ? 1 : availableParallelism());
-  const pays = isGpu ? 32 : name === 'tensorflow' ? 8 : name === 'onnx' && gainsOnOnnx ? 4 : 1;
+  const most = options.jobs ?? (asksModels ? 1 : isGpu ? Math.min(4, Math.ceil(trials / 128)) : availableParallelism());
+  const pays = isGpu ? 128 : name === 'tensorflow' ? 8 : name === 'onnx' && gainsOnOnnx ? 4 : 1;
   const batchedRuns = options.batchedRuns ?? batchSize(trials, { processes: most, most: pays });
   return { jobs: Math.min(most, Math.ceil(trials / batchedRuns)), batchedRuns };
 }

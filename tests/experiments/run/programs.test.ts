@@ -11,7 +11,7 @@ const found = (name: BackendName, device: string) => ({ start: async () => ({ na
 const onWasm = found('wasm', 'processor, one thread');
 const onProcessor = found('tensorflow', 'TensorFlow 2.20.0 on the processor');
 const onOnnx = found('onnx', 'ONNX Runtime 1.21.0, one thread of a processor x64 with avx2');
-const onGpu = found('tensorflow', 'TensorFlow 2.20.0 on a GPU');
+const onGpu = found('webgpu', 'ONNX Runtime 1.30.0, GPU NVIDIA H100');
 const never = { start: () => Promise.reject(new Error('nothing has to be started')) };
 
 describe('how trials are divided into programs', () => {
@@ -40,10 +40,11 @@ describe('how trials are divided into programs', () => {
     expect(await choosePrograms(auto)).toEqual({ jobs: Math.min(2, trials), batchedRuns });
   });
 
-  it('is one large program on a GPU', async () => {
-    const auto = { ...asked, ...onGpu, backend: 'auto' } as const;
-    expect(await choosePrograms(auto)).toEqual({ jobs: 1, batchedRuns: 23 });
-    expect(await choosePrograms({ ...auto, trials: 5 })).toEqual({ jobs: 1, batchedRuns: 5 });
+  it('is a large program on a GPU, and up to four where there are more trials than one program takes', async () => {
+    const auto = { ...asked, ...onGpu, backend: 'webgpu' } as const;
+    expect(await choosePrograms(auto)).toEqual({ jobs: 1, batchedRuns: 45 });
+    expect(await choosePrograms({ ...auto, trials: 200 })).toEqual({ jobs: 2, batchedRuns: 100 });
+    expect(await choosePrograms({ ...auto, trials: 1000 })).toEqual({ jobs: 4, batchedRuns: 125 });
   });
 
   it('is what the user says', async () => {
