@@ -3,9 +3,9 @@
 #
 #   benchmarks/gpu.sh [report]
 #
-# It needs Node 20 or 22, npm, a C++ compiler, Python 3.9 to 3.13 and a package registry. A step that fails is in the report with its
-# last lines, and the others go on. The first line of the report says whether a GPU was used. Nobody has run it on one yet; please open
-# an issue with the report. EARSHOT_REHEARSE=1 runs it without a GPU, on TensorFlow's processor kernels.
+# It needs Node 20 to 24, npm and the Vulkan loader; the steps for tensorflow also need a C++ compiler, Python 3.9 to 3.13 and a package
+# registry, and were never run on a GPU. A step that fails is in the report with its last lines, and the others go on. Please open an
+# issue with the report. EARSHOT_REHEARSE=1 runs it without a GPU, on software and on the processor.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 report=${1:-gpu-report.md}
@@ -28,15 +28,29 @@ ask_gpu() {
 gpu() { ask_gpu name,driver_version,memory.total,memory.used,utilization.gpu csv; }
 gpu_use() { ask_gpu memory.used,utilization.gpu csv,noheader; }
 
-# What the tensorflow backend said that it runs on.
-device() { sed -n 's/^Device: //p' "$steps" | head -n 1; }
+# What each backend said that it runs on.
+devices() { sed -n 's/^Device: //p; s/^webgpu runs on //p' "$steps"; }
 
 headline() {
-  case $(device) in
-    *GPU*) echo "**On a GPU**: $(device)." ;;
-    '') echo '**No GPU was used**: the tensorflow backend was not built.' ;;
-    *) echo "**No GPU was used**: $(device). Nothing below says how fast a GPU is." ;;
+  case $(devices) in
+    *GPU*) echo "**On a GPU**: $(devices | grep GPU | head -n 1)" ;;
+    *) echo '**No GPU was used.** Nothing below says how fast a GPU is.' ;;
   esac
+}
+
+# Every trainer on webgpu and on wasm: how far their weights are apart.
+webgpu_beside_wasm() {
+  node --import tsx tests/interop/webgpu-training.ts \
+    '[{}, {"imitation": {"rollout": "exact"}}, {"algorithm": "behavior-cloning"}, {"algorithm": "exact-policy-gradient"}, {"algorithm": "settled"}, {"algorithm": "dqn"}]'
+}
+
+# Programs that share the GPU: the sum of what they reach is what --jobs 4 does.
+four_programs() {
+  for number in 1 2 3 4; do
+    earshot doctor gpu --dimensions 256 --batched-runs 128 >"$work/program-$number" 2>&1 &
+  done
+  wait
+  grep -h '^| 256' "$work"/program-*
 }
 
 trainer_tests() {
@@ -45,8 +59,8 @@ trainer_tests() {
 
 # Eight agents trained together, and the most memory and use of the GPU meanwhile.
 training() {
-  earshot train experiments/recipes/quickstart.yaml --set backend=tensorflow --seeds 1,2,3,4,5,6,7,8 \
-    --runs "$work/runs" --no-html &
+  earshot train experiments/recipes/quickstart.yaml --set "backend=$1" --seeds 1,2,3,4,5,6,7,8 \
+    --runs "$work/runs-$1" --no-html &
   local trained=$!
   while kill -0 "$trained" 2>/dev/null; do
     gpu_use
@@ -73,12 +87,14 @@ step() {
 
 step 'The GPU' gpu
 step 'npm ci' npm ci
-step 'earshot backend install' earshot backend install
-step 'earshot doctor, batched runs of 1 to 128' earshot doctor tensorflow onnx wasm --batched-runs 1,8,32,128
-step 'earshot doctor at 1,024 numbers a state' earshot doctor tensorflow onnx --batched-runs 1,8,32,128 --dimensions 1024
 step 'earshot doctor gpu: the webgpu backend' earshot doctor gpu
+step 'Every trainer on webgpu and on wasm' webgpu_beside_wasm
+step 'Four programs of 128 runs on webgpu' four_programs
+step 'The demo with eight seeds on webgpu' training webgpu
+step 'earshot backend install' earshot backend install
+step 'earshot doctor tensorflow' earshot doctor tensorflow onnx --batched-runs 1,8,32,128
 step 'Tests of the trainers on the tensorflow backend' trainer_tests
-step 'The demo with eight seeds, and the GPU meanwhile' training
+step 'The demo with eight seeds on tensorflow' training tensorflow
 
 {
   printf '# Earshot on a GPU\n\n%s\n\n%s, commit %s, Node %s, %s\n\n' "$(headline)" "$(date -u +%F)" \
