@@ -8,7 +8,8 @@ import { wrapped } from '../report/narrow-table.ts';
 import { positiveIntegers } from './option-values.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
-export function doctorGpuCommand({ stdout }: Terminal) {
+export function doctorGpuCommand(terminal: Terminal) {
+  const { stdout } = terminal;
   return new Command('gpu')
     .description(
       'Print which GPU the webgpu backend uses, which work falls back to the processor, and from how many runs in one program on it is faster than the processor.',
@@ -27,10 +28,13 @@ export function doctorGpuCommand({ stdout }: Terminal) {
       const freeBytes = freeTensorBytes({ name: 'webgpu', device, skipped: [] });
       const { gpuPlacements } = await import('../backends/gpu-placements.ts');
       const placements = await gpuPlacements();
-      const widthsTimed = await timedWidths(widths, sizes);
+      if (!json) {
+        stdout.write(`${wrapped(`webgpu runs on ${device}${driversOf(adapter)}.`)}\n`);
+        stdout.write(`${wrapped(`Free memory: ${(freeBytes / 2 ** 30).toFixed(1)} GiB. ${fallback(placements)}`)}\n\n`);
+      }
+      const { notesTo } = await import('./progress.ts');
+      const widthsTimed = await timedWidths(widths, { sizes, onNote: notesTo(terminal) });
       if (json) return printJson({ stdout }, { device, adapter, freeBytes, placements, widths: widthsTimed });
-      stdout.write(`${wrapped(`webgpu runs on ${device}${driversOf(adapter)}.`)}\n`);
-      stdout.write(`${wrapped(`Free memory: ${(freeBytes / 2 ** 30).toFixed(1)} GiB. ${fallback(placements)}`)}\n\n`);
       stdout.write('Iterations a second, all runs of a program together:\n\n');
       const rows = widthsTimed.flatMap(({ dimensions, gpu, processor }) =>
         sizes.map((size) => [String(dimensions), String(size), ...[gpu, processor].map((own) => rateOf(own, size))]),
@@ -47,12 +51,17 @@ interface TimedWidth {
   readonly processor: Timing;
 }
 
-async function timedWidths(widths: readonly number[], sizes: readonly number[]): Promise<TimedWidth[]> {
+async function timedWidths(
+  widths: readonly number[],
+  { sizes, onNote }: { sizes: readonly number[]; onNote: (line: string) => void },
+): Promise<TimedWidth[]> {
   const { timeBackend } = await import('../backends/time-backend.ts');
   const timed: TimedWidth[] = [];
   for (const dimensions of widths) {
+    onNote(`timing webgpu at ${dimensions} numbers a state`);
     const gpu = await timeBackend('webgpu', { dimensions, sizes });
     if (gpu.problem !== null && Object.keys(gpu.iterationMs).length === 0) throw new InputError(gpu.problem);
+    onNote(`timing onnx at ${dimensions} numbers a state`);
     const processor = await timeBackend('onnx', { dimensions, sizes });
     if (processor.problem !== null) throw new InputError(processor.problem);
     timed.push({ dimensions, gpu, processor });
