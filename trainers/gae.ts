@@ -1,4 +1,8 @@
-export interface GaeInput {
+/**
+ * Generalised advantage estimation (Schulman et al. 2016, Eq. 16) and the returns A + V that the value function is
+ * fitted to. One agent's steps in order, [steps].
+ */
+export function generalizedAdvantages(input: {
   /** Reward of each step, and the value estimate of the state it was taken in. */
   readonly rewards: Float32Array;
   readonly values: Float32Array;
@@ -8,13 +12,7 @@ export interface GaeInput {
   readonly bootstrapValue: number;
   readonly discount: number;
   readonly lambda: number;
-}
-
-/**
- * Generalised advantage estimation (Schulman et al. 2016, Eq. 16) and the returns A + V that the value function is
- * fitted to. One agent's steps in order, [steps].
- */
-export function generalizedAdvantages(input: GaeInput): { advantages: Float32Array; returns: Float32Array } {
+}): { advantages: Float32Array; returns: Float32Array } {
   const { rewards, values, ends, discount, lambda } = input;
   const advantages = new Float32Array(rewards.length);
   const returns = new Float32Array(rewards.length);

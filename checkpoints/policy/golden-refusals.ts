@@ -1,9 +1,3 @@
-/** A line of standard input, and whether it is refused as no thread. */
-export interface GoldenRefusal {
-  readonly line: string;
-  readonly isRefused: boolean;
-}
-
 const post = { id: '1', text: 'The bridge is closed.' };
 const at = (id: string, time: unknown) => ({ id, text: 'x', time });
 const withPost = (fields: object) => ({ id: 't', posts: [{ ...post, ...fields }] });
@@ -56,7 +50,7 @@ const nanOfPython = '{"id": "t", "posts": [{"id": "1", "text": "x", "time": NaN}
 const noJson = "{'id': 't', 'posts': [{'id': '1', 'text': 'x'}]}";
 
 /** What `earshot decide` takes and refuses, as examples that every reader of a bundle has to agree with. */
-export const goldenRefusalLines: readonly GoldenRefusal[] = [
+export const goldenRefusalLines: readonly { readonly line: string; readonly isRefused: boolean }[] = [
   ...taken.map((value) => ({ line: JSON.stringify(value), isRefused: false })),
   ...refused.map((value) => ({ line: JSON.stringify(value), isRefused: true })),
   { line: nanOfPython, isRefused: false },

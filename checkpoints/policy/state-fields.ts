@@ -90,9 +90,7 @@ const pooledInWords = {
   sqrt: 'sum of the embeddings of the k posts read over √k',
 } as const;
 
-type Definition = (settings: FieldSettings) => Omit<StateField, 'name'>;
-
-const definitions: Readonly<Record<FieldName, Definition>> = {
+const definitions: Readonly<Record<FieldName, (settings: FieldSettings) => Omit<StateField, 'name'>>> = {
   posts({ posts }) {
     if (posts === null) throw new Error('the field "posts" needs an embedding');
     const { dimensions, pooling, continued, components } = posts;

@@ -11,14 +11,12 @@ import type { Point } from './sample.ts';
 import { type Range, type SeedInterval, seedInterval } from './seed-interval.ts';
 import type { SweepFolder } from './sweep-folder.ts';
 
-/** How a trial stands. stopped: successive halving did not let it go on. */
-export type TrialStatus = 'finished' | 'stopped' | 'failed' | 'missing';
-
 /** A trial with what it scores on the development part. Nothing here knows the test. */
 export interface TrialRow {
   readonly trial: SweepTrial;
   readonly setting: Setting;
-  readonly status: TrialStatus;
+  /** stopped: successive halving did not let it go on. */
+  readonly status: 'finished' | 'stopped' | 'failed' | 'missing';
   /** Null where the kind of experiment does not count any, or nothing was trained. */
   readonly iterations: number | null;
   readonly systems: readonly ScoredSystem[];

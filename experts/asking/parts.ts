@@ -6,14 +6,15 @@ import type { AskOnce, Question } from './ask-once.ts';
 
 type Answered = Pick<Judgement, 'label' | 'explanation' | 'transcript'> & { readonly answers: readonly ChatAnswer[] };
 
-/** The judgement that needs a part, which counts what its calls and its parts took. */
-interface Counts {
-  readonly answers: ChatAnswer[];
-  readonly parts: Usage[];
-}
-
-/** Asks for a part of a judgement that other judgements ask for as well, word for word. */
-export type AskPart = (question: Question, counts: Counts, ask: () => Promise<Answered>) => Promise<Judgement>;
+/**
+ * Asks for a part of a judgement that other judgements ask for as well, word for word.
+ * @param counts of the judgement that needs the part: what its calls and its parts took
+ */
+export type AskPart = (
+  question: Question,
+  counts: { readonly answers: ChatAnswer[]; readonly parts: Usage[] },
+  ask: () => Promise<Answered>,
+) => Promise<Judgement>;
 
 /**
  * Asks each part once. With `askOnce` a part is an annotation of its own that counts its usage, and so does every

@@ -3,17 +3,14 @@ import type { Detector } from '../detector.ts';
 import type { ChatService } from '../llm/chat.ts';
 import { MalformedAnswerError } from '../llm/failures.ts';
 
-/** What a judgement may still write. */
-interface Allowance {
+/** One for all limits, for each that was ever used slows every promise of the process down. */
+const allowances = new AsyncLocalStorage<{
   /** Whose limit it is. */
   readonly of: ChatService;
   left: number;
   /** The end of its last call. */
   last: Promise<unknown>;
-}
-
-/** One for all limits, for each that was ever used slows every promise of the process down. */
-const allowances = new AsyncLocalStorage<Allowance>();
+}>();
 
 /**
  * A limit on the output tokens of each judgement, all calls together (ZoFia, §5.6). The calls of a judgement go one after the

@@ -57,15 +57,6 @@ export interface ChatUsage {
   readonly cost?: number;
 }
 
-/** What came over the wire. */
-export interface RawResponse {
-  readonly body: string;
-  /** The model that says it answered. */
-  readonly model: string | null;
-  /** Of the system that it ran on. */
-  readonly fingerprint: string | null;
-}
-
 /** What reads an answer, as plain JSON, so that a kept answer can be read again. */
 export type AnswerReader =
   | { readonly name: 'verdict'; readonly version: number; readonly words: AnswerWords; readonly reasons: boolean }
@@ -87,7 +78,13 @@ export interface ChatAnswer {
   /** As the endpoint tells it. `none`: it tells none. `refusal`: the text is the model's refusal. `tool_calls`: it called a tool. */
   readonly finishReason: string;
   /** Absent where nothing was sent. */
-  readonly response?: RawResponse;
+  readonly response?: {
+    readonly body: string;
+    /** The model that says it answered. */
+    readonly model: string | null;
+    /** Of the system that it ran on. */
+    readonly fingerprint: string | null;
+  };
 }
 
 /**

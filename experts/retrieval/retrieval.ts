@@ -44,8 +44,6 @@ export const retrievalSchema = z
   .prefault({})
   .describe('how evidence is found');
 
-export type RetrievalOptions = z.output<typeof retrievalSchema>;
-
 export interface Keyword {
   readonly text: string;
   readonly context: string;
@@ -69,13 +67,6 @@ export interface Retrieval {
   passagesFor(claim: string, evidence: readonly Evidence[]): Promise<RetrievedChunk[]>;
 }
 
-/** Which parts of retrieval will be used; the options leave out the others. */
-interface RetrievalUse {
-  readonly web: boolean;
-  readonly wikipedia: boolean;
-  readonly passages: boolean;
-}
-
 /** How the services that have evidence are asked. */
 export interface EvidenceServices {
   /** Where their keys are looked up. */
@@ -89,8 +80,9 @@ export interface EvidenceServices {
 }
 
 interface RetrievalSettings extends EvidenceServices {
-  readonly options: RetrievalOptions;
-  readonly use: RetrievalUse;
+  readonly options: z.output<typeof retrievalSchema>;
+  /** Of the parts that are not used, the options say nothing. */
+  readonly use: { readonly web: boolean; readonly wikipedia: boolean; readonly passages: boolean };
   /** Names the entities, if a language model is to do that. */
   readonly model: RoleModel;
   /** Asks nobody: `upper` pretends that evidence was found, `lower` that there is none. */

@@ -51,8 +51,6 @@ export const webSearchSchema = z
   .prefault({})
   .describe('search of the open web');
 
-export type WebSearchOptions = z.output<typeof webSearchSchema>;
-
 /** A query of keywords, or a sentence as it stands. */
 export type WebQuestion = { readonly keywords: readonly string[] } | { readonly sentence: string };
 
@@ -78,7 +76,7 @@ const responseSchema = z.object({ web: z.object({ results: z.array(resultSchema)
 type Result = z.output<typeof resultSchema>;
 
 export function createWebSearch(settings: {
-  options: WebSearchOptions;
+  options: z.output<typeof webSearchSchema>;
   context: FetchContext;
   env: Environment;
 }): WebSearch {

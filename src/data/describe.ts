@@ -111,20 +111,13 @@ export function describing(): Describing {
   };
 }
 
-/** What two files share, ids and texts of claims. */
-export interface Overlap {
-  readonly files: readonly [string, string];
-  readonly sharedIds: number;
-  readonly sharedClaimTexts: number;
-}
-
 /**
  * What pairs of files share: threads that must not be trained on in one and tested on in the other.
  * @returns an entry for each pair that shares anything
  */
 export function describeOverlaps(
   files: readonly ({ name: string } & Pick<Describing, 'ids' | 'claimTexts'>)[],
-): Overlap[] {
+): { readonly files: readonly [string, string]; readonly sharedIds: number; readonly sharedClaimTexts: number }[] {
   const sets = files.map(({ name, ids, claimTexts }) => ({
     name,
     ids: ids.distinct(),

@@ -20,19 +20,14 @@ export interface GrowingPrefix {
   contributions(length: number): Float64Array;
 }
 
-/** Weights of the dimensions of an embedding, [dimensions, classes − 1]. */
-export interface EmbeddingWeights {
-  readonly claim: Float32Array;
-  readonly replies: Float32Array;
-}
-
 /**
  * A function that begins a thread. Each post costs the same, however many came before it: a part of the features is a vector
  * of Euclidean length 1, and its product with the weights and its length are carried on from post to post.
+ * @param embedding weights of the dimensions of an embedding, [dimensions, classes − 1]
  */
 export function prefixGrower(
   model: Omit<PrefixModel, 'encoder'>,
-  embedding: EmbeddingWeights | null = null,
+  embedding: { readonly claim: Float32Array; readonly replies: Float32Array } | null = null,
 ): () => GrowingPrefix {
   const { loneClaimWeight, intercepts } = model;
   const classCount = model.labels.length;

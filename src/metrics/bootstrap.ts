@@ -77,9 +77,6 @@ function defined(statistic: number): number {
   return statistic;
 }
 
-/** Numbers of one group (a run with its own seed, say) on some of its items, by index; repetitions count again. */
-export type GroupStatistics = (group: number, items: Int32Array) => readonly number[];
-
 /**
  * Means of statistics over groups of items, with percentile intervals that resample the groups first and then the items of
  * each (Davison & Hinkley, "Bootstrap Methods and their Application", 1997, §3.8): items of one group are less independent
@@ -93,7 +90,8 @@ export type GroupStatistics = (group: number, items: Int32Array) => readonly num
 export function bootstrapGroups(
   options: Omit<BootstrapOptions, 'items'> & {
     readonly groups: readonly number[];
-    readonly statistics: GroupStatistics;
+    /** Of one group (a run with its own seed, say) on some of its items, by index; repetitions count again. */
+    readonly statistics: (group: number, items: Int32Array) => readonly number[];
   },
 ): (Interval & { readonly estimate: number; readonly pValue: number })[] {
   const { groups, seed, statistics, resamples = 2000, confidence = 0.95, scoreRange = () => null } = options;

@@ -18,11 +18,6 @@ export interface EmbeddingProgress {
   readonly total: number;
 }
 
-interface Row {
-  readonly storage: EmbeddingSegment;
-  readonly row: number;
-}
-
 /**
  * Embeddings by encoder identity and text, each text encoded once. On disk they are in `<directory>/<hash of the
  * identity>/` as `identity.json` and a segment for each process that wrote (see `EmbeddingSegment`).
@@ -32,7 +27,7 @@ export class EmbeddingStore {
   readonly identityHash: string;
   private readonly encoder: Encoder;
   private readonly folder: string;
-  private readonly rows = new Map<string, Row>();
+  private readonly rows = new Map<string, { readonly storage: EmbeddingSegment; readonly row: number }>();
   private writable: { storage: EmbeddingSegment; rows: number } | null = null;
   private lastCall: Promise<unknown> = Promise.resolve();
 

@@ -4,13 +4,6 @@ import { RunDirectory } from '../../../checkpoints/run-directory.ts';
 import { mean } from '../../../src/metrics/summary-statistics.ts';
 import { type Chart, category, quantity, series, told } from '../page/chart.ts';
 
-/** What one run logged while it learnt. */
-export interface LoggedRun {
-  readonly variant: string;
-  readonly seed: number;
-  readonly metrics: readonly MetricsLine[];
-}
-
 /** Points of a curve at most, each the mean of what it stands for: fewer where many runs share a chart, to keep pages small. */
 function pointsAtMost(runs: number): number {
   return Math.max(30, Math.min(150, Math.floor(1500 / runs)));
@@ -77,7 +70,7 @@ export function loggedMetrics(directory: string): readonly MetricsLine[] {
  * @param options.skip metrics that are left out
  */
 export function curveCharts(
-  runs: readonly LoggedRun[],
+  runs: readonly { readonly variant: string; readonly seed: number; readonly metrics: readonly MetricsLine[] }[],
   { over, skip = () => false }: { over: string; skip?: (metric: string) => boolean },
 ): Chart[] {
   const logged = new Set(runs.flatMap(({ metrics }) => Object.keys(metrics.at(-1) ?? {})));
@@ -113,16 +106,11 @@ export function curveCharts(
   });
 }
 
-interface CurvePoint {
-  readonly x: number;
-  readonly y: number;
-}
-
 /** A metric over the steps as at most so many means of neighbours; steps that lack it are left out. */
 export function thinned(
   metrics: readonly MetricsLine[],
   { name, points: most }: { name: string; points: number },
-): CurvePoint[] {
+): { readonly x: number; readonly y: number }[] {
   const points = metrics.flatMap((line) => (Number.isFinite(line[name]) ? [{ x: line.step, y: line[name] }] : []));
   const size = Math.ceil(points.length / most);
   return Array.from({ length: Math.ceil(points.length / Math.max(1, size)) }, (_, index) => {

@@ -30,11 +30,8 @@ import { type Debate, type DebateOutcome, debatingDetector } from './debating-de
 
 type Entries = readonly TranscriptEntry[];
 
-/** The first round of a debate, and the others. */
-type Kind = 'opening' | 'rebuttal';
-
 interface RoundOfTeams {
-  readonly kind: Kind;
+  readonly kind: 'opening' | 'rebuttal';
   /** As transcripts call it. */
   readonly round: string;
 }

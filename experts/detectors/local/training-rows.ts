@@ -32,14 +32,6 @@ export const loneClaimWeight = 2;
 /** n-grams kept of a part, those in most documents first: a limit to the size of a saved detector. */
 const mostColumns = 32_768;
 
-export interface Vocabulary {
-  /** Hashes of n-grams, [n-grams]. */
-  readonly keys: Int32Array;
-  /** [n-grams] */
-  readonly idf: Float32Array;
-  readonly columnOf: ReadonlyMap<number, number>;
-}
-
 /** Columns of the features that belong together. */
 export interface FeatureBlock {
   readonly part: 'claim' | 'replies';
@@ -47,7 +39,13 @@ export interface FeatureBlock {
   readonly from: number;
   readonly columns: number;
   /** Of the n-grams; undefined for an embedding. */
-  readonly vocabulary?: Vocabulary;
+  readonly vocabulary?: {
+    /** Hashes of n-grams, [n-grams]. */
+    readonly keys: Int32Array;
+    /** [n-grams] */
+    readonly idf: Float32Array;
+    readonly columnOf: ReadonlyMap<number, number>;
+  };
 }
 
 export interface TrainingRows {

@@ -19,8 +19,6 @@ export interface EndpointUsage {
   readonly otherModels: readonly string[];
 }
 
-type Tokens = Omit<ChatUsage, 'requests'>;
-
 /** Counts requests, tokens and money for every endpoint. */
 export class UsageTally {
   private readonly entries = new Map<string, { -readonly [key in keyof EndpointUsage]: EndpointUsage[key] }>();
@@ -33,7 +31,7 @@ export class UsageTally {
   addTokens(
     options: {
       endpoint: Endpoint;
-      tokens: Tokens;
+      tokens: Omit<ChatUsage, 'requests'>;
       isEstimated: boolean;
       isAnswer: boolean;
       /** As the endpoint names it; null where it names none. */

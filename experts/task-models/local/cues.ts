@@ -1,16 +1,6 @@
 import { maskHandlesAndUrls, normalizeText } from '../../../src/text/normalize.ts';
 import { stanceClasses } from '../task-model.ts';
 
-/**
- * An expression that is counted in a post, with its weights for each stance before any training. Cues are in the
- * order of the features.
- */
-interface Cue {
-  readonly name: string;
-  readonly pattern: RegExp;
-  readonly weights: Readonly<Partial<Record<(typeof stanceClasses)[number], number>>>;
-}
-
 const words = (...alternatives: string[]) =>
   new RegExp(`(?<![a-z0-9_])(?:${alternatives.join('|')})(?![a-z0-9_])`, 'gu');
 
@@ -21,7 +11,11 @@ const NOT = "(?:not|isn'?t|aren'?t|wasn'?t|ain'?t|never|hardly)";
  * may be either. The expressions come from guidelines for stance annotation; the weights are round numbers in the
  * range of a fit to replies of the COVID-19 rumour dataset.
  */
-const englishCues: readonly Cue[] = [
+const englishCues: readonly {
+  readonly name: string;
+  readonly pattern: RegExp;
+  readonly weights: Readonly<Partial<Record<(typeof stanceClasses)[number], number>>>;
+}[] = [
   {
     name: 'support words',
     pattern: words(
@@ -147,16 +141,14 @@ const COMMENT_BIAS = 1.2;
 /** The addressees of a reply and links at its end, which are not part of what it says. */
 const FRAME = /^(?:@user|rt|:|\s|\.)+|(?:httpurl|\s)+$/gu;
 
-interface FoundCue {
-  /** As in the text, but in lower case. */
-  readonly expression: string;
-  /** Index of the cue. */
-  readonly cue: number;
-}
-
 export interface ReadCues {
   /** In the order of the cues, then of the text. */
-  readonly found: readonly FoundCue[];
+  readonly found: readonly {
+    /** As in the text, but in lower case. */
+    readonly expression: string;
+    /** Index of the cue. */
+    readonly cue: number;
+  }[];
   /**
    * For each cue, its count divided by the square root of the number of words: "Fake." says more than one "fake" in a
    * long text.

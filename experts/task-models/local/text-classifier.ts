@@ -23,15 +23,6 @@ export const textClassifierOptionsSchema = z.strictObject({
     .describe('most words that an explanation names; 0: no explanations'),
 });
 
-/** A text of an item. */
-interface ItemText {
-  readonly text: string;
-  /** Which weights read it, from 0. */
-  readonly role: number;
-  /** Factor of its features. */
-  readonly share: number;
-}
-
 /** What a text contributes to a prediction, under one fit. */
 interface ScoredText {
   /** One for each class. */
@@ -54,7 +45,13 @@ interface ItemFeatures<Item> {
   /** How many further features items have. */
   readonly features: number;
   /** The texts of an item, in the order in which their scores are added. */
-  textsOf(item: Item): readonly ItemText[];
+  textsOf(item: Item): readonly {
+    readonly text: string;
+    /** Which weights read it, from 0. */
+    readonly role: number;
+    /** Factor of its features. */
+    readonly share: number;
+  }[];
   /** The further features, in the order in which their scores are added. @param cues values of the first text's cues */
   featuresOf(item: Item, cues: Float64Array): readonly (readonly [feature: number, value: number])[];
 }

@@ -37,8 +37,6 @@ export const plantedStanceOptionsSchema = z.strictObject({
   pretrainingItems: z.int().min(8).default(400).describe('posts from elsewhere that stance is learnt from first'),
   seed: seedSchema.default(1),
 });
-/** The options as a caller gives them: what is left out takes its default. */
-export type PlantedStanceOptions = z.input<typeof plantedStanceOptionsSchema>;
 
 const veracities = ['non-rumor', 'true', 'false', 'unverified'] as const;
 
@@ -77,7 +75,7 @@ const subjects = ['bridge', 'museum', 'airport', 'factory', 'stadium', 'harbour'
  * Makes the threads and the items. The same options give the same threads, and veracities take turns.
  * @throws ZodError for an option that is unknown or out of range
  */
-export function plantedStances(options: PlantedStanceOptions = {}): {
+export function plantedStances(options: z.input<typeof plantedStanceOptionsSchema> = {}): {
   train: Thread[];
   test: Thread[];
   /** Threads of one post with `labels.stance`. */

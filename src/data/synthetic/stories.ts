@@ -1,13 +1,10 @@
-/** An event that synthetic threads are about. */
-export interface Story {
+/** Twelve made-up events, none of them more often true than another. */
+export const stories: readonly {
   readonly name: string;
   /** First sentences of claims. */
   readonly claims: readonly string[];
   readonly places: readonly string[];
-}
-
-/** Twelve made-up events, none of them more often true than another. */
-export const stories: readonly Story[] = [
+}[] = [
   {
     name: 'bridge-collapse',
     claims: ['The old bridge has fallen into the river.', 'BREAKING: the bridge over the river is gone.'],
