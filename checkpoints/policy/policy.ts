@@ -133,17 +133,12 @@ export function threadReader(definition: PolicyDefinition, sources: PolicySource
 
 function openThread(definition: PolicyDefinition, sources: PolicySources, threadId: string): OpenThread {
   const { task, fields, queries, score } = definition;
-  const reads = (name: StateField['name']) => fields.some((field) => field.name === name);
-  const readsStudent = reads('student') || reads('student confidence');
-  const student = readsStudent ? sources.openStudent?.(threadId) : undefined;
-  const detector = sources.openDetector?.(threadId);
-  const isQueried = new Set(queries.lengths);
+  const { hasDetector, isQueried, query, queried, see } = threadSources(definition, sources, threadId);
   const stops = openStops(definition);
   const writeState = stateReader(fields);
   const state = new Float32Array(columnsOf(fields));
   const posts: PolicyPost[] = [];
   const scores: number[] = [];
-  const outputs = new Map<number, DetectorOutput>();
   let hours: number | null = null;
   let stop: Stop | null = null;
   /**
@@ -152,46 +147,15 @@ function openThread(definition: PolicyDefinition, sources: PolicySources, thread
    */
   let unsettled: number | null = null;
 
-  const reading = (): Reading => ({
-    why: stop?.why ?? null,
-    stopped: stop !== null && stop.why !== 'end',
-    postsUsed: stop?.postsUsed ?? scores.length,
-    postsRead: scores.length,
-    hours: stop === null ? hours : stop.hours,
-    scores: scores.slice(0, stop?.postsUsed),
-    queries: outputs.size,
-  });
+  const reading = () => readingOf({ stop, hours, scores, queries: queried() });
   const settle = (own: number, { isHeld }: { isHeld: boolean }) => {
     unsettled = null;
     scores.push(own);
     stop = stops.afterPost({ score: isHeld ? 0 : own, hours });
   };
-  const query = async (length: number): Promise<DetectorOutput> => {
-    const cached = outputs.get(length);
-    if (cached !== undefined) return cached;
-    if (detector === undefined) throw new InputError(needsDetector);
-    const output = await detector(posts.slice(0, length));
-    outputs.set(length, output);
-    return output;
-  };
-  const raisesAlert = async () =>
-    task.alerts === undefined ||
-    task.alerts.includes((await query(Math.min(posts.length, queries.maxPosts))).label ?? '');
-  const see = async (post: PolicyPost): Promise<SeenPost> => ({
-    hours,
-    judgement: isQueried.has(posts.length) ? seenJudgement(await query(posts.length), task.labels) : null,
-    embedding: reads('posts') ? await embeddingOf(post) : null,
-    student: readsStudent ? await studentOf(post) : null,
-  });
-  const embeddingOf = async ({ text }: PolicyPost) => {
-    if (sources.embed === null)
-      throw new InputError('this policy embeds posts, and its encoder is not at hand; give `embed`');
-    return sources.embed([text]);
-  };
-  const studentOf = async (post: PolicyPost) => {
-    if (student === undefined) throw new InputError('this policy reads a student, and that is not at hand');
-    return student(post);
-  };
+  const queryUpTo = (length: number) => query(posts, Math.min(length, queries.maxPosts));
+  const mayStop = async () =>
+    task.alerts === undefined || task.alerts.includes((await queryUpTo(posts.length)).label ?? '');
   return {
     async read(given) {
       if (stop !== null) return reading();
@@ -199,23 +163,23 @@ function openThread(definition: PolicyDefinition, sources: PolicySources, thread
       const isAgain = unsettled !== null && isSame(post, posts[posts.length - 1]);
       if (unsettled !== null && !isAgain) settle(unsettled, { isHeld: true });
       if (!isAgain) {
-        const now = hoursOf(posts[0] ?? post, post);
+        const now = hoursBetween((posts[0] ?? post).time ?? null, post.time ?? null);
         stop ??= stops.beforePost(now);
         if (stop !== null) return reading();
         hours = now;
         posts.push(post);
         try {
-          writeState(await see(post), state);
+          writeState(await see(posts, hours), state);
         } catch (error) {
           // What could not be asked can be asked again: the post counts as not read.
           posts.pop();
           throw error;
         }
-        const acts = queries.actsAt === 'every-post' || isQueried.has(posts.length);
+        const acts = queries.actsAt === 'every-post' || isQueried(posts.length);
         unsettled = acts ? score(state)[0] : 0;
       }
       const own = unsettled ?? 0;
-      settle(own, { isHeld: own > definition.threshold && !(await raisesAlert()) });
+      settle(own, { isHeld: own > definition.threshold && !(await mayStop()) });
       return reading();
     },
     wait(now) {
@@ -229,9 +193,73 @@ function openThread(definition: PolicyDefinition, sources: PolicySources, thread
     },
     reading,
     async predict() {
-      if (detector === undefined) return null;
-      const { label, probabilities } = await query(Math.min(reading().postsUsed, queries.maxPosts));
+      if (!hasDetector) return null;
+      const { label, probabilities } = await queryUpTo(reading().postsUsed);
       return label === null ? null : { label, probabilities: probabilities ?? {} };
+    },
+  };
+}
+
+function readingOf(at: {
+  stop: Stop | null;
+  hours: number | null;
+  scores: readonly number[];
+  queries: number;
+}): Reading {
+  const { stop, hours, scores, queries } = at;
+  return {
+    why: stop?.why ?? null,
+    stopped: stop !== null && stop.why !== 'end',
+    postsUsed: stop?.postsUsed ?? scores.length,
+    postsRead: scores.length,
+    hours: stop === null ? hours : stop.hours,
+    scores: scores.slice(0, stop?.postsUsed),
+    queries,
+  };
+}
+
+/** The sources of a policy for one thread. The detector is queried about each number of its posts once. */
+function threadSources({ task, fields, queries }: PolicyDefinition, sources: PolicySources, threadId: string) {
+  const reads = (name: StateField['name']) => fields.some((field) => field.name === name);
+  const readsStudent = reads('student') || reads('student confidence');
+  const student = readsStudent ? sources.openStudent?.(threadId) : undefined;
+  const detector = sources.openDetector?.(threadId);
+  const lengths = new Set(queries.lengths);
+  const isQueried = (length: number) => lengths.has(length);
+  const outputs = new Map<number, DetectorOutput>();
+
+  async function query(posts: readonly PolicyPost[], length: number): Promise<DetectorOutput> {
+    const cached = outputs.get(length);
+    if (cached !== undefined) return cached;
+    if (detector === undefined) throw new InputError(needsDetector);
+    const output = await detector(posts.slice(0, length));
+    outputs.set(length, output);
+    return output;
+  }
+  async function embeddingOf({ text }: PolicyPost) {
+    if (sources.embed === null)
+      throw new InputError('this policy embeds posts, and its encoder is not at hand; give `embed`');
+    return sources.embed([text]);
+  }
+  async function studentOf(post: PolicyPost) {
+    if (student === undefined) throw new InputError('this policy reads a student, and that is not at hand');
+    return student(post);
+  }
+  return {
+    hasDetector: detector !== undefined,
+    isQueried,
+    query,
+    /** How often the detector was queried. */
+    queried: () => outputs.size,
+    /** What the fields read at the last of some posts. */
+    async see(posts: readonly PolicyPost[], hours: number | null): Promise<SeenPost> {
+      const post = posts[posts.length - 1];
+      return {
+        hours,
+        judgement: isQueried(posts.length) ? seenJudgement(await query(posts, posts.length), task.labels) : null,
+        embedding: reads('posts') ? await embeddingOf(post) : null,
+        student: readsStudent ? await studentOf(post) : null,
+      };
     },
   };
 }
@@ -241,10 +269,6 @@ const needsDetector =
 
 function isSame(post: PolicyPost, other: PolicyPost): boolean {
   return post.text === other.text && post.time === other.time;
-}
-
-function hoursOf(claim: PolicyPost, post: PolicyPost): number | null {
-  return hoursBetween(claim.time ?? null, post.time ?? null);
 }
 
 /** An output as states read it. Probabilities are those of 32 bits that judgements are kept in. */
