@@ -3,7 +3,6 @@ import { basename } from 'node:path';
 import type { Detector } from '../../experts/detector.ts';
 import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { judgeThreads } from '../../experts/judge-threads.ts';
-import { sha256 } from '../../src/content-hash.ts';
 import type { Task } from '../../src/data/task.ts';
 import { InputError } from '../../src/errors.ts';
 import type { DetectorFile } from '../config/detector-file.ts';
@@ -90,9 +89,4 @@ export function judgeBy(
 /** What a local detector decides. */
 export function taskOfDetector({ model: { task, labels } }: LocalDetector): Pick<Task, 'name' | 'labels'> {
   return { name: task, labels };
-}
-
-/** Names a detector by all that can change its judgements. */
-export function detectorHash({ name, version, options }: Detector): string {
-  return sha256({ name, version, options });
 }

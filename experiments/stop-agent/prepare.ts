@@ -1,5 +1,5 @@
 import { queriesUntil } from '../../checkpoints/policy/replay.ts';
-import type { Detector } from '../../experts/detector.ts';
+import { type Detector, detectorIdentity } from '../../experts/detector.ts';
 import type { Student } from '../../experts/detectors/local/student.ts';
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
 import { lengthsUntil, type PrefixSchedule } from '../../experts/prefix-schedule.ts';
@@ -9,7 +9,6 @@ import type { Projection } from '../../src/tensor/projection.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import type { StopCost, StopProblem } from '../../trainers/stop-agent/problem.ts';
 import { buildStopProblem, judgedThread, readsPseudoLabels } from '../../trainers/stop-agent/problem.ts';
-import { detectorHash } from '../judging/judge.ts';
 import { type Cache, cachedStudent } from './cache.ts';
 import { predictionCost, readingCost, wrongCosts } from './costs.ts';
 import { type Experiment, taskOf } from './experiment.ts';
@@ -102,7 +101,7 @@ export async function prepareTrial(settings: {
     hashes: {
       data: data.hash,
       embeddings: cache.embeddings.identityHash,
-      detector: detectorHash(detector),
+      detector: detectorIdentity(detector),
       annotations: annotationsHash(sequences),
     },
   };

@@ -5,6 +5,7 @@ import { outOfDistributionFrom } from '../../checkpoints/policy/out-of-distribut
 import type { PolicyDefinition } from '../../checkpoints/policy/policy.ts';
 import { weightsFile } from '../../checkpoints/policy/write-bundle.ts';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { detectorIdentity } from '../../experts/detector.ts';
 import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { expertNames } from '../../experts/trajectories.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
@@ -19,7 +20,6 @@ import { groupsThatFit } from '../../trainers/stop-agent/memory.ts';
 import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
 import type { StopMember, StopProblem } from '../../trainers/stop-agent/problem.ts';
 import { trainToEnd } from '../../trainers/trainer.ts';
-import { detectorHash } from '../judging/judge.ts';
 import { writeDecisions } from '../run/decisions-file.ts';
 import { writeParts } from '../run/parts-file.ts';
 import { trainInDirectories } from '../run/train-in-directories.ts';
@@ -165,7 +165,7 @@ async function isFinishedAlready(trial: TrialSettings, { backend, context }: Sur
     maxPosts: experiment.maxJudgedPosts,
     context,
   });
-  create({ detector: detectorHash(recalled.detector) });
+  create({ detector: detectorIdentity(recalled.detector) });
   if (recalled.missing === 0) create({ annotations: annotationsHash(recalled.sequences) });
   else
     context.onNote(
