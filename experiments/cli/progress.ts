@@ -77,7 +77,7 @@ export async function watched<Result>(
   terminal: Terminal,
   work: (context: WorkContext) => Promise<Result>,
 ): Promise<Result> {
-  const signal = terminal.interruptSignal();
+  const signal = terminal.interruptSignal('stopping');
   const { done, ...told } = stageProgress(title, terminal, { signal });
   try {
     return await work(workContext({ ...told, signal }));

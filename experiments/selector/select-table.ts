@@ -87,6 +87,7 @@ export async function selectLabels(
         context.onProgress('cross-fitting on the gold rows', fits.length, crossFits.folds);
       },
     });
+  context.signal.throwIfAborted();
   const crossFitted = crossFits?.merged(fits) ?? null;
   const withoutGold = names.includes('confidence') ? 'confidence' : 'small-loss';
   const chosen = selector ?? crossFitted?.chosen ?? (gold.length > 0 ? 'seed-agreement' : withoutGold);

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { readDelimitedFile } from '../../../src/data/importers/delimited-file.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
-import { earshot } from '../cli/command-line.ts';
+import { earshot, start } from '../cli/command-line.ts';
 
 const words = {
   favor: ['love', 'great', 'vote', 'hope', 'proud', 'thanks', 'win', 'best'],
@@ -51,6 +51,18 @@ async function rowsOf(path: string) {
 }
 
 describe('select from a table', () => {
+  it('says that it begins anew where it was stopped', async () => {
+    const cwd = temporaryFolder({ 'labels.csv': table(plantedRows({ count: 60, fooled: 0.2 }), { gold: 0 }) });
+    const { interrupt, outcome } = start(select, { cwd });
+    interrupt();
+    const stopped = {
+      code: 130,
+      out: '',
+      errors: expect.stringMatching(/earshot: stopped; the same command begins anew\n$/),
+    };
+    expect(await outcome).toEqual(stopped);
+  });
+
   it('reads the encoding that it is told, and writes UTF-8', async () => {
     const planted = plantedRows({ count: 60, fooled: 0.2 });
     const text = table(planted, { gold: 0 }).replaceAll('today', 'ni\u00f1o');
