@@ -28,18 +28,67 @@ export interface ThreadLimits {
  */
 export function memoryThreads(options: ThreadLimits & { maxCharacters: number; now?: () => number }): ThreadStore {
   const { maxThreads, idleMs, maxCharacters, now = Date.now } = options;
-  // In the order of their last use, so that those that expire stand first.
+  const entries = threadEntries({ idleMs, now });
+  const shared: Audit[] = [];
+
+  return {
+    async read(key, position) {
+      const entry = entries.used(key);
+      if (entry === undefined) return null;
+      const { incarnation, posts, ended, outcome, audit } = entry;
+      const known = position?.incarnation === incarnation ? position.posts : 0;
+      return { incarnation, posts: posts.slice(known), ended, outcome, audit };
+    },
+    async append(key, { position, posts, ended, audit = null }) {
+      const present = entries.used(key);
+      if (present?.incarnation !== position?.incarnation) return null;
+      const isClosed = present !== undefined && present.outcome !== null && present.audit === null;
+      if (isClosed || (present !== undefined && present.posts.length !== position?.posts)) return null;
+      if (present === undefined && entries.count() >= maxThreads) throw tooManyThreads(entries.count());
+      if (entries.characters() + charactersOf(posts) > maxCharacters)
+        throw unavailable(
+          `the open threads hold ${entries.characters()} characters of text, and ${maxCharacters} are kept at most; delete finished ones, or wait until idle ones expire`,
+        );
+      const entry = present ?? entries.begin(key, audit);
+      entries.add(entry, posts);
+      entry.ended ||= ended;
+      return entry.incarnation;
+    },
+    async settle(key, { incarnation, outcome }) {
+      const entry = entries.used(key);
+      if (entry?.incarnation !== incarnation || entry.outcome !== null) return;
+      entry.outcome = outcome;
+      if (entry.audit === null) entries.forgetTexts(entry);
+    },
+    quietAudits: async () => entries.quietAudits(),
+    async closeAudit(key) {
+      const entry = entries.used(key);
+      if (entry === undefined) return;
+      entry.audit = null;
+      if (entry.outcome !== null) entries.forgetTexts(entry);
+    },
+    async shareAudit(audit) {
+      shared.push(audit);
+    },
+    sharedAudits: async () => shared.splice(0),
+    delete: async (key) => entries.delete(key),
+    async count() {
+      entries.forgetExpired();
+      return entries.count();
+    },
+    isReady: () => true,
+    close: async () => entries.clear(),
+  };
+}
+
+/** Entries in the order of their last use, so that those that expire stand first, and the characters of all their posts. */
+function threadEntries({ idleMs, now }: { idleMs: number; now: () => number }) {
   const entries = new Map<string, Entry>();
   let characters = 0;
-  const shared: Audit[] = [];
 
   const forget = (key: string, entry: Entry) => {
     characters -= entry.size;
     return entries.delete(key);
-  };
-  const forgetTexts = (entry: Entry) => {
-    characters -= entry.size;
-    Object.assign(entry, { posts: [], size: 0 });
   };
   const forgetExpired = () => {
     for (const [key, entry] of entries) {
@@ -47,83 +96,51 @@ export function memoryThreads(options: ThreadLimits & { maxCharacters: number; n
       if (entry.audit === null) forget(key, entry);
     }
   };
-  const used = (key: string): Entry | undefined => {
-    forgetExpired();
-    const entry = entries.get(key);
-    if (entry === undefined) return undefined;
-    entry.expiresAt = now() + idleMs;
-    entries.delete(key);
-    entries.set(key, entry);
-    return entry;
-  };
-
   return {
-    async read(key, position) {
-      const entry = used(key);
-      if (entry === undefined) return null;
-      const { incarnation, posts, ended, outcome, audit } = entry;
-      const known = position?.incarnation === incarnation ? position.posts : 0;
-      return { incarnation, posts: posts.slice(known), ended, outcome, audit };
+    count: () => entries.size,
+    characters: () => characters,
+    forgetExpired,
+    /** The entry of a thread, which does not expire for a while. */
+    used(key: string): Entry | undefined {
+      forgetExpired();
+      const entry = entries.get(key);
+      if (entry === undefined) return undefined;
+      entry.expiresAt = now() + idleMs;
+      entries.delete(key);
+      entries.set(key, entry);
+      return entry;
     },
-    async append(key, { position, posts, ended, audit = null }) {
-      const present = used(key);
-      if (present?.incarnation !== position?.incarnation) return null;
-      const isClosed = present !== undefined && present.outcome !== null && present.audit === null;
-      if (isClosed || (present !== undefined && present.posts.length !== position?.posts)) return null;
-      if (present === undefined && entries.size >= maxThreads) throw tooManyThreads(entries.size);
-      const added = posts.reduce((sum, { text }) => sum + text.length, 0);
-      if (characters + added > maxCharacters)
-        throw unavailable(
-          `the open threads hold ${characters} characters of text, and ${maxCharacters} are kept at most; delete finished ones, or wait until idle ones expire`,
-        );
-      const entry: Entry = present ?? {
-        incarnation: randomUUID(),
-        posts: [],
-        ended: false,
-        outcome: null,
-        audit,
-        size: 0,
-        expiresAt: now() + idleMs,
-      };
+    begin(key: string, audit: Audit | null): Entry {
+      const incarnation = randomUUID();
+      const entry = { incarnation, posts: [], ended: false, outcome: null, audit, size: 0, expiresAt: now() + idleMs };
+      entries.set(key, entry);
+      return entry;
+    },
+    add(entry: Entry, posts: readonly KeptPost[]): void {
+      const added = charactersOf(posts);
       entry.posts.push(...posts);
-      entry.ended ||= ended;
       entry.size += added;
       characters += added;
-      entries.set(key, entry);
-      return entry.incarnation;
     },
-    async settle(key, { incarnation, outcome }) {
-      const entry = used(key);
-      if (entry?.incarnation !== incarnation || entry.outcome !== null) return;
-      entry.outcome = outcome;
-      if (entry.audit === null) forgetTexts(entry);
+    forgetTexts(entry: Entry): void {
+      characters -= entry.size;
+      Object.assign(entry, { posts: [], size: 0 });
     },
-    async quietAudits() {
-      return [...entries].flatMap(([key, { audit, expiresAt }]) => (audit !== null && expiresAt <= now() ? [key] : []));
-    },
-    async closeAudit(key) {
-      const entry = used(key);
-      if (entry === undefined) return;
-      entry.audit = null;
-      if (entry.outcome !== null) forgetTexts(entry);
-    },
-    async shareAudit(audit) {
-      shared.push(audit);
-    },
-    sharedAudits: async () => shared.splice(0),
-    async delete(key) {
+    /** Keys of audited threads that no one has asked about for so long that they count as ended. */
+    quietAudits: () =>
+      [...entries].flatMap(([key, { audit, expiresAt }]) => (audit !== null && expiresAt <= now() ? [key] : [])),
+    delete(key: string): boolean {
       forgetExpired();
       const entry = entries.get(key);
       return entry === undefined ? false : forget(key, entry);
     },
-    async count() {
-      forgetExpired();
-      return entries.size;
-    },
-    isReady: () => true,
-    async close() {
+    clear(): void {
       entries.clear();
       characters = 0;
     },
   };
+}
+
+function charactersOf(posts: readonly KeptPost[]): number {
+  return posts.reduce((sum, { text }) => sum + text.length, 0);
 }

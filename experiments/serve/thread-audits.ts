@@ -30,15 +30,9 @@ export function threadAudits({ store, audits, now }: { store: ThreadStore; audit
   /** The open audit of a thread that begins; null where it is not drawn. */
   function drawn({ policy }: ServedBundle, id: string): Audit | null {
     if (queries >= mostQueries || !isAudited(id, draw)) return null;
-    return {
-      threadId: id,
-      policy: policy.digest,
-      threshold: policy.definition.threshold,
-      opened: now().toISOString(),
-      probability: draw.share,
-      isOutOfDistribution: null,
-      outcome: null,
-    };
+    const { digest, definition } = policy;
+    const opened = { opened: now().toISOString(), probability: draw.share, isOutOfDistribution: null, outcome: null };
+    return { threadId: id, policy: digest, threshold: definition.threshold, ...opened };
   }
 
   /** Keeps the posts of a decided thread, and closes its audit where it has ended. Nothing happens to other threads. */
@@ -48,15 +42,9 @@ export function threadAudits({ store, audits, now }: { store: ThreadStore; audit
     for (let attempt = 0; attempt < attempts; attempt++) {
       const thread = await store.read(place.key, null);
       if (thread === null || thread.audit === null) return;
-      const known = new Set(thread.posts.map((post) => post.id));
-      const fresh = posts.flatMap((post) => (known.has(post.id) ? [] : [keptPost(post)]));
-      const ended = end || thread.ended;
-      if (fresh.length > 0 || ended !== thread.ended) {
-        const position = { incarnation: thread.incarnation, posts: thread.posts.length };
-        if ((await store.append(place.key, { position, posts: fresh, ended })) === null) continue;
-      }
-      const whole = { ...thread, posts: [...thread.posts, ...fresh] };
-      if (ended || whole.posts.length >= maxPosts) await close(place, whole);
+      const whole = await appended(store, place.key, { thread, posts, end });
+      if (whole === null) continue;
+      if (whole.ended || whole.posts.length >= maxPosts) await close(place, whole);
       return;
     }
     throw new HttpProblem(
@@ -103,6 +91,22 @@ export function threadAudits({ store, audits, now }: { store: ThreadStore; audit
       if (audit !== null) await closeWithout(key, { audit, missing });
     },
   };
+}
+
+/** A kept thread with further posts; null where others have added to it since it was read. */
+async function appended(
+  store: ThreadStore,
+  key: string,
+  { thread, posts, end }: { thread: KeptThread; posts: readonly NewPost[]; end: boolean },
+): Promise<KeptThread | null> {
+  const known = new Set(thread.posts.map((post) => post.id));
+  const fresh = posts.flatMap((post) => (known.has(post.id) ? [] : [keptPost(post)]));
+  const ended = end || thread.ended;
+  if (fresh.length > 0 || ended !== thread.ended) {
+    const position = { incarnation: thread.incarnation, posts: thread.posts.length };
+    if ((await store.append(key, { position, posts: fresh, ended })) === null) return null;
+  }
+  return { ...thread, posts: [...thread.posts, ...fresh], ended };
 }
 
 export type ThreadAudits = ReturnType<typeof threadAudits>;
