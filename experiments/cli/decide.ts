@@ -80,37 +80,22 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
   const stopping =
     options.detector === undefined ? {} : { signal: terminal.interruptSignal('waiting for what was asked') };
   const context = workContext({ onNote: note, maxWaitMs: maxWaitMsOf(options), ...stopping });
-  const [{ openPolicy }, { threadDecider }, { manyFlagged }, { threadAuditor }, { auditFile }] = await Promise.all([
+  const [{ openPolicy }, { threadDecider }, { manyFlagged }] = await Promise.all([
     import('../stop-agent/open-policy.ts'),
     import('../stop-agent/decide.ts'),
     import('../../checkpoints/policy/out-of-distribution.ts'),
-    import('../stop-agent/audit.ts'),
-    import('../stop-agent/audit-file.ts'),
   ]);
-  for (const [name, given] of Object.entries({ '--detector': options.detector, '--audit': options.audit }))
-    if (given !== undefined && options.jobs !== undefined)
-      throw new InputError(`--jobs does not go with ${name}, whose queries one process counts; leave one of them out`);
+  const jobs = processesFor(path, options);
   const judge = await judgeOf(options, context);
   try {
-    const policy = await openPolicy({
-      folder: options.policy,
-      system: options.system,
-      runs: options.runs,
-      judge,
-      context,
-    });
+    const { policy: folder, system, runs } = options;
+    const policy = await openPolicy({ folder, system, runs, judge, context });
     if (!policy.hasDetector)
       note(
         `${policy.name} has no detector of its own, so decisions come without a prediction; name one with --detector`,
       );
-    const jobs =
-      judge === null && options.audit === undefined ? jobsFor(path, { ...options, bytesEach: bytesWorthAProcess }) : 1;
     const decideHere = threadDecider(policy);
-    const { audit: share, audits: file, auditSeed: seed, auditQueries: mostQueries } = options;
-    if (share !== undefined && !policy.hasDetector)
-      throw new InputError('--audit compares predictions, and there is no detector; name one with --detector');
-    const auditor =
-      share === undefined ? null : threadAuditor(policy, { share, seed, mostQueries, add: auditFile(file) });
+    const auditor = await auditorOf(options, policy);
     const reading = { skipInvalid, onSkipped: note };
     const threads: AsyncIterable<Thread> =
       path === null ? threadsOfStream(stdin, { name: 'standard input', ...reading }) : readThreads(path, reading);
@@ -147,7 +132,7 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
     });
     await Promise.all(audits);
     tally.tell(manyFlagged);
-    if (auditor !== null && auditor.queries() >= mostQueries)
+    if (auditor !== null && auditor.queries() >= options.auditQueries)
       note(
         `the audits took ${auditor.queries()} queries, as many as --audit-queries allows; later threads were not drawn`,
       );
@@ -207,6 +192,16 @@ function tallyOf(
 /** Bytes of a thread file that take longer to decide than a process takes to start. */
 const bytesWorthAProcess = 2e6;
 
+/** @throws InputError for --jobs where one process has to count the queries */
+function processesFor(path: string | null, options: DecideOptions): number {
+  const { jobs, detector, audit } = options;
+  for (const [name, given] of Object.entries({ '--detector': detector, '--audit': audit }))
+    if (given !== undefined && jobs !== undefined)
+      throw new InputError(`--jobs does not go with ${name}, whose queries one process counts; leave one of them out`);
+  const isCounted = detector !== undefined || audit !== undefined;
+  return isCounted ? 1 : jobsFor(path, { ...options, bytesEach: bytesWorthAProcess });
+}
+
 /** Of the command that decides threads of its standard input with the same policy. */
 function wordsOf({ policy, system, runs }: DecideOptions): string[] {
   return [
@@ -218,6 +213,19 @@ function wordsOf({ policy, system, runs }: DecideOptions): string[] {
     '--include-trained',
     ...(system === undefined ? [] : ['--system', system]),
   ];
+}
+
+/** Null without --audit. */
+async function auditorOf(options: DecideOptions, policy: OpenedPolicy) {
+  const { audit: share, audits: file, auditSeed: seed, auditQueries: mostQueries } = options;
+  if (share === undefined) return null;
+  if (!policy.hasDetector)
+    throw new InputError('--audit compares predictions, and there is no detector; name one with --detector');
+  const [{ threadAuditor }, { auditFile }] = await Promise.all([
+    import('../stop-agent/audit.ts'),
+    import('../stop-agent/audit-file.ts'),
+  ]);
+  return threadAuditor(policy, { share, seed, mostQueries, add: auditFile(file) });
 }
 
 async function judgeOf(options: DecideOptions, context: WorkContext): Promise<PrefixJudge | null> {
