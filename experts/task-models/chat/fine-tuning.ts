@@ -43,66 +43,33 @@ const stateSchema = z.strictObject({
   tuned: tunedSchema.nullable(),
 });
 
+interface FineTuningSettings {
+  readonly endpoint: Endpoint;
+  /** For messages and file names. */
+  readonly task: string;
+  readonly options: ChatOptions['fineTuning'];
+  /** Neither writes nor sends anything, since the examples of a dry run are made up. */
+  readonly isDryRun: boolean;
+  readonly context: FineTuningContext;
+  readonly conversation: (example: TuningExample['learned']) => readonly ChatMessage[];
+}
+
 /**
  * Tunes by writing files of conversations and, if wanted, by fine-tuning jobs at the endpoint.
  * @throws InputError where no directory is given
  */
-export function createFineTuning(settings: {
-  endpoint: Endpoint;
-  /** For messages and file names. */
-  task: string;
-  options: ChatOptions['fineTuning'];
-  /** Neither writes nor sends anything, since the examples of a dry run are made up. */
-  isDryRun: boolean;
-  context: FineTuningContext;
-  conversation: (example: TuningExample['learned']) => readonly ChatMessage[];
-}): ChatTuning {
-  const { endpoint, task, options, isDryRun, context, conversation } = settings;
-  const { createJob, epochs, pollMs, examplesAtLeast } = options;
-  const { onFile, onStatus, signal, env, retry } = context;
-  const random = context.random ?? Random.seeded({ seed: 0, purpose: 'fine-tuning jitter' });
+export function createFineTuning(settings: FineTuningSettings): ChatTuning {
+  const { endpoint, task, options } = settings;
   const { directory } = options;
   if (directory === null)
     throw new InputError(
       `the ${task} model is to be fine-tuned, but fineTuning.directory is not set; give it a folder`,
     );
-
+  const endpointOf = endpointsOfModels(endpoint);
+  const random = settings.context.random ?? Random.seeded({ seed: 0, purpose: 'fine-tuning jitter' });
+  const learn = learning({ ...settings, directory, random, endpointOf });
   let pretrained: Tuned | null = null;
   let tuned: Tuned | null = null;
-  // One object for each model, because the service keeps a client for each object.
-  const endpoints = new Map<string, Endpoint>([[endpoint.model, endpoint]]);
-  const endpointOf = (model: string) => {
-    const found = endpoints.get(model) ?? { ...endpoint, model };
-    endpoints.set(model, found);
-    return found;
-  };
-
-  async function learn(step: {
-    examples: readonly TuningExample[];
-    from: Tuned | null;
-    purpose: WrittenTuningFile['purpose'];
-  }): Promise<Tuned | null> {
-    const { examples, from, purpose } = step;
-    if (examples.length === 0 || isDryRun || directory === null) return from;
-    const conversations = examples.map(({ learned }) => conversation(learned));
-    const file = writeFineTuningFile({ directory, name: task, conversations });
-    onFile?.({ path: file.path, purpose, examples: examples.length });
-    if (!createJob || examples.length < examplesAtLeast) return from;
-    const base = endpointOf(from?.model ?? endpoint.model);
-    const model = await fineTune({
-      endpoint: base,
-      file,
-      epochs,
-      pollMs,
-      random,
-      retry,
-      onStatus,
-      signal,
-      env,
-    });
-    const subjects = new Set([...(from?.subjects ?? []), ...examples.map(({ shown }) => shown.subject)]);
-    return { model, trainedOn: [...(from?.trainedOn ?? []), file.hash], subjects: [...subjects] };
-  }
 
   return {
     modelFor({ subject }): TunedModel {
@@ -115,11 +82,11 @@ export function createFineTuning(settings: {
       };
     },
     async pretrain(examples) {
-      pretrained = await learn({ examples, from: null, purpose: 'pretrain' });
+      pretrained = await learn(examples, { from: null, purpose: 'pretrain' });
       tuned = null;
     },
     async tune(examples) {
-      const next = await learn({ examples, from: pretrained, purpose: 'tune' });
+      const next = await learn(examples, { from: pretrained, purpose: 'tune' });
       tuned = next === pretrained ? null : next;
     },
     state: () => ({ tuning: 'fine-tuning', pretrained, tuned }),
@@ -127,6 +94,39 @@ export function createFineTuning(settings: {
       const wrong = 'this is not the state of a chat model with fine-tuning';
       ({ pretrained, tuned } = checked(stateSchema, state, wrong));
     },
+  };
+}
+
+/** Writes a file of examples and waits for the job that tunes a model on it; without a job the model stays. */
+function learning(
+  of: FineTuningSettings & { directory: string; random: Random; endpointOf: (model: string) => Endpoint },
+) {
+  const { endpoint, task, options, isDryRun, context, conversation, directory, random, endpointOf } = of;
+  const { createJob, epochs, pollMs, examplesAtLeast } = options;
+  const { onFile, onStatus, signal, env, retry } = context;
+  return async (
+    examples: readonly TuningExample[],
+    { from, purpose }: { from: Tuned | null; purpose: WrittenTuningFile['purpose'] },
+  ): Promise<Tuned | null> => {
+    if (examples.length === 0 || isDryRun) return from;
+    const conversations = examples.map(({ learned }) => conversation(learned));
+    const file = writeFineTuningFile({ directory, name: task, conversations });
+    onFile?.({ path: file.path, purpose, examples: examples.length });
+    if (!createJob || examples.length < examplesAtLeast) return from;
+    const base = endpointOf(from?.model ?? endpoint.model);
+    const model = await fineTune({ endpoint: base, file, epochs, pollMs, random, retry, onStatus, signal, env });
+    const subjects = new Set([...(from?.subjects ?? []), ...examples.map(({ shown }) => shown.subject)]);
+    return { model, trainedOn: [...(from?.trainedOn ?? []), file.hash], subjects: [...subjects] };
+  };
+}
+
+/** One object for each model, because the service keeps a client for each object. */
+function endpointsOfModels(endpoint: Endpoint) {
+  const endpoints = new Map<string, Endpoint>([[endpoint.model, endpoint]]);
+  return (model: string): Endpoint => {
+    const found = endpoints.get(model) ?? { ...endpoint, model };
+    endpoints.set(model, found);
+    return found;
   };
 }
 
