@@ -114,16 +114,7 @@ export function trialProcesses({ jobs, signal, onNote }: PoolOptions): TrialPool
     async close() {
       isClosed = true;
       signal.removeEventListener('abort', stopAll);
-      const alive = [...idle, ...busy.keys()].filter(
-        ({ exitCode, signalCode }) => exitCode === null && signalCode === null,
-      );
-      await Promise.all(
-        alive.map((child) => {
-          const gone = new Promise<void>((resolve) => child.once('close', () => resolve()));
-          say(child, { say: 'stop' });
-          return gone;
-        }),
-      );
+      await Promise.all([...idle, ...busy.keys()].map(stopProcess));
     },
   };
 }
@@ -172,6 +163,14 @@ function workerProcess(of: {
   child.on('message', (message) => of.onMessage(child, fromProcessSchema.parse(message)));
   child.on('close', (code, killedBy) => of.onEnd(child, diedOutcome({ code, killedBy, isHeapFull, jobs: of.jobs })));
   return child;
+}
+
+/** Asks a process to end, and waits until it has. */
+async function stopProcess(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  say(child, { say: 'stop' });
+  await gone;
 }
 
 function resolveAll({ tasks, resolve }: Waiting, outcome: TrialOutcome): void {

@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import { type Job, Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
 import { InputError } from '../../../src/errors.ts';
 import { sleep } from '../../../src/sleep.ts';
 import type { BackendName } from '../../../src/tensor/backend-names.ts';
@@ -41,29 +42,10 @@ export async function openSweepQueue(
     throw new InputError(
       '--queue cannot take trials that ask language models: budgets and answers are kept on one machine. Annotate the threads first, and run the sweep without --queue',
     );
-  const resolved = new Map(plan.settings.flatMap((own) => own.trials.map(({ id }) => [id, own.resolved] as const)));
-  const auto = await backendNamedAuto(plan);
+  const queued = await trialQueuing(plan, folder);
   const redis = await connectQueue(address, { onNote });
   const noted = new Set<string>();
   const queue = new Queue(queueName, { connection: redis, prefix: keyPrefix });
-
-  async function add(job: TrialJob, { jobId, tasks }: { jobId: string; tasks: readonly TrialTask[] }): Promise<void> {
-    for (const [index, { id, files }] of job.trials.entries()) {
-      const { directory } = tasks[index];
-      await offerFiles(redis, files);
-      // What an earlier sweep here has come to goes with the trial.
-      if (progressOf(directory) !== null) await sendParcel(redis, { job: id, directory, places: nowhere });
-    }
-    await queue.add('trials', job, { jobId });
-  }
-
-  /** @returns whether the run of every trial is now here */
-  async function collect({ trials }: TrialJob, tasks: readonly TrialTask[]): Promise<boolean> {
-    for (const [index, { id }] of trials.entries())
-      if (!(await fetchParcel(redis, { job: id, directory: tasks[index].directory, places: nowhere }))) return false;
-    for (const { id } of trials) await dropParcel(redis, id);
-    return true;
-  }
 
   async function run(tasks: readonly TrialTask[]): Promise<readonly TrialOutcome[]> {
     const job = trialJobSchema.parse({ program: thisProgram(), trials: tasks.map(queued) });
@@ -73,15 +55,17 @@ export async function openSweepQueue(
     while (!signal.aborted) {
       const known: Job | undefined = await queue.getJob(jobId);
       const state = known === undefined ? null : await known.getState();
-      if (known === undefined || state === 'unknown') await add(job, { jobId, tasks });
-      else if (state === 'failed') {
+      if (known === undefined || state === 'unknown') {
+        await offerInputs(redis, job, tasks);
+        await queue.add('trials', job, { jobId });
+      } else if (state === 'failed') {
         await known.remove();
         const message = known.failedReason ?? 'its worker failed';
         return tasks.map(() => ({ how: 'failed', severity: 3, message }));
       } else if (state === 'completed') {
         // Read once more: it may have ended after it was read.
         const outcomes = jobOutcomeSchema.parse((await queue.getJob(jobId))?.returnvalue);
-        const isOver = outcomes.some(({ how }) => how === 'failed') || (await collect(job, tasks));
+        const isOver = outcomes.some(({ how }) => how === 'failed') || (await collectRuns(redis, job, tasks));
         await known.remove();
         if (isOver) return outcomes;
         // The answer is there and a run is not: the queue has lost it, and the trials begin again.
@@ -98,20 +82,41 @@ export async function openSweepQueue(
     onNote(data.declined);
   }
 
-  function queued(task: TrialTask): QueuedTrial {
-    const { directory, runs: _, ...told } = task;
-    const id = basename(directory);
-    const { files: paths = [], backend: asked = null } = resolved.get(id) ?? {};
-    const files = paths.map((path) => ({ path, sha256: folder.fileHashes[path] }));
-    return { task: { ...told, backend: asked === 'auto' ? auto : asked }, files, id: trialName({ id, files }) };
-  }
-
   return {
     run,
     async close() {
       await queue.close();
       redis.disconnect();
     },
+  };
+}
+
+/** Offers what the trials of a job read, and what an earlier sweep here has come to. */
+async function offerInputs(redis: Redis, { trials }: TrialJob, tasks: readonly TrialTask[]): Promise<void> {
+  for (const [index, { id, files }] of trials.entries()) {
+    const { directory } = tasks[index];
+    await offerFiles(redis, files);
+    if (progressOf(directory) !== null) await sendParcel(redis, { job: id, directory, places: nowhere });
+  }
+}
+
+/** @returns whether the run of every trial is now here */
+async function collectRuns(redis: Redis, { trials }: TrialJob, tasks: readonly TrialTask[]): Promise<boolean> {
+  for (const [index, { id }] of trials.entries())
+    if (!(await fetchParcel(redis, { job: id, directory: tasks[index].directory, places: nowhere }))) return false;
+  for (const { id } of trials) await dropParcel(redis, id);
+  return true;
+}
+
+/** What makes a trial one for the queue, with its files by their content. */
+async function trialQueuing(plan: SweepPlan, folder: SweepFolder): Promise<(task: TrialTask) => QueuedTrial> {
+  const resolved = new Map(plan.settings.flatMap((own) => own.trials.map(({ id }) => [id, own.resolved] as const)));
+  const auto = await backendNamedAuto(plan);
+  return ({ directory, runs: _, ...told }) => {
+    const id = basename(directory);
+    const { files: paths = [], backend: asked = null } = resolved.get(id) ?? {};
+    const files = paths.map((path) => ({ path, sha256: folder.fileHashes[path] }));
+    return { task: { ...told, backend: asked === 'auto' ? auto : asked }, files, id: trialName({ id, files }) };
   };
 }
 
