@@ -56,8 +56,3 @@ export const goldenRefusalLines: readonly { readonly line: string; readonly isRe
   { line: nanOfPython, isRefused: false },
   { line: noJson, isRefused: true },
 ];
-
-/** The same as a file of a bundle. */
-export function goldenRefusals(): string {
-  return goldenRefusalLines.map((golden) => `${JSON.stringify(golden)}\n`).join('');
-}

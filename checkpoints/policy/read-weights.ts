@@ -14,17 +14,12 @@ const headerSchema = z.record(z.string(), z.union([tensorSchema, z.record(z.stri
 /** What embeddings are projected to before they are read. */
 export type PolicyProjection = Pick<Projection, 'inputs' | 'components' | 'weights'>;
 
-export interface PolicyWeights {
-  readonly network: PolicyNetwork;
-  readonly projection: PolicyProjection | null;
-}
-
 /**
  * Reads `policy.safetensors`.
  * @param options.columns numbers in a state
  * @throws InputError when an array is missing, or the sizes are not those of the states
  */
-export function readWeights(file: Uint8Array, { columns }: { columns: number }): PolicyWeights {
+export function readWeights(file: Uint8Array, { columns }: { columns: number }) {
   const name = bundleFiles.weights;
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
   const start = 8 + Number(view.getBigUint64(0, true));

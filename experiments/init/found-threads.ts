@@ -1,16 +1,7 @@
 import { tasksOf } from '../../src/data/classes-of-labels.ts';
-import type { Description } from '../../src/data/describe.ts';
 import { describeThreads } from '../../src/data/describe.ts';
-import type { Task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
-
-/** What a file of threads allows: the tasks it has labels for, and parts that fit. */
-export interface FoundThreads {
-  readonly description: Description;
-  /** Tasks with threads of at least two labels: those with enough of every label first, then by how many threads have one. */
-  readonly tasks: readonly { readonly task: Task; readonly labelled: number; readonly counts: string }[];
-}
 
 /** Fewer leave nothing to test on once a detector and the demonstrations have theirs. */
 const fewestLabelled = 40;
@@ -18,8 +9,12 @@ const fewestLabelled = 40;
 /** Of each label, so that the part of the threads that trains a local detector has two, and the test some. */
 const fewestOfLabel = 10;
 
-/** @throws InputError where no task has enough labelled threads */
-export function foundIn(threads: readonly Thread[], path: string): FoundThreads {
+/**
+ * What a file of threads allows.
+ * @returns tasks with threads of at least two labels: those with enough of every label first, then by how many threads have one
+ * @throws InputError where no task has enough labelled threads
+ */
+export function foundIn(threads: readonly Thread[], path: string) {
   const counted = tasksOf(threads)
     .map((task) => {
       const labels = threads.map((thread) => task.goldLabel(thread)).filter((label) => label !== null);

@@ -4,23 +4,14 @@ import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
-import type { VariantRuns } from '../report/kind-report.ts';
 import { kindOfRun } from '../run/open-run-of.ts';
 import { finishedBelow } from '../run/runs-below.ts';
-
-/** Finished runs that were found in a folder. */
-export interface FoundRuns {
-  readonly kind: string;
-  readonly name: string;
-  readonly description: string;
-  readonly variants: readonly VariantRuns[];
-}
 
 /**
  * The finished runs of a folder: a run, a folder of seeds, or that of a whole experiment.
  * @throws InputError where there is none, or runs of several kinds
  */
-export function findRuns(folder: string): FoundRuns {
+export function findRuns(folder: string) {
   const directories = finishedBelow(folder, 2);
   if (directories.length === 0)
     throw new InputError(

@@ -9,17 +9,12 @@ import { createChatStanceModel } from '../../experts/task-models/chat/stance.ts'
 import { createChatVeracityModel } from '../../experts/task-models/chat/veracity.ts';
 import { createLocalStanceModel } from '../../experts/task-models/local/stance.ts';
 import { createLocalVeracityModel } from '../../experts/task-models/local/veracity.ts';
-import type { StanceItem, TaskModel, VeracityItem } from '../../experts/task-models/task-model.ts';
+import type { TaskModel } from '../../experts/task-models/task-model.ts';
 import { Random } from '../../src/tensor/random.ts';
 import type { EncoderConfig } from '../../src/text/create-encoder.ts';
 import type { Encoders } from '../../src/text/stored-encoders.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import type { SelectorExperiment } from './experiment.ts';
-
-export interface TaskModels {
-  readonly stanceModel: TaskModel<StanceItem>;
-  readonly veracityModel: TaskModel<VeracityItem>;
-}
 
 /** What the language models of an experiment share: one budget, one set of connections, one store. */
 export interface ModelContext {
@@ -50,7 +45,7 @@ export function chatServiceOf(
 }
 
 /** Fresh, untuned models. */
-export async function createTaskModels(experiment: SelectorExperiment, models: ModelContext): Promise<TaskModels> {
+export async function createTaskModels(experiment: SelectorExperiment, models: ModelContext) {
   const { stanceModel, veracityModel, retry } = experiment;
   const { askOnce: shared, ...asking } = { ...chatSettings(models), retry };
   const asked = <Item>(task: string, create: (askOnce: AskOnce) => TaskModel<Item>) =>

@@ -8,13 +8,12 @@ export interface AuditOptions extends AuditDraw {
   /** Queries that audits may take; then no further thread is drawn, so that the draw does not depend on how threads end. */
   readonly mostQueries: number;
   readonly add: (audit: Audit) => void;
-  readonly now?: () => Date;
 }
 
 /** Audits decided threads: those that are drawn are read on to their end. */
 export function threadAuditor(
   policy: AuditSources & { readonly digest: string },
-  { mostQueries, add, now = () => new Date(), ...draw }: AuditOptions,
+  { mostQueries, add, ...draw }: AuditOptions,
 ) {
   let queries = 0;
   return {
@@ -23,7 +22,7 @@ export function threadAuditor(
     /** Call it before the thread is decided: the drawn ones give a function that takes what was decided. */
     open(thread: Thread): ((decided: DecidedThread) => Promise<void>) | null {
       if (queries >= mostQueries || !isAudited(thread.id, draw)) return null;
-      const opened = now().toISOString();
+      const opened = new Date().toISOString();
       return async ({ postsUsed, prediction, predictionMissing, outOfDistribution }) => {
         const outcome = await ended();
         if ('queries' in outcome) queries += outcome.queries;
@@ -34,7 +33,7 @@ export function threadAuditor(
           opened,
           probability: draw.share,
           isOutOfDistribution: outOfDistribution?.isFlagged ?? null,
-          outcome: { closed: now().toISOString(), ...outcome },
+          outcome: { closed: new Date().toISOString(), ...outcome },
         });
 
         async function ended() {

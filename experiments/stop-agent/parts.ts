@@ -206,9 +206,7 @@ export async function threadsOfItems(items: readonly PartItem[], source: ThreadS
   return items.flatMap((item) => byHash.get(item.sha256) ?? []);
 }
 
-type StopAgentParts = Readonly<Record<keyof Parts, readonly PartItem[]>>;
-
-function partsOfRun(run: RunDirectory): StopAgentParts {
+function partsOfRun(run: RunDirectory): Readonly<Record<keyof Parts, readonly PartItem[]>> {
   const parts = readParts(run);
   const { detector = [], demonstrations = [], environment = [], test = [], development = [], calibration = [] } = parts;
   return { detector, demonstrations, environment, test, development, calibration };

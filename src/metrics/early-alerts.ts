@@ -33,15 +33,8 @@ export interface AlertDecisions {
   readonly items?: Int32Array;
 }
 
-/** Costs of ERDE; a false alert costs the share of positives unless given, the others 1. */
-interface ErdeCosts {
-  readonly falseAlert?: number;
-  readonly missed?: number;
-  readonly lateAlert?: number;
-}
-
 /**
- * ERDE_o: mean cost per thread; lower is better.
+ * ERDE_o: mean cost per thread; lower is better. A false alert costs the share of positives, a missed or late one 1.
  * @param options.deadline o, where a true alert costs half of a late one
  * @param options.unit what o counts; `posts` as in the paper unless given
  * @returns null where a true alert has no known time and o is in hours
@@ -49,22 +42,21 @@ interface ErdeCosts {
  */
 export function erde(
   decisions: AlertDecisions,
-  { deadline, unit = 'posts', costs = {} }: { deadline: number; unit?: 'posts' | 'hours'; costs?: ErdeCosts },
+  { deadline, unit = 'posts' }: { deadline: number; unit?: 'posts' | 'hours' },
 ): number | null {
   const { alerted, positive, postsUsed, hours } = decisions;
   // A property of the data, so it stays the same in every bootstrap sample.
-  const share = positive.filter(Boolean).length / positive.length;
-  const { falseAlert = share, missed = 1, lateAlert = 1 } = costs;
+  const falseAlert = positive.filter(Boolean).length / positive.length;
   const items = itemsOf(decisions);
   let sum = 0;
   for (const item of items) {
-    if (!alerted[item]) sum += positive[item] ? missed : 0;
+    if (!alerted[item]) sum += Number(positive[item]);
     else if (!positive[item]) sum += falseAlert;
     else {
       const latency = unit === 'posts' ? postsUsed[item] : hours[item];
       if (latency === null) return null;
       // 1 − 1/(1 + e^(k − o)), in the form that does not overflow late.
-      sum += lateAlert / (1 + Math.exp(deadline - latency));
+      sum += 1 / (1 + Math.exp(deadline - latency));
     }
   }
   return sum / items.length;

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { goldenRefusals } from '../../../checkpoints/policy/golden-refusals.ts';
+import { goldenRefusalLines } from '../../../checkpoints/policy/golden-refusals.ts';
 import { stopRuleInWords } from '../../../checkpoints/policy/guarantee.ts';
 import { loadPolicy } from '../../../checkpoints/policy/load-policy.ts';
 import { bundleFiles, bundleFormat, bundleFormatVersion, type Manifest } from '../../../checkpoints/policy/manifest.ts';
@@ -84,7 +84,7 @@ export async function exportRun(options: {
       [bundleFiles.characters]: `${JSON.stringify(characters)}\n`,
       [bundleFiles.trained]: `${JSON.stringify([...trainedThreads(run)].sort())}\n`,
       [bundleFiles.tested]: `${JSON.stringify([...testedThreads(run)].sort())}\n`,
-      [bundleFiles.refusals]: goldenRefusals(),
+      [bundleFiles.refusals]: goldenRefusalLines.map((golden) => `${JSON.stringify(golden)}\n`).join(''),
       [bundleFiles.python]: readFileSync(pythonReader),
       [bundleFiles.card]: card,
       ...(network !== null && { [bundleFiles.weights]: weightsFile(network, encoder === null ? null : projection) }),

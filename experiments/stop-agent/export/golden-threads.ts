@@ -31,7 +31,8 @@ export async function goldenThreads(
   const sequences = new Map(detector === null ? await opened.judged(first) : []);
   const lines: string[] = [];
   const all: Float32Array[] = [];
-  for (const thread of [...first.map(firstPosts), ...made]) {
+  const cut = first.map((thread) => ({ ...thread, posts: thread.posts.slice(0, goldenPosts) }));
+  for (const thread of [...cut, ...made]) {
     const { id, posts } = thread;
     const sequence =
       detector === null ? sequences.get(id) : await sequenceBy(detector, { thread, labels: task.labels });
@@ -69,10 +70,6 @@ async function sequenceBy(
   const judgements = [];
   for (const index of thread.posts.keys()) judgements.push(await detector.judge(prefixOf(thread, index + 1)));
   return judgementSequence({ threadId: thread.id, labels, judgements });
-}
-
-function firstPosts(thread: Thread): Thread {
-  return { ...thread, posts: thread.posts.slice(0, goldenPosts) };
 }
 
 function threadOfTexts({ id, texts }: { id: string; texts: readonly string[] }): Thread {
