@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import { groupBy } from '../../../src/data/group-by.ts';
 import { fewestItems, type Interval } from '../../../src/metrics/bootstrap.ts';
 import { type PricedPoint, paretoFront, upperHull } from '../../../src/metrics/pareto.ts';
 import { mean } from '../../../src/metrics/summary-statistics.ts';
@@ -8,11 +9,16 @@ import { type FrontPoint, frontChart } from '../../report/charts/front-chart.ts'
 import type { Chart } from '../../report/page/chart.ts';
 import { percent, shown } from '../../report/shown-numbers.ts';
 import { intervalsOf } from '../../run/scoring.ts';
-import { agentName, isLearnt, isShown, type SystemDecisions } from '../decisions.ts';
+import { thresholds } from '../calibrate.ts';
+import { readStopProbabilities } from '../decided-files.ts';
+import { agentName, decide, isLearnt, isShown, type SystemDecisions, stopByScores } from '../decisions.ts';
+import { taskOf } from '../experiment.ts';
 import { type ScoredStops, stopColumns, stopScoring } from '../metrics.ts';
+import { agentQueries, limitsOf } from '../policy-settings.ts';
 import type { TrialResult } from '../result.ts';
 import { optimumName } from '../stream-optimum.ts';
 import type { RankedAgent } from './agents.ts';
+import type { ReadRun } from './read-runs.ts';
 import type { RecommendedSystem } from './recommended-system.ts';
 import { placedStops } from './rule-margins.ts';
 
@@ -196,4 +202,34 @@ function forestOf(systems: readonly PlacedSystem[], task: ScoredStops): Chart[] 
       isDifference: true,
     }),
   ];
+}
+
+/** Every so many of the thresholds that `calibrate` tries: neighbours decide alike. */
+const thresholdStride = 4;
+
+/** What settled agents decide at other thresholds than their own: one training serves them all. An entry per seed. */
+export function thresholdPoints(runs: readonly ReadRun[]): { name: string; seeds: SystemDecisions[] }[] {
+  const settled = runs.filter(({ experiment }) => experiment.agent.algorithm === 'settled');
+  return Array.from(
+    groupBy(settled, ({ variant }) => variant),
+    ([variant, own]) => {
+      const scored = own.flatMap((run) => {
+        const { result, experiment } = run;
+        const scores = readStopProbabilities(result.directory, experiment.evaluation.part);
+        return scores === null ? [] : [{ run, scores }];
+      });
+      if (scored.length < own.length) return [];
+      return thresholds
+        .filter((_, index) => index % thresholdStride === 1)
+        .map((threshold) => ({
+          name: `${variant} at ${Number(threshold.toPrecision(3))}`,
+          seeds: scored.map(({ run: { experiment, judged, result, agent }, scores }) => {
+            const queries = agentQueries({ experiment, schedule: result.schedule });
+            const policy = { threshold, limits: limitsOf(experiment), queries, task: taskOf(experiment) };
+            const stops = judged.map((thread) => stopByScores(thread, scores.get(thread.threadId) ?? [], policy));
+            return decide(agent.name, judged, stops, queries);
+          }),
+        }));
+    },
+  ).flat();
 }

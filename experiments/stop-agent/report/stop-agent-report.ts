@@ -14,15 +14,13 @@ import { readTrialResult, trialJson } from '../result.ts';
 import { optimumName } from '../stream-optimum.ts';
 import { type RankedAgent, raisesAlerts, rankedAgents, ruleInPlace } from './agents.ts';
 import { detectorTruthSections, detectorTruths } from './detector-truth.ts';
-import { guaranteeNotes, guaranteeSentence } from './guarantees.ts';
 import { inspectedRuns, inspectorData, inspectorSection } from './inspector.ts';
-import { systemCharts } from './operating-points.ts';
+import { systemCharts, thresholdPoints } from './operating-points.ts';
 import { readRuns } from './read-runs.ts';
 import { type RecommendedSystem, recommendedSystem } from './recommended-system.ts';
-import { stopNotes } from './stop-notes.ts';
+import { guaranteeNotes, guaranteeSentence, stopNotes } from './stop-notes.ts';
 import { stopsSection } from './stops.ts';
 import { stopSystemsTable } from './systems-table.ts';
-import { thresholdPoints } from './threshold-points.ts';
 import { trainingSection } from './training.ts';
 
 export const stopAgentReport = kindReport({
