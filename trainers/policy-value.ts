@@ -1,4 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
+import type { Matrix } from '../checkpoints/policy/network.ts';
 import { disposeOptimized, type Optimized, optimized } from '../src/tensor/adam.ts';
 import { layer, logSoftmax, type MlpName, mapTensors, type Tensors, upperForward } from '../src/tensor/batched-ops.ts';
 import { orthogonal, stackMembers } from '../src/tensor/initializers.ts';
@@ -195,13 +196,6 @@ const lowestLogComplement = -20;
  */
 export function logComplement(logProbability: number): number {
   return Math.max(lowestLogComplement, Math.log1p(-Math.exp(logProbability)));
-}
-
-interface Matrix {
-  readonly rows: number;
-  readonly columns: number;
-  /** Row-major. */
-  readonly data: Float32Array;
 }
 
 function policyAlone(policy: Matrix): Matrix {

@@ -20,7 +20,7 @@ export interface PolicyNetwork {
 /** Continue and stop. */
 export const actionCount = 2;
 
-interface Matrix {
+export interface Matrix {
   readonly rows: number;
   readonly columns: number;
   /** Row-major. */
