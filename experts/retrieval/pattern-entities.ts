@@ -53,14 +53,10 @@ export function patternEntities(text: string): Entity[] {
       const start = offset + span.from;
       const end = offset + span.to;
       found.push({ text: text.slice(start, end), start, end, type, confidence });
-      return blank(match);
+      // Of the same length, so that all positions stay the same.
+      return ' '.repeat(match.length);
     });
   return found.sort((one, other) => one.start - other.start);
-}
-
-/** Of the same length, so that all positions stay the same. */
-function blank(text: string): string {
-  return ' '.repeat(text.length);
 }
 
 /** A run of capitalised words, without words at its edges that are not names. */

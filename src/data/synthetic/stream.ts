@@ -12,7 +12,8 @@ import { Random } from '../../tensor/random.ts';
 import type { Post, Thread } from '../thread.ts';
 import { type Evidence, evidenceProbabilities, type ThreadKind } from './evidence.ts';
 import { lengthProbabilities, type SyntheticModel, type SyntheticOptions, syntheticModel } from './options.ts';
-import { eventName, writeText } from './words.ts';
+import { stories } from './stories.ts';
+import { writeText } from './words.ts';
 
 export { bayesPosterior, type Evidence, evidenceOf } from './evidence.ts';
 export {
@@ -63,7 +64,7 @@ function synthesizeThread(
   });
   return {
     id,
-    event: eventName(event),
+    event: stories[event].name,
     veracity: rumor ? 'false' : 'non-rumor',
     rumor,
     labels: { misleading, slow },

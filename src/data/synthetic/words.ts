@@ -116,8 +116,3 @@ export function writeText(
   const sentence = `${filled[0].toUpperCase()}${filled.slice(1)}`;
   return claim ? `${one(story.claims)} ${sentence}` : sentence;
 }
-
-/** The name of an event. */
-export function eventName(event: number): string {
-  return stories[event].name;
-}
