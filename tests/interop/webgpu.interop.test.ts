@@ -1,9 +1,11 @@
-import { execFile, spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
+import { temporaryFolder } from '../src/data/fixtures.ts';
 
 /*
  * The webgpu backend on SwiftShader, the Vulkan driver for processors in Debian's chromium. It computes as a GPU would and is
@@ -46,6 +48,24 @@ const trainings = z.array(
     largestIn: z.number(),
   }),
 );
+/** Two settings that are trained together, and a cloning baseline for each. */
+const sweep = `kind: sweep
+name: small
+experiment:
+  backend: webgpu
+  data: { synthetic: { threads: 120, seed: 1 } }
+  split: { detector: 30, demonstrations: 20, environment: 30, development: 20, test: 20 }
+  encoder: { name: hashing, dimensions: 16 }
+  agent:
+    iterations: 12
+    hidden: 8
+    imitation:
+      ppo: { stepsPerIteration: 24, epochs: 1, minibatches: 1 }
+      discriminator: { batchSize: 24, epochs: 1, warmupIterations: 0 }
+seeds: [1]
+space: { agent.imitation.alpha: [0.4, 0.6] }
+`;
+
 const backendFile = JSON.stringify(join(project, 'src/tensor/backend.ts'));
 
 describe('the webgpu backend', () => {
@@ -111,5 +131,34 @@ console.log(JSON.stringify({ failure, name }));`,
       placements: { nodes: expect.any(Number), onProcessor: {} },
       widths: [{ gpu: { problem: null }, processor: { problem: null } }],
     });
+  });
+
+  it('trains a sweep in one program, and to the same bytes after it was stopped', async () => {
+    const cwd = temporaryFolder({ 'small.yaml': sweep });
+    const words = (runs: string) => [
+      join(project, 'experiments/cli/earshot.mjs'),
+      ...['sweep', join(cwd, 'small.yaml'), '--runs', join(cwd, runs)],
+      ...['--jobs', '1', '--batched-runs', '2', '--no-html'],
+    ];
+    const linesIn = (runs: string, file: string) => {
+      const folder = join(cwd, runs, 'small/trials');
+      const trials = existsSync(folder) ? readdirSync(folder).sort() : [];
+      const files = trials.map((trial) => join(folder, trial, file)).filter((path) => existsSync(path));
+      return files.map((path) => readFileSync(path, 'utf8'));
+    };
+    await succeed(process.execPath, words('whole'));
+    const env = { ...process.env, VK_ICD_FILENAMES: driver, XDG_RUNTIME_DIR: '/tmp' };
+    const stopped = spawn(process.execPath, words('stopped'), { env, stdio: 'ignore' });
+    const ended = once(stopped, 'exit');
+    const reached = () => linesIn('stopped', 'metrics.jsonl').some((text) => text.split('\n').length > 3);
+    await vi.waitUntil(reached, { interval: 50, timeout: 120_000 });
+    stopped.kill('SIGTERM');
+    expect(await ended).toEqual([130, null]);
+    expect(linesIn('stopped', 'result.json')).toEqual([]);
+    await succeed(process.execPath, words('stopped'));
+    const decided = linesIn('stopped', 'decisions.jsonl');
+    expect(decided).toHaveLength(2);
+    expect(decided[0]).toContain('behaviour cloning');
+    expect(decided).toEqual(linesIn('whole', 'decisions.jsonl'));
   });
 });
