@@ -68,7 +68,8 @@ export function registerKernels(): void {
   });
   register<Pair, { transposeA: boolean; transposeB: boolean }>('BatchMatMul', ({ inputs, attrs, backend }) => {
     const { a, b } = inputs;
-    if (backend.hasDeviceMemory && attrs.transposeB && a.dataId === b.dataId && a.shape[a.shape.length - 2] === 1)
+    const isRowByItself = a.dataId === b.dataId && a.shape[a.shape.length - 2] === 1;
+    if (backend.hasDeviceMemory && isRowByItself && attrs.transposeB && !attrs.transposeA)
       return squaredRows(backend, a);
     const left = attrs.transposeA ? swapped(backend, a) : backend.shared(a);
     const right = attrs.transposeB ? swapped(backend, b) : backend.shared(b);
