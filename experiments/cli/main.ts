@@ -79,17 +79,16 @@ function passSettingsDown(command: CommandUnknownOpts): void {
   }
 }
 
-/** Commands that keep what they did. */
-const goOn = new Set(['annotate', 'detect', 'evaluate', 'sweep', 'train', 'worker']);
-
 /** Prints an error the way its reader needs it and returns the exit code. */
 async function report(error: unknown, { stderr, words }: Terminal): Promise<number> {
   const code = exitCodeOf(error);
   if (isCommanders(error)) return code;
   if (code === 130) {
-    const what = error instanceof Interrupted ? error.message : 'stopped';
-    const then = goOn.has(words[0]) ? 'give the same command again to go on' : 'the same command begins anew';
-    stderr.write(`earshot: ${what}; ${then}\n`);
+    const what =
+      error instanceof Interrupted
+        ? `${error.message}; give the same command again to go on`
+        : 'stopped; the same command begins anew';
+    stderr.write(`earshot: ${what}\n`);
   } else if (error instanceof GuaranteeViolated) {
     stderr.write(`earshot: ${error.message}\n`);
   } else if (error instanceof InputError || error instanceof ProviderError) {

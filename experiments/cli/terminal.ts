@@ -86,5 +86,5 @@ function interruptSignal(doing: string | null = 'saving and stopping'): AbortSig
   return controller.signal;
 }
 
-/** The user stopped the command; the message says what is left. The exit code is 130. */
+/** The user stopped a command that goes on where it was; the message says what is left. The exit code is 130. */
 export class Interrupted extends Error {}
