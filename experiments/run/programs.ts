@@ -32,11 +32,16 @@ export async function choosePrograms(options: {
 }): Promise<Programs> {
   const { trials, gainsOnOnnx, asksModels } = options;
   const { name, isGpu } = await deviceOf(options);
-  const most = options.jobs ?? (asksModels ? 1 : isGpu ? Math.min(4, Math.ceil(trials / 128)) : availableParallelism());
-  const pays = isGpu ? 128 : name === 'tensorflow' ? 8 : name === 'onnx' && gainsOnOnnx ? 4 : 1;
+  const ofGpu = Math.min(programsOfGpu, Math.ceil(trials / runsOfGpu));
+  const most = options.jobs ?? (asksModels ? 1 : isGpu ? ofGpu : availableParallelism());
+  const pays = isGpu ? runsOfGpu : name === 'tensorflow' ? 8 : name === 'onnx' && gainsOnOnnx ? 4 : 1;
   const batchedRuns = options.batchedRuns ?? batchSize(trials, { processes: most, most: pays });
   return { jobs: Math.min(most, Math.ceil(trials / batchedRuns)), batchedRuns };
 }
+
+/** Runs that a program trains together on a GPU, and programs that share one: docs/how-to/gpu.md. */
+const runsOfGpu = 128;
+const programsOfGpu = 4;
 
 /** Of equal batches, as few as give every process about the same work. */
 function batchSize(trials: number, { processes, most }: { processes: number; most: number }): number {

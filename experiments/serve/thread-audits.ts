@@ -30,9 +30,15 @@ export function threadAudits({ store, audits, now }: { store: ThreadStore; audit
   /** The open audit of a thread that begins; null where it is not drawn. */
   function drawn({ policy }: ServedBundle, id: string): Audit | null {
     if (queries >= mostQueries || !isAudited(id, draw)) return null;
-    const { digest, definition } = policy;
-    const opened = { opened: now().toISOString(), probability: draw.share, isOutOfDistribution: null, outcome: null };
-    return { threadId: id, policy: digest, threshold: definition.threshold, ...opened };
+    return {
+      threadId: id,
+      policy: policy.digest,
+      threshold: policy.definition.threshold,
+      opened: now().toISOString(),
+      probability: draw.share,
+      isOutOfDistribution: null,
+      outcome: null,
+    };
   }
 
   /** Keeps the posts of a decided thread, and closes its audit where it has ended. Nothing happens to other threads. */
