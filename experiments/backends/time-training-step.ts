@@ -30,7 +30,7 @@ export function paperShapedProblem(dimensions: number): StopProblem {
 
 /**
  * Milliseconds that an iteration of some members together takes on the current backend. Before it is timed it runs for a second, in
- * which graphs are traced, a GPU's programs are made and V8 compiles what is called often. Where a second iteration took seconds, too,
+ * which graphs are traced, a GPU's kernels are made and V8 compiles what is called often. Where a second iteration took seconds, too,
  * that is the answer.
  */
 export async function timeTrainingStep({

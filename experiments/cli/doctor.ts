@@ -53,7 +53,7 @@ export function doctorCommand(terminal: Terminal) {
       stdout.write(`Node ${node}, ${cores} processor cores. Chosen by auto: ${chosen.name} (${chosen.device}).\n\n`);
       if (gpu !== null && !chosen.device.includes('GPU'))
         stdout.write(
-          `${wrapped(`This machine has a GPU (${gpu}). auto leaves it alone: it pays for about a hundred runs in a program. \`earshot doctor gpu\` times it.`)}\n\n`,
+          `${wrapped(`This machine has a GPU (${gpu}). auto leaves it alone: it pays for hundreds of runs at once. \`earshot doctor gpu\` times it.`)}\n\n`,
         );
       stdout.write(`Iterations a second, all runs of a program together:\n\n`);
       const title = ['backend', ...sizes.map((size) => (size === 1 ? '1 run' : `${size} runs`)), 'device, or why not'];
