@@ -52,8 +52,10 @@ programs_at_once() {
   done
 }
 
+# Tests leave the library that was built alone unless they are told where it is.
 trainer_tests() {
-  NO_COLOR=1 EARSHOT_TEST_BACKEND=tensorflow npx vitest run --reporter=dot tests/trainers/stop-agent tests/trainers/gradients.test.ts
+  EARSHOT_TENSORFLOW=${EARSHOT_TENSORFLOW:-$HOME/.cache/earshot/tensorflow} NO_COLOR=1 EARSHOT_TEST_BACKEND=tensorflow \
+    npx vitest run --reporter=dot tests/trainers/stop-agent tests/trainers/gradients.test.ts
 }
 
 # Eight agents trained together, and the most memory and use of the GPU meanwhile.
