@@ -2,6 +2,7 @@ import { closest, distance } from 'fastest-levenshtein';
 import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
 import { isPlainObject, type PlainObject } from './overrides.ts';
+import { adviceOnRemovedOption } from './removed-options.ts';
 
 /**
  * What a schema makes of a configuration.
@@ -41,10 +42,13 @@ function configProblems(options: { schema: z.ZodType; input: unknown; error: z.Z
               path: issue.path,
               known: keysAt(schema, issue.path, options.input),
               paths: pathsOf(schema, options.input),
+              value: valueAt(options.input, [...issue.path, key]),
             }),
           )
           .join('\n');
       const value = valueAt(options.input, [...issue.path]);
+      const advice = adviceOnRemovedOption(issue.path.join('.'), value);
+      if (advice !== undefined) return `  ${issue.path.join('.')}: ${advice}`;
       // Of several kinds of value none can be told to be meant, nor which of their keys are known.
       if (value === undefined && issue.code === 'invalid_union' && issue.discriminator !== undefined)
         return `  ${issue.path.join('.')}: missing beside what is set there; ${issue.message.replace(/^.*Expected /, 'give ')}`;
@@ -81,9 +85,16 @@ function withinAlternatives(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
 
 function unknownKey(
   key: string,
-  { path, known, paths }: { path: readonly PropertyKey[]; known: readonly string[]; paths: readonly string[] },
+  {
+    path,
+    known,
+    paths,
+    value,
+  }: { path: readonly PropertyKey[]; known: readonly string[]; paths: readonly string[]; value: unknown },
 ): string {
   const place = [...path, key].join('.');
+  const advice = adviceOnRemovedOption(place, value);
+  if (advice !== undefined) return `  ${place}: ${advice}`;
   const meant = (found: readonly string[]) =>
     `  ${place}: unknown key; did you mean ${found.slice(0, mostPaths).join(' or ')}?`;
   const elsewhere = paths.filter((each) => each !== place && each.endsWith(`.${key}`));
