@@ -1,5 +1,5 @@
 import { closest } from 'fastest-levenshtein';
-import { nearDuplicates } from '../../src/data/near-duplicates.ts';
+import { nearDuplicateAt, nearDuplicates } from '../../src/data/near-duplicates.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import { Random } from '../../src/tensor/random.ts';
@@ -33,9 +33,6 @@ export interface DisjointParts {
 
 /** The test set of the held-out events' threads that the training file itself has. */
 export const heldOutEventsName = 'held-out events';
-
-/** Share of words (Jaccard index) from which on a training claim nearly repeats a tested one. */
-const nearDuplicateAt = 0.5;
 
 type Protocol = Pick<SelectorExperiment['data'], 'protocol'> & {
   readonly heldOutEvents: readonly string[];

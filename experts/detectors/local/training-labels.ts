@@ -30,22 +30,25 @@ export function trainingThreads(settings: { threads: readonly Thread[]; task: Ta
 /**
  * Checks that a local detector can be trained on threads of these labels.
  * @param options.threads how many threads there are, labelled or not
- * @throws InputError where a label of the task has fewer than two
+ * @param options.fewest threads that every label of the task needs
+ * @throws InputError where a label has fewer
  */
 export function assertEveryLabel({
   task,
   labels,
   threads,
+  fewest = 2,
 }: {
   task: Task;
   labels: readonly number[];
   threads: number;
+  fewest?: number;
 }): void {
   const counts = countByLabel({ task, labels });
-  if (Object.values(counts).every((count) => count >= 2)) return;
+  if (Object.values(counts).every((count) => count >= fewest)) return;
   const have = Object.entries(counts).map(([label, count]) => `${label} ${count}`);
   throw new InputError(
-    `the local detector needs at least 2 training threads of every label of the task "${task.name}"; of ${threads} threads these have one: ${have.join(', ')}. Give it more labelled threads, or choose a task whose labels these threads have`,
+    `the local detector needs at least ${fewest} training threads of every label of the task "${task.name}"; of ${threads} threads these have one: ${have.join(', ')}. Give it more labelled threads, or choose a task whose labels these threads have`,
   );
 }
 
