@@ -8,6 +8,8 @@ export interface Scoring<Of, Columns extends object> {
   columnsOf(decisions: readonly Of[]): Columns;
   /** Items that are not independent, such as the replies to one claim; each item alone unless given. */
   drawnTogether?(decisions: readonly Of[]): readonly (readonly number[])[];
+  /** The item of a decision, where seeds may decide the same items. */
+  itemOf?(decision: Of): string;
 }
 
 /** Every metric of some decisions, by its name; null where it is not known. */

@@ -133,7 +133,11 @@ export interface ScoredStops {
 
 /** How stops are scored. */
 export function stopScoring(task: ScoredStops, metrics = stopMetrics): Scoring<Decision, DecisionColumns> {
-  return { metrics, columnsOf: (decisions) => stopColumns(decisions, task) };
+  return {
+    metrics,
+    columnsOf: (decisions) => stopColumns(decisions, task),
+    itemOf: ({ threadId }) => threadId,
+  };
 }
 
 export function stopColumns(

@@ -1,5 +1,6 @@
 import { groupBy } from '../../src/data/group-by.ts';
 import { bootstrapGroups } from '../../src/metrics/bootstrap.ts';
+import { haveSameItems } from '../../src/metrics/metric-intervals.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
 import { valuesOf } from '../run/metric.ts';
 import type { Costs } from './costs.ts';
@@ -53,12 +54,15 @@ export function recommended<Of extends Candidate>(candidates: readonly Of[], aim
     const queries = mean(columns.map(({ queries }) => mean(queries)));
     return { system, columns, queries, worth: mean(columns.map(worthOf)), isAgent: isLearnt(system.name) };
   });
+  const sameItems = haveSameItems(
+    candidates[0].seeds.map(({ decisions }) => decisions.map(({ threadId }) => threadId)),
+  );
   const [best] = scored.toSorted((a, b) => b.worth - a.worth);
   // Of systems that are equally simple the best is tried: a grid of rules is dense, and an error takes a bootstrap.
   const simplest = [...groupBy(scored, ({ isAgent, queries }) => `${isAgent} ${queries.toFixed(1)}`).values()]
     .map((own) => own.toSorted((a, b) => b.worth - a.worth)[0])
     .toSorted((a, b) => Number(a.isAgent) - Number(b.isAgent) || a.queries - b.queries)
-    .find((own) => best.worth - own.worth <= standardError(best.columns, own.columns, worthOf));
+    .find((own) => best.worth - own.worth <= standardError(best.columns, own.columns, { worthOf, sameItems }));
   const chosen = simplest ?? best;
   return { system: chosen.system, worth: chosen.worth, best: best.system };
 }
@@ -88,11 +92,12 @@ interface Worth {
 function standardError(
   first: readonly DecisionColumns[],
   second: readonly DecisionColumns[],
-  worthOf: (columns: DecisionColumns) => number,
+  { worthOf, sameItems }: { worthOf: (columns: DecisionColumns) => number; sameItems: boolean },
 ): number {
   if (first === second) return 0;
   const [{ low, high }] = bootstrapGroups({
     groups: first.map(({ gold }) => gold.length),
+    sameItems,
     seed: 1,
     resamples,
     statistics: (seed, items) => [worthOf({ ...first[seed], items }) - worthOf({ ...second[seed], items })],

@@ -90,11 +90,21 @@ function defined(statistic: number): number {
 export function bootstrapGroups(
   options: Omit<BootstrapOptions, 'items'> & {
     readonly groups: readonly number[];
+    /** The groups hold the same items in the same order, such as threads that every seed decided: each sample draws them once for all. */
+    readonly sameItems?: boolean;
     /** Of one group (a run with its own seed, say) on some of its items, by index; repetitions count again. */
     readonly statistics: (group: number, items: Int32Array) => readonly number[];
   },
 ): (Interval & { readonly estimate: number; readonly pValue: number })[] {
-  const { groups, seed, statistics, resamples = 2000, confidence = 0.95, scoreRange = () => null } = options;
+  const {
+    groups,
+    sameItems = false,
+    seed,
+    statistics,
+    resamples = 2000,
+    confidence = 0.95,
+    scoreRange = () => null,
+  } = options;
   if (groups.length === 0 || groups.some((items) => !(items >= 1)))
     throw new InputError(
       `a bootstrap over ${groups.join(', ') || 'no'} items is not possible; evaluate on at least one`,
@@ -107,13 +117,17 @@ export function bootstrapGroups(
   const estimates = meansOver(groups.map((_, group) => statistics(group, drawn[group])));
   const samples = estimates.map(() => new Float64Array(resamples));
   for (let sample = 0; sample < resamples; sample++) {
+    if (sameItems) redraw(drawn[0]);
     const values = groups.map((_, place) => {
       const group = groups.length === 1 ? place : random.integer(groups.length);
-      const items = drawn[group];
-      for (let position = 0; position < items.length; position++) items[position] = random.integer(items.length);
+      const items = sameItems ? drawn[0] : drawn[group];
+      if (!sameItems) redraw(items);
       return statistics(group, items);
     });
     for (const [index, mean] of meansOver(values).entries()) samples[index][sample] = mean;
+  }
+  function redraw(items: Int32Array): void {
+    for (let position = 0; position < items.length; position++) items[position] = random.integer(items.length);
   }
   const unseen = largestUnseen(groups.reduce((sum, items) => sum + items, 0) / groups.length, confidence);
   return estimates.map((estimate, index) => {

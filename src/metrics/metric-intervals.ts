@@ -30,11 +30,13 @@ export function metricIntervals<Decision, Columns extends object>(options: {
     of(columns: Columns & { items: Int32Array }): number | null;
   }[];
   drawnTogether?: (decisions: readonly Decision[]) => readonly (readonly number[])[];
+  /** The item of a decision. Where all seeds decided the same items, each sample draws them once for all seeds. */
+  itemOf?: ((decision: Decision) => string) | undefined;
   /** Of the bootstrap. */
   seed: number;
   resamples?: number;
 }): MetricInterval[] {
-  const { seeds, columnsOf, metrics, seed, resamples = 2000 } = options;
+  const { seeds, columnsOf, metrics, seed, itemOf, resamples = 2000 } = options;
   const groups = seeds.map(({ first, second }) => ({
     drawn: options.drawnTogether?.(first) ?? null,
     count: first.length,
@@ -62,12 +64,20 @@ export function metricIntervals<Decision, Columns extends object>(options: {
   if (known.length === 0) return [];
   const intervals = bootstrapGroups({
     groups: sizes,
+    sameItems:
+      itemOf !== undefined && haveSameItems(seeds.map(({ first }) => first.map((decision) => itemOf(decision)))),
     seed,
     resamples,
     statistics: (group, places) => valuesOf(group, places, known),
     scoreRange: (index) => (!scoreNames.has(known[index].name) ? null : groups[0].right === null ? [0, 1] : [-1, 1]),
   });
   return known.map(({ name, title }, index) => ({ name, title, ...intervals[index] }));
+}
+
+/** Whether some lists of items are the same, in the same order. */
+export function haveSameItems(lists: readonly (readonly string[])[]): boolean {
+  const [first] = lists;
+  return lists.every((list) => list.length === first.length && list.every((item, index) => item === first[index]));
 }
 
 /** Shares of what is right. */

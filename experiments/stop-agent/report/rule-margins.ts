@@ -1,5 +1,6 @@
 import { bootstrapGroups, fewestItems } from '../../../src/metrics/bootstrap.ts';
 import { macroF1 } from '../../../src/metrics/classification.ts';
+import { haveSameItems } from '../../../src/metrics/metric-intervals.ts';
 import { bestMixture, type Mixture, meanOf, type PricedPoint, paretoFront } from '../../../src/metrics/pareto.ts';
 import { overSeeds } from '../../report/over-seeds.ts';
 import type { Estimate } from '../../report/shown-numbers.ts';
@@ -36,6 +37,7 @@ export function compareToRules(trials: readonly TrialResult[]): RuleMargins {
   };
   const intervals = bootstrapGroups({
     groups: seeds.map(({ agent }) => agent.columns.items.length),
+    sameItems: haveSameItems(trials.map(({ decisions: [{ decisions }] }) => decisions.map(({ threadId }) => threadId))),
     seed: 1,
     resamples,
     statistics: (seed, items) => leads(seeds[seed], items),
