@@ -26,7 +26,7 @@ import { type Experiment, resolveExperiment, taskOf } from '../experiments/stop-
 import { scoreSystem } from '../experiments/stop-agent/metrics.ts';
 import { openData } from '../experiments/stop-agent/parts.ts';
 import { halfway } from '../experiments/stop-agent/policy-settings.ts';
-import { type PreparedTrial, prepareTrial } from '../experiments/stop-agent/prepare.ts';
+import { type PreparedTrial, prepareTrial, splitMaterial } from '../experiments/stop-agent/prepare.ts';
 import { decideByPolicies, learntPolicy } from '../experiments/stop-agent/states.ts';
 import { InputError } from '../src/errors.ts';
 import { mean } from '../src/metrics/summary-statistics.ts';
@@ -97,7 +97,8 @@ async function makeWorld(dimensions: number): Promise<World> {
     );
     const cache = await openCache(join(given.runs, 'cache'), experiment);
     const data = await openData(experiment, () => {});
-    const trial = await prepareTrial({ experiment, seed: 1, data, cache, context: workContext() });
+    const settings = { experiment, seed: 1, data, cache, context: workContext() };
+    const trial = await prepareTrial(await splitMaterial(settings), settings);
     return { experiment, trial, embeddings: cache.embeddings };
   };
   const paper = await prepare('paper');

@@ -18,7 +18,7 @@ import { resolveExperiment, taskOf } from '../experiments/stop-agent/experiment.
 import { scoreSystem } from '../experiments/stop-agent/metrics.ts';
 import { openData } from '../experiments/stop-agent/parts.ts';
 import { halfway } from '../experiments/stop-agent/policy-settings.ts';
-import { prepareTrial } from '../experiments/stop-agent/prepare.ts';
+import { prepareTrial, splitMaterial } from '../experiments/stop-agent/prepare.ts';
 import { decideByPolicies, learntPolicy } from '../experiments/stop-agent/states.ts';
 import { selectBackend } from '../src/tensor/backend.ts';
 import { workContext } from '../src/work-context.ts';
@@ -114,7 +114,8 @@ async function measure(parts: { state: object; agent: object }, seed: number) {
   const cache = await openCache(join(given.runs, 'cache'), experiment);
   const data = await openData(experiment, () => {});
   const context = workContext();
-  const prepared = await prepareTrial({ experiment, seed, data, cache, context });
+  const settings = { experiment, seed, data, cache, context };
+  const prepared = await prepareTrial(await splitMaterial(settings), settings);
   const { problem, sequences, materials } = prepared;
   const before = process.cpuUsage();
   const trainer = await createStopAgent([{ seed, config: experiment.agent, problem }]);

@@ -16,8 +16,8 @@ export const guaranteeSchema = z.object({
   loss: z.enum(['disagreement', 'harm', 'withdrawn', 'false-alert']),
   /** At most this share of threads, or of early alerts, lose, … */
   level: z.number(),
-  /** … with this probability over the calibration threads. */
-  confidence: z.number(),
+  /** … with this probability over the calibration threads; null: on average over data sets, by cross-validation. */
+  confidence: z.nullable(z.number()),
   /** The policy stops at the first post whose score exceeds it; 1 where it has to read everything. */
   threshold: z.number(),
   /** Threads that it was found on, those of them that raise an early alert where it is about alerts, and those that lose. */
@@ -74,9 +74,9 @@ export function guaranteeInWords({ loss, level, confidence, er, adapted = null }
     'false-alert': 'of early alerts are false',
   }[loss];
   const reads = `Reads ${share(Math.round(100 * er) / 100)} of the posts`;
-  return adapted === null
-    ? `${reads}; with ${share(confidence)} confidence at most ${share(level)} ${changed}`
-    : `${reads}; in the long run, on average, ${share(level)} ${changed}`;
+  if (adapted !== null) return `${reads}; in the long run, on average, ${share(level)} ${changed}`;
+  const when = confidence === null ? 'on average' : `with ${share(confidence)} confidence`;
+  return `${reads}; ${when} at most ${share(level)} ${changed}`;
 }
 
 function share(value: number): string {

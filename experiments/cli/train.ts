@@ -127,12 +127,21 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
     runs: runs === defaultRuns ? undefined : runs,
     batchedRuns: options.batchedRuns,
   });
-  const { summary, results, next, writePage } = await opened.writeReport(experiment, { command });
+  const { summary, results, next, recommended, writePage } = await opened.writeReport(experiment, { command });
+  const policy =
+    recommended === null
+      ? null
+      : await opened.shipPolicy(experiment, {
+          recommended,
+          isNew: left > 0,
+          onNote: (line) => stderr.write(`earshot: ${line}\n`),
+        });
   const text = screenText(summary, { width: proseWidth(terminal) });
   printResult(terminal, { json: options.json, value: results, text });
   const page = options.html ? `   Page: ${await writePage()}` : '';
+  const shipped = policy === null ? '' : `   Policy: ${policy}`;
   stderr.write(
-    `\nRuns: ${runs}/${name}   Report: ${runs}/${name}/report.md${page}\n${options.json ? '' : nextSteps(next)}`,
+    `\nRuns: ${runs}/${name}${shipped}   Report: ${runs}/${name}/report.md${page}\n${options.json ? '' : nextSteps(next)}`,
   );
 }
 

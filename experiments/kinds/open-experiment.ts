@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
+import { workContext } from '../../src/work-context.ts';
 import { type ExperimentFile, loadVariants, readExperimentYaml } from '../config/experiment-file.ts';
 import { isPlainObject, type PlainObject } from '../config/overrides.ts';
 import type { VariantRuns } from '../report/kind-report.ts';
@@ -133,13 +134,29 @@ export async function writeReport(
   const json = { name, conclusion, recommended, results };
   return {
     ...writeReportFiles(join(runs, name), { report, json }),
-    ...{ next, results },
+    ...{ next, results, recommended },
     /** Writes the report as a page with its pictures, and returns where it is. */
     async writePage(path: string = join(runs, name, 'report.html')): Promise<string> {
       writePage(path, await pageOf(report, results));
       return path;
     },
   };
+}
+
+/**
+ * Writes what is recommended as `policy/` beside the runs, where the kind of experiment ships one.
+ * @param options.isNew whether runs were trained since; an earlier policy is left as it is otherwise
+ * @returns where the policy is; null for none
+ */
+export async function shipPolicy(
+  { name, kind, runs }: OpenedExperiment,
+  { recommended, isNew, onNote }: { recommended: object; isNew: boolean; onNote: (line: string) => void },
+): Promise<string | null> {
+  const { ship } = await kindOf(kind);
+  const out = join(runs, name, 'policy');
+  if (!isNew && existsSync(out)) return out;
+  const isShipped = await ship?.({ recommended, out, runs, context: workContext({ onNote }) });
+  return isShipped === true ? out : null;
 }
 
 /**

@@ -1,4 +1,6 @@
+import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { canonicalJson } from '../../src/content-hash.ts';
 import { PromiseCache } from '../../src/promise-cache.ts';
@@ -48,7 +50,11 @@ function compareAgents(compared: ComparedPair, { seed }: { seed: number }): Comp
     titleOf: () => 'At the stop',
     scoringOf: () => {
       const { metrics, columnsOf } = stopScoring({ labels, alerts, costs });
-      return { metrics, columnsOf: (lines: readonly StopLine[]) => columnsOf(stopsOfLines(lines, labels)) };
+      return {
+        metrics,
+        columnsOf: (lines: readonly StopLine[]) => columnsOf(stopsOfLines(lines, labels)),
+        itemOf: ({ item }: StopLine) => item,
+      };
     },
     seed,
   });
@@ -68,6 +74,11 @@ async function evaluateAgent(of: EvaluateRunSettings) {
   };
 }
 
+const recommendedRun = z.looseObject({ run: z.string(), system: z.string() });
+
+const sweepNeedsParts =
+  'settings are chosen on a development part, and cross-fitting has none; name parts in split, such as split: { development: 100 }';
+
 export const stopAgentKind: ExperimentKind = {
   name: 'stop-agent',
   schema: experimentSchema,
@@ -79,21 +90,37 @@ export const stopAgentKind: ExperimentKind = {
   report: async () => (await import('../stop-agent/report/stop-agent-report.ts')).stopAgentReport,
   evaluate: evaluateAgent,
   exportProblem: () => null,
+  async ship({ recommended, out, runs, context }) {
+    const { run, system } = recommendedRun.parse(recommended);
+    const { crossFitting }: Experiment = RunDirectory.open(run).readConfig(experimentSchema);
+    if (crossFitting === null) return false;
+    const { exportRun } = await import('../stop-agent/export/export-run.ts');
+    const made = `${out}.new`;
+    rmSync(made, { recursive: true, force: true });
+    await exportRun({ run, out: made, system, data: null, runs, context });
+    rmSync(out, { recursive: true, force: true });
+    renameSync(made, out);
+    return true;
+  },
   soleVariant: 'agent',
   dataOverride: (path) => ({ data: { threads: path } }),
   async resolve({ kind: _, ...raw }, source) {
     const experiment = resolveExperiment(await withClasses(raw, source), source);
-    const { data, split, detector, task, agent, state, encoder, backend, checkpointEvery } = experiment;
+    const { data, split, crossFitting, detector, task, agent, state, encoder, backend, checkpointEvery } = experiment;
     const isModel = 'file' in detector;
     return {
       ...trainedAlone(experiment),
       threadFiles: [data.threads].filter((file) => file !== null),
       checkThreads: async (threads, seed) =>
-        (await import('../stop-agent/parts.ts')).splitParts(threads, experiment, seed),
+        experiment.crossFitting === null
+          ? (await import('../stop-agent/parts.ts')).splitParts(threads, experiment, seed)
+          : (await import('../stop-agent/cross-fitting.ts')).crossFittedFacts(threads, { experiment, seed }),
       files: [data.threads, isModel ? detector.file : null].filter((file) => file !== null),
-      sweepProblem: splitProblem(split),
+      sweepProblem: crossFitting === null ? splitProblem(split) : sweepNeedsParts,
       asksModels: isModel,
-      detectorKey: isModel ? null : JSON.stringify([data, split.detector, split.events, split.seed, detector, task]),
+      detectorKey: isModel
+        ? null
+        : JSON.stringify([data, crossFitting, split.detector, split.events, split.seed, detector, task]),
       backend,
       gainsOnOnnx: agent.algorithm === 'imitation' && agent.imitation.rollout === 'sampled',
       shape: canonicalJson([Object.fromEntries(sharedOptions(agent)), state, encoder, backend, checkpointEvery]),
@@ -102,11 +129,12 @@ export const stopAgentKind: ExperimentKind = {
   },
   async start({ config, backend: asked, runs }, { onBackend }) {
     // Loaded by the process that trains, and not by those that only divide the work.
-    const [{ selectBackend }, { openCache }, { openData }, { runTrials }] = await Promise.all([
+    const [{ selectBackend }, { openCache }, { openData }, { runTrials }, { runCrossFitted }] = await Promise.all([
       import('../../src/tensor/backend.ts'),
       import('../stop-agent/cache.ts'),
       import('../stop-agent/parts.ts'),
       import('../stop-agent/trial.ts'),
+      import('../stop-agent/cross-fitted-trial.ts'),
     ]);
     const backend = await selectBackend(asked ?? experimentSchema.parse(config).backend);
     onBackend(backend);
@@ -123,7 +151,10 @@ export const stopAgentKind: ExperimentKind = {
         );
         settings.push({ experiment, seed, directory, pauseAt: pauseAt ?? undefined, data, cache });
       }
-      return runTrials(settings, { backend, context });
+      const inFolds = settings.filter(({ experiment }) => experiment.crossFitting !== null);
+      const others = settings.filter(({ experiment }) => experiment.crossFitting === null);
+      for (const trial of inFolds) if (!(await runCrossFitted(trial, { backend, context }))) return false;
+      return runTrials(others, { backend, context });
     };
   },
 };

@@ -31,8 +31,8 @@ export type KindReport = (source: ReportSource) => {
   readonly results: readonly VariantResults<unknown>[];
 };
 
-/** `recommended`: the run to go on with, where there is one. */
-type KindsReport = Report & { readonly recommended?: object };
+/** `recommended`: the run to go on with; null where there is none. */
+type KindsReport = Report & { readonly recommended?: object | null };
 
 /** A report whose runs are read once. */
 export function kindReport<Result>(kind: {

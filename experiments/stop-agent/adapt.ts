@@ -54,13 +54,17 @@ export function adapted(guarantee: Guarantee, audits: readonly EndedAudit[], now
   };
 }
 
+const usualConfidence = 0.9;
+
 /**
  * Learn then Test on audits: the earliest threshold that keeps the guarantee on their threads.
  * @throws InputError for fewer audits than can show it, or where no query was spent on what another threshold would have seen
  */
 export function recalibrated(guarantee: Guarantee, audits: readonly EndedAudit[], wanted: Limited): Guarantee {
-  const { level, confidence, loss } = guarantee;
-  const smallest = smallestCalibration(guarantee);
+  const { level, loss } = guarantee;
+  // Audits are held-out threads, so a guarantee that was found by cross-validation gets a confidence from them.
+  const confidence = guarantee.confidence ?? usualConfidence;
+  const smallest = smallestCalibration({ level, confidence });
   if (audits.length < smallest)
     throw new InputError(
       `${audits.length} audits cannot show that at most ${100 * level}% of predictions would change, with ${100 * confidence}% confidence: that takes ${smallest}. Wait for more audits, or calibrate on other threads`,
@@ -74,7 +78,7 @@ export function recalibrated(guarantee: Guarantee, audits: readonly EndedAudit[]
   });
   const { threshold, losses, bound, er } = keptBy(threads, { level, confidence, loss, ...wanted });
   const since = audits[audits.length - 1].opened;
-  return { ...guarantee, threshold, losses, bound, er, threads: audits.length, since, adapted: null };
+  return { ...guarantee, confidence, threshold, losses, bound, er, threads: audits.length, since, adapted: null };
 }
 
 type Limited = Pick<Parameters<typeof keptBy>[1], 'limits'>;

@@ -1,6 +1,7 @@
 import { type Guarantee, guaranteeSchema } from '../../checkpoints/policy/guarantee.ts';
 import { type Limits, stopIn } from '../../checkpoints/policy/stops.ts';
 import { InputError } from '../../src/errors.ts';
+import { controlRisk } from '../../src/metrics/conformal-risk-control.ts';
 import {
   type Calibration,
   learnThenTest,
@@ -68,6 +69,37 @@ export async function guaranteeFor(threads: readonly CalibrationThread[], wanted
   const alerts = isAboutAlerts(wanted) ? { alerts: items } : {};
   const found = { loss, level, confidence, threshold, threads: threads.length, ...alerts, losses, bound, er, claims };
   return guaranteeSchema.parse(found);
+}
+
+/**
+ * A guarantee on average over data sets, found on labelled threads that were judged and scored by cross-validation: no thread is set
+ * aside. Null where there are too few threads for one, or a deadline alone loses on too many.
+ */
+export async function guaranteeOnAverage(
+  threads: readonly CalibrationThread[],
+  wanted: Omit<GuaranteeWanted, 'confidence'>,
+): Promise<Guarantee | null> {
+  const stops = threads.map((thread) => withLossesKept(thresholdStops(thread, wanted)));
+  const losses = lossesByPlace(stops);
+  const { level, loss } = wanted;
+  const kept = controlRisk({
+    thresholds: calibrationThresholds,
+    items: threads.length,
+    lossesAt: (threshold) => losses[calibrationThresholds.indexOf(threshold)],
+    level,
+  });
+  if (kept === null) return null;
+  const { threshold, bound } = kept;
+  const claims = await claimRegion(threads.map(({ thread }) => thread.posts[0].text));
+  const er = readAt(stops, threshold);
+  const counts = { threads: threads.length, losses: kept.losses, bound, er };
+  return guaranteeSchema.parse({ loss, level, confidence: null, threshold, ...counts, claims });
+}
+
+/** The same stops, where a thread that loses at one threshold loses at every less careful one: expected losses must not fall. */
+function withLossesKept(stops: readonly ThresholdStop[]): ThresholdStop[] {
+  const first = stops.findIndex((stop) => stop.loses);
+  return stops.map((stop, index) => ({ ...stop, loses: first >= 0 && index >= first }));
 }
 
 /** The same guarantee by the detector's confidence, queried at every post; null where it gives no probabilities. */
@@ -197,7 +229,10 @@ interface ThresholdStop {
 }
 
 /** From the most careful to the earliest: stops differ only between thresholds with a highest score so far between them. */
-function thresholdStops(thread: ReplayedThread, wanted: GuaranteeWanted): ThresholdStop[] {
+function thresholdStops(
+  thread: ReplayedThread,
+  wanted: Omit<GuaranteeWanted, 'level' | 'confidence'>,
+): ThresholdStop[] {
   const { limits, alerts = [] } = wanted;
   const { posts } = thread;
   const found: ThresholdStop[] = [];
@@ -243,7 +278,7 @@ function unreachable(counts: { losses: number; items: number }, { level, confide
 function loses(
   { labelAt, posts, gold }: ReplayedThread,
   stop: number,
-  { loss, alerts = [] }: GuaranteeWanted,
+  { loss, alerts = [] }: Pick<GuaranteeWanted, 'loss' | 'alerts'>,
 ): boolean {
   if (stop === posts.length) return false;
   const [atStop, atEnd] = [labelAt(stop), labelAt(posts.length)];

@@ -103,13 +103,13 @@ const stopProbabilitiesSchema = z.strictObject({
 
 export function writeStopProbabilities(
   run: string,
-  scored: readonly { readonly threadId: string; readonly scores: Float32Array }[],
+  scored: readonly { readonly threadId: string; readonly scores: ArrayLike<number> }[],
   part: EvaluationSplit,
 ): void {
   const lines = scored.map(
     ({ threadId, scores }): z.infer<typeof stopProbabilitiesSchema> => ({
       threadId,
-      stopProbability: Array.from(scores, (probability) => Number(probability.toFixed(4))),
+      stopProbability: Array.from(scores, (probability) => Number(probability.toFixed(7))),
     }),
   );
   writeJsonLines(pathOf(run, part, 'stop-probabilities.jsonl'), lines);

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { localDetectorOptionsSchema } from '../../experts/detectors/local/train-local-detector.ts';
 import { prefixScheduleSchema, queriedLengths, scheduledLengths } from '../../experts/prefix-schedule.ts';
 import { identityOf, type Task, tasks } from '../../src/data/task.ts';
+import { InputError } from '../../src/errors.ts';
 import { smallestCalibration } from '../../src/metrics/learn-then-test.ts';
 import { seedSchema } from '../../src/seed.ts';
 import { backendSchema } from '../../src/tensor/backend.ts';
@@ -59,6 +60,42 @@ const splitSchema = z
   })
   .describe('which threads are used for what; no thread is used twice');
 
+const crossFittingSchema = z
+  .strictObject({
+    folds: z
+      .int()
+      .min(2)
+      .max(50)
+      .default(5)
+      .describe(
+        'folds: each is judged and tested by a detector, an agent and a threshold that learned from the others',
+      ),
+    order: z
+      .enum(['random', 'by-time'])
+      .default('random')
+      .describe(
+        'by-time: folds are blocks of time, and each is tested by what learned from earlier ones. Random folds are optimistic where threads change over time',
+      ),
+    environment: z
+      .int()
+      .min(0)
+      .default(100)
+      .describe('most unlabelled threads that the agent learns from, up to a third of them'),
+    calibration: z
+      .int()
+      .min(0)
+      .default(2000)
+      .describe('most unlabelled threads that calibrate the guarantee; nothing learns from them'),
+    learningCurve: z
+      .boolean()
+      .default(true)
+      .describe('tests a quarter and a half of the labels, too, and shows what more labels bring'),
+  })
+  .describe(
+    'the protocol for a detector that learns from your labels: every labelled thread is tested once, and the shipped policy learns from all of them. null: the parts of `split`',
+  );
+export type CrossFitting = z.infer<typeof crossFittingSchema>;
+
 /** A detector that asks language models, in place of the local one. */
 const modelDetectorSchema = z
   .strictObject({
@@ -96,6 +133,7 @@ export const experimentSchema = z
         'labels that may be predicted early: policies and rules stop early with these alone and read on with others; empty: any label',
       ),
     data: threadDataSchema.prefault({}),
+    crossFitting: crossFittingSchema.nullable().default(null),
     split: splitSchema.prefault({}),
     encoder: encoderSchema.prefault({ name: 'hashing' }).describe('embeds the posts that the agent sees'),
     detector: z
@@ -137,9 +175,18 @@ export const experimentSchema = z
           .describe(
             'disagreement: a prediction that changes after the stop; withdrawn, with alerts: of the alerts before the end of a thread, one that the prediction after all posts would not raise',
           ),
+        method: z
+          .enum(['auto', 'learn-then-test', 'cross-validation'])
+          .default('auto')
+          .describe(
+            'learn-then-test: on calibration threads, with the confidence; cross-validation: on the labelled threads by conformal risk control, on average over data sets; auto: the first where there are 100 calibration threads. Without crossFitting always the first',
+          ),
       })
+      .nullable()
       .prefault({})
-      .describe('with split.calibration: how many predictions may differ from those after all posts'),
+      .describe(
+        'how many predictions may differ from those after all posts. null with crossFitting: the threshold that is worth most on the labelled threads. Without crossFitting it needs split.calibration',
+      ),
     agent: stopAgentSchema.prefault({}),
     checkpointEvery: z.int().min(1).default(100).describe('iterations between checkpoints'),
     evaluation: z
@@ -172,8 +219,17 @@ export const experimentSchema = z
       })
       .prefault({}),
   })
-  .superRefine(({ state, split, evaluation, detector, maxJudgedPosts, costs, task, alerts, guarantee }, context) => {
+  .superRefine((experiment, context) => {
+    const { state, crossFitting, split, evaluation, detector, maxJudgedPosts, costs, task, alerts, guarantee } =
+      experiment;
     const problem = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
+    if (crossFitting !== null && 'file' in detector)
+      problem(
+        ['crossFitting'],
+        'a detector file learns from no labels; leave crossFitting out, and name parts in split',
+      );
+    if (crossFitting !== null && evaluation.part === 'development')
+      problem(['evaluation', 'part'], 'cross-fitting has no development part; name one in split, or leave this out');
     if (state.posts === 'none' && !state.student && !state.observesDetector)
       problem(['state'], 'the agent would see nothing: give it posts, a student or its detector’s judgements');
     if (state.posts === 'none' && state.components !== null)
@@ -183,8 +239,10 @@ export const experimentSchema = z
         ['state', 'observesDetector'],
         'querySchedule and actsAt are about the detector’s judgements; set observesDetector: true',
       );
-    const smallest = smallestCalibration(guarantee);
-    if (split.calibration > 0 && split.calibration < smallest)
+    if (crossFitting === null && split.calibration > 0 && guarantee === null)
+      problem(['guarantee'], 'split.calibration is for a guarantee; leave one of the two out');
+    const smallest = guarantee === null ? 0 : smallestCalibration(guarantee);
+    if (crossFitting === null && split.calibration > 0 && split.calibration < smallest)
       problem(
         ['split', 'calibration'],
         `the guarantee takes at least ${smallest} threads, even where no prediction changes; give more, or a larger guarantee.level`,
@@ -195,7 +253,7 @@ export const experimentSchema = z
     const notThere = alerts.find((alert) => !labels.includes(alert));
     if (notThere !== undefined)
       problem(['alerts'], `${JSON.stringify(notThere)} is no label of the task ${taskName}: ${labels.join(', ')}`);
-    if (guarantee.loss === 'withdrawn' && alerts.length === 0)
+    if (guarantee?.loss === 'withdrawn' && alerts.length === 0)
       problem(['guarantee', 'loss'], 'is about alerts, and no label raises one; name them in alerts');
     if (alerts.length === labels.length)
       problem(['alerts'], 'every label raises an alert; leave alerts out, or name those that may be said early');
@@ -241,7 +299,28 @@ export function resolveExperiment(raw: PlainObject, source: string): Experiment 
   const preset = stopAgentPresetNames.find((known) => known === agent.preset) ?? 'paper';
   const input = {
     ...raw,
+    ...protocolOf(raw, source),
     agent: raw.agent === undefined || isPlainObject(raw.agent) ? mergeDeep(stopAgentPresets[preset], agent) : raw.agent,
   };
   return experimentResolver(experimentSchema)(input, source);
+}
+
+/**
+ * Cross-fitting, unless the file names parts or a detector that learns from no labels.
+ * @throws InputError where it names both protocols
+ */
+function protocolOf(raw: PlainObject, source: string): PlainObject {
+  const { crossFitting, split, detector, evaluation, agent, guarantee, costs = null } = raw;
+  const namesParts = split !== undefined && split !== null;
+  if (namesParts && crossFitting !== undefined && crossFitting !== null)
+    throw new InputError(
+      `${source} names both split and crossFitting; with crossFitting every labelled thread trains and is tested, so leave one of them out`,
+    );
+  const isDevelopment = isPlainObject(evaluation) && evaluation.part === 'development';
+  const needsParts = namesParts || isDevelopment || (isPlainObject(detector) && 'file' in detector);
+  if (needsParts || crossFitting === null) return {};
+  // Other agents have a point of their own where they stop, and costs choose one.
+  const wantsGuarantee =
+    guarantee !== undefined || (isPlainObject(agent) && agent.algorithm === 'settled' && costs === null);
+  return { ...(crossFitting === undefined && { crossFitting: {} }), ...(!wantsGuarantee && { guarantee: null }) };
 }

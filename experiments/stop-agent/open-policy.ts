@@ -29,6 +29,7 @@ import { threadIdentity } from '../run/parts-file.ts';
 import { listedBy, policyOfBundle } from './bundle-folder.ts';
 import { trainedClaimsFile } from './claim-region.ts';
 import { agentName, cloningFile, cloningName, rulesOf } from './decisions.ts';
+import { detectorProblem } from './detector-problem.ts';
 import type { MissingJudgements } from './judge-for-training.ts';
 import { type OpenedRun, openStopAgentRun } from './open-run.ts';
 import { guaranteesFile, testedGuarantee, thresholdOf } from './operating-point.ts';
@@ -150,11 +151,16 @@ async function policyOfRun(place: PolicyPlace): Promise<OpenedPolicy> {
 }
 
 /** The row of the report that is meant: the agent unless given, and for `best` the one that is recommended. */
-export function systemNamed(name: string | undefined, { run }: OpenedRun): string {
+export function systemNamed(name: string | undefined, { run, evaluated }: OpenedRun): string {
   if (name !== 'best') return name ?? agentName;
+  const { ranking, detector } = readTrialResult(evaluated, { withIntervals: false });
+  const problem = detector === null ? null : detectorProblem([detector]);
+  if (problem !== null)
+    throw new InputError(
+      `${evaluated.path} recommends nothing. ${problem}. Label more threads, or name a system, such as --system ${JSON.stringify(agentName)}`,
+    );
   // No rule carries a guarantee, so none is recommended in the place of an agent that does.
   if (testedGuarantee(run) !== null) return agentName;
-  const { ranking } = readTrialResult(run, { withIntervals: false });
   const candidates = ranking.decisions.filter(isCandidate).map((own) => ({ name: own.name, seeds: [own] }));
   return recommended(candidates, ranking).system.name;
 }

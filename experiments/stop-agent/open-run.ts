@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import type { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
 import type { PrefixSchedule } from '../../experts/prefix-schedule.ts';
@@ -22,11 +22,14 @@ import {
 } from './judge-for-training.ts';
 import { projectionOfRun } from './projection.ts';
 import { scheduleOfRun } from './query-schedule.ts';
+import { deployedRun, evaluatedRun } from './shipped-run.ts';
 import { type StateMaterials, stateIdentityOf } from './states.ts';
 
 /** A trained stop agent, ready to decide. */
 export interface OpenedRun {
   readonly run: RunDirectory;
+  /** The run whose decisions say what it is worth: itself, or the cross-fitted seed that it was trained beside. */
+  readonly evaluated: RunDirectory;
   readonly experiment: Experiment;
   readonly task: Task;
   readonly seed: number;
@@ -60,7 +63,7 @@ export async function openStopAgentRun(options: {
   context: WorkContext;
 }): Promise<OpenedRun> {
   const { runs, context } = options;
-  const run = openRunOf(options.run, 'stop-agent');
+  const run = openRunOf(deployedRun(options.run), 'stop-agent');
   const latest = run.trainedCheckpoint();
   if (!run.isFinished())
     context.onNote(`${run.path} is not finished; its agent after ${latest.step} iterations is used`);
@@ -77,6 +80,7 @@ export async function openStopAgentRun(options: {
   const store = cache.annotations;
   return {
     run,
+    evaluated: RunDirectory.open(evaluatedRun(run.path)),
     experiment,
     task: taskOf(experiment),
     seed: run.readRecord().seed,

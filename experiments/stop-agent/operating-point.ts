@@ -4,6 +4,7 @@ import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { runFile } from '../run/run-file.ts';
 import { agentName } from './decisions.ts';
 import { halfway } from './policy-settings.ts';
+import { deployedRun } from './shipped-run.ts';
 
 /*
  * Where on its score a settled agent stops. One training serves every threshold: the one that is worth most on the development part is
@@ -25,8 +26,9 @@ export function keepThreshold(run: Pick<RunDirectory, 'path'>, { threshold }: { 
   thresholdFile.write(run, { threshold });
 }
 
-/** The guarantee of a run's agent, if the agent was tested by it; null otherwise. */
-export function testedGuarantee(run: Pick<RunDirectory, 'path'>): Guarantee | null {
+/** The guarantee of what a run deploys, if its agent was tested by one; null otherwise. */
+export function testedGuarantee({ path }: Pick<RunDirectory, 'path'>): Guarantee | null {
+  const run = { path: deployedRun(path) };
   const guarantee = guaranteesFile.find(run)?.[agentName] ?? null;
   return guarantee?.threshold === thresholdOf(run) ? guarantee : null;
 }

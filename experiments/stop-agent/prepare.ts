@@ -19,16 +19,12 @@ import { projectionOf } from './projection.ts';
 import { chooseSchedule } from './query-schedule.ts';
 import { type StateMaterials, stateIdentityOf, statesOf } from './states.ts';
 
-export interface PreparedTrial {
-  readonly parts: Parts;
-  readonly detector: Detector;
+export interface PreparedTrial extends TrialMaterial {
   readonly student: Student | null;
   /** Null where the agent sees posts whole, or none. */
   readonly projection: Projection | null;
   /** When the detector is queried while the agent reads; null where the agent does not observe it. */
   readonly schedule: PrefixSchedule | null;
-  /** Judgements of the demonstration threads and of those that are decided, by thread id. */
-  readonly sequences: ReadonlyMap<string, JudgementSequence>;
   readonly problem: StopProblem;
   /** What the states of other threads are made from, as those of the training were. */
   readonly materials: StateMaterials;
@@ -37,25 +33,39 @@ export interface PreparedTrial {
   readonly hashes: Readonly<Record<string, string>>;
 }
 
-/** Does everything that comes before training: split, detector, judgements, demonstrations, states. */
-export async function prepareTrial(settings: {
+/** The threads of a trial, and the detector that judged them. */
+export interface TrialMaterial {
+  readonly parts: Parts;
+  readonly detector: Detector;
+  /** Judgements of the demonstration threads and of those that are decided, by thread id. */
+  readonly sequences: ReadonlyMap<string, JudgementSequence>;
+}
+
+interface PrepareSettings {
   experiment: Experiment;
   seed: number;
   data: ExperimentData;
   cache: Cache;
   context: WorkContext;
-}): Promise<PreparedTrial> {
+}
+
+/** The parts of a split, and their judgements by a detector that learned from one of them. */
+export async function splitMaterial(settings: PrepareSettings): Promise<TrialMaterial> {
+  const { experiment, data, cache, context } = settings;
+  const parts = await loadParts(data, settings);
+  const judge = await trainedOrFromFile({ ...settings, detectorThreads: parts.detector });
+  const threads = judgedThreads(parts, experiment);
+  const maxPosts = experiment.maxJudgedPosts;
+  return { parts, ...(await judgeForTraining({ judge, threads, store: cache.annotations, maxPosts, context })) };
+}
+
+/** Does everything that comes between judging and training: demonstrations, student, states. */
+export async function prepareTrial(
+  { parts, detector, sequences }: TrialMaterial,
+  settings: PrepareSettings,
+): Promise<PreparedTrial> {
   const { experiment, seed, data, cache, context } = settings;
   const task = taskOf(experiment);
-  const parts = await loadParts(data, { experiment, seed });
-  const judge = await trainedOrFromFile({ experiment, seed, cache, context, detectorThreads: parts.detector });
-  const { detector, sequences } = await judgeForTraining({
-    judge,
-    threads: judgedThreads(parts, experiment),
-    store: cache.annotations,
-    maxPosts: experiment.maxJudgedPosts,
-    context,
-  });
   const demonstrating = parts.demonstrations.map((thread) => judgedThread(thread, { sequences, task }));
 
   const student = experiment.state.student

@@ -15,7 +15,7 @@ import { agentQueries } from './policy-settings.ts';
 import { type SampledScores, sampledScores } from './sampled-stops.ts';
 
 /** `result.json`: what the decisions of a run do not tell. */
-export const resultOfRun = resultFile(3, {
+export const resultOfRun = resultFile(4, {
   seed: z.int(),
   threads: z.record(z.string(), z.int()).describe('threads in each part'),
   demonstrations: z.record(z.string(), z.int()).describe('trajectories of each expert'),
@@ -38,6 +38,17 @@ export const resultOfRun = resultFile(3, {
     .nullable()
     .default(null)
     .describe('what the local detector is worth on threads that it has not seen; null for a detector file'),
+  learningCurve: z
+    .array(
+      z.strictObject({
+        labels: z.int().describe('labelled threads'),
+        wholeMacroF1: z.number().describe('of the detector after all posts'),
+        macroF1: z.number().describe('of the agent at its stops'),
+        earliness: z.number().describe('mean share of the posts that the agent reads'),
+      }),
+    )
+    .nullable()
+    .describe('the same cross-validation with fewer labels, and with all; null where it was not run'),
   unlikeTraining: z
     .number()
     .describe(
@@ -50,12 +61,22 @@ export type StoredResult = ReturnType<typeof resultOfRun.read>;
 export interface TrialResult
   extends Pick<
     StoredResult,
-    'seed' | 'threads' | 'demonstrations' | 'stopsAtFirstPost' | 'part' | 'schedule' | 'detector' | 'unlikeTraining'
+    | 'seed'
+    | 'threads'
+    | 'demonstrations'
+    | 'stopsAtFirstPost'
+    | 'part'
+    | 'schedule'
+    | 'detector'
+    | 'learningCurve'
+    | 'unlikeTraining'
   > {
   /** Of the run. */
   readonly directory: string;
   /** What its threads were read from; null where they were made. */
   readonly threadFile: string | null;
+  /** Whether every labelled thread was tested, by a fold that has not seen it. */
+  readonly isCrossFitted: boolean;
   readonly systems: readonly SystemScores[];
   /** What they were computed from, in the same order. */
   readonly decisions: readonly SystemDecisions[];
@@ -122,6 +143,7 @@ export function readTrialResult(
     ...stored,
     directory: run.path,
     threadFile: experiment.data.threads,
+    isCrossFitted: experiment.crossFitting !== null,
     decisions,
     sampled:
       stopProbabilities === null
@@ -153,6 +175,14 @@ export function readTrialResult(
 }
 
 export function trialJson(read: TrialResult): unknown {
-  const { systems, directory: _, threadFile: __, decisions: ___, ranking: ____, ...result } = read;
+  const {
+    systems,
+    directory: _,
+    threadFile: __,
+    isCrossFitted: _____,
+    decisions: ___,
+    ranking: ____,
+    ...result
+  } = read;
   return { ...result, systems: systems.map(scoresJson) };
 }

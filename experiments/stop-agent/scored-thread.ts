@@ -18,12 +18,16 @@ export interface ScoredThread {
 
 export function scoredThread(
   thread: Thread,
-  { definition, seen }: { definition: PolicyDefinition; seen: readonly SeenPost[] },
+  {
+    definition,
+    seen,
+    scores: given = replay(definition, seen).scores,
+  }: { definition: PolicyDefinition; seen: readonly SeenPost[]; scores?: ArrayLike<number> | undefined },
 ): ScoredThread {
   const { task, queries } = definition;
   const judgementAt = (posts: number) => seen[Math.min(posts, queries.maxPosts) - 1].judgement;
   const labelAt = (posts: number) => task.labels[judgementAt(posts)?.label ?? -1] ?? null;
-  const scores = alertingScores(replay(definition, seen).scores, { task, queries, labelAt });
+  const scores = alertingScores(Float32Array.from(given), { task, queries, labelAt });
   const confidence = Float32Array.from(seen, ({ judgement }) => judgement?.probabilities?.[judgement.label] ?? 0);
   return {
     thread,
@@ -36,14 +40,19 @@ export function scoredThread(
 /** Threads as a policy of a run and its detector read them. */
 export async function scoredThreads(
   threads: readonly Thread[],
-  of: StateMaterials & { definition: PolicyDefinition; sequences: ReadonlyMap<string, JudgementSequence> },
+  of: StateMaterials & {
+    definition: PolicyDefinition;
+    sequences: ReadonlyMap<string, JudgementSequence>;
+    /** By thread id; the policy scores the others. */
+    heldOutScores?: ReadonlyMap<string, readonly number[]> | undefined;
+  },
 ): Promise<ScoredThread[]> {
-  const { definition, sequences, ...materials } = of;
+  const { definition, sequences, heldOutScores, ...materials } = of;
   const { fields } = definition;
   const scored: ScoredThread[] = [];
   for (const thread of threads) {
     const seen = await seenPosts(thread, { ...materials, sequence: sequences.get(thread.id), fields });
-    scored.push(scoredThread(thread, { definition, seen }));
+    scored.push(scoredThread(thread, { definition, seen, scores: heldOutScores?.get(thread.id) }));
   }
   return scored;
 }

@@ -33,7 +33,14 @@ import { annotationsHash, judgeOfRun, recallForTraining } from './judge-for-trai
 import { thresholdOf } from './operating-point.ts';
 import { type ExperimentData, loadParts, notedParts, type Parts } from './parts.ts';
 import { halfway } from './policy-settings.ts';
-import { decidedParts, judgedThreads, type PreparedTrial, prepareTrial } from './prepare.ts';
+import {
+  decidedParts,
+  judgedThreads,
+  type PreparedTrial,
+  prepareTrial,
+  splitMaterial,
+  type TrialMaterial,
+} from './prepare.ts';
 import { saveProjection } from './projection.ts';
 import { scheduleFile } from './query-schedule.ts';
 import { resultOfRun, type StoredResult } from './result.ts';
@@ -50,10 +57,14 @@ export interface TrialSettings {
   readonly pauseAt?: number;
   readonly data: ExperimentData;
   readonly cache: Cache;
+  /** Its threads and judgements; those of its split unless given. */
+  readonly material?: TrialMaterial;
+  /** Scores of its demonstration threads by agents that have not seen them, by thread id; its own agent scores them unless given. */
+  readonly heldOutScores?: ReadonlyMap<string, readonly number[]>;
 }
 
 /** What the trials of one program share. */
-interface Surroundings {
+export interface Surroundings {
   readonly backend: BackendChoice;
   readonly context: WorkContext;
 }
@@ -129,13 +140,16 @@ interface BegunTrial extends TrialSettings {
 
 async function begin(trial: TrialSettings, { backend, context }: Surroundings): Promise<BegunTrial> {
   const { experiment, seed, directory } = trial;
-  const prepared = await prepareTrial({ ...trial, context });
+  const settings = { ...trial, context };
+  const prepared = await prepareTrial(trial.material ?? (await splitMaterial(settings)), settings);
   const run = RunDirectory.create(directory, {
     config: experiment,
     facts: { seed, backend: backend.name, device: backend.device, hashes: prepared.hashes },
   });
   writeParts(run, notedParts(prepared.parts));
-  prepared.detector.save?.(join(directory, 'detector.json'));
+  // Nothing is decided by the detector of a fold again; the cache has it.
+  const isFold = trial.material !== undefined && prepared.parts.test.length > 0;
+  if (!isFold) prepared.detector.save?.(join(directory, 'detector.json'));
   prepared.student?.reader.save(join(directory, 'student.json'));
   if (prepared.projection !== null) saveProjection(directory, prepared.projection);
   if (prepared.schedule !== null) scheduleFile.write(run, prepared.schedule);
@@ -158,6 +172,11 @@ async function isFinishedAlready(trial: TrialSettings, { backend, context }: Sur
       facts: { seed, backend: backend.name, device: backend.device, hashes: { ...hashes, ...now } },
     });
   create({ data: data.hash, embeddings: cache.embeddings.identityHash });
+  if (trial.material !== undefined) {
+    const { detector, sequences } = trial.material;
+    create({ detector: detectorIdentity(detector), annotations: annotationsHash(sequences) });
+    return true;
+  }
   const recalled = await recallForTraining({
     judge: await judgeOfRun(run, trial),
     threads: judgedThreads(await loadParts(data, { experiment, seed }), experiment),
@@ -186,7 +205,7 @@ async function evaluateOnDevelopment(trial: BegunTrial, policy: StopPolicy, iter
 
 /** Tries what was trained on every part that is decided. What each decided, and what rules need, goes to the run. */
 async function test(
-  { prepared, experiment, seed, run }: BegunTrial,
+  { prepared, experiment, seed, run, heldOutScores }: BegunTrial,
   policy: StopPolicy,
   context: WorkContext,
 ): Promise<StoredResult> {
@@ -195,10 +214,11 @@ async function test(
     ? await clonedPolicy(problem, { experiment, seed, context })
     : null;
   if (cloned !== null) writeFileAtomically(join(run.path, cloningFile), weightsFile(policyNetwork(cloned)));
-  await chooseThreshold(policy, { prepared, experiment, run });
+  await chooseThreshold(policy, { prepared, experiment, run, heldOutScores, context });
   const learnt = { [agentName]: policy, ...(cloned !== null && { [cloningName]: cloned }) };
   let systems: readonly SystemDecisions[] = [];
-  for (const part of decidedParts(parts, experiment)) {
+  // What is shipped learned from all labels, and has none to be tested on.
+  for (const part of decidedParts(parts, experiment).filter((own) => parts[own].length > 0)) {
     const decided = await decideAll(learnt, parts[part], { prepared, experiment, run });
     systems = decided.systems;
     const stops = systems.flatMap(({ decisions }) => decisions);
@@ -219,6 +239,7 @@ async function test(
     part: experiment.evaluation.part,
     schedule,
     detector: prepared.detector instanceof LocalDetector ? prepared.detector.model.training.heldOut : null,
+    learningCurve: null,
     unlikeTraining: await unlikeTraining(run, prepared.parts, experiment),
   };
 }
@@ -232,6 +253,7 @@ async function unlikeTraining(run: RunDirectory, parts: Parts, { evaluation }: E
   trainedClaimsFile.write(run, region);
   const outOfDistributionOf = outOfDistributionFrom(region);
   const decided = claimsOf(parts[evaluation.part]);
+  if (decided.length === 0) return 0;
   return decided.filter((claim) => outOfDistributionOf(claim).isFlagged).length / decided.length;
 }
 

@@ -3,8 +3,8 @@ import { groupBy } from '../../../src/data/group-by.ts';
 import { mean } from '../../../src/metrics/summary-statistics.ts';
 import type { VariantResults } from '../../report/kind-report.ts';
 import type { ReportSection, ReportTable } from '../../report/report.ts';
-import { percent } from '../../report/shown-numbers.ts';
 import { systemsTable } from '../../report/systems-table.ts';
+import { detectorProblem } from '../detector-problem.ts';
 import type { TrialResult } from '../result.ts';
 
 /*
@@ -46,7 +46,7 @@ export function detectorTruths(results: readonly VariantResults<TrialResult>[]):
  */
 export function detectorTruth(heldOut: readonly HeldOutScores[], options: { whatToDo: string }): DetectorTruth {
   const { support } = heldOut[0];
-  const problem = problemOf(heldOut);
+  const problem = detectorProblem(heldOut);
   return {
     variants: null,
     readers: heldOutSystems.map((name) => {
@@ -59,39 +59,8 @@ export function detectorTruth(heldOut: readonly HeldOutScores[], options: { what
   };
 }
 
-/** From this share of the threads on, a detector predicts one label. */
-const oneLabel = 0.98;
 const whatToDo =
-  'give the detector more labelled threads (split.detector), above all of the rarer labels, add a sentence encoder (detector.encoder), or name a detector on language models (detector.file)';
-
-function problemOf(heldOut: readonly HeldOutScores[]): string | null {
-  const threads = heldOut.reduce((sum, own) => sum + own.threads, 0);
-  const labels = Object.keys(heldOut[0].support);
-  const share = (label: string, of: (own: HeldOutScores) => Readonly<Record<string, number>>) =>
-    heldOut.reduce((sum, own) => sum + of(own)[label], 0) / threads;
-  const systemOf = (own: HeldOutScores, wanted: string) => own.systems.find(({ name }) => name === wanted)!;
-  const predicted = new Map(labels.map((label) => [label, share(label, (own) => systemOf(own, 'all posts').said)]));
-  const first = labels.find((label) => predicted.get(label)! >= oneLabel);
-  if (first !== undefined)
-    return `The detector predicts one label (${first} for ${percent(predicted.get(first)!)} of the threads that it has not seen); no stopping rule can help`;
-  // Labels drawn as often as the detector predicts them: precision is the share of a label, recall how often it is predicted.
-  const guessing = mean(
-    labels.map((label) => {
-      const [is, says] = [share(label, ({ support }) => support), predicted.get(label)!];
-      return (2 * is * says) / (is + says || 1);
-    }),
-  );
-  const macroF1 = mean(heldOut.map((own) => systemOf(own, 'all posts').macroF1));
-  const majority = mean(heldOut.map((own) => systemOf(own, 'most common label').macroF1));
-  // 1.64 standard errors of a share of one half: 95% of guessing detectors stay below that.
-  const chance = 1.64 * Math.sqrt(0.25 / heldOut[0].threads);
-  if (macroF1 > Math.max(majority, guessing + chance)) return null;
-  const seen = `(macro-F1 ${macroF1.toFixed(3)}; guesses as frequent ${guessing.toFixed(3)}, the most common label ${majority.toFixed(3)})`;
-  // A detector that is a little better may be much better: so few threads cannot show it.
-  return macroF1 < Math.max(majority, guessing) + 0.01
-    ? `The detector is no better than guessing on threads that it has not seen ${seen}; no stopping rule can help`
-    : `The detector brings no measurable gain over guessing on ${heldOut[0].threads} threads that it has not seen ${seen}; if it guesses, no stopping rule can help`;
-}
+  'label more threads, above all of the rarer labels, add a sentence encoder (detector.encoder), or name a detector on language models (detector.file)';
 
 const whose = ({ variants }: DetectorTruth) => (variants === null ? '' : ` of ${variants.join(', ')}`);
 

@@ -51,7 +51,7 @@ export function systemCharts(
   agents: readonly RankedAgent[],
   options: {
     command: string;
-    recommended: Pick<RecommendedSystem, 'variant' | 'system'>;
+    recommended: Pick<RecommendedSystem, 'variant' | 'system'> | null;
     thresholds: readonly { name: string; seeds: PlacedSystem['seeds'] }[];
   },
 ): { readonly forest: Chart[]; readonly fronts: Chart[] } {
@@ -69,7 +69,7 @@ export function systemCharts(
 /** Every agent of every variant, and the rules of the first variant's splits. */
 function placedSystems(
   agents: readonly RankedAgent[],
-  options: { command: string; recommended: Pick<RecommendedSystem, 'variant' | 'system'>; task: ScoredStops },
+  options: { command: string; recommended: Pick<RecommendedSystem, 'variant' | 'system'> | null; task: ScoredStops },
 ): PlacedSystem[] {
   const { command, recommended, task } = options;
   return agents.flatMap(({ variant, trials }, index) => {
@@ -84,7 +84,7 @@ function placedSystems(
         return {
           name: shownName,
           kind,
-          isRecommended: name === recommended.system && (name !== agentName || variant === recommended.variant),
+          isRecommended: name === recommended?.system && (name !== agentName || variant === recommended.variant),
           isNamed: kind !== 'baseline',
           seeds,
           point: meanPoint(seeds, task),

@@ -36,7 +36,7 @@ export function recommendedSystem(
   { hasGuarantee }: { hasGuarantee: boolean },
 ): RecommendedSystem {
   const [first] = agents;
-  const { ranking, systems, part } = first.trials[0];
+  const { ranking, systems, part, isCrossFitted } = first.trials[0];
   const candidates = agents.flatMap((agent, index) => candidatesOf(agent, { withRules: index === 0 && !hasGuarantee }));
   // Variants that decide other threads cannot be compared thread by thread.
   const alike = candidates.filter((own) => threadsOf(own) === threadsOf(candidates[0]));
@@ -55,13 +55,17 @@ export function recommendedSystem(
   const where =
     ranking.part === 'development'
       ? 'the development part'
-      : `the ${ranking.part} part, because there is no development part`;
-  const decided = `${counted(systems[0].threads, `${part} thread`)}`;
+      : isCrossFitted
+        ? 'the same threads'
+        : `the ${ranking.part} part, because there is no development part`;
+  const decided = isCrossFitted
+    ? `cross-validated over ${counted(systems[0].threads, 'labelled thread')}`
+    : `on ${counted(systems[0].threads, `${part} thread`)}`;
   return {
     variant: agent.variant,
     system: name,
     run: agent.bestTrial.directory,
-    sentence: `${name === agentName ? capitalAgent(agent) : `${name[0].toUpperCase()}${name.slice(1)}`} is recommended: on ${decided}, it ${scoresInWords(summary, agent)}.`,
+    sentence: `${name === agentName ? capitalAgent(agent) : `${name[0].toUpperCase()}${name.slice(1)}`} is recommended: ${decided}, it ${scoresInWords(summary, agent)}.`,
     choice: hasGuarantee
       ? 'It carries the guarantee. Rules do not, so none is recommended in its place.'
       : `It was chosen by ${by} on ${where}: it is ${why}.${agents.length > 1 ? ' The agents stand in the order of this number.' : ''}`,

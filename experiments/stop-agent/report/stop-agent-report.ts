@@ -1,3 +1,4 @@
+import { dirname, join } from 'node:path';
 import { allPosts } from '../../../checkpoints/policy/rules.ts';
 import { mean } from '../../../src/metrics/summary-statistics.ts';
 import { present } from '../../../src/present.ts';
@@ -33,33 +34,33 @@ export const stopAgentReport = kindReport({
 export function reportOf(
   { name, description, command, variants, cache }: ReportSource,
   results: Parameters<typeof rankedAgents>[0],
-): Report & { readonly recommended: Pick<RecommendedSystem, 'variant' | 'system' | 'run'> } {
+): Report & { readonly recommended: Pick<RecommendedSystem, 'variant' | 'system' | 'run'> | null } {
   const agents = rankedAgents(results);
-  const [{ threads, threadFile }] = results[0].trials;
+  const [{ threads, threadFile, isCrossFitted }] = results[0].trials;
   const guarantee = guaranteeSentence(results);
-  const recommended = recommendedSystem(agents, { hasGuarantee: guarantee !== '' });
-  const { sentence, cards, variant, system, run } = recommended;
   const detectors = detectorTruths(results);
+  // A policy is as good as the detector behind it, so none is recommended where that guesses.
   const problem = detectors.find((truth) => truth.variants === null)?.problem ?? null;
-  const counts = Object.entries(threads).map(([part, count]) => `${part} ${count}`);
+  const recommended = problem === null ? recommendedSystem(agents, { hasGuarantee: guarantee !== '' }) : null;
   const seeds = new Set(results.flatMap(({ trials }) => trials.map(({ seed }) => seed)));
   return {
-    ...{ title: name, description, command, cards },
-    recommended: { variant, system, run },
-    // A policy is as good as the detector behind it.
-    conclusion: `${guarantee}${problem ?? sentence}`,
+    ...{ title: name, description, command, cards: recommended?.cards ?? [] },
+    recommended: recommended && { variant: recommended.variant, system: recommended.system, run: recommended.run },
+    conclusion: `${guarantee}${problem ?? recommended?.sentence}`,
     tables: [agentsTable(agents, recommended)],
     notes: present([
       ...guaranteeNotes(results.flatMap(({ trials }) => trials)),
-      problem !== null && sentence,
       ...stopNotes(agents, { results, detectors, recommended }),
       agents.length > shownAgents &&
         `The table has the first ${shownAgents} of ${agents.length} agents; “Every system” in the report has all.`,
     ]),
-    next: nextCommands(recommended, threadFile),
+    next:
+      recommended === null
+        ? [`npx ${command}${isCrossFitted ? ' --restart' : ''} # once more threads are labelled`]
+        : nextCommands(recommended, { threadFile, isCrossFitted }),
     facts: [
       ...provenanceFacts(variants, threadFile ?? 'a synthetic stream'),
-      `threads: ${counts.join(', ')}`,
+      threadCounts(threads, { isCrossFitted }),
       `seeds: ${[...seeds].join(', ')}`,
     ],
     sections: present([
@@ -75,7 +76,7 @@ export function reportOf(
 
 async function pageParts(
   agents: readonly RankedAgent[],
-  { command, cache, recommended }: { command: string; cache: string; recommended: RecommendedSystem },
+  { command, cache, recommended }: { command: string; cache: string; recommended: RecommendedSystem | null },
 ): Promise<PageParts> {
   const runs = await readRuns(agents);
   const { labels } = taskOf(runs[0].experiment);
@@ -89,6 +90,24 @@ async function pageParts(
     trainingSection(runs),
   ];
   return { figures: forest, sections, data: { inspector, items: null } };
+}
+
+/** What the threads were used for. */
+function threadCounts(
+  threads: Readonly<Record<string, number>>,
+  { isCrossFitted }: { isCrossFitted: boolean },
+): string {
+  if (!isCrossFitted)
+    return `threads: ${Object.entries(threads)
+      .map(([part, count]) => `${part} ${count}`)
+      .join(', ')}`;
+  const { test, environment, calibration } = threads;
+  const uses = present([
+    `${test} labelled, each tested by a fold that has not seen it`,
+    environment > 0 && `${environment} unlabelled that agents learn from`,
+    calibration > 0 && `${calibration} unlabelled that calibrate the guarantee`,
+  ]);
+  return `threads: ${uses.join('; ')}`;
 }
 
 /** More agents than these stand in later tables alone. */
@@ -115,7 +134,10 @@ const firstMetrics = {
 } as const;
 
 /** A recommended rule, then the best agents, each with the rule that could take its place. */
-function agentsTable(agents: readonly RankedAgent[], recommended: Pick<RecommendedSystem, 'system'>): ReportTable {
+function agentsTable(
+  agents: readonly RankedAgent[],
+  recommended: Pick<RecommendedSystem, 'system'> | null,
+): ReportTable {
   const rows = agents.slice(0, shownAgents).flatMap(({ variant, agent, systems, margins }) => {
     const name = variant === 'agent' ? agentName : variant;
     const values = { ...agent.values, lead: margins.overEqualQueries };
@@ -124,7 +146,7 @@ function agentsTable(agents: readonly RankedAgent[], recommended: Pick<Recommend
   });
   const { systems } = agents[0];
   const beside = systems.filter(({ name }) => name === allPosts.name || name === optimumName);
-  const rule = systems.find(({ name }) => name === recommended.system && !isLearnt(name) && name !== allPosts.name);
+  const rule = systems.find(({ name }) => name === recommended?.system && !isLearnt(name) && name !== allPosts.name);
   return systemsTable(
     present([rule && { ...rule, isMarked: true }, ...rows, ...beside]),
     firstMetrics[raisesAlerts(agents) ? 'alerts' : 'early'],
@@ -132,7 +154,15 @@ function agentsTable(agents: readonly RankedAgent[], recommended: Pick<Recommend
 }
 
 /** Exports the system, and decides threads that are there: those of the experiment, or some that are made first. */
-function nextCommands({ run, system }: RecommendedSystem, threadFile: string | null): string[] {
+function nextCommands(
+  { run, system }: RecommendedSystem,
+  { threadFile, isCrossFitted }: { threadFile: string | null; isCrossFitted: boolean },
+): string[] {
+  // A cross-fitted training exports what it recommends at its end.
+  if (isCrossFitted && threadFile !== null) {
+    const bundle = quoted(join(dirname(dirname(run)), 'policy'));
+    return [`npx earshot decide ${quoted(threadFile)} --policy ${bundle}`, `npx earshot serve ${bundle}`];
+  }
   const policy = `${quoted(run)}${system === agentName ? '' : ` --system ${quoted(system)}`}`;
   const path = threadFile ?? 'made-up.jsonl';
   return present([

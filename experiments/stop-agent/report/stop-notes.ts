@@ -8,8 +8,10 @@ import type { VariantResults } from '../../report/kind-report.ts';
 import type { Paragraph } from '../../report/report.ts';
 import { directionOf, percent } from '../../report/shown-numbers.ts';
 import { agentName } from '../decisions.ts';
+import { learningCurveInWords } from '../learning-curve.ts';
 import { guaranteesFile, testedGuarantee } from '../operating-point.ts';
 import type { TrialResult } from '../result.ts';
+import { deployedRun } from '../shipped-run.ts';
 import { isCollapsed, type RankedAgent, raisesAlerts } from './agents.ts';
 import { type DetectorTruth, detectorTruthLine } from './detector-truth.ts';
 import { agentTitle, leadInWords, type RecommendedSystem } from './recommended-system.ts';
@@ -20,11 +22,12 @@ export function stopNotes(
   of: {
     results: readonly VariantResults<TrialResult>[];
     detectors: readonly DetectorTruth[];
-    recommended: Pick<RecommendedSystem, 'choice'>;
+    recommended: Pick<RecommendedSystem, 'choice'> | null;
   },
 ): Paragraph[] {
   const { results, detectors, recommended } = of;
-  const [{ threads, part }] = results[0].trials;
+  const [{ threads, part, isCrossFitted }] = results[0].trials;
+  const decided = isCrossFitted ? 'labelled' : part;
   const unlike = mean(results.flatMap(({ trials }) => trials.map(({ unlikeTraining }) => unlikeTraining)));
   const seeds = Math.max(...results.map(({ trials }) => trials.length));
   return present<Paragraph>([
@@ -32,10 +35,10 @@ export function stopNotes(
       ({ problem, variants }) => problem !== null && variants && { warning: `${variants.join(', ')}: ${problem}` },
     ),
     threads[part] < fewestItems && {
-      warning: `${counted(threads[part], `${part} thread`)} ${threads[part] === 1 ? 'is' : 'are'} too few for intervals; give at least ${fewestItems}, better 100.`,
+      warning: `${counted(threads[part], `${decided} thread`)} ${threads[part] === 1 ? 'is' : 'are'} too few for intervals; give at least ${fewestItems}, better 100.`,
     },
     unlike > manyFlagged && {
-      warning: `${percent(unlike)} of the ${part} threads are out of distribution: the words of their claims differ from those of the training threads. Of similar threads, 5% would be flagged. Expect the detector to be worse here.`,
+      warning: `${percent(unlike)} of the ${decided} threads are out of distribution: the words of their claims differ from those of the training threads. Of similar threads, 5% would be flagged. Expect the detector to be worse here.`,
     },
     part === 'development' && {
       warning: 'The development part was decided. Choose settings on it, then decide the test part once.',
@@ -46,12 +49,21 @@ export function stopNotes(
       const fixed = `${agentTitle(own)} collapsed to a fixed rule (${percent(share)} stop at ${name}).`;
       return isCollapsed(own.agent) && { warning: fixed };
     }),
-    recommended.choice,
+    recommended?.choice ?? null,
+    ...learningCurveNotes(results),
     ...detectors.map(detectorTruthLine),
     raisesAlerts(agents)
       ? 'F latency: F1 of the alerts, times how early the true ones come. ERDE 50: what false, missed and late alerts cost, where an alert after 50 posts is half as bad as a missed one; lower is better. Precision and recall are those of alerts.'
       : `Earliness is the share of a thread’s posts that is read. Lead is the macro-F1 above every mixture of rules with the same earliness and queries, with its 95% interval ${seeds === 1 ? 'over threads, for this one seed' : 'over seeds and threads; ± is the standard deviation over seeds'}. The row below each agent is the best rule that reads and queries no more.`,
   ]);
+}
+
+/** What more labels brought, and what further ones may bring. */
+function learningCurveNotes(results: readonly VariantResults<TrialResult>[]): string[] {
+  return results.flatMap(({ variant, trials }) => {
+    const curve = trials.find(({ learningCurve }) => learningCurve !== null)?.learningCurve ?? null;
+    return curve === null ? [] : [`${results.length > 1 ? `${variant}: ` : ''}${learningCurveInWords(curve)}`];
+  });
 }
 
 /** More agents than these are counted instead of named. */
@@ -77,7 +89,8 @@ function leadsInWords(agents: readonly RankedAgent[]): string {
 /** The guarantee of the first agent that was tested by one, and what it saves as a mean over seeds; empty where none was. */
 export function guaranteeSentence(results: readonly VariantResults<TrialResult>[]): string {
   for (const { variant, trials } of results) {
-    const guarantees = trials.flatMap(({ directory: path }) => testedGuarantee({ path }) ?? []);
+    const deployed = new Set(trials.map(({ directory }) => deployedRun(directory)));
+    const guarantees = [...deployed].flatMap((path) => testedGuarantee({ path }) ?? []);
     if (guarantees.length === 0) continue;
     const rates = guarantees.map(({ er }) => er);
     const sentence = guaranteeInWords({ ...guarantees[0], er: mean(rates) });
@@ -93,11 +106,12 @@ export function guaranteeSentence(results: readonly VariantResults<TrialResult>[
 
 /** What is guaranteed for each run, where the first sentence does not tell it all. */
 export function guaranteeNotes(trials: readonly TrialResult[]): string[] {
-  const tested = trials.flatMap(({ directory: path }) => {
+  const deployed = [...new Set(trials.map(({ directory }) => deployedRun(directory)))];
+  const tested = deployed.flatMap((path) => {
     const guarantee = testedGuarantee({ path });
     return guarantee === null ? [] : [`${path} ${percent(guarantee.er)}`];
   });
-  const later = trials.flatMap(({ directory: path }) => {
+  const later = deployed.flatMap((path) => {
     const guarantee = guaranteesFile.find({ path })?.[agentName] ?? null;
     if (guarantee === null || testedGuarantee({ path }) !== null) return [];
     return [`Guarantee of ${path}: ${guaranteeInWords(guarantee)}. The tables here are of the agent without it.`];

@@ -143,7 +143,7 @@ describe('the report', () => {
     const { recommended } = report(...agents);
     const first = text.slice(0, text.indexOf('Earliness is'));
     expect(first.match(/^\| \*\*agent-/gm)).toHaveLength(10);
-    expect(first).toContain(`| **${recommended.system}** `);
+    expect(first).toContain(`| **${recommended?.system}** `);
     expect(text).toContain('The table has the first 10 of 12 agents; “Every system” in the report has all.');
     expect(text.slice(text.indexOf('## Every system')).match(/^\| \*\*stop agent: agent-/gm)).toHaveLength(12);
   });
@@ -173,7 +173,7 @@ describe('the report', () => {
     ];
     const { recommended, next } = report(...results);
     expect(recommended).toMatchObject({ variant: 'good', run: 'runs/x/seed-2' });
-    const named = `--system '${recommended.system}'`;
+    const named = `--system '${recommended?.system}'`;
     expect(next).toEqual([
       `npx earshot export runs/x/seed-2 ${named} --out policy`,
       `npx earshot decide 'my threads.jsonl' --policy runs/x/seed-2 ${named}`,

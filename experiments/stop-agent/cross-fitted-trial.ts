@@ -1,0 +1,185 @@
+import { join } from 'node:path';
+import { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { heldOutScores } from '../../experts/detectors/local/held-out.ts';
+import { curveShares, nestedShare } from '../../src/data/label-folds.ts';
+import type { Thread } from '../../src/data/thread.ts';
+import { classificationScores } from '../../src/metrics/classification.ts';
+import { mean } from '../../src/metrics/summary-statistics.ts';
+import { writeDecisions } from '../run/decisions-file.ts';
+import { writeParts } from '../run/parts-file.ts';
+import { crossFit, foldName, within } from './cross-fitting.ts';
+import {
+  linesOfStops,
+  readJudged,
+  readStopProbabilities,
+  readStops,
+  writeJudged,
+  writeStopProbabilities,
+} from './decided-files.ts';
+import { agentName, type Decision, type TestThread } from './decisions.ts';
+import { type Experiment, taskOf } from './experiment.ts';
+import { scoreSystem } from './metrics.ts';
+import type { TrialMaterial } from './prepare.ts';
+import { resultOfRun, type StoredResult } from './result.ts';
+import { shippedFolder } from './shipped-run.ts';
+import { runTrials, type Surroundings, type TrialSettings } from './trial.ts';
+
+/*
+ * The run of a cross-fitted seed:
+ *
+ *   seed-1/                  what folds decided of all labelled threads, none of which they learned from
+ *     fold-1/ … fold-5/      a run for each fold
+ *     shipped/               the run that learned from all labels; of the first seed
+ *     labels-87/fold-1/ …    the folds with fewer labels, for the learning curve; of the first seed
+ */
+
+/**
+ * Trains and tests the folds of a seed, then what is shipped, and puts the decisions of all folds together. It resumes what was begun.
+ * False when the signal stopped it.
+ * @throws InputError when the directory holds a run of another config, seed or data
+ */
+export async function runCrossFitted(trial: TrialSettings, surroundings: Surroundings): Promise<boolean> {
+  const { experiment, seed, directory, data, cache } = trial;
+  const { backend, context } = surroundings;
+  const hashes = { data: data.hash, embeddings: cache.embeddings.identityHash };
+  const facts = { seed, backend: backend.name, device: backend.device, hashes };
+  const run = RunDirectory.create(directory, { config: experiment, facts });
+  if (run.isFinished()) {
+    resultOfRun.read(run);
+    return true;
+  }
+  const material = await crossFit({ ...trial, context });
+  const joined = await foldsTogether(trial, material.folds, { below: directory, surroundings });
+  if (joined === null) return false;
+  const { labelled, environment, calibration } = material.threads;
+  const isTested = new Set(joined.judged.map(({ threadId }) => threadId));
+  const tested = labelled.filter(({ id }) => isTested.has(id));
+  writeParts(run, { test: tested, environment: [...environment], calibration: [...calibration] });
+  const { labels } = taskOf(experiment);
+  writeDecisions(directory, linesOfStops(joined.decisions, { labels, part: 'test' }));
+  writeJudged(directory, joined.judged, 'test');
+  writeStopProbabilities(directory, joined.scores, 'test');
+
+  let learningCurve: StoredResult['learningCurve'] = null;
+  // One seed ships a policy: the first. Others say how much results vary.
+  if (seed === experiment.seeds[0]) {
+    const whole: TrialSettings = {
+      ...trial,
+      directory: join(directory, shippedFolder),
+      material: await material.whole(),
+      heldOutScores: new Map(joined.scores.map(({ threadId, scores }) => [threadId, scores])),
+    };
+    if (!(await runTrials([whole], { backend, context: within(context, 'all labels') }))) return false;
+    learningCurve = await learningCurveOf(trial, { labelled, joined, surroundings });
+    if (context.signal.aborted) return false;
+  }
+  const threads = { test: tested.length, environment: environment.length, calibration: calibration.length };
+  resultOfRun.write(run, { ...joined.result, seed, threads, learningCurve });
+  return true;
+}
+
+/** What the folds of a cross-validation decided, as one. */
+interface JoinedFolds {
+  /** System by system; the threads of each in the order of the data. */
+  readonly decisions: readonly Decision[];
+  /** In the order of the data. */
+  readonly judged: readonly TestThread[];
+  readonly scores: readonly { readonly threadId: string; readonly scores: readonly number[] }[];
+  readonly result: Omit<StoredResult, 'seed' | 'threads' | 'learningCurve'>;
+}
+
+/** Runs the folds one after the other. Null when the signal stopped them. */
+async function foldsTogether(
+  trial: TrialSettings,
+  folds: readonly TrialMaterial[],
+  { below, surroundings }: { below: string; surroundings: Surroundings },
+): Promise<JoinedFolds | null> {
+  const { experiment } = trial;
+  const { backend, context } = surroundings;
+  const paths: string[] = [];
+  for (const [index, material] of folds.entries()) {
+    const directory = join(below, `fold-${index + 1}`);
+    const of = within(context, foldName(index, folds.length));
+    if (!(await runTrials([{ ...trial, directory, material }], { backend, context: of }))) return null;
+    paths.push(directory);
+  }
+  const placeOf = new Map(trial.data.threads.map(({ id, place }) => [id, place]));
+  const inOrder = <Of extends { readonly threadId: string }>(items: readonly Of[]) =>
+    items.toSorted((a, b) => (placeOf.get(a.threadId) ?? 0) - (placeOf.get(b.threadId) ?? 0));
+  const { labels } = taskOf(experiment);
+  const results = paths.map((path) => resultOfRun.read(RunDirectory.open(path)));
+  // A fold without demonstrations has no clone.
+  const systems = results[0].systems.filter(({ name }) =>
+    results.every((own) => own.systems.some((system) => system.name === name)),
+  );
+  const stops = paths.flatMap((path) => readStops(path, { labels, part: 'test' }));
+  const judged = inOrder(paths.flatMap((path) => readJudged(path, 'test')));
+  const meanOf = (numbersOf: (result: StoredResult) => Readonly<Record<string, number>>) =>
+    Object.fromEntries(
+      Object.keys(numbersOf(results[0])).map((key) => [key, mean(results.map((own) => numbersOf(own)[key]))]),
+    );
+  const counts = meanOf(({ demonstrations }) => demonstrations);
+  return {
+    decisions: systems.flatMap(({ name }) => inOrder(stops.filter(({ system }) => system === name))),
+    judged,
+    scores: inOrder(
+      paths.flatMap((path) =>
+        Array.from(readStopProbabilities(path, 'test') ?? [], ([threadId, scores]) => ({ threadId, scores })),
+      ),
+    ),
+    result: {
+      demonstrations: Object.fromEntries(Object.entries(counts).map(([expert, count]) => [expert, Math.round(count)])),
+      stopsAtFirstPost: meanOf(({ stopsAtFirstPost }) => stopsAtFirstPost),
+      systems,
+      part: 'test',
+      schedule: results[0].schedule,
+      detector: heldOutScores({
+        gold: judged.map(({ goldLabel }) => goldLabel),
+        said: {
+          'all posts': judged.map(({ sequence: { predicted } }) => predicted[predicted.length - 1]),
+          'claim only': judged.map(({ sequence: { predicted } }) => predicted[0]),
+        },
+        labels,
+      }),
+      unlikeTraining:
+        results.reduce((sum, { unlikeTraining, threads }) => sum + unlikeTraining * threads.test, 0) / judged.length,
+    },
+  };
+}
+
+/** The same cross-validation with shares of the labels, and with all. Null where it is not wanted, or there are too few labels. */
+async function learningCurveOf(
+  trial: TrialSettings,
+  of: { labelled: readonly Thread[]; joined: JoinedFolds; surroundings: Surroundings },
+): Promise<StoredResult['learningCurve']> {
+  const { experiment, seed, directory } = trial;
+  const { labelled, joined, surroundings } = of;
+  if (experiment.crossFitting?.learningCurve !== true) return null;
+  const points: NonNullable<StoredResult['learningCurve']> = [];
+  for (const share of curveShares) {
+    const trainable = nestedShare(labelled, { share, seed, task: taskOf(experiment) });
+    const context = within(surroundings.context, `${trainable.size} labels`);
+    const material = await crossFit({ ...trial, context, trainable });
+    if (material === null) continue;
+    const below = join(directory, `labels-${trainable.size}`);
+    const fewer = await foldsTogether(trial, material.folds, { below, surroundings: { ...surroundings, context } });
+    if (fewer === null) return null;
+    points.push(pointOf(fewer, { experiment, labels: trainable.size }));
+  }
+  return points.length === 0 ? null : [...points, pointOf(joined, { experiment, labels: labelled.length })];
+}
+
+function pointOf(
+  { decisions, judged }: JoinedFolds,
+  { experiment, labels }: { experiment: Experiment; labels: number },
+) {
+  const task = taskOf(experiment);
+  const agent = decisions.filter(({ system }) => system === agentName);
+  const { values } = scoreSystem({ name: agentName, queries: 'every', decisions: agent }, task);
+  const { macroF1 } = classificationScores({
+    gold: judged.map(({ goldLabel }) => goldLabel),
+    predicted: judged.map(({ sequence: { predicted } }) => predicted[predicted.length - 1]),
+    classes: task.labels.length,
+  });
+  return { labels, wholeMacroF1: macroF1, macroF1: values.macroF1 ?? 0, earliness: values.er ?? 1 };
+}
