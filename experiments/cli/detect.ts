@@ -141,46 +141,58 @@ async function detectTrain(path: string, options: Detecting): Promise<void> {
   const { stdout, stderr } = terminal;
   const [
     { taskIn },
+    { describeThreads },
     { wrapped },
     { numbersTable },
     { checkedConfig },
     { mergeDeep, parseOverride },
     { localDetectorOptionsSchema },
     { foundIn },
+    { readsTimes },
+    { learningCurveInWords },
     { crossValidate },
     truths,
     { watched },
   ] = await Promise.all([
     import('../../src/data/classes-of-labels.ts'),
+    import('../../src/data/describe.ts'),
     import('../report/narrow-table.ts'),
     import('../report/numbers-table.ts'),
     import('../config/config-problems.ts'),
     import('../config/overrides.ts'),
     import('../../experts/detectors/local/train-local-detector.ts'),
     import('../init/found-threads.ts'),
-    import('../judging/cached-detector.ts'),
+    import('../init/reads-times.ts'),
+    import('../stop-agent/learning-curve.ts'),
+    import('../judging/cross-validate.ts'),
     import('../stop-agent/report/detector-truth.ts'),
     import('./progress.ts'),
   ]);
-  const detector = checkedConfig({
-    schema: localDetectorOptionsSchema,
-    input: set.map(parseOverride).reduce<PlainObject>(mergeDeep, {}),
-    wrong: "the local detector's options (--set) are wrong",
-  });
-  const { task, heldOut } = await watched(path, terminal, async (context) => {
+  const given = set.map(parseOverride).reduce<PlainObject>(mergeDeep, {});
+  const checked = (input: PlainObject) =>
+    checkedConfig({
+      schema: localDetectorOptionsSchema,
+      input,
+      wrong: "the local detector's options (--set) are wrong",
+    });
+  checked(given);
+  const { task, heldOut, curve } = await watched(path, terminal, async (context) => {
     const threads = await loadThreads(path, { skipInvalid, onSkipped: context.onNote });
     const task =
       options.task === undefined ? foundIn(threads, path).tasks[0].task : taskIn(threads, { name: options.task, path });
-    return { task, heldOut: await crossValidate({ threads, task, limit, seed, detector, context }) };
+    const labelled = Math.min(limit ?? Infinity, threads.filter((thread) => task.goldLabel(thread) !== null).length);
+    const timing = readsTimes({ ...describeThreads(threads), labelled });
+    const detector = checked(timing ? { timing, ...given } : given);
+    return { task, ...(await crossValidate({ threads, task, limit, seed, detector, context })) };
   });
-  if (json) return printJson(terminal, { threads: path, task: task.name, seed, heldOut });
+  if (json) return printJson(terminal, { threads: path, task: task.name, seed, heldOut, learningCurve: curve });
   const truth = truths.detectorTruth([heldOut], { whatToDo });
   const { heading, rows } = truths.detectorTruthTable(truth);
   const conclusion = truth.problem ?? 'The detector tells the labels apart better than guessing.';
   const width = proseWidth(terminal);
   stdout.write(
-    `The local detector on ${heldOut.threads} threads labelled for ${task.name}, each judged by one that has not seen it\n\n` +
-      `${numbersTable(heading, rows)}\n\n${wrapped(conclusion, { width })}\n`,
+    `The local detector, cross-validated over ${heldOut.threads} threads labelled for ${task.name}\n\n` +
+      `${numbersTable(heading, rows)}\n\n${wrapped(conclusion, { width })}\n${curve.length > 1 ? `\n${wrapped(learningCurveInWords(curve), { width })}\n` : ''}`,
   );
   stderr.write(`\nNext: npx earshot init ${quoted(path)}\n`);
 }

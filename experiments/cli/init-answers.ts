@@ -42,7 +42,9 @@ export async function answersTo(
   const partsFor = (calibrates: boolean, trainsDetector: boolean) =>
     fittingParts(labelled, { unlabelled: threads - labelled, trainsDetector, calibrates });
   const smallest = (share: number) => smallestCalibration({ level: share, confidence: 0.9 });
-  const canCalibrate = partsFor(true, true).calibration >= smallest(options.riskLevel ?? 0.05);
+  // Labelled threads calibrate where others are too few; a detector file is calibrated on threads of its own.
+  const isLocal = options.detector === undefined || options.detector === 'local';
+  const canCalibrate = isLocal || partsFor(true, false).calibration >= smallest(options.riskLevel ?? 0.05);
   const { goal, level } = await chosenGoal(options, { ask, canCalibrate });
   const which =
     options.detector ??
@@ -55,14 +57,15 @@ export async function answersTo(
   const detector = file?.path ?? null;
   const task = file === null ? decided : inOrderOf(file, decided);
   const encoder = await chosenEncoder({ given: options.encoder, detector, ask });
-  const parts = partsFor(goal === 'guarantee', detector === null);
-  if (goal === 'guarantee' && parts.calibration < smallest(level))
+  const isCrossFitted = detector === null && goal !== 'ratio-sweep';
+  const parts = isCrossFitted ? null : partsFor(goal === 'guarantee', detector === null);
+  if (parts !== null && goal === 'guarantee' && parts.calibration < smallest(level))
     throw new InputError(
       `${parts.calibration} threads are left for the calibration, and a guarantee of ${100 * level}% takes ${smallest(level)}; add threads, which need no labels, or allow more with --risk-level`,
     );
   const name =
     options.name ?? (await ask('Name of the experiment', { fallback: 'my-threads', explanation: explanations.name }));
-  return { name, task, detector, encoder, goal, level, parts, out: options.out ?? `${name}.yaml` };
+  return { name, task, detector, encoder, goal, level, labelled, parts, out: options.out ?? `${name}.yaml` };
 }
 
 /** A guarantee and its risk level, or another goal. */

@@ -11,6 +11,7 @@ import { isPlainObject } from '../config/overrides.ts';
 import { explanations } from '../init/explanations.ts';
 import { foundIn } from '../init/found-threads.ts';
 import { goals } from '../init/goals.ts';
+import { readsTimes } from '../init/reads-times.ts';
 import { wrapped } from '../report/narrow-table.ts';
 import type { Experiment } from '../stop-agent/experiment.ts';
 import type { Parts } from '../stop-agent/parts.ts';
@@ -19,10 +20,8 @@ import { type OptionsOf, percentage, refuseOptions } from './option-values.ts';
 import { defaults, questions } from './questions.ts';
 import { proseWidth, type Terminal } from './terminal.ts';
 
-/** Where more posts have no time, the detector is written to read texts alone. */
-const mostWithoutTime = 0.1;
-/** Times help a detector of 100 training threads, and hardly one of 400 (docs/explanation/benchmarks.md). */
-const mostTimedThreads = 200;
+/** With fewer labelled threads, scores and detectors change much from one draw to the next. */
+const fewLabels = 100;
 
 export function initCommand(terminal: Terminal) {
   return initOptions().action(async (threads, options) => {
@@ -115,16 +114,19 @@ async function init(given: string | undefined, options: InitOptions & { terminal
     if (existsSync(out) && !force)
       throw new InputError(`${out} exists already; give another --out, or --force to write over it`);
 
-    const { detector, goal, parts } = wanted;
-    const timing = postsWithoutTime <= mostWithoutTime * posts && parts.detector <= mostTimedThreads;
+    const { detector, goal, parts, labelled } = wanted;
+    const timing = readsTimes({ labelled: parts?.detector ?? labelled, posts, postsWithoutTime });
+    if (parts === null && labelled < fewLabels)
+      stderr.write(
+        `${wrapped(`${labelled} threads are labelled for ${wanted.task.name}. With fewer than ${fewLabels}, scores say little, and each further label helps much: label more if you can.`, { width: proseWidth(terminal) })}\n`,
+      );
     const text = experimentText({ ...wanted, threads: path, timing });
     // Read and split as a training would, so that what is written runs.
     const raw: unknown = parse(text);
     const experiment = resolveExperiment(experimentWithin(raw), out);
-    const [split] = await Promise.all(experiment.seeds.map((seed) => trainableParts(threads, { experiment, seed })));
+    const [used] = await Promise.all(experiment.seeds.map((seed) => threadsUsed(threads, { experiment, seed })));
     writeFileAtomically(out, text);
-    const sizes = Object.entries(split).flatMap(([part, { length }]) => (length > 0 ? [`${part} ${length}`] : []));
-    stdout.write(`Wrote ${out}. Parts: ${sizes.join(', ')}.\n`);
+    stdout.write(`${wrapped(`Wrote ${out}. ${used}`, { width: proseWidth(terminal) })}\n`);
     const command = goal === 'ratio-sweep' ? 'sweep' : 'train';
     const dryRun =
       detector === null
@@ -171,6 +173,39 @@ function foundText(
   ].join('');
 }
 
+/** What the threads are used for, in a sentence. @throws InputError where there is nothing to train on */
+async function threadsUsed(threads: readonly Thread[], of: { experiment: Experiment; seed: number }): Promise<string> {
+  const { crossFitting, guarantee } = of.experiment;
+  if (crossFitting === null) {
+    const parts = Object.entries(await trainableParts(threads, of));
+    return `Parts: ${parts.flatMap(([part, { length }]) => (length > 0 ? [`${part} ${length}`] : [])).join(', ')}.`;
+  }
+  const { crossFittedFacts } = await import('../stop-agent/cross-fitting.ts');
+  const { labelled, environment, calibration } = crossFittedFacts(threads, of);
+  refuseShortThreads(labelled, of);
+  const unlabelled = [
+    ...(environment.length > 0 ? [`${environment.length} unlabelled ones train the agent, too`] : []),
+    ...(calibration.length > 0 ? [`${calibration.length} calibrate the guarantee`] : []),
+  ];
+  const byLabels =
+    guarantee !== null && calibration.length === 0
+      ? ' The guarantee is found on the labelled threads and holds on average; with 150 unlabelled threads it would hold with 90% confidence.'
+      : '';
+  return `${labelled.length} labelled threads train and test in ${crossFitting.folds} folds${unlabelled.length === 0 ? '' : `; ${unlabelled.join(', and ')}`}.${byLabels}`;
+}
+
+/** @throws InputError where no thread can be decided early */
+function refuseShortThreads(
+  threads: readonly Thread[],
+  { experiment, seed }: { experiment: Experiment; seed: number },
+): void {
+  const { minPosts } = experiment.agent;
+  if (threads.every(({ posts }) => posts.length < minPosts))
+    throw new InputError(
+      `none of the ${threads.length} threads that the agent would learn from has ${minPosts} posts (seed ${seed}), and nothing can be decided early in shorter ones; give threads with more replies`,
+    );
+}
+
 /** @throws InputError where a seed's parts hold nothing to train on */
 async function trainableParts(
   threads: readonly Thread[],
@@ -187,11 +222,7 @@ async function trainableParts(
     const labels = split.detector.flatMap((thread) => task.goldLabel(thread) ?? []);
     assertEveryLabel({ task, labels, threads: split.detector.length });
   }
-  const { minPosts } = experiment.agent;
-  if (split.demonstrations.every(({ posts }) => posts.length < minPosts))
-    throw new InputError(
-      `none of the ${split.demonstrations.length} threads that the agent would learn from has ${minPosts} posts (seed ${seed}), and nothing can be decided early in shorter ones; give threads with more replies`,
-    );
+  refuseShortThreads(split.demonstrations, { experiment, seed });
   return split;
 }
 

@@ -15,7 +15,8 @@ export interface InitChoices {
   /** Whether the local detector reads times. */
   readonly timing: boolean;
   readonly goal: Goal;
-  readonly parts: PartCounts;
+  /** Null for cross-fitting, in which every labelled thread trains and is tested. */
+  readonly parts: PartCounts | null;
   /** Largest share of predictions that may change, for the goal of a guarantee. */
   readonly level: number;
 }
@@ -51,10 +52,43 @@ function shared({ threads, task, detector, encoder, timing, goal, parts }: InitC
   return [
     ...(goal === 'ratio-sweep'
       ? []
-      : ['# Each seed draws its own split and its own agent; the report has means over them.', 'seeds: [1, 2, 3]']),
+      : [
+          `# Each seed draws ${parts === null ? 'other folds' : 'its own split'} and its own agent; the report has means over them.`,
+          'seeds: [1, 2, 3]',
+        ]),
     `data: { threads: ${scalar(threads)} }`,
     '# Which label is decided, and its classes in the order of reports.',
     `task: ${taskText(task)}`,
+    ...(parts === null ? crossFitting(goal) : splitInto(parts, detector)),
+    ...(detector === null
+      ? localDetector({ encoder, timing })
+      : [
+          '# Asked after 1, 2, 3, 5, 8, … posts only, and every answer is kept.',
+          'detector:',
+          `  file: ${scalar(detector)}`,
+          '  schedule: { name: geometric, factor: 1.5 }',
+        ]),
+  ];
+}
+
+/** Numbers that a reader may want to change stand in the file, with their defaults. */
+function crossFitting(goal: Goal): string[] {
+  return [
+    '# Every label trains, and every labelled thread is tested once, by a detector, an agent and a threshold that have not seen it.',
+    '# The policy that is exported learned from all of them.',
+    'crossFitting:',
+    '  folds: 5',
+    `  environment: ${goal === 'guarantee' ? 100 : 300}  # unlabelled threads that the agent learns from, at most`,
+    ...(goal === 'guarantee'
+      ? [
+          '  calibration: 2000  # unlabelled threads that calibrate the guarantee, at most; with fewer than 100, labelled ones do',
+        ]
+      : []),
+  ];
+}
+
+function splitInto(parts: PartCounts, detector: string | null): string[] {
+  return [
     `# No thread is used twice. ${parts.development === 0 ? 'The' : 'Settings are chosen on the development part; the'} test takes the rest.`,
     'split:',
     ...(detector === null ? [`  detector: ${parts.detector}  # labelled threads that train the detector`] : []),
@@ -65,14 +99,6 @@ function shared({ threads, task, detector, encoder, timing, goal, parts }: InitC
       ? []
       : [`  calibration: ${parts.calibration}  # threads that calibrate the guarantee; they need no labels`]),
     '  test: rest',
-    ...(detector === null
-      ? localDetector({ encoder, timing })
-      : [
-          '# Asked after 1, 2, 3, 5, 8, … posts only, and every answer is kept.',
-          'detector:',
-          `  file: ${scalar(detector)}`,
-          '  schedule: { name: geometric, factor: 1.5 }',
-        ]),
   ];
 }
 
@@ -105,7 +131,7 @@ const delayCosts: Readonly<Record<Exclude<Goal, 'ratio-sweep' | 'guarantee'>, nu
 /** The settled agent (`trainers/stop-agent/settled-pairs.ts`), which needs no labels of its own and serves every goal by its threshold. */
 function settledAgent(
   goal: Exclude<Goal, 'ratio-sweep'>,
-  { detector, level }: Pick<InitChoices, 'detector' | 'level'>,
+  { detector, level, parts }: Pick<InitChoices, 'detector' | 'level' | 'parts'>,
 ): string[] {
   const score = [
     ...stateFor(goal, detector),
@@ -120,12 +146,13 @@ function settledAgent(
     ];
   return [
     ...score,
-    '# It stops at the threshold that is worth most on the development part: by macro-F1 − delayCost × the share of posts read, or by your own',
-    '# `costs`. More delayCost is earlier. `earshot calibrate` finds a threshold with a guarantee.',
+    `# It stops at the threshold that is worth most on ${parts === null ? 'the labelled threads' : 'the development part'}: by macro-F1 − delayCost × the share of posts read, or by`,
+    '# your own `costs`. More delayCost is earlier. `earshot calibrate` finds a threshold with a guarantee.',
     'agent:',
     '  algorithm: settled',
     '  hidden: 8',
     `  task: { environment: pseudo-labelled, delayCost: ${delayCosts[goal]} }`,
+    ...(parts === null ? ['guarantee: null'] : []),
   ];
 }
 

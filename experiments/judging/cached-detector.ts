@@ -1,12 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { z } from 'zod';
 import type { Detector } from '../../experts/detector.ts';
-import type { HeldOutScores } from '../../experts/detectors/local/held-out.ts';
 import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import {
   type LocalDetectorOptions,
-  type localDetectorOptionsSchema,
   localTrainingVersion,
   trainLocalDetector,
 } from '../../experts/detectors/local/train-local-detector.ts';
@@ -17,8 +14,7 @@ import type { Thread } from '../../src/data/thread.ts';
 import type { EncoderConfig } from '../../src/text/create-encoder.ts';
 import type { Encoder } from '../../src/text/encoder.ts';
 import { storedEncoders } from '../../src/text/stored-encoders.ts';
-import { type WorkContext, workContext } from '../../src/work-context.ts';
-import { drawnThreads } from './drawn-threads.ts';
+import type { WorkContext } from '../../src/work-context.ts';
 
 /** Where runs keep the detectors that they share, each under a key of what it was trained on. */
 export interface DetectorCache {
@@ -72,29 +68,4 @@ export async function cachedDetector(
   const detector = await trainedDetector({ threads, task, options, seed, encoder, context });
   detector.save(path);
   return detector;
-}
-
-/**
- * What the local detector is worth on threads that it has not seen: it is trained on labelled threads, fold by fold, and judges
- * those left out.
- * @throws InputError where a label has fewer than two threads, or the options are wrong
- */
-export async function crossValidate(options: {
-  threads: readonly Thread[];
-  task: Task;
-  /** So many of the labelled threads, each label in proportion. */
-  limit?: number;
-  /** Draws them and the folds. */
-  seed: number;
-  /** Of the local detector. */
-  detector: z.input<typeof localDetectorOptionsSchema>;
-  context?: WorkContext;
-}): Promise<HeldOutScores> {
-  const { task, limit, seed, detector } = options;
-  const labelOf = (thread: Thread) => task.goldLabel(thread);
-  const labelled = options.threads.filter((thread) => labelOf(thread) !== null);
-  const threads = drawnThreads(labelled, { limit, seed, labelOf });
-  const context = workContext(options.context);
-  const { model } = await trainedDetector({ threads, task, options: detector, seed, context });
-  return model.training.heldOut;
 }

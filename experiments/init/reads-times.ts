@@ -1,0 +1,9 @@
+/** Where more posts have no time, the detector reads texts alone. */
+const mostWithoutTime = 0.1;
+/** Times help a detector of 100 training threads, and hardly one of 400 (docs/explanation/benchmarks.md). */
+const mostTimedThreads = 200;
+
+/** Whether a local detector is told to read times where nothing else is said. */
+export function readsTimes(of: { labelled: number; posts: number; postsWithoutTime: number }): boolean {
+  return of.labelled <= mostTimedThreads && of.postsWithoutTime <= mostWithoutTime * of.posts;
+}

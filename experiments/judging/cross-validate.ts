@@ -1,0 +1,77 @@
+import type { z } from 'zod';
+import { type HeldOutScores, heldOutScores } from '../../experts/detectors/local/held-out.ts';
+import type { localDetectorOptionsSchema } from '../../experts/detectors/local/train-local-detector.ts';
+import { curveShares, hasEveryLabel, type LabelFold, labelFolds, nestedShare } from '../../src/data/label-folds.ts';
+import type { Task } from '../../src/data/task.ts';
+import { prefixOf, type Thread } from '../../src/data/thread.ts';
+import { type WorkContext, workContext } from '../../src/work-context.ts';
+import { trainedDetector } from './cached-detector.ts';
+import { drawnThreads } from './drawn-threads.ts';
+
+/** Posts of a thread that the detector reads, and folds, as in an experiment that says nothing else. */
+const mostPosts = 500;
+const defaultFolds = 5;
+
+export interface CrossValidation {
+  readonly heldOut: HeldOutScores;
+  /** The same with shares of the labels, and with all; without the shares that leave a fold too few. */
+  readonly curve: readonly { readonly labels: number; readonly wholeMacroF1: number; readonly earliness: null }[];
+}
+
+/**
+ * What the local detector is worth on threads that it has not seen: a detector of the other folds judges each labelled thread. `train`
+ * with the same seed and options has the same folds and the same scores.
+ * @throws InputError where a label has too few threads, or the options are wrong
+ */
+export async function crossValidate(options: {
+  threads: readonly Thread[];
+  task: Task;
+  /** So many of the labelled threads, each label in proportion. */
+  limit?: number;
+  /** Draws them and the folds. */
+  seed: number;
+  /** Of the local detector. */
+  detector: z.input<typeof localDetectorOptionsSchema>;
+  context?: WorkContext;
+}): Promise<CrossValidation> {
+  const { task, limit, seed, detector } = options;
+  const context = workContext(options.context);
+  const goldOf = (thread: Thread) => task.goldLabel(thread);
+  const labelled = options.threads.filter((thread) => goldOf(thread) !== null);
+  const threads = drawnThreads(labelled, { limit, seed, labelOf: goldOf });
+  const folds = labelFolds(threads, { folds: defaultFolds, seed, labelOf: (thread) => goldOf(thread) ?? 0 });
+  const judgedBy = async (own: readonly LabelFold[], stage: string) => {
+    const said = { gold: [] as number[], 'all posts': [] as number[], 'claim only': [] as number[] };
+    for (const [index, { train, test }] of own.entries()) {
+      const within = {
+        ...context,
+        onProgress: (_: string, done: number, total: number) =>
+          context.onProgress(`${stage}fold ${index + 1} of ${own.length}`, done, total),
+      };
+      const judge = await trainedDetector({ threads: train, task, options: detector, seed, context: within });
+      for (const thread of test) {
+        const labelAfter = async (length: number) => {
+          const { label } = await judge.judge(prefixOf(thread, length));
+          return label === null ? -1 : task.labels.indexOf(label);
+        };
+        said.gold.push(goldOf(thread) ?? 0);
+        said['claim only'].push(await labelAfter(1));
+        said['all posts'].push(await labelAfter(Math.min(thread.posts.length, mostPosts)));
+      }
+    }
+    return heldOutScores({ gold: said.gold, said, labels: task.labels });
+  };
+  const pointOf = (labels: number, { systems }: HeldOutScores) => {
+    const whole = systems.find(({ name }) => name === 'all posts');
+    return { labels, wholeMacroF1: whole?.macroF1 ?? 0, earliness: null };
+  };
+  const heldOut = await judgedBy(folds, '');
+  const curve = [];
+  for (const share of curveShares) {
+    const known = nestedShare(threads, { share, seed, task });
+    const fewer = folds.map(({ train, test }) => ({ train: train.filter(({ id }) => known.has(id)), test }));
+    if (fewer.every(({ train }) => hasEveryLabel(train, task)))
+      curve.push(pointOf(known.size, await judgedBy(fewer, `${known.size} labels: `)));
+  }
+  return { heldOut, curve: [...curve, pointOf(threads.length, heldOut)] };
+}
