@@ -26,7 +26,7 @@ export function paceMeter(): Pace {
     see(done) {
       const ms = performance.now();
       const last = sights.at(-1);
-      // Less than before is other work: the next rung of a sweep, or trials that begin anew.
+      // Less than before is other work: trials that begin anew.
       if (last === undefined || done < last.done) {
         sights = [{ ms, done }];
         startedMs = ms;

@@ -6,7 +6,7 @@ import type { PlainObject } from '../config/overrides.ts';
 import { screenText, wrapped } from '../report/narrow-table.ts';
 import { failedCount, failureOf } from '../run/failures.ts';
 import type { Programs } from '../run/programs.ts';
-import { trialEnd } from '../run/trial.ts';
+import { isFinished } from '../run/trial.ts';
 import type { SweepPlan } from '../sweep/plan.ts';
 import type { SweepFolder } from '../sweep/sweep-folder.ts';
 import { sizeOf, trialsOfPlan } from '../sweep/trials-of-plan.ts';
@@ -83,14 +83,11 @@ async function sweep(file: string, options: SweepOptions & { terminal: Terminal 
   const { runs, terminal, restart = false } = options;
   const { stdout, stderr } = terminal;
   const plan = await loadPlan(file, options);
-  const { method } = plan.sweep;
-  const [{ checkThreads }, { rungsOf }, { openSweepFolder }] = await Promise.all([
+  const [{ checkThreads }, { openSweepFolder }] = await Promise.all([
     import('../kinds/check-threads.ts'),
-    import('../sweep/run-sweep.ts'),
     import('../sweep/sweep-folder.ts'),
   ]);
-  // Before anything is listed, made or removed: a sweep that cannot be halved is refused, and a queue that is none.
-  if (method.name === 'halving') rungsOf(plan, method);
+  // Before anything is listed, made or removed.
   if (options.queue !== undefined) (await import('../sweep/queue/connection.ts')).placeOf(options.queue);
   if (options.dryRun) {
     stdout.write(listing(plan));
@@ -105,7 +102,7 @@ async function sweep(file: string, options: SweepOptions & { terminal: Terminal 
   if (signal.aborted) throw new Interrupted('stopped');
 
   const missing = missingTrials(plan, folder);
-  if (options.shard !== undefined && missing > 0 && method.name !== 'halving') {
+  if (options.shard !== undefined && missing > 0) {
     stderr.write(
       `earshot: this shard is done; ${missing} trials of the others are not. The last shard to end writes the report, or the command without --shard, which runs what is missing\n`,
     );
@@ -204,7 +201,7 @@ function opening(
 ): string {
   const { folder, programs, shard, width } = options;
   const trials = trialsOfPlan(plan).filter((_, index) => index % shard.of === shard.index);
-  const left = trials.filter((trial) => trialEnd({ directory: folder.directoryOf(trial), pauseAt: null }) === null);
+  const left = trials.filter((trial) => !isFinished(folder.directoryOf(trial)));
   if (left.length === 0) return '';
   const all = `${left.length === trials.length ? '' : `${left.length} of `}${counted(trials.length, 'trial')}`;
   const which = shard.of === 1 ? '' : `, shard ${shard.index} of ${shard.of}`;
@@ -247,8 +244,7 @@ function failIfAny(plan: SweepPlan, folder: SweepFolder): void {
 
 function missingTrials(plan: SweepPlan, folder: SweepFolder): number {
   return trialsOfPlan(plan).filter(
-    (trial) =>
-      folder.failureOf(trial) === null && trialEnd({ directory: folder.directoryOf(trial), pauseAt: null }) === null,
+    (trial) => folder.failureOf(trial) === null && !isFinished(folder.directoryOf(trial)),
   ).length;
 }
 

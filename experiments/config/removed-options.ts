@@ -8,7 +8,20 @@ interface RemovedOption {
   readonly advice: string;
 }
 
-const removedOptions: readonly RemovedOption[] = [];
+const halving = 'successive halving was removed in 0.3.0';
+const sobol = 'Sobol draws were removed in 0.3.0';
+
+const removedOptions: readonly RemovedOption[] = [
+  {
+    option: 'method.name',
+    value: 'halving',
+    advice: `${halving}; use grid or random, which train every setting to its end`,
+  },
+  { option: 'method.firstRung', advice: `${halving}; leave this out` },
+  { option: 'method.factor', advice: `${halving}; leave this out` },
+  { option: 'method.sampler', advice: `${halving}; write name, trials and seed of random into method itself` },
+  { option: 'method.name', value: 'sobol', advice: `${sobol}; use random with the same trials and seed` },
+];
 
 /**
  * The advice for a removed option, or undefined for an option that never existed.

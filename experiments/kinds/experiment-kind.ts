@@ -38,8 +38,6 @@ export interface ResolvedExperiment extends ExperimentHead {
   readonly gainsOnOnnx: boolean;
   /** Trials with the same one may be trained in one program, as batched runs; null where a trial must be alone. */
   readonly shape: string | null;
-  /** Iterations of the whole training; null where it cannot be paused. */
-  readonly iterations: number | null;
 }
 
 /** What is so of most experiments: each trial is trained alone, and from its beginning to its end. */
@@ -51,7 +49,6 @@ export function trainedAlone<Experiment extends ExperimentHead & PlainObject>(ex
     backend: null,
     gainsOnOnnx: false,
     shape: null,
-    iterations: null,
   };
   return { name, description, seeds, config: { ...experiment }, ...alone };
 }
@@ -120,7 +117,7 @@ export function trialOf(
   kind: ExperimentKind,
   { config, detectorKey, shape }: ResolvedExperiment,
   of: Pick<Trial, 'seed' | 'label'>,
-): Omit<Trial, 'directory' | 'runs' | 'pauseAt'> {
+): Omit<Trial, 'directory' | 'runs'> {
   const key = detectorKey === null ? null : JSON.stringify([detectorKey, of.seed]);
   return { ...of, kind: kind.name, config, detectorKey: key, backend: null, shape };
 }

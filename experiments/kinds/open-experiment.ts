@@ -11,7 +11,7 @@ import { pageOf } from '../report/page/page.ts';
 import { writePage } from '../report/page/write-page.ts';
 import { writeReportFiles } from '../report/write-report.ts';
 import { finishedBelow } from '../run/runs-below.ts';
-import type { Trial } from '../run/trial.ts';
+import { isFinished, type Trial } from '../run/trial.ts';
 import { type ResolvedExperiment, trialOf } from './experiment-kind.ts';
 import { kindOf } from './kinds.ts';
 import { refuseCopies } from './report-runs.ts';
@@ -106,7 +106,6 @@ export async function openExperiment(source: ExperimentSource): Promise<OpenedEx
         variant,
         directory: join(runs, name, variant, `seed-${seed}`),
         runs,
-        pauseAt: null,
       })),
     ),
   };
@@ -118,7 +117,7 @@ function makesThreads({ data }: PlainObject): boolean {
 }
 
 export function finishedTrials({ trials }: Pick<OpenedExperiment, 'trials'>): VariantTrial[] {
-  return trials.filter(({ directory }) => existsSync(join(directory, 'result.json')));
+  return trials.filter(({ directory }) => isFinished(directory));
 }
 
 /** Writes `report.md` and `report.json` beside the runs. Returns what a screen shows of them, and what writes the page. */

@@ -19,9 +19,8 @@ const measured = (['veracity', 'stance'] as const).flatMap((task) =>
 );
 
 /** Means over the test sets. The development part is what was held out of them. */
-function scoreSelectorRun(path: string, evaluated: EvaluationSplit): ScoredSystem[] {
+function scoreSelectorRun(path: string, part: EvaluationSplit): ScoredSystem[] {
   const read = readSelectorResult(RunDirectory.open(path));
-  const part = evaluated === 'test' ? 'test' : 'development';
   return read.systems.map((name) => {
     const decided = [...decisionsByTest(read, { system: name, part }).values()];
     const values = measured.map(({ task, metric, name: key }) => {

@@ -10,8 +10,8 @@ import type { ComparedPlace } from '../report/page/comparison-page.ts';
 import { tableText } from '../report/report.ts';
 import { type ComparedPair, compareSystems, firstRunIn } from '../run/compare-systems.ts';
 import type { EvaluationSplit } from '../run/decisions-file.ts';
-import { linesOfStops, readStops, type StopLine, stopsOfLines } from '../stop-agent/decided-files.ts';
-import { agentName, type SystemDecisions } from '../stop-agent/decisions.ts';
+import { linesOfStops, type StopLine, stopsOfLines } from '../stop-agent/decided-files.ts';
+import { agentName } from '../stop-agent/decisions.ts';
 import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
 import { type Experiment, experimentSchema, resolveExperiment, taskOf } from '../stop-agent/experiment.ts';
 import { scoreSystem, scoresJson, stopMetrics, stopScoring } from '../stop-agent/metrics.ts';
@@ -19,16 +19,12 @@ import { systemsOfRun } from '../stop-agent/result.ts';
 import type { TrialSettings } from '../stop-agent/trial.ts';
 import { type ExperimentKind, type ScoredSystem, splitProblem, trainedAlone } from './experiment-kind.ts';
 
-/** The agent comes first. A run that is paused has decisions of the agent alone. */
+/** The agent comes first. */
 function scoreStopAgentRun(path: string, part: EvaluationSplit): ScoredSystem[] {
   const run = RunDirectory.open(path);
   const experiment: Experiment = run.readConfig(experimentSchema);
   const { labels, alerts } = taskOf(experiment);
-  const systems: SystemDecisions[] =
-    typeof part === 'object'
-      ? [{ name: agentName, queries: 'one', decisions: readStops(path, { labels, part }) }]
-      : systemsOfRun(run, part);
-  return systems.map((system) => {
+  return systemsOfRun(run, part).map((system) => {
     const { name, queries } = system;
     const { values } = scoreSystem(system, { labels, alerts, costs: experiment.costs });
     return { name, role: name === agentName ? 'learnt' : queries === 'oracle' ? 'oracle' : 'baseline', values };
@@ -124,7 +120,6 @@ export const stopAgentKind: ExperimentKind = {
       backend,
       gainsOnOnnx: agent.algorithm === 'imitation' && agent.imitation.rollout === 'sampled',
       shape: canonicalJson([Object.fromEntries(sharedOptions(agent)), state, encoder, backend, checkpointEvery]),
-      iterations: agent.iterations,
     };
   },
   async start({ config, backend: asked, runs }, { onBackend }) {
@@ -142,14 +137,14 @@ export const stopAgentKind: ExperimentKind = {
     const caches = new PromiseCache<Awaited<ReturnType<typeof openCache>>>();
     return async (tasks, context) => {
       const settings: TrialSettings[] = [];
-      for (const { config: own, seed, directory, pauseAt } of tasks) {
+      for (const { config: own, seed, directory } of tasks) {
         const experiment = experimentSchema.parse(own);
         const dataKey = JSON.stringify([experiment.data, experiment.agent.maxPosts]);
         const data = await sources.get(dataKey, () => openData(experiment, context.onNote));
         const cache = await caches.get(JSON.stringify(experiment.encoder), () =>
           openCache(join(runs, 'cache'), experiment),
         );
-        settings.push({ experiment, seed, directory, pauseAt: pauseAt ?? undefined, data, cache });
+        settings.push({ experiment, seed, directory, data, cache });
       }
       const inFolds = settings.filter(({ experiment }) => experiment.crossFitting !== null);
       const others = settings.filter(({ experiment }) => experiment.crossFitting === null);

@@ -9,7 +9,7 @@ export interface EndedTrial<Of extends Trial> {
 
 /**
  * Runs trials in batches. A trial that fails does not stop the others.
- * @param options.known how a trial stands that needs nothing more; null for one that is to be run
+ * @param options.isDone whether a trial needs nothing more
  * @param options.onEnded told once for all trials of a batch, which end together
  */
 export async function runInBatches<Of extends Trial>(
@@ -17,21 +17,18 @@ export async function runInBatches<Of extends Trial>(
   options: {
     batchedRuns: number;
     run: RunGroup;
-    known?: (trial: Of) => TrialOutcome | null;
+    isDone?: (trial: Of) => boolean;
     onEnded: (ended: readonly EndedTrial<Of>[]) => void;
   },
 ): Promise<void> {
-  const { batchedRuns: size, run, known = () => null, onEnded } = options;
+  const { batchedRuns: size, run, isDone = () => false, onEnded } = options;
   await Promise.all(
     // Which trials are together depends on all of them, and not on what is finished: a command that was killed goes on with the
     // same batches.
     inBatches(trials, { size }).map(async (batch) => {
-      const before = batch.flatMap((trial) => {
-        const outcome = known(trial);
-        return outcome === null ? [] : [{ trial, outcome }];
-      });
-      if (before.length > 0) onEnded(before);
-      const left = batch.filter((trial) => before.every((ended) => ended.trial !== trial));
+      const left = batch.filter((trial) => !isDone(trial));
+      const done = batch.filter((trial) => !left.includes(trial));
+      if (done.length > 0) onEnded(done.map((trial) => ({ trial, outcome: { how: 'finished' } })));
       if (left.length === 0) return;
       const outcomes = await outcomesOf(left, run);
       onEnded(left.map((trial, index) => ({ trial, outcome: outcomes[index] })));

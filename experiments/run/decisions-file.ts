@@ -31,20 +31,17 @@ export const decisionSchema = z.strictObject({
 /** One item as a system decided it. */
 export type Decision = z.output<typeof decisionSchema>;
 
-/** Which threads of a run decisions are about, and at which iteration, where that is not the last. */
-export type EvaluationSplit = 'test' | 'development' | { readonly developmentAt: number };
+/** Which threads of a run decisions are about. */
+export type EvaluationSplit = 'test' | 'development';
 
 /** Its name in the folder of a run. */
 export function fileNameOf(part: EvaluationSplit): string {
-  if (part === 'test') return 'decisions.jsonl';
-  if (part === 'development') return 'development-decisions.jsonl';
-  return `development-decisions-at-${String(part.developmentAt).padStart(8, '0')}.jsonl`;
+  return part === 'test' ? 'decisions.jsonl' : 'development-decisions.jsonl';
 }
 
-/** On this part; without one, on either. */
-export function hasDecisions(run: string, part?: EvaluationSplit): boolean {
-  const parts: readonly EvaluationSplit[] = part === undefined ? ['test', 'development'] : [part];
-  return parts.some((own) => existsSync(join(run, fileNameOf(own))));
+/** On either part. */
+export function hasDecisions(run: string): boolean {
+  return existsSync(join(run, fileNameOf('test'))) || existsSync(join(run, fileNameOf('development')));
 }
 
 export function writeDecisions(run: string, decisions: readonly Decision[], part: EvaluationSplit = 'test'): void {

@@ -19,10 +19,9 @@ const smallHeapBytes = 2 ** 28;
  * The loop that runs any trainer, one run directory a member: goes on from the last checkpoint, logs every iteration,
  * saves checkpoints, tells progress, and stops where the signal says so.
  * @param options.identities what each member's states are made of; a checkpoint of other states is refused
- * @param options.pauseAt stops there, too, with a checkpoint; a later call goes on
  * @param options.afterIteration looks at what the iteration did and returns the metrics to be logged in place of the
  *   trainer's; it runs before the checkpoint is written
- * @returns false when the signal or the pause stopped the training before its last iteration
+ * @returns false when the signal stopped the training before its last iteration
  * @throws InputError when a checkpoint does not fit, or the training diverged
  */
 export async function trainInDirectories(
@@ -31,12 +30,11 @@ export async function trainInDirectories(
     runs: readonly RunDirectory[];
     identities: readonly string[];
     checkpointEvery: number;
-    pauseAt?: number;
     context: WorkContext;
     afterIteration?: (metrics: readonly Metrics[]) => Promise<readonly Metrics[]>;
   },
 ): Promise<boolean> {
-  const { runs, identities, checkpointEvery, pauseAt, context, afterIteration = async (metrics) => metrics } = options;
+  const { runs, identities, checkpointEvery, context, afterIteration = async (metrics) => metrics } = options;
   const { signal, onProgress, onNote } = context;
   const resumeStep = restoreLatest(trainer, { runs, identities });
   if (resumeStep !== null)
@@ -51,7 +49,7 @@ export async function trainInDirectories(
   collectRarely();
   try {
     // Asked anew each time: a selector may end before its last epoch.
-    while (trainer.iteration < Math.min(trainer.iterations, pauseAt ?? Infinity) && !signal.aborted) {
+    while (trainer.iteration < trainer.iterations && !signal.aborted) {
       const metrics = await afterIteration(await trainer.iterate(context));
       checkFinite(metrics, trainer.iteration);
       for (const [member, { lines, board }] of logs.entries()) {

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { backendNames } from '../../src/tensor/backend-names.ts';
 import type { WorkContext } from '../../src/work-context.ts';
-import { hasDecisions } from './decisions-file.ts';
 
 /** A trial as the process that trains it is told. */
 export const trialTaskSchema = z.object({
@@ -16,8 +15,6 @@ export const trialTaskSchema = z.object({
   directory: z.string(),
   /** Folder of the shared cache. */
   runs: z.string(),
-  /** Training stops there, with a checkpoint and decisions on the development part, to go on later or never. */
-  pauseAt: z.int().nullable(),
   /** Trials with the same one train the same detector; null where none is trained. */
   detectorKey: z.string().nullable(),
   /** What it must be trained on; null for what its experiment asks for. */
@@ -35,7 +32,6 @@ export interface Trial extends TrialTask {
 /** What became of a trial. */
 export const trialOutcomeSchema = z.discriminatedUnion('how', [
   z.object({ how: z.literal('finished') }),
-  z.object({ how: z.literal('paused') }),
   z.object({ how: z.literal('interrupted') }),
   z.object({
     how: z.literal('failed'),
@@ -59,9 +55,7 @@ export type ToldOfTrials = Partial<Pick<WorkContext, 'onProgress' | 'onMeasured'
  */
 export type RunGroup = (tasks: readonly TrialTask[], told?: ToldOfTrials) => Promise<readonly TrialOutcome[]>;
 
-/** @returns how the trial in this folder stands; null while there is something left to do */
-export function trialEnd({ directory, pauseAt }: Pick<TrialTask, 'directory' | 'pauseAt'>) {
-  if (existsSync(join(directory, 'result.json'))) return { how: 'finished' } as const;
-  const isPaused = pauseAt !== null && hasDecisions(directory, { developmentAt: pauseAt });
-  return isPaused ? ({ how: 'paused' } as const) : null;
+/** Whether the training in this folder, if there is any, was done to its end. */
+export function isFinished(directory: string): boolean {
+  return existsSync(join(directory, 'result.json'));
 }

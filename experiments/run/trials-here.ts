@@ -1,9 +1,9 @@
 import type { BackendChoice } from '../../src/tensor/backend.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 import { severityOf } from './failures.ts';
-import { type RunGroup, type ToldOfTrials, type TrialOutcome, type TrialTask, trialEnd } from './trial.ts';
+import { isFinished, type RunGroup, type ToldOfTrials, type TrialOutcome, type TrialTask } from './trial.ts';
 
-/** Trains trials of one shape together to their end, their pause or the signal. */
+/** Trains trials of one shape together to their end or the signal. */
 export type TrainTogether = (tasks: readonly TrialTask[], context: WorkContext) => Promise<unknown>;
 
 /** Prepares what the trials of a process share that are like the first one. */
@@ -45,7 +45,7 @@ export function trialsHere(options: {
         tasks.map(({ directory }) => directory),
         () => train(tasks, workContext({ ...watching, onNote, signal, maxWaitMs: first.maxWaitMs ?? null })),
       );
-      return tasks.map((task) => trialEnd(task) ?? { how: 'interrupted' });
+      return tasks.map(({ directory }) => ({ how: isFinished(directory) ? 'finished' : 'interrupted' }));
     } catch (error) {
       if (signal.aborted && error instanceof Error && error.name === 'AbortError') return all({ how: 'interrupted' });
       const severity = severityOf(error);

@@ -53,8 +53,6 @@ export interface TrialSettings {
   readonly experiment: Experiment;
   readonly seed: number;
   readonly directory: string;
-  /** The same for all that are trained together. */
-  readonly pauseAt?: number;
   readonly data: ExperimentData;
   readonly cache: Cache;
   /** Its threads and judgements; those of its split unless given. */
@@ -71,7 +69,7 @@ export interface Surroundings {
 
 /**
  * Trains the agents of some trials together, tests each beside every baseline and leaves everything in its directory. A
- * finished run is left as it is, and one that was cut off goes on from its last checkpoint. False when the signal or a pause
+ * finished run is left as it is, and one that was cut off goes on from its last checkpoint. False when the signal
  * stopped them.
  * @throws InputError when a directory holds a run of another config, seed, data, detector or annotations
  */
@@ -104,25 +102,17 @@ export async function runTrials(trials: readonly TrialSettings[], surroundings: 
 const usableShare = 0.7;
 
 async function trainTogether(group: readonly (BegunTrial & StopMember)[], context: WorkContext): Promise<boolean> {
-  const { pauseAt } = group[0];
   const trainer = await createStopAgent(group.map(({ seed, config, problem }) => ({ seed, config, problem })));
   try {
     const isTrained = await trainInDirectories(trainer, {
       runs: group.map(({ run }) => run),
       identities: group.map(({ prepared }) => prepared.stateIdentity),
       checkpointEvery: group[0].experiment.checkpointEvery,
-      pauseAt,
       context,
       afterIteration: await watchTraining(trainer, group[0], context),
     });
-    const isPaused = !isTrained && trainer.iteration === pauseAt;
-    if (!isTrained && !isPaused) return false;
+    if (!isTrained) return false;
     const policies = await trainer.policies();
-    if (isPaused) {
-      for (const [index, trial] of group.entries())
-        await evaluateOnDevelopment(trial, policies[index], trainer.iteration);
-      return false;
-    }
     for (const [index, trial] of group.entries()) {
       resultOfRun.write(trial.run, await test(trial, policies[index], context));
       if (group.length > 1) context.onProgress('testing', index + 1, group.length);
@@ -191,16 +181,6 @@ async function isFinishedAlready(trial: TrialSettings, { backend, context }: Sur
       `${recalled.missing} of the judgements that ${directory} was trained on are no longer in the store; its decisions are shown as they are`,
     );
   return true;
-}
-
-/** Writes what an agent that is paused decides of the development part. */
-async function evaluateOnDevelopment(trial: BegunTrial, policy: StopPolicy, iteration: number): Promise<void> {
-  const { prepared, experiment, run } = trial;
-  const agent = { [agentName]: policy };
-  const { systems } = await decideAll(agent, prepared.parts.development, { prepared, experiment, run });
-  const { labels } = taskOf(experiment);
-  const part = { developmentAt: iteration };
-  writeDecisions(run.path, linesOfStops(systems[0].decisions, { labels, part }), part);
 }
 
 /** Tries what was trained on every part that is decided. What each decided, and what rules need, goes to the run. */

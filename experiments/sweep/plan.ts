@@ -20,7 +20,7 @@ export interface Setting {
 }
 
 /** One training of a sweep. */
-export interface SweepTrial extends Omit<Trial, 'directory' | 'runs' | 'pauseAt'> {
+export interface SweepTrial extends Omit<Trial, 'directory' | 'runs'> {
   /** Hash of the resolved configuration, seed included. */
   readonly id: string;
 }
@@ -54,7 +54,6 @@ export async function planSweep(loaded: LoadedSweep): Promise<SweepPlan> {
   const seeds = sweep.seeds ?? (await kind.resolve({ ...experiment, name: sweep.name }, source)).seeds;
   const common = { ...experiment, name: sweep.name, description: '' };
   const base = (await kind.resolve({ ...common, seeds: seeds.slice(0, 1) }, source)).config;
-  const sampler = sweep.method.name === 'halving' ? sweep.method.sampler : sweep.method;
   const derived = Object.entries(sweep.derived).map(([path, text]) => [path, parsedExpression(text)] as const);
   const constraints = sweep.constraints.map(parsedExpression);
   const complete = (point: Point): Point => {
@@ -73,7 +72,7 @@ export async function planSweep(loaded: LoadedSweep): Promise<SweepPlan> {
 
   const settings = new Map<string, Setting>();
   const files = new Set<string>();
-  for (const drawn of samplePoints(sweep.space, { sampler, isAllowed })) {
+  for (const drawn of samplePoints(sweep.space, { method: sweep.method, isAllowed })) {
     const point = complete(drawn);
     const raw = Object.entries(point).reduce<PlainObject>(
       (config, [path, value]) => replaced(config, path.split('.'), value),

@@ -1,12 +1,10 @@
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import type { ScoredSystem } from '../kinds/experiment-kind.ts';
-import { hasDecisions } from '../run/decisions-file.ts';
 import { headlineOf } from '../run/failures.ts';
-import { trialEnd } from '../run/trial.ts';
+import { isFinished } from '../run/trial.ts';
 import { conditionsOf, objectiveOf } from './objective.ts';
 import { describe, type Setting, type SweepPlan, type SweepTrial } from './plan.ts';
-import { rungsOf } from './run-sweep.ts';
 import type { Point } from './sample.ts';
 import { type Range, type SeedInterval, seedInterval } from './seed-interval.ts';
 import type { SweepFolder } from './sweep-folder.ts';
@@ -15,10 +13,7 @@ import type { SweepFolder } from './sweep-folder.ts';
 export interface TrialRow {
   readonly trial: SweepTrial;
   readonly setting: Setting;
-  /** stopped: successive halving did not let it go on. */
-  readonly status: 'finished' | 'stopped' | 'failed' | 'missing';
-  /** Null where the kind of experiment does not count any, or nothing was trained. */
-  readonly iterations: number | null;
+  readonly status: 'finished' | 'failed' | 'missing';
   readonly systems: readonly ScoredSystem[];
   readonly objective: number | null;
   /** Why it failed. */
@@ -44,25 +39,19 @@ export interface SettingSummary {
 /** Reads how every trial stands and what it scores on the development part. */
 export function readRows(plan: SweepPlan, folder: SweepFolder): TrialRow[] {
   const objective = objectiveOf(plan);
-  const { method } = plan.sweep;
-  const rungs = method.name === 'halving' ? rungsOf(plan, method).filter((rung) => rung !== null) : [];
   return plan.settings.flatMap((setting) =>
     setting.trials.map((trial): TrialRow => {
       const directory = folder.directoryOf(trial);
       const failure = folder.failureOf(trial);
-      const nothing = { trial, setting, iterations: null, systems: [], objective: null, trainedOn: null };
+      const nothing = { trial, setting, systems: [], objective: null, trainedOn: null };
       if (failure !== null) return { ...nothing, status: 'failed', message: headlineOf(failure) };
-      const isFinished = trialEnd({ directory, pauseAt: null }) !== null;
-      const rung = rungs.findLast((at) => hasDecisions(directory, { developmentAt: at }));
-      if (!isFinished && rung === undefined) return { ...nothing, status: 'missing', message: null };
-      const at = isFinished || rung === undefined ? 'development' : { developmentAt: rung };
-      const systems = plan.kind.score(directory, at);
+      if (!isFinished(directory)) return { ...nothing, status: 'missing', message: null };
+      const systems = plan.kind.score(directory, 'development');
       const { backend, device } = RunDirectory.open(directory).readRecord();
       return {
         trial,
         setting,
-        status: isFinished ? 'finished' : 'stopped',
-        iterations: isFinished ? setting.resolved.iterations : (rung ?? null),
+        status: 'finished',
         systems,
         objective: objective(systems[0].values),
         message: null,

@@ -1,13 +1,8 @@
 import { join } from 'node:path';
-import { InputError } from '../../src/errors.ts';
-import { mean } from '../../src/metrics/summary-statistics.ts';
 import { runInBatches } from '../run/batched-runs.ts';
-import { type EvaluationSplit, hasDecisions } from '../run/decisions-file.ts';
-import { type RunGroup, type TrialFailure, trialEnd } from '../run/trial.ts';
+import { isFinished, type RunGroup, type TrialFailure } from '../run/trial.ts';
 import { type Keep, reduceTrial } from './keep.ts';
-import { objectiveOf } from './objective.ts';
-import type { Setting, SweepPlan, SweepTrial } from './plan.ts';
-import type { Method } from './sweep-file.ts';
+import type { SweepPlan, SweepTrial } from './plan.ts';
 import type { SweepFolder } from './sweep-folder.ts';
 import { trialsOfPlan } from './trials-of-plan.ts';
 
@@ -31,35 +26,18 @@ export interface SweepRun {
  * failed are tried again. A trial that fails does not stop the others.
  */
 export async function runSweep(run: SweepRun): Promise<void> {
-  const { plan, shard } = run;
-  const { method } = plan.sweep;
-  if (method.name === 'halving') {
-    if (shard.of > 1)
-      throw new InputError(
-        'successive halving compares all trials at every rung, so it cannot be divided into shards; use --queue, or another method',
-      );
-    await halve(run, method);
-  } else {
-    const own = trialsOfPlan(plan).filter((_, index) => index % shard.of === shard.index);
-    await runAll(run, own, { pauseAt: null });
-  }
-}
-
-async function runAll(
-  { folder, batchedRuns, keep, runGroup: run, signal, onTrials, onFailure }: SweepRun,
-  trials: readonly SweepTrial[],
-  { pauseAt }: { pauseAt: number | null },
-): Promise<void> {
+  const { plan, folder, batchedRuns, keep, shard, signal, onTrials, onFailure } = run;
   const { runs } = folder;
+  const trials = trialsOfPlan(plan).filter((_, index) => index % shard.of === shard.index);
   let done = 0;
   const tell = () => onTrials({ done, total: trials.length });
   tell();
   await runInBatches(
-    trials.map((trial) => ({ ...trial, directory: folder.directoryOf(trial), runs, pauseAt })),
+    trials.map((trial) => ({ ...trial, directory: folder.directoryOf(trial), runs })),
     {
       batchedRuns,
-      run,
-      known: trialEnd,
+      run: run.runGroup,
+      isDone: ({ directory }) => isFinished(directory),
       onEnded(ended) {
         for (const { trial, outcome } of ended) {
           if (outcome.how === 'interrupted' && signal.aborted) continue;
@@ -73,61 +51,4 @@ async function runAll(
       },
     },
   );
-}
-
-/**
- * Successive halving (K. Jamieson & A. Talwalkar, "Non-stochastic best arm identification and hyperparameter optimization",
- * AISTATS 2016). A rung is a pause, not a shorter training: the learning rate falls over all iterations from the first, so
- * that a setting that goes on ends as the very run that was never paused.
- */
-async function halve(run: SweepRun, { firstRung, factor }: Extract<Method, { name: 'halving' }>): Promise<void> {
-  const { plan, folder, signal } = run;
-  const rungs = rungsOf(plan, { firstRung, factor });
-  const objective = objectiveOf(plan);
-  let settings: readonly Setting[] = plan.settings;
-  for (const pauseAt of rungs) {
-    await runAll(
-      run,
-      settings.flatMap(({ trials }) => trials),
-      { pauseAt },
-    );
-    if (signal.aborted || pauseAt === null) return;
-    const scored = settings.flatMap((setting) => {
-      const means = setting.trials.map((trial) => {
-        const directory = folder.directoryOf(trial);
-        const end = folder.failureOf(trial) === null ? trialEnd({ directory, pauseAt }) : null;
-        if (end === null) return null;
-        // A trial that went on since counts with what it was at the rung. One without a rung was finished by another method.
-        const atRung: EvaluationSplit = { developmentAt: pauseAt };
-        const part = hasDecisions(directory, atRung) ? atRung : 'development';
-        return objective(plan.kind.score(directory, part)[0].values);
-      });
-      const known = means.filter((value) => value !== null);
-      // A setting of which a seed failed cannot be compared with the others.
-      if (known.length < means.length) return [];
-      return [{ setting, score: mean(known) }];
-    });
-    scored.sort((a, b) => b.score - a.score);
-    settings = scored.slice(0, Math.ceil(settings.length / factor)).map(({ setting }) => setting);
-  }
-}
-
-/** The iterations at which settings are compared; null for the end. */
-export function rungsOf(
-  { settings, name }: SweepPlan,
-  { firstRung, factor }: { firstRung: number; factor: number },
-): (number | null)[] {
-  const totals = new Set(settings.map(({ resolved }) => resolved.iterations));
-  const [iterations] = totals;
-  if (totals.size !== 1 || iterations === null)
-    throw new InputError(
-      `${name}: successive halving pauses stop agents at the same iterations; ${iterations === null ? 'a selector cannot be paused' : 'agent.iterations cannot be swept with it'}. Use another method`,
-    );
-  const rungs: (number | null)[] = [];
-  for (let rung = firstRung; rung < iterations; rung *= factor) rungs.push(rung);
-  if (rungs.length === 0)
-    throw new InputError(
-      `${name}: method.firstRung is ${firstRung}, and the experiment has only ${iterations} iterations; give a smaller one`,
-    );
-  return [...rungs, null];
 }

@@ -1,7 +1,6 @@
 import { InputError } from '../../src/errors.ts';
 import { Random } from '../../src/tensor/random.ts';
-import { sobolPoints } from './sobol.ts';
-import type { Range, Sampler } from './sweep-file.ts';
+import type { Method, Range } from './sweep-file.ts';
 
 /** What may stand at each swept path. */
 export type Space = Readonly<Record<string, readonly unknown[] | Range>>;
@@ -16,29 +15,26 @@ const missesAllowed = 1000;
  * @param options.isAllowed the constraints
  * @throws InputError where a grid has a range without steps, or hardly any setting is allowed
  */
-export function samplePoints(
-  space: Space,
-  options: { sampler: Sampler; isAllowed: (point: Point) => boolean },
-): Point[] {
-  const { sampler, isAllowed } = options;
-  if (sampler.name === 'grid') {
+export function samplePoints(space: Space, options: { method: Method; isAllowed: (point: Point) => boolean }): Point[] {
+  const { method, isAllowed } = options;
+  if (method.name === 'grid') {
     const points = gridPoints(space).filter(isAllowed);
     if (points.length === 0)
       throw new InputError('no point of the grid meets the constraints; widen the space or the constraints');
     return points;
   }
   const found = new Map<string, Point>();
-  let misses = 0;
-  for (const unit of unitPoints(sampler, Object.keys(space).length)) {
-    const point = pointAt(space, unit);
+  const { trials, seed } = method;
+  const random = Random.seeded({ seed, purpose: 'sweep' });
+  for (let misses = 0; misses <= missesAllowed * trials; ) {
+    const point = randomPoint(space, random);
     const key = JSON.stringify(point);
     if (isAllowed(point) && !found.has(key)) found.set(key, point);
     else misses++;
-    if (found.size === sampler.trials) return [...found.values()];
-    if (misses > missesAllowed * sampler.trials) break;
+    if (found.size === trials) return [...found.values()];
   }
   throw new InputError(
-    `only ${found.size} different settings were found that meet the constraints, and method.trials asks for ${sampler.trials}; ask for fewer, or widen the space`,
+    `only ${found.size} different settings were found that meet the constraints, and method.trials asks for ${trials}; ask for fewer, or widen the space`,
   );
 }
 
@@ -52,29 +48,25 @@ function gridPoints(space: Space): Point[] {
 
 function gridValues(path: string, values: readonly unknown[] | Range): readonly unknown[] {
   if (!('from' in values)) return values;
-  const { steps } = values;
-  if (steps === null)
-    throw new InputError(
-      `space.${path} is a range, and a grid needs to know how many values of it; give steps, or list the values`,
-    );
-  return [...new Set(Array.from({ length: steps }, (_, step) => inRange(values, step / (steps - 1))))];
+  const length = countOf(path, values);
+  return [...new Set(Array.from({ length }, (_, step) => inRange(values, step / (length - 1))))];
 }
 
-function* unitPoints(sampler: Exclude<Sampler, { name: 'grid' }>, dimensions: number): Generator<number[]> {
-  if (sampler.name === 'sobol') {
-    yield* sobolPoints({ dimensions, shiftSeed: sampler.seed });
-    return;
-  }
-  const random = Random.seeded({ seed: sampler.seed, purpose: 'sweep' });
-  while (true) yield Array.from({ length: dimensions }, () => random.uniform());
+/** How many values a grid takes. @throws InputError for a range without steps */
+function countOf(path: string, values: readonly unknown[] | Range): number {
+  if (!('from' in values)) return values.length;
+  if (values.steps !== null) return values.steps;
+  throw new InputError(
+    `space.${path} is a range, and a grid needs to know how many values of it; give steps, or list the values`,
+  );
 }
 
-function pointAt(space: Space, unit: readonly number[]): Point {
+function randomPoint(space: Space, random: Random): Point {
   return Object.fromEntries(
-    Object.entries(space).map(([path, values], index) => [
-      path,
-      'from' in values ? inRange(values, unit[index]) : values[Math.floor(unit[index] * values.length)],
-    ]),
+    Object.entries(space).map(([path, values]) => {
+      const share = random.uniform();
+      return [path, 'from' in values ? inRange(values, share) : values[Math.floor(share * values.length)]];
+    }),
   );
 }
 

@@ -30,21 +30,6 @@ const rangeSchema = z
   .describe('a range of numbers');
 export type Range = z.output<typeof rangeSchema>;
 
-const drawn = {
-  trials: z.int().min(1).describe('settings to draw; each is run with every seed'),
-  seed: seedSchema.default(1).describe('fixes what is drawn'),
-};
-
-const samplers = [
-  z.strictObject({ name: z.literal('grid').describe('every combination of the values') }),
-  z.strictObject({ name: z.literal('random').describe('settings drawn at random'), ...drawn }),
-  z.strictObject({
-    name: z.literal('sobol').describe('a Sobol sequence, which covers the space more evenly than random draws'),
-    ...drawn,
-  }),
-] as const;
-export type Sampler = z.output<(typeof samplers)[number]>;
-
 export const sweepSchema = z
   .strictObject({
     kind: z.literal('sweep'),
@@ -75,18 +60,11 @@ export const sweepSchema = z
       .describe('what settings must meet, such as alpha + beta > gamma; the others are left out'),
     method: z
       .discriminatedUnion('name', [
-        ...samplers,
+        z.strictObject({ name: z.literal('grid').describe('every combination of the values') }),
         z.strictObject({
-          name: z.literal('halving').describe('successive halving: all begin, the better part goes on at each rung'),
-          sampler: z
-            .discriminatedUnion('name', samplers)
-            .default({ name: 'grid' })
-            .describe('where the settings come from'),
-          firstRung: z
-            .int()
-            .min(1)
-            .describe('iterations to the first rung; the learning rate falls over all iterations of the experiment'),
-          factor: z.int().min(2).default(3).describe('one in so many goes on, to so many times the iterations'),
+          name: z.literal('random').describe('settings drawn at random'),
+          trials: z.int().min(1).describe('settings to draw; each is run with every seed'),
+          seed: seedSchema.default(1).describe('fixes what is drawn'),
         }),
       ])
       .default({ name: 'grid' })

@@ -6,6 +6,7 @@ import { makeFolder } from '../../src/atomic-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { hashesOf } from '../../src/file-hash.ts';
 import { readJsonFile, writeJsonFile } from '../../src/json-file.ts';
+import { checkedConfig } from '../config/config-problems.ts';
 import type { TrialOutcome } from '../run/trial.ts';
 import { planSweep, type SweepPlan, type SweepTrial } from './plan.ts';
 import { loadedSweepSchema } from './sweep-file.ts';
@@ -31,7 +32,7 @@ export type Failure = z.output<typeof failureSchema>;
 
 const manifestSchema = z.looseObject({
   files: z.record(z.string(), z.string()),
-  loaded: loadedSweepSchema,
+  loaded: z.unknown().describe('a LoadedSweep'),
 });
 
 export interface SweepFolder {
@@ -47,7 +48,10 @@ export interface SweepFolder {
 
 /** The plan of the sweep in a folder. @throws InputError where another version made it */
 export function planOfFolder(path: string): Promise<SweepPlan> {
-  return planSweep(readJsonFile(join(path, 'sweep.json'), manifestSchema).loaded);
+  const manifest = join(path, 'sweep.json');
+  const { loaded: input } = readJsonFile(manifest, manifestSchema);
+  const wrong = `${manifest} holds a sweep that this version cannot read`;
+  return planSweep(checkedConfig({ schema: loadedSweepSchema, input, wrong }));
 }
 
 /** Whether a folder is that of a sweep. */

@@ -17,7 +17,6 @@ export function trialTable(plan: SweepPlan, rows: readonly TrialRow[]): TrialTab
     ['member', ({ setting }) => setting.id],
     ['seed', ({ trial }) => trial.seed],
     ['status', ({ status }) => status],
-    ['iterations', ({ iterations }) => iterations],
     ...plan.paths.map((path) => [path, ({ setting }: TrialRow) => cellOf(setting.point[path])] as const),
     ['objective', ({ objective }) => objective],
     ...plan.kind.metrics.map(

@@ -34,8 +34,7 @@ export function trialName(of: { id: string; files: QueuedTrial['files'] }): stri
 
 /** Of a trial alone, or of the trials that share a program. */
 export function jobName(trials: readonly QueuedTrial[]): string {
-  const [{ id, task }] = trials;
-  const end = task.pauseAt ?? 'end';
-  if (trials.length === 1) return `${id}-${end}`;
-  return `${id}-and-${trials.length - 1}-${sha256(trials.map((trial) => trial.id)).slice(0, 12)}-${end}`;
+  const [{ id }, ...others] = trials;
+  if (others.length === 0) return id;
+  return `${id}-and-${others.length}-${sha256(trials.map((trial) => trial.id)).slice(0, 12)}`;
 }

@@ -72,11 +72,11 @@ export function sweepReport(result: SweepResult): Report {
 
 /** How many trials stand how, as `5 finished, 1 failed`. */
 export function countsOf(rows: readonly TrialRow[]): string {
-  const counts = (['finished', 'stopped', 'failed', 'missing'] as const).map(
-    (status) => [status, rows.filter((row) => row.status === status).length] as const,
-  );
-  const known = counts.filter(([status, count]) => count > 0 || status === 'finished');
-  return known.map(([status, count]) => `${count} ${status === 'stopped' ? 'stopped at a rung' : status}`).join(', ');
+  return (['finished', 'failed', 'missing'] as const)
+    .map((status) => ({ status, count: rows.filter((row) => row.status === status).length }))
+    .filter(({ status, count }) => count > 0 || status === 'finished')
+    .map(({ status, count }) => `${count} ${status}`)
+    .join(', ');
 }
 
 function sweepCards({ plan, leader, settings, rows }: SweepResult): Report['cards'] {

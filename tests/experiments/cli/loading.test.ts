@@ -87,7 +87,6 @@ it('trains without pages, servers, queues, language models and tables', async ()
     label: 'tiny',
     directory: 'runs/tiny',
     runs: 'runs',
-    pauseAt: null,
     detectorKey: null,
     backend: null,
   };

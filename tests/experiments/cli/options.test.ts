@@ -50,7 +50,7 @@ describe('optionLines', () => {
     'reads the whole of %s',
     (_, whole) => {
       const lines = optionLines(whole);
-      expect(lines.length).toBeGreaterThan(30);
+      expect(lines.length).toBeGreaterThan(15);
       expect(new Set(lines.map(({ path }) => path)).size).toBe(lines.length);
     },
   );

@@ -43,7 +43,6 @@ function group(label: string, size: number) {
       label,
       directory: label,
       runs: '',
-      pauseAt: null,
       detectorKey: null,
       backend: null,
     }),

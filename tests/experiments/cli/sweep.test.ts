@@ -84,9 +84,7 @@ describe('a sweep', () => {
     const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
     expect(await parquetReadObjects({ file })).toEqual(rows);
     const [heading, ...lines] = readFileSync(join(folder, 'trials.csv'), 'utf8').trim().split('\n');
-    expect(heading).toMatch(
-      /^trial,member,seed,status,iterations,agent\.imitation\.alpha,objective,development\.macroF1,/,
-    );
+    expect(heading).toMatch(/^trial,member,seed,status,agent\.imitation\.alpha,objective,development\.macroF1,/);
     expect(lines).toHaveLength(6);
     // One detector for each seed, though three settings share each.
     expect(readdirSync(join(cwd, 'runs/cache/detectors'))).toHaveLength(2);
@@ -295,56 +293,40 @@ describe('a sweep', () => {
   });
 });
 
-describe('successive halving', () => {
-  const halving = {
-    experiment: { ...tinySweep.experiment, agent: { ...tiny.agent, iterations: 8 } },
-    space: { 'agent.imitation.alpha': [0.5, 0.6, 0.7, 0.8] },
-    method: { name: 'halving', firstRung: 2, factor: 2 },
-  };
-
-  it('is refused before anything is listed or made where there is no rung', async () => {
+describe('a sweep of an earlier version', () => {
+  it.each([
+    [{ name: 'halving', firstRung: 2, factor: 2 }, 'method.name: successive halving was removed in 0.3.0; use grid or'],
+    [{ name: 'sobol', trials: 4 }, 'method.name: Sobol draws were removed in 0.3.0; use random with the same trials'],
+    [{ name: 'random', trials: 4, firstRung: 2 }, 'method.firstRung: successive halving was removed in 0.3.0; leave'],
+    [
+      { name: 'grid', sampler: { name: 'sobol', trials: 4 } },
+      'method.sampler: successive halving was removed in 0.3.0',
+    ],
+  ])('is refused with what was removed and what to use: %j', async (method, said) => {
     const cwd = temporaryFolder();
-    writeSweep(join(cwd, 'sweep.yaml'), { ...halving, method: { name: 'halving', firstRung: 8 } });
-    const listed = await earshot(['sweep', 'sweep.yaml', '--dry-run'], { cwd });
-    expect(listed).toMatchObject({ code: 1, out: '' });
-    expect(listed.errors).toContain(
-      'method.firstRung is 8, and the experiment has only 8 iterations; give a smaller one',
-    );
+    writeSweep(join(cwd, 'sweep.yaml'), { method });
+    const { code, errors } = await earshot(['sweep', 'sweep.yaml', '--dry-run'], { cwd });
+    expect([code, errors.trimEnd().split('\n')]).toEqual([
+      1,
+      ['earshot: sweep.yaml is not a valid sweep:', expect.stringContaining(said)],
+    ]);
   });
 
-  it('lets the better half go on at each rung, to the very run that was never paused', async () => {
+  it('goes on in its folder with another method; before, its report names what was removed', async () => {
     const cwd = temporaryFolder();
-    writeSweep(join(cwd, 'sweep.yaml'), halving);
-    const swept = await earshot(['sweep', 'sweep.yaml'], { cwd });
-    expect(swept.code, swept.errors).toBe(0);
-    const rows: Record<string, unknown>[] = JSON.parse(readFileSync(join(cwd, 'runs/tiny-sweep/trials.json'), 'utf8'));
-    const reached = rows.map(({ iterations }) => iterations);
-    expect([2, 4, 8].map((rung) => reached.filter((own) => own === rung).length)).toEqual([4, 2, 2]);
-    expect(rows.map(({ status }) => status)).toEqual(reached.map((own) => (own === 8 ? 'finished' : 'stopped')));
-
-    const finished = rows.filter(({ status }) => status === 'finished');
-    const space = { 'agent.imitation.alpha': [finished[0]['agent.imitation.alpha']] };
-    writeSweep(join(cwd, 'grid.yaml'), { ...halving, space, method: { name: 'grid' } });
-    await earshot(['sweep', 'grid.yaml', '--runs', 'grid'], { cwd });
-    for (const { trial } of finished)
-      for (const name of ['development-decisions.jsonl', 'decisions.jsonl', 'metrics.jsonl'])
-        expect(readFileSync(join(cwd, `runs/tiny-sweep/trials/${trial}`, name))).toEqual(
-          readFileSync(join(cwd, `grid/tiny-sweep/trials/${trial}`, name)),
-        );
-    const again = await earshot(['sweep', 'sweep.yaml'], { cwd });
-    expect(again.out).toBe(swept.out);
-  });
-
-  it('refuses what it cannot compare', async () => {
-    const cwd = temporaryFolder();
-    writeSweep(join(cwd, 'sweep.yaml'), { ...halving, space: { 'agent.iterations': [4, 8] } });
-    const swept = await earshot(['sweep', 'sweep.yaml'], { cwd });
-    expect(swept.code).toBe(1);
-    expect(swept.errors).toContain('agent.iterations cannot be swept with it');
-    writeSweep(join(cwd, 'late.yaml'), { ...halving, method: { ...halving.method, firstRung: 8 } });
-    expect((await earshot(['sweep', 'late.yaml'], { cwd })).errors).toContain(
-      'method.firstRung is 8, and the experiment has only 8',
+    const own = { seeds: [1], space: { 'agent.imitation.alpha': [0.6, 0.7] } };
+    writeSweep(join(cwd, 'sweep.yaml'), own);
+    expect((await earshot(['sweep', 'sweep.yaml'], { cwd })).code).toBe(0);
+    const manifest = join(cwd, 'runs/tiny-sweep/sweep.json');
+    const older = readFileSync(manifest, 'utf8').replace('"name": "grid"', '"name": "sobol", "trials": 2');
+    writeFileSync(manifest, older);
+    const reported = await earshot(['report', 'runs/tiny-sweep'], { cwd });
+    expect(reported.code).toBe(1);
+    expect(reported.errors).toMatch(
+      /^earshot: runs\/tiny-sweep\/sweep\.json holds a sweep that this version cannot read:\n {2}sweep\.method\.name: Sobol draws were removed in 0\.3\.0; .*\n$/,
     );
+    expect((await earshot(['sweep', 'sweep.yaml'], { cwd })).out).toContain('2 trials: 2 finished.');
+    expect((await earshot(['report', 'runs/tiny-sweep'], { cwd })).code).toBe(0);
   });
 });
 

@@ -9,7 +9,6 @@ function trial(label: string, shape: string | null = 'same'): Trial {
     seed: 1,
     directory: label,
     runs: '',
-    pauseAt: null,
     backend: null,
   } as const;
   return { ...task, label, shape, detectorKey: null };
@@ -25,9 +24,9 @@ const finished: TrialOutcome = { how: 'finished' };
 /** Runs trials, of which each group that has a bad one fails; returns who ran with whom, and what was told. */
 async function ran(
   trials: readonly Trial[],
-  options: { bad?: string; known?: string; batchedRuns?: number } = {},
+  options: { bad?: string; done?: string; batchedRuns?: number } = {},
 ): Promise<{ groups: string[]; told: string[] }> {
-  const { bad, known, batchedRuns = 2 } = options;
+  const { bad, done, batchedRuns = 2 } = options;
   const groups: string[] = [];
   const told: string[] = [];
   const run: RunGroup = async (tasks) => {
@@ -38,7 +37,7 @@ async function ran(
   await runInBatches(trials, {
     batchedRuns,
     run,
-    known: ({ label }) => (label === known ? finished : null),
+    isDone: ({ label }) => label === done,
     onEnded: (ended: readonly EndedTrial<Trial>[]) =>
       told.push(ended.map(({ trial: { label }, outcome }) => `${label} ${outcome.how}`).join(', ')),
   });
@@ -63,7 +62,7 @@ describe('trials', () => {
   });
 
   it('stay in their batches where some need nothing more', async () => {
-    expect(await ran([trial('a'), trial('b'), trial('c'), trial('d')], { known: 'b' })).toEqual({
+    expect(await ran([trial('a'), trial('b'), trial('c'), trial('d')], { done: 'b' })).toEqual({
       groups: ['a', 'c d'],
       told: ['b finished', 'a finished', 'c finished, d finished'],
     });

@@ -16,7 +16,6 @@ function task(config: TrialTask['config'] = {}): TrialTask {
     label: 'x',
     directory,
     runs: '',
-    pauseAt: null,
     detectorKey: null,
     backend: null,
   };

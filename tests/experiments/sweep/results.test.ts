@@ -34,7 +34,6 @@ function rowsOf(
           trial,
           setting,
           status: 'failed',
-          iterations: null,
           systems: [],
           objective: null,
           message: 'a "b",\nc',
@@ -45,7 +44,6 @@ function rowsOf(
         trial,
         setting,
         status: 'finished',
-        iterations: 4,
         systems,
         objective: values.macroF1,
         message: null,
@@ -214,14 +212,13 @@ it('quotes what CSV would misread', async () => {
       rowsOf(plan, () => null),
     ),
   ).split('\n');
-  expect(heading.split(',').slice(0, 7)).toEqual([
+  expect(heading.split(',').slice(0, 6)).toEqual([
     'trial',
     'member',
     'seed',
     'status',
-    'iterations',
     'agent.imitation.alpha',
     'agent.hidden',
   ]);
-  expect(`${lines[0]}\n${lines[1]}`).toMatch(/,1,failed,,0\.6,4,,.*,"a ""b"",\nc"$/s);
+  expect(`${lines[0]}\n${lines[1]}`).toMatch(/,1,failed,0\.6,4,,.*,"a ""b"",\nc"$/s);
 });
