@@ -1,4 +1,5 @@
 import { sha256 } from '../../src/content-hash.ts';
+import { counted, grouped } from '../../src/counted.ts';
 import { InputError } from '../../src/errors.ts';
 import { isPlainObject, type PlainObject } from '../config/overrides.ts';
 import { type ExperimentKind, type ResolvedExperiment, trialOf } from '../kinds/experiment-kind.ts';
@@ -6,7 +7,7 @@ import { kindOf } from '../kinds/kinds.ts';
 import type { Trial } from '../run/trial.ts';
 import { type Expression, parsedExpression } from './expression.ts';
 import { type Point, samplePoints } from './sample.ts';
-import type { LoadedSweep, SweepFile } from './sweep-file.ts';
+import { type LoadedSweep, type SweepFile, trialsAtMost } from './sweep-file.ts';
 
 /** One setting of what is swept. It is run with every seed. */
 export interface Setting {
@@ -70,9 +71,14 @@ export async function planSweep(loaded: LoadedSweep): Promise<SweepPlan> {
     return constraints.every((constraint) => truth(constraint, { read, place: `${sweep.name}: constraints` }));
   };
 
+  const points = samplePoints(sweep.space, { method: sweep.method, isAllowed });
+  if (points.length * seeds.length > trialsAtMost)
+    throw new InputError(
+      `${sweep.name}: ${grouped(points.length)} settings with ${counted(seeds.length, 'seed')} each are ${grouped(points.length * seeds.length)} trials, and a sweep has at most ${grouped(trialsAtMost)}; give fewer values, steps or seeds, or draw settings with method: { name: random, trials: 100 }`,
+    );
   const settings = new Map<string, Setting>();
   const files = new Set<string>();
-  for (const drawn of samplePoints(sweep.space, { method: sweep.method, isAllowed })) {
+  for (const drawn of points) {
     const point = complete(drawn);
     const raw = Object.entries(point).reduce<PlainObject>(
       (config, [path, value]) => replaced(config, path.split('.'), value),
@@ -141,6 +147,13 @@ function checkPaths({ space, derived, name, pictures }: SweepFile): void {
       );
   const both = Object.keys(derived).find((path) => path in space);
   if (both !== undefined) throw new InputError(`${name}: ${both} is both swept and derived; it can be one of the two`);
+  const parent = paths.find((path) => paths.some((other) => other.startsWith(`${path}.`)));
+  if (parent !== undefined) {
+    const within = paths.find((path) => path.startsWith(`${parent}.`));
+    throw new InputError(
+      `${name}: ${parent} holds ${within}, so that one would replace the other; sweep ${within} alone, or write its values into those of ${parent}`,
+    );
+  }
   const unknown = pictures.heatMap?.find((path) => !paths.includes(path));
   if (unknown !== undefined)
     throw new InputError(

@@ -1,3 +1,4 @@
+import { grouped } from '../../src/counted.ts';
 import { InputError } from '../../src/errors.ts';
 import { Random } from '../../src/tensor/random.ts';
 import type { Method, Range } from './sweep-file.ts';
@@ -7,17 +8,20 @@ export type Space = Readonly<Record<string, readonly unknown[] | Range>>;
 /** A value for each swept path. */
 export type Point = Readonly<Record<string, unknown>>;
 
-/** How often a draw may miss, for each setting that is wanted, before the constraints are called too narrow. */
-const missesAllowed = 1000;
+/** Draws in a row that may give no new setting before the constraints are called too narrow. */
+const missesAtMost = 100_000;
+/** Combinations of a grid, each of which is held against the constraints. */
+const combinationsAtMost = 100_000;
 
 /**
  * Settings from the space, no two alike, in an order that depends on nothing else.
  * @param options.isAllowed the constraints
- * @throws InputError where a grid has a range without steps, or hardly any setting is allowed
+ * @throws InputError where a grid is too large or has a range without steps, or hardly any setting is allowed
  */
 export function samplePoints(space: Space, options: { method: Method; isAllowed: (point: Point) => boolean }): Point[] {
   const { method, isAllowed } = options;
   if (method.name === 'grid') {
+    checkGrid(space);
     const points = gridPoints(space).filter(isAllowed);
     if (points.length === 0)
       throw new InputError('no point of the grid meets the constraints; widen the space or the constraints');
@@ -26,16 +30,27 @@ export function samplePoints(space: Space, options: { method: Method; isAllowed:
   const found = new Map<string, Point>();
   const { trials, seed } = method;
   const random = Random.seeded({ seed, purpose: 'sweep' });
-  for (let misses = 0; misses <= missesAllowed * trials; ) {
+  for (let misses = 0; misses < missesAtMost; misses++) {
     const point = randomPoint(space, random);
     const key = JSON.stringify(point);
-    if (isAllowed(point) && !found.has(key)) found.set(key, point);
-    else misses++;
+    if (!isAllowed(point) || found.has(key)) continue;
+    found.set(key, point);
     if (found.size === trials) return [...found.values()];
+    misses = 0;
   }
   throw new InputError(
     `only ${found.size} different settings were found that meet the constraints, and method.trials asks for ${trials}; ask for fewer, or widen the space`,
   );
+}
+
+/** Counts before anything is made. @throws InputError for too many combinations */
+function checkGrid(space: Space): void {
+  const counts = Object.entries(space).map(([path, values]) => countOf(path, values));
+  const combinations = counts.reduce((product, count) => product * count, 1);
+  if (combinations > combinationsAtMost)
+    throw new InputError(
+      `space: the grid has ${counts.map(grouped).join(' × ')} = ${grouped(combinations)} combinations, and a grid may have at most ${grouped(combinationsAtMost)}; give fewer values or steps, or draw some of them with method: { name: random, trials: 100 }`,
+    );
 }
 
 function gridPoints(space: Space): Point[] {

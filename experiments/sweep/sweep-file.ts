@@ -9,6 +9,9 @@ import { isPlainObject, mergeDeep, type PlainObject } from '../config/overrides.
 const path = z.string().regex(/^[A-Za-z]\w*(\.[A-Za-z]\w*)*$/, 'a path such as agent.imitation.alpha');
 const expression = z.string().min(1);
 
+/** A sweep makes a folder for each of its trials, and its report names them all. */
+export const trialsAtMost = 10_000;
+
 const rangeSchema = z
   .strictObject({
     from: z.number().describe('the smallest value'),
@@ -63,7 +66,7 @@ export const sweepSchema = z
         z.strictObject({ name: z.literal('grid').describe('every combination of the values') }),
         z.strictObject({
           name: z.literal('random').describe('settings drawn at random'),
-          trials: z.int().min(1).describe('settings to draw; each is run with every seed'),
+          trials: z.int().min(1).max(trialsAtMost).describe('settings to draw; each is run with every seed'),
           seed: seedSchema.default(1).describe('fixes what is drawn'),
         }),
       ])

@@ -330,6 +330,40 @@ describe('a sweep of an earlier version', () => {
   });
 });
 
+describe('a space that is too large', () => {
+  const range = (steps: number) => ({ from: 0.001, to: 0.1, steps });
+  const refused = async (parts: Record<string, unknown>) => {
+    const cwd = temporaryFolder();
+    writeSweep(join(cwd, 'sweep.yaml'), parts);
+    const { code, errors } = await earshot(['sweep', 'sweep.yaml', '--dry-run'], { cwd });
+    return `${code} ${errors}`;
+  };
+
+  it('is counted, and not made', async () => {
+    const grid = (first: number, second: number) => ({
+      space: { 'agent.imitation.ppo.learningRate': range(first), 'agent.imitation.ppo.clip': range(second) },
+    });
+    expect(await refused(grid(100_000, 100_000))).toMatch(
+      /^1 earshot: space: the grid has 100,000 × 100,000 = 10,000,000,000 combinations, .* at most 100,000; give fewer/,
+    );
+    expect(await refused(grid(500, 500))).toContain('500 × 500 = 250,000 combinations');
+    expect(await refused(grid(1e9, 2))).toContain('1,000,000,000 × 2 = 2,000,000,000 combinations');
+    // Few enough to look at, too many to train.
+    expect(await refused({ ...grid(100, 51), seeds: [1, 2] })).toContain(
+      'tiny-sweep: 5,100 settings with 2 seeds each are 10,200 trials, and a sweep has at most 10,000; give fewer',
+    );
+    expect(await refused({ method: { name: 'random', trials: 1e9 } })).toContain('method.trials: Too big');
+  });
+
+  it('is not too large where its constraints leave few', async () => {
+    const cwd = temporaryFolder();
+    const space = { 'agent.imitation.ppo.learningRate': range(200), 'agent.imitation.ppo.clip': range(200) };
+    writeSweep(join(cwd, 'sweep.yaml'), { space, constraints: ['clip < 0.0015', 'learningRate < 0.0015'] });
+    const listed = await earshot(['sweep', 'sweep.yaml', '--dry-run'], { cwd });
+    expect(listed.out).toContain('\n8 trials: 4 settings, 2 seeds each\n');
+  });
+});
+
 it('keeps of finished trials what it is told to: the scores stay, and policies where they are wanted', async () => {
   const cwd = temporaryFolder();
   writeSweep(join(cwd, 'sweep.yaml'), { seeds: [1], space: { 'agent.imitation.alpha': [0.6, 0.7] } });

@@ -87,6 +87,8 @@ describe('drawn settings', () => {
     await expect(planned({ space: { [alpha]: [0.6, 0.7] }, method })).rejects.toThrow(
       /only 2 different settings were found .* method\.trials asks for 4/,
     );
+    const none = { ...method, trials: 10_000 };
+    await expect(planned({ constraints: ['alpha > 1'], method: none })).rejects.toThrow(/only 0 different settings/);
   });
 });
 
@@ -112,6 +114,15 @@ describe('a sweep file', () => {
       /with alpha=0 .*alpha \+ beta must exceed gamma/s,
     );
     await expect(planned({ derived: { [alpha]: '0.5' } })).rejects.toThrow(/both swept and derived/);
+    const task = { 'agent.task': [{ delayCost: 0.1 }, { delayCost: 0.2 }], 'agent.task.learningRate': [0.1, 0.2] };
+    await expect(planned({ space: task })).rejects.toThrow(
+      /agent\.task holds agent\.task\.learningRate, so that one would replace the other; sweep agent\.task\.learningRate/,
+    );
+    await expect(planned({ space: Object.fromEntries(Object.entries(task).reverse()) })).rejects.toThrow(
+      /agent\.task holds agent\.task\.learningRate/,
+    );
+    const gamma = { space: { agent: [{ hidden: 4 }] }, derived: { 'agent.imitation.gamma': '0.1' } };
+    await expect(planned(gamma)).rejects.toThrow(/agent holds agent\.imitation\.gamma/);
     await expect(planned({ constraints: ['delta > 0'] })).rejects.toThrow(/delta is not there/);
     await expect(planned({ objective: { where: ['f1 > 0.5'] } })).rejects.toThrow(
       /names f1, which is no metric; there are macroF1, /,
