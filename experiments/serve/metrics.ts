@@ -9,7 +9,6 @@ export interface ServerMetrics {
   readonly registry: Registry;
   countRequest(request: { method: string; route: string; status: number; seconds: number }): void;
   countPosts(view: ThreadView): void;
-  countRows(row: { model: string; rows: number }): void;
   countReload(reload: { model: string; outcome: 'loaded' | 'failed' }): void;
 }
 
@@ -32,12 +31,6 @@ export function serverMetrics(
     name: 'earshot_thread_answers_total',
     help: 'Answers about threads, by what they say.',
     labelNames: ['model', 'decision', 'prediction'],
-    registers,
-  });
-  const rows = new Counter({
-    name: 'earshot_inference_rows_total',
-    help: 'States decided by the inference protocol.',
-    labelNames: ['model'],
     registers,
   });
   const reloads = new Counter({
@@ -66,7 +59,6 @@ export function serverMetrics(
       const outcome = prediction !== null ? 'given' : predictionMissing !== null ? 'missing' : 'none';
       answers.inc({ model, decision, prediction: outcome });
     },
-    countRows: ({ model, rows: count }) => rows.inc({ model }, count),
     countReload: (labels) => reloads.inc(labels),
   };
 }

@@ -1,8 +1,10 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { unavailable } from './http-problem.ts';
+import { InputError } from '../../src/errors.ts';
+import { HttpProblem, unavailable } from './http-problem.ts';
 import type { ServerMetrics } from './metrics.ts';
 import type { Models } from './models.ts';
+import { jsonBodies } from './request-bodies.ts';
 import { operations, problems } from './schemas.ts';
 import type { ThreadStore } from './thread-store.ts';
 
@@ -12,7 +14,7 @@ export interface ServerState {
   isClosing: boolean;
 }
 
-/** What whoever runs the server looks at: health, metrics, and what the server can do. */
+/** What whoever runs the server needs: health, metrics, reloads, and what the server can do. */
 export function operationRoutes(options: {
   models: Models;
   store: ThreadStore;
@@ -25,6 +27,7 @@ export function operationRoutes(options: {
   const page = { 200: { description: 'The page.', content: { 'text/html': { schema: z.string() } } } };
   const text = { 200: { description: 'Prometheus text.', content: { 'text/plain': { schema: z.string() } } } };
   return async (app) => {
+    jsonBodies(app);
     app.get(
       '/v2/health/live',
       {
@@ -47,6 +50,31 @@ export function operationRoutes(options: {
         if (state.isClosing) throw unavailable('the server is being stopped');
         if (!models.areReady()) throw unavailable('a bundle is still being loaded and tested');
         if (!store.isReady()) throw unavailable('the store of threads does not answer');
+        return {};
+      },
+    );
+    app.post(
+      '/v2/repository/models/:model/load',
+      {
+        schema: {
+          ...about('loadModel', 'Reload a bundle from its folder'),
+          description:
+            'The files are checked by their hashes and the golden threads decided before the bundle takes the place of the one before. Where that fails, the one before stays. Threads under way are read anew by the new bundle; decisions stay.',
+          params: z.strictObject({ model: z.string().max(64).describe('as it is served') }),
+          response: { 200: answer, ...problems(404, 413, 415, 503) },
+        },
+      },
+      async ({ params: { model } }) => {
+        try {
+          await models.reload(model);
+        } catch (error) {
+          if (!(error instanceof InputError)) throw error;
+          metrics.countReload({ model, outcome: 'failed' });
+          throw new HttpProblem(400, `the bundle was not loaded, and the one before stays: ${error.message}`, {
+            field: 'model',
+          });
+        }
+        metrics.countReload({ model, outcome: 'loaded' });
         return {};
       },
     );

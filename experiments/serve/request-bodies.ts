@@ -7,16 +7,13 @@ import { HttpProblem } from './http-problem.ts';
 const gunzipped = promisify(gunzip);
 
 /**
- * A body as it was before its sender packed it.
- * @param options.encoding the header `content-encoding`; undefined for a body that comes as it is
- * @param options.mostBytes of the unpacked body, so that a small request cannot fill the memory
+ * A body as it was before its sender packed it; its size is bounded, so that a small request cannot fill the memory.
  * @throws HttpProblem 415 for another packing than gzip, 413 for a body that is too large, 400 for one that is damaged
  */
-export async function unpackedBody(
-  body: Buffer,
-  { encoding, mostBytes }: { encoding: string | undefined; mostBytes: number },
-): Promise<Buffer> {
+async function unpackedBody(body: Buffer, { headers, routeOptions }: FastifyRequest): Promise<Buffer> {
   const field = 'content-encoding';
+  const encoding = headers[field]?.trim().toLowerCase();
+  const mostBytes = routeOptions.bodyLimit;
   if (encoding === undefined || encoding === 'identity') return body;
   if (encoding !== 'gzip' && encoding !== 'x-gzip')
     throw new HttpProblem(
@@ -35,19 +32,11 @@ export async function unpackedBody(
   }
 }
 
-/** How the body of a request is packed, and how large it may be. */
-export function packingOf({ headers, routeOptions }: FastifyRequest): {
-  encoding: string | undefined;
-  mostBytes: number;
-} {
-  return { encoding: headers['content-encoding']?.trim().toLowerCase(), mostBytes: routeOptions.bodyLimit };
-}
-
 /** The routes of this instance take JSON, packed or not, and nothing else. */
 export function jsonBodies(app: Pick<FastifyInstance, 'removeAllContentTypeParsers' | 'addContentTypeParser'>): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) =>
-    jsonBody(await unpackedBody(body, packingOf(request))),
+    jsonBody(await unpackedBody(body, request)),
   );
 }
 

@@ -8,7 +8,6 @@ import type { AuditLog } from './audit-log.ts';
 import { GrowingThreads } from './growing-threads.ts';
 import { guaranteeRoutes } from './guarantee-routes.ts';
 import { HttpProblem } from './http-problem.ts';
-import { inferenceRoutes } from './inference-routes.ts';
 import { type ServerMetrics, serverMetrics } from './metrics.ts';
 import type { Models, ServedBundle } from './models.ts';
 import { operationRoutes, type ServerState } from './operation-routes.ts';
@@ -77,7 +76,6 @@ export async function createServer(options: ServerOptions) {
     transform: createJsonSchemaTransform({ zodToJsonConfig: { unrepresentable: 'any' } }),
   });
   await app.register(operationRoutes({ models, store, metrics, state }));
-  await app.register(inferenceRoutes({ models, metrics }));
   await app.register(threadRoutes({ models, threads, metrics }));
   await app.register(decideRoutes({ models }));
   await app.register(guaranteeRoutes({ models, isAudited: audits !== null, aboutGuarantee }));

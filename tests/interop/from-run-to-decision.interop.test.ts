@@ -96,7 +96,7 @@ async function shownBy(path: string): Promise<string> {
 
 it('leads from a trained run to the same decision everywhere', async () => {
   const shells = blocks.filter(({ language, name }) => language === 'sh' && name === '').map(({ code }) => code);
-  const [exporting, deciding, python, browser, postByPost, whole, ...others] = shells;
+  const [exporting, deciding, python, browser, postByPost, whole, repository, ...others] = shells;
   expect(others).toEqual([]);
 
   shell(exporting);
@@ -124,10 +124,16 @@ it('leads from a trained run to the same decision everywhere', async () => {
   expect(JSON.parse(answers.at(-1) ?? '')).toMatchObject({ decision: 'stop', postsUsed, stopped, prediction });
   expect(JSON.parse(shell(whole)).decisions).toHaveLength(1);
 
-  write('ask.py');
-  const asked = shell('python ask.py').trim().slice(1, -1).split(/\s+/).map(Number);
+  shell(repository);
+  expect(readFileSync(join(project, 'models/policy/1/model.onnx'))).toEqual(
+    readFileSync(join(project, 'policy/policy.onnx')),
+  );
+  write('score.py');
+  const [, numbers, threshold] = /^\[(.*)\] (\S+)$/.exec(shell('python score.py').trim()) ?? [];
+  const asked = numbers.trim().split(/\s+/).map(Number);
   expect(asked).toHaveLength(3);
   for (const [index, score] of scores.entries()) expect(asked[index]).toBeCloseTo(score, 4);
+  expect(asked.findIndex((score) => score > Number(threshold)) + 1).toBe(why === 'threshold' ? postsUsed : 0);
 
   // Every block was run.
   expect(blocks.map(({ language, name }) => name || language)).toEqual([
@@ -141,6 +147,7 @@ it('leads from a trained run to the same decision everywhere', async () => {
     'server',
     'sh',
     'sh',
-    'ask.py',
+    'sh',
+    'score.py',
   ]);
 }, 1_800_000);

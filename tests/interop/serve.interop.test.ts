@@ -9,7 +9,7 @@ import { type DecidedThread, threadDecider } from '../../experiments/stop-agent/
 import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { earshot, tiny, writeExperiment } from '../experiments/cli/command-line.ts';
-import { interopPython, runPython } from './python.ts';
+import { interopPython } from './python.ts';
 import { startRedis } from './redis-server.ts';
 import { freePort, startEarshot } from './serving.ts';
 
@@ -195,69 +195,16 @@ describe('threads post by post', () => {
 });
 
 describe('clients of others', () => {
-  it('tritonclient gets the answers of the bundle, as JSON and as bytes', async () => {
-    const server = await running(startEarshot([bundle]));
-    const script = `
-import json, sys
-import numpy as np
-import tritonclient.http as triton
-sys.path.insert(0, sys.argv[2])
-client = triton.InferenceServerClient(sys.argv[1].removeprefix("http://"))
-name = "policy"
-assert client.is_server_live() and client.is_server_ready() and client.is_model_ready(name)
-metadata = client.get_model_metadata(name)
-assert client.get_server_metadata()["name"] == "earshot"
-columns = metadata["inputs"][0]["shape"][1]
-states = np.random.default_rng(1).normal(size=(7, columns)).astype(np.float32)
-found = {}
-for binary in (True, False):
-    state = triton.InferInput("state", list(states.shape), "FP32")
-    state.set_data_from_numpy(states, binary_data=binary)
-    outputs = [triton.InferRequestedOutput(each, binary_data=binary) for each in ("stop_probability", "action")]
-    for wanted in (outputs, None):
-        result = client.infer(name, [state], outputs=wanted, model_version=metadata["versions"][0] if binary else "")
-        found[f"{binary} {wanted is None}"] = [result.as_numpy("stop_probability").tolist(), result.as_numpy("action").tolist()]
-client.load_model(name)
-try:
-    state = triton.InferInput("state", [1, columns + 1], "FP32")
-    state.set_data_from_numpy(np.zeros((1, columns + 1), np.float32))
-    client.infer(name, [state])
-    raise SystemExit("a wrong shape was taken")
-except triton.InferenceServerException as error:
-    refused = str(error)
-try:
-    client.get_model_metadata("other")
-    raise SystemExit("an unknown model was found")
-except triton.InferenceServerException as error:
-    unknown = str(error)
-print(json.dumps({"states": states.tolist(), "found": found, "refused": refused, "unknown": unknown}))
-`;
-    const python = await runPython(['-c', script, server.address, bundle], { requirements });
-    expect(python.code, python.errors).toBe(0);
-    const { states, found, refused, unknown } = JSON.parse(python.out);
-    const probabilities = (await policyOfBundle(bundle)).definition.score(Float32Array.from(states.flat()));
-    const actions = [...probabilities].map((probability) => Number(probability > 0.5));
-    for (const [stopProbability, action] of Object.values<number[][]>(found)) {
-      expect([...Float32Array.from(stopProbability)]).toEqual([...probabilities]);
-      expect(action).toEqual(actions);
-    }
-    expect(refused).toContain('states of this model have 32 numbers, and the shape is [1, 33]');
-    expect(unknown).toContain('there is no model of this name; served are policy');
-  });
-
   it('schemathesis finds no crash and no answer that the OpenAPI document does not declare', async () => {
     const server = await running(startEarshot([bundle]));
     const st = join(interopPython(requirements), '../schemathesis');
     const config = join(cwd, 'schemathesis.toml');
-    // That a shape fits its data, and columns a model, is nothing that a schema can say: such requests get a 400.
-    const inference =
-      '[[operations]]\ninclude-path-regex = "/infer$"\nchecks.positive_data_acceptance.enabled = false\n';
-    writeFileSync(config, `[parameters]\n"path.model" = "policy"\n[generation]\nmax-examples = 40\n${inference}`);
+    writeFileSync(config, '[parameters]\n"path.model" = "policy"\n[generation]\nmax-examples = 40\n');
     const words = ['--config-file', config, 'run', `${server.address}/openapi.json`, '--seed', '1', '--no-color'];
     const { status, stdout, stderr } = spawnSync(st, words, { encoding: 'utf8', cwd });
     expect(status, `${stdout}\n${stderr}`).toBe(0);
     const [, selected, total, tested] = /(\d+) selected \/ (\d+) total[\s\S]*Tested: +(\d+)\n/.exec(stdout) ?? [];
-    expect(Number(total)).toBeGreaterThan(15);
+    expect(Number(total)).toBeGreaterThan(9);
     expect([selected, tested]).toEqual([total, total]);
     expect(stdout).not.toContain('Failures:');
     expect(server.output()).not.toContain('defect');

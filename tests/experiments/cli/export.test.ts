@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadPolicy } from '../../../checkpoints/policy/load-policy.ts';
 import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
@@ -69,6 +70,25 @@ describe('export', () => {
     // Loading decides every golden thread again.
     const policy = await loadPolicy(sourceOf(folder));
     expect(policy.manifest.parity.largestDifference).toBeLessThan(1e-5);
+  });
+
+  it('writes a score that any server of ONNX files gives: states in, stop probabilities out', async () => {
+    const folder = join(cwd, 'bundle');
+    const session = await InferenceSession.create(readFileSync(join(folder, 'policy.onnx')));
+    expect(session.inputMetadata).toEqual([{ name: 'state', isTensor: true, type: 'float32', shape: ['batch', 36] }]);
+    expect(session.outputMetadata).toEqual([
+      { name: 'stop_probability', isTensor: true, type: 'float32', shape: ['batch'] },
+    ]);
+    const golden = readFileSync(join(folder, 'golden.jsonl'), 'utf8').trimEnd().split('\n');
+    for (const line of golden) {
+      const { states, scores } = JSON.parse(line);
+      const state = new Float32Array(Uint8Array.from(Buffer.from(states, 'base64')).buffer);
+      const found = await session.run({ state: new Tensor('float32', state, [state.length / 36, 36]) });
+      const answered = Array.from<unknown, number>(found.stop_probability.data, Number);
+      expect(answered).toHaveLength(scores.length);
+      for (const [post, score] of scores.entries()) expect(answered[post]).toBeCloseTo(score, 5);
+    }
+    await session.release();
   });
 
   it('writes a card that tells use, data, measures, limits and risks', () => {

@@ -58,7 +58,7 @@ it('answers nonsense, half requests and slow ones with 4xx, goes on, and logs no
 
 it('refuses a body of 50 MB without reading it', async () => {
   const { address } = await listening();
-  for (const path of ['/v1/threads/t/posts', '/v2/models/small/infer']) {
+  for (const path of ['/v1/threads/t/posts', '/v1/decide']) {
     const socket = open(address);
     const answer = answerOn(socket);
     socket.write(postOf(path, 50e6));
@@ -72,15 +72,15 @@ it('lets no address reach a file', async () => {
   const { address } = await listening();
   for (const path of [
     '/../../etc/passwd',
-    '/v2/models/../../../etc/passwd',
-    '/v2/models/..%2f..%2fetc%2fpasswd',
-    '/v2/models/%2e%2e/infer',
-    '/v2/models//infer',
+    '/v1/threads/../../../etc/passwd',
+    '/v1/threads/..%2f..%2fetc%2fpasswd',
+    '/v2/repository/models/%2e%2e/load',
+    '/v2/repository/models//load',
     '/docs/../../package.json',
     '/docs%2f..%2fpackage.json',
-    '/v2/models/small%00/ready',
+    '/v1/threads/t%00',
     '/%',
-    '/v2/models/%c0%af',
+    '/v1/threads/%c0%af',
     `/v1/threads/${'x'.repeat(5000)}`,
   ]) {
     const socket = open(address);

@@ -324,13 +324,6 @@ it('reads bodies packed with gzip, up to the size of others, and says what it do
     415,
     expect.stringContaining('packed with "br" are not read'),
   ]);
-  const states = Buffer.from(
-    JSON.stringify({ inputs: [{ name: 'state', shape: [1, 6], datatype: 'FP32', data: [1, 2, 3, 4, 5, 6] }] }),
-  );
-  const infer = (payload: Buffer, headers: Record<string, string>) =>
-    server.app.inject({ method: 'POST', url: '/v2/models/small/infer', payload, headers });
-  const inferred = await infer(gzipSync(states), { 'content-encoding': 'gzip' });
-  expect(inferred.json()).toEqual((await infer(states, {})).json());
 });
 
 it('asks in its interface for the model where several are served, and only there', async () => {
