@@ -40,7 +40,7 @@ export interface ResolvedExperiment extends ExperimentHead {
   readonly shape: string | null;
 }
 
-/** What is so of most experiments: each trial is trained alone, and from its beginning to its end. */
+/** What is so of most experiments: each trial is trained alone. */
 export function trainedAlone<Experiment extends ExperimentHead & PlainObject>(experiment: Experiment) {
   const { name, description, seeds } = experiment;
   const alone = {

@@ -4,7 +4,6 @@ import { InputError } from '../../src/errors.ts';
 import { HttpProblem, unavailable } from './http-problem.ts';
 import type { ServerMetrics } from './metrics.ts';
 import type { Models } from './models.ts';
-import { jsonBodies } from './request-bodies.ts';
 import { operations, problems } from './schemas.ts';
 import type { ThreadStore } from './thread-store.ts';
 
@@ -27,7 +26,6 @@ export function operationRoutes(options: {
   const page = { 200: { description: 'The page.', content: { 'text/html': { schema: z.string() } } } };
   const text = { 200: { description: 'Prometheus text.', content: { 'text/plain': { schema: z.string() } } } };
   return async (app) => {
-    jsonBodies(app);
     app.get(
       '/v2/health/live',
       {

@@ -32,7 +32,7 @@ async function unpackedBody(body: Buffer, { headers, routeOptions }: FastifyRequ
   }
 }
 
-/** The routes of this instance take JSON, packed or not, and nothing else. */
+/** All routes take JSON, packed or not, and nothing else. */
 export function jsonBodies(app: Pick<FastifyInstance, 'removeAllContentTypeParsers' | 'addContentTypeParser'>): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) =>

@@ -11,6 +11,7 @@ import { HttpProblem } from './http-problem.ts';
 import { type ServerMetrics, serverMetrics } from './metrics.ts';
 import type { Models, ServedBundle } from './models.ts';
 import { operationRoutes, type ServerState } from './operation-routes.ts';
+import { jsonBodies } from './request-bodies.ts';
 import { longestId } from './schemas.ts';
 import { threadAudits } from './thread-audits.ts';
 import { decideRoutes, threadRoutes } from './thread-routes.ts';
@@ -126,6 +127,7 @@ function bareServer({ limits, logger }: Pick<ServerOptions, 'limits' | 'logger'>
     },
   }).withTypeProvider<ZodTypeProvider>();
   app.server.maxConnections = limits.maxConnections;
+  jsonBodies(app);
   app.setValidatorCompiler(validatorCompiler);
   // What goes out is typed here, and held against the OpenAPI document by the tests: checking each answer would cost as much as
   // deciding it.

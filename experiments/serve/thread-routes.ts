@@ -6,7 +6,6 @@ import type { GrowingThreads } from './growing-threads.ts';
 import { HttpProblem } from './http-problem.ts';
 import type { ServerMetrics } from './metrics.ts';
 import type { Models } from './models.ts';
-import { jsonBodies } from './request-bodies.ts';
 import {
   additionSchema,
   decidedSchema,
@@ -29,7 +28,6 @@ export function threadRoutes(options: {
   const querystring = modelQuery(models.names);
   const of = { params: threadParams, querystring };
   return async (app) => {
-    jsonBodies(app);
     const added = {
       ...about('addPosts', 'Add the next posts of a thread'),
       description:
@@ -77,7 +75,6 @@ function found<T>(thread: T | null, id: string): T {
 export function decideRoutes({ models }: { models: Models }): FastifyPluginAsyncZod {
   const about = operations('threads');
   return async (app) => {
-    jsonBodies(app);
     app.post(
       '/v1/decide',
       {

@@ -69,8 +69,8 @@ export interface Surroundings {
 
 /**
  * Trains the agents of some trials together, tests each beside every baseline and leaves everything in its directory. A
- * finished run is left as it is, and one that was cut off goes on from its last checkpoint. False when the signal
- * stopped them.
+ * finished run is left as it is, and one that was cut off goes on from its last checkpoint. False when the signal stopped
+ * them.
  * @throws InputError when a directory holds a run of another config, seed, data, detector or annotations
  */
 export async function runTrials(trials: readonly TrialSettings[], surroundings: Surroundings): Promise<boolean> {
@@ -90,12 +90,8 @@ export async function runTrials(trials: readonly TrialSettings[], surroundings: 
   });
   if (groups.length > 1)
     context.onNote(`${begun.length} runs do not fit into memory together; training them in ${groups.length} programs`);
-  let isFinished = true;
-  for (const group of groups) {
-    isFinished = (await trainTogether(group, context)) && isFinished;
-    if (context.signal.aborted) return false;
-  }
-  return isFinished;
+  for (const group of groups) if (!(await trainTogether(group, context))) return false;
+  return true;
 }
 
 /** Of the memory that is free: the rest is for the estimate's error, and for other programs. */
