@@ -7,8 +7,8 @@ import { differences, exactJson, readJsonFile, writeJsonFile } from '../src/json
 import { missingPath } from '../src/missing-path.ts';
 import { provenance, type RunFacts, type RunRecord, runRecordSchema } from './run-record.ts';
 
-/** What a start that was cut off before `config.json` leaves in a folder: it may still become a run. */
-const leftovers = new Set(['run.json', 'checkpoints']);
+/** What a start that was cut off before `config.json`, or failed, leaves in a folder: it may still become a run. */
+const leftovers = new Set(['run.json', 'checkpoints', 'failure.json']);
 /** Settings of an experiment that change nothing in a run: which others there are, what is said of them, what they may cost, how it asks. */
 const shapesNothing: ReadonlySet<string> = new Set([
   'description',

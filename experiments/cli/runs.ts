@@ -1,5 +1,6 @@
 import { Command } from '@commander-js/extra-typings';
 import { counted } from '../../src/counted.ts';
+import { present } from '../../src/present.ts';
 import { printJson, proseWidth, type Terminal } from './terminal.ts';
 
 export function runsCommand(terminal: Terminal) {
@@ -28,16 +29,18 @@ async function list(folder: string, { json, terminal }: { json?: true; terminal:
   const listed = listRuns(folder);
   if (json) return printJson(terminal, listed);
   if (listed.length === 0) stdout.write(`No runs in ${folder}.\n`);
-  for (const { name, finished, unfinished, conclusion, recommended } of listed) {
-    const state = [
-      ...(finished > 0 ? [`${counted(finished, 'run')} finished`] : []),
-      ...(unfinished > 0 ? [`${unfinished} not finished`] : []),
-    ].join(', ');
-    const lines = [
+  for (const { name, finished, failed, unfinished, failure, conclusion, recommended } of listed) {
+    const state = present([
+      finished > 0 && `${counted(finished, 'run')} finished`,
+      failed > 0 && `${failed} failed`,
+      unfinished > 0 && `${unfinished} not finished`,
+    ]);
+    const lines = present([
+      failure !== null && `Failed: ${failure}`,
       conclusion ?? 'no report yet; `earshot report` writes the report of finished runs',
-      ...(recommended === null ? [] : [`Go on with ${recommended}`]),
-    ];
-    stdout.write(`${name}: ${state}\n`);
+      recommended !== null && `Go on with ${recommended}`,
+    ]);
+    stdout.write(`${name}: ${state.join(', ')}\n`);
     for (const line of lines)
       stdout.write(`  ${wrapped(line, { width: proseWidth(terminal) - 2 }).replaceAll('\n', '\n  ')}\n`);
   }

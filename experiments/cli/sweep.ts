@@ -4,6 +4,7 @@ import { Command, Option } from '@commander-js/extra-typings';
 import { counted } from '../../src/counted.ts';
 import type { PlainObject } from '../config/overrides.ts';
 import { screenText, wrapped } from '../report/narrow-table.ts';
+import { failureIn } from '../run/failure-file.ts';
 import { failedCount, failureOf } from '../run/failures.ts';
 import type { Programs } from '../run/programs.ts';
 import { isFinished } from '../run/trial.ts';
@@ -236,16 +237,18 @@ async function onQueue(plan: SweepPlan, { queue: address = '', folder, signal, t
 
 /** @throws the error whose exit code says how bad the worst failure was */
 function failIfAny(plan: SweepPlan, folder: SweepFolder): void {
-  const failures = trialsOfPlan(plan).flatMap((trial) => folder.failureOf(trial) ?? []);
+  const failures = trialsOfPlan(plan).flatMap((trial) => {
+    const failure = failureIn(folder.directoryOf(trial));
+    return failure === null ? [] : [{ ...failure, label: trial.label }];
+  });
   if (failures.length === 0) return;
   const count = failedCount(failures, { total: trialsOfPlan(plan).length, what: 'trials' });
   throw failureOf(failures, `${count}; the report names each. Give the command again to try them once more`);
 }
 
 function missingTrials(plan: SweepPlan, folder: SweepFolder): number {
-  return trialsOfPlan(plan).filter(
-    (trial) => folder.failureOf(trial) === null && !isFinished(folder.directoryOf(trial)),
-  ).length;
+  const directories = trialsOfPlan(plan).map((trial) => folder.directoryOf(trial));
+  return directories.filter((directory) => failureIn(directory) === null && !isFinished(directory)).length;
 }
 
 function listing(plan: SweepPlan): string {

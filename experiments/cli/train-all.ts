@@ -2,6 +2,7 @@ import { programsWanted } from '../kinds/experiment-kind.ts';
 import { startTrials } from '../kinds/kinds.ts';
 import { finishedTrials, type OpenedExperiment } from '../kinds/open-experiment.ts';
 import { inBatches, runInBatches } from '../run/batched-runs.ts';
+import { noteOutcome } from '../run/failure-file.ts';
 import { failedCount, failureOf, failureTeller } from '../run/failures.ts';
 import { choosePrograms, type Programs } from '../run/programs.ts';
 import type { RunGroup, TrialFailure, TrialTask } from '../run/trial.ts';
@@ -47,6 +48,7 @@ export async function trainAll(
       run: watched,
       onEnded(ended) {
         for (const { trial, outcome } of ended) {
+          if (outcome.how !== 'interrupted') noteOutcome(trial.directory, outcome);
           if (outcome.how !== 'failed') continue;
           failed.push({ label: trial.label, ...outcome });
           // A single one is told by the error at the end.

@@ -4,14 +4,21 @@ import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
 import { readJsonFile } from '../../src/json-file.ts';
 import { missingPath } from '../../src/missing-path.ts';
-import { finishedBelow, runsBelow } from '../run/runs-below.ts';
+import { failureIn } from '../run/failure-file.ts';
+import { headlineOf } from '../run/failures.ts';
+import { trainingsBelow } from '../run/runs-below.ts';
+import { isFinished } from '../run/trial.ts';
 
 /** The runs of an experiment or a sweep, and what they came to. */
 export interface ListedRuns {
   readonly name: string;
   readonly folder: string;
   readonly finished: number;
+  readonly failed: number;
+  /** Begun, and neither finished nor failed. */
   readonly unfinished: number;
+  /** Why the first of those that failed did; null where none has. */
+  readonly failure: string | null;
   /** Null before the first report, and where the runs have none. */
   readonly conclusion: string | null;
   /** The run to go on with; null where there is none. */
@@ -39,9 +46,10 @@ export function listRuns(runs: string): ListedRuns[] {
     .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
     .flatMap((name): ListedRuns[] => {
       const folder = join(runs, name);
-      const begun = runsBelow(folder, 2);
-      if (begun.length === 0) return [];
-      const finished = finishedBelow(folder, 2).length;
+      const directories = trainingsBelow(folder, 2);
+      if (directories.length === 0) return [];
+      const finished = directories.filter(isFinished).length;
+      const failures = directories.flatMap((run) => failureIn(run) ?? []);
       const path = join(folder, 'report.json');
       const report = existsSync(path) ? readJsonFile(path, reportSchema) : null;
       return [
@@ -49,7 +57,9 @@ export function listRuns(runs: string): ListedRuns[] {
           name,
           folder,
           finished,
-          unfinished: begun.length - finished,
+          failed: failures.length,
+          unfinished: directories.length - finished - failures.length,
+          failure: failures.length === 0 ? null : headlineOf(failures[0]),
           conclusion: report?.conclusion ?? null,
           recommended: runBelow(folder, typeof report?.recommended === 'string' ? undefined : report?.recommended?.run),
         },

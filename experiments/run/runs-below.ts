@@ -2,6 +2,8 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { InputError } from '../../src/errors.ts';
 import { missingPath } from '../../src/missing-path.ts';
+import { failureName } from './failure-file.ts';
+import { isFinished } from './trial.ts';
 
 /**
  * The runs in a folder and at most so many levels below it, in the order of their names; the folder alone if it is itself a run.
@@ -10,14 +12,24 @@ import { missingPath } from '../../src/missing-path.ts';
 export function runsBelow(folder: string, levels: number): string[] {
   if (!existsSync(folder))
     throw new InputError(`${missingPath(folder)}. \`earshot runs\` lists the runs that are here`);
+  return foldersWith(['config.json'], folder, levels);
+}
+
+/** The same, and folders of trainings that failed before there was a run. */
+export function trainingsBelow(folder: string, levels: number): string[] {
+  return foldersWith(['config.json', failureName], folder, levels);
+}
+
+function foldersWith(names: readonly string[], folder: string, levels: number): string[] {
   if (!statSync(folder).isDirectory()) return [];
-  if (existsSync(join(folder, 'config.json'))) return [folder];
+  if (names.some((name) => existsSync(join(folder, name)))) return [folder];
   if (levels === 0) return [];
-  const names = readdirSync(folder).sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
-  return names.flatMap((name) => runsBelow(join(folder, name), levels - 1));
+  return readdirSync(folder)
+    .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
+    .flatMap((name) => foldersWith(names, join(folder, name), levels - 1));
 }
 
 /** Those of them that are finished. @throws as `runsBelow` */
 export function finishedBelow(folder: string, levels: number): string[] {
-  return runsBelow(folder, levels).filter((run) => existsSync(join(run, 'result.json')));
+  return runsBelow(folder, levels).filter(isFinished);
 }

@@ -1,6 +1,7 @@
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import type { ScoredSystem } from '../kinds/experiment-kind.ts';
+import { failureIn } from '../run/failure-file.ts';
 import { headlineOf } from '../run/failures.ts';
 import { isFinished } from '../run/trial.ts';
 import { conditionsOf, objectiveOf } from './objective.ts';
@@ -42,7 +43,7 @@ export function readRows(plan: SweepPlan, folder: SweepFolder): TrialRow[] {
   return plan.settings.flatMap((setting) =>
     setting.trials.map((trial): TrialRow => {
       const directory = folder.directoryOf(trial);
-      const failure = folder.failureOf(trial);
+      const failure = failureIn(directory);
       const nothing = { trial, setting, systems: [], objective: null, trainedOn: null };
       if (failure !== null) return { ...nothing, status: 'failed', message: headlineOf(failure) };
       if (!isFinished(directory)) return { ...nothing, status: 'missing', message: null };

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { runInBatches } from '../run/batched-runs.ts';
+import { noteOutcome } from '../run/failure-file.ts';
 import { isFinished, type RunGroup, type TrialFailure } from '../run/trial.ts';
 import { type Keep, reduceTrial } from './keep.ts';
 import type { SweepPlan, SweepTrial } from './plan.ts';
@@ -41,9 +42,9 @@ export async function runSweep(run: SweepRun): Promise<void> {
       onEnded(ended) {
         for (const { trial, outcome } of ended) {
           if (outcome.how === 'interrupted' && signal.aborted) continue;
-          folder.note(trial, outcome);
+          noteOutcome(trial.directory, outcome);
           if (outcome.how === 'finished')
-            reduceTrial(folder.directoryOf(trial), { keep, sharedFolder: join(folder.path, 'shared') });
+            reduceTrial(trial.directory, { keep, sharedFolder: join(folder.path, 'shared') });
           if (outcome.how === 'failed') onFailure(trial, outcome);
           done++;
         }

@@ -7,7 +7,6 @@ import { InputError } from '../../src/errors.ts';
 import { hashesOf } from '../../src/file-hash.ts';
 import { readJsonFile, writeJsonFile } from '../../src/json-file.ts';
 import { checkedConfig } from '../config/config-problems.ts';
-import type { TrialOutcome } from '../run/trial.ts';
 import { planSweep, type SweepPlan, type SweepTrial } from './plan.ts';
 import { loadedSweepSchema } from './sweep-file.ts';
 import { trialsOfPlan } from './trials-of-plan.ts';
@@ -18,17 +17,9 @@ import { trialsOfPlan } from './trials-of-plan.ts';
  *   sweep.json     which settings and seed each trial has, the hashes of the files that they read, and the sweep file
  *   trials/<id>/   a run directory each
  *   shared/        files that many trials have in common, where not everything is kept (keep.ts)
- *   failures/      why a trial failed, one file each; it is removed when the trial is tried again
  *
  * and the tables, report and pictures.
  */
-
-const failureSchema = z.object({
-  label: z.string(),
-  severity: z.union([z.literal(1), z.literal(2), z.literal(3)]),
-  message: z.string(),
-});
-export type Failure = z.output<typeof failureSchema>;
 
 const manifestSchema = z.looseObject({
   files: z.record(z.string(), z.string()),
@@ -39,9 +30,6 @@ export interface SweepFolder {
   readonly path: string;
   readonly runs: string;
   directoryOf(trial: SweepTrial): string;
-  failureOf(trial: SweepTrial): Failure | null;
-  /** Notes how a trial ended: a failure is kept, anything else removes it. */
-  note(trial: SweepTrial, outcome: TrialOutcome): void;
   /** SHA-256 of every file that the trials read. */
   readonly fileHashes: Readonly<Record<string, string>>;
 }
@@ -84,7 +72,7 @@ export async function openSweepFolder(
     throw new InputError(
       `${changed} was changed since trials of ${path} read it; restore it, give the sweep another name, or --restart`,
     );
-  for (const folder of ['trials', 'failures']) makeFolder(join(path, folder));
+  makeFolder(join(path, 'trials'));
   writeJsonFile(manifest, {
     name: plan.name,
     // Those of earlier plans, too: their trials are still here, and a later plan may come back to them.
@@ -92,16 +80,5 @@ export async function openSweepFolder(
     trials: Object.fromEntries(trialsOfPlan(plan).map(({ id, label }) => [id, label])),
     loaded: plan.loaded,
   });
-  const failurePath = (id: string) => join(path, 'failures', `${id}.json`);
-  return {
-    path,
-    runs,
-    fileHashes,
-    directoryOf: ({ id }) => join(path, 'trials', id),
-    failureOf: ({ id }) => (existsSync(failurePath(id)) ? readJsonFile(failurePath(id), failureSchema) : null),
-    note({ id, label }, outcome) {
-      if (outcome.how !== 'failed') rmSync(failurePath(id), { force: true });
-      else writeJsonFile(failurePath(id), { label, severity: outcome.severity, message: outcome.message });
-    },
-  };
+  return { path, runs, fileHashes, directoryOf: ({ id }) => join(path, 'trials', id) };
 }

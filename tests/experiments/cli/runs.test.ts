@@ -2,7 +2,8 @@ import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
-import { earshot } from './command-line.ts';
+import { writeSweep } from '../sweep/tiny-sweep.ts';
+import { earshot, tiny, writeExperiment } from './command-line.ts';
 
 function run(cwd: string, path: string, { isFinished }: { isFinished: boolean }): void {
   mkdirSync(join(cwd, path), { recursive: true });
@@ -49,10 +50,35 @@ describe('runs', () => {
       name: 'first',
       folder: 'runs/first',
       finished: 1,
+      failed: 0,
       unfinished: 1,
+      failure: null,
       conclusion: 'The agent is recommended.',
       recommended: 'runs/first/agent/seed-1',
     });
+  });
+
+  it('tells failed runs from those that were cut off, and why the first failed, until they are trained', async () => {
+    const cwd = temporaryFolder();
+    const rate = (learningRate: number) => ({ imitation: { ...tiny.agent.imitation, ppo: { learningRate } } });
+    const write = (learningRate: number) =>
+      writeExperiment(join(cwd, 'tiny.yaml'), { seeds: [1, 2], agent: { ...tiny.agent, ...rate(learningRate) } });
+    write(1e30);
+    expect((await earshot(['train', 'tiny.yaml'], { cwd })).code).toBe(1);
+    const { out } = await earshot(['runs'], { cwd });
+    expect(out).toMatch(/^tiny: 2 failed\n {2}Failed: the training diverged: /);
+    write(1e-4);
+    expect((await earshot(['train', 'tiny.yaml', '--restart'], { cwd })).code).toBe(0);
+    expect((await earshot(['runs'], { cwd })).out).toMatch(/^tiny: 2 runs finished\n/);
+    expect((await earshot(['runs', '--json'], { cwd })).out).toContain('"failure": null');
+
+    // Trials that failed before there was a run.
+    writeSweep(join(cwd, 'sweep.yaml'), { seeds: [1], space: { 'split.demonstrations': [12, 1000] } });
+    expect((await earshot(['sweep', 'sweep.yaml'], { cwd })).code).toBe(1);
+    expect((await earshot(['runs'], { cwd })).out).toMatch(
+      /\ntiny-sweep: 1 run finished, 1 failed\n {2}Failed: the parts need/,
+    );
+    expect((await earshot(['sweep', 'sweep.yaml'], { cwd })).errors).toContain('1 of 2 trials failed');
   });
 
   it('names the run to go on with where it lies now, and none that is gone', async () => {
