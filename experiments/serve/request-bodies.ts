@@ -1,10 +1,21 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { grouped } from '../../src/counted.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
 import { HttpProblem } from './http-problem.ts';
 
 const gunzipped = promisify(gunzip);
+
+/** @param mostBytes of a body, unpacked */
+export function bodyTooLarge(mostBytes: number): HttpProblem {
+  const most = `${grouped(mostBytes)} bytes (${mostBytes / 1e6} MB)`;
+  return new HttpProblem(
+    413,
+    `the body, unpacked, has more than the ${most} that this server takes; send fewer posts or threads at a time, or start the server with a larger --max-body`,
+    { field: 'body' },
+  );
+}
 
 /**
  * A body as it was before its sender packed it; its size is bounded, so that a small request cannot fill the memory.
@@ -24,10 +35,7 @@ async function unpackedBody(body: Buffer, { headers, routeOptions }: FastifyRequ
   try {
     return await gunzipped(body, { maxOutputLength: mostBytes });
   } catch (error) {
-    if (error instanceof RangeError)
-      throw new HttpProblem(413, `the body unpacks to more than the ${mostBytes} bytes that the server takes`, {
-        field: 'body',
-      });
+    if (error instanceof RangeError) throw bodyTooLarge(mostBytes);
     throw new HttpProblem(400, 'the body is said to be gzip and is not, or was cut off', { field });
   }
 }

@@ -11,7 +11,7 @@ import { HttpProblem } from './http-problem.ts';
 import { type ServerMetrics, serverMetrics } from './metrics.ts';
 import type { Models, ServedBundle } from './models.ts';
 import { operationRoutes, type ServerState } from './operation-routes.ts';
-import { jsonBodies } from './request-bodies.ts';
+import { bodyTooLarge, jsonBodies } from './request-bodies.ts';
 import { longestId } from './schemas.ts';
 import { threadAudits } from './thread-audits.ts';
 import { decideRoutes, threadRoutes } from './thread-routes.ts';
@@ -102,7 +102,7 @@ function bareServer({ limits, logger }: Pick<ServerOptions, 'limits' | 'logger'>
     forceCloseConnections: 'idle',
     frameworkErrors(error, _request, reply) {
       // An address that cannot be decoded: no route, so no hooks and no serializers.
-      const { statusCode, message, field } = problemOf(error);
+      const { statusCode, message, field } = problemOf(error, { mostBytes: limits.bodyBytes });
       reply.hijack();
       reply.raw
         .writeHead(statusCode, { 'content-type': 'application/json' })
@@ -117,7 +117,9 @@ function bareServer({ limits, logger }: Pick<ServerOptions, 'limits' | 'logger'>
         : isLong
           ? '431 Request Header Fields Too Large'
           : '400 Bad Request';
-      const said = isLate ? 'the request did not arrive in time' : 'this is no HTTP request that can be read';
+      const said = isLate
+        ? `the request did not arrive within ${limits.requestMs / 1000} s (--request-timeout)`
+        : 'this is no HTTP request that can be read';
       logger.info({ status: Number.parseInt(status, 10), code: error.code }, 'unreadable request');
       if (!socket.writable) return void socket.destroy();
       const body = JSON.stringify({ error: said, field: null });
@@ -174,14 +176,20 @@ function addHooks(
     done();
   });
   app.setErrorHandler((error: FastifyError, request, reply) => {
-    const problem = problemOf(error);
+    const problem = problemOf(error, { mostBytes: request.routeOptions.bodyLimit });
     // The message of a defect may quote what it was about; its name and place do not.
     if (problem.statusCode >= 500 && !(error instanceof HttpProblem))
       logger.error({ reqId: request.id, error: error.name, at: placesOf(error) }, 'defect');
     return answerProblem(reply, problem);
   });
   app.setNotFoundHandler((_request, reply) =>
-    answerProblem(reply, new HttpProblem(404, 'there is nothing at this address; /openapi.json lists what there is')),
+    answerProblem(
+      reply,
+      new HttpProblem(
+        404,
+        'there is nothing at this address; /docs lists what there is, and /openapi.json the same for programs',
+      ),
+    ),
   );
 }
 
@@ -237,6 +245,7 @@ function answerProblem(
 /** What the caller is told of an error. */
 function problemOf(
   error: Error & Partial<Pick<FastifyError, 'statusCode' | 'validation' | 'validationContext' | 'code'>>,
+  { mostBytes }: { mostBytes: number },
 ) {
   if (error instanceof HttpProblem) return error;
   if (error instanceof InputError) return new HttpProblem(400, error.message);
@@ -252,7 +261,7 @@ function problemOf(
     const field = [...context, ...path].join('.');
     return new HttpProblem(400, `${field}: ${message}`, { field });
   }
-  if (statusCode === 413) return new HttpProblem(413, 'the body is larger than the server takes', { field: 'body' });
+  if (statusCode === 413) return bodyTooLarge(mostBytes);
   if (statusCode === 415)
     return new HttpProblem(415, 'the body must be JSON, with the content type application/json', {
       field: 'content-type',

@@ -114,3 +114,12 @@ it('shows what can be asked, as a document and as a page', async () => {
   for (const path of Object.keys(document.paths)) expect(page.body).toContain(` ${path}</code>`);
   expect(page.body).not.toContain('<script');
 });
+
+it('leads from any other address to what can be asked', async () => {
+  const { get } = await smallServer();
+  for (const url of ['/', '/v1', '/v2/models/small/infer'])
+    expect(await get(url), url).toMatchObject({
+      status: 404,
+      body: { error: expect.stringContaining('; /docs lists what') },
+    });
+});
