@@ -5,6 +5,8 @@ import { counted } from '../../src/counted.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { InputError } from '../../src/errors.ts';
+import { smallestOnAverage } from '../../src/metrics/conformal-risk-control.ts';
+import { smallestCalibration } from '../../src/metrics/learn-then-test.ts';
 import { missingPath } from '../../src/missing-path.ts';
 import { quoted } from '../../src/shell-words.ts';
 import { isPlainObject } from '../config/overrides.ts';
@@ -182,6 +184,10 @@ async function threadsUsed(threads: readonly Thread[], of: { experiment: Experim
   }
   const { crossFittedFacts } = await import('../stop-agent/cross-fitting.ts');
   const { labelled, environment, calibration } = crossFittedFacts(threads, of);
+  if (guarantee !== null && calibration.length === 0 && labelled.length < smallestOnAverage(guarantee))
+    throw new InputError(
+      `a guarantee of ${100 * guarantee.level}% takes ${smallestOnAverage(guarantee)} labelled threads, or about ${Math.ceil(1.5 * smallestCalibration(guarantee))} without a label, and there are ${labelled.length} and ${threads.length - labelled.length}; add threads, or allow more with --risk-level`,
+    );
   refuseShortThreads(labelled, of);
   const unlabelled = [
     ...(environment.length > 0 ? [`${environment.length} unlabelled ones train the agent, too`] : []),

@@ -26,8 +26,11 @@ describe('init', () => {
         'Found 80 threads, 320 posts (median 4 per thread).\n  rumor: 80 labelled (non-rumor 40, rumor 40)\n',
       );
       expect(made.out).toContain(
-        'Wrote mine.yaml. Parts: detector 24, demonstrations 9, environment 14, test 25, development 8.',
+        goal === 'ratio-sweep'
+          ? 'Wrote mine.yaml. Parts: detector 24, demonstrations 9, environment 14, test 25, development 8.'
+          : 'Wrote mine.yaml. 80 labelled threads train and test in 5 folds.',
       );
+      expect(made.errors.includes('With fewer than 100, scores say little')).toBe(goal !== 'ratio-sweep');
       const text = read(cwd, 'mine.yaml');
       expect(text).toMatch(/^# Made by `earshot init` for /);
       const path = join(cwd, 'mine.yaml');
@@ -40,15 +43,16 @@ describe('init', () => {
         expect(experiment).toMatchObject({
           data: { threads: 'threads.jsonl' },
           seeds: [1, 2, 3],
-          split: { detector: 24 },
+          crossFitting: { folds: 5 },
+          guarantee: null,
         });
       }
     },
   );
 
-  it('asks how many predictions may change where threads are left to calibrate on, and trains to that guarantee', async () => {
+  it('asks how many predictions may change, and trains to that guarantee', async () => {
     const cwd = temporaryFolder({
-      'threads.jsonl': `${threadLines(80)}${threadLines(120, { labelled: false, prefix: 'new-' })}`,
+      'threads.jsonl': `${threadLines(80)}${threadLines(180, { labelled: false, prefix: 'new-' })}`,
     });
     const stdin = Readable.from(['many\n10%\n', 'local\n', 'mine\n']);
     const made = await earshot(['init', 'threads.jsonl'], { cwd, stdin });
@@ -71,9 +75,10 @@ describe('init', () => {
     expect(trained.out).toMatch(
       /^mine: Reads \d+% of the posts; with 90% confidence at most 10% of predictions\s+would\s+change/,
     );
-    const decided = await earshot(['decide', 'threads.jsonl', '--policy', 'runs/mine/agent/seed-1'], { cwd });
-    const { threshold, threads } = JSON.parse(read(cwd, 'runs/mine/agent/seed-1/guarantees.json'))['stop agent'];
-    expect(threads).toBeGreaterThanOrEqual(22);
+    const decided = await earshot(['decide', 'threads.jsonl', '--policy', 'runs/mine/policy'], { cwd });
+    const { threshold, threads } = JSON.parse(read(cwd, 'runs/mine/policy/manifest.json')).guarantee;
+    // A third of the unlabelled threads train the agent.
+    expect(threads).toBe(120);
     const first = JSON.parse(decided.out.split('\n')[0]);
     expect(first.scores.findIndex((score: number) => score > threshold)).toBe(
       first.why === 'threshold' ? first.postsUsed - 1 : -1,
@@ -81,7 +86,9 @@ describe('init', () => {
     const few = await earshot(['init', 'threads.jsonl', '--goal', 'guarantee', '--risk-level', '0.1%', '--yes'], {
       cwd,
     });
-    expect(few.errors).toMatch(/\d+ threads are left for the calibration, and a guarantee of 0.1% takes 2302/);
+    expect(few.errors.replace(/\s+/g, ' ')).toContain(
+      'a guarantee of 0.1% takes 999 labelled threads, or about 3453 without a label, and there are 80 and 180;',
+    );
   });
 
   it('writes a file that trains', async () => {
@@ -90,7 +97,7 @@ describe('init', () => {
     const quick = ['--seeds', '1', '--set', 'agent.iterations=2', '--set', 'backend=wasm', '--set', 'detector.folds=2'];
     const trained = await earshot(['train', 'mine.yaml', ...quick], { cwd });
     expect(trained.code, trained.errors).toBe(0);
-    expect(trained.out).toContain('on 25 test threads');
+    expect(trained.out).toContain('cross-validated over 80 labelled threads');
     // Whoever has threads needs no advice to come with some.
     expect(trained.errors).not.toContain('the same with your own threads');
   });
@@ -119,10 +126,10 @@ describe('init', () => {
       'short.jsonl': threadLines(60, { posts: 2 }),
     });
     expect((await earshot(['init', 'few.jsonl', '--yes'], { cwd })).errors).toMatch(
-      /the local detector needs at least 2 training threads of every label of the task "rumor"; of 18 threads these have one: non-rumor [01],/,
+      /the local detector needs at least 3 training threads of every label of the task "rumor"; of 60 threads these have one: non-rumor 2,/,
     );
     expect((await earshot(['init', 'short.jsonl', '--yes'], { cwd })).errors).toContain(
-      'none of the 7 threads that the agent would learn from has 3 posts (seed 1)',
+      'none of the 60 threads that the agent would learn from has 3 posts (seed 1)',
     );
     expect(existsSync(join(cwd, 'my-threads.yaml'))).toBe(false);
   });
@@ -138,7 +145,7 @@ describe('init', () => {
 
   it('explains a question on ?, and waits for the answer without asking again', async () => {
     const cwd = folder();
-    const stdin = Readable.from(['?\nthreads.jsonl\n', '\n?\n', 'fewer-queries\n', '?\nlocal\n', 'asked\n']);
+    const stdin = Readable.from(['?\nthreads.jsonl\n', 'other\n?\n', 'fewer-queries\n', '?\nlocal\n', 'asked\n']);
     const made = await earshot(['init'], { cwd, stdin });
     expect(made.code, made.errors).toBe(0);
     expect(made.errors).toContain('A file of JSON Lines, one thread a line');
@@ -150,7 +157,7 @@ describe('init', () => {
 
   it('asks again where an answer is no thread file and no detector', async () => {
     const cwd = folder();
-    const stdin = Readable.from(['nosuch.jsonl\nthreads.csv\nthreads.jsonl\n', '\n\n', 'gpt\nlocal\n', 'asked\n']);
+    const stdin = Readable.from(['nosuch.jsonl\nthreads.csv\nthreads.jsonl\n', '\n', 'gpt\nlocal\n', 'asked\n']);
     const made = await earshot(['init'], { cwd, stdin });
     expect(made.code, made.errors).toBe(0);
     expect(made.errors).toContain('there is no nosuch.jsonl');

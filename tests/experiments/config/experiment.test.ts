@@ -97,7 +97,9 @@ describe('an experiment file', () => {
 
   it('needs only a name, and is one variant then', async () => {
     const file = await load('name: x');
-    expect(file.variants).toEqual([{ name: 'agent', experiment: experimentSchema.parse({ name: 'x' }) }]);
+    expect(file.variants).toEqual([
+      { name: 'agent', experiment: experimentSchema.parse({ name: 'x', crossFitting: {}, guarantee: null }) },
+    ]);
     const path = join(temporaryFolder({ 'my.yaml': 'name: x' }), 'my.yaml');
     const { trials } = await openExperiment({ path, overrides: [], runs: 'runs' });
     expect(trials.map(({ directory }) => directory)).toEqual(
