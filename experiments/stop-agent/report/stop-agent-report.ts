@@ -16,6 +16,7 @@ import { optimumName } from '../stream-optimum.ts';
 import { type RankedAgent, raisesAlerts, rankedAgents, ruleInPlace } from './agents.ts';
 import { detectorTruthSections, detectorTruths } from './detector-truth.ts';
 import { inspectedRuns, inspectorData, inspectorSection } from './inspector.ts';
+import { learningCurveSection } from './learning-curve-chart.ts';
 import { systemCharts, thresholdPoints } from './operating-points.ts';
 import { readRuns } from './read-runs.ts';
 import { type RecommendedSystem, recommendedSystem } from './recommended-system.ts';
@@ -83,12 +84,14 @@ async function pageParts(
   const { forest, fronts } = systemCharts(agents, { command, recommended, thresholds: thresholdPoints(runs) });
   const inspected = await inspectedRuns(runs, cache);
   const inspector = inspectorData(inspected.runs, { labels });
-  const sections = [
+  const sections = present([
     { id: 'front', title: 'Pareto front', blocks: [{ figures: fronts }] },
+    learningCurveSection(agents),
     stopsSection(runs, labels),
     inspectorSection(inspector, inspected.notes),
-    trainingSection(runs),
-  ];
+    // A cross-fitted seed trained several agents, one a fold.
+    !runs[0].result.isCrossFitted && trainingSection(runs),
+  ]);
   return { figures: forest, sections, data: { inspector, items: null } };
 }
 
