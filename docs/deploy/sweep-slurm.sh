@@ -10,11 +10,13 @@
 # Two minutes before its time is over the script is told, to save and to be queued again.
 #SBATCH --signal=B:TERM@120
 set -euo pipefail
+# Of an installed package: node_modules/earshot/experiments/cli/earshot.mjs. Not npx, which passes no signal on.
+earshot=experiments/cli/earshot.mjs
 sweep=$1
 threads=$2
 runs="${SCRATCH:-$PWD}/runs-$SLURM_ARRAY_TASK_ID"
 
-npx earshot sweep "$sweep" --data "$threads" --runs "$runs" \
+node "$earshot" sweep "$sweep" --data "$threads" --runs "$runs" \
   --jobs "$SLURM_CPUS_PER_TASK" --shard "$SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT" &
 shard=$!
 requeue() {
@@ -29,4 +31,4 @@ wait "$shard"
 
 # When all shards have ended, in one place:
 #   mkdir -p runs/my-sweep && cp -r "$SCRATCH"/runs-*/my-sweep/. runs/my-sweep/
-#   npx earshot sweep my-sweep.yaml --data threads.jsonl.gz
+#   node experiments/cli/earshot.mjs sweep my-sweep.yaml --data threads.jsonl.gz

@@ -4,6 +4,7 @@ import { modelSources } from '../serve/models.ts';
 import { auditOptions } from './audit-options.ts';
 import { budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption } from './budget-options.ts';
 import { amount, type OptionsOf, port, positiveInteger } from './option-values.ts';
+import { watchParent } from './parent-gone.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Names of environment variables, for what other users of the machine must not see in a list of processes. */
@@ -48,6 +49,10 @@ function serveOptions() {
     )
     .option('--drain <seconds>', 'time between the signal to stop and the last new connection', amount, 1)
     .option('--finish <seconds>', 'time for requests to finish after that', amount, 30)
+    .option(
+      '--with-parent',
+      'end when the process that started the server has ended, or has closed the pipe at its standard input',
+    )
     .option('--log-level <level>', 'error, info or silent', 'info')
     .addHelpText(
       'after',
@@ -58,7 +63,8 @@ password of Redis. Logs are lines of JSON on standard output and hold no texts o
 
 SIGHUP reloads the bundles without dropping a request; a new guarantee takes effect within seconds. With --audit, send the posts of a
 thread after its decision, too, and "end": true with the last; a thread without posts for --idle minutes counts as ended.
-/v1/guarantee shows whether the guarantee holds. After SIGTERM or Ctrl-C, the server finishes open requests.
+/v1/guarantee shows whether the guarantee holds. After SIGTERM or Ctrl-C, the server finishes open requests. npx passes no SIGTERM
+on: in scripts, start the file experiments/cli/earshot.mjs of the package with node, or give --with-parent.
 /docs lists the requests, /openapi.json describes them for programs, and /metrics is for Prometheus.
 
 Examples:
@@ -76,10 +82,21 @@ const readingsKept = 2000;
 /** Texts of undecided threads that are kept in memory, in characters; more than 10,000 long threads hold. */
 const maxCharacters = 256 * 1024 * 1024;
 
-async function run(
-  bundles: readonly string[],
-  options: OptionsOf<typeof serveOptions> & { terminal: Terminal },
-): Promise<void> {
+interface ServeSettings extends OptionsOf<typeof serveOptions> {
+  readonly terminal: Terminal;
+}
+
+async function run(bundles: readonly string[], options: ServeSettings): Promise<void> {
+  const gone = new AbortController();
+  const forgetParent = options.withParent ? watchParent(options.terminal, () => gone.abort()) : () => {};
+  try {
+    await serveUntil(gone.signal, bundles, options);
+  } finally {
+    forgetParent();
+  }
+}
+
+async function serveUntil(gone: AbortSignal, bundles: readonly string[], options: ServeSettings): Promise<void> {
   const { terminal, host, port, sessions, maxThreads, detector, store, logLevel } = options;
   const { stdout, stderr } = terminal;
   const models = modelSources(bundles);
@@ -90,7 +107,7 @@ async function run(
     noAuth: !options.auth,
   });
   const { serve } = await import('../serve/serve.ts');
-  const stopping = terminal.interruptSignal('finishing what was begun');
+  const ending = AbortSignal.any([gone, terminal.interruptSignal('finishing what was begun')]);
   const serving = await serve({
     models,
     host,
@@ -129,7 +146,7 @@ async function run(
   );
   const forget = terminal.onHangUp(() => void serving.reload());
   try {
-    if (!stopping.aborted) await new Promise((resolve) => stopping.addEventListener('abort', resolve, { once: true }));
+    if (!ending.aborted) await new Promise((resolve) => ending.addEventListener('abort', resolve, { once: true }));
   } finally {
     forget();
     await serving.stop();

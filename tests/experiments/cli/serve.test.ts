@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import { outputOf } from '../../child-output.ts';
@@ -23,6 +24,15 @@ async function started(words: readonly string[], { cwd, env = {} }: { cwd: strin
   await until(() => errors().includes(' at http://') || child.exitCode !== null);
   const address = /at (http:\/\/\S+);/.exec(errors())?.[1] ?? '';
   return { child, ended, address, out, errors };
+}
+
+/** Whether there is such a process. */
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
 
 const ask = (address: string, id: string) =>
@@ -77,6 +87,36 @@ describe('serve', () => {
       .map((line) => JSON.parse(line));
     expect(lines.filter(({ msg, status }) => msg === 'answered' && status === 200)).toHaveLength(60);
     expect(server.out() + server.errors()).not.toContain('the text of a post');
+  });
+
+  it.each([
+    ['has ended', 'SIGKILL'],
+    ['has closed the pipe at its standard input', 'end'],
+  ])('ends with its parent, where it is told to, when that %s', async (_, how) => {
+    const cwd = temporaryFolder();
+    const folder = await biasedBundle(50);
+    // As npx does: a process between this one and the server that passes nothing on. Output goes to a file, which no one closes.
+    const words = ['serve', folder, '--port', '0', '--with-parent'];
+    const between = `
+      const { openSync } = require('node:fs');
+      const out = openSync('out', 'a');
+      const stdio = [process.argv[2] === 'end' ? 'pipe' : 'ignore', out, out];
+      const child = require('node:child_process').spawn(process.execPath, [process.argv[1], ...${JSON.stringify(words)}], { stdio });
+      process.on('SIGTERM', () => child.stdin.end());
+      console.log(child.pid);`;
+    const parent = spawn(process.execPath, ['-e', between, launcher, how], { cwd });
+    const { out: pid } = outputOf(parent);
+    onTestFinished(() => {
+      parent.kill('SIGKILL');
+      if (isAlive(Number(pid()))) process.kill(Number(pid()), 'SIGKILL');
+    });
+    const printed = () => (existsSync(join(cwd, 'out')) ? readFileSync(join(cwd, 'out'), 'utf8') : '');
+    await until(() => printed().includes('; http://'));
+    const address = /at (http:\/\/\S+);/.exec(printed())?.[1] ?? '';
+    expect((await fetch(`${address}/v2/health/live`)).status).toBe(200);
+    parent.kill(how === 'end' ? 'SIGTERM' : 'SIGKILL');
+    await until(() => !isAlive(Number(pid())));
+    await expect(fetch(`${address}/v2/health/live`)).rejects.toThrow();
   });
 
   it('answers without a prediction when the budget is spent, and loads bundles anew at SIGHUP', async () => {
