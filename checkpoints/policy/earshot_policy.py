@@ -4,8 +4,9 @@
 Needs numpy and onnxruntime, nothing else. From a program:
 
     policy = Policy("folder of the bundle")
-    decision = policy.decide(["the claim", "a reply", "another reply"])
-    decision.posts_used, decision.why, decision.prediction, decision.queries, decision.scores, decision.hours, decision.out_of_distribution
+    decision = policy.decide(["the claim", "a reply", "another reply"], thread_id="t1")
+    decision.posts_used, decision.why, decision.prediction, decision.queries, decision.scores, decision.hours, decision.out_of_distribution,
+    decision.trained_on
 
 A post may also be {"text": ..., "time": ...}, with a time in ISO 8601 or None. Deadlines in hours read it, and so do detectors and
 students that were trained with times. A thread can also be read as it grows:
@@ -588,6 +589,8 @@ class Decision(Reading):
     """Label and probabilities by the detector; None where there is no detector."""
     out_of_distribution: dict | None = None
     """How unlike the threads of the guarantee this one is, or without a guarantee those that were trained on, {"score", "isFlagged"}."""
+    trained_on: bool | None = None
+    """Whether the policy learnt from this thread; None for a thread without an id."""
 
 
 class Thread:
@@ -735,9 +738,10 @@ class Policy:
             )
         return Thread(self, self.given_judge() or (self.judge_of_thread() if self.detector else None), self.threshold)
 
-    def decide(self, posts):
+    def decide(self, posts, thread_id=None):
         """Reads a thread to the stop or to its end, given its posts: the claim, then the replies in time order. A post is its
-        text, or {"text": ..., "time": ...}; other keys are not read."""
+        text, or {"text": ..., "time": ...}; other keys are not read. With the id of the thread, the decision says whether the policy
+        learnt from it."""
         posts = posts_of(posts)
         thread = self.open()
         for post in posts:
@@ -745,7 +749,11 @@ class Policy:
                 break
         thread.end()
         prediction = thread.predict()
-        return Decision(**vars(thread.reading()), prediction=prediction, out_of_distribution=self.out_of_distribution(posts[0][0]))
+        claim = posts[0][0]
+        trained_on = None if thread_id is None else self.is_trained_on({"id": thread_id, "posts": [{"text": claim}]})
+        return Decision(
+            **vars(thread.reading()), prediction=prediction, out_of_distribution=self.out_of_distribution(claim), trained_on=trained_on
+        )
 
     def audit(self, thread_id, posts, share, opened=None):
         """Decides a thread that has ended and reads it on to its end: a line for `earshot monitor`. Times are datetime.now(timezone.utc)."""
@@ -1084,18 +1092,22 @@ def check_refusals(text):
             raise BundleError(f"a line of refusals.jsonl is {'refused' if is_refused else 'taken'} here: {golden['line']}")
 
 
+# 5% of like threads look unlike; from twice as many on it is said.
+MANY_FLAGGED = 0.1
+
+
 def main():
     # JSON is UTF-8, whatever a terminal speaks. A half of a character goes out as JSON escapes it.
     sys.stdin.reconfigure(encoding="utf-8-sig")
     sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     policy = Policy(GIVEN.folder)
-    count = trained = 0
+    count = trained = decided = flagged = 0
     for thread in threads_of(sys.stdin):
         count += 1
-        if policy.is_trained_on(thread):
-            trained += 1
-            if not GIVEN.include_trained:
-                continue
+        is_trained = policy.is_trained_on(thread)
+        trained += is_trained
+        if is_trained and not GIVEN.include_trained:
+            continue
         posts = thread["posts"][: policy.max_posts]
         decision = policy.decide(posts)
         last = posts[decision.posts_used - 1]
@@ -1115,14 +1127,30 @@ def main():
             "predictionMissing": "no detector is at hand" if decision.prediction is None else None,
             "queries": decision.queries,
             "outOfDistribution": decision.out_of_distribution,
+            "trainedOn": is_trained,
         }
         if policy.alerts is not None:
             record["alert"] = decision.prediction is not None and decision.prediction["label"] in policy.alerts
         print(json.dumps(record, ensure_ascii=False, allow_nan=False), flush=True)
+        decided += 1
+        flagged += bool(decision.out_of_distribution and decision.out_of_distribution["isFlagged"])
     if trained > 0:
         what = "not left out" if GIVEN.include_trained else "left out (--include-trained keeps them)"
-        note = f"the policy was trained on {trained} of the {count} threads; they are {what}"
-        print(f"earshot_policy.py: {note}", file=sys.stderr)
+        note(f"the policy was trained on {trained} of the {count} threads; they are {what}")
+    if policy.guarantee and flagged > 0:
+        note(
+            f"{flagged} of the {decided} decided threads are out of distribution for the guarantee of the policy (outOfDistribution.isFlagged); "
+            "5% of threads like the calibration threads are. The guarantee does not cover them"
+        )
+    elif flagged > MANY_FLAGGED * decided:
+        note(
+            f"{flagged} of the {decided} decided threads are out of distribution for the policy (outOfDistribution.isFlagged); "
+            "5% of threads like its training threads are. Its predictions may be worse on them"
+        )
+
+
+def note(line):
+    print(f"earshot_policy.py: {line}", file=sys.stderr)
 
 
 if __name__ == "__main__":

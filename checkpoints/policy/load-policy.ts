@@ -8,7 +8,15 @@ import type { Audit } from './audit-schema.ts';
 import { asBytes, fetchedFrom } from './fetched-from.ts';
 import { checkScores, checkStop, type Golden, goldenSchema } from './golden.ts';
 import { hashingIdentitySchema } from './hashing-identity.ts';
-import { bundleFiles, checkDigest, type Manifest, parseBundleJson, policyDigest, readManifest } from './manifest.ts';
+import {
+  bundleFiles,
+  checkDigest,
+  type Manifest,
+  parseBundleJson,
+  policyDigest,
+  readManifest,
+  sha256Hex,
+} from './manifest.ts';
 import { stopProbabilitiesOf } from './network.ts';
 import { type OutOfDistribution, outOfDistributionFrom } from './out-of-distribution.ts';
 import {
@@ -87,6 +95,8 @@ export interface Policy {
     thread: PolicyThread & { readonly id: string },
     options: AuditDraw & { readonly opened?: Date },
   ): Promise<Audit>;
+  /** Whether it learnt from this thread, or its settings may have: by its id and its claim, whatever replies came since. */
+  isTrainedOn(thread: PolicyThread & { readonly id: string }): Promise<boolean>;
   /** How unlike the threads of the guarantee a thread with this claim is, or without a guarantee those trained on; null where unknown. */
   outOfDistribution(claim: string): OutOfDistribution | null;
 }
@@ -114,8 +124,10 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
   const hasFreeDetector = judge === undefined && parts.own.openDetector !== null;
   const region = guarantee?.claims ?? trainedClaims;
   const outOfDistribution = region === null ? () => null : outOfDistributionFrom(region);
-  const outOfDistributionOf = ({ posts: [claim] }: PolicyThread) =>
-    outOfDistribution(typeof claim === 'string' ? claim : claim.text);
+  const claimOf = ({ posts: [claim] }: PolicyThread) => postOf(claim).text;
+  const trained = await trainedThreads(bundle);
+  const isTrainedOn = async (thread: PolicyThread & { readonly id: string }) =>
+    trained.has(await threadIdentity(thread.id, claimOf(thread)));
   const reader = threadReader(definition, sources);
   const digest = await policyDigest(manifest);
   return {
@@ -126,9 +138,13 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
     hasFreeDetector,
     digest,
     open: reader.open,
+    isTrainedOn,
     outOfDistribution,
     async decide(thread) {
-      return { ...(await reader.decide(thread)), outOfDistribution: outOfDistributionOf(thread) };
+      const decided = await reader.decide(thread);
+      const { id } = thread;
+      const trainedOn = id === undefined ? null : await isTrainedOn({ ...thread, id });
+      return { ...decided, outOfDistribution: outOfDistribution(claimOf(thread)), trainedOn };
     },
     async audit(thread, { share, opened = new Date() }) {
       if (sources.openDetector === null)
@@ -143,7 +159,7 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
         threshold: definition.threshold,
         opened: opened.toISOString(),
         probability: share,
-        isOutOfDistribution: outOfDistributionOf(thread)?.isFlagged ?? null,
+        isOutOfDistribution: outOfDistribution(claimOf(thread))?.isFlagged ?? null,
         outcome: { closed: new Date().toISOString(), ...audited },
       };
     },
@@ -166,6 +182,18 @@ async function openBundle({ read }: PolicySource): Promise<Bundle> {
     return bytes;
   };
   return { manifest, file, text: async (name) => new TextDecoder().decode(await file(name)) };
+}
+
+/** Identities of the threads that the policy learnt from. */
+async function trainedThreads({ manifest, text }: Bundle): Promise<ReadonlySet<string>> {
+  const name = bundleFiles.trained;
+  if (manifest.files[name] === undefined) return new Set();
+  return new Set(parseBundleJson(await text(name), { name, schema: z.array(z.string()) }));
+}
+
+/** Names a thread by its id and claim, as a run and the reader in Python do: SHA-256 of JSON whose keys are sorted. */
+function threadIdentity(id: string, claim: string): Promise<string> {
+  return sha256Hex(new TextEncoder().encode(JSON.stringify({ claim, id })));
 }
 
 /** What a bundle decides by. */

@@ -104,13 +104,15 @@ export interface PolicyDecision extends Reading {
   readonly prediction: Prediction | null;
   /** How unlike the threads that the policy knows this one is; null where that is not known. */
   readonly outOfDistribution: OutOfDistribution | null;
+  /** Whether the policy learnt from this thread, so that it says nothing of other threads; null for a thread without an id. */
+  readonly trainedOn: boolean | null;
 }
 
 /** A policy that can read threads. */
 export interface ThreadReader {
   open(threadId?: string): OpenThread;
   /** Reads a thread to the stop or to its end. @throws InputError for a thread without posts */
-  decide(thread: PolicyThread): Promise<Omit<PolicyDecision, 'outOfDistribution'>>;
+  decide(thread: PolicyThread): Promise<Omit<PolicyDecision, 'outOfDistribution' | 'trainedOn'>>;
 }
 
 /** Reads threads post by post. */

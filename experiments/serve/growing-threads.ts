@@ -158,7 +158,7 @@ export class GrowingThreads {
     options: { bundle: ServedBundle; id: string; key: string; asked: readonly string[] },
   ): Promise<ThreadView> {
     const { bundle, id, key, asked } = options;
-    const { posts: read, outOfDistribution, thread } = reading;
+    const { posts: read, outOfDistribution, trainedOn, thread } = reading;
     const { why, postsUsed, hours, scores, queries } = thread.reading();
     const used = read.slice(0, postsUsed);
     const outcome: Outcome = {
@@ -168,6 +168,7 @@ export class GrowingThreads {
       hours,
       time: used[used.length - 1].time,
       outOfDistribution,
+      trainedOn,
       posts: used.map((post, index) => ({ id: post.id, score: scores[index] })),
       queries,
       prediction: null,
@@ -252,7 +253,7 @@ function decidedView(options: {
   posts: readonly { readonly id: string }[];
 }): ThreadView {
   const { bundle, id, outcome, posts } = options;
-  const { why, time, hours, outOfDistribution, queries, prediction, predictionMissing } = outcome;
+  const { why, time, hours, outOfDistribution, trainedOn, queries, prediction, predictionMissing } = outcome;
   const scores = new Map(outcome.posts.map((post) => [post.id, post.score]));
   return {
     threadId: id,
@@ -267,6 +268,7 @@ function decidedView(options: {
     postsUsed: outcome.posts.length,
     posts: posts.map((post) => ({ id: post.id, score: scores.get(post.id) ?? null })),
     outOfDistribution,
+    trainedOn,
     queries,
     prediction,
     predictionMissing,

@@ -102,6 +102,8 @@ const alertSchema = z
     'whether someone should act: the thread is decided, and its label raises an alert; left out where no label does',
   );
 
+const trainedOnSchema = z.boolean().describe('whether the policy learnt from this thread, known by its id and claim');
+
 /** A thread as it was decided: a line of `earshot decide`. */
 export const decidedSchema = z.object({
   threadId: z.string(),
@@ -120,6 +122,7 @@ export const decidedSchema = z.object({
   alert: alertSchema,
   queries: z.int().describe('how often the detector was queried'),
   outOfDistribution: outOfDistributionSchema.nullable(),
+  trainedOn: trainedOnSchema,
 });
 
 /** A thread as far as it has come, in the words of `earshot decide`. */
@@ -150,6 +153,7 @@ export const threadViewSchema = z.object({
     .describe(
       'how unlike the threads that the bundle was calibrated on this one is (1 − cosine of the claims), and whether hardly any of those scores as much; null where there is no guarantee',
     ),
+  trainedOn: trainedOnSchema,
   queries: z.int().describe('how often the detector was queried'),
   prediction: predictionSchema.nullable().describe('by the detector, given the posts that the decision is about'),
   predictionMissing: z

@@ -1,3 +1,4 @@
+import type { Policy } from '../../checkpoints/policy/load-policy.ts';
 import type { OutOfDistribution } from '../../checkpoints/policy/out-of-distribution.ts';
 import type { OpenThread } from '../../checkpoints/policy/policy.ts';
 import { hoursBetween } from '../../src/data/hours-between.ts';
@@ -17,9 +18,11 @@ export interface Reading {
   readonly thread: OpenThread;
   /** The posts that were read, without their texts. */
   readonly posts: { readonly id: string; readonly time: string | null }[];
-  readonly outOfDistributionOf: (claim: string) => OutOfDistribution | null;
+  readonly policy: Pick<Policy, 'outOfDistribution' | 'isTrainedOn'>;
+  readonly id: string;
   incarnation: string;
   outOfDistribution: OutOfDistribution | null;
+  trainedOn: boolean;
   /** The latest time of a reply. */
   lastTime: string | null;
 }
@@ -37,10 +40,12 @@ export function begun(
   return {
     bundle: sha256,
     thread: policy.open(id),
-    outOfDistributionOf: policy.outOfDistribution,
+    policy,
+    id,
     posts: [],
     incarnation,
     outOfDistribution: null,
+    trainedOn: false,
     lastTime: null,
   };
 }
@@ -55,8 +60,10 @@ export async function readOn(reading: Reading, posts: readonly KeptPost[]): Prom
   for (const post of posts) {
     const { postsRead, why } = await reading.thread.read(post);
     if (postsRead > reading.posts.length) {
-      if (reading.posts.length === 0) reading.outOfDistribution = reading.outOfDistributionOf(post.text);
-      else reading.lastTime = post.time ?? reading.lastTime;
+      if (reading.posts.length === 0) {
+        reading.outOfDistribution = reading.policy.outOfDistribution(post.text);
+        reading.trainedOn = await reading.policy.isTrainedOn({ id: reading.id, posts: [post] });
+      } else reading.lastTime = post.time ?? reading.lastTime;
       reading.posts.push({ id: post.id, time: post.time });
     }
     if (why !== null) return;

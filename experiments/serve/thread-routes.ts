@@ -81,28 +81,36 @@ export function decideRoutes({ models }: { models: Models }): FastifyPluginAsync
         schema: {
           ...about('decide', 'Decide whole threads'),
           description:
-            'One decision per thread, in their order, as `earshot decide` prints them. Ids are optional. Nothing is kept.',
+            'One decision per thread, in their order, as `earshot decide` prints them. Threads that the policy learnt from are left out. Ids are optional. Nothing is kept.',
           querystring: modelQuery(models.names).extend({
             alerts: z.enum(['true', 'false']).default('false').describe('only the decisions that raise an alert'),
+            includeTrained: z
+              .enum(['true', 'false'])
+              .default('false')
+              .describe('keep threads that the policy learnt from, known by their id and claim'),
           }),
           body: wholeThreadsSchema,
-          response: { 200: z.object({ decisions: z.array(decidedSchema) }), ...problems(404, 413, 415, 503) },
+          response: {
+            200: z.object({
+              decisions: z.array(decidedSchema),
+              leftOut: z.array(z.string()).describe('ids of the threads that the policy learnt from'),
+            }),
+            ...problems(404, 413, 415, 503),
+          },
         },
       },
       async ({ query, body }) => {
-        const decide = threadDecider(models.chosen(query.model).policy);
+        const { policy } = models.chosen(query.model);
+        const decide = threadDecider(policy);
         const decisions: DecidedThread[] = [];
-        for (const [index, { id, posts }] of body.threads.entries())
-          decisions.push(
-            await decide({
-              id: id ?? String(index + 1),
-              event: null,
-              veracity: null,
-              rumor: null,
-              posts: posts.map(wholePost),
-            }),
-          );
-        return { decisions: query.alerts === 'true' ? decisions.filter(({ alert }) => alert === true) : decisions };
+        const leftOut: string[] = [];
+        for (const [index, { id = String(index + 1), posts }] of body.threads.entries()) {
+          const thread = { id, event: null, veracity: null, rumor: null, posts: posts.map(wholePost) };
+          if (query.includeTrained === 'false' && (await policy.isTrainedOn(thread))) leftOut.push(id);
+          else decisions.push(await decide(thread));
+        }
+        const isShown = ({ alert }: DecidedThread) => query.alerts === 'false' || alert === true;
+        return { decisions: decisions.filter(isShown), leftOut };
       },
     );
   };

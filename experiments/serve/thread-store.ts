@@ -43,6 +43,7 @@ export const outcomeSchema = z.object({
   hours: z.number().nullable(),
   time: z.string().nullable(),
   outOfDistribution: outOfDistributionSchema.nullable(),
+  trainedOn: z.boolean().default(false),
   /** The posts up to the stop and the score at each. */
   posts: z.array(z.object({ id: z.string(), score: z.number() })).min(1),
   queries: z.int(),

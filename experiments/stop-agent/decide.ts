@@ -35,11 +35,15 @@ export interface DecidedThread {
   readonly queries: number;
   /** How unlike the threads of the guarantee this one is, or without a guarantee those that were trained on; null where neither is known. */
   readonly outOfDistribution: OutOfDistribution | null;
+  /** Whether the policy learnt from this thread. */
+  readonly trainedOn: boolean;
 }
 
 /** Decides threads. Once the detector cannot be queried any more, it is not tried again. */
 export function threadDecider(
-  policy: Pick<OpenedPolicy, 'definition' | 'hasDetector' | 'open' | 'outOfDistribution'>,
+  policy: Pick<OpenedPolicy, 'definition' | 'hasDetector' | 'open' | 'outOfDistribution'> & {
+    isTrainedOn(thread: Thread): boolean | Promise<boolean>;
+  },
 ): (thread: Thread) => Promise<DecidedThread> {
   const { limits } = policy.definition;
   /** Why nothing more is asked. */
@@ -67,6 +71,7 @@ export function threadDecider(
       ...alertOf(policy.definition.task, prediction),
       queries: thread.reading().queries,
       outOfDistribution: policy.outOfDistribution(whole.posts[0].text),
+      trainedOn: await policy.isTrainedOn(whole),
     };
 
     async function predicted(): Promise<{ prediction: Prediction | null; missing: string | null }> {

@@ -95,6 +95,30 @@ describe.each(variants)('a bundle in Python (%s)', (variant) => {
     }
   });
 
+  it('says what `decide` says of threads that it learnt from and of those unlike them', async () => {
+    const odd = Array.from({ length: 20 }, (_, index) => ({
+      id: `odd-${index}`,
+      posts: [{ id: 'a', text: `zebra quark vaccine ${index}` }],
+    }));
+    const stdin = [...synthesizeThreads(tiny.data.synthetic), ...odd]
+      .map((thread) => `${JSON.stringify(thread)}\n`)
+      .join('');
+    writeFileSync(join(cwd, 'known.jsonl'), stdin);
+    for (const more of [[], ['--include-trained']]) {
+      const here = await earshot(['decide', 'known.jsonl', '--policy', variant, ...more], { cwd });
+      const python = await runPython([join(cwd, variant, 'earshot_policy.py'), ...more], { stdin });
+      const marks = (out: string) => parsed(out).map(({ threadId, trainedOn }) => [threadId, trainedOn]);
+      expect(marks(python.out)).toEqual(marks(here.out));
+      expect(python.errors).toMatch(/was trained on 44 of the 80 threads[\s\S]*are out of distribution for/);
+      expect(python.errors).toBe(
+        here.errors
+          .replaceAll('earshot: ', 'earshot_policy.py: ')
+          .replaceAll(`: ${variant} was`, ': the policy was')
+          .replaceAll(`${variant} (outOf`, 'the policy (outOf'),
+      );
+    }
+  });
+
   it('asks the detector that it is given in place of its own', async () => {
     if (variant !== 'aware') return;
     const script = `

@@ -152,9 +152,18 @@ describe.each(cases)('%s: %s', (variant, system) => {
         ...decision
       } = byRun[index];
       expect(threadId).toBe(thread.id);
-      const { postsUsed, why, queries, hours } = decision;
+      const { postsUsed, why, queries, hours, trainedOn } = decision;
       const inNode = await policy.decide(thread);
-      expect(inNode).toMatchObject({ postsUsed, why, queries, hours, scores, prediction, outOfDistribution });
+      expect(inNode).toMatchObject({
+        postsUsed,
+        why,
+        queries,
+        hours,
+        scores,
+        prediction,
+        outOfDistribution,
+        trainedOn,
+      });
 
       const ofPython = byPython[index];
       expect(ofPython).toMatchObject({ threadId, ...decision, prediction: { label: prediction.label } });

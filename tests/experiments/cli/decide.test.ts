@@ -1,14 +1,17 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { loadPolicy } from '../../../checkpoints/policy/load-policy.ts';
 import { runCommandLine } from '../../../experiments/cli/main.ts';
 import { shareWork } from '../../../experiments/run/line-processes.ts';
 import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { startServer } from '../../experts/llm/service.ts';
 import type { ScriptedRule } from '../../llm-server/scripted-rule.ts';
+import { smallServer } from '../serve/small-server.ts';
 import { earshot, tiny, writeExperiment } from './command-line.ts';
 
 const run = 'runs/tiny/agent/seed-1';
@@ -204,6 +207,38 @@ describe('decide', () => {
       const kept = await decide('own.jsonl', ...agent, '--include-trained');
       expect(kept.errors).toContain('was trained on 44 of the 60 threads; they are not left out');
       expect(parsed(kept.out)).toHaveLength(60);
+      const learnt = parsed(kept.out).filter(({ trainedOn }) => trainedOn);
+      expect(learnt).toHaveLength(44);
+      expect(parsed(left.out).every(({ trainedOn }) => trainedOn === false)).toBe(true);
+    }
+  });
+
+  it('are known in Node and over HTTP, too: lists leave them out, and single threads say so', async () => {
+    const kept = parsed((await decide('own.jsonl', '--policy', bundle, '--include-trained')).out);
+    const marks = kept.map(({ trainedOn }) => trainedOn);
+    const folder = join(cwd, bundle);
+    const policy = await loadPolicy({ read: (name) => readFile(join(folder, name)) });
+    const inNode = await Promise.all(own.map((thread) => policy.decide(thread)));
+    expect(inNode.map(({ trainedOn }) => trainedOn)).toEqual(marks);
+    expect((await policy.decide({ posts: own[0].posts })).trainedOn).toBeNull();
+    expect(await Promise.all(own.map((thread) => policy.isTrainedOn(thread)))).toEqual(marks);
+
+    const server = await smallServer({ bundles: { small: folder } });
+    const threads = own.map(({ id, posts }) => ({ id, posts }));
+    const left = await server.decide({ threads });
+    expect(left.body.decisions).toEqual(kept.filter(({ trainedOn }) => !trainedOn));
+    expect(left.body.leftOut).toEqual(kept.filter(({ trainedOn }) => trainedOn).map(({ threadId }) => threadId));
+    const all = await server.decide({ threads }, '?includeTrained=true');
+    expect(all.body).toEqual({ decisions: kept, leftOut: [] });
+    for (const [index, { id, posts }] of threads.entries()) {
+      const [claim, ...replies] = posts;
+      expect((await server.post(id, { posts: [claim] })).body.trainedOn).toBe(marks[index]);
+      // Also once the text of the claim is forgotten.
+      expect((await server.post(id, { posts: replies, end: true })).body).toMatchObject({
+        decision: 'stop',
+        trainedOn: marks[index],
+      });
+      expect((await server.get(`/v1/threads/${id}`)).body.trainedOn).toBe(marks[index]);
     }
   });
 
