@@ -12,7 +12,10 @@ const provenanceSchema = z.object({
   platform: z.string().describe('operating system and processor, such as linux-x64'),
   packages: z.record(z.string(), z.string()).describe('every package that Earshot runs on, by name'),
   git: z
-    .object({ commit: z.string(), dirty: z.boolean().describe('whether any file differs from the commit') })
+    .object({
+      commit: z.string(),
+      dirty: z.boolean().describe('whether a source of the program differs from the commit'),
+    })
     .nullable()
     .describe('the commit of Earshot itself; null where it is not a checkout'),
 });
@@ -49,8 +52,12 @@ function packages(): Record<string, string> {
   return { ...packageJson.dependencies, ...Object.fromEntries(optional) };
 }
 
-function gitState(): Provenance['git'] {
-  const home = dirname(import.meta.dirname);
+/** What a run depends on. Results, tests and documents are no part of the program. */
+const sources = ['src', 'experts', 'envs', 'checkpoints', 'trainers', 'experiments', 'index.ts', 'package.json'];
+const others = [':(exclude)experiments/results', ':(exclude)experiments/recipes'];
+
+/** @param home root of the checkout; that of the running program unless given */
+export function gitState(home = dirname(import.meta.dirname)): Provenance['git'] {
   const ask = (...args: string[]) =>
     execFileSync('git', ['-C', home, ...args], {
       encoding: 'utf8',
@@ -61,7 +68,9 @@ function gitState(): Provenance['git'] {
     // If Earshot is installed inside somebody else's repository, the commit found is theirs.
     const [top, commit] = ask('rev-parse', '--show-toplevel', 'HEAD').split('\n');
     if (realpathSync(top) !== realpathSync(home)) return null;
-    return { commit, dirty: ask('status', '--porcelain').trim() !== '' };
+    // Files that git does not know, such as a user's tables, change nothing that runs.
+    const changed = ask('status', '--porcelain', '--untracked-files=no', '--', ...sources, ...others);
+    return { commit, dirty: changed.trim() !== '' };
   } catch {
     return null;
   }
