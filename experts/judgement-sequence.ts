@@ -1,4 +1,5 @@
 import type { Task } from '../src/data/task.ts';
+import { entryOf } from '../src/entry-of.ts';
 import { InputError } from '../src/errors.ts';
 import type { Judgement } from './detector.ts';
 
@@ -32,7 +33,7 @@ export function judgementSequence(options: {
     predicted[index] = judgement.label === null ? -1 : labels.indexOf(judgement.label);
     if (judgement.probabilities === null) continue;
     for (const [label, name] of labels.entries())
-      probabilities[index * labels.length + label] = judgement.probabilities[name] ?? Number.NaN;
+      probabilities[index * labels.length + label] = entryOf(judgement.probabilities, name) ?? Number.NaN;
     if (predicted[index] >= 0) confidence[index] = probabilities[index * labels.length + predicted[index]];
   }
   return { threadId, labels, predicted, confidence, probabilities };

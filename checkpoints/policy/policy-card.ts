@@ -1,3 +1,4 @@
+import { markdownText, withoutHtml } from '../../src/markdown-text.ts';
 import { type Guarantee, guaranteeInWords } from './guarantee.ts';
 import type { Manifest } from './manifest.ts';
 
@@ -18,13 +19,13 @@ export function policyCard(manifest: Omit<Manifest, 'sha256' | 'files'>, facts: 
   const { data, threads, table, readsTimes } = facts;
   const { system, task, encoder, state, limits, training, student, detector, readsTexts, parity, madeBy } = manifest;
   const fields = state.fields.map(
-    ({ name, from, count, meaning }) => `| ${from} … ${from + count - 1} | ${name} | ${meaning} |`,
+    ({ name, from, count, meaning }) => `| ${from} … ${from + count - 1} | ${name} | ${markdownText(meaning)} |`,
   );
   const hashes = Object.entries(training.hashes).map(([name, hash]) => `- ${name}: \`${hash}\``);
-  return `# A stop policy for ${task.name}: ${system}
+  return `# A stop policy for ${markdownText(task.name)}: ${markdownText(system)}
 
 Exported by Earshot ${madeBy.earshot}${madeBy.commit === null ? '' : ` (commit ${madeBy.commit.slice(0, 12)})`}. It reads a thread post by post and stops when enough was read for a
-prediction. Its detector then decides between ${task.labels.join(', ')}.
+prediction. Its detector then decides between ${task.labels.map(markdownText).join(', ')}.
 
 ## Use
 
@@ -60,7 +61,7 @@ ${student === null ? '' : `The student is in \`${student}\`. `}${detector === nu
 
 ## Data
 
-${data}. Threads: ${Object.entries(threads)
+${withoutHtml(data)}. Threads: ${Object.entries(threads)
     .map(([part, count]) => `${part} ${count}`)
     .join(', ')}. \`trained.json\` has a hash of each thread that the agent
 learnt from, so that nobody tests it on them unawares, and \`tested.json\` of each that it was tested on.
@@ -73,7 +74,7 @@ Trained for ${training.step} iterations with seed ${training.seed}; every settin
 
 ${table === null ? 'None: the run was not finished when it was exported.' : `On the test threads of the run, with 95% intervals by bootstrap over threads:\n\n${table}`}
 
-ER is the share of a thread's posts that were seen at the decision. Lower is earlier.
+Earliness is the share of a thread's posts that were seen at the decision. Lower is earlier.
 
 The ONNX file was held against the checkpoint on ${Object.entries(parity.rows)
     .map(([name, rows]) => `${rows} ${name}`)
@@ -101,12 +102,13 @@ export function cardWithGuarantee(
   card: string,
   { rule, guaranteed, guarantee }: { rule: string; guaranteed: string; guarantee: Guarantee },
 ): string {
-  const [before, after] = card.split(`Rule: ${rule}.`);
+  const [before, after] = card.split(ruleLines(rule, null));
   if (after === undefined) return `${card}\n${ruleLines(guaranteed, guarantee)}\n`;
   const rest = after.startsWith('\n\nGuarantee: ') ? after.slice(after.indexOf('\n', 2)) : after;
   return `${before}${ruleLines(guaranteed, guarantee)}${rest}`;
 }
 
 function ruleLines(rule: string, guarantee: Guarantee | null): string {
-  return guarantee === null ? `Rule: ${rule}.` : `Rule: ${rule}.\n\nGuarantee: ${guaranteeInWords(guarantee)}.`;
+  const lines = `Rule: ${markdownText(rule)}.`;
+  return guarantee === null ? lines : `${lines}\n\nGuarantee: ${guaranteeInWords(guarantee)}.`;
 }

@@ -1,5 +1,6 @@
 import { hoursBetween } from '../../src/data/hours-between.ts';
 import type { SeenJudgement } from '../../src/data/last-judgement.ts';
+import { entryOf } from '../../src/entry-of.ts';
 import { InputError } from '../../src/errors.ts';
 import type { OutOfDistribution } from './out-of-distribution.ts';
 import { type PolicyPost, postOf } from './policy-post.ts';
@@ -277,7 +278,7 @@ function isSame(post: PolicyPost, other: PolicyPost): boolean {
 export function seenJudgement({ label, probabilities }: DetectorOutput, labels: readonly string[]): SeenJudgement {
   return {
     label: labels.indexOf(label ?? ''),
-    probabilities: probabilities && labels.map((name) => Math.fround(probabilities[name] ?? 0)),
+    probabilities: probabilities && labels.map((name) => Math.fround(entryOf(probabilities, name) ?? 0)),
   };
 }
 

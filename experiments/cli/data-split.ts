@@ -2,10 +2,12 @@ import { join } from 'node:path';
 import { Command, InvalidArgumentError } from '@commander-js/extra-typings';
 import { markdownTable } from 'markdown-table';
 import { taskIn } from '../../src/data/classes-of-labels.ts';
+import { groupBy } from '../../src/data/group-by.ts';
 import type { PartSize } from '../../src/data/part-sizes.ts';
 import { splitThreads } from '../../src/data/split.ts';
 import { writeThreads } from '../../src/data/thread-file.ts';
 import { indexThreadFile, type ThreadFacts, type ThreadSource } from '../../src/data/thread-source.ts';
+import { entryOf } from '../../src/entry-of.ts';
 import { type OptionsOf, seed } from './option-values.ts';
 import { collectSkipped } from './progress.ts';
 import { printJson, type Terminal } from './terminal.ts';
@@ -79,7 +81,7 @@ async function splitFile(path: string, options: Options & { terminal: Terminal }
   const rows = summary.map((part) => [
     part.part,
     part.threads,
-    ...labels.map((label) => part.labels[label] ?? 0),
+    ...labels.map((label) => entryOf(part.labels, label) ?? 0),
     part.out,
   ]);
   const table = [['part', 'threads', ...labels, 'file'], ...rows].map((row) => row.map(String));
@@ -90,17 +92,13 @@ async function splitFile(path: string, options: Options & { terminal: Terminal }
 }
 
 function countLabels(threads: readonly ThreadFacts[], of: LabelOf): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const thread of threads) {
-    const label = of(thread);
-    counts[label] = (counts[label] ?? 0) + 1;
-  }
-  return counts;
+  const byLabel = groupBy(threads, of);
+  return Object.fromEntries(Array.from(byLabel, ([label, { length }]) => [label, length]));
 }
 
 function addPart(text: string, parts: Record<string, PartSize>): Record<string, PartSize> {
   const { name, value } = nameAndValue(text, 'train=0.8 or test=rest');
-  if (name in parts) throw new InvalidArgumentError(`The part ${name} is given twice.`);
+  if (Object.hasOwn(parts, name)) throw new InvalidArgumentError(`The part ${name} is given twice.`);
   if (value !== 'rest' && !(Number(value) > 0))
     throw new InvalidArgumentError('The size must be a count such as 100, a share such as 0.2, or rest.');
   return { ...parts, [name]: value === 'rest' ? value : Number(value) };
@@ -108,7 +106,7 @@ function addPart(text: string, parts: Record<string, PartSize>): Record<string, 
 
 function addHoldOut(text: string, parts: Record<string, string[]>): Record<string, string[]> {
   const { name, value } = nameAndValue(text, 'test=ferguson,sydneysiege');
-  return { ...parts, [name]: [...(parts[name] ?? []), ...value.split(',')] };
+  return { ...parts, [name]: [...(entryOf(parts, name) ?? []), ...value.split(',')] };
 }
 
 function nameAndValue(text: string, example: string): { name: string; value: string } {

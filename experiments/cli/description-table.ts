@@ -1,5 +1,6 @@
 import { markdownTable } from 'markdown-table';
 import type { Description, Spread } from '../../src/data/describe.ts';
+import { entryOf } from '../../src/entry-of.ts';
 import { numbersTable } from '../report/numbers-table.ts';
 
 /** One column for each file. Rows that are empty for every file are left out. */
@@ -23,7 +24,7 @@ export function descriptionTable(files: readonly { name: string; description: De
     row('event', ({ event }) => counts(event)),
     row('split', ({ split }) => counts(split)),
     ...[...new Set(files.flatMap(({ description }) => Object.keys(description.labels)))].map((name) =>
-      row(`label ${name}`, ({ labels }) => counts(labels[name] ?? {})),
+      row(`label ${name}`, ({ labels }) => counts(entryOf(labels, name) ?? {})),
     ),
     row('threads under 3 posts', ({ threadsUnder3Posts }) => some(threadsUnder3Posts)),
     row('posts without time', ({ postsWithoutTime }) => some(postsWithoutTime)),

@@ -1,3 +1,4 @@
+import { entryOf } from '../../src/entry-of.ts';
 import { InputError } from '../../src/errors.ts';
 import { parseYaml } from '../../src/yaml.ts';
 
@@ -12,13 +13,13 @@ export function isPlainObject(value: unknown): value is PlainObject {
  * `name`, such as another encoder: the options of the one before would not be its.
  */
 export function mergeDeep(base: PlainObject, over: PlainObject): PlainObject {
-  const merged: Record<string, unknown> = { ...base };
+  const merged = new Map(Object.entries(base));
   for (const [key, value] of Object.entries(over)) {
-    const below = merged[key];
+    const below = merged.get(key);
     const areMerged = isPlainObject(below) && isPlainObject(value) && !isAnother(below, value);
-    merged[key] = areMerged ? mergeDeep(below, value) : value;
+    merged.set(key, areMerged ? mergeDeep(below, value) : value);
   }
-  return merged;
+  return Object.fromEntries(merged);
 }
 
 /**
@@ -30,7 +31,7 @@ export function overrideOf(
   { base, variant }: { base: PlainObject; variant: PlainObject },
 ): PlainObject {
   const kept = Object.entries(override).flatMap(([key, value]): (readonly [string, unknown])[] => {
-    const [below, own] = [base[key], variant[key]];
+    const [below, own] = [entryOf(base, key), entryOf(variant, key)];
     if (!isPlainObject(value) || !isPlainObject(below) || !isPlainObject(own)) return [[key, value]];
     if (isAnother(below, own)) return value.name === undefined ? [] : [[key, value]];
     const inner = overrideOf(value, { base: below, variant: own });

@@ -11,7 +11,7 @@ const className = z
   .string()
   .min(1)
   .max(200)
-  .refine((name) => !/[\p{Cc}\u2028\u2029]/u.test(name) && name !== '__proto__', 'a class is one line of text');
+  .refine((name) => !/[\p{Cc}\u2028\u2029]/u.test(name), 'a class is one line of text');
 
 /** A label of one's own, with its classes. */
 export const ownTaskSchema = z.strictObject({

@@ -2,6 +2,7 @@ import type { AnnotateResult } from '../../experts/annotate.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { type EndpointUsage, usageSummary } from '../../experts/llm/cost/usage.ts';
 import type { Thread } from '../../src/data/thread.ts';
+import { entryOf } from '../../src/entry-of.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import type { Interval } from '../../src/metrics/bootstrap.ts';
 import { type CalibrationBin, calibration } from '../../src/metrics/calibration.ts';
@@ -169,7 +170,7 @@ function besideLabels(
             thread: item,
             label: gold,
             predicted: prediction,
-            confidence: probabilities?.[prediction] ?? null,
+            confidence: entryOf(probabilities ?? {}, prediction) ?? null,
             text: texts.get(item) ?? '',
             explanation,
             key,

@@ -1,5 +1,6 @@
 import { csvText } from '../../src/csv-text.ts';
 import type { Thread } from '../../src/data/thread.ts';
+import { entryOf } from '../../src/entry-of.ts';
 import { type DetectorDecision, repliesOf } from './decisions.ts';
 
 /** Judgements beside the true labels as CSV: a row per detector, thread and number of replies. */
@@ -20,7 +21,7 @@ export function judgementTable(
     const { posts, calls, inputTokens, outputTokens, cost, seconds } = numbers;
     return [
       ...[detector, repliesOf(decision), item, event, gold, prediction, Number(prediction === gold)],
-      ...labels.map((label) => probabilities?.[label]),
+      ...labels.map((label) => entryOf(probabilities ?? {}, label)),
       ...[posts, calls, inputTokens, outputTokens, cost, seconds, said.key, said.explanation, texts.get(item)],
     ].map((cell) => String(cell ?? ''));
   });

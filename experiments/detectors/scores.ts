@@ -1,5 +1,6 @@
 import { categoriesOf } from '../../experts/tasks/task-file.ts';
 import { groupBy } from '../../src/data/group-by.ts';
+import { entryOf } from '../../src/entry-of.ts';
 import { brierScore, type ConfidentAnswer, calibration } from '../../src/metrics/calibration.ts';
 import { type ClassScores, classificationScores } from '../../src/metrics/classification.ts';
 import type { ScoredTask } from '../judging/gold-labels.ts';
@@ -80,7 +81,7 @@ export function detectionScores({
 /** The probability of each answer that has one, and whether it is right. */
 export function confidentAnswers({ decisions, items }: DetectorColumns): ConfidentAnswer[] {
   return Array.from(items, (item) => decisions[item]).flatMap(({ gold, prediction, probabilities }) => {
-    const confidence = prediction === null ? undefined : probabilities?.[prediction];
+    const confidence = prediction === null ? undefined : entryOf(probabilities ?? {}, prediction);
     return confidence === undefined ? [] : [{ confidence, isRight: gold === prediction }];
   });
 }
@@ -92,7 +93,7 @@ function meanBrier({ labels, decisions, gold, items }: DetectorColumns): number 
   for (const item of items) {
     const { probabilities } = decisions[item];
     if (probabilities === null) continue;
-    sum += brierScore({ probabilities: labels.map((label) => probabilities[label] ?? 0), gold: gold[item] });
+    sum += brierScore({ probabilities: labels.map((label) => entryOf(probabilities, label) ?? 0), gold: gold[item] });
     known++;
   }
   return sum / known;

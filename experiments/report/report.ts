@@ -1,3 +1,4 @@
+import { markdownText, withoutHtml } from '../../src/markdown-text.ts';
 import type { ScreenBlock } from './narrow-table.ts';
 import { numbersTable } from './numbers-table.ts';
 import type { Chart } from './page/chart.ts';
@@ -9,13 +10,18 @@ import type { PageData } from './page/page-data.ts';
  * tables that it rests on, notes, what to do next. Sections follow in Markdown and on the page.
  */
 
-/** The columns are numbers, except the first and those named in `texts`. A first cell that begins with spaces is indented. */
+/**
+ * The columns are numbers, except the first and those named in `texts`. A first cell that begins with spaces is indented. Cells are plain
+ * text: nothing in them is a mark of Markdown or HTML, as names of classes and texts of posts may stand there.
+ */
 export interface ReportTable {
   readonly heading: readonly string[];
   readonly rows: readonly (readonly string[])[];
   readonly texts?: readonly string[];
   /** Rows that stand out on a page. */
   readonly isMarked?: (row: number) => boolean;
+  /** Where the first cell of a row leads within the page: an anchor, such as `#threads`. */
+  readonly links?: readonly string[];
 }
 
 /** A paragraph, with `**bold**` and code as in Markdown. */
@@ -86,20 +92,21 @@ export function markdownOf(report: Report): string {
 
 /** Nothing for what only a page shows. */
 function blockText(block: Block): string[] {
-  if (typeof block === 'string') return block === '' ? [] : [block];
-  if ('warning' in block) return [`**Warning:** ${block.warning}`];
+  if (typeof block === 'string') return block === '' ? [] : [withoutHtml(block)];
+  if ('warning' in block) return [`**Warning:** ${withoutHtml(block.warning)}`];
   if ('commands' in block) return [['```sh', ...block.commands, '```'].join('\n')];
   return 'heading' in block ? [tableText(block)] : [];
 }
 
 /** A table in Markdown. */
-export function tableText({ heading, rows, isMarked, ...options }: ReportTable): string {
+export function tableText({ heading, rows, isMarked, links: _, ...options }: ReportTable): string {
   // Markdown drops the spaces that indent a row.
   const named = rows.map(([first, ...cells], row) => [
-    isMarked?.(row) ? `**${first}**` : first.replace(/^ +/, '– '),
-    ...cells,
+    isMarked?.(row) ? `**${markdownText(first)}**` : markdownText(first).replace(/^ +/, '– '),
+    ...cells.map(markdownText),
   ]);
-  return numbersTable(heading, named, options);
+  const texts = options.texts?.map(markdownText);
+  return numbersTable(heading.map(markdownText), named, { ...options, ...(texts !== undefined && { texts }) });
 }
 
 /** What a terminal shows. */

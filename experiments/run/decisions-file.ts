@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
 import { readJsonLines, writeJsonLines } from '../../src/json-file.ts';
+import { recordOf } from '../../src/record-of.ts';
 
 /*
  * `decisions.jsonl`: what each system of a run decided of each test item, one decision per line, in one form for every kind of
@@ -24,7 +25,7 @@ export const decisionSchema = z.strictObject({
     .string()
     .nullable()
     .describe('null where nothing could be read, the judgement failed or the detector abstained'),
-  probabilities: z.record(z.string(), z.number()).nullable().describe('of each label'),
+  probabilities: recordOf(z.number()).nullable().describe('of each label'),
   numbers: z.record(z.string(), z.number().nullable()).describe('what the kind of experiment counts'),
   texts: z.record(z.string(), z.string().nullable()),
 });

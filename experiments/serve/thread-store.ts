@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Audit } from '../../checkpoints/policy/audit-schema.ts';
 import { postSchema } from '../../src/data/thread.ts';
+import { recordOf } from '../../src/record-of.ts';
 import { type HttpProblem, unavailable } from './http-problem.ts';
 
 /*
@@ -29,7 +30,7 @@ export function tooManyThreads(open: number): HttpProblem {
 
 export const predictionSchema = z.object({
   label: z.string(),
-  probabilities: z.record(z.string(), z.number()),
+  probabilities: recordOf(z.number()).meta({ type: 'object', additionalProperties: { type: 'number' } }),
 });
 
 export const outOfDistributionSchema = z.object({ score: z.number(), isFlagged: z.boolean() });

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { entryOf } from '../../src/entry-of.ts';
+import { recordOf } from '../../src/record-of.ts';
 
 /*
  * The user's own costs. With them, systems are compared by their expected cost per thread, exact policy gradient maximises minus that,
@@ -9,7 +11,7 @@ const amount = z.number().min(0);
 
 export const costsSchema = z.strictObject({
   wrong: z
-    .union([amount, z.record(z.string(), z.union([amount, z.record(z.string(), amount)]))])
+    .union([amount, recordOf(z.union([amount, recordOf(amount)]))])
     .default(1)
     .describe(
       'of a wrong prediction: one number, or a number for each true label, or for each true label one for each predicted label; labels that are left out cost 1',
@@ -34,10 +36,10 @@ export function unknownLabels({ wrong }: Costs, labels: readonly string[]): stri
 /** Of each true label and each predicted one; 0 where they are the same, 1 where nothing is said of them. [gold][predicted] */
 export function wrongCosts({ wrong }: Costs, labels: readonly string[]): number[][] {
   return labels.map((gold) => {
-    const own = typeof wrong === 'number' ? wrong : (wrong[gold] ?? 1);
+    const own = typeof wrong === 'number' ? wrong : (entryOf(wrong, gold) ?? 1);
     return labels.map((predicted) => {
       if (predicted === gold) return 0;
-      return typeof own === 'number' ? own : (own[predicted] ?? 1);
+      return typeof own === 'number' ? own : (entryOf(own, predicted) ?? 1);
     });
   });
 }

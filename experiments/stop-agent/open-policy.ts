@@ -21,6 +21,7 @@ import { judgementSequence } from '../../experts/judgement-sequence.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import { taskOfLabel } from '../../src/data/task.ts';
 import type { Post, Thread } from '../../src/data/thread.ts';
+import { entryOf } from '../../src/entry-of.ts';
 import { InputError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { type JudgePosts, judgePostsBy, wholePost } from '../judging/judge-posts.ts';
@@ -230,7 +231,7 @@ function studentReader(reader: LocalDetector, threadId: string): (post: PolicyPo
   return async (post) => {
     posts.push(wholePost(post, posts.length));
     const { probabilities } = await reader.judge({ threadId, posts });
-    return reader.labels.map((name) => probabilities?.[name] ?? 1 / reader.labels.length);
+    return reader.labels.map((name) => entryOf(probabilities ?? {}, name) ?? 1 / reader.labels.length);
   };
 }
 

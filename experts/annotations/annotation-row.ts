@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { sha256 } from '../../src/content-hash.ts';
+import { recordOf } from '../../src/record-of.ts';
 import type { Judgement } from '../detector.ts';
 
 const countSchema = z.number().int().nonnegative();
@@ -22,7 +23,7 @@ const transcriptEntrySchema = z.object({
 
 export const judgementSchema: z.ZodType<Judgement> = z.object({
   label: z.string().nullable(),
-  probabilities: z.record(z.string(), z.number().min(0).max(1)).nullable(),
+  probabilities: recordOf(z.number().min(0).max(1)).nullable(),
   explanation: z.string(),
   transcript: z.array(transcriptEntrySchema),
   usage: usageSchema,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { InputError } from '../errors.ts';
+import { recordOf } from '../record-of.ts';
 import { unknownKeyError } from './bad-item.ts';
 import { hoursBetween } from './hours-between.ts';
 
@@ -75,8 +76,7 @@ const threadFields = {
     .default(null),
   rumor: z.boolean({ error: 'must be true, false or null, without quotes' }).nullable().default(null),
   split: z.string().optional().describe('the official part of the data set, where it has parts'),
-  labels: z
-    .record(z.string(), z.union([z.string(), z.number(), z.boolean()]).nullable())
+  labels: recordOf(z.union([z.string(), z.number(), z.boolean()]).nullable())
     .optional()
     .describe('labels of your own by name; null where unknown'),
   posts: z.array(postSchema).min(1, 'a thread needs at least one post, the claim'),

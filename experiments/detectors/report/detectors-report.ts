@@ -1,4 +1,5 @@
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
+import { entryOf } from '../../../src/entry-of.ts';
 import { oneLine } from '../../../src/one-line.ts';
 import { present } from '../../../src/present.ts';
 import { quoted } from '../../../src/shell-words.ts';
@@ -271,13 +272,10 @@ function predictionCell(decision: DetectorDecision | undefined): string {
   if (decision === undefined) return '–';
   const { prediction: predicted, gold, probabilities, numbers, texts } = decision;
   const label = predicted ?? (numbers.abstained ? 'abstains' : 'no answer');
-  const confidence = predicted === null ? undefined : probabilities?.[predicted]?.toFixed(2);
-  return present([
-    predicted === gold ? '✓' : '✗',
-    `**${label}**`,
-    confidence,
-    oneLine(texts.explanation, longestText),
-  ]).join(' ');
+  const confidence = predicted === null ? undefined : entryOf(probabilities ?? {}, predicted)?.toFixed(2);
+  return present([predicted === gold ? '✓' : '✗', label, confidence, oneLine(texts.explanation, longestText)]).join(
+    ' ',
+  );
 }
 
 interface KnownTexts {

@@ -110,13 +110,21 @@ export async function draw({ spec, ...chart }: Chart): Promise<DrawnChart> {
   const [{ parse, textMetrics, View }, { compile }] = await Promise.all([import('vega'), import('vega-lite')]);
   textMetrics.width = (item, text) => letterWidth * (item.fontSize ?? textSize) * String(text ?? '').length;
   const isOfSeveral = 'facet' in spec || 'vconcat' in spec;
-  const whole = { ...look, ...(isOfSeveral ? {} : { width: plotWidth }), ...spec };
+  const whole = chartable({ ...look, ...(isOfSeveral ? {} : { width: plotWidth }), ...spec });
   const view = new View(parse(compile(whole as unknown as TopLevelSpec).spec), { renderer: 'none' });
   try {
     return { ...chart, svg: `${await view.toSVG()}\n` };
   } finally {
     view.finalize();
   }
+}
+
+/** Vega keeps names in plain objects, and would take a class called `constructor` for what every object has: an invisible sign tells them apart. */
+function chartable(value: unknown): unknown {
+  if (typeof value === 'string') return value in Object.prototype ? `\u2060${value}` : value;
+  if (Array.isArray(value)) return value.map(chartable);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, own]) => [key, chartable(own)]));
 }
 
 /** A chart in a page, with what stands above and below it. Its marks can be walked through by the arrow keys. */

@@ -2,11 +2,13 @@ import type { ReportTable } from '../report.ts';
 import { html, type Markup } from './html.ts';
 
 /** A table whose columns the page's script makes sortable. Columns of numbers begin with one. */
-export function tableMarkup({ heading, rows, texts = [], isMarked }: ReportTable, caption: string): Markup {
+export function tableMarkup({ heading, rows, texts = [], isMarked, links }: ReportTable, caption: string): Markup {
   const kind = (column: number) => (column === 0 || texts.includes(heading[column]) ? null : html` class="number"`);
   const row = ([first, ...cells]: readonly string[], index: number) => {
     const classes = [isMarked?.(index) ? 'marked' : '', first.startsWith(' ') ? 'indented' : ''].join(' ').trim();
-    return html`<tr class="${classes}"><th scope="row">${withMarks(first.trim())}</th>${cells.map((cell, column) => html`<td${kind(column + 1)}>${withMarks(cell)}</td>`)}</tr>\n`;
+    const name = first.trim();
+    const linked = links === undefined ? name : html`<a href="${links[index]}">${name}</a>`;
+    return html`<tr class="${classes}"><th scope="row">${linked}</th>${cells.map((cell, column) => html`<td${kind(column + 1)}>${cell}</td>`)}</tr>\n`;
   };
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table data-sortable>
 <caption class="skip">${caption}</caption>
@@ -16,12 +18,10 @@ ${rows.map(row)}</tbody></table></div>
 `;
 }
 
-/** Text with the bold, the code and the links within the page that Markdown marks. */
+/** Text with the bold and the code that Markdown marks. */
 export function withMarks(text: string): Markup {
-  const parts = text.split(/(\*\*[^*]+\*\*|`[^`]+`|\[[^\]]+\]\(#[^)]*\))/);
+  const parts = text.split(/(\*\*[^*]+\*\*|`[^`]+`)/);
   return html`${parts.map((part) => {
-    const [, name, anchor] = /^\[(.+)\]\((#.*)\)$/.exec(part) ?? [];
-    if (anchor !== undefined) return html`<a href="${anchor}">${name}</a>`;
     if (part.startsWith('**') && part.length > 4) return html`<b>${part.slice(2, -2)}</b>`;
     return part.startsWith('`') && part.length > 2 ? html`<code>${part.slice(1, -1)}</code>` : part;
   })}`;

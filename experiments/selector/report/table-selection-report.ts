@@ -172,11 +172,6 @@ function worthSection({ crossFitted, gold, classes }: TableSelection): ReportSec
 function itemTable({ classes }: TableSelection, items: TableSelection['items']): ReportTable {
   const rows = items
     .slice(0, listed)
-    .map(({ label, score, reason, text }) => [
-      classes[label],
-      score.toPrecision(3),
-      reason,
-      oneLine(text, 160).replaceAll('|', '\\|'),
-    ]);
+    .map(({ label, score, reason, text }) => [classes[label], score.toPrecision(3), reason, oneLine(text, 160)]);
   return { heading: ['label', 'score', 'reason', 'text'], rows, texts: ['reason', 'text'] };
 }

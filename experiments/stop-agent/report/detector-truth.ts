@@ -83,12 +83,12 @@ export function detectorTruthSections(truths: readonly DetectorTruth[]): ReportS
 
 export function detectorTruthTable({ readers, support }: DetectorTruth): ReportTable {
   const rows = readers.map(({ name, macroF1, f1 }) => {
-    const values = Object.entries({ macroF1, ...f1 }).map(([metric, value]) => [metric, { mean: value }]);
-    return { name, values: Object.fromEntries(values) };
+    const ofLabels = Object.entries(f1).map(([label, value]) => [`f1 ${label}`, { mean: value }]);
+    return { name, values: { macroF1: { mean: macroF1 }, ...Object.fromEntries(ofLabels) } };
   });
-  const labels = Object.entries(support).map(([name, threads]) => ({
-    name,
-    title: `F1 ${name} (${threads})`,
+  const labels = Object.entries(support).map(([label, threads]) => ({
+    name: `f1 ${label}`,
+    title: `F1 ${label} (${threads})`,
     decimals: 3,
   }));
   return systemsTable(rows, [{ name: 'macroF1', title: 'macro-F1', decimals: 3 }, ...labels], { first: 'reads' });

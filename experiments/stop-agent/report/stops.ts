@@ -191,18 +191,20 @@ function mistakes(run: ReadRun, labels: readonly string[]): ReportTable | null {
   const name = (label: number) => labels[label] ?? 'not readable';
   const { seed } = run.result;
   const title = `most confident of ${wrong.length} mistakes of ${run.variant}, seed ${seed}`;
+  const listed = wrong.slice(0, mistakesShown);
   return {
     heading: [title, 'true', 'predicted', 'confidence', 'posts read', 'of'],
     texts: ['true', 'predicted'],
-    rows: wrong
-      .slice(0, mistakesShown)
-      .map(({ threadId, gold, predicted, confidence, postsUsed, posts }) => [
-        `[${threadId}](#thread=${encodeURIComponent(threadId)}&seed=${seed}&agent=${encodeURIComponent(run.variant)})`,
-        name(gold),
-        name(predicted),
-        confidence?.toFixed(2) ?? '–',
-        String(postsUsed),
-        String(posts),
-      ]),
+    links: listed.map(
+      ({ threadId }) => `#${new URLSearchParams({ thread: threadId, seed: String(seed), agent: run.variant })}`,
+    ),
+    rows: listed.map(({ threadId, gold, predicted, confidence, postsUsed, posts }) => [
+      threadId,
+      name(gold),
+      name(predicted),
+      confidence?.toFixed(2) ?? '–',
+      String(postsUsed),
+      String(posts),
+    ]),
   };
 }

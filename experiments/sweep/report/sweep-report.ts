@@ -189,7 +189,7 @@ function settingsTable(result: SweepResult): ReportTable {
   const metrics = tabled(shownMetrics(plan.kind.metrics, settings));
   const scores = systemsTable(
     settings.map((setting) => ({
-      name: `\`${setting.id}\``,
+      name: setting.id,
       isMarked: leader?.setting === setting,
       values: { ...estimates(setting.values), objective: setting.objective && estimateOf(setting.objective) },
       further: [notesOn(setting, result)],

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { likeliest } from '../../../src/likeliest.ts';
 import { classificationScores } from '../../../src/metrics/classification.ts';
+import { recordOf } from '../../../src/record-of.ts';
 import type { Scored } from '../../../src/regression/logit-calibration.ts';
 import { weightsWithout } from '../../../src/regression/softmax-fitter.ts';
 import type { TrainingRows } from './training-rows.ts';
@@ -10,13 +11,13 @@ export const heldOutSystems = ['all posts', 'claim only', 'most common label'] a
 /** What a detector is worth on threads that it has not seen, beside two readers that need less. */
 export const heldOutSchema = z.strictObject({
   threads: z.int(),
-  support: z.record(z.string(), z.int()).describe('threads of each label'),
+  support: recordOf(z.int()).describe('threads of each label'),
   systems: z.array(
     z.strictObject({
       name: z.enum(heldOutSystems).describe('the detector after all posts or after the first, or no detector at all'),
       macroF1: z.number(),
-      f1: z.record(z.string(), z.number()).describe('of each label'),
-      said: z.record(z.string(), z.int()).describe('threads that it gives each label'),
+      f1: recordOf(z.number()).describe('of each label'),
+      said: recordOf(z.int()).describe('threads that it gives each label'),
     }),
   ),
 });

@@ -9,6 +9,7 @@ import type { Post, Prefix } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
 import { readJsonFile } from '../../../src/json-file.ts';
 import { likeliest } from '../../../src/likeliest.ts';
+import { recordOf } from '../../../src/record-of.ts';
 import { createEncoder, encoderSchema } from '../../../src/text/create-encoder.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
 import type { Detector, Judgement } from '../../detector.ts';
@@ -189,7 +190,7 @@ export const fittedModelSchema = z.strictObject({
   training: z
     .strictObject({
       seed: z.int(),
-      threads: z.record(z.string(), z.int()).describe('training threads of each label'),
+      threads: recordOf(z.int()).describe('training threads of each label'),
       threadIdsSha256: z.string(),
       rows: z.int(),
       l2: z.number(),

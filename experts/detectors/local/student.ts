@@ -2,8 +2,10 @@ import { z } from 'zod';
 import { writeFileAtomically } from '../../../src/atomic-file.ts';
 import type { Task } from '../../../src/data/task.ts';
 import { prefixOf, type Thread } from '../../../src/data/thread.ts';
+import { entryOf } from '../../../src/entry-of.ts';
 import { InputError } from '../../../src/errors.ts';
 import { readJsonFile } from '../../../src/json-file.ts';
+import { recordOf } from '../../../src/record-of.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
 import type { Detector } from '../../detector.ts';
@@ -128,7 +130,7 @@ function checkLabels(examples: readonly JudgedThread[], { labels }: Task): void 
 
 const savedStudentSchema = z.strictObject({
   reader: fittedModelSchema,
-  heldOut: z.record(z.string(), z.array(z.number())),
+  heldOut: recordOf(z.array(z.number())),
 });
 
 export function saveStudent(path: string, { reader, heldOut }: Student): void {
@@ -156,7 +158,7 @@ export async function studentProbabilities(reader: Detector, thread: Thread): Pr
   for (const index of thread.posts.keys()) {
     const { probabilities } = await reader.judge(prefixOf(thread, index + 1));
     rows.set(
-      labels.map((name) => probabilities?.[name] ?? 1 / labels.length),
+      labels.map((name) => entryOf(probabilities ?? {}, name) ?? 1 / labels.length),
       index * labels.length,
     );
   }

@@ -86,9 +86,14 @@ function filters(label, choices) {
   };
 }
 
-/** Options of a choice: all, and each of some names. @param {string} all @param {readonly string[]} names @returns {[string, string][]} */
+/** Options of a choice: all, and each of some names, which may be any strings. @param {string} all @param {readonly string[]} names @returns {[string, string][]} */
 function anyOf(all, names) {
-  return [['all', all], ...names.map((name) => /** @type {[string, string]} */ ([name, name]))];
+  return [['', all], ...names.map((name) => /** @type {[string, string]} */ ([`=${name}`, name]))];
+}
+
+/** Whether a name is within a choice of `anyOf`. @param {HTMLSelectElement} select @param {string | null} name */
+function isWithin(select, name) {
+  return select.value === '' || select.value === `=${name}`;
 }
 
 /** The colour of an agent by its place, as charts have it. @param {number} place */

@@ -29,7 +29,7 @@ function startInspector(home, data) {
       ],
     ],
     label: ['Label', anyOf('any label', data.labels)],
-    event: ['Event', events.length > 1 ? anyOf('any event', events) : [['all', '']]],
+    event: ['Event', events.length > 1 ? anyOf('any event', events) : [['', '']]],
     order: [
       'Sort',
       [
@@ -62,8 +62,7 @@ function startInspector(home, data) {
     if (selects.outcome.value === 'wrong' && isRight) return false;
     if (selects.outcome.value === 'right' && !isRight) return false;
     if (selects.outcome.value === 'differ' && row.disagreements[lead] === 0) return false;
-    if (selects.label.value !== 'all' && data.labels[gold] !== selects.label.value) return false;
-    if (selects.event.value !== 'all' && event !== selects.event.value) return false;
+    if (!isWithin(selects.label, data.labels[gold]) || !isWithin(selects.event, event)) return false;
     return search.value.trim() === '' || finds([id, event ?? '', ...(texts ?? [])].join('\n'));
   };
 
@@ -182,7 +181,7 @@ function startInspector(home, data) {
     ]))
       if ([...select.options].some((option) => option.value === value)) select.value = value ?? '';
     search.value = '';
-    for (const select of [selects.outcome, selects.label, selects.event]) select.value = 'all';
+    for (const select of [selects.outcome, selects.label, selects.event]) select.selectedIndex = 0;
     refresh();
     choose(listed.find((row) => row.thread === thread) ?? chosen);
     home.scrollIntoView();

@@ -67,7 +67,7 @@ function startItems(home, items) {
     const own = items.filter((item) => item.kind === selects.kind.value);
     found = own
       .filter(fates[selects.fate.value])
-      .filter((item) => selects.label.value === 'all' || item.label === selects.label.value)
+      .filter((item) => isWithin(selects.label, item.label))
       .filter((item) => finds(`${item.id}\n${item.text ?? ''}\n${item.explanation}`))
       .sort(orders[selects.order.value]);
     count.textContent = `${found.length.toLocaleString('en')} of ${counted(own.length, selects.kind.value)}`;

@@ -20,11 +20,11 @@ function startTranscripts(home, { labels, rows }) {
   home.append(form, list);
   const refresh = () => {
     const found = rows
-      .filter(({ detector }) => selects.detector.value === 'all' || detector === selects.detector.value)
+      .filter(({ detector }) => isWithin(selects.detector, detector))
       .filter(
         ({ gold, answer }) => selects.which.value === 'all' || (gold === answer) === (selects.which.value === 'right'),
       )
-      .filter(({ gold }) => selects.label.value === 'all' || labelName(labels, gold) === selects.label.value)
+      .filter(({ gold }) => isWithin(selects.label, labelName(labels, gold)))
       .filter(({ thread, text, explanation }) => finds(`${thread}\n${text}\n${explanation}`));
     count.textContent = `${found.length.toLocaleString('en')} of ${counted(rows.length, 'transcript')}`;
     list.replaceChildren(...found.map((row) => transcriptItem(row, labels)));

@@ -1,0 +1,25 @@
+import { z } from 'zod';
+
+/** A record whose keys are words of users, such as classes: any string is a key. `z.record` leaves out `__proto__`. */
+export function recordOf<Value extends z.ZodType>(value: Value) {
+  return z.preprocess(lengthened, z.record(z.string(), value)).transform(shortened);
+}
+
+const protoLike = /^__+proto__$/;
+
+/** With one underscore more in `__proto__` and in all keys that are like it, so that no two keys become one. */
+function lengthened(given: unknown): unknown {
+  if (typeof given !== 'object' || given === null || !Object.keys(given).some(isProtoLike)) return given;
+  return Object.fromEntries(Object.entries(given).map(([key, value]) => [isProtoLike(key) ? `_${key}` : key, value]));
+}
+
+function shortened<Value>(record: Record<string, Value>): Record<string, Value> {
+  if (!Object.keys(record).some(isProtoLike)) return record;
+  return Object.fromEntries(
+    Object.entries(record).map(([key, value]) => [isProtoLike(key) ? key.slice(1) : key, value]),
+  );
+}
+
+function isProtoLike(key: string): boolean {
+  return protoLike.test(key);
+}
