@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { makeFolders, writeFileAtomically } from '../../src/atomic-file.ts';
 import { diskError, InputError } from '../../src/errors.ts';
+import { jsonOrUndefined } from '../../src/json.ts';
 import { tensorFile } from '../tensor-file.ts';
 import { type Guarantee, stopRuleInWords } from './guarantee.ts';
-import { bundleFiles, manifestText, readManifest, sha256Hex } from './manifest.ts';
+import { bundleFiles, bundleFormat, manifestText, readManifest, sha256Hex } from './manifest.ts';
 import { actionCount, columnsOfNetwork, type PolicyNetwork } from './network.ts';
 import { cardWithGuarantee } from './policy-card.ts';
 import type { PolicyProjection } from './read-weights.ts';
@@ -31,17 +32,24 @@ export async function bundleContents(options: {
 
 /**
  * Writes a bundle. The folder appears whole or not at all.
- * @throws InputError for a folder that is not empty, or where the disk refuses
+ * @throws as `checkFree`, and InputError where the disk refuses
  */
-export function writeBundle(folder: string, contents: ReadonlyMap<string, Uint8Array>): void {
-  checkFree(folder);
-  const unfinished = `${folder.replace(/\/+$/, '')}.${process.pid}.unfinished`;
+export function writeBundle(
+  folder: string,
+  contents: ReadonlyMap<string, Uint8Array>,
+  { force = false }: { force?: boolean } = {},
+): void {
+  checkFree(folder, { force });
+  const beside = `${folder.replace(/\/+$/, '')}.${process.pid}`;
+  const [unfinished, earlier] = [`${beside}.unfinished`, `${beside}.earlier`];
   try {
     makeFolders(unfinished);
     for (const [name, bytes] of contents) writeFileAtomically(join(unfinished, name), bytes);
-    rmSync(folder, { recursive: true, force: true });
+    if (existsSync(folder)) renameSync(folder, earlier);
     renameSync(unfinished, folder);
+    rmSync(earlier, { recursive: true, force: true });
   } catch (error) {
+    if (existsSync(earlier) && !existsSync(folder)) renameSync(earlier, folder);
     throw diskError(error, { what: `write the bundle ${folder}` });
   } finally {
     rmSync(unfinished, { recursive: true, force: true });
@@ -89,8 +97,11 @@ export function weightsFile(network: PolicyNetwork, projection: PolicyProjection
   });
 }
 
-/** An empty folder may be taken; anything else is somebody's. */
-export function checkFree(folder: string): void {
+/**
+ * An empty folder may be taken, and with `force` an earlier bundle; anything else is somebody's.
+ * @throws InputError for another folder
+ */
+export function checkFree(folder: string, { force = false }: { force?: boolean } = {}): void {
   if (!existsSync(folder)) return;
   let present: string[];
   try {
@@ -98,8 +109,28 @@ export function checkFree(folder: string): void {
   } catch (error) {
     throw diskError(error, { what: `write a bundle to ${folder}` });
   }
-  if (present.length > 0)
+  if (present.length === 0) return;
+  const bundled = filesOfBundle(folder);
+  if (bundled === null)
     throw new InputError(
       `${folder} is not empty (${present.slice(0, 3).join(', ')}); choose a new folder, or delete this one`,
     );
+  if (!force)
+    throw new InputError(`${folder} holds a bundle already; write over it with --force, or choose a new folder`);
+  const others = present.filter((name) => !bundled.has(name));
+  if (others.length > 0)
+    throw new InputError(
+      `${folder} holds a bundle and ${others.slice(0, 3).join(', ')} beside it, which --force would delete; move that away, or choose a new folder`,
+    );
 }
+
+/** The names of the files of a bundle of any version; null for a folder without one. */
+function filesOfBundle(folder: string): ReadonlySet<string> | null {
+  const path = join(folder, bundleFiles.manifest);
+  if (!existsSync(path)) return null;
+  const parsed = listedFilesSchema.safeParse(jsonOrUndefined(readFileSync(path, 'utf8')));
+  if (!parsed.success) return null;
+  return new Set([...Object.keys(parsed.data.files), bundleFiles.manifest, bundleFiles.card]);
+}
+
+const listedFilesSchema = z.object({ format: z.literal(bundleFormat), files: z.record(z.string(), z.string()) });

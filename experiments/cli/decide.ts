@@ -95,7 +95,8 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
         `${policy.name} has no detector of its own, so decisions come without a prediction; name one with --detector`,
       );
     const decideHere = threadDecider(policy);
-    const auditor = await auditorOf(options, policy);
+    /** Made with the first thread, so that a command which reads none leaves no file of audits. */
+    let auditor: Awaited<ReturnType<typeof auditorOf>> | undefined;
     const reading = { skipInvalid, onSkipped: note };
     const threads: AsyncIterable<Thread> =
       path === null ? threadsOfStream(stdin, { name: 'standard input', ...reading }) : readThreads(path, reading);
@@ -104,6 +105,7 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
     const audits: Promise<void>[] = [];
     async function* taken() {
       for await (const thread of threads) {
+        auditor ??= await auditorOf(options, policy);
         if (audits.length >= atOnce) await audits.shift();
         if (tally.takes(thread)) yield thread;
       }
@@ -132,10 +134,9 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
     });
     await Promise.all(audits);
     tally.tell(manyFlagged);
-    if (auditor !== null && auditor.queries() >= options.auditQueries)
-      note(
-        `the audits took ${auditor.queries()} queries, as many as --audit-queries allows; later threads were not drawn`,
-      );
+    const auditQueries = auditor?.queries() ?? 0;
+    if (auditQueries >= options.auditQueries)
+      note(`the audits took ${auditQueries} queries, as many as --audit-queries allows; later threads were not drawn`);
     if (judge !== null) tally.refuseMissing();
   } finally {
     await judge?.close();

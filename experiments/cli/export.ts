@@ -14,8 +14,9 @@ export function exportCommand(terminal: Terminal) {
       'Write a policy of a run, learnt or a rule, as a bundle that other programs load: ONNX, Python, a policy card.',
     )
     .argument('<run>', 'run directory of a stop agent, such as runs/quickstart/one-query/seed-1')
-    .requiredOption('--out <folder>', 'a new folder for the bundle')
+    .requiredOption('--out <folder>', 'folder for the bundle')
     .addOption(systemOption())
+    .option('--force', 'write over an earlier bundle in that folder, and over the guarantee that `calibrate` gave it')
     .option('--data <path>', "where the run's thread file is now (default: where it was at the training)")
     .option('--runs <folder>', 'where the shared cache is', 'runs')
     .option('--json', 'print what was checked as JSON')
@@ -31,13 +32,13 @@ Examples:
   earshot export runs/quickstart/one-query/seed-1 --out policy --system "after 1 h"
   python policy/earshot_policy.py < threads.jsonl`,
     )
-    .action(async (run, { out, system, data, runs, json }) => {
+    .action(async (run, { out, system, data, runs, force, json }) => {
       const context = workContext({ onNote: (line) => terminal.stderr.write(`earshot: ${line}\n`) });
       const opened = RunDirectory.open(run);
       const problem = (await kindOf(kindOfRun(opened), run)).exportProblem(run);
       if (problem !== null) throw new InputError(problem);
       const { exportRun } = await import('../stop-agent/export/export-run.ts');
-      const exported = await exportRun({ run, out, system, data: data ?? null, runs, context });
+      const exported = await exportRun({ run, out, system, data: data ?? null, runs, force, context });
       const { parity, goldenThreads, readsTexts } = exported;
       const what = `System: ${exported.system}\nGolden threads: ${goldenThreads}\n\nBundle: ${out}`;
       if (!readsTexts)

@@ -42,6 +42,7 @@ export interface ExportedBundle {
  * @param options.system the row of the report, or `best` for the one that is recommended; the agent unless given
  * @param options.data where the run's data is now; null for the place that its configuration names
  * @param options.runs folder with the shared cache
+ * @param options.force writes over an earlier bundle
  * @throws InputError when the run, its test threads or the folder cannot be used; Error that says where the ONNX file and
  *   the run differ
  */
@@ -51,10 +52,11 @@ export async function exportRun(options: {
   system?: string;
   data: string | null;
   runs: string;
+  force?: boolean;
   context: WorkContext;
 }): Promise<ExportedBundle> {
-  const { out, data, context } = options;
-  checkFree(out);
+  const { out, data, context, force = false } = options;
+  checkFree(out, { force });
   const opened = await openStopAgentRun(options);
   const { run, evaluated, experiment, materials } = opened;
   const { cache, projection } = materials;
@@ -97,7 +99,7 @@ export async function exportRun(options: {
     read: async (name) => contents.get(name) ?? new Uint8Array(0),
     embed: encoder === null || encoder.name === 'hashing' ? undefined : (texts) => cache.embeddings.embed(texts),
   });
-  writeBundle(out, contents);
+  writeBundle(out, contents, { force });
   return { system, parity, goldenThreads: golden.count, readsTexts };
 }
 

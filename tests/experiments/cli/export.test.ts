@@ -130,6 +130,26 @@ describe('export', () => {
     expect(errors).toContain(second);
   });
 
+  it('writes over its own earlier folder when it is told to, and over nothing else', async () => {
+    expect((await exportTo('mine', '--system', 'after 1 h')).code).toBe(0);
+    const again = await exportTo('mine');
+    expect([again.code, again.errors]).toEqual([
+      1,
+      expect.stringContaining('mine holds a bundle already; write over it with --force'),
+    ]);
+    writeFileSync(join(cwd, 'mine/notes.txt'), 'mine');
+    const beside = await exportTo('mine', '--force');
+    expect([beside.code, beside.errors]).toEqual([1, expect.stringContaining('a bundle and notes.txt beside it')]);
+    expect(readFileSync(join(cwd, 'mine/notes.txt'), 'utf8')).toBe('mine');
+    rmSync(join(cwd, 'mine/notes.txt'));
+    const forced = await exportTo('mine', '--force');
+    expect([forced.code, forced.errors]).toEqual([0, '']);
+    expect(readdirSync(join(cwd, 'mine'))).toEqual(readdirSync(join(cwd, 'bundle')));
+    expect(JSON.parse(readFileSync(join(cwd, 'mine/manifest.json'), 'utf8')).system).toBe('stop agent');
+    expect((await exportTo('runs', '--force')).errors).toContain('runs is not empty (');
+    expect(readdirSync(cwd).filter((name) => /unfinished|earlier/.test(name))).toEqual([]);
+  });
+
   it('refuses a folder that holds something, and exports a run that is not finished without measures', async () => {
     expect((await exportTo('runs')).errors).toContain('runs is not empty (');
     expect((await earshot(['export', 'nowhere', '--out', 'x'], { cwd })).errors).toContain('there is no nowhere');

@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readAudits } from '../../../experiments/stop-agent/audit-file.ts';
@@ -70,6 +70,23 @@ describe('audits from decide to monitor', () => {
     writeFileSync(join(cwd, 'bad.jsonl'), '{}\n');
     const bad = await run('monitor', bundle, 'bad.jsonl');
     expect([bad.code, bad.errors]).toEqual([1, expect.stringContaining('line 1 of bad.jsonl is no audit')]);
+  });
+
+  it('have no file where no thread was read', async () => {
+    const { cwd, bundle, run } = await prepared();
+    writeFileSync(join(cwd, 'bad.jsonl'), '{"id": "a"}\n');
+    for (const [path, problem] of [
+      ['nowhere.jsonl', 'there is no nowhere.jsonl'],
+      ['bad.jsonl', 'bad.jsonl'],
+    ]) {
+      const { code, errors } = await run('decide', path, '--policy', bundle, '--audit', '1');
+      expect([code, errors]).toEqual([1, expect.stringContaining(problem)]);
+    }
+    expect(existsSync(join(cwd, 'audits.jsonl'))).toBe(false);
+    writeFileSync(join(cwd, 'one.jsonl'), `${JSON.stringify(threads[0])}\n`);
+    await run('decide', 'one.jsonl', '--policy', bundle, '--audit', '0.00001');
+    const { code, out } = await run('monitor', bundle, 'audits.jsonl');
+    expect([code, out]).toEqual([0, expect.stringContaining('No audit counts yet')]);
   });
 
   it('end with the queries that they may take', async () => {
