@@ -3,7 +3,7 @@
  *
  *   node --import tsx benchmarks/over-seeds.ts runs/objective/copy-0.7 runs/objective/copy-0.3 [--systems 'stop agent,first post']
  *
- * A row for each folder and system, on the part that the runs were evaluated on; `sampled stops` is the stop agent drawing its stops, in expectation. Brackets are 95% by Student's t, seeds being the
+ * A row for each folder and system, on the part that the runs were evaluated on. Brackets are 95% by Student's t, seeds being the
  * sample. Columns:
  *
  *   distance        occupancy/distance at iteration 10 and at the last one, where imitation was trained (docs/reference/metrics.md)
@@ -32,7 +32,7 @@ interface SeedOfSystem {
   readonly seed: number;
   readonly macroF1: number;
   readonly er: number;
-  readonly atFirstPost: number | null;
+  readonly atFirstPost: number;
   readonly overFirstPost: number;
 }
 
@@ -61,7 +61,7 @@ const rows = variants.flat().flatMap(({ variant, directories }) => {
       column(({ macroF1 }) => macroF1),
       column(({ er }) => er),
       shown(
-        own.flatMap(({ atFirstPost }) => atFirstPost ?? []),
+        own.map(({ atFirstPost }) => atFirstPost),
         2,
         [0, 1],
       ),
@@ -99,12 +99,10 @@ function shown(values: readonly number[], decimals = 3, range?: readonly [number
   return values.length === 0 ? '–' : shownInterval(seedInterval(values, range), decimals);
 }
 
-function seedOf({ seed, systems, decisions, sampled }: TrialResult, name: string): SeedOfSystem {
+function seedOf({ seed, systems, decisions }: TrialResult, name: string): SeedOfSystem {
   const place = systems.findIndex((system) => system.name === name);
   const firstPost = systems.find((system) => system.name === 'first post')?.values.macroF1 ?? Number.NaN;
   const over = (macroF1: number) => 100 * (macroF1 / firstPost - 1);
-  if (name === 'sampled stops' && sampled !== null)
-    return { seed, ...sampled, atFirstPost: null, overFirstPost: over(sampled.macroF1) };
   if (place < 0)
     throw new Error(`no run has the system ${name}; there are ${systems.map((system) => system.name).join(', ')}`);
   const { macroF1, er } = systems[place].values;

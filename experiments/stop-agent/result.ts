@@ -7,12 +7,10 @@ import { InputError } from '../../src/errors.ts';
 import type { EvaluationSplit } from '../run/decisions-file.ts';
 import { resultFile } from '../run/run-file.ts';
 import type { Costs } from './costs.ts';
-import { readJudged, readStopProbabilities, readStops } from './decided-files.ts';
+import { readJudged, readStops } from './decided-files.ts';
 import { agentName, decideByRules, isShown, type SystemDecisions } from './decisions.ts';
 import { type Experiment, experimentSchema, taskOf } from './experiment.ts';
 import { type SystemScores, scoreSystem, scoresJson } from './metrics.ts';
-import { agentQueries } from './policy-settings.ts';
-import { type SampledScores, sampledScores } from './sampled-stops.ts';
 
 /** `result.json`: what the decisions of a run do not tell. */
 export const resultOfRun = resultFile(4, {
@@ -80,8 +78,6 @@ export interface TrialResult
   readonly systems: readonly SystemScores[];
   /** What they were computed from, in the same order. */
   readonly decisions: readonly SystemDecisions[];
-  /** What the agent is expected to score if it draws its stops; null where the run's sweep did not keep what that takes. */
-  readonly sampled: SampledScores | null;
   /** What systems are chosen by: decisions on the development part, or where there is none on the decided one. */
   readonly ranking: {
     readonly part: EvaluationSplit;
@@ -138,22 +134,12 @@ export function readTrialResult(
   const part = options.part ?? stored.part;
   const { labels, alerts } = taskOf(experiment);
   const ranked = rankedPart === part ? decisions : systemsOfRun(run, rankedPart);
-  const stopProbabilities = readStopProbabilities(run.path, part);
   return {
     ...stored,
     directory: run.path,
     threadFile: experiment.data.threads,
     isCrossFitted: experiment.crossFitting !== null,
     decisions,
-    sampled:
-      stopProbabilities === null
-        ? null
-        : sampledScores(readJudged(run.path, part), {
-            stopProbabilities,
-            lastPost: experiment.agent.lastPost,
-            queries: agentQueries({ experiment, schedule: stored.schedule }),
-            task: taskOf(experiment),
-          }),
     ranking: {
       part: rankedPart,
       decisions: ranked,

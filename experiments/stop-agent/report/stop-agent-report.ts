@@ -4,13 +4,11 @@ import { mean } from '../../../src/metrics/summary-statistics.ts';
 import { present } from '../../../src/present.ts';
 import { quoted } from '../../../src/shell-words.ts';
 import { kindReport, provenanceFacts, type ReportSource } from '../../report/kind-report.ts';
-import { valuesOverSeeds } from '../../report/over-seeds.ts';
 import type { PageParts, Report, ReportSection, ReportTable } from '../../report/report.ts';
 import { percent } from '../../report/shown-numbers.ts';
 import { systemsTable } from '../../report/systems-table.ts';
 import { agentName, isLearnt, isShown } from '../decisions.ts';
 import { taskOf } from '../experiment.ts';
-import { stopMetrics } from '../metrics.ts';
 import { readTrialResult, trialJson } from '../result.ts';
 import { optimumName } from '../stream-optimum.ts';
 import { type RankedAgent, raisesAlerts, rankedAgents, ruleInPlace } from './agents.ts';
@@ -67,7 +65,6 @@ export function reportOf(
     sections: present([
       systemsSection(agents),
       rulesSection(agents),
-      sampledSection(agents),
       demonstrationsSection(agents),
       ...detectorTruthSections(detectors),
     ]),
@@ -220,20 +217,6 @@ function rulesSection(agents: readonly RankedAgent[]): ReportSection {
       'Macro-F1 above rules at the same earliness. The first such column compares with single rules, the others with every mixture of rules. Brackets hold 95% intervals by a bootstrap over seeds and the threads of each. Rules are picked by the scores that they are compared on, which favours them.',
     ],
   };
-}
-
-/** What the same agents would score if they drew their stops; null where no run kept its probabilities. */
-function sampledSection(agents: readonly RankedAgent[]): ReportSection | null {
-  const rows = agents.flatMap(({ variant: name, trials }) => {
-    const known = trials.flatMap(({ sampled }) => (sampled === null ? [] : [{ ...sampled }]));
-    return known.length === 0 ? [] : [{ name, values: valuesOverSeeds(known) }];
-  });
-  if (rows.length === 0) return null;
-  const metrics = stopMetrics.filter(({ name }) => rows[0].values[name]);
-  const explained =
-    'Agents stop where π(stop) first exceeds their threshold. Here they stop at every post with probability π(stop), as in training: the exact expectation over all draws.';
-  const table = systemsTable(rows, metrics, { first: 'agent' });
-  return { id: 'sampled', title: 'If stops were sampled', blocks: [table, explained] };
 }
 
 /** What the agents learnt from. */

@@ -63,7 +63,6 @@ export function decidedTrial(
     detector: null,
     learningCurve: null,
     unlikeTraining: 0.05,
-    sampled: { macroF1: 0.45, er: 0.55, queriesPerThread: 1 },
     part: 'test',
     schedule: null,
     systems,

@@ -229,14 +229,6 @@ describe('the report', () => {
     expect(text).toContain('of 2 rules 1 are shown, and all are compared with');
   });
 
-  it('has what sampled stops would score, where a run kept its probabilities', () => {
-    const sampledAt = (macroF1: number) => ({ ...trial(1, {}), sampled: { macroF1, er: 0.25, queriesPerThread: 1 } });
-    expect(markdown({ variant: 'paper', trials: [sampledAt(0.6), sampledAt(0.8)] })).toMatch(
-      /## If stops were sampled\n\n.*\n.*\n\| paper +\| 0\.700 ± 0\.141 \| 0\.250 ± 0\.000 \|/,
-    );
-    expect(markdown({ variant: 'paper', trials: [{ ...trial(1, {}), sampled: null }] })).not.toContain('sampled');
-  });
-
   it('shows one evaluation with its intervals', () => {
     const table = tableText(
       evaluationTable([system('all posts', { delayHours: null }), system('oracle', { queries: 'oracle' })]),
