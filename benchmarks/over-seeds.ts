@@ -6,7 +6,6 @@
  * A row for each folder and system, on the part that the runs were evaluated on. Brackets are 95% by Student's t, seeds being the
  * sample. Columns:
  *
- *   distance        occupancy/distance at iteration 10 and at the last one, where imitation was trained (docs/reference/metrics.md)
  *   at first post   share of the threads that are decided there
  *   over first post relative gain in macro-F1 over the rule “first post”, in percent, as in EARD's Table 4
  *   F1, ER − first  less those of the same system in the first folder, paired by seed
@@ -15,7 +14,6 @@ import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
-import { readMetrics } from '../checkpoints/metrics-log.ts';
 import { RunDirectory } from '../checkpoints/run-directory.ts';
 import { readTrialResult, type TrialResult } from '../experiments/stop-agent/result.ts';
 import { describe } from '../experiments/sweep/plan.ts';
@@ -39,16 +37,13 @@ interface SeedOfSystem {
 const first = new Map<string, readonly SeedOfSystem[]>();
 const variants = await Promise.all(folders.map(variantsOf));
 const rows = variants.flat().flatMap(({ variant, directories }) => {
-  const runs = directories
+  const results = directories
     .filter((path) => existsSync(join(path, 'result.json')))
-    .map((path) => RunDirectory.open(path));
-  const distances = runs.map(distancesOf);
-  const results = runs.map((run) => readTrialResult(run, { withIntervals: false }));
+    .map((path) => readTrialResult(RunDirectory.open(path), { withIntervals: false }));
   return given.systems.split(',').map((name) => {
     const own = results.map((result) => seedOf(result, name));
     const reference = first.get(name) ?? own;
     first.set(name, reference);
-    const isAgent = name === 'stop agent';
     const column = (of: (one: SeedOfSystem) => number, decimals = 3) => shown(own.map(of), decimals);
     const less = (of: (one: SeedOfSystem) => number) =>
       shown(
@@ -57,7 +52,6 @@ const rows = variants.flat().flatMap(({ variant, directories }) => {
     return [
       `${variant}: ${name}`,
       String(own.length),
-      ...[0, 1].map((place) => (isAgent ? shown(distances.flatMap((of) => of?.[place] ?? [])) : '')),
       column(({ macroF1 }) => macroF1),
       column(({ er }) => er),
       shown(
@@ -70,18 +64,9 @@ const rows = variants.flat().flatMap(({ variant, directories }) => {
     ];
   });
 });
-const head = [
-  'system',
-  'seeds',
-  'distance at 10',
-  'at the end',
-  'macro-F1',
-  'ER',
-  'at first post',
-  'over first post, %',
-];
+const head = ['system', 'seeds', 'macro-F1', 'ER', 'at first post', 'over first post, %'];
 console.log(
-  markdownTable([[...head, 'F1 − first', 'ER − first'], ...rows], { align: ['l', ...Array<'r'>(9).fill('r')] }),
+  markdownTable([[...head, 'F1 − first', 'ER − first'], ...rows], { align: ['l', ...Array<'r'>(7).fill('r')] }),
 );
 
 async function variantsOf(folder: string): Promise<{ variant: string; directories: readonly string[] }[]> {
@@ -114,13 +99,4 @@ function seedOf({ seed, systems, decisions }: TrialResult, name: string): SeedOf
     atFirstPost: own.filter(({ postsUsed }) => postsUsed === 1).length / own.length,
     overFirstPost: over(macroF1 ?? Number.NaN),
   };
-}
-
-/** At iteration 10 and at the last one. */
-function distancesOf(run: RunDirectory): [number, number] | null {
-  const known = readMetrics(run.metricsPath).flatMap(({ step, 'occupancy/distance': distance }) =>
-    distance === undefined ? [] : [{ step, distance }],
-  );
-  const last = known.at(-1);
-  return last === undefined ? null : [known.find(({ step }) => step === 10)?.distance ?? last.distance, last.distance];
 }

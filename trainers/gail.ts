@@ -40,8 +40,8 @@ import {
  *
  * Eq. 3 is not Eq. 1 with Eq. 2 put in. There each divergence has a discriminator of its own, and −γ max_D is not max_D of −γ(…):
  * Eq. 1 asks the agent to be unlike ρ_m, while one discriminator takes γ ρ_m out of the mixture that the agent is to be like. Where
- * a shared discriminator has nothing left to tell, ρ = (α ρ_c + β ρ_e − γ ρ_m) / (α + β − γ): trainers/stop-agent/target-occupancy.ts
- * logs how far the agent is from there. With one for each the reward is α ln(ρ_c / ρ) + β ln(ρ_e / ρ) − γ ln(ρ_m / ρ) there, and no
+ * a shared discriminator has nothing left to tell, ρ = (α ρ_c + β ρ_e − γ ρ_m) / (α + β − γ). With one for
+ * each the reward is α ln(ρ_c / ρ) + β ln(ρ_e / ρ) − γ ln(ρ_m / ρ) there, and no
  * mixture but a product of the experts is where it is the same everywhere: ρ ∝ (ρ_c^α ρ_e^β ρ_m^−γ)^(1 / (α + β − γ)).
  *
  * Every tensor is [members, rows, columns]: the leading axis counts the batched runs.

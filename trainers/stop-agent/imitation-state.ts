@@ -23,7 +23,6 @@ import {
 import type { StopAgentConfig } from './config.ts';
 import { labelledThreads } from './labelled-threads.ts';
 import { disposeLearner, pairsOf, refreshStates, type StopLearner } from './setup.ts';
-import { type TargetOccupancy, targetOccupancy } from './target-occupancy.ts';
 
 /** A batch in training: everything that changes from one iteration to the next. */
 export interface Imitation {
@@ -34,8 +33,6 @@ export interface Imitation {
   /** Those of each member in turn: see `perDiscriminator`. */
   readonly discriminator: Discriminator;
   readonly rowWeights: GailRowWeights;
-  /** What each member's occupancy is held against; null where there is none to reach. */
-  readonly targets: readonly (TargetOccupancy | null)[];
   /** The task's own return, which the policy climbs as well; null where no member gives it a weight. */
   task: LabelledBatch | null;
   iteration: number;
@@ -91,10 +88,6 @@ export function startImitation(learner: StopLearner): Imitation {
     experts: present,
     discriminator,
     rowWeights: gailRowWeights(discriminatorMembers(imitating)),
-    // An episode that ends with its stop never sees the states after it, which are most of what the experts show.
-    targets: members.map((member) =>
-      member.config.imitation.episodeEnd === 'last-post' ? targetOccupancy(member) : null,
-    ),
     task: taskOf(learner),
     iteration: 0,
   };

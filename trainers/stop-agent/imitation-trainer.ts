@@ -26,7 +26,6 @@ import type { StopPolicy } from './policy.ts';
 import type { StopMember } from './problem.ts';
 import { type Collected, collect, type EstimatedSteps, scoredAgain } from './rollout.ts';
 import { createLearner } from './setup.ts';
-import { withOccupancies } from './target-occupancy.ts';
 
 /*
  * The stop agent of EARD (§4): PPO against a discriminator of three experts, over the states of a table. Where paper and
@@ -68,7 +67,7 @@ export async function createImitation(members: readonly StopMember[]): Promise<T
       const { rollout } = members[0].config.imitation;
       const metrics = rollout === 'exact' ? await iterateExactly(training) : await iterateSampled(training);
       training.iteration++;
-      return withOccupancies(training, metrics);
+      return metrics;
     },
     policies: () => learnerPolicies(learner),
     state: () => imitationStates(training),

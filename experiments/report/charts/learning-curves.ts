@@ -21,8 +21,6 @@ interface Known {
 const known = new Map(
   `
 rollout/mean_stop_post | Mean post of the first stop | In training. At 1 the agent has collapsed to the claim.
-occupancy/distance | Distance from the objective | Share of steps on the demonstration threads that would have to be others for the experts’ weighted occupancies to be met.
-occupancy/distance_by_step | Distance from the objective, threads pooled | Near 0 it stops as early as the objective asks for, in whatever threads.
 task/expected_return | Expected return of the task | On the labelled threads. It should rise.
 discriminator/accuracy_agent | Discriminator: agent’s steps told | At 0.5 the agent passes for an expert; at 1 it is always found out. | share
 discriminator/says_expert_conservative | Discriminator: conservative taken for expert | At 1, with the agent’s steps at 1 too, the discriminator is too strong. | share
