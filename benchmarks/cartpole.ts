@@ -104,7 +104,7 @@ for (let iteration = 0; iteration < iterations; iteration++) {
         returns: own(steps.returns, member),
       },
     })),
-    { states, remaining: 1 - iteration / iterations },
+    { states, task: null, remaining: 1 - iteration / iterations },
   );
   states.dispose();
 }

@@ -41,7 +41,7 @@ headline() {
 # Every trainer on webgpu and on wasm: how far their weights are apart.
 webgpu_beside_wasm() {
   node --import tsx tests/interop/webgpu-training.ts \
-    '[{}, {"imitation": {"rollout": "exact"}}, {"algorithm": "behavior-cloning"}, {"algorithm": "exact-policy-gradient"}, {"algorithm": "settled"}, {"algorithm": "dqn"}]'
+    '[{}, {"algorithm": "behavior-cloning"}, {"algorithm": "exact-policy-gradient"}, {"algorithm": "settled"}, {"algorithm": "dqn"}]'
 }
 
 # Four programs that share the GPU, and one on each core, at both widths.

@@ -3,7 +3,7 @@
  * device: what a GPU would wait for. The state table and the weights are inputs of the processor's graphs, where they cost nothing.
  * Usage:
  *
- *   node --import tsx benchmarks/graph-traffic.ts [--backend onnx] [--dimensions 256] [--members 1] [--rollout sampled]
+ *   node --import tsx benchmarks/graph-traffic.ts [--backend onnx] [--dimensions 256] [--members 1]
  */
 import { parseArgs } from 'node:util';
 import * as tf from '@tensorflow/tfjs-core';
@@ -20,19 +20,13 @@ const { values: options } = parseArgs({
     backend: { type: 'string', default: 'onnx' },
     dimensions: { type: 'string', default: '256' },
     members: { type: 'string', default: '1' },
-    rollout: { type: 'string', default: 'sampled' },
   },
 });
 await selectBackend(z.enum(['onnx', 'webgpu']).parse(options.backend));
 const backend = tf.backend();
 if (!(backend instanceof OnnxBackend)) throw new Error('the backend runs no graphs');
 const { traffic } = backend;
-const config = stopAgentSchema.parse({
-  imitation: {
-    rollout: z.enum(['sampled', 'exact']).parse(options.rollout),
-    discriminator: { warmupIterations: 0 },
-  },
-});
+const config = stopAgentSchema.parse({ imitation: { discriminator: { warmupIterations: 0 } } });
 const problem = paperShapedProblem(Number(options.dimensions));
 const trainer = await createImitation(
   Array.from({ length: Number(options.members) }, (_, index) => ({ seed: index + 1, config, problem })),

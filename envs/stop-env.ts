@@ -158,31 +158,3 @@ export function rollOut(
   }
   return { ...rollout, nextRow: currentRow() };
 }
-
-/**
- * The next whole threads, as many as `steps` steps fill but none twice: what a trainer sees that needs no rollout. Moves
- * `state` on by them.
- * @param options.shuffle a uniform permutation of 0 … length − 1, from the caller's random stream
- * @returns indices of the table's threads, at least one
- */
-export function nextThreads(
-  options: StopEnvOptions,
-  state: StopEnvState,
-  { steps, shuffle }: { steps: number; shuffle: (length: number) => Int32Array },
-): number[] {
-  const { threads } = options;
-  const next: number[] = [];
-  for (let seen = 0; seen < steps && next.length < threads.length; ) {
-    if (state.position === state.order.length) {
-      state.order = shuffle(threads.length);
-      state.position = 0;
-    }
-    const thread = threads[state.order[state.position]];
-    // A new pass may begin with a thread that this one has just shown; it waits for the next call.
-    if (next.includes(thread)) break;
-    next.push(thread);
-    seen += episodeLength(options, thread);
-    state.position++;
-  }
-  return next;
-}

@@ -15,7 +15,6 @@ import {
   withGradient,
 } from '../src/tensor/batched-ops.ts';
 import { stackMembers, uniformFanIn } from '../src/tensor/initializers.ts';
-import { compiled } from '../src/tensor/onnx/compiled.ts';
 import type { Random } from '../src/tensor/random.ts';
 
 /*
@@ -70,38 +69,20 @@ export interface PairTensors {
 }
 
 /** Logits, [members, rows, 1]. */
-export const logitsExpertIsHigh = compiled(
-  ({ parameters, ...pairs }: PairTensors & { parameters: Tensors<DiscriminatorName> }) =>
-    upperForward(parameters, tanh(firstPreActivation(parameters, pairs))).output,
-);
-
-/** Logits of both actions of each state, CONTINUE then STOP: [members, states, 2]. */
-export const logitsOfBothActions = compiled(
-  ({ parameters, states }: { parameters: Tensors<DiscriminatorName>; states: tf.Tensor3D }) => {
-    const continuing = statePreActivation(parameters, states);
-    const stopping = tf.add<tf.Tensor3D>(continuing, parameters.wAction);
-    return tf.concat(
-      [continuing, stopping].map((z1) => upperForward(parameters, tanh(z1)).output),
-      2,
-    );
-  },
-);
-
-/** z₁, [members, rows, hidden]. */
-export function firstPreActivation(
-  parameters: Tensors<DiscriminatorName>,
-  { states, actions }: PairTensors,
-): tf.Tensor3D {
-  return tf.add(statePreActivation(parameters, states), tf.mul(actions, parameters.wAction));
+export function logitsExpertIsHigh(parameters: Tensors<DiscriminatorName>, pairs: PairTensors): tf.Tensor3D {
+  return upperForward(parameters, tanh(firstPreActivation(parameters, pairs))).output;
 }
 
-/** z₁ of CONTINUE, whose input is 0. */
-export function statePreActivation({ w1, b1 }: Tensors<DiscriminatorName>, states: tf.Tensor3D): tf.Tensor3D {
-  return layer(states, { weights: w1, bias: b1 }, { inputIsData: true });
+/** z₁, [members, rows, hidden]. */
+function firstPreActivation(
+  { w1, wAction, b1 }: Tensors<DiscriminatorName>,
+  { states, actions }: PairTensors,
+): tf.Tensor3D {
+  return tf.add(layer(states, { weights: w1, bias: b1 }, { inputIsData: true }), tf.mul(actions, wAction));
 }
 
 /** z₁ of mixed inputs is the mixture of their z₁: expert share ε of each expert row with the agent row beside it. */
-export function mixPreActivations(preActivation1: tf.Tensor3D, mixture: tf.Tensor3D): tf.Tensor3D {
+function mixPreActivations(preActivation1: tf.Tensor3D, mixture: tf.Tensor3D): tf.Tensor3D {
   const [members, rows, hidden] = preActivation1.shape;
   const expertRows = mixture.shape[1];
   const batch = rows - expertRows;
@@ -140,18 +121,25 @@ export interface DiscriminatorSeen {
   readonly penalty: tf.Tensor3D | null;
 }
 
-/** The loss of each member, [members, 1, 1]: weighted cross-entropy plus gradient penalty, from z₁ of the pairs and of mixtures. */
-export function discriminatorLoss(
+/** A minibatch: the agent's rows first, then as many of each expert, [members, (1 + experts)·batch, …]. */
+export interface GailMinibatch extends PairTensors {
+  /** Share of the expert in each mixture, uniform in [0, 1): [members, experts·batch, 1]. */
+  readonly mixture: tf.Tensor3D;
+}
+
+/** The loss of each member, [members, 1, 1]: weighted cross-entropy plus gradient penalty. */
+export function gailLoss(
   parameters: Tensors<DiscriminatorName>,
-  { pairs, mixtures }: { pairs: tf.Tensor3D; mixtures: () => tf.Tensor3D },
+  batch: GailMinibatch,
   { labelsExpertIsOne, weights, penalties }: GailRowWeights,
 ): { loss: tf.Tensor3D; seen: DiscriminatorSeen } {
-  const logits = upperForward(parameters, tanh(pairs)).output;
+  const preActivation1 = firstPreActivation(parameters, batch);
+  const logits = upperForward(parameters, tanh(preActivation1)).output;
   // Cross-entropy with logits: softplus(l) − label·l.
   const crossEntropy = tf.sub(tf.softplus(logits), tf.mul(labelsExpertIsOne, logits));
   const imitation = sumRows(tf.mul(crossEntropy, weights));
   if (penalties === null) return { loss: imitation, seen: { logits, penalty: null } };
-  const norms = inputGradientNorm(parameters, mixtures());
+  const norms = inputGradientNorm(parameters, mixPreActivations(preActivation1, batch.mixture));
   const penalty = sumRows(tf.mul(tf.squaredDifference(norms, 1), penalties));
   return { loss: tf.add(imitation, penalty), seen: { logits, penalty } };
 }

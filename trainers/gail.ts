@@ -1,8 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
 import { type ExpertName, expertNames } from '../experts/trajectories.ts';
-import type { AdamOptions } from '../src/tensor/adam.ts';
-import { columnOf, type Tensors } from '../src/tensor/batched-ops.ts';
+import { columnOf } from '../src/tensor/batched-ops.ts';
 import { descent } from '../src/tensor/descent.ts';
 import type { Random } from '../src/tensor/random.ts';
 import type { RowTables } from '../src/tensor/row-tables.ts';
@@ -12,13 +11,12 @@ import {
   type DiscriminatorHealth,
   type DiscriminatorName,
   type DiscriminatorSeen,
-  discriminatorLoss,
   disposeSeen,
-  firstPreActivation,
+  type GailMinibatch,
   type GailRowWeights,
+  gailLoss,
   logitsExpertIsHigh,
   meanPenalties,
-  mixPreActivations,
   type PairTensors,
 } from './discriminator.ts';
 
@@ -146,7 +144,7 @@ export interface GailMember {
 }
 
 /** What the rows of one expert count for, over the batch as a whole. */
-export interface ExpertWeight {
+interface ExpertWeight {
   readonly labelExpertIsOne: number;
   /** In the cross-entropy; negative to subtract. */
   readonly weight: number;
@@ -222,20 +220,8 @@ export function gailRowWeights(members: readonly GailMember[]): GailRowWeights {
   };
 }
 
-/** A minibatch: the agent's rows first, then as many of each expert. */
-export interface GailMinibatch {
-  /** [members, (1 + experts)·batch, inputs] and [members, (1 + experts)·batch, 1]. */
-  readonly states: tf.Tensor3D;
-  readonly actions: tf.Tensor3D;
-  /** Share of the expert in each mixture, uniform in [0, 1): [members, experts·batch, 1]. */
-  readonly mixture: tf.Tensor3D;
-}
-
-/** The loss of each member, [members, 1, 1]: weighted cross-entropy plus gradient penalty. */
-export function gailLoss(parameters: Tensors<DiscriminatorName>, batch: GailMinibatch, rowWeights: GailRowWeights) {
-  const pairs = firstPreActivation(parameters, batch);
-  return discriminatorLoss(parameters, { pairs, mixtures: () => mixPreActivations(pairs, batch.mixture) }, rowWeights);
-}
+/** Adam's own; PPO's is larger. */
+const ADAM_EPSILON = 1e-8;
 
 /** What all updates of an iteration share. */
 interface GailUpdates {
@@ -246,7 +232,7 @@ interface GailUpdates {
 
 const descendGail = descent<DiscriminatorName, GailMinibatch, GailUpdates, DiscriminatorSeen, { logits: tf.Tensor3D }>(
   (parameters, batch, { rowWeights }) => gailLoss(parameters, batch, rowWeights),
-  (parameters, { agentSteps }) => ({ logits: logitsExpertIsHigh({ parameters, ...agentSteps }) }),
+  (parameters, { agentSteps }) => ({ logits: logitsExpertIsHigh(parameters, agentSteps) }),
 );
 
 /**
@@ -278,7 +264,7 @@ export async function updateDiscriminator(
   const { seen, after } = await descendGail(discriminator, {
     batches,
     shared: { rowWeights, agentSteps: wanted },
-    adam: discriminatorAdam(members),
+    adam: { learningRates: members.map(({ config }) => config.discriminator.learningRate), epsilon: ADAM_EPSILON },
   });
   const logits = await after.logits.data<'float32'>();
   tf.dispose([wanted.states, wanted.actions, after.logits]);
@@ -293,10 +279,6 @@ export async function updateDiscriminator(
     health: members.map((_, member) => ({ ...accuracies[member], penalty: penalties[member] })),
     logits: members.map((_, member) => logits.subarray(member * steps, (member + 1) * steps)),
   };
-}
-
-export function discriminatorAdam(members: readonly Pick<GailMember, 'config'>[]): AdamOptions {
-  return { learningRates: members.map(({ config }) => config.discriminator.learningRate), epsilon: 1e-8 };
 }
 
 function takeMinibatch(

@@ -145,16 +145,7 @@ export function networkOutputs(parameters: Tensors<MlpName>, observations: tf.Te
   return upperForward(parameters, layer(observations, first, { isTanh: true, inputIsData: true })).output;
 }
 
-/** log π(stop) of two-action networks, [members, rows, 1]. */
-export const scoredStops = compiled(
-  ({ parameters, observations }: { parameters: Tensors<MlpName>; observations: tf.Tensor3D }) => {
-    const logProbabilities = policyForward(parameters, observations, { actions: 2 });
-    const [members, rows] = logProbabilities.shape;
-    return tf.slice(logProbabilities, [0, 0, 1], [members, rows, 1]);
-  },
-);
-
-/** The same and V, of networks with a critic. */
+/** log π(stop) and V of two-action networks with a critic, [members, rows, 1] each. */
 export const scored = compiled(
   ({ parameters, observations }: { parameters: Tensors<MlpName>; observations: tf.Tensor3D }) => {
     const { logProbabilities, values } = policyValueForward(parameters, observations);
@@ -174,17 +165,14 @@ export async function readScores(
   scores: { readonly stopLogProbabilities: tf.Tensor3D; readonly values: tf.Tensor3D },
   counts: readonly number[],
 ): Promise<RowScores[]> {
-  const stops = await readStops(scores.stopLogProbabilities, counts);
-  const values = await readStops(scores.values, counts);
-  return counts.map((_, member) => ({ stopLogProbabilities: stops[member], values: values[member] }));
-}
-
-/** The same for what `scoredStops` found: [rows] each. */
-export async function readStops(scores: tf.Tensor3D, counts: readonly number[]): Promise<Float32Array[]> {
-  const most = scores.shape[1];
-  const all = await scores.data<'float32'>();
-  scores.dispose();
-  return counts.map((count, member) => all.subarray(member * most, member * most + count));
+  const most = scores.values.shape[1];
+  const stops = await scores.stopLogProbabilities.data<'float32'>();
+  const values = await scores.values.data<'float32'>();
+  tf.dispose([scores.stopLogProbabilities, scores.values]);
+  return counts.map((count, member) => {
+    const ofMember = [member * most, member * most + count] as const;
+    return { stopLogProbabilities: stops.subarray(...ofMember), values: values.subarray(...ofMember) };
+  });
 }
 
 /** Below any log-complement that float32 can hold: the largest probability under 1 is 1 − 6e-8, whose is −16.6. */

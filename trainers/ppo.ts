@@ -117,25 +117,19 @@ export interface PpoCoefficients {
   readonly valueClip: tf.Tensor3D;
 }
 
-/** What an update of the policy takes besides its steps. */
-export interface PpoOptions {
-  readonly states: RowTables;
-  /** Share of the training that lies ahead, 1 … 0, for the learning rate's decay. */
-  readonly remaining: number;
-  /** The task's own return, which every update climbs as well; null for PPO alone. */
-  readonly task?: LabelledBatch | null;
-}
-
 /**
  * Epochs of minibatch updates on one iteration's steps (EARD Algorithm 1, lines 6 and 7).
+ * @param options.remaining share of the training that lies ahead, 1 … 0, for the learning rate's decay
+ * @param options.task the task's own return, which every update climbs as well; null for PPO alone
  * @returns the members' expected returns before the first update, null without a task; and their scores of the steps' rows after
  *   the last one
  */
 export async function ppoUpdate(
   agent: PolicyValue,
   members: readonly PpoMember[],
-  options: PpoOptions,
+  options: { states: RowTables; remaining: number; task: LabelledBatch | null },
 ): Promise<{ returns: Float32Array | null; after: RowScores[] }> {
+  const { states, remaining, task } = options;
   const { epochs, minibatches } = members[0].config;
   const steps = members[0].steps.rows.length;
   const rows = Math.floor(steps / minibatches);
@@ -144,84 +138,36 @@ export async function ppoUpdate(
   const draw = (update: number) => {
     if (update === 0) orders = members.map(({ random }) => random.permutation(steps));
     const chosen = orders.map((order) => order.subarray(update * rows, (update + 1) * rows));
-    return takeMinibatch(members, { chosen, states: options.states, actions: agent.actions });
+    return takeMinibatch(members, { chosen, states, actions: agent.actions });
   };
-  const stepsRows = members.map(({ steps: { rows } }) => rows);
-  const common = { wanted: options.states.gatherPadded(stepsRows) };
-  const { returns, after } = await updatePolicies(descendPpo, {
-    agent,
-    batches: Array.from({ length: epochs * updates }, (_, update) => () => draw(update % updates)),
-    common,
-    configs: members.map(({ config }) => config),
-    ...options,
-  });
-  common.wanted.dispose();
-  return {
-    returns,
-    after: await readScores(
-      after,
-      stepsRows.map(({ length }) => length),
-    ),
-  };
-}
-
-/** What all updates of an iteration share. */
-interface PolicyUpdates<Common> {
-  readonly common: Common;
-  readonly blockMasks: BlockMasks | null;
-  readonly coefficients: PpoCoefficients;
-  readonly task: LabelledBatch | null;
-}
-
-/**
- * Descends a loss of the policy, and that of the task beside it.
- * @param lookBack see `descent`
- */
-export function policyDescent<Batch extends object, Common extends object, After extends object>(
-  lossOf: (network: Tensors<MlpName>, batch: Batch & Common, coefficients: PpoCoefficients) => tf.Tensor3D,
-  lookBack: (parameters: Tensors<MlpName>, common: Common) => After,
-) {
-  return descent<MlpName, Batch, PolicyUpdates<Common>, { returns: tf.Tensor3D | null }, After>(
-    (parameters, batch, { common, blockMasks, coefficients, task }) => {
-      const network = masked(parameters, blockMasks);
-      const loss = lossOf(network, { ...batch, ...common }, coefficients);
-      if (task === null) return { loss, seen: { returns: null } };
-      const returns = returnsOf(network, task);
-      return { loss: tf.sub(loss, tf.mul(task.weights, returns)), seen: { returns } };
-    },
-    (parameters, { common }) => lookBack(parameters, common),
-  );
-}
-
-/** An update of the policy for each batch: see `ppoUpdate` for what is returned. The caller disposes the tensors in `after`. */
-export async function updatePolicies<Batch extends object, Common extends object, After extends object>(
-  descend: ReturnType<typeof policyDescent<Batch, Common, After>>,
-  options: Pick<PpoOptions, 'remaining' | 'task'> & {
-    agent: PolicyValue;
-    batches: readonly (() => Batch)[];
-    common: Common;
-    configs: readonly PpoConfig[];
-  },
-): Promise<{ returns: Float32Array | null; after: After }> {
-  const { agent, batches, common, configs, remaining, task = null } = options;
+  const configs = members.map(({ config }) => config);
   const coefficients = {
     clip: perMember(configs.map(({ clip }) => clip)),
     entropy: perMember(configs.map(({ entropyCoefficient }) => entropyCoefficient)),
     value: perMember(configs.map(({ valueCoefficient }) => valueCoefficient)),
     valueClip: perMember(configs.map(({ valueLoss, clip }) => (valueLoss === 'clipped' ? clip : UNCLIPPED))),
   };
-  const adam = {
-    learningRates: configs.map(
-      ({ learningRate, learningRateDecay }) => learningRate * (learningRateDecay === 'linear' ? remaining : 1),
+  const observations = states.gatherPadded(members.map(({ steps: { rows } }) => rows));
+  const { seen, after } = await descendPpo(agent, {
+    batches: Array.from({ length: epochs * updates }, (_, update) => () => draw(update % updates)),
+    shared: { observations, blockMasks: agent.blockMasks, coefficients, task },
+    adam: {
+      learningRates: configs.map(
+        ({ learningRate, learningRateDecay }) => learningRate * (learningRateDecay === 'linear' ? remaining : 1),
+      ),
+      epsilon: ADAM_EPSILON,
+      maxGradientNorm: configs.map(({ maxGradientNorm }) => maxGradientNorm),
+    },
+  });
+  const returns = (await seen[0].returns?.data<'float32'>()) ?? null;
+  tf.dispose([observations, Object.values(coefficients), seen.map(({ returns }) => returns ?? [])]);
+  return {
+    returns,
+    after: await readScores(
+      after,
+      members.map(() => steps),
     ),
-    epsilon: ADAM_EPSILON,
-    maxGradientNorm: configs.map(({ maxGradientNorm }) => maxGradientNorm),
   };
-  const shared = { common, blockMasks: agent.blockMasks, coefficients, task };
-  const { seen, after } = await descend(agent, { batches, shared, adam });
-  const before = await seen[0].returns?.data<'float32'>();
-  tf.dispose([Object.values(coefficients), seen.map(({ returns }) => returns ?? [])]);
-  return { returns: before ?? null, after };
 }
 
 /** The loss of each member, [members, 1, 1]: −L^CLIP + c_v·½ max((V−R)², (V_clipped−R)²) − c_e·H, means over rows. */
@@ -251,7 +197,7 @@ export function clippedSurrogate(logRatio: tf.Tensor3D, advantages: tf.Tensor3D,
 }
 
 /** H of each row, [members, rows, 1]. */
-export function entropyOf(logProbabilities: tf.Tensor3D): tf.Tensor3D {
+function entropyOf(logProbabilities: tf.Tensor3D): tf.Tensor3D {
   return tf.neg(tf.sum<tf.Tensor3D>(tf.mul(tf.exp(logProbabilities), logProbabilities), 2, true));
 }
 
@@ -278,9 +224,30 @@ function unpacked({ observations, columns }: PackedMinibatch): PpoMinibatch {
   return { observations, oneHotActions, oldLogProbabilities, oldValues, advantages, policyWeights, returns };
 }
 
-const descendPpo = policyDescent<PackedMinibatch, { wanted: tf.Tensor3D }, ReturnType<typeof scored>>(
-  (network, batch, coefficients) => ppoLoss(network, unpacked(batch), coefficients),
-  (parameters, { wanted }) => scored({ parameters, observations: wanted }),
+/** What all updates of an iteration share. */
+interface PpoUpdates {
+  /** Of all its steps, which are scored after the last update: [members, steps, inputs]. */
+  readonly observations: tf.Tensor3D;
+  readonly blockMasks: BlockMasks | null;
+  readonly coefficients: PpoCoefficients;
+  readonly task: LabelledBatch | null;
+}
+
+const descendPpo = descent<
+  MlpName,
+  PackedMinibatch,
+  PpoUpdates,
+  { returns: tf.Tensor3D | null },
+  ReturnType<typeof scored>
+>(
+  (parameters, batch, { blockMasks, coefficients, task }) => {
+    const network = masked(parameters, blockMasks);
+    const loss = ppoLoss(network, unpacked(batch), coefficients);
+    if (task === null) return { loss, seen: { returns: null } };
+    const returns = returnsOf(network, task);
+    return { loss: tf.sub(loss, tf.mul(task.weights, returns)), seen: { returns } };
+  },
+  (parameters, { observations }) => scored({ parameters, observations }),
 );
 
 function takeMinibatch(

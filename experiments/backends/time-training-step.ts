@@ -71,17 +71,14 @@ const longMs = 4000;
 const hopelessMs = 30_000;
 const timedMs = 1000;
 
-/** An iteration of small agents, sampled and exact: every kind of node that training has. */
-export async function iterateSmallAgents(): Promise<void> {
-  for (const rollout of ['sampled', 'exact'] as const) {
-    const imitation = {
-      rollout,
-      ppo: { stepsPerIteration: 24, epochs: 1, minibatches: 1 },
-      discriminator: { batchSize: 24, epochs: 1, warmupIterations: 0 },
-    };
-    const config = stopAgentSchema.parse({ iterations: 1, imitation });
-    const trainer = await createImitation([{ seed: 1, config, problem: paperShapedProblem(8) }]);
-    await trainer.iterate(workContext());
-    trainer.dispose();
-  }
+/** An iteration of a small agent: every kind of node that imitation has. */
+export async function iterateSmallAgent(): Promise<void> {
+  const imitation = {
+    ppo: { stepsPerIteration: 24, epochs: 1, minibatches: 1 },
+    discriminator: { batchSize: 24, epochs: 1, warmupIterations: 0 },
+  };
+  const config = stopAgentSchema.parse({ iterations: 1, imitation });
+  const trainer = await createImitation([{ seed: 1, config, problem: paperShapedProblem(8) }]);
+  await trainer.iterate(workContext());
+  trainer.dispose();
 }

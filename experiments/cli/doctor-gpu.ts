@@ -21,7 +21,7 @@ export function doctorGpuCommand(terminal: Terminal) {
     .action(async ({ dimensions: widths, batchedRuns: sizes, json, onlyIterate }) => {
       const { selectBackend } = await import('../../src/tensor/backend.ts');
       const { device } = await selectBackend('webgpu');
-      if (onlyIterate === true) return (await import('../backends/time-training-step.ts')).iterateSmallAgents();
+      if (onlyIterate === true) return (await import('../backends/time-training-step.ts')).iterateSmallAgent();
       const { adapterInUse } = await import('../../src/tensor/gpu-adapter.ts');
       const adapter = adapterInUse();
       const { freeTensorBytes } = await import('../../src/tensor/free-memory.ts');

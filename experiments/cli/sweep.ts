@@ -41,7 +41,7 @@ function sweepOptions() {
     )
     .option(
       '--batched-runs <count>',
-      'trials of one shape that are trained together in each program (default: 1; up to 8 on tensorflow without a GPU, up to 4 on onnx with sampled imitation, up to 32 on a GPU, but for --queue; `earshot doctor` measures what is faster)',
+      'trials of one shape that are trained together in each program (default: 1; up to 8 on tensorflow without a GPU, up to 4 on onnx with imitation, up to 32 on a GPU, but for --queue; `earshot doctor` measures what is faster)',
       positiveInteger,
     )
     .option('--shard <index/count>', 'run only this share of the trials, from 0: one job of an array', indexOfShares)

@@ -39,7 +39,7 @@ function trainOptions() {
     )
     .option(
       '--batched-runs <count>',
-      'runs of the same shape (they differ in seed, weights, learning rates or data) trained in one program, in lockstep, and split if memory is short. The numbers are the same, on wasm and cpu to the bit, and on onnx with sampled imitation (default: 1; up to 8 on tensorflow without a GPU, up to 4 on onnx with sampled imitation, up to 32 on a GPU; `earshot doctor` measures what is faster)',
+      'runs of the same shape (they differ in seed, weights, learning rates or data) trained in one program, in lockstep, and split if memory is short. The numbers are the same, on wasm and cpu to the bit, and on onnx with imitation (default: 1; up to 8 on tensorflow without a GPU, up to 4 on onnx with imitation, up to 32 on a GPU; `earshot doctor` measures what is faster)',
       positiveInteger,
     )
     .addOption(maxWaitOption)

@@ -21,6 +21,11 @@ const removedOptions: readonly RemovedOption[] = [
   { option: 'method.factor', advice: `${halving}; leave this out` },
   { option: 'method.sampler', advice: `${halving}; write name, trials and seed of random into method itself` },
   { option: 'method.name', value: 'sobol', advice: `${sobol}; use random with the same trials and seed` },
+  {
+    option: 'agent.imitation.rollout',
+    advice:
+      'removed in 0.3.0, because sampled rollouts end nearer to the experts than exact ones; leave the option out, and rollouts are sampled',
+  },
 ];
 
 /**

@@ -118,7 +118,7 @@ export const stopAgentKind: ExperimentKind = {
         ? null
         : JSON.stringify([data, crossFitting, split.detector, split.events, split.seed, detector, task]),
       backend,
-      gainsOnOnnx: agent.algorithm === 'imitation' && agent.imitation.rollout === 'sampled',
+      gainsOnOnnx: agent.algorithm === 'imitation',
       shape: canonicalJson([Object.fromEntries(sharedOptions(agent)), state, encoder, backend, checkpointEvery]),
     };
   },

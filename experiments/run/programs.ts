@@ -15,7 +15,7 @@ export interface Programs {
 /**
  * How trials are divided into programs where the user does not say. What pays was measured (docs/explanation/benchmarks.md): a process a core.
  * On wasm, where batched runs cost, each trains one trial; with TensorFlow on the processor, whose calls cost more, up to eight
- * together, and on onnx up to four of sampled imitation, for more are no faster. On a GPU an iteration takes about as long for one run as
+ * together, and on onnx up to four of imitation, for more are no faster. On a GPU an iteration takes about as long for one run as
  * for a hundred, so a process trains up to 128 together; up to four share the GPU.
  * @param options.trials all of them, finished or not: a command that is given again divides them as before
  * @param options.backend null where trials cannot be trained together

@@ -4,7 +4,6 @@ import {
   episodeLength,
   initialState,
   lookAhead,
-  nextThreads,
   type Rollout,
   rollOut,
   type StopEnvOptions,
@@ -117,19 +116,6 @@ describe('an episode', () => {
     const threads = Int32Array.from({ length: 300_000 }, () => 0);
     const rollout = roll(environment([1], { threads }), 2, () => true);
     expect([...rollout.ends]).toEqual([1, 1]);
-  });
-});
-
-describe('whole threads', () => {
-  it('come as often as each other, as many as the steps fill and none twice at once', () => {
-    const options = environment([3, 2, 4]);
-    const state = initialState();
-    const next = (steps: number) => nextThreads(options, state, { steps, shuffle: inOrder });
-    expect(next(4)).toEqual([0, 1]);
-    expect(next(5)).toEqual([2, 0]);
-    expect(next(1)).toEqual([1]);
-    expect(next(100)).toEqual([2, 0, 1]);
-    expect(next(100)).toEqual([2, 0, 1]);
   });
 });
 

@@ -30,7 +30,6 @@ const variants = {
   published: { agent: { ...tiny.agent, preset: 'published', iterations: 12 } },
   cloning: { agent: { ...tiny.agent, algorithm: 'behavior-cloning', iterations: 12 } },
   'exact-policy-gradient': { agent: exactPolicyGradient, state: { posts: 'sqrt', components: 6, ...student } },
-  'exact-gail': { agent: { ...tiny.agent, iterations: 12, imitation: { rollout: 'exact' } } },
   settled: { agent: { ...tiny.agent, algorithm: 'settled', iterations: 20 }, state: { posts: 'none', ...observing } },
   deadline: {
     agent: exactPolicyGradient,

@@ -95,7 +95,6 @@ console.log(JSON.stringify({ failure, name }));`,
 
   it.each([
     ['imitation', {}, [3, 3]],
-    ['imitation without sampling', { imitation: { rollout: 'exact' } }, [3, 3]],
     // Each member has pairs of its own, and so a network.
     ['behaviour cloning', { algorithm: 'behavior-cloning' }, [1, 4]],
     ['the exact policy gradient', { algorithm: 'exact-policy-gradient' }, [1, 1]],

@@ -6,10 +6,8 @@ import { selectBackend } from '../../src/tensor/backend.ts';
 import { layer, namesOf, type Tensors, upperForward } from '../../src/tensor/batched-ops.ts';
 import { gradientsOf } from '../../src/tensor/gradients.ts';
 import { Random } from '../../src/tensor/random.ts';
-import { createDiscriminator, type DiscriminatorName, type DiscriminatorSeen } from '../../trainers/discriminator.ts';
-import { occupancyLoss } from '../../trainers/exact-gail.ts';
-import { exactPpoLoss } from '../../trainers/exact-ppo.ts';
-import { gailLoss, gailOptions, gailRowWeights } from '../../trainers/gail.ts';
+import { createDiscriminator, gailLoss } from '../../trainers/discriminator.ts';
+import { gailOptions, gailRowWeights } from '../../trainers/gail.ts';
 import { createPolicyValue, masked } from '../../trainers/policy-value.ts';
 import { ppoLoss } from '../../trainers/ppo.ts';
 import { testBackend } from '../src/tensor/test-backend.ts';
@@ -99,97 +97,6 @@ describe('the gradient of the PPO loss', () => {
   it('equals finite differences, for each member with its own coefficients', () => {
     const { parameters, loss } = problem();
     expect(differenceFromFiniteDifferences(parameters, loss)).toBeLessThan(5e-3);
-  });
-});
-
-describe('the gradient of the PPO loss over all states', () => {
-  const members = 2;
-  const states = 9;
-
-  function problem() {
-    const randoms = randomsFor(members);
-    const [random] = randoms;
-    const agent = createPolicyValue({ inputs: 5, actions: 2, hidden: 4, hasCritic: false, randoms });
-    agent.parameters.w3 = tf.mul(agent.parameters.w3, 30);
-    const batch = {
-      observations: normal(random, [members, states, 5]),
-      oldLogProbabilities: tf.sub<tf.Tensor3D>(normal(random, [members, states, 2], 0.3), 0.7),
-      advantages: normal(random, [members, states, 2]),
-      weights: tf.abs(normal(random, [members, states, 2])),
-      visits: tf.abs(normal(random, [members, states, 1])),
-    };
-    const coefficients = {
-      clip: tf.tensor3d([0.1, 0.4], [members, 1, 1]),
-      entropy: tf.tensor3d([0.01, 0.2], [members, 1, 1]),
-    };
-    const loss = (parameters: typeof agent.parameters) => exactPpoLoss(parameters, batch, coefficients);
-    return { parameters: agent.parameters, loss };
-  }
-
-  it('equals finite differences', () => {
-    const { parameters, loss } = problem();
-    expect(differenceFromFiniteDifferences(parameters, loss)).toBeLessThan(5e-3);
-  });
-});
-
-describe('the gradient of the GAIL loss over an occupancy', () => {
-  it.each([0, 10])('equals that over the same pairs, row by row: penalty %d', (penalty) => {
-    const members = 2;
-    const agentStates = 3;
-    const pairs = 2 * agentStates;
-    const inputs = 4;
-    const sets = 2;
-    const randoms = randomsFor(members);
-    const [random] = randoms;
-    const { parameters } = createDiscriminator({ inputs, hidden: 5, randoms });
-    const agent = normal(random, [members, agentStates, inputs]);
-    const ofExperts = normal(random, [members, sets * pairs, inputs]);
-    const expertActions = tf.cast(tf.greater(normal(random, [members, sets * pairs, 1]), 0), 'float32') as tf.Tensor3D;
-    const mixture = tf.abs(normal(random, [members, sets * pairs, 1], 0.3));
-    const rowWeights = {
-      labelsExpertIsOne: tf.concat(
-        [tf.zeros([members, pairs, 1]), tf.ones([members, sets * pairs, 1])],
-        1,
-      ) as tf.Tensor3D,
-      weights: tf.abs(normal(random, [members, (1 + sets) * pairs, 1])),
-      penalties: penalty === 0 ? null : tf.mul<tf.Tensor3D>(normal(random, [members, sets * pairs, 1]), penalty),
-    };
-    const pairsByRow = {
-      states: tf.concat([agent, agent, ofExperts], 1),
-      actions: tf.concat(
-        [tf.zeros([members, agentStates, 1]), tf.ones([members, agentStates, 1]), expertActions],
-        1,
-      ) as tf.Tensor3D,
-      mixture,
-    };
-    const byRow = gradientsOf<DiscriminatorName, DiscriminatorSeen>(parameters, (own) =>
-      gailLoss(own, pairsByRow, rowWeights),
-    );
-    // Row r of the experts is mixed with pair r modulo the number of pairs, as in `mixPreActivations`.
-    const shares = mixture.dataSync();
-    const agentRows = new Int32Array(members * sets * pairs);
-    const mixedActions = Float32Array.from(expertActions.dataSync(), (action, index) => {
-      const pair = index % pairs;
-      agentRows[index] = Math.floor(index / (sets * pairs)) * agentStates + (pair % agentStates);
-      return shares[index] * action + (1 - shares[index]) * (pair < agentStates ? 0 : 1);
-    });
-    const pairsByState = {
-      expertStates: ofExperts,
-      expertActions,
-      expertShares: mixture,
-      agentRows: tf.tensor1d(agentRows, 'int32'),
-      mixedActions: tf.tensor3d(mixedActions, [members, sets * pairs, 1]),
-    };
-    const byState = gradientsOf<DiscriminatorName, DiscriminatorSeen>(parameters, (own) =>
-      occupancyLoss(own, pairsByState, { ...rowWeights, agentStates: agent }),
-    );
-    for (const name of namesOf(parameters)) {
-      const expected = byRow.gradients[name].dataSync();
-      expect(Math.max(...expected.map(Math.abs))).toBeGreaterThan(1e-3);
-      for (const [i, value] of byState.gradients[name].dataSync().entries()) expect(value).toBeCloseTo(expected[i], 4);
-    }
-    const logits = byRow.seen.logits.dataSync();
-    for (const [i, value] of byState.seen.logits.dataSync().entries()) expect(value).toBeCloseTo(logits[i], 5);
   });
 });
 

@@ -17,12 +17,6 @@ const imitationSchema = z
   .strictObject({
     ...gailOptions,
     ppo: ppoSchema.prefault({}),
-    rollout: z
-      .enum(['sampled', 'exact'])
-      .default('sampled')
-      .describe(
-        'sampled: steps are drawn from the policy, as in the paper; exact: their expectation over whole threads, without a critic. One update an epoch instead of one a minibatch',
-      ),
     episodeEnd: z
       .enum(['last-post', 'stop'])
       .default('last-post')
@@ -110,13 +104,7 @@ export const stopAgentSchema = z
     minPosts: z.int().min(1).default(3).describe('shorter threads are left out of the environment'),
     maxPosts: z.int().min(1).default(1000).describe('posts of a thread that the environment shows'),
   })
-  .superRefine(({ algorithm, normalizer, initialization, imitation }, context) => {
-    if (normalizer === 'scalar-running' && algorithm === 'imitation' && imitation.rollout === 'exact')
-      context.addIssue({
-        code: 'custom',
-        path: ['normalizer'],
-        message: 'scalar-running learns from sampled steps, and imitation.rollout: exact samples none; use per-feature',
-      });
+  .superRefine(({ algorithm, normalizer, initialization }, context) => {
     if (normalizer === 'scalar-running' && (algorithm !== 'imitation' || initialization === 'behavior-cloning'))
       context.addIssue({
         code: 'custom',
@@ -152,7 +140,7 @@ export const stopAgentPresets = {
    *                   valueGain 1, trajectories.ratio all, pairing same-step, lastPost decision, normalizer per-feature,
    *                   balance none, afterStop free, initialStopProbability 0.5, initialization random, no weight for an expert without
    *                   demonstrations; the reward's scale (gae.ts) is the authors'
-   *   not the paper's rollout exact, taskWeight, behaviorCloning and task: options for other algorithms and baselines
+   *   not the paper's taskWeight, behaviorCloning and task: options for other algorithms and baselines
    */
   paper: {},
   /**

@@ -6,7 +6,6 @@ import { generalizedAdvantages, scaleRewards } from '../gae.ts';
 import { agentWeight, updateDiscriminator } from '../gail.ts';
 import { ppoUpdate } from '../ppo.ts';
 import type { Metrics, Trainer } from '../trainer.ts';
-import { iterateExactly } from './exact-iteration.ts';
 import { imitationStates, restoreImitation } from './imitation-checkpoint.ts';
 import {
   byMember,
@@ -39,7 +38,6 @@ import { createLearner } from './setup.ts';
  *   state         posts and previous action (§4.1)  their vectors added up, e("Continue.") or e("Stop.") included: the published code's
  *   normaliser    not mentioned                    per feature, exact, from the table of all states
  *
- * `rollout: exact` takes every expectation over the agent's steps as a sum over states (exact-gail.ts): exact-iteration.ts.
  * `taskWeight` adds the gradient of the task's own return (exact-policy-gradient.ts) to every update of the policy: one weighted
  * gradient, one optimiser.
  */
@@ -53,7 +51,7 @@ const scalarMomentsIterations = 11;
  */
 export async function createImitation(members: readonly StopMember[]): Promise<Trainer<StopPolicy>> {
   for (const member of members) checkProblem(member);
-  const learner = await createLearner(members, { hasCritic: members[0].config.imitation.rollout === 'sampled' });
+  const learner = await createLearner(members, { hasCritic: true });
   const training = startImitation(learner);
   const { iterations } = members[0].config;
 
@@ -64,8 +62,7 @@ export async function createImitation(members: readonly StopMember[]): Promise<T
       return training.iteration;
     },
     async iterate() {
-      const { rollout } = members[0].config.imitation;
-      const metrics = rollout === 'exact' ? await iterateExactly(training) : await iterateSampled(training);
+      const metrics = await iterate(training);
       training.iteration++;
       return metrics;
     },
@@ -79,7 +76,7 @@ export async function createImitation(members: readonly StopMember[]): Promise<T
 }
 
 /** Algorithm 1, one round: lines 2 and 4, 8, 3 and 5, 6 and 7. */
-async function iterateSampled(training: Imitation): Promise<Metrics[]> {
+async function iterate(training: Imitation): Promise<Metrics[]> {
   const { learner, members } = training;
   const steps = members[0].config.ppo.stepsPerIteration;
   const collected = await withCurrentMoments(training, await collect(learner, members, { steps }));

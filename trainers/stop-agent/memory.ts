@@ -1,4 +1,3 @@
-import { threadStates } from '../thread-mdp.ts';
 import type { StopMember } from './problem.ts';
 
 const bytesPerNumber = 4;
@@ -19,8 +18,8 @@ export function estimatedBytes(members: readonly StopMember[], options: { tables
     const { columns } = problem.table;
     const { discriminator } = config.imitation;
     const imitates = config.algorithm === 'imitation';
-    // A critic lies beside the policy where rollouts are sampled.
-    const policyHidden = (imitates && config.imitation.rollout === 'sampled' ? 2 : 1) * config.hidden;
+    // A critic lies beside the policy.
+    const policyHidden = (imitates ? 2 : 1) * config.hidden;
     const parameters = (hidden: number) => (columns + hidden + 8) * hidden;
     numbers += copiesOfParameters * (parameters(policyHidden) + (imitates ? parameters(discriminator.hidden) : 0));
     const rows = rowsAtOnce({ config, problem });
@@ -39,8 +38,8 @@ function rowsAtOnce({ config, problem }: Pick<StopMember, 'config' | 'problem'>)
   const ofTask = labelled.reduce((sum, posts) => sum + posts, 0);
   if (config.algorithm !== 'imitation') return Math.max(ofTask, config.behaviorCloning.batchSize);
   const longest = Math.max(1, ...problem.table.lengths);
-  const seen = threadStates(ppo.stepsPerIteration + longest, true);
-  return Math.max(2 * seen + 3 * discriminator.batchSize, ofTask);
+  const reachable = 2 * (ppo.stepsPerIteration + longest) - 1;
+  return Math.max(2 * reachable + 3 * discriminator.batchSize, ofTask);
 }
 
 /** Members in groups, in their order, as large as the bytes allow; a member that does not fit alone is a group, too. */

@@ -1,8 +1,7 @@
-import type * as tf from '@tensorflow/tfjs-core';
 import { STOP } from '../../envs/state-table.ts';
 import { lookAhead, type Rollout, rollOut, type StopEnvOptions, type StopEnvState } from '../../envs/stop-env.ts';
 import type { Random } from '../../src/tensor/random.ts';
-import { logComplement, type RowScores, readScores, readStops, scored, scoredStops } from '../policy-value.ts';
+import { logComplement, type RowScores, readScores, scored } from '../policy-value.ts';
 import type { StopLearner } from './setup.ts';
 
 /** Where one member roams. */
@@ -93,19 +92,6 @@ async function scoreRows(learner: StopLearner, rows: readonly Int32Array[]): Pro
     scores,
     rows.map(({ length }) => length),
   );
-}
-
-/**
- * log π(stop) in each member's states, by networks with a critic or without.
- * @param observations [members, most states, inputs]
- * @param states how many each member has
- * @returns [states] each
- */
-export async function stopLogProbabilitiesOf(
-  { agent }: Pick<StopLearner, 'agent'>,
-  { observations, states }: { observations: tf.Tensor3D; states: readonly number[] },
-): Promise<Float32Array[]> {
-  return readStops(scoredStops({ parameters: agent.parameters, observations }), states);
 }
 
 /** Scores at the places of their rows in the table; NaN where a row was not scored. */

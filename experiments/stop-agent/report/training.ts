@@ -126,8 +126,7 @@ export function trainingWarnings(run: TrainedRun): TrainingWarning[] {
       explained < 0 && {
         trouble: 'bad-critic',
         what: `The critic is worse than a constant: it explains ${explained.toFixed(2)} of the variance of the returns.`,
-        advice:
-          'Give it more iterations, raise agent.imitation.ppo.valueCoefficient, or use rollout: exact, which needs none.',
+        advice: 'Give it more iterations, or raise agent.imitation.ppo.valueCoefficient.',
       },
   ]);
 }

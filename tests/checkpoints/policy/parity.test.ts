@@ -6,7 +6,7 @@ import { checkParity, type ParityProbe } from '../../../checkpoints/policy/parit
 import { selectBackend } from '../../../src/tensor/backend.ts';
 import { standardized } from '../../../src/tensor/normalizer.ts';
 import { Random } from '../../../src/tensor/random.ts';
-import { scoredStops } from '../../../trainers/policy-value.ts';
+import { policyForward } from '../../../trainers/policy-value.ts';
 import { parameterTensors } from '../../../trainers/stop-agent/policy.ts';
 import { randomNetwork } from './small-bundle.ts';
 
@@ -82,11 +82,10 @@ describe('the network that decides', () => {
     await selectBackend('wasm');
     const exported = policyNetwork(policy);
     const { data } = standardized({ data: states, columns: inputs }, policy.moments);
-    const scores = scoredStops({
-      parameters: parameterTensors(policy),
-      observations: tf.tensor3d(data, [1, data.length / inputs, inputs]),
-    });
-    const expected = Float32Array.from(scores.dataSync(), Math.exp);
+    const observations = tf.tensor3d(data, [1, data.length / inputs, inputs]);
+    const logProbabilities = policyForward(parameterTensors(policy), observations, { actions: 2 });
+    const ofStopping = logProbabilities.dataSync().filter((_, place) => place % 2 === 1);
+    const expected = Float32Array.from(ofStopping, Math.exp);
     const found = stopProbabilitiesOf(exported, states);
     for (const [row, probability] of expected.entries()) expect(found[row]).toBeCloseTo(probability, 5);
     await checkParity(onnxModel(exported), [probe({ expected })]);

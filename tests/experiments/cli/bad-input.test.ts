@@ -60,6 +60,13 @@ describe('an experiment file that is wrong', () => {
     );
   });
 
+  it('has a removed option named in one line: the version, the reason and what to use', async () => {
+    const rollout = await complaint({ agent: { imitation: { rollout: 'exact' } } });
+    expect(rollout).toContain(
+      '  agent.imitation.rollout: removed in 0.3.0, because sampled rollouts end nearer to the experts than exact ones; leave the option out, and rollouts are sampled\n',
+    );
+  });
+
   it('is not mended by a wrong --set or option', async () => {
     const set = (text: string) => complaint({}, { words: ['--set', text] });
     expect(await set('agent.iterations')).toContain(

@@ -60,14 +60,13 @@ describe('an experiment file', () => {
     );
   });
 
-  it('gains from batched runs on onnx where every variant is sampled imitation', async () => {
+  it('gains from batched runs on onnx where every variant is imitation', async () => {
     const gains = async (agents: string) => {
       const yaml = `name: x\nvariants:\n  one: {}\n  other: { agent: ${agents} }`;
       const path = join(temporaryFolder({ 'my.yaml': yaml }), 'my.yaml');
       return programsWanted((await openExperiment({ path, overrides: [], runs: 'runs' })).variants).gainsOnOnnx;
     };
     expect(await gains('{ imitation: { alpha: 0.6, beta: 0.3, gamma: 0.1 } }')).toBe(true);
-    expect(await gains('{ imitation: { rollout: exact } }')).toBe(false);
     expect(await gains('{ algorithm: exact-policy-gradient }')).toBe(false);
   });
 

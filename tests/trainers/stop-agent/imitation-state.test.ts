@@ -1,3 +1,4 @@
+import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { CONTINUE, STOP } from '../../../envs/state-table.ts';
@@ -7,8 +8,14 @@ import { selectBackend } from '../../../src/tensor/backend.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { RowTables } from '../../../src/tensor/row-tables.ts';
 import { createDiscriminator } from '../../../trainers/discriminator.ts';
-import { updateDiscriminatorExactly } from '../../../trainers/exact-gail.ts';
-import { type ExpertStream, expertWeights, type GailMember, gailOptions } from '../../../trainers/gail.ts';
+import {
+  type ExpertStream,
+  expertWeights,
+  type GailMember,
+  gailOptions,
+  gailRowWeights,
+  updateDiscriminator,
+} from '../../../trainers/gail.ts';
 import {
   byMember,
   discriminatorMembers,
@@ -52,21 +59,16 @@ describe('a discriminator for each expert', () => {
     const states = new RowTables([{ data: Float32Array.of(1), columns: 1 }]);
     const random = Random.seeded({ seed: 1, purpose: 'test draws' });
     const discriminator = createDiscriminator({ inputs: 1, hidden: 8, randoms: told.map(() => random) });
-    const seen = { rows: Int32Array.of(0), mdps: { steps: [1], goesOn: false } };
-    const occupancy = {
-      visits: Float32Array.of(1),
-      continuing: Float32Array.of(0.75),
-      stopping: Float32Array.of(0.25),
-    };
-    const own = told.map((one) => ({ ...one, seen, occupancy, expertWeights: expertWeights(one) }));
-    const seenByEach = perDiscriminator(members, [seen]);
-    const agentStates = states.gatherPadded(seenByEach.map(({ rows }) => rows));
-    const { health, logits } = await updateDiscriminatorExactly(discriminator, own, {
+    // The agent's steps, and a batch that holds all of them and each expert's pairs once.
+    const steps = { rows: new Int32Array(4), actions: Uint8Array.of(CONTINUE, CONTINUE, CONTINUE, STOP) };
+    const rowWeights = gailRowWeights(told);
+    const { health, logits } = await updateDiscriminator(discriminator, perDiscriminator(members, [steps]), {
+      members: told,
       states,
-      agentStates,
+      rowWeights,
       epochs: 200,
     });
-    agentStates.dispose();
+    tf.dispose([rowWeights.labelsExpertIsOne, rowWeights.weights]);
 
     const expected = [
       [0.5, 0.5],
@@ -74,13 +76,13 @@ describe('a discriminator for each expert', () => {
       [0.75, 0.25],
     ].map(([continuing, stopping]) => [Math.log(continuing / 0.75), Math.log(stopping / 0.25)]);
     for (const [set, values] of logits.entries())
-      for (const action of [CONTINUE, STOP]) expect(values[action]).toBeCloseTo(expected[set][action], 2);
+      for (const [step, action] of steps.actions.entries()) expect(values[step]).toBeCloseTo(expected[set][action], 2);
     const [ofMember] = byMember(members, logits);
     const { rewards } = memberRewards(members[0], ofMember);
     // (0.6 c + 0.3 e − 0.1 m) / 0.8
-    for (const action of [CONTINUE, STOP]) {
+    for (const [step, action] of steps.actions.entries()) {
       const [c, e, m] = expected.map((values) => values[action]);
-      expect(rewards[action]).toBeCloseTo((0.6 * c + 0.3 * e - 0.1 * m) / 0.8, 2);
+      expect(rewards[step]).toBeCloseTo((0.6 * c + 0.3 * e - 0.1 * m) / 0.8, 2);
     }
     expect(memberHealth(health).saysExpert).toHaveLength(3);
     disposeOptimized(discriminator);

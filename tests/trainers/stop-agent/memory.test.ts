@@ -14,8 +14,7 @@ const realistic: AgentInput = {
 
 // On onnx kernels compute nothing that a profile could see: their graphs do, later.
 it.skipIf(testBackend() === 'onnx').each<[string, AgentInput]>([
-  ['sampled', realistic],
-  ['exact', { ...realistic, imitation: { ...realistic.imitation, rollout: 'exact' } }],
+  ['imitation', realistic],
   ['exact policy gradient', { ...realistic, algorithm: 'exact-policy-gradient' }],
 ])('is estimated above the peak of an iteration, and not far: %s', async (_, more) => {
   await selectBackend(testBackend());

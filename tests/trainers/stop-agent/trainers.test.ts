@@ -88,7 +88,6 @@ describe.each(trainerBackends)('on %s', (backend) => {
 
   const everyAlgorithm: [string, AgentInput][] = [
     ['imitation', {}],
-    ['imitation without rollouts', { imitation: { rollout: 'exact' } }],
     ['exact-policy-gradient', { algorithm: 'exact-policy-gradient' }],
     ['behavior-cloning', { algorithm: 'behavior-cloning' }],
     ['settled', { algorithm: 'settled' }],
@@ -121,12 +120,10 @@ describe.each(trainerBackends)('on %s', (backend) => {
       task: { target: 'right', delayCost: 0.5, learningRate: 1e-3 },
     };
     const onCpu: [string, BackendName, AgentInput][] = [
-      ['imitation without rollouts', 'cpu', { imitation: { rollout: 'exact', episodeEnd: 'stop' } }],
-      ['imitation', 'cpu', {}],
+      ['imitation', 'cpu', { imitation: { episodeEnd: 'stop' } }],
       ['exact-policy-gradient', 'cpu', { algorithm: 'exact-policy-gradient' }],
     ];
     const cases: [string, BackendName, AgentInput][] = [
-      ['imitation without rollouts', backend, { imitation: { rollout: 'exact' } }],
       ['imitation', backend, {}],
       ['imitation from a copy', backend, { initialization: 'behavior-cloning' }],
       ['the published preset', backend, stopAgentPresets.published],
@@ -140,7 +137,6 @@ describe.each(trainerBackends)('on %s', (backend) => {
 
     it.each(cases)('is its members trained alone, bit for bit on plain matrices: %s on %s', async (_, own, more) => {
       await selectBackend(own);
-      const isPadded = more.imitation?.rollout === 'exact';
       const shared = smallProblem();
       const withOwn = { ...ownOptions, ...more, imitation: { ...more.imitation, ...ownOptions.imitation } };
       const members: StopMember[] = [
@@ -156,8 +152,8 @@ describe.each(trainerBackends)('on %s', (backend) => {
         const alone = await createStopAgent([member]);
         const ownMetrics = await train(alone);
         const [ownState] = await alone.state();
-        if (own === 'tensorflow' || isPadded) {
-          // One product of all members rounds in another order than one of each, as do sums over padded rows.
+        if (own === 'tensorflow') {
+          // One product of all members rounds in another order than one of each.
           expect(difference(ownState, states[index])).toBeLessThan(1e-5);
         } else {
           for (const [name, array] of Object.entries(ownState.arrays))
@@ -192,9 +188,8 @@ describe.each(trainerBackends)('on %s', (backend) => {
       ['the published preset, its normaliser still learning', [5], stopAgentPresets.published],
       ['episodes that end with the stop', [5], { imitation: { episodeEnd: 'stop' } }],
       ['stops that are final, and −log D', [5], { imitation: { afterStop: 'stop', reward: 'minus-log-d' } }],
-      ['a discriminator for each expert', [5, 6], { imitation: { objective: 'separate', rollout: 'exact' } }],
-      ['a task weight', [5], { imitation: { taskWeight: 1 } }],
-      ['no rollouts, and a task weight', [5, 6], { imitation: { rollout: 'exact', taskWeight: 1 } }],
+      ['a discriminator for each expert', [5, 6], { imitation: { objective: 'separate' } }],
+      ['a task weight', [5, 6], { imitation: { taskWeight: 1 } }],
       ['a start from a copy', [5], { initialization: 'behavior-cloning' }],
       ['exact policy gradient', [5, 6], { algorithm: 'exact-policy-gradient' }],
       ['behaviour cloning', [5, 6], { algorithm: 'behavior-cloning' }],
@@ -323,7 +318,6 @@ describe.each(trainerBackends)('on %s', (backend) => {
         { imitation: { ppo: { minibatches: 201 } } },
         /stepsPerIteration \(200\) must be at least ppo\.minibatches \(201\)/,
       ],
-      [{ normalizer: 'scalar-running', imitation: { rollout: 'exact' } }, /learns from sampled steps/],
       [
         { algorithm: 'exact-policy-gradient', normalizer: 'scalar-running' },
         /scalar-running learns from the first rollouts/,
@@ -344,8 +338,7 @@ describe.each(trainerBackends)('on %s', (backend) => {
       ['pairing', { pairing: 'previous-step' }],
       ['balance', { balance: 'stop-step' }],
       ['last post', { lastPost: 'dropped' }],
-      ['no rollouts, end at the stop', { lastPost: 'dropped', imitation: { rollout: 'exact', episodeEnd: 'stop' } }],
-      ['no rollouts, no penalty', { imitation: { rollout: 'exact', discriminator: { penalty: 0 } } }],
+      ['end at the stop', { imitation: { episodeEnd: 'stop' } }],
       ['normaliser', { normalizer: 'scalar-running' }],
       ['delay cost', { algorithm: 'exact-policy-gradient', task: { delayCost: 0.9 } }],
       ['task target', { algorithm: 'exact-policy-gradient', task: { target: 'right' } }],
@@ -381,11 +374,9 @@ describe.each(trainerBackends)('on %s', (backend) => {
       trainer.dispose();
     });
 
-    it.each(['sampled', 'exact'] as const)('logs the penalty of members that have one: %s', async (rollout) => {
+    it('logs the penalty of members that have one', async () => {
       const penaltiesOf = async (weights: readonly number[]) => {
-        const members = weights.map((penalty) =>
-          smallMember({ more: { imitation: { rollout, discriminator: { penalty } } } }),
-        );
+        const members = weights.map((penalty) => smallMember({ more: { imitation: { discriminator: { penalty } } } }));
         const trainer = await createStopAgent(members);
         const [metrics] = await train(trainer);
         trainer.dispose();
@@ -400,13 +391,8 @@ describe.each(trainerBackends)('on %s', (backend) => {
       expect(await penaltiesOf([0])).toEqual([undefined]);
     });
 
-    it.each([
-      [1e6, 'sampled'],
-      [-1e6, 'sampled'],
-      [1e6, 'exact'],
-      [-1e6, 'exact'],
-    ] as const)('trains a policy that is certain (head times %d): %s', async (factor, rollout) => {
-      const trainer = await create([1], { imitation: { rollout } });
+    it.each([1e6, -1e6])('trains a policy that is certain (head times %d)', async (factor) => {
+      const trainer = await create();
       await scaleHead(trainer, factor);
       await expectFinite(trainer, await train(trainer));
       trainer.dispose();
@@ -571,65 +557,59 @@ describe.each(trainerBackends)('on %s', (backend) => {
   describe('imitation', () => {
     // States that say outright whether to stop: the first number is the post. Experts stop at the third.
     itOnQuickest.each([
-      ['sampled', 'free', 'shared'],
-      ['exact', 'free', 'shared'],
-      ['sampled', 'stop', 'shared'],
-      ['exact', 'stop', 'shared'],
-      ['exact', 'stop', 'separate'],
-    ] as const)(
-      'comes to stop where the experts stop: %s, %s after a stop, %s',
-      async (rollout, afterStop, objective) => {
-        const posts = 6;
-        const table = buildStateTable({
-          threads: Array.from({ length: 12 }, () => ({
-            posts,
-            embeddings: new Float32Array(posts * 2).map((_, i) => Number(i % 2 === 0)),
-          })),
-          dimensions: 2,
-          actionEmbeddings: [Float32Array.of(0, 0), Float32Array.of(0, 1)],
-        });
-        const problem: StopProblem = {
-          table,
-          environment: Int32Array.of(6, 7, 8, 9, 10, 11),
-          demonstrations: [0, 1, 2, 3, 4, 5].map((thread) => ({ expert: 'conservative', thread, stopStep: 2 })),
-          labelled: new Map(),
-        };
-        const config = smallConfig({
-          iterations: 120,
-          hidden: 16,
-          imitation: {
-            rollout,
-            afterStop,
-            objective,
-            ppo: {
-              stepsPerIteration: 60,
-              epochs: 3,
-              minibatches: 2,
-              learningRate: 3e-3,
-              entropyCoefficient: 0.01,
-            },
-            discriminator: {
-              hidden: 16,
-              batchSize: 30,
-              epochs: 3,
-              warmupEpochs: 10,
-              warmupIterations: 10,
-              learningRate: 1e-2,
-              penalty: 1,
-            },
+      ['free', 'shared'],
+      ['stop', 'shared'],
+      ['stop', 'separate'],
+    ] as const)('comes to stop where the experts stop: %s after a stop, %s', async (afterStop, objective) => {
+      const posts = 6;
+      const table = buildStateTable({
+        threads: Array.from({ length: 12 }, () => ({
+          posts,
+          embeddings: new Float32Array(posts * 2).map((_, i) => Number(i % 2 === 0)),
+        })),
+        dimensions: 2,
+        actionEmbeddings: [Float32Array.of(0, 0), Float32Array.of(0, 1)],
+      });
+      const problem: StopProblem = {
+        table,
+        environment: Int32Array.of(6, 7, 8, 9, 10, 11),
+        demonstrations: [0, 1, 2, 3, 4, 5].map((thread) => ({ expert: 'conservative', thread, stopStep: 2 })),
+        labelled: new Map(),
+      };
+      const config = smallConfig({
+        iterations: 120,
+        hidden: 16,
+        imitation: {
+          afterStop,
+          objective,
+          ppo: {
+            stepsPerIteration: 60,
+            epochs: 3,
+            minibatches: 2,
+            learningRate: 3e-3,
+            entropyCoefficient: 0.01,
           },
-        });
-        const trainer = await createStopAgent([{ seed: 1, config, problem }]);
-        const metrics = await train(trainer);
-        const [policy] = await trainer.policies();
-        const [probabilities] = await stopProbabilities(policy, table);
-        expect(Math.max(...probabilities.subarray(0, 2))).toBeLessThan(0.3);
-        // Where a stop is final, later posts are hardly ever acted upon.
-        const certain = afterStop === 'stop' ? probabilities.subarray(2, 3) : probabilities.subarray(2);
-        expect(Math.min(...certain)).toBeGreaterThan(0.7);
-        expect(metrics[119][0]['rollout/mean_stop_post']).toBeCloseTo(3, 0);
-        trainer.dispose();
-      },
-    );
+          discriminator: {
+            hidden: 16,
+            batchSize: 30,
+            epochs: 3,
+            warmupEpochs: 10,
+            warmupIterations: 10,
+            learningRate: 1e-2,
+            penalty: 1,
+          },
+        },
+      });
+      const trainer = await createStopAgent([{ seed: 1, config, problem }]);
+      const metrics = await train(trainer);
+      const [policy] = await trainer.policies();
+      const [probabilities] = await stopProbabilities(policy, table);
+      expect(Math.max(...probabilities.subarray(0, 2))).toBeLessThan(0.3);
+      // Where a stop is final, later posts are hardly ever acted upon.
+      const certain = afterStop === 'stop' ? probabilities.subarray(2, 3) : probabilities.subarray(2);
+      expect(Math.min(...certain)).toBeGreaterThan(0.7);
+      expect(metrics[119][0]['rollout/mean_stop_post']).toBeCloseTo(3, 0);
+      trainer.dispose();
+    });
   });
 });
