@@ -10,13 +10,15 @@ export interface CardFacts {
   readonly threads: Readonly<Record<string, number>>;
   /** The agent beside its baselines, in Markdown; null where the run was not finished. */
   readonly table: string | null;
+  /** What the table was measured on, as the beginning of a sentence. */
+  readonly measuredOn: string;
   /** Whether its detector or its student reads times. */
   readonly readsTimes: boolean;
 }
 
 /** The README.md of a bundle: what the policy is for, what it learnt from, how well it does, and what it risks. */
 export function policyCard(manifest: Omit<Manifest, 'sha256' | 'files'>, facts: CardFacts): string {
-  const { data, threads, table, readsTimes } = facts;
+  const { data, threads, table, measuredOn, readsTimes } = facts;
   const { system, task, encoder, state, limits, training, student, detector, readsTexts, parity, madeBy } = manifest;
   const fields = state.fields.map(
     ({ name, from, count, meaning }) => `| ${from} … ${from + count - 1} | ${name} | ${markdownText(meaning)} |`,
@@ -72,7 +74,7 @@ Trained for ${training.step} iterations with seed ${training.seed}; every settin
 
 ## Measures
 
-${table === null ? 'None: the run was not finished when it was exported.' : `On the test threads of the run, with 95% intervals by bootstrap over threads:\n\n${table}`}
+${table === null ? 'None: the run was not finished when it was exported.' : `${measuredOn}, with 95% intervals by bootstrap over threads:\n\n${table}`}
 
 Earliness is the share of a thread's posts that were seen at the decision. Lower is earlier.
 

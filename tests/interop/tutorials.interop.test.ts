@@ -15,6 +15,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { csvText } from '../../src/csv-text.ts';
 import { syntheticOptionsSchema } from '../../src/data/synthetic/options.ts';
 import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
+import { writeThreads } from '../../src/data/thread-file.ts';
 import { outputOf } from '../child-output.ts';
 import { ScriptedLlmServer } from '../llm-server/scripted-llm-server.ts';
 import { interopPython } from './python.ts';
@@ -136,6 +137,7 @@ function ownLabels(): string {
 it('README.md runs in an empty folder', async () => {
   const folder = emptyFolder();
   writeFileSync(join(folder, 'posts.csv'), ownPosts(300));
+  await writeThreads(join(folder, 'new.jsonl'), synthesizeThreads({ threads: 20, seed: 9 }));
   await follow('README.md', { folder });
 });
 

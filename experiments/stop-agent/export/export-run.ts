@@ -74,7 +74,11 @@ export async function exportRun(options: {
   const { encoder, readsTexts, limits } = manifest;
   const card = policyCard(manifest, {
     data: dataInWords(opened),
-    threads: result?.threads ?? {},
+    threads: result === null ? {} : usedThreads(result),
+    measuredOn:
+      result?.isCrossFitted === true
+        ? 'Cross-validated over the labelled threads, each decided by a fold that has not seen it'
+        : 'On the test threads of the run',
     table: result === null ? null : tableText(evaluationTable(result.systems)),
     readsTimes: readsTimes(experiment) || limits.deadline.hours !== null,
   });
@@ -208,6 +212,12 @@ async function modelFiles(opened: OpenedRun, policy: PolicyDefinition): Promise<
 
 function measuresOf({ systems }: TrialResult): Manifest['measures'] {
   return { threads: systems[0].threads, systems: systems.map((system) => ({ ...scoresJson(system) })) };
+}
+
+/** How many threads were used for what. */
+function usedThreads({ threads, isCrossFitted }: TrialResult): Readonly<Record<string, number>> {
+  const { test, ...others } = threads;
+  return isCrossFitted ? { labelled: test, ...others } : threads;
 }
 
 function dataInWords({ experiment }: OpenedRun): string {

@@ -161,7 +161,10 @@ function nextCommands(
   // A cross-fitted training exports what it recommends at its end.
   if (isCrossFitted && threadFile !== null) {
     const bundle = quoted(join(dirname(dirname(run)), 'policy'));
-    return [`npx earshot decide ${quoted(threadFile)} --policy ${bundle}`, `npx earshot serve ${bundle}`];
+    return [
+      `npx earshot decide ${quoted(threadFile)} --policy ${bundle} --include-trained # or new threads`,
+      `npx earshot serve ${bundle}`,
+    ];
   }
   const policy = `${quoted(run)}${system === agentName ? '' : ` --system ${quoted(system)}`}`;
   const path = threadFile ?? 'made-up.jsonl';

@@ -40,7 +40,9 @@ it('tests every labelled thread once a seed, ships what learned from all, and de
   expect(words(trained.out)).toContain('cross-validated over 60 labelled threads');
   expect(words(trained.out)).toContain('Labels: macro-F1 after all posts is');
   expect(trained.errors).toContain('Policy: runs/mine/policy');
-  expect(trained.errors).toContain('Next: npx earshot decide threads.jsonl --policy runs/mine/policy');
+  expect(trained.errors).toContain(
+    'Next: npx earshot decide threads.jsonl --policy runs/mine/policy --include-trained # or new threads',
+  );
   const variant = join(cwd, 'runs/mine/agent');
   for (const seed of ['seed-1', 'seed-2']) {
     const agent = linesOf(join(variant, seed, 'decisions.jsonl')).filter(({ system }) => system === 'stop agent');
