@@ -186,9 +186,10 @@ async function test(
   context: WorkContext,
 ): Promise<StoredResult> {
   const { parts, problem, schedule } = prepared;
-  const cloned = problem.demonstrations.some(({ expert }) => expert !== 'misleading')
-    ? await clonedPolicy(problem, { experiment, seed, context })
-    : null;
+  // A settled agent copies nobody, so a copy of the demonstrations says nothing about it.
+  const hasClone =
+    experiment.agent.algorithm !== 'settled' && problem.demonstrations.some(({ expert }) => expert !== 'misleading');
+  const cloned = hasClone ? await clonedPolicy(problem, { experiment, seed, context }) : null;
   if (cloned !== null) writeFileAtomically(join(run.path, cloningFile), weightsFile(policyNetwork(cloned)));
   await chooseThreshold(policy, { prepared, experiment, run, heldOutScores, context });
   const learnt = { [agentName]: policy, ...(cloned !== null && { [cloningName]: cloned }) };

@@ -14,7 +14,7 @@ export interface LabelFold {
 /**
  * Folds for a cross-validation over labelled threads: each thread is tested once. Every label is spread evenly over the folds. Threads
  * of one event and threads whose claims nearly repeat each other stay in one fold, because a detector that has read one of them knows
- * the others. An event, or a group of near-duplicates, of more threads than a fold has is divided.
+ * the others. Where some event has more threads than a fold, events are divided; a larger group of near-duplicates is, too.
  * @param options.labelOf the class of each thread
  * @throws InputError for fewer threads than folds
  */
@@ -121,9 +121,10 @@ function togetherIn(threads: readonly Thread[], foldSize: number): Thread[][] {
     const [kept, gone] = [groupOf[first], groupOf[second]];
     for (const [place, group] of groupOf.entries()) if (group === gone) groupOf[place] = kept;
   };
-  const events = groupBy([...threads.keys()], (place) => threads[place].event);
-  for (const [event, [first, ...others]] of events)
-    if (event !== null && others.length < foldSize) for (const other of others) join(first, other);
+  const events = [...groupBy([...threads.keys()], (place) => threads[place].event)].filter(([event]) => event !== null);
+  // With a few large events, a fold of a small one would say how the detector does on new events, and the others how it does on known ones.
+  if (events.every(([, places]) => places.length <= foldSize))
+    for (const [, [first, ...others]] of events) for (const other of others) join(first, other);
   for (const [first, second] of nearDuplicatePairs(threads, nearDuplicateAt))
     if (groupOf[first] !== groupOf[second]) join(first, second);
   return [...groupBy(threads.keys(), (place) => groupOf[place]).values()].flatMap((places) => {

@@ -48,7 +48,7 @@ describe('labelFolds', () => {
     expect(new Set(['t0', 't1', 't35'].map(foldOf)).size).toBe(1);
   });
 
-  it('divides an event of which no fold can hold all', () => {
+  it('divides events where one is larger than a fold', () => {
     const folds = labelFolds(
       threads(20, () => 'storm'),
       { folds: 4, seed: 1, labelOf },
