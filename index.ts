@@ -45,7 +45,7 @@ export {
 } from './envs/stop-env.ts';
 
 // Trainers and the policies they make.
-export { type StopAgentConfig, stopAgentPresets, stopAgentSchema } from './trainers/stop-agent/config.ts';
+export { type StopAgentConfig, stopAgentSchema } from './trainers/stop-agent/config.ts';
 export { buildStopProblem } from './trainers/stop-agent/problem.ts';
 export { createStopAgent } from './trainers/stop-agent/create.ts';
 export { policyOfState } from './trainers/stop-agent/network-state.ts';

@@ -32,7 +32,6 @@ import { InputError } from '../src/errors.ts';
 import { mean } from '../src/metrics/summary-statistics.ts';
 import { backendSchema, selectBackend } from '../src/tensor/backend.ts';
 import { workContext } from '../src/work-context.ts';
-import type { StopAgentPreset } from '../trainers/stop-agent/config.ts';
 import { createStopAgent } from '../trainers/stop-agent/create.ts';
 import {
   imitationLibrary,
@@ -57,7 +56,7 @@ const { values: given } = parseArgs({
     runs: { type: 'string', default: 'runs' },
   },
 });
-/** Not timed: on both sides the first ten iterations have more discriminator epochs, and eleven teach a normaliser. */
+/** Not timed: on both sides the first ten iterations have more discriminator epochs, and eleven teach a normaliser of the others. */
 const warmup = 12;
 const folder = mkdtempSync(join(tmpdir(), 'earshot-beside-'));
 try {
@@ -80,38 +79,27 @@ try {
 interface World {
   /** Where other code finds it. */
   readonly folder: string;
-  readonly ours: Readonly<Record<StopAgentPreset, { experiment: Experiment; trial: PreparedTrial }>>;
+  readonly experiment: Experiment;
+  readonly trial: PreparedTrial;
 }
 
 async function makeWorld(dimensions: number): Promise<World> {
-  const prepare = async (preset: StopAgentPreset) => {
-    const experiment = resolveExperiment(
-      {
-        name: 'beside-other-code',
-        data: given.data === undefined ? { synthetic: { threads: 700 } } : { threads: given.data },
-        split: { detector: 150, demonstrations: 50, environment: 100, test: 400 },
-        encoder: { name: 'hashing', dimensions },
-        agent: { preset },
-      },
-      'the benchmark',
-    );
-    const cache = await openCache(join(given.runs, 'cache'), experiment);
-    const data = await openData(experiment, () => {});
-    const settings = { experiment, seed: 1, data, cache, context: workContext() };
-    const trial = await prepareTrial(await splitMaterial(settings), settings);
-    return { experiment, trial, embeddings: cache.embeddings };
-  };
-  const paper = await prepare('paper');
-  const world = {
-    folder: join(folder, `${dimensions}`),
-    ours: { published: await prepare('published'), paper },
-  };
-  await writeWorld(world.folder, {
-    trial: paper.trial,
-    task: taskOf(paper.experiment),
-    dimensions,
-    embed: (texts) => paper.embeddings.embed(texts),
-  });
+  const experiment = resolveExperiment(
+    {
+      name: 'beside-other-code',
+      data: given.data === undefined ? { synthetic: { threads: 700 } } : { threads: given.data },
+      split: { detector: 150, demonstrations: 50, environment: 100, test: 400 },
+      encoder: { name: 'hashing', dimensions },
+    },
+    'the benchmark',
+  );
+  const cache = await openCache(join(given.runs, 'cache'), experiment);
+  const data = await openData(experiment, () => {});
+  const settings = { experiment, seed: 1, data, cache, context: workContext() };
+  const trial = await prepareTrial(await splitMaterial(settings), settings);
+  const world = { folder: join(folder, `${dimensions}`), experiment, trial };
+  const embed = (texts: readonly string[]) => cache.embeddings.embed(texts);
+  await writeWorld(world.folder, { trial, task: taskOf(experiment), dimensions, embed });
   return world;
 }
 
@@ -124,7 +112,7 @@ interface Training {
 /** @throws Error when the other code was not told what ours was */
 async function trainTheirs(other: OtherCode, { world, seed, iterations }: Training): Promise<Outcome> {
   const outcome = await runOtherCode(other, { world: world.folder, seed, iterations });
-  const { problem, parts, sequences } = world.ours.paper.trial;
+  const { problem, parts, sequences } = world.trial;
   for (const [expert, count] of Object.entries(outcome.demonstrations)) {
     const own = problem.demonstrations.filter((demonstration) => demonstration.expert === expert).length;
     if (own !== count) throw new Error(`${expert}: ${own} demonstrations, and ${count} of the other code`);
@@ -138,8 +126,8 @@ async function trainTheirs(other: OtherCode, { world, seed, iterations }: Traini
   return outcome;
 }
 
-async function trainOurs(preset: StopAgentPreset, { world, seed, iterations }: Training) {
-  const { experiment, trial } = world.ours[preset];
+async function trainOurs({ world, seed, iterations }: Training) {
+  const { experiment, trial } = world;
   const config = { ...experiment.agent, iterations };
   const trainer = await createStopAgent([{ seed, config, problem: trial.problem }]);
   const secondsOfIterations: number[] = [];
@@ -160,21 +148,17 @@ async function compareTimes(other: OtherCode, dimensions: readonly number[]): Pr
   const rows: string[][] = [];
   for (const columns of dimensions) {
     const world = await makeWorld(columns);
-    const ratios = new Map(other.presets.map((preset) => [preset, [] as number[]]));
+    const ratios: string[] = [];
     for (let round = 1; round <= Number(given.rounds); round++) {
       const theirs = await trainTheirs(other, { world, seed: 1, iterations });
-      for (const [preset, rounds] of ratios) {
-        const own = await trainOurs(preset, { world, seed: 1, iterations });
-        const ratio = meanOfTimed(theirs.secondsOfIterations) / meanOfTimed(own.secondsOfIterations);
-        console.log(`${columns} dimensions, round ${round}, preset ${preset}: ${ratio.toFixed(2)}`);
-        rounds.push(ratio);
-      }
+      const ours = await trainOurs({ world, seed: 1, iterations });
+      ratios.push((meanOfTimed(theirs.secondsOfIterations) / meanOfTimed(ours.secondsOfIterations)).toFixed(2));
+      console.log(`${columns} dimensions, round ${round}: ${ratios.at(-1)}`);
     }
-    for (const [preset, rounds] of ratios)
-      rows.push([String(columns), preset, rounds.map((ratio) => ratio.toFixed(2)).join(', ')]);
+    rows.push([String(columns), ratios.join(', ')]);
   }
   console.log(`\nProcessor time of an iteration, ${other.name} over ours, in each round:\n`);
-  console.log(markdownTable([['dimensions', 'our preset', 'ratio'], ...rows]));
+  console.log(markdownTable([['dimensions', 'ratio'], ...rows]));
 }
 
 async function compareDecisions(other: OtherCode, dimensions: number): Promise<void> {
@@ -187,13 +171,7 @@ async function compareDecisions(other: OtherCode, dimensions: number): Promise<v
       bySystem.set(score.name, [...(bySystem.get(score.name) ?? []), score]);
     }
   console.log(`\nAfter ${iterations} iterations with ${dimensions} dimensions, means over seeds ${given.seeds}:\n`);
-  const head = [
-    'system',
-    'macro-F1',
-    'ER',
-    'stopped at the first post',
-    `processor time of training, of our preset ${other.presets[0]}`,
-  ];
+  const head = ['system', 'macro-F1', 'ER', 'stopped at the first post', 'processor time of training, over ours'];
   console.log(markdownTable([head, ...Array.from(bySystem.values(), row)], { align: ['l', 'r', 'r', 'r', 'r'] }));
 }
 
@@ -223,22 +201,20 @@ function row(scores: readonly Score[]): string[] {
 }
 
 async function scoresOf(other: OtherCode, { world, seed, iterations }: Training): Promise<Score[]> {
-  const { experiment, trial } = world.ours.paper;
+  const { experiment, trial } = world;
   const task = taskOf(experiment);
   const tested = testThreads(trial.parts.test, { sequences: trial.sequences, task });
   const theirs = await trainTheirs(other, { world, seed, iterations });
   const theirStops: Stops = theirs.decisions.map(({ postsUsed }) => ({ postsUsed, hours: null }));
-  const trained = [{ name: other.name, stops: theirStops, seconds: sum(theirs.secondsOfIterations) }];
-  for (const preset of other.presets) {
-    const { policy, secondsOfIterations } = await trainOurs(preset, { world, seed, iterations });
-    const own = world.ours[preset];
-    const { sequences, materials } = own.trial;
-    const learnt = await learntPolicy(policyNetwork(policy), { ...materials, threshold: halfway });
-    const name = `preset ${preset}`;
-    const { systems } = await decideByPolicies({ [name]: learnt }, trial.parts.test, { ...materials, sequences });
-    trained.push({ name, stops: systems[0].decisions, seconds: sum(secondsOfIterations) });
-  }
-  const unit = trained[1].seconds;
+  const { policy, secondsOfIterations } = await trainOurs({ world, seed, iterations });
+  const { sequences, materials } = trial;
+  const learnt = await learntPolicy(policyNetwork(policy), { ...materials, threshold: halfway });
+  const { systems } = await decideByPolicies({ ours: learnt }, trial.parts.test, { ...materials, sequences });
+  const unit = sum(secondsOfIterations);
+  const trained = [
+    { name: other.name, stops: theirStops, seconds: sum(theirs.secondsOfIterations) },
+    { name: 'ours', stops: systems[0].decisions, seconds: unit },
+  ];
   const rules = [1, 4, 10, Number.MAX_SAFE_INTEGER].map((count) => ({
     name: count === Number.MAX_SAFE_INTEGER ? allPosts.name : firstPosts(count).name,
     stops: tested.map(({ hours }) => ({ postsUsed: Math.min(count, hours.length), hours: null })),

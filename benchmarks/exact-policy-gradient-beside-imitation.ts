@@ -5,7 +5,7 @@
  *   node --import tsx benchmarks/exact-policy-gradient-beside-imitation.ts --data threads.jsonl [--task rumor] [--seeds 41,42]
  *     [--detector 150] [--iterations 1000] [--runs runs]
  *
- * The first is the preset `paper`; the second sees eight components of the mean of the posts instead; the third sees its
+ * The first is imitation with its defaults; the second sees eight components of the mean of the posts instead; the third sees its
  * detector's judgements and climbs the exact expected return, as in experiments/recipes/asking.yaml.
  */
 import { join } from 'node:path';

@@ -7,7 +7,6 @@ import type { PreparedTrial } from '../experiments/stop-agent/prepare.ts';
 import { type ExpertName, expertNames } from '../experts/trajectories.ts';
 import type { Task } from '../src/data/task.ts';
 import { InputError } from '../src/errors.ts';
-import type { StopAgentPreset } from '../trainers/stop-agent/config.ts';
 import { actionTexts } from '../trainers/stop-agent/states.ts';
 
 /** What both sides learn from and are tested on. */
@@ -70,8 +69,6 @@ export interface OtherCode {
   readonly python: string;
   /** Script and what it is told before the folder. */
   readonly words: readonly string[];
-  /** Presets of ours that do what it does; the time of a training is shown relative to that of the first. */
-  readonly presets: readonly [StopAgentPreset, ...StopAgentPreset[]];
 }
 
 /** @throws InputError when the checkout, Python or a package of it is missing */
@@ -81,18 +78,13 @@ export async function publishedCode({ checkout, python }: { checkout: string; py
       `${checkout} has no gen_exp_trajs.py; give a checkout of znhy1024/Few-Shot-EARD with --checkout`,
     );
   await checkImports(python, { torch: 'torch', stable_baselines3: 'stable-baselines3' });
-  return {
-    name: 'published code',
-    python,
-    words: [script('published-eard.py'), checkout],
-    presets: ['published', 'paper'],
-  };
+  return { name: 'published code', python, words: [script('published-eard.py'), checkout] };
 }
 
 /** @throws InputError when Python or a package of it is missing */
 export async function imitationLibrary({ python }: { python: string }): Promise<OtherCode> {
   await checkImports(python, { torch: 'torch', imitation: 'imitation' });
-  return { name: 'imitation (GAIL)', python, words: [script('imitation-gail.py')], presets: ['paper'] };
+  return { name: 'imitation (GAIL)', python, words: [script('imitation-gail.py')] };
 }
 
 /** Trains and tests other code on one thread. */

@@ -26,8 +26,6 @@ export interface StopEnvOptions {
   readonly episodeEnd: 'last-post' | 'stop';
   /** What follows the first stop of an episode that runs to the last post: what the agent chooses, or stop throughout. */
   readonly afterStop: 'free' | 'stop';
-  /** Steps in a thread of n posts: n (the last post is a decision), or n − 1 as in the published code. */
-  readonly lastPost: 'decision' | 'dropped';
 }
 
 /** Where one agent stands: plain numbers, so that a checkpoint can hold it as it is. */
@@ -68,11 +66,6 @@ export function initialState(): StopEnvState {
   return { order: new Int32Array(0), position: 0, step: 0, previous: CONTINUE, stopped: false };
 }
 
-/** Steps in an episode that runs to the thread's last post; at least 1. `thread` is an index of the table. */
-export function episodeLength({ table, lastPost }: StopEnvOptions, thread: number): number {
-  return lastPost === 'decision' ? table.lengths[thread] : Math.max(1, table.lengths[thread] - 1);
-}
-
 /**
  * Finds every row that the next `steps` steps can visit, so that the policy can score them in one pass. Draws as many
  * further passes over the threads as that needs and appends them to `state.order`; nothing else in the environment is
@@ -95,7 +88,7 @@ export function lookAhead(
   while (ahead <= steps) {
     if (position === order.length) for (const index of shuffle(threads.length)) order.push(index);
     const thread = threads[order[position]];
-    const length = episodeLength(options, thread);
+    const length = table.lengths[thread];
     for (; step < length && (ahead <= steps || episodeEnd === 'stop'); step++) {
       rows.push(stateRow(table, { thread, step, previous: CONTINUE }));
       if (step > 0) rows.push(stateRow(table, { thread, step, previous: STOP }));
@@ -141,7 +134,7 @@ export function rollOut(
     const draw = policy.uniform();
     const isChosen = afterStop === 'free' || !state.stopped;
     const action = !isChosen || draw < policy.stopProbability(row) ? STOP : CONTINUE;
-    const isLast = state.step === episodeLength(options, thread) - 1;
+    const isLast = state.step === table.lengths[thread] - 1;
     const ends = isLast || (episodeEnd === 'stop' && action === STOP);
     const decides = !state.stopped && (action === STOP || isLast);
     rollout.rows[i] = row;

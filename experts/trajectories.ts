@@ -62,7 +62,7 @@ export const trajectoriesSchema = z.strictObject({
     .enum(['all', 'weights'])
     .default('all')
     .describe(
-      'take every trajectory, or subsample the sets in the ratio alpha : beta : gamma, counted as the published code does',
+      'all: take every trajectory; weights: subsample the sets in the ratio alpha : beta : gamma, the other reading of EARD’s Figure 5, counted as the published code does',
     ),
   control: z
     .enum(['none', 'random-stops'])

@@ -54,7 +54,7 @@ export const gailOptions = {
     .enum(['shared', 'separate'])
     .default('shared')
     .describe(
-      'discriminators: shared, one for all experts (Eq. 3); separate, one for each, whose rewards are added with α, β and −γ (Eq. 1 and 2). With separate neither misleading nor misleadingPenalty is read',
+      'discriminators: shared, one for all experts (Eq. 3); separate, one for each, whose rewards are added with α, β and −γ (Eq. 1 and 2). With separate, misleading is not read',
     ),
   misleading: z
     .enum(['as-agent', 'subtract'])
@@ -73,16 +73,6 @@ export const gailOptions = {
     .default('running-deviation')
     .describe(
       'what the rewards of sampled steps are divided by: the running deviation of their discounted sum, as in the published code, or nothing, as in the paper',
-    ),
-  misleadingPenalty: z
-    .enum(['add', 'subtract'])
-    .default('add')
-    .describe("sign of the misleading set's penalty; subtract is what the published code does"),
-  otherExpertSampling: z
-    .enum(['passes', 'with-replacement'])
-    .default('passes')
-    .describe(
-      'how early-action and misleading pairs fill minibatches: in shuffled passes, as conservative pairs do, or drawn with replacement, which is what the published code does',
     ),
   discriminator: z
     .strictObject({
@@ -126,10 +116,9 @@ export interface Pairs {
   readonly actions: Uint8Array;
 }
 
-/** One expert's pairs without end: passes in a fresh random order each, or draws with replacement. */
+/** One expert's pairs without end: passes in a fresh random order each. */
 export interface ExpertStream {
   readonly pairs: Pairs;
-  readonly drawn: GailConfig['otherExpertSampling'];
   order: Int32Array;
   position: number;
 }
@@ -148,7 +137,7 @@ interface ExpertWeight {
   readonly labelExpertIsOne: number;
   /** In the cross-entropy; negative to subtract. */
   readonly weight: number;
-  /** In the penalty, likewise. */
+  /** In the penalty. */
   readonly penalty: number;
 }
 
@@ -184,7 +173,7 @@ export function presentExperts({ experts, streams }: Pick<GailMember, 'experts' 
 /** Weights of Eq. 3, divided by the agent's so that it is 1; of a discriminator with one expert (Eq. 2), 1 for either. */
 export function expertWeights(member: GailMember): ExpertWeight[] {
   const { config, experts, streams } = member;
-  const { objective, misleading, misleadingPenalty, discriminator } = config;
+  const { objective, misleading, discriminator } = config;
   const present = presentExperts(member);
   const weights = signedWeights(config, present);
   const ofAgent = agentWeight(config, present);
@@ -198,7 +187,7 @@ export function expertWeights(member: GailMember): ExpertWeight[] {
     return {
       labelExpertIsOne: Number(!(isMisleading && misleading === 'as-agent')),
       weight: isMisleading && misleading === 'subtract' ? -share : share,
-      penalty: discriminator.penalty * (isMisleading && misleadingPenalty === 'subtract' ? -share : share),
+      penalty: discriminator.penalty * share,
     };
   });
 }
@@ -319,7 +308,6 @@ function drawPairs(agentSteps: Pairs, chosen: Int32Array, { streams, random }: G
 
 /** The stream's next pair, of passes in a fresh order when it has been through all. */
 export function nextPair(stream: ExpertStream, random: Random): number {
-  if (stream.drawn === 'with-replacement') return random.integer(stream.pairs.rows.length);
   if (stream.position === stream.order.length) {
     stream.order = random.permutation(stream.pairs.rows.length);
     stream.position = 0;

@@ -34,11 +34,11 @@ interface Sizes {
 }
 
 /**
- * Orthogonal weights with gain √2, 0.01 for the policy's head and `valueGain` (1) for the value's; biases 0 (the
+ * Orthogonal weights with gain √2, 0.01 for the policy's head and 1 for the value's; biases 0 (the
  * initialisation of OpenAI Baselines' PPO). One member for each generator, whose policy is the same with a critic and without.
  */
-export function createPolicyValue(options: Sizes & { randoms: readonly Random[]; valueGain?: number }): PolicyValue {
-  const { inputs, actions, hidden, hasCritic, randoms, valueGain = 1 } = options;
+export function createPolicyValue(options: Sizes & { randoms: readonly Random[] }): PolicyValue {
+  const { inputs, actions, hidden, hasCritic, randoms } = options;
   const [beside, diagonal] = hasCritic ? [besideEachOther, blockDiagonal] : [policyAlone, policyAlone];
   const members = randoms.map((random) => {
     const draw = (rows: number, columns: number, gain: number) => ({
@@ -48,7 +48,7 @@ export function createPolicyValue(options: Sizes & { randoms: readonly Random[];
     });
     const w1 = [draw(inputs, hidden, Math.SQRT2), draw(inputs, hidden, Math.SQRT2)] as const;
     const w2 = [draw(hidden, hidden, Math.SQRT2), draw(hidden, hidden, Math.SQRT2)] as const;
-    const w3 = [draw(hidden, actions, 0.01), draw(hidden, 1, valueGain)] as const;
+    const w3 = [draw(hidden, actions, 0.01), draw(hidden, 1, 1)] as const;
     return { w1: beside(...w1), w2: diagonal(...w2), w3: diagonal(...w3) };
   });
   const stack = (name: 'w1' | 'w2' | 'w3') =>

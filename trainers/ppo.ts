@@ -26,8 +26,8 @@ import {
  *
  * The paper's Table 3 gives 200 steps an iteration, 4 epochs, ε = 0.1, entropy 0.01, γ = 0.99, λ = 0.97 and 3e-4 for the value
  * network. From the authors' code: 3e-4 for the policy, too, value 0.5, gradient norm 0.5, Adam's ε 1e-5 and linear decay. Two
- * defaults are neither's: the advantages are standardised in each minibatch (the code: over all steps of the iteration), and
- * the value head starts with gain 1 (the code: √2); the preset `published` has theirs.
+ * choices are neither's: the advantages are standardised in each minibatch (the code: over all steps of the iteration), and
+ * the value head starts with gain 1 (the code: √2).
  *
  * Every tensor is [members, rows, columns]: the leading axis counts the batched runs, and nothing here mixes its members.
  */
@@ -49,22 +49,15 @@ export const ppoSchema = z.strictObject({
   discount: z.number().min(0).max(1).default(0.99).describe('γ: what a reward one step later is worth'),
   gaeLambda: z.number().min(0).max(1).default(0.97).describe('λ of generalised advantage estimation'),
   advantages: z
-    .enum(['per-minibatch', 'per-iteration', 'none'])
+    .enum(['per-minibatch', 'none'])
     .default('per-minibatch')
-    .describe(
-      'over which of the sampled steps advantages are standardised; per-iteration is what the published code does, none is Eq. 5 as it stands',
-    ),
+    .describe('over which of the sampled steps advantages are standardised; none is Eq. 5 as it stands'),
   valueLoss: z
     .enum(['clipped', 'squared'])
     .default('clipped')
     .describe(
       'of the value network: clipped, the larger of the squared errors with and without a clipped change of the value, as in the published code; squared, Eq. 6 as it stands',
     ),
-  valueGain: z
-    .number()
-    .positive()
-    .default(1)
-    .describe("gain of the value head's initial weights; √2 in the published code"),
 });
 export type PpoConfig = z.infer<typeof ppoSchema>;
 
@@ -256,9 +249,8 @@ function takeMinibatch(
 ): PackedMinibatch {
   const { chosen, states, actions } = options;
   const advantagesOf = ({ steps: { advantages, chosen }, config }: PpoMember, places: Int32Array) => {
-    if (config.advantages === 'none') return picked(advantages, places);
-    if (config.advantages === 'per-iteration') return picked(standardized(advantages, chosen), places);
-    return standardized(picked(advantages, places), chosenOf({ chosen }, places));
+    const own = picked(advantages, places);
+    return config.advantages === 'none' ? own : standardized(own, chosenOf({ chosen }, places));
   };
   const rows = chosen[0].length;
   const width = actions + otherColumns;

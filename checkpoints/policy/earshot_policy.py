@@ -504,24 +504,17 @@ class Stops:
 
     def __init__(self, threshold, limits):
         self.threshold, self.max_posts = threshold, limits["maxPosts"]
-        self.acts_on_last = limits["lastPost"] == "decision"
         self.deadline = limits["deadline"]
-        self.hours, self.pending = [], False
+        self.hours = []
 
     def before_post(self, hours):
         """A post after the deadline is not read; one without a time counts as later."""
-        if not self.hours:
-            return None
-        if self.pending:
-            return self.at(len(self.hours), "threshold")
         return self.at_time(hours)
 
     def after_post(self, score, hours):
         self.hours.append(hours)
-        exceeds = score > self.threshold
-        if exceeds and self.acts_on_last:
+        if score > self.threshold:
             return self.at(len(self.hours), "threshold")
-        self.pending = exceeds
         if len(self.hours) == self.deadline["posts"]:
             return self.at(len(self.hours), "deadline")
         return self.at_end() if len(self.hours) == self.max_posts else None
@@ -533,11 +526,7 @@ class Stops:
         return len(self.hours), "deadline", None if hours is None else latest
 
     def at_end(self):
-        if self.acts_on_last:
-            return self.at(len(self.hours), "end")
-        if len(self.hours) > 1:
-            return self.at(len(self.hours) - 1, "end")
-        return self.at(1, "threshold" if self.pending else "end")
+        return self.at(len(self.hours), "end")
 
     def at(self, posts_used, why):
         return posts_used, why, self.hours[posts_used - 1]
@@ -793,7 +782,7 @@ class Policy:
     def read_whole(self, posts, judge):
         """A thread that is read to its end, whatever the policy says of it."""
         thread = Thread(self, judge, threshold=1)
-        thread.stops = Stops(1, {"maxPosts": math.inf, "lastPost": "decision", "deadline": {"posts": None, "hours": None}})
+        thread.stops = Stops(1, {"maxPosts": math.inf, "deadline": {"posts": None, "hours": None}})
         for post in posts:
             thread.read(post)
         return thread
@@ -931,8 +920,8 @@ def read_manifest(folder):
         raise BundleError("manifest.json is not the manifest of a bundle")
     check_digest("manifest.json", text[:start] + b"0" * 64 + text[start + 64 :], text[start : start + 64].decode())
     manifest = json.loads(text)
-    if (manifest["format"], manifest["formatVersion"]) != ("earshot-bundle", 3):
-        raise BundleError(f"manifest.json has format version {manifest['formatVersion']}, and this program reads 3; export the run again")
+    if (manifest["format"], manifest["formatVersion"]) != ("earshot-bundle", 4):
+        raise BundleError(f"manifest.json has format version {manifest['formatVersion']}, and this program reads 4; export the run again")
     return manifest
 
 

@@ -50,13 +50,13 @@ export type Guarantee = z.infer<typeof guaranteeSchema>;
 /** How a policy stops, in words. @param rule.alerts the only predictions that it stops early with; any unless given */
 export function stopRuleInWords({
   threshold,
-  limits: { maxPosts, lastPost, deadline },
+  limits: { maxPosts, deadline },
   alerts,
 }: StopRule & { alerts?: readonly string[] | undefined }): string {
   const latest = [
     ...(deadline.posts === null ? [] : [`after ${deadline.posts} posts`]),
     ...(deadline.hours === null ? [] : [`${deadline.hours} hours after the claim`]),
-    lastPost === 'decision' ? `at the last post, or post ${maxPosts}` : 'at the last post but one',
+    `at the last post, or post ${maxPosts}`,
   ];
   const score =
     threshold >= 1

@@ -11,7 +11,7 @@ import { fieldNames } from './state-fields.ts';
  */
 
 export const bundleFormat = 'earshot-bundle';
-export const bundleFormatVersion = 3;
+export const bundleFormatVersion = 4;
 
 /** Files of a bundle. */
 export const bundleFiles = {
@@ -73,7 +73,6 @@ export const manifestSchema = z.object({
   limits: z.object({
     /** Later posts are not read. */
     maxPosts: z.int(),
-    lastPost: z.enum(['decision', 'dropped']),
     deadline: z.object({ posts: z.nullable(z.int()), hours: z.nullable(z.number()) }),
   }),
   /** The same in words. */

@@ -13,8 +13,8 @@ export interface PolicyNetwork {
   readonly hidden: number;
   /** Row-major: w1 [columns, hidden], w2 [hidden, hidden], w3 [hidden, 2]; biases [hidden], [hidden], [2]. */
   readonly layers: Readonly<Record<LayerName, Float32Array>>;
-  /** What states are standardised with, [columns] each or [1] for all columns. */
-  readonly moments: Pick<Moments, 'mean' | 'variance'>;
+  /** What states are standardised with. */
+  readonly moments: Moments;
 }
 
 /** Continue and stop. */
@@ -54,7 +54,7 @@ export function columnsOfNetwork({ layers, hidden }: Pick<PolicyNetwork, 'layers
 export function stopProbabilitiesOf(network: PolicyNetwork, states: Float32Array): Float32Array {
   const { hidden, layers, moments } = network;
   const width = columnsOfNetwork(network);
-  const { data } = standardized({ data: states, columns: width }, { ...moments, count: 0 });
+  const { data } = standardized({ data: states, columns: width }, moments);
   const probabilities = new Float32Array(states.length / width);
   const state = new Float64Array(width);
   const hidden1 = new Float64Array(hidden);

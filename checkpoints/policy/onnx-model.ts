@@ -51,13 +51,12 @@ const columnGraph: Graph = {
 function networkGraph(network: PolicyNetwork): Graph {
   const { hidden, layers, moments } = network;
   const columns = columnsOfNetwork(network);
-  const wide = moments.mean.length;
   const scale = moments.variance.map((variance) => (variance < 1e-12 ? 0 : 1 / Math.sqrt(variance)));
   return {
     columns,
     constants: [
-      { name: 'mean', shape: [wide], data: moments.mean },
-      { name: 'scale', shape: [wide], data: scale },
+      { name: 'mean', shape: [columns], data: moments.mean },
+      { name: 'scale', shape: [columns], data: scale },
       { name: 'lowest', shape: [], data: Float64Array.of(-clipTo) },
       { name: 'highest', shape: [], data: Float64Array.of(clipTo) },
       { name: 'w1', shape: [columns, hidden], data: layers.w1 },

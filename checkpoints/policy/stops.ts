@@ -7,11 +7,6 @@
 export interface Limits {
   /** Later posts are not read: the thread ends there. */
   readonly maxPosts: number;
-  /**
-   * decision: the last post is one. dropped: a thread of n > 1 posts is decided at post n − 1 at the latest, as in the published
-   * code of EARD. A stop is then known when the next post comes.
-   */
-  readonly lastPost: 'decision' | 'dropped';
   /** A thread is decided after so many posts, or so many hours after the claim, at the latest; null for no such limit. */
   readonly deadline: { readonly posts: number | null; readonly hours: number | null };
 }
@@ -25,7 +20,7 @@ export interface StopRule {
 /** A thread is read to its end, whatever its scores. */
 export const readsAll: StopRule = {
   threshold: 1,
-  limits: { maxPosts: Number.MAX_SAFE_INTEGER, lastPost: 'decision', deadline: { posts: null, hours: null } },
+  limits: { maxPosts: Number.MAX_SAFE_INTEGER, deadline: { posts: null, hours: null } },
 };
 
 export type StopReason = 'threshold' | 'deadline' | 'end';
@@ -55,30 +50,20 @@ export interface OpenStops {
 }
 
 export function openStops({ threshold, limits }: StopRule): OpenStops {
-  const { maxPosts, lastPost, deadline } = limits;
+  const { maxPosts, deadline } = limits;
   const hours: (number | null)[] = [];
-  /** The last post would be a stop if another one followed. */
-  let isPending = false;
   return {
     beforePost(next) {
-      if (hours.length === 0) return null;
-      if (isPending) return stopAt(hours, hours.length, 'threshold');
-      return isLate(next, deadline) ? atDeadline(hours, next, deadline) : null;
+      return hours.length > 0 && isLate(next, deadline) ? atDeadline(hours, next, deadline) : null;
     },
     afterPost(post) {
       hours.push(post.hours);
-      const exceeds = post.score > threshold;
-      if (exceeds && lastPost === 'decision') return stopAt(hours, hours.length, 'threshold');
-      isPending = exceeds;
+      if (post.score > threshold) return stopAt(hours, hours.length, 'threshold');
       if (hours.length === deadline.posts) return stopAt(hours, hours.length, 'deadline');
       return hours.length === maxPosts ? this.atEnd() : null;
     },
     atTime: (now) => (hours.length > 0 && isLate(now, deadline) ? atDeadline(hours, now, deadline) : null),
-    atEnd() {
-      if (lastPost === 'decision') return stopAt(hours, hours.length, 'end');
-      if (hours.length > 1) return stopAt(hours, hours.length - 1, 'end');
-      return stopAt(hours, 1, isPending ? 'threshold' : 'end');
-    },
+    atEnd: () => stopAt(hours, hours.length, 'end'),
   };
 }
 

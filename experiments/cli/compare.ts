@@ -34,7 +34,7 @@ and detectors by every metric after each number of replies.
 Intervals are over seeds and the threads of each; replies are drawn with their thread.
 
 Examples:
-  earshot compare runs/published-vs-paper/paper runs/published-vs-paper/published
+  earshot compare runs/eard-tables/paper runs/eard-tables/erd
   earshot compare runs/quickstart/one-query runs/quickstart/one-query --second-system "first 4 posts"
   earshot compare runs/selector-quickstart/agent runs/selector-quickstart/agent --second-system random
   earshot compare runs/detectors-quickstart/local runs/detectors-quickstart/sentence-encoder

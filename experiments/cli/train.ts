@@ -63,7 +63,7 @@ Examples:
   earshot train experiments/recipes/quickstart.yaml
   earshot train experiments/recipes/pheme-leave-one-event-out.yaml --data pheme.jsonl.gz --jobs 2
   earshot train my.yaml --seeds 1,2,3,4,5
-  earshot train my.yaml --set agent.preset=published --name my-published --seeds 1,2`,
+  earshot train my.yaml --set agent.algorithm=settled --name my-settled --seeds 1,2`,
     );
 }
 

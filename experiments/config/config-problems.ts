@@ -6,7 +6,7 @@ import { adviceOnRemovedOption } from './removed-options.ts';
 
 /**
  * What a schema makes of a configuration.
- * @param options.input what was parsed, with the defaults of presets
+ * @param options.input what was parsed
  * @param options.wrong begins the complaint, such as `my.yaml is not a valid sweep`
  * @param options.keys the schema whose keys are suggested; the same unless given
  * @throws InputError that names each problem

@@ -26,7 +26,37 @@ const removedOptions: readonly RemovedOption[] = [
     advice:
       'removed in 0.3.0, because sampled rollouts end nearer to the experts than exact ones; leave the option out, and rollouts are sampled',
   },
+  {
+    option: 'agent.preset',
+    value: 'published',
+    advice:
+      'removed in 0.3.0, because its agents end where those with the defaults do; leave the option out. docs/reference/papers.md says what the published code does differently',
+  },
+  {
+    option: 'agent.preset',
+    advice: 'removed in 0.3.0, because the preset paper is the only one left; leave the option out to get it',
+  },
+  ofPublished('agent.pairing', 'an action belongs to the state of its step'),
+  ofPublished('agent.lastPost', 'the last post is a decision'),
+  ofPublished('agent.normalizer', 'each number of a state is standardised by itself'),
+  ofPublished('agent.imitation.misleadingPenalty', 'the penalty of misleading pairs is added'),
+  ofPublished('agent.imitation.otherExpertSampling', 'the pairs of every expert come in shuffled passes'),
+  ofPublished('agent.imitation.ppo.valueGain', 'the gain is 1'),
+  {
+    option: 'agent.imitation.ppo.advantages',
+    value: 'per-iteration',
+    advice:
+      'per-iteration was removed in 0.3.0 with the preset published, which alone set it; use per-minibatch or none',
+  },
 ];
+
+/** @param remaining what is done without the option */
+function ofPublished(option: string, remaining: string): RemovedOption {
+  return {
+    option,
+    advice: `removed in 0.3.0 with the preset published, which alone changed it; leave the option out, and ${remaining}`,
+  };
+}
 
 /**
  * The advice for a removed option, or undefined for an option that never existed.

@@ -7,10 +7,10 @@ import { smallestCalibration } from '../../src/metrics/learn-then-test.ts';
 import { seedSchema } from '../../src/seed.ts';
 import { backendSchema } from '../../src/tensor/backend.ts';
 import { encoderSchema } from '../../src/text/create-encoder.ts';
-import { stopAgentPresetNames, stopAgentPresets, stopAgentSchema } from '../../trainers/stop-agent/config.ts';
+import { stopAgentSchema } from '../../trainers/stop-agent/config.ts';
 import { experimentResolver } from '../config/config-problems.ts';
 import { experimentName, experimentSeeds } from '../config/experiment-file.ts';
-import { isPlainObject, mergeDeep, type PlainObject } from '../config/overrides.ts';
+import type { PlainObject } from '../config/overrides.ts';
 import { taskNamed, taskSchema } from '../config/own-task.ts';
 import { threadDataSchema } from '../config/thread-data.ts';
 import { costsSchema, unknownLabels } from './costs.ts';
@@ -290,19 +290,12 @@ export function labelField(task: Task): string {
 }
 
 /**
- * Fills in the preset's and the schema's defaults.
+ * Fills in the defaults.
  * @param raw with the classes of its task; see `withClasses`
  * @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one.
  */
 export function resolveExperiment(raw: PlainObject, source: string): Experiment {
-  const agent = isPlainObject(raw.agent) ? raw.agent : {};
-  const preset = stopAgentPresetNames.find((known) => known === agent.preset) ?? 'paper';
-  const input = {
-    ...raw,
-    ...protocolOf(raw, source),
-    agent: raw.agent === undefined || isPlainObject(raw.agent) ? mergeDeep(stopAgentPresets[preset], agent) : raw.agent,
-  };
-  return experimentResolver(experimentSchema)(input, source);
+  return experimentResolver(experimentSchema)({ ...raw, ...protocolOf(raw, source) }, source);
 }
 
 /**

@@ -33,7 +33,7 @@ export function lengthsOf(schedule: PrefixSchedule, { agent, maxJudgedPosts }: E
 
 /** What ends the reading of a thread in this experiment, for the agent and for rules. */
 export function limitsOf({ agent, deadline }: Experiment): Limits {
-  return { maxPosts: agent.maxPosts, lastPost: agent.lastPost, deadline };
+  return { maxPosts: agent.maxPosts, deadline };
 }
 
 /** A task as policies keep it. */
@@ -53,7 +53,6 @@ export function rulePolicy(rule: Rule, experiment: Experiment): PolicyDefinition
     threshold: rule.threshold,
     limits: {
       maxPosts,
-      lastPost: 'decision',
       deadline: {
         posts: earlier(rule.deadline.posts, deadline.posts),
         hours: earlier(rule.deadline.hours, deadline.hours),

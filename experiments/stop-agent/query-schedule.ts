@@ -31,7 +31,6 @@ export async function chooseSchedule(
     ...agent,
     algorithm: 'exact-policy-gradient' as const,
     initialization: 'random' as const,
-    normalizer: 'per-feature' as const,
   };
   let best = { schedule: candidates[0], expectedReturn: Number.NEGATIVE_INFINITY };
   for (const [index, schedule] of candidates.entries()) {

@@ -260,7 +260,6 @@ async function clonedPolicy(
     ...experiment.agent,
     algorithm: 'behavior-cloning' as const,
     initialization: 'random' as const,
-    normalizer: 'per-feature' as const,
   };
   const train = async () => {
     const cloning = await createStopAgent([{ seed, config, problem }]);

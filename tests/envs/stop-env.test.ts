@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { buildStateTable, CONTINUE, STOP, stateRow } from '../../envs/state-table.ts';
 import {
-  episodeLength,
   initialState,
   lookAhead,
   type Rollout,
@@ -19,7 +18,7 @@ function environment(lengths: number[], options: Partial<StopEnvOptions> = {}): 
     actionEmbeddings: [none, none],
   });
   const threads = Int32Array.from(lengths, (_, thread) => thread);
-  return { table, threads, episodeEnd: 'last-post', afterStop: 'free', lastPost: 'decision', ...options };
+  return { table, threads, episodeEnd: 'last-post', afterStop: 'free', ...options };
 }
 
 const inOrder = (length: number) => Int32Array.from({ length }, (_, i) => i);
@@ -89,16 +88,6 @@ describe('an episode', () => {
     expect([...rollout.decides]).toEqual(Array(7).fill(1));
   });
 
-  it('leaves the last state alone with lastPost: dropped, except where it is the only one', () => {
-    const options = environment([3, 1, 2], { lastPost: 'dropped' });
-    expect([0, 1, 2].map((thread) => episodeLength(options, thread))).toEqual([2, 1, 1]);
-    const rollout = roll(options, 4, () => false);
-    expect([...rollout.threads]).toEqual([0, 0, 1, 2]);
-    expect([...rollout.steps]).toEqual([0, 1, 0, 0]);
-    expect([...rollout.ends]).toEqual([0, 1, 1, 1]);
-    expect([...rollout.decides]).toEqual([0, 1, 1, 1]);
-  });
-
   it('is one step on a thread of one post', () => {
     const rollout = roll(environment([1]), 3, (row) => row === 0);
     expect([...rollout.rows]).toEqual([0, 0, 0]);
@@ -120,12 +109,7 @@ describe('an episode', () => {
 });
 
 const fields = ['rows', 'actions', 'ends', 'threads', 'steps', 'decides'] as const;
-const variants: { episodeEnd: StopEnvOptions['episodeEnd']; lastPost: StopEnvOptions['lastPost'] }[] = [
-  { episodeEnd: 'last-post', lastPost: 'decision' },
-  { episodeEnd: 'last-post', lastPost: 'dropped' },
-  { episodeEnd: 'stop', lastPost: 'decision' },
-  { episodeEnd: 'stop', lastPost: 'dropped' },
-];
+const variants: { episodeEnd: StopEnvOptions['episodeEnd'] }[] = [{ episodeEnd: 'last-post' }, { episodeEnd: 'stop' }];
 
 /** A random environment and a policy that stops by a fixed coin of each row. */
 function randomProblem(seed: number, variant: (typeof variants)[number]) {
@@ -136,7 +120,7 @@ function randomProblem(seed: number, variant: (typeof variants)[number]) {
   return { random, options, stopProbability: (row: number) => coins[row] };
 }
 
-describe.each(variants)('rollouts with episodeEnd $episodeEnd, lastPost $lastPost', (variant) => {
+describe.each(variants)('rollouts with episodeEnd $episodeEnd', (variant) => {
   it('cut anywhere and continued neither lose nor repeat a step', () => {
     for (let seed = 0; seed < 20; seed++) {
       const { random, options, stopProbability } = randomProblem(seed, variant);
@@ -211,7 +195,7 @@ describe.each(variants)('rollouts with episodeEnd $episodeEnd, lastPost $lastPos
       }
       for (const { thread, decisions, firstStop, last } of episodes) {
         expect(decisions).toEqual([firstStop]);
-        if (variant.episodeEnd === 'last-post') expect(last).toBe(episodeLength(options, thread) - 1);
+        if (variant.episodeEnd === 'last-post') expect(last).toBe(options.table.lengths[thread] - 1);
         else expect(last).toBe(firstStop);
       }
       const count = options.threads.length;

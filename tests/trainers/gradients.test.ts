@@ -107,7 +107,7 @@ describe('the gradient of the GAIL loss', () => {
 
   function problem(options: {
     present: readonly ExpertName[];
-    config: { discriminator?: object; misleading?: string; misleadingPenalty?: string };
+    config: { discriminator?: object; misleading?: string };
     members?: number;
   }) {
     const members = options.members ?? 2;
@@ -117,7 +117,6 @@ describe('the gradient of the GAIL loss', () => {
     const { discriminator: ofDiscriminator = {}, ...ofGail } = options.config;
     const stream = {
       pairs: { rows: new Int32Array(1), actions: new Uint8Array(1) },
-      drawn: 'passes' as const,
       order: new Int32Array(0),
       position: 0,
     };
@@ -150,10 +149,7 @@ describe('the gradient of the GAIL loss', () => {
 
   it.each([
     ['three experts, penalty', { present: experts, config: {} }],
-    [
-      'the misleading set subtracted',
-      { present: experts, config: { misleading: 'subtract', misleadingPenalty: 'subtract' } },
-    ],
+    ['the misleading set subtracted', { present: experts, config: { misleading: 'subtract' } }],
     ['no penalty', { present: experts, config: { discriminator: { penalty: 0 } } }],
     ['no misleading pairs', { present: ['conservative', 'earlyAction'], config: {} }],
     ['one member', { present: experts, config: {}, members: 1 }],

@@ -9,7 +9,6 @@ import {
   momentsArrays,
   networkArrays,
   policyOfState,
-  restoreMoments,
   restoreNetwork,
   sameForAll,
 } from './network-state.ts';
@@ -72,7 +71,6 @@ export function createCloning(members: readonly StopMember[]): Trainer<StopPolic
       for (const [index, member] of cloning.entries()) {
         const { updates, random } = values[index];
         restoreNetwork([saved[index]], { names: ['agent'], network: member.network, updates: [updates] });
-        restoreMoments(saved[index].arrays, member, member.moments.count);
         member.weightRandom = Random.fromState(random);
       }
       iteration = sameForAll(

@@ -10,9 +10,6 @@ import { ppoSchema } from '../ppo.ts';
 export const algorithms = ['imitation', 'behavior-cloning', 'exact-policy-gradient', 'settled', 'dqn'] as const;
 export type Algorithm = (typeof algorithms)[number];
 
-export const stopAgentPresetNames = ['paper', 'published'] as const;
-export type StopAgentPreset = (typeof stopAgentPresetNames)[number];
-
 const imitationSchema = z
   .strictObject({
     ...gailOptions,
@@ -51,13 +48,29 @@ const imitationSchema = z
       });
   });
 
-/** The stop agent's options. The defaults are the preset `paper`. */
+/*
+ * The defaults are EARD's text, made sound. The paper gives 50 and 100 threads, α, β, γ, hidden layers (64, 64) with tanh, K = 200
+ * steps an iteration, 200,000 in all, 4 and 5 epochs of PPO and of the discriminator, minibatches of 64 pairs, "4" for policy and
+ * value, γ̄ = 0.99, λ₀ = 0.97, 3e-4 for the value network, entropy 0.01, ε = 0.1, and a prompt. What it does not give, and where each
+ * default is from:
+ *
+ *   authors' code   discriminator.hidden 100, learningRate 1e-4, warmupEpochs and warmupIterations 10, penalty 10
+ *                   of norms other than 1; ppo.learningRate 3e-4 of the policy, too, learningRateDecay linear, Adam's ε 1e-5,
+ *                   valueCoefficient 0.5, maxGradientNorm 0.5, minibatches 4 (its reading of "4"), orthogonal weights of
+ *                   gain √2 and 0.01 (policy-value.ts); trajectories.keepEarlyAction differing, minPosts 3,
+ *                   maxConservative 50; minPosts 3, maxPosts 1,000; episodeEnd last-post; maxJudgedPosts 500 (experiment);
+ *                   the reward's scale (gae.ts)
+ *   ours            misleading as-agent, with a penalty that is added (bounded), advantages per-minibatch, gain 1 of the value's
+ *                   head, trajectories.ratio all, balance none, afterStop free, initialStopProbability 0.5, initialization random,
+ *                   a decision at the last post, states standardised per feature, no weight for an expert without demonstrations
+ *   not the paper's taskWeight, behaviorCloning and task: options for other algorithms and baselines
+ *
+ * What the authors' code (https://github.com/znhy1024/Few-Shot-EARD) does otherwise is in docs/reference/papers.md, in words.
+ */
+
+/** The stop agent's options. */
 export const stopAgentSchema = z
   .strictObject({
-    preset: z
-      .enum(stopAgentPresetNames)
-      .default('paper')
-      .describe('paper: the paper’s text, made sound; published: the authors’ code, quirks included'),
     algorithm: z
       .enum(algorithms)
       .default('imitation')
@@ -83,36 +96,14 @@ export const stopAgentSchema = z
     task: taskSchema.prefault({}).describe("of the task's own return on the labelled threads"),
     dqn: dqnSchema.prefault({}).describe('of deep Q-learning'),
     trajectories: trajectoriesSchema.prefault({}),
-    pairing: z
-      .enum(['same-step', 'previous-step'])
-      .default('same-step')
-      .describe('which state a demonstrated action belongs to; previous-step is what the published code does'),
     balance: z
       .enum(['none', 'stop-step'])
       .default('none')
       .describe('stop-step: repeat demonstrations until early and late stops weigh the same'),
-    lastPost: z
-      .enum(['decision', 'dropped'])
-      .default('decision')
-      .describe(
-        'whether the last post is acted upon, in training and in tests; dropped is what the published code does: a thread that the agent has not stopped is decided one post before its end, at ER (n − 1)/n. A stop is then known when the next post comes',
-      ),
-    normalizer: z
-      .enum(['per-feature', 'scalar-running'])
-      .default('per-feature')
-      .describe("per-feature: exact, from the table; scalar-running: the published code's, frozen after 11 iterations"),
     minPosts: z.int().min(1).default(3).describe('shorter threads are left out of the environment'),
     maxPosts: z.int().min(1).default(1000).describe('posts of a thread that the environment shows'),
   })
-  .superRefine(({ algorithm, normalizer, initialization }, context) => {
-    if (normalizer === 'scalar-running' && (algorithm !== 'imitation' || initialization === 'behavior-cloning'))
-      context.addIssue({
-        code: 'custom',
-        path: ['normalizer'],
-        message: `scalar-running learns from the first rollouts, and ${
-          algorithm === 'imitation' ? 'initialization: behavior-cloning' : `algorithm: ${algorithm}`
-        } needs the states before there are any; use per-feature`,
-      });
+  .superRefine(({ algorithm, initialization }, context) => {
     if (['behavior-cloning', 'settled', 'dqn'].includes(algorithm) && initialization === 'behavior-cloning')
       context.addIssue({
         code: 'custom',
@@ -122,46 +113,3 @@ export const stopAgentSchema = z
   });
 /** A stop agent's options with all defaults filled in: what `stopAgentSchema.parse` returns. */
 export type StopAgentConfig = z.infer<typeof stopAgentSchema>;
-
-/** Defaults by preset; what the user sets comes on top. */
-export const stopAgentPresets = {
-  /**
-   * The paper's text, made sound: the schema's own defaults. The paper gives 50 and 100 threads, α, β, γ, hidden layers (64, 64)
-   * with tanh, K = 200 steps an iteration, 200,000 in all, 4 and 5 epochs of PPO and of the discriminator, minibatches of 64
-   * pairs, "4" for policy and value, γ̄ = 0.99, λ₀ = 0.97, 3e-4 for the value network, entropy 0.01, ε = 0.1, and a
-   * prompt. What it does not give, and where each default is from:
-   *
-   *   authors' code   discriminator.hidden 100, learningRate 1e-4, warmupEpochs and warmupIterations 10, penalty 10
-   *                   of norms other than 1; ppo.learningRate 3e-4 of the policy, too, learningRateDecay linear, Adam's ε 1e-5,
-   *                   valueCoefficient 0.5, maxGradientNorm 0.5, minibatches 4 (its reading of "4"), orthogonal weights of
-   *                   gain √2 and 0.01 (policy-value.ts); trajectories.keepEarlyAction differing, minPosts 3,
-   *                   maxConservative 50; minPosts 3, maxPosts 1,000; episodeEnd last-post; maxJudgedPosts 500 (experiment)
-   *   ours            misleading as-agent and misleadingPenalty add (bounded), otherExpertSampling passes, advantages per-minibatch,
-   *                   valueGain 1, trajectories.ratio all, pairing same-step, lastPost decision, normalizer per-feature,
-   *                   balance none, afterStop free, initialStopProbability 0.5, initialization random, no weight for an expert without
-   *                   demonstrations; the reward's scale (gae.ts) is the authors'
-   *   not the paper's taskWeight, behaviorCloning and task: options for other algorithms and baselines
-   */
-  paper: {},
-  /**
-   * What the authors' code (https://github.com/znhy1024/Few-Shot-EARD) does, quirks included, for reproduction:
-   * demonstrations stop one post early, the last post is never acted upon (an agent that never stops has ER (n − 1)/n), one
-   * scalar normaliser, the expert ratio counts both in the loss and in the choice of trajectories, early-action and misleading
-   * pairs are drawn with replacement, the misleading set is subtracted, advantages are standardised over the whole iteration,
-   * and the value head starts with gain √2. Not reproduced: threads are drawn with replacement there and in shuffled passes
-   * here; an iteration begins with a new thread there and goes on with the one that was cut here; a thread that ends on the
-   * iteration's last step overwrites its first observation there. benchmarks/beside-other-code.ts runs the two side by side.
-   */
-  published: {
-    pairing: 'previous-step',
-    lastPost: 'dropped',
-    normalizer: 'scalar-running',
-    trajectories: { ratio: 'weights' },
-    imitation: {
-      misleading: 'subtract',
-      misleadingPenalty: 'subtract',
-      otherExpertSampling: 'with-replacement',
-      ppo: { advantages: 'per-iteration', valueGain: Math.SQRT2 },
-    },
-  },
-} as const satisfies Record<StopAgentPreset, z.input<typeof stopAgentSchema>>;

@@ -13,7 +13,6 @@ import {
   learnerPolicies,
   momentsArrays,
   networkArrays,
-  restoreMoments,
   restoreNetwork,
   sameForAll,
   smallIntegers,
@@ -104,7 +103,6 @@ export async function createDqn(members: readonly StopMember[]): Promise<Trainer
       for (const [index, { arrays }] of saved.entries()) {
         const member = learning[index];
         const { random, rightStops, memoryPosition, environment } = values[index];
-        restoreMoments(arrays, learner.members[index], learner.members[index].moments.count);
         const remembered = integers(arrays, 'memory/rows');
         const shape = [remembered.length];
         member.memory.rows.set(remembered);
@@ -132,13 +130,7 @@ function dqnMember({ seed, config, problem }: StopMember, rows: Int32Array): Dqn
     random: Random.seeded({ seed, purpose: 'stop-agent training' }),
     config: config.dqn,
     problem,
-    environment: {
-      table,
-      threads: Int32Array.from(labelled.keys()),
-      episodeEnd: 'stop',
-      afterStop: 'stop',
-      lastPost: 'decision',
-    },
+    environment: { table, threads: Int32Array.from(labelled.keys()), episodeEnd: 'stop', afterStop: 'stop' },
     environmentState: initialState(),
     rows,
     memory: emptyMemory(config.dqn.memory),

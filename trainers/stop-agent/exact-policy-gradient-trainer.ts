@@ -9,7 +9,6 @@ import {
   learnerPolicies,
   momentsArrays,
   networkArrays,
-  restoreMoments,
   restoreNetwork,
   sameForAll,
 } from './network-state.ts';
@@ -71,8 +70,6 @@ export async function createExactPolicyGradient(members: readonly StopMember[]):
       checkMembers(states, members);
       const values = states.map((state) => valuesOf(state, valuesSchema));
       restoreNetwork(states, { names: ['agent'], network: agent, updates: values.map(({ updates }) => updates) });
-      for (const [member, { arrays }] of states.entries())
-        restoreMoments(arrays, learner.members[member], learner.members[member].moments.count);
       iteration = sameForAll(
         values.map((own) => own.iteration),
         'iterations',

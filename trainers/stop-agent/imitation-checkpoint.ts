@@ -2,20 +2,11 @@ import { z } from 'zod';
 import type { NamedArray } from '../../checkpoints/tensor-file.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { type MemberState, valuesOf } from '../trainer.ts';
-import { type Imitation, refreshTraining } from './imitation-state.ts';
-import {
-  checkMembers,
-  integers,
-  momentsArrays,
-  networkArrays,
-  restoreMoments,
-  restoreNetwork,
-  sameForAll,
-} from './network-state.ts';
+import type { Imitation } from './imitation-state.ts';
+import { checkMembers, integers, momentsArrays, networkArrays, restoreNetwork, sameForAll } from './network-state.ts';
 
 const valuesSchema = z.strictObject({
   iteration: z.int(),
-  momentsCount: z.number(),
   updates: z.strictObject({ agent: z.int(), discriminator: z.int() }),
   random: z.array(z.int()),
   environment: z.strictObject({ position: z.int(), step: z.int(), previous: z.int(), stopped: z.boolean() }),
@@ -56,7 +47,6 @@ export async function imitationStates(training: Imitation): Promise<MemberState[
         arrays[`stream/${experts[set]}`] = { shape: [stream.order.length], data: stream.order.slice() };
     const values: Values = {
       iteration,
-      momentsCount: moments.count,
       updates: { agent: learner.agent.updates, discriminator: discriminator.updates },
       random: random.state(),
       environment: { position, step, previous, stopped },
@@ -87,7 +77,6 @@ export function restoreImitation(training: Imitation, states: readonly MemberSta
   );
   for (const [index, member] of members.entries()) {
     const { arrays, values } = saved[index];
-    restoreMoments(arrays, learner.members[index], values.momentsCount);
     member.random = Random.fromState(values.random);
     Object.assign(member.environmentState, values.environment);
     member.environmentState.order = integers(arrays, 'environment').slice();
@@ -98,5 +87,4 @@ export function restoreImitation(training: Imitation, states: readonly MemberSta
       stream.position = values.streamPositions[set] ?? 0;
     }
   }
-  refreshTraining(training);
 }

@@ -22,7 +22,7 @@ import {
 } from '../gail.ts';
 import type { StopAgentConfig } from './config.ts';
 import { labelledThreads } from './labelled-threads.ts';
-import { disposeLearner, pairsOf, refreshStates, type StopLearner } from './setup.ts';
+import { disposeLearner, pairsOf, type StopLearner } from './setup.ts';
 
 /** A batch in training: everything that changes from one iteration to the next. */
 export interface Imitation {
@@ -34,7 +34,7 @@ export interface Imitation {
   readonly discriminator: Discriminator;
   readonly rowWeights: GailRowWeights;
   /** The task's own return, which the policy climbs as well; null where no member gives it a weight. */
-  task: LabelledBatch | null;
+  readonly task: LabelledBatch | null;
   iteration: number;
 }
 
@@ -62,15 +62,13 @@ export function startImitation(learner: StopLearner): Imitation {
         threads: problem.environment,
         episodeEnd: config.imitation.episodeEnd,
         afterStop: config.imitation.afterStop,
-        lastPost: config.lastPost,
       },
       environmentState: initialState(),
       runningReturn: initialRunningReturn(),
       experts: present,
       streams: present.map((expert) => {
         const own = pairs[index][expertNames.indexOf(expert)];
-        const drawn = expert === 'conservative' ? 'passes' : config.imitation.otherExpertSampling;
-        return own.rows.length === 0 ? null : { pairs: own, drawn, order: new Int32Array(0), position: 0 };
+        return own.rows.length === 0 ? null : { pairs: own, order: new Int32Array(0), position: 0 };
       }),
     }),
   );
@@ -97,15 +95,6 @@ export function startImitation(learner: StopLearner): Imitation {
 function taskOf({ members, states }: StopLearner): LabelledBatch | null {
   const weights = members.map(({ config }) => config.imitation.taskWeight);
   return weights.some((weight) => weight > 0) ? labelledThreads(members, { states, weights }) : null;
-}
-
-/** To be called when the moments have changed. */
-export function refreshTraining(training: Imitation): void {
-  const { learner, task } = training;
-  refreshStates(learner);
-  if (task === null) return;
-  tf.dispose(task);
-  training.task = taskOf(learner);
 }
 
 /** Epochs of the discriminator in the iteration to come. */

@@ -1,6 +1,5 @@
 import { expertNames } from '../../experts/trajectories.ts';
 import { InputError } from '../../src/errors.ts';
-import { updateScalarMoments } from '../../src/tensor/normalizer.ts';
 import type { DiscriminatorHealth } from '../discriminator.ts';
 import { generalizedAdvantages, scaleRewards } from '../gae.ts';
 import { agentWeight, updateDiscriminator } from '../gail.ts';
@@ -16,21 +15,20 @@ import {
   memberHealth,
   memberRewards,
   perDiscriminator,
-  refreshTraining,
   startImitation,
 } from './imitation-state.ts';
 import { imitationMetrics } from './metrics.ts';
 import { learnerPolicies } from './network-state.ts';
 import type { StopPolicy } from './policy.ts';
 import type { StopMember } from './problem.ts';
-import { type Collected, collect, type EstimatedSteps, scoredAgain } from './rollout.ts';
+import { type Collected, collect, type EstimatedSteps } from './rollout.ts';
 import { createLearner } from './setup.ts';
 
 /*
  * The stop agent of EARD (§4): PPO against a discriminator of three experts, over the states of a table. Where paper and
- * published code disagree, both are options; the presets `paper` and `published` (config.ts) set them.
+ * published code disagree, it follows the paper, made sound (config.ts), and docs/reference/papers.md says what the code does.
  *
- *   point         paper                            here (preset paper)
+ *   point         paper                            here
  *   reward        −log D                           logit, or −log D, over the running std of its discounted sum, or as it is (gail.ts)
  *   order         policy, then discriminator       discriminator, rewards, policy: the published code's order
  *   episode       P goes on after a stop, which     runs to the last post in training, as demonstrations do; `episodeEnd: stop` is the
@@ -41,9 +39,6 @@ import { createLearner } from './setup.ts';
  * `taskWeight` adds the gradient of the task's own return (exact-policy-gradient.ts) to every update of the policy: one weighted
  * gradient, one optimiser.
  */
-
-/** How many iterations the published code's normaliser learns for. */
-const scalarMomentsIterations = 11;
 
 /**
  * GAIL with PPO as a trainer.
@@ -79,7 +74,7 @@ export async function createImitation(members: readonly StopMember[]): Promise<T
 async function iterate(training: Imitation): Promise<Metrics[]> {
   const { learner, members } = training;
   const steps = members[0].config.ppo.stepsPerIteration;
-  const collected = await withCurrentMoments(training, await collect(learner, members, { steps }));
+  const collected = await collect(learner, members, { steps });
   const { health, logits } = await discriminate(training, collected);
   const estimated = estimate(training, { collected, logits });
   const { returns, after } = await updatePolicy(training, estimated);
@@ -93,24 +88,6 @@ async function iterate(training: Imitation): Promise<Metrics[]> {
       expectedReturn: config.taskWeight > 0 ? (returns?.[index] ?? null) : null,
     }),
   );
-}
-
-/**
- * The published code's normaliser: scalar moments of what the agent sees in its first iterations. All updates of the
- * iteration see the states by the new moments, so the policy is asked for its steps again: its probability ratio must
- * start at 1.
- */
-async function withCurrentMoments(training: Imitation, collected: Collected[]): Promise<Collected[]> {
-  const { learner, iteration } = training;
-  if (learner.members[0].config.normalizer !== 'scalar-running' || iteration >= scalarMomentsIterations)
-    return collected;
-  for (const [index, { problem, moments }] of learner.members.entries()) {
-    const { data, columns } = problem.table;
-    for (const row of collected[index].rows)
-      updateScalarMoments(moments, data.subarray(row * columns, (row + 1) * columns));
-  }
-  refreshTraining(training);
-  return scoredAgain(learner, collected);
 }
 
 /** Line 8, before the rewards as in the published code: the discriminator learns to tell these steps from the experts'. */

@@ -11,8 +11,7 @@ export interface LabelledRows {
 }
 
 /**
- * The labelled threads of a batch, as the loss takes them. The caller disposes it, and makes it anew where the states have
- * changed.
+ * The labelled threads of a batch, as the loss takes them. The caller disposes it.
  * @throws InputError when a member gives its task a weight and has no labelled thread
  */
 export function labelledThreads(

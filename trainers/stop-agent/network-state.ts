@@ -6,7 +6,7 @@ import { namesOf, type Tensors } from '../../src/tensor/batched-ops.ts';
 import type { Moments } from '../../src/tensor/normalizer.ts';
 import type { MemberState } from '../trainer.ts';
 import type { PolicyMatrix, StopPolicy } from './policy.ts';
-import type { LearnerMember, StopLearner } from './setup.ts';
+import type { StopLearner } from './setup.ts';
 
 /*
  * Networks and normalisers as the named arrays of a checkpoint, one set a member: `agent/parameters/w1`,
@@ -70,19 +70,6 @@ export function momentsArrays({ mean, variance }: Moments): Record<string, Named
   };
 }
 
-export function restoreMoments(arrays: NamedArrays, member: Pick<LearnerMember, 'moments'>, count: number): void {
-  for (const part of ['mean', 'variance'] as const) {
-    const saved = floats64(arrays, `normalizer/${part}`);
-    const own = member.moments[part];
-    if (saved.length !== own.length)
-      throw new InputError(
-        `normalizer/${part} has ${saved.length} entries, and ${own.length} are needed; use the same normalizer and states`,
-      );
-    own.set(saved);
-  }
-  member.moments.count = count;
-}
-
 /** The value that every batched run must share. */
 export function sameForAll(values: readonly number[], what: string): number {
   const [first] = values;
@@ -114,14 +101,13 @@ export function policyOfState({ arrays }: MemberState, { actions = 2 }: { action
   const moments = {
     mean: floats64(arrays, 'normalizer/mean'),
     variance: floats64(arrays, 'normalizer/variance'),
-    count: 0,
   };
   return policyOf(arrays, { moments, actions });
 }
 
 function policyOf(
   arrays: NamedArrays,
-  { moments: { mean, variance, count }, actions }: { moments: Moments; actions: number },
+  { moments: { mean, variance }, actions }: { moments: Moments; actions: number },
 ): StopPolicy {
   const matrix = (name: string): PolicyMatrix => {
     const full = `agent/parameters/${name}`;
@@ -141,7 +127,7 @@ function policyOf(
       w3: corner(w3, { rows: hidden, columns: actions }),
       b3: corner(b3, { rows: 1, columns: actions }),
     },
-    moments: { mean: mean.slice(), variance: variance.slice(), count },
+    moments: { mean: mean.slice(), variance: variance.slice() },
   };
 }
 

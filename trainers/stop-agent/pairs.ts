@@ -1,29 +1,21 @@
 import { CONTINUE, STOP, type StateTable, stateRow } from '../../envs/state-table.ts';
 import type { Pairs } from '../gail.ts';
+import type { StopAgentConfig } from './config.ts';
 import type { TableDemonstration } from './problem.ts';
 
-export interface PairingOptions {
-  /**
-   * `same-step` pairs aᵢ with sᵢ; `previous-step` moves all actions one step forward, as the published code does: a trajectory
-   * of one step less that stops one step earlier. The action in a state is the one moved before it.
-   */
-  readonly pairing: 'same-step' | 'previous-step';
-  /**
-   * `stop-step` repeats trajectories until every stratum of stop steps (0, 1–2, 3–6, 7–14, …) has as many pairs as the
-   * largest: otherwise an expert that mostly stops at the first post teaches just that.
-   */
-  readonly balance: 'none' | 'stop-step';
-}
-
-/** The state-action pairs of demonstrations of one expert. */
+/**
+ * The state-action pairs of demonstrations of one expert.
+ * @param options.balance `stop-step` repeats trajectories until every stratum of stop steps (0, 1–2, 3–6, 7–14, …) has as many pairs
+ *   as the largest: otherwise an expert that mostly stops at the first post teaches just that
+ */
 export function demonstrationPairs(
   table: StateTable,
   demonstrations: readonly TableDemonstration[],
-  { pairing, balance }: PairingOptions,
+  { balance }: Pick<StopAgentConfig, 'balance'>,
 ): Pairs {
   const trajectories = demonstrations.map((demonstration) => ({
     stratum: Math.floor(Math.log2(demonstration.stopStep + 1)),
-    pairs: trajectoryPairs(table, demonstration, pairing),
+    pairs: trajectoryPairs(table, demonstration),
   }));
   const chosen = balance === 'none' ? trajectories.map(({ pairs }) => pairs) : balanced(trajectories);
   const flat = chosen.flat();
@@ -38,14 +30,9 @@ interface Pair {
   readonly action: number;
 }
 
-function trajectoryPairs(
-  table: StateTable,
-  { thread, stopStep }: TableDemonstration,
-  pairing: PairingOptions['pairing'],
-): Pair[] {
-  const earlier = pairing === 'previous-step' ? 1 : 0;
-  const actionAt = (step: number) => (step + earlier >= stopStep ? STOP : CONTINUE);
-  return Array.from({ length: table.lengths[thread] - earlier }, (_, step) => ({
+function trajectoryPairs(table: StateTable, { thread, stopStep }: TableDemonstration): Pair[] {
+  const actionAt = (step: number) => (step >= stopStep ? STOP : CONTINUE);
+  return Array.from({ length: table.lengths[thread] }, (_, step) => ({
     row: stateRow(table, { thread, step, previous: step === 0 ? CONTINUE : actionAt(step - 1) }),
     action: actionAt(step),
   }));

@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { columnsOfNetwork, policyNetwork, stopProbabilitiesOf } from '../../checkpoints/policy/network.ts';
-import { type Limits, type Stop, stopIn } from '../../checkpoints/policy/stops.ts';
+import { readsAll, type Stop, stopIn } from '../../checkpoints/policy/stops.ts';
 import { CONTINUE, type StateTable, stateRow } from '../../envs/state-table.ts';
 import { hoursSinceClaim, type Thread } from '../../src/data/thread.ts';
 import type { MlpName, Tensors } from '../../src/tensor/batched-ops.ts';
@@ -57,19 +57,12 @@ const halfway = 0.5;
 /**
  * Where a policy stops in each thread.
  * @param options.tableOf the states of threads, built as those the policy was trained on
- * @param options.lastPost `dropped` decides a thread of n > 1 posts at post n − 1 at the latest, as the published code does in
- *   tests; `decision` unless given
  */
 export async function decideStops(
   policy: StopPolicy,
-  options: {
-    threads: readonly Thread[];
-    tableOf: (threads: readonly Thread[]) => Promise<StateTable>;
-    lastPost?: Limits['lastPost'];
-  },
+  { threads, tableOf }: { threads: readonly Thread[]; tableOf: (threads: readonly Thread[]) => Promise<StateTable> },
 ): Promise<StopDecision[]> {
-  const { threads, tableOf, lastPost = 'decision' } = options;
-  const limits = { maxPosts: Number.MAX_SAFE_INTEGER, lastPost, deadline: { posts: null, hours: null } };
+  const { limits } = readsAll;
   const decisions: StopDecision[] = [];
   for (let start = 0; start < threads.length; start += threadsAtOnce) {
     const chunk = threads.slice(start, start + threadsAtOnce);

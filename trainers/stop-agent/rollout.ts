@@ -38,11 +38,17 @@ export async function collect(
   const reachable = members.map(({ environment, environmentState, random }) =>
     lookAhead(environment, environmentState, { steps, shuffle: (length) => random.permutation(length) }),
   );
-  const scored = await scoreRows(learner, reachable);
+  const observations = learner.states.gatherPadded(reachable);
+  const scores = scored({ parameters: learner.agent.parameters, observations });
+  observations.dispose();
+  const scoresOfRows = await readScores(
+    scores,
+    reachable.map(({ length }) => length),
+  );
   return members.map((member, index) => {
     const { environment, environmentState, random } = member;
     const { firstRows, lengths } = environment.table;
-    const of = byTableRow(reachable[index], scored[index], firstRows[lengths.length]);
+    const of = byTableRow(reachable[index], scoresOfRows[index], firstRows[lengths.length]);
     const rollout = rollOut(environment, environmentState, {
       steps,
       stopProbability(row) {
@@ -61,37 +67,6 @@ export async function collect(
     }
     return { ...rollout, logProbabilities, values, nextValue: of.values[nextRow] };
   });
-}
-
-/** The same steps, with what the policy and the value say of them now. */
-export async function scoredAgain(learner: StopLearner, collected: readonly Collected[]): Promise<Collected[]> {
-  const scored = await scoreRows(
-    learner,
-    collected.map(({ rows, nextRow }) => Int32Array.of(...rows, nextRow)),
-  );
-  return collected.map((own, member) => {
-    const { stopLogProbabilities, values } = scored[member];
-    const steps = own.rows.length;
-    return {
-      ...own,
-      logProbabilities: Float32Array.from(own.actions, (action, step) =>
-        logProbabilityOf(action, stopLogProbabilities[step]),
-      ),
-      values: values.subarray(0, steps),
-      nextValue: values[steps],
-    };
-  });
-}
-
-/** Scores of each member's rows. */
-async function scoreRows(learner: StopLearner, rows: readonly Int32Array[]): Promise<RowScores[]> {
-  const observations = learner.states.gatherPadded(rows);
-  const scores = scored({ parameters: learner.agent.parameters, observations });
-  observations.dispose();
-  return readScores(
-    scores,
-    rows.map(({ length }) => length),
-  );
 }
 
 /** Scores at the places of their rows in the table; NaN where a row was not scored. */

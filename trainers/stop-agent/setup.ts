@@ -3,7 +3,7 @@ import type { StateTable } from '../../envs/state-table.ts';
 import type { ExpertName } from '../../experts/trajectories.ts';
 import { InputError } from '../../src/errors.ts';
 import { resetOptimizer } from '../../src/tensor/adam.ts';
-import { columnMoments, type Moments, scalarMoments, standardized } from '../../src/tensor/normalizer.ts';
+import { columnMoments, type Moments, standardized } from '../../src/tensor/normalizer.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { type Rows, RowTables } from '../../src/tensor/row-tables.ts';
 import { cloneEpoch, pairsToCopy, type WeightedPairs } from '../behavior-cloning.ts';
@@ -17,7 +17,7 @@ import type { StopMember } from './problem.ts';
 export interface StopLearner {
   readonly members: readonly LearnerMember[];
   readonly agent: PolicyValue;
-  states: RowTables;
+  readonly states: RowTables;
 }
 
 export interface LearnerMember extends StopMember {
@@ -40,10 +40,10 @@ export async function createLearner(
   const known = new Map<StateTable, CreatedMember>();
   const created: CreatedMember[] = [];
   for (const member of members) {
-    // Members that share a table share its moments and states, unless they learn the moments as they go.
+    // Members that share a table share its moments and states.
     const { table } = member.problem;
     const own = createMember(member, { hasCritic, sharing: known.get(table) ?? null });
-    if (member.config.normalizer === 'per-feature') known.set(table, own);
+    known.set(table, own);
     if (member.config.initialization === 'behavior-cloning') await copyDemonstrations(own);
     created.push(own);
   }
@@ -57,18 +57,6 @@ export async function createLearner(
 export function disposeLearner({ agent, states }: StopLearner): void {
   disposePolicyValue(agent);
   states.dispose();
-}
-
-/** To be called when the moments have changed. */
-export function refreshStates(learner: StopLearner): void {
-  learner.states.dispose();
-  const known = new Map<Moments, Rows>();
-  const states = learner.members.map(({ problem, moments }) => {
-    const rows = known.get(moments) ?? standardized(problem.table, moments);
-    known.set(moments, rows);
-    return rows;
-  });
-  learner.states = new RowTables(states);
 }
 
 /** A member's state-action pairs of one expert. */
@@ -106,7 +94,7 @@ export function createMember(
   const { table } = problem;
   if (table.columns === 0)
     throw new InputError('the states have no columns: the agent would see nothing; let it see posts or a student');
-  const moments = sharing?.moments ?? (config.normalizer === 'scalar-running' ? scalarMoments() : columnMoments(table));
+  const moments = sharing?.moments ?? columnMoments(table);
   const weightRandom = Random.seeded({ seed, purpose: 'stop-agent weights' });
   const network = createPolicyValue({
     inputs: table.columns,
@@ -114,7 +102,6 @@ export function createMember(
     hidden: config.hidden,
     hasCritic,
     randoms: [weightRandom],
-    valueGain: config.imitation.ppo.valueGain,
   });
   const { initialStopProbability: p } = config;
   const { b3 } = network.parameters;

@@ -49,7 +49,7 @@ export function randomNetwork({ inputs, hidden = 5, seed = 1 }: { inputs: number
   return network;
 }
 
-export const limits: Limits = { maxPosts: 10, lastPost: 'decision', deadline: { posts: null, hours: null } };
+export const limits: Limits = { maxPosts: 10, deadline: { posts: null, hours: null } };
 
 /** The states of a thread by their definition, written out: the sum of the posts, and of "Continue." but at the first. */
 export function statesByHand(texts: readonly string[]): Float32Array {

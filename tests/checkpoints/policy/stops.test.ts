@@ -3,7 +3,6 @@ import { type Limits, openStops, stopIn } from '../../../checkpoints/policy/stop
 
 const limits = (parts: Partial<Limits> = {}): Limits => ({
   maxPosts: 100,
-  lastPost: 'decision',
   deadline: { posts: null, hours: null },
   ...parts,
 });
@@ -37,17 +36,6 @@ describe('a stop', () => {
   it('counts the posts up to the limit, where the thread ends', () => {
     const rule = { threshold: 0.5, limits: limits({ maxPosts: 2 }) };
     expect(stopIn(rule, posts([0.1, 0.1, 0.9]))).toEqual({ postsUsed: 2, why: 'end', hours: 1 });
-  });
-
-  it('does not act upon the last post where that is dropped, and is known when the next post comes', () => {
-    const rule = { threshold: 0.5, limits: limits({ lastPost: 'dropped' }) };
-    expect(stopIn(rule, posts([0.1, 0.9, 0.1]))).toEqual({ postsUsed: 2, why: 'threshold', hours: 1 });
-    expect(stopIn(rule, posts([0.1, 0.1, 0.9]))).toEqual({ postsUsed: 2, why: 'end', hours: 1 });
-    expect(stopIn(rule, posts([0.9]))).toEqual({ postsUsed: 1, why: 'threshold', hours: 0 });
-    expect(stopIn(rule, posts([0.1]))).toEqual({ postsUsed: 1, why: 'end', hours: 0 });
-    const stops = openStops(rule);
-    expect(stops.afterPost({ score: 0.9, hours: 0 })).toBeNull();
-    expect(stops.beforePost(1)).toEqual({ postsUsed: 1, why: 'threshold', hours: 0 });
   });
 
   it('comes when the time is up, though no post does', () => {

@@ -50,20 +50,40 @@ describe('an experiment file that is wrong', () => {
   });
 
   it('has its wrong values shown', async () => {
-    const wrong = await complaint({ seeds: [1, 1], split: { test: 0 }, agent: { iterations: 'many', preset: 'papr' } });
+    const wrong = await complaint({
+      seeds: [1, 1],
+      split: { test: 0 },
+      agent: { iterations: 'many', balance: 'nome' },
+    });
     expect(wrong).toContain('  seeds: a seed stands there twice (found [1,1])');
     expect(wrong).toContain('  split.test: ');
     expect(wrong).toContain('  agent.iterations: Invalid input: expected number, received string (found "many")');
-    expect(wrong).toMatch(/ {2}agent\.preset: .*"paper"\|"published" \(found "papr"\)/);
+    expect(wrong).toMatch(/ {2}agent\.balance: .*"none"\|"stop-step" \(found "nome"\)/);
     expect(await complaint({ agent: { imitation: { alpha: 0.2, beta: 0.1, gamma: 0.3 } } })).toContain(
       '  agent.imitation: alpha + beta must exceed gamma, or nothing is left to imitate; got 0.2 + 0.1 ≤ 0.3',
     );
   });
 
   it('has a removed option named in one line: the version, the reason and what to use', async () => {
-    const rollout = await complaint({ agent: { imitation: { rollout: 'exact' } } });
-    expect(rollout).toContain(
-      '  agent.imitation.rollout: removed in 0.3.0, because sampled rollouts end nearer to the experts than exact ones; leave the option out, and rollouts are sampled\n',
+    const imitation = { rollout: 'exact', misleadingPenalty: 'add', otherExpertSampling: 'passes' };
+    const ppo = { advantages: 'per-iteration', valueGain: 1 };
+    const agent = { preset: 'published', pairing: 'same-step', lastPost: 'dropped', normalizer: 'per-feature' };
+    const wrong = await complaint({ agent: { ...agent, imitation: { ...imitation, ppo } } });
+    const lines = wrong.split('\n').slice(1, -1);
+    expect(lines).toHaveLength(9);
+    for (const line of lines) expect(line).toMatch(/^ {2}agent\.[\w.]+: .*removed in 0\.3\.0.*; (leave|use) /);
+    expect(lines).toContain(
+      '  agent.imitation.rollout: removed in 0.3.0, because sampled rollouts end nearer to the experts than exact ones; leave the option out, and rollouts are sampled',
+    );
+    expect(lines).toContain(
+      '  agent.imitation.ppo.advantages: per-iteration was removed in 0.3.0 with the preset published, which alone set it; use per-minibatch or none',
+    );
+    // A value that never was one is shown with those that are.
+    expect(await complaint({ agent: { imitation: { ppo: { advantages: 'all' } } } })).toMatch(
+      / {2}agent\.imitation\.ppo\.advantages: .*"per-minibatch"\|"none" \(found "all"\)/,
+    );
+    expect(await complaint({}, { words: ['--set', 'agent.preset=paper'] })).toContain(
+      '  agent.preset: removed in 0.3.0, because the preset paper is the only one left; leave the option out to get it\n',
     );
   });
 

@@ -57,7 +57,7 @@ describe('export', () => {
           { name: 'student', from: 32, count: 4 },
         ],
       },
-      limits: { maxPosts: 1000, lastPost: 'decision', deadline: { posts: null, hours: null } },
+      limits: { maxPosts: 1000, deadline: { posts: null, hours: null } },
       system: 'stop agent',
       student: 'student.json',
       detector: 'detector.json',

@@ -64,7 +64,7 @@ describe('train', () => {
     ]);
     expect(checkpoints(run)).toEqual(['step-00000002.safetensors', 'step-00000004.safetensors']);
     expect(logged(run)).toBe(4);
-    expect(JSON.parse(read(run, 'config.json'))).toMatchObject({ agent: { preset: 'paper', iterations: 4 } });
+    expect(JSON.parse(read(run, 'config.json'))).toMatchObject({ agent: { algorithm: 'imitation', iterations: 4 } });
     expect(JSON.parse(read(run, 'run.json'))).toMatchObject({ seed: 1, backend: 'wasm', resumed: [] });
     expect(Object.keys(JSON.parse(read(run, 'run.json')).hashes).sort()).toEqual([
       'annotations',
@@ -99,7 +99,7 @@ describe('train', () => {
 
   it('trains every variant with every seed, or those that are asked for', async () => {
     const cwd = temporaryFolder();
-    const variants = { paper: {}, published: { agent: { preset: 'published' } } };
+    const variants = { paper: {}, wide: { agent: { hidden: 9 } } };
     writeExperiment(join(cwd, 'tiny.yaml'), { variants });
     const words = ['train', 'tiny.yaml', '--seeds', '1,2', '--set', 'agent.iterations=3', '--json'];
     const all = await earshot(words, { cwd });
@@ -107,16 +107,16 @@ describe('train', () => {
     expect(all.errors.match(/training: 3\/3 iterations/g)).toHaveLength(4);
     expect(JSON.parse(all.out)).toMatchObject([
       { variant: 'paper', trials: [{ seed: 1 }, { seed: 2 }] },
-      { variant: 'published', trials: [{ seed: 1 }, { seed: 2 }] },
+      { variant: 'wide', trials: [{ seed: 1 }, { seed: 2 }] },
     ]);
-    for (const run of ['paper/seed-1', 'paper/seed-2', 'published/seed-1', 'published/seed-2'])
+    for (const run of ['paper/seed-1', 'paper/seed-2', 'wide/seed-1', 'wide/seed-2'])
       expect(logged(join(cwd, 'runs/tiny', run))).toBe(3);
-    expect(read(cwd, 'runs/tiny/report.md')).toContain('| **stop agent: published** ');
-    const some = await earshot([...words, '--variants', 'published'], { cwd });
-    expect(JSON.parse(some.out).map(({ variant }: { variant: string }) => variant)).toEqual(['published']);
-    expect(read(cwd, 'runs/tiny/report.md')).toContain('--variants published');
-    const wrong = await earshot([...words, '--variants', 'publisht'], { cwd });
-    expect(wrong.errors).toContain('tiny has no variant "publisht"; there are paper, published');
+    expect(read(cwd, 'runs/tiny/report.md')).toContain('| **stop agent: wide** ');
+    const some = await earshot([...words, '--variants', 'wide'], { cwd });
+    expect(JSON.parse(some.out).map(({ variant }: { variant: string }) => variant)).toEqual(['wide']);
+    expect(read(cwd, 'runs/tiny/report.md')).toContain('--variants wide');
+    const wrong = await earshot([...words, '--variants', 'wied'], { cwd });
+    expect(wrong.errors).toContain('tiny has no variant "wied"; there are paper, wide');
     expect(read(cwd, 'runs/tiny/paper/seed-1/metrics.jsonl')).not.toBe(
       read(cwd, 'runs/tiny/paper/seed-2/metrics.jsonl'),
     );
@@ -124,10 +124,10 @@ describe('train', () => {
 
   it('gives the same results in one program as in several, run by run, and whichever began it', async () => {
     const cwd = temporaryFolder();
-    // Two shapes: the published preset has another normaliser. Ratios and seeds share one.
+    // Two shapes: one network is wider. Ratios and seeds share one.
     const ratio = { agent: { imitation: { ...tiny.agent.imitation, alpha: 0.5, beta: 0.3 } } };
     writeExperiment(join(cwd, 'tiny.yaml'), {
-      variants: { paper: {}, ratio, published: { agent: { preset: 'published' } } },
+      variants: { paper: {}, ratio, wide: { agent: { hidden: 9 } } },
       seeds: [1, 2],
     });
     const words = ['train', 'tiny.yaml', '--jobs', '1'];
@@ -136,7 +136,7 @@ describe('train', () => {
     const together = await earshot([...words, '--runs', 'together', '--batched-runs', '3'], { cwd });
     expect(together.code, together.errors).toBe(0);
     expect(together.errors).toMatch(/\[1–3\/6\] 3 runs from paper, seed 1: testing: 3\/3 runs/);
-    const runs = ['paper', 'ratio', 'published'].flatMap((variant) => [`${variant}/seed-1`, `${variant}/seed-2`]);
+    const runs = ['paper', 'ratio', 'wide'].flatMap((variant) => [`${variant}/seed-1`, `${variant}/seed-2`]);
     for (const run of runs)
       expect(outcomeOf(join(cwd, 'together/tiny', run)), run).toEqual(outcomeOf(join(cwd, 'alone/tiny', run)));
     // A run that was begun alone goes on in a batch.

@@ -139,17 +139,6 @@ describe('an experiment file', () => {
     await expect(detectors({ roundz: 4 })).rejects.toThrow('did you mean');
   });
 
-  it('takes a preset as defaults that its own settings outdo', () => {
-    const { agent } = resolveExperiment({ name: 'x', agent: { preset: 'published', pairing: 'same-step' } }, 'x');
-    expect(agent).toMatchObject({
-      preset: 'published',
-      pairing: 'same-step',
-      lastPost: 'dropped',
-      imitation: { misleading: 'subtract', alpha: 0.7, otherExpertSampling: 'with-replacement' },
-    });
-    expect(resolveExperiment({ name: 'x' }, 'x').agent).toMatchObject({ preset: 'paper', lastPost: 'decision' });
-  });
-
   it('reads anchors and merge keys', async () => {
     const { variants } = await load(
       'name: x\nvariants:\n  a: { agent: &a { iterations: 3, minPosts: 4 } }\n  b: { agent: { <<: *a, minPosts: 5 } }',

@@ -20,7 +20,7 @@ const deadlines: Limits['deadline'][] = [
 it.each(deadlines)(
   'finds what Learn then Test finds where every thread is replayed at every threshold (%j)',
   (deadline) => {
-    const limits: Limits = { maxPosts: 1000, lastPost: 'decision', deadline };
+    const limits: Limits = { maxPosts: 1000, deadline };
     const wanted = { level: 0.3, confidence: 0.9, loss: 'disagreement', limits } as const;
     const stopsAt = (threshold: number) =>
       threads.map(({ posts, labelAt }) => {

@@ -27,7 +27,6 @@ import { testBackend } from '../../src/tensor/test-backend.ts';
 
 const stream = (...actions: number[]): ExpertStream => ({
   pairs: { rows: new Int32Array(actions.length), actions: Uint8Array.from(actions) },
-  drawn: 'passes',
   order: new Int32Array(0),
   position: 0,
 });

@@ -18,43 +18,26 @@ const demonstration = (thread: number, stopStep: number): TableDemonstration => 
 
 describe('demonstrationPairs', () => {
   it('pairs each action with the state of its step: continue up to the stop, stop from there on', () => {
-    const pairs = demonstrationPairs(table, [demonstration(0, 2)], { pairing: 'same-step', balance: 'none' });
+    const pairs = demonstrationPairs(table, [demonstration(0, 2)], { balance: 'none' });
     expect([...pairs.rows]).toEqual([row(0, 0, CONTINUE), row(0, 1, CONTINUE), row(0, 2, CONTINUE), row(0, 3, STOP)]);
     expect([...pairs.actions]).toEqual([CONTINUE, CONTINUE, STOP, STOP]);
   });
 
-  it('moves the stop a post forward with pairing: previous-step, and the states that follow it, too', () => {
-    const pairs = demonstrationPairs(table, [demonstration(0, 2)], { pairing: 'previous-step', balance: 'none' });
-    expect([...pairs.rows]).toEqual([row(0, 0, CONTINUE), row(0, 1, CONTINUE), row(0, 2, STOP)]);
-    expect([...pairs.actions]).toEqual([CONTINUE, STOP, STOP]);
-  });
-
-  it.each([0, 1])('stops throughout with pairing: previous-step where the expert stops at step %i', (stopStep) => {
-    const pairs = demonstrationPairs(table, [demonstration(2, stopStep)], {
-      pairing: 'previous-step',
-      balance: 'none',
-    });
-    expect([...pairs.rows]).toEqual([row(2, 0, CONTINUE), row(2, 1, STOP)]);
-    expect([...pairs.actions]).toEqual([STOP, STOP]);
-  });
-
   it('stops throughout where the expert stops at the first post', () => {
-    const pairs = demonstrationPairs(table, [demonstration(2, 0)], { pairing: 'same-step', balance: 'none' });
+    const pairs = demonstrationPairs(table, [demonstration(2, 0)], { balance: 'none' });
     expect([...pairs.rows]).toEqual([row(2, 0, CONTINUE), row(2, 1, STOP), row(2, 2, STOP)]);
     expect([...pairs.actions]).toEqual([STOP, STOP, STOP]);
   });
 
-  it('makes one pair, or none, of a thread of one post', () => {
-    const same = demonstrationPairs(table, [demonstration(1, 0)], { pairing: 'same-step', balance: 'none' });
+  it('makes one pair of a thread of one post', () => {
+    const same = demonstrationPairs(table, [demonstration(1, 0)], { balance: 'none' });
     expect([...same.rows]).toEqual([row(1, 0, CONTINUE)]);
     expect([...same.actions]).toEqual([STOP]);
-    const previous = demonstrationPairs(table, [demonstration(1, 0)], { pairing: 'previous-step', balance: 'none' });
-    expect(previous.rows).toHaveLength(0);
   });
 
   it('keeps the order of the demonstrations', () => {
     const both = [demonstration(2, 1), demonstration(0, 3)];
-    const pairs = demonstrationPairs(table, both, { pairing: 'same-step', balance: 'none' });
+    const pairs = demonstrationPairs(table, both, { balance: 'none' });
     expect(pairs.rows).toHaveLength(7);
     expect(pairs.rows[0]).toBe(row(2, 0, CONTINUE));
     expect(pairs.rows[3]).toBe(row(0, 0, CONTINUE));
@@ -62,13 +45,13 @@ describe('demonstrationPairs', () => {
 
   it('is empty without demonstrations, balanced or not', () => {
     for (const balance of ['none', 'stop-step'] as const)
-      expect(demonstrationPairs(table, [], { pairing: 'same-step', balance }).rows).toHaveLength(0);
+      expect(demonstrationPairs(table, [], { balance }).rows).toHaveLength(0);
   });
 });
 
 describe('balance: stop-step', () => {
   const balanced = (demonstrations: TableDemonstration[]) =>
-    demonstrationPairs(table, demonstrations, { pairing: 'same-step', balance: 'stop-step' });
+    demonstrationPairs(table, demonstrations, { balance: 'stop-step' });
   /** How often each thread's first state occurs: that many times its trajectory was taken. */
   const timesTaken = (demonstrations: TableDemonstration[]) => {
     const { rows } = balanced(demonstrations);

@@ -24,7 +24,7 @@ describe('the policy in a state', () => {
       const randoms = [Random.seeded({ seed: 3, purpose: 'weights' })];
       const network = createPolicyValue({ inputs: 5, actions: 2, hidden: 4, hasCritic, randoms });
       const [arrays] = await networkArrays(['agent'], network);
-      const moments = momentsArrays({ mean: new Float64Array(5), variance: new Float64Array(5).fill(1), count: 1 });
+      const moments = momentsArrays({ mean: new Float64Array(5), variance: new Float64Array(5).fill(1) });
       const output = policyForward(network.parameters, tf.ones([1, 1, 5]), { actions: 2 });
       const logs = await output.data();
       output.dispose();
@@ -114,17 +114,20 @@ describe('stopProbabilities', () => {
       expect(probabilities[thread][step]).toBeCloseTo(expected[i], 4);
   });
 
-  it('decide at the last post but one at the latest where the last is dropped', async () => {
+  it('decide at the last post at the latest', async () => {
     const threads = lengths.map((posts, index) => makeThread(`t${index}`, { posts }));
     const { parameters } = policy;
     const b3 = { ...parameters.b3, data: Float32Array.of(5e3, -5e3) };
     const never = { ...policy, parameters: { ...parameters, b3 } };
-    const stops = async (of: StopPolicy, lastPost: 'decision' | 'dropped') =>
-      (await decideStops(of, { threads, tableOf: async () => table, lastPost })).map(({ stop }) => stop.postsUsed);
-    expect(await stops(never, 'decision')).toEqual([2, 1, 4500, 3]);
-    expect(await stops(never, 'dropped')).toEqual([1, 1, 4499, 2]);
-    const [whole, dropped] = [await stops(policy, 'decision'), await stops(policy, 'dropped')];
-    expect(dropped).toEqual(whole.map((used, thread) => Math.min(used, Math.max(1, lengths[thread] - 1))));
+    const stops = async (of: StopPolicy) =>
+      (await decideStops(of, { threads, tableOf: async () => table })).map(({ stop }) => stop);
+    expect((await stops(never)).map(({ postsUsed, why }) => [postsUsed, why])).toEqual(
+      lengths.map((length) => [length, 'end']),
+    );
+    for (const [thread, { postsUsed, why }] of (await stops(policy)).entries()) {
+      const first = stopProbabilities(policy, table)[thread].findIndex((probability) => probability > 0.5);
+      expect([postsUsed, why]).toEqual(first < 0 ? [lengths[thread], 'end'] : [first + 1, 'threshold']);
+    }
   });
 
   it('refuse states of another width', () => {

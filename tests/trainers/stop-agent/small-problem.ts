@@ -11,7 +11,7 @@ import type {
 
 export type AgentInput = z.input<typeof stopAgentSchema>;
 
-export const dimensions = 8;
+const dimensions = 8;
 const lengths = [3, 5, 1, 7, 4, 6, 2, 9, 3, 1, 8, 5];
 
 /** Threads 0–5 demonstrate, 6–11 are roamed. Experts of all three kinds unless some are left out. */

@@ -4,7 +4,7 @@ import { buildStateTable } from '../../../envs/state-table.ts';
 import { selectBackend } from '../../../src/tensor/backend.ts';
 import type { BackendName } from '../../../src/tensor/backend-names.ts';
 import { workContext } from '../../../src/work-context.ts';
-import { stopAgentPresets, stopAgentSchema } from '../../../trainers/stop-agent/config.ts';
+import { stopAgentSchema } from '../../../trainers/stop-agent/config.ts';
 import { createStopAgent } from '../../../trainers/stop-agent/create.ts';
 import { policyOfState } from '../../../trainers/stop-agent/network-state.ts';
 import { type StopPolicy, stopProbabilities } from '../../../trainers/stop-agent/policy.ts';
@@ -12,7 +12,7 @@ import type { StopMember, StopProblem } from '../../../trainers/stop-agent/probl
 import { settledPairs } from '../../../trainers/stop-agent/settled-pairs.ts';
 import type { MemberState, Metrics, Trainer } from '../../../trainers/trainer.ts';
 import { trainerBackends } from '../../src/tensor/test-backend.ts';
-import { type AgentInput, dimensions, everyPost, smallConfig, smallMember, smallProblem } from './small-problem.ts';
+import { type AgentInput, everyPost, smallConfig, smallMember, smallProblem } from './small-problem.ts';
 
 type StopTrainer = Trainer<StopPolicy>;
 
@@ -112,7 +112,6 @@ describe.each(trainerBackends)('on %s', (backend) => {
         reward: 'minus-log-d',
         afterStop: 'stop',
         misleading: 'subtract',
-        misleadingPenalty: 'subtract',
         taskWeight: 0.5,
         ppo: { learningRate: 1e-3, clip: 0.3, entropyCoefficient: 0.1, discount: 0.9, gaeLambda: 0.5 },
         discriminator: { learningRate: 3e-4, penalty: 3 },
@@ -126,7 +125,6 @@ describe.each(trainerBackends)('on %s', (backend) => {
     const cases: [string, BackendName, AgentInput][] = [
       ['imitation', backend, {}],
       ['imitation from a copy', backend, { initialization: 'behavior-cloning' }],
-      ['the published preset', backend, stopAgentPresets.published],
       ['a discriminator for each expert', backend, { imitation: { objective: 'separate' } }],
       ['exact-policy-gradient', backend, { algorithm: 'exact-policy-gradient' }],
       ['behavior-cloning', backend, { algorithm: 'behavior-cloning' }],
@@ -178,14 +176,9 @@ describe.each(trainerBackends)('on %s', (backend) => {
   });
 
   describe('a state', () => {
-    const frozen: [string, number[], AgentInput][] = [
-      ['the published preset, its normaliser frozen', [5], { ...stopAgentPresets.published, iterations: 24 }],
-    ];
-
     it.each<[string, number[], AgentInput]>([
       ['one agent', [5], { iterations: 4 }],
       ['a batch', [5, 6], { iterations: 4 }],
-      ['the published preset, its normaliser still learning', [5], stopAgentPresets.published],
       ['episodes that end with the stop', [5], { imitation: { episodeEnd: 'stop' } }],
       ['stops that are final, and −log D', [5], { imitation: { afterStop: 'stop', reward: 'minus-log-d' } }],
       ['a discriminator for each expert', [5, 6], { imitation: { objective: 'separate' } }],
@@ -195,7 +188,6 @@ describe.each(trainerBackends)('on %s', (backend) => {
       ['behaviour cloning', [5, 6], { algorithm: 'behavior-cloning' }],
       ['settled', [5, 6], { algorithm: 'settled' }],
       ['deep Q-learning', [5, 6], { algorithm: 'dqn' }],
-      ...(backend === quickest ? frozen : []),
     ])('holds all of a run: 2k iterations equal k, save, restore, k, bit for bit: %s', async (_, seeds, more) => {
       const whole = await create(seeds, more);
       const wholeMetrics = await train(whole);
@@ -244,19 +236,17 @@ describe.each(trainerBackends)('on %s', (backend) => {
       await train(ahead, 1);
       const [later] = await ahead.state();
       expect(() => two.restore([saved[0], later])).toThrow(/their updates of agent differ: 0 and 4/);
-      const scalar = await create([1], { normalizer: 'scalar-running' });
-      expect(() => scalar.restore(saved)).toThrow(/normalizer\/mean has 8 entries, and 1 are needed/);
       const wider = await create([1], { hidden: 9 });
       expect(() => wider.restore(saved)).toThrow(/agent\/parameters\/w1 is 1 × 8 × 12, and 1 × 8 × 18 is needed/);
       const { 'agent/parameters/w2': _, ...lacking } = saved[0].arrays;
       expect(() => trainer.restore([{ ...saved[0], arrays: lacking }])).toThrow(/agent\/parameters\/w2 is missing/);
-      for (const made of [trainer, two, ahead, scalar, wider]) made.dispose();
+      for (const made of [trainer, two, ahead, wider]) made.dispose();
     });
   });
 
   describe('backends', () => {
     // From the third iteration on, the graphs are neither traced nor compared any more.
-    it.each<[string, AgentInput]>([...everyAlgorithm, ['the published code', stopAgentPresets.published]])(
+    it.each<[string, AgentInput]>(everyAlgorithm)(
       'agree after each of three iterations of a batch: %s',
       async (_, more) => {
         const members = [1, 2, 3, 4].map((seed) =>
@@ -318,10 +308,6 @@ describe.each(trainerBackends)('on %s', (backend) => {
         { imitation: { ppo: { minibatches: 201 } } },
         /stepsPerIteration \(200\) must be at least ppo\.minibatches \(201\)/,
       ],
-      [
-        { algorithm: 'exact-policy-gradient', normalizer: 'scalar-running' },
-        /scalar-running learns from the first rollouts/,
-      ],
       [{ algorithm: 'behavior-cloning', initialization: 'behavior-cloning' }, /starts from random weights/],
     ])('is refused by the schema: %j', (input, message) => {
       const { error } = stopAgentSchema.safeParse(input);
@@ -335,16 +321,13 @@ describe.each(trainerBackends)('on %s', (backend) => {
 
   describe('every option', () => {
     it.each<[string, AgentInput]>([
-      ['pairing', { pairing: 'previous-step' }],
       ['balance', { balance: 'stop-step' }],
-      ['last post', { lastPost: 'dropped' }],
       ['end at the stop', { imitation: { episodeEnd: 'stop' } }],
-      ['normaliser', { normalizer: 'scalar-running' }],
       ['delay cost', { algorithm: 'exact-policy-gradient', task: { delayCost: 0.9 } }],
       ['task target', { algorithm: 'exact-policy-gradient', task: { target: 'right' } }],
       ['no learning-rate decay', { imitation: { ppo: { learningRateDecay: 'none' } } }],
       ['nothing scaled', { imitation: { rewardScale: 'none', ppo: { advantages: 'none' } } }],
-      ['misleading: subtract', { imitation: { misleading: 'subtract', misleadingPenalty: 'subtract' } }],
+      ['misleading: subtract', { imitation: { misleading: 'subtract' } }],
       ['no penalty', { imitation: { discriminator: { penalty: 0 } } }],
       ['no weight on the misleading expert', { imitation: { alpha: 1, beta: 0, gamma: 0 } }],
       ['no warm-up', { imitation: { discriminator: { warmupIterations: 0 } } }],
@@ -417,33 +400,6 @@ describe.each(trainerBackends)('on %s', (backend) => {
       const [{ arrays: fresh }] = await random.state();
       expect(arrays['agent/parameters/w3']).not.toEqual(fresh['agent/parameters/w3']);
       for (const trainer of [copied, random]) trainer.dispose();
-    });
-  });
-
-  describe('the scalar normaliser', () => {
-    it('learns from the first 11 iterations and is frozen then', async () => {
-      const trainer = await create([1], { normalizer: 'scalar-running', iterations: 13 });
-      const counts: unknown[] = [];
-      while (trainer.iteration < 13) {
-        await trainer.iterate(workContext());
-        counts.push((await trainer.policies())[0].moments.count);
-      }
-      const perIteration = 16 * dimensions;
-      expect(counts).toEqual(Array.from({ length: 13 }, (_, i) => Math.min(i + 1, 11) * perIteration));
-      trainer.dispose();
-    });
-
-    it('moves the states, not the policy: an update that learns nothing changes no probability', async () => {
-      const trainer = await create([1], {
-        normalizer: 'scalar-running',
-        imitation: { ppo: { learningRate: 1e-12 } },
-      });
-      await scaleHead(trainer, 300);
-      for (const [own] of await train(trainer)) {
-        expect(own['ppo/approximate_kl']).toBeCloseTo(0, 6);
-        expect(own['ppo/clip_fraction']).toBe(0);
-      }
-      trainer.dispose();
     });
   });
 
