@@ -19,7 +19,7 @@ const { values } = parseArgs({ options: { repeats: { type: 'string', default: '3
 const repeats = Number(values.repeats);
 const threads = 3000;
 const minute = 60_000;
-const guarantee = { level: 0.05, threshold: 0.9 };
+const guarantee = { loss: 'disagreement' as const, level: 0.05, threshold: 0.9 };
 
 interface Stream {
   readonly name: string;
@@ -90,8 +90,7 @@ function adaptedStream({ share, drift, seed }: { share: number; drift: (place: n
   const changed = Array.from({ length: threads }, (_, place) => {
     const isChanged = random.uniform() < drift(place) * (1 - threshold);
     const outcome = { posts: 2, postsUsed: 1, atStop: 'a', atEnd: isChanged ? 'b' : 'a' };
-    if (random.uniform() < share)
-      threshold = movedThreshold(threshold, [{ probability: share, outcome }], guarantee.level);
+    if (random.uniform() < share) threshold = movedThreshold(threshold, [{ probability: share, outcome }], guarantee);
     return Number(isChanged);
   });
   const windows = Array.from({ length: 26 }, (_, window) => mean(changed.slice(100 * window, 100 * window + 500)));

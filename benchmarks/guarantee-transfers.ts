@@ -31,7 +31,7 @@ function streamed(rows: readonly ScoredRow[], { start, share, seed }: { start: n
   const stops = rows.map((row) => {
     const opened = Date.parse(row.opened ?? '');
     while (open.length > 0 && open[0].closed <= opened)
-      threshold = movedThreshold(threshold, [open.splice(0, 1)[0].move], level);
+      threshold = movedThreshold(threshold, [open.splice(0, 1)[0].move], { level, loss: 'disagreement' });
     const stop = stopOf(row, { score: 'settled', threshold });
     if (isAudited(row.id, { share, seed })) {
       const posts = row.labels.length;

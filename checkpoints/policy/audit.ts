@@ -1,5 +1,6 @@
 import { finishHash, mixIntoHash, scrambleWord } from '../../src/text/murmur3.ts';
 import type { Audited } from './audit-schema.ts';
+import type { Guarantee } from './guarantee.ts';
 import type { PolicyDefinition, PolicySources } from './policy.ts';
 import { threadReader } from './policy.ts';
 import type { PolicyPost } from './policy-post.ts';
@@ -29,13 +30,28 @@ export function isAudited(threadId: string, { share, seed }: AuditDraw): boolean
 }
 
 /** Whether stopping early changed the prediction. A thread that was read to its end changed nothing. */
-export function changedPrediction({
-  posts,
-  postsUsed,
-  atStop,
-  atEnd,
-}: Pick<Audited, 'posts' | 'postsUsed' | 'atStop' | 'atEnd'>): boolean {
+export function changedPrediction({ posts, postsUsed, atStop, atEnd }: AuditedStop): boolean {
   return postsUsed < posts && atStop !== atEnd;
+}
+
+/**
+ * Whether an audited thread loses by the guarantee. Null where it does not count: a guarantee about alerts counts the threads that raise
+ * one before their end.
+ */
+export function auditedLoss(outcome: AuditedStop, { loss, alerts = [] }: CountedLoss): boolean | null {
+  if (loss !== 'withdrawn') return changedPrediction(outcome);
+  const { posts, postsUsed, atStop, atEnd } = outcome;
+  if (postsUsed >= posts || !alerts.includes(atStop ?? '')) return null;
+  return !alerts.includes(atEnd ?? '');
+}
+
+type AuditedStop = Pick<Audited, 'posts' | 'postsUsed' | 'atStop' | 'atEnd'>;
+
+/** What audits can count without labels. */
+export interface CountedLoss {
+  readonly loss: Guarantee['loss'];
+  /** Labels that raise an alert. */
+  readonly alerts?: readonly string[] | undefined;
 }
 
 /** What an audit reads with. */

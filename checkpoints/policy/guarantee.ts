@@ -24,6 +24,11 @@ export const guaranteeSchema = z.object({
   threads: z.int(),
   alerts: z.optional(z.int()),
   losses: z.int(),
+  /**
+   * What becomes of early alerts under a guarantee that is not about them: those of the calibration threads, those that the prediction
+   * after all posts would withdraw, and a 95% interval of that share. Absent where no label raises one.
+   */
+  earlyAlerts: z.optional(z.object({ alerts: z.int(), withdrawn: z.int(), low: z.number(), high: z.number() })),
   /** Upper bound on the share that loses, at that confidence. */
   bound: z.number(),
   /** Mean share of posts read on those threads. */
@@ -65,8 +70,13 @@ export function stopRuleInWords({
   return `${score} ${latest.join(' or ')}${latest.length > 1 ? ', whichever comes first' : ''}`;
 }
 
+/** Whether early alerts are what counts; otherwise predictions are. */
+export function isAboutAlerts({ loss }: Pick<Guarantee, 'loss'>): boolean {
+  return loss === 'withdrawn' || loss === 'false-alert';
+}
+
 /** What is guaranteed, and what it saves, as a sentence. */
-export function guaranteeInWords({ loss, level, confidence, er, adapted = null }: Guarantee): string {
+export function guaranteeInWords({ loss, level, confidence, er, earlyAlerts, adapted = null }: Guarantee): string {
   const changed = {
     disagreement: 'of predictions would change',
     harm: 'of predictions would be right if the thread were read to its end, and are wrong at the stop',
@@ -74,9 +84,20 @@ export function guaranteeInWords({ loss, level, confidence, er, adapted = null }
     'false-alert': 'of early alerts are false',
   }[loss];
   const reads = `Reads ${share(Math.round(100 * er) / 100)} of the posts`;
-  if (adapted !== null) return `${reads}; in the long run, on average, ${share(level)} ${changed}`;
   const when = confidence === null ? 'on average' : `with ${share(confidence)} confidence`;
-  return `${reads}; ${when} at most ${share(level)} ${changed}`;
+  const sentence =
+    adapted === null
+      ? `${reads}; ${when} at most ${share(level)} ${changed}`
+      : `${reads}; in the long run, on average, ${share(level)} ${changed}`;
+  return earlyAlerts === undefined
+    ? sentence
+    : `${sentence}. This is about predictions, not about alerts: ${expected(earlyAlerts)}`;
+}
+
+function expected({ alerts, withdrawn, low, high }: NonNullable<Guarantee['earlyAlerts']>): string {
+  if (alerts === 0) return 'no calibration thread raised an early one';
+  const [mean, ...interval] = [withdrawn / alerts, low, high].map((value) => share(Math.round(100 * value) / 100));
+  return `${mean} [${interval.join(', ')}] of early alerts would be withdrawn after all posts`;
 }
 
 function share(value: number): string {

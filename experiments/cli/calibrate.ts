@@ -22,7 +22,7 @@ type CalibrateOptions = OptionsOf<typeof calibrateOptions>;
 function calibrateOptions() {
   return new Command('calibrate')
     .description(
-      'Find the threshold at which a policy stops, so that a guarantee about its predictions holds. No labels are needed.',
+      'Find the threshold at which a policy stops, so that a guarantee about its predictions or its alerts holds. No labels are needed.',
     )
     .argument('<policy>', 'run directory or bundle; the guarantee is written into it, and decide and serve use it')
     .addOption(systemOption())
@@ -43,7 +43,7 @@ function calibrateOptions() {
         'disagreement: another prediction than after all posts; harm, which takes labels: wrong where it is right after all posts; of alerts before the end, withdrawn: not raised after all posts; false-alert, which takes labels',
       )
         .choices(losses)
-        .default('disagreement'),
+        .default(undefined, 'withdrawn for a policy with alerts, else disagreement'),
     )
     .option(
       '--quiet <hours>',
@@ -59,7 +59,7 @@ function calibrateOptions() {
       'after',
       `
 A folder of old, finished threads is enough: the prediction at the stop is compared with the one after all posts (Learn then Test,
-arXiv:2110.01052). The defaults take at least 45 threads; with more, the policy may stop earlier. The guarantee is about threads like
+arXiv:2110.01052). The defaults take at least 45 threads, or with alerts at least 97 early ones; with more, the policy may stop earlier. The guarantee is about threads like
 these: \`decide\`, \`serve\` and the readers of a bundle mark each thread whose claim looks unlike them, and \`monitor\` checks it on audits.
 Choose the risk level before you look at the curve, or calibrate on other threads afterwards.
 
@@ -71,7 +71,7 @@ Examples:
 }
 
 async function calibrate(folder: string, options: CalibrateOptions & { terminal: Terminal }): Promise<void> {
-  const { terminal, riskLevel: level, confidence, loss, curve = false, json = false } = options;
+  const { terminal, riskLevel: level, confidence, curve = false, json = false } = options;
   const { stdout, stderr } = terminal;
   const [
     { openPolicy },
@@ -86,14 +86,15 @@ async function calibrate(folder: string, options: CalibrateOptions & { terminal:
     import('../../experts/llm/cost/dry-run-chat-service.ts'),
     import('./progress.ts'),
   ]);
-  const { policy, read } = await watched(folder, terminal, async (context) => {
+  const { policy, loss, read } = await watched(folder, terminal, async (context) => {
     const policy = await openPolicy({ folder, system: options.system, runs: options.runs, context });
-    const threads = await freshThreads(policy, { ...options, onNote: context.onNote });
+    const loss = options.loss ?? (policy.definition.task.alerts === undefined ? 'disagreement' : 'withdrawn');
+    const threads = await freshThreads(policy, { ...options, loss, onNote: context.onNote });
     const { missing, estimates } = await policy.missing(threads);
     if (estimates !== null) context.onNote(`${missing} prefixes to query; ${dryRunSummary(estimates)}`);
-    if (options.dryRun) return { policy, read: null };
+    if (options.dryRun) return { policy, loss, read: null };
     const scored = await policy.score(threads);
-    return { policy, read: scored.map((own) => ({ ...own, gold: policy.goldOf(own.thread) })) };
+    return { policy, loss, read: scored.map((own) => ({ ...own, gold: policy.goldOf(own.thread) })) };
   });
   if (read === null) return void stderr.write('Nothing was sent, and no guarantee was written.\n');
   const { limits, task } = policy.definition;
@@ -113,7 +114,7 @@ async function calibrate(folder: string, options: CalibrateOptions & { terminal:
   const lines = [
     `${guaranteeInWords(guarantee)}.`,
     guarantee.threshold === 1
-      ? 'No threshold below 1 keeps that, so the policy reads every thread to its end. Allow more, or give more threads.'
+      ? 'No threshold below 1 keeps that, so the policy reads every thread to its end. Allow more (--risk-level), or give more threads.'
       : `The policy stops where its score exceeds ${guarantee.threshold.toPrecision(4)}. ${foundInWords(guarantee)}`,
     ...(byConfidence === null
       ? []
@@ -125,16 +126,23 @@ async function calibrate(folder: string, options: CalibrateOptions & { terminal:
   stderr.write(`\nThe guarantee is in ${folder}; decide, serve and export use it.\n`);
 }
 
-function foundInWords({ threads, alerts, losses: lost, bound }: Guarantee): string {
-  return alerts === undefined
-    ? `In ${lost} of the ${threads} calibration threads the prediction would change, which shows that it does in at most ${percent(bound)} of all such threads.`
-    : `Of the ${threads} calibration threads ${alerts} raise an alert before their end, and ${lost} of these lose.`;
+function foundInWords({ loss, threads, alerts, losses: lost, bound }: Guarantee): string {
+  const early = `Of the ${threads} calibration threads ${alerts} raise an alert before their end, and ${lost} of these`;
+  return {
+    disagreement: `In ${lost} of the ${threads} calibration threads the prediction would change, which shows that it does in at most ${percent(bound)} of all such threads.`,
+    harm: `In ${lost} of the ${threads} calibration threads the prediction is wrong at the stop and right after all posts, which shows that it is in at most ${percent(bound)} of all such threads.`,
+    withdrawn: `${early} would be withdrawn after all posts.`,
+    'false-alert': `${early} are false.`,
+  }[loss];
 }
 
 /** Finished threads that are new to the policy, each once, with labels where the loss needs them. */
 async function freshThreads(
   policy: OpenedPolicy,
-  options: Pick<CalibrateOptions, 'threads' | 'loss' | 'skipInvalid' | 'quiet'> & { onNote: (line: string) => void },
+  options: Pick<CalibrateOptions, 'threads' | 'skipInvalid' | 'quiet'> & {
+    loss: Guarantee['loss'];
+    onNote: (line: string) => void;
+  },
 ): Promise<Thread[]> {
   const { threads: path, loss, skipInvalid, quiet = null, onNote } = options;
   const [{ readThreads }, { calibrationThreads }] = await Promise.all([

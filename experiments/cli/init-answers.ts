@@ -1,4 +1,6 @@
 import { existsSync } from 'node:fs';
+import { closest } from 'fastest-levenshtein';
+import type { Task } from '../../src/data/task.ts';
 import { InputError } from '../../src/errors.ts';
 import { smallestCalibration } from '../../src/metrics/learn-then-test.ts';
 import type { DetectorFile } from '../config/detector-file.ts';
@@ -18,6 +20,7 @@ interface GivenAnswers {
   detector?: string;
   encoder?: string;
   goal?: string;
+  alerts?: string;
   riskLevel?: number;
   name?: string;
   out?: string;
@@ -41,11 +44,14 @@ export async function answersTo(
   const { task: decided, labelled } = chosen;
   const partsFor = (calibrates: boolean, trainsDetector: boolean) =>
     fittingParts(labelled, { unlabelled: threads - labelled, trainsDetector, calibrates });
-  const smallest = (share: number) => smallestCalibration({ level: share, confidence: 0.9 });
-  // Labelled threads calibrate where others are too few; a detector file is calibrated on threads of its own.
+  const alerts = alertsOf(options.alerts, decided);
+  const smallest = await fewestThreads(chosen, alerts);
+  // Without alerts, the labelled threads of a local detector calibrate where others are too few.
   const isLocal = options.detector === undefined || options.detector === 'local';
-  const canCalibrate = isLocal || partsFor(true, false).calibration >= smallest(options.riskLevel ?? 0.05);
-  const { goal, level } = await chosenGoal(options, { ask, canCalibrate });
+  const unlabelled = threads - labelled;
+  const most = isLocal ? unlabelled - Math.min(100, Math.floor(unlabelled / 3)) : partsFor(true, false).calibration;
+  const canCalibrate = (isLocal && alerts.length === 0) || most >= smallest(options.riskLevel ?? usualLevel);
+  const { goal, level } = await chosenGoal(options, { ask, canCalibrate, alerts });
   const which =
     options.detector ??
     (await ask('Detector: local, or a detector file for language models', {
@@ -59,26 +65,74 @@ export async function answersTo(
   const encoder = await chosenEncoder({ given: options.encoder, detector, ask });
   const isCrossFitted = detector === null && goal !== 'ratio-sweep';
   const parts = isCrossFitted ? null : partsFor(goal === 'guarantee', detector === null);
-  if (parts !== null && goal === 'guarantee' && parts.calibration < smallest(level))
+  const calibration = parts === null ? most : parts.calibration;
+  const hasLabelsInstead = parts === null && alerts.length === 0;
+  if (goal === 'guarantee' && !hasLabelsInstead && calibration < smallest(level))
     throw new InputError(
-      `${parts.calibration} threads are left for the calibration, and a guarantee of ${100 * level}% takes ${smallest(level)}; add threads, which need no labels, or allow more with --risk-level`,
+      `${calibration} threads are left for the calibration, and a guarantee of ${Number((100 * level).toFixed(6))}%${alerts.length === 0 ? '' : ` about alerts (${alerts.join(', ')})`} takes ${alerts.length === 0 ? '' : 'about '}${smallest(level)}; add threads, which need no labels, or allow more with --risk-level`,
     );
+  const isLeftOut =
+    options.goal === undefined && options.riskLevel === undefined && !canCalibrate && goal !== 'guarantee';
+  const notes = isLeftOut
+    ? [
+        `no guarantee: at a risk level of 5% it takes about ${smallest(usualLevel)} threads to calibrate on, and ${most} would be left for that; more threads, which need no labels, or another --risk-level allow one`,
+      ]
+    : [];
   const name =
     options.name ?? (await ask('Name of the experiment', { fallback: 'my-threads', explanation: explanations.name }));
-  return { name, task, detector, encoder, goal, level, labelled, parts, out: options.out ?? `${name}.yaml` };
+  return {
+    ...{ name, task, alerts, detector, encoder, goal, level, labelled, parts, notes },
+    out: options.out ?? `${name}.yaml`,
+  };
 }
+
+const usualLevel = 0.05;
+
+/** The labels of a task that raise an alert. @throws InputError for a name that is none of them, or where all do */
+function alertsOf(text: string | undefined, { name, labels }: Task): string[] {
+  if (text === undefined) return [];
+  const named = labels.includes(text) ? [text] : text.split(',').map((own) => own.trim());
+  const unknown = named.find((own) => !labels.includes(own));
+  if (unknown !== undefined)
+    throw new InputError(
+      `${JSON.stringify(unknown)} of --alerts is no label of ${name}; did you mean ${closest(unknown, [...labels])}? There are ${labels.join(', ')}`,
+    );
+  const alerts = labels.filter((label) => named.includes(label));
+  if (alerts.length === labels.length)
+    throw new InputError(
+      `every label of ${name} raises an alert; leave --alerts out, or name those that someone acts on`,
+    );
+  return alerts;
+}
+
+/** How many calibration threads can show a risk level, where as many raise an alert early as have such a label. */
+async function fewestThreads(
+  { counts, labelled }: FoundTask,
+  alerts: readonly string[],
+): Promise<(level: number) => number> {
+  if (alerts.length === 0) return (level) => smallestCalibration({ level, confidence: 0.9 });
+  const { fewestEarlyAlerts } = await import('../stop-agent/calibrate.ts');
+  const raising = counts.reduce((sum, { label, count }) => sum + (alerts.includes(label) ? count : 0), 0);
+  if (raising === 0)
+    throw new InputError(
+      `no thread has the label ${alerts.join(' or ')} of --alerts; name others, or add such threads`,
+    );
+  return (level) => Math.ceil((fewestEarlyAlerts({ level, confidence: 0.9 }) * labelled) / raising);
+}
+
+type FoundTask = ReturnType<typeof foundIn>['tasks'][number];
 
 /** A guarantee and its risk level, or another goal. */
 async function chosenGoal(
   given: Pick<GivenAnswers, 'goal' | 'riskLevel'>,
-  { ask, canCalibrate }: { ask: Ask; canCalibrate: boolean },
+  { ask, canCalibrate, alerts }: { ask: Ask; canCalibrate: boolean; alerts: readonly string[] },
 ): Promise<{ goal: Goal; level: number }> {
   const { goal = 'guarantee', riskLevel: level } = given;
-  if (goal !== 'guarantee') return { goal: goalNamed(goal), level: 0.05 };
+  if (goal !== 'guarantee') return { goal: goalNamed(goal), level: usualLevel };
   if (level !== undefined) return { goal: 'guarantee', level };
   const isOpen = given.goal === undefined;
   const answer = await ask(
-    `How many predictions may change if you stop early${isOpen ? ' (other: another goal)' : ''}`,
+    `How many ${alerts.length === 0 ? 'predictions may change if you stop early' : 'early alerts may be withdrawn later'}${isOpen ? ' (other: another goal)' : ''}`,
     {
       fallback: isOpen && !canCalibrate ? 'other' : '5%',
       explanation: explanations.level,
@@ -97,7 +151,7 @@ async function chosenGoal(
   const other = await ask('What the agent is for', {
     ...{ choices, meanings: goals, fallback: 'best-f1', explanation: explanations.goal },
   });
-  return { goal: goalNamed(other), level: 0.05 };
+  return { goal: goalNamed(other), level: usualLevel };
 }
 
 function goalNamed(text: string): Goal {

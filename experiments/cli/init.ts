@@ -11,7 +11,7 @@ import { missingPath } from '../../src/missing-path.ts';
 import { quoted } from '../../src/shell-words.ts';
 import { isPlainObject } from '../config/overrides.ts';
 import { explanations } from '../init/explanations.ts';
-import { foundIn } from '../init/found-threads.ts';
+import { countsInWords, foundIn } from '../init/found-threads.ts';
 import { goals } from '../init/goals.ts';
 import { readsTimes } from '../init/reads-times.ts';
 import { wrapped } from '../report/narrow-table.ts';
@@ -34,7 +34,7 @@ export function initCommand(terminal: Terminal) {
     }
     refuseOptions(
       options,
-      ['goal', 'riskLevel', 'encoder'],
+      ['goal', 'riskLevel', 'alerts', 'encoder'],
       'is for an experiment; give --detector a value, or leave it out',
     );
     const { initDetector } = await import('./init-detector.ts');
@@ -69,8 +69,12 @@ function initOptions() {
     .addOption(new Option('--goal <goal>', 'what the agent is for').choices(Object.keys(goals)))
     .option(
       '--risk-level <share>',
-      'a guarantee with this risk level: largest share of predictions that may change, such as 5%',
+      'a guarantee with this risk level: largest share of predictions that may change, or of early alerts that may be withdrawn, such as 5%',
       percentage,
+    )
+    .option(
+      '--alerts <labels>',
+      'labels that raise an alert, with commas between them: the policy stops early with these alone, and the guarantee is about them',
     )
     .option('--name <name>', 'name of the experiment and of its folder of runs')
     .option('-o, --out <file>', 'the file to write (default: <name>.yaml)')
@@ -90,6 +94,7 @@ Examples:
   earshot init --detector
   earshot init --detector --base-url https://api.openai.com/v1 --model gpt-4o-mini --api-key-env OPENAI_API_KEY
   earshot init threads.jsonl.gz --goal fewer-queries --detector experiments/recipes/detectors/single-prompt.yaml --yes
+  earshot init threads.jsonl --alerts escalated --name alerts --yes
   earshot init threads.jsonl --goal ratio-sweep --name ratios --yes`,
     );
 }
@@ -112,7 +117,8 @@ async function init(given: string | undefined, options: InitOptions & { terminal
     const found = foundIn(threads, path);
     const { posts, postsWithoutTime } = found.description;
     stderr.write(foundText(found, { threads: threads.length, width: proseWidth(terminal) }));
-    const { out, ...wanted } = await answersTo(found, { ...options, path, ask, threads: threads.length });
+    const { out, notes, ...wanted } = await answersTo(found, { ...options, path, ask, threads: threads.length });
+    for (const note of notes) stderr.write(`${wrapped(`  ${note}`, { width: proseWidth(terminal), indent: '  ' })}\n`);
     if (existsSync(out) && !force)
       throw new InputError(`${out} exists already; give another --out, or --force to write over it`);
 
@@ -170,7 +176,7 @@ function foundText(
   ].filter((remark) => remark !== '');
   return [
     `Found ${threads} threads, ${posts} posts (median ${postsPerThread?.median ?? 0} per thread).\n`,
-    ...known.map(({ task, labelled, counts }) => `  ${task.name}: ${labelled} labelled (${counts})\n`),
+    ...known.map(({ task, labelled, counts }) => `  ${task.name}: ${labelled} labelled (${countsInWords(counts)})\n`),
     ...remarks.map((remark) => `${wrapped(`  ${remark}`, { width, indent: '  ' })}\n`),
   ].join('');
 }

@@ -31,11 +31,11 @@ function monitorOptions() {
       amount,
       24 * 7,
     )
-    .option('--picture <file>', 'write the changed predictions, their interval and the e-value over time as SVG')
+    .option('--picture <file>', 'write the share that changed, its interval and the e-value over time as SVG')
     .addOption(
       new Option(
         '--adapt',
-        'move the threshold by the new audits, so that in the long run, on average, no more predictions change than allowed; from then on no confidence is claimed',
+        'move the threshold by the new audits, so that in the long run, on average, no more predictions change (or alerts are withdrawn) than allowed; from then on no confidence is claimed',
       ).conflicts('recalibrate'),
     )
     .option('--recalibrate', 'calibrate again on the audits since the alarm, or on all of them where there was none')
@@ -74,19 +74,20 @@ async function monitor(
   const { guarantee, digest } = policy;
   if (guarantee === null)
     throw new InputError(`${folder} has no guarantee to monitor; \`earshot calibrate ${folder}\` gives it one`);
-  if (guarantee.loss !== 'disagreement')
+  if (guarantee.loss === 'harm' || guarantee.loss === 'false-alert')
     throw new InputError(
-      `the guarantee of ${folder} is about ${guarantee.loss}; monitor one about changed predictions (calibrate without --loss)`,
+      `the guarantee of ${folder} is about ${guarantee.loss}, which takes true labels, and audits have none; monitor one about changed predictions (\`earshot calibrate --loss disagreement\`) or withdrawn alerts (--loss withdrawn)`,
     );
   const audits = readAudits(files);
-  const watched = { policy: digest, guarantee, quietMs: quiet * 3_600_000, now: new Date() };
+  const { alerts } = policy.definition.task;
+  const watched = { policy: digest, guarantee, alerts, quietMs: quiet * 3_600_000, now: new Date() };
   const found = monitored(audits, { ...watched, alarmLevel });
   if (picture !== undefined) {
     const [{ monitorPicture }, { writeFileAtomically }] = await Promise.all([
       import('../stop-agent/monitor-picture.ts'),
       import('../../src/atomic-file.ts'),
     ]);
-    writeFileAtomically(picture, await monitorPicture(found, { level: guarantee.level, alarmLevel }));
+    writeFileAtomically(picture, await monitorPicture(found, { ...guarantee, alarmLevel }));
   }
   if (json) printJson(terminal, { policy: folder, level: guarantee.level, alarmLevel, ...found });
   else stdout.write(await monitorText(found, { guarantee, alarmLevel }));
@@ -95,7 +96,7 @@ async function monitor(
     return void stderr.write(`\nNow: ${changed}.\nIt is in ${folder}; decide, serve and export use it.\n`);
   if (found.alarm !== null && (guarantee.adapted ?? null) === null)
     throw new GuaranteeViolated(
-      `the guarantee of ${folder} is violated: ${found.alarm.losses} of the first ${found.alarm.items} audited predictions changed; calibrate again on threads of now, or on these audits (--recalibrate)`,
+      `the guarantee of ${folder} is violated: ${found.alarm.losses} of the first ${found.alarm.items} audited ${auditedWords(guarantee)}; calibrate again on threads of now, or on these audits (--recalibrate)`,
     );
 }
 
@@ -117,18 +118,25 @@ async function answered(
     import('../stop-agent/monitor.ts'),
     import('../../checkpoints/policy/guarantee.ts'),
   ]);
-  const { guarantee, now } = watched;
-  const { counted } = countedAudits(audits, watched);
+  const { guarantee, now, alerts } = watched;
+  const { ended, counted } = countedAudits(audits, watched);
   if (adapt && counted.length === 0) return null;
+  const last = alarm === null ? undefined : counted[alarm.items - 1];
+  const since = last === undefined ? ended : ended.slice(ended.indexOf(last) + 1);
   const next = adapt
-    ? adapted(guarantee, counted, now)
-    : recalibrated(guarantee, counted.slice(alarm?.items ?? 0), policy.definition);
+    ? adapted(guarantee, ended, { now, alerts })
+    : recalibrated(guarantee, since, { limits: policy.definition.limits, alerts });
   await policy.keep(next);
   return guaranteeInWords(next);
 }
 
+/** What audits count, and what becomes of those that lose. */
+function auditedWords({ loss }: Pick<Guarantee, 'loss'>): string {
+  return loss === 'withdrawn' ? 'early alerts would be withdrawn' : 'predictions changed';
+}
+
 async function monitorText(
-  { now, alarm, unlike, waiting, missing, others }: Monitored,
+  { now, alarm, unlike, waiting, missing, others, withoutAlert }: Monitored,
   { guarantee, alarmLevel }: { guarantee: Guarantee; alarmLevel: number },
 ): Promise<string> {
   const { guaranteeInWords } = await import('../../checkpoints/policy/guarantee.ts');
@@ -136,15 +144,16 @@ async function monitorText(
     ...(waiting > 0 ? [`${waiting} wait for a thread that is still open`] : []),
     ...(missing > 0 ? [`${missing} are missing: their threads never ended, or could not be judged`] : []),
     ...(others > 0 ? [`${others} are of another policy, or were counted for an earlier guarantee`] : []),
+    ...(withoutAlert > 0 ? [`${withoutAlert} raised no alert before their end`] : []),
   ];
   const lines = [
     `${guaranteeInWords(guarantee)}.`,
     now.items === 0
       ? `No ${guarantee.adapted ? 'new ' : ''}audit counts yet.`
-      : `${counted(now.items, 'audit')}: ${now.losses} predictions changed, ${percent(now.losses / now.items)} (between ${percent(now.low)} and ${percent(now.high)} with ${percent(1 - alarmLevel)} confidence, at any time).`,
+      : `${counted(now.items, 'audit')}: ${now.losses} ${auditedWords(guarantee)}, ${percent(now.losses / now.items)} (between ${percent(now.low)} and ${percent(now.high)} with ${percent(1 - alarmLevel)} confidence, at any time).`,
     ...(notCounted.length > 0 ? [`Not counted: ${notCounted.join('; ')}.`] : []),
     guarantee.adapted
-      ? `The threshold follows the audits (--adapt), so there is no alarm. ${counted(guarantee.adapted.audits, 'audit')} moved it so far, and ${percent(guarantee.adapted.losses / guarantee.adapted.audits)} of their predictions changed.`
+      ? `The threshold follows the audits (--adapt), so there is no alarm. ${counted(guarantee.adapted.audits, 'audit')} moved it so far, and of these ${percent(guarantee.adapted.losses / guarantee.adapted.audits)} of ${auditedWords(guarantee)}.`
       : `The e-value is ${now.eValue.toPrecision(3)}; ${alarm === null ? `it has not reached ${1 / alarmLevel}, so nothing contradicts the guarantee` : `it reached ${1 / alarmLevel} after ${counted(alarm.items, 'audit')}`}.`,
     ...(unlike.isAlarm
       ? [

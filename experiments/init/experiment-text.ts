@@ -8,6 +8,8 @@ export interface InitChoices {
   readonly name: string;
   readonly threads: string;
   readonly task: Task;
+  /** Labels of the task that raise an alert; none where any may be predicted early. */
+  readonly alerts: readonly string[];
   /** A detector file; null for a local detector, trained on a part of the threads. */
   readonly detector: string | null;
   /** A sentence encoder for the local detector; null for n-grams alone. */
@@ -17,15 +19,18 @@ export interface InitChoices {
   readonly goal: Goal;
   /** Null for cross-fitting, in which every labelled thread trains and is tested. */
   readonly parts: PartCounts | null;
-  /** Largest share of predictions that may change, for the goal of a guarantee. */
+  /** Largest share of predictions that may change, or of early alerts that may be withdrawn, for the goal of a guarantee. */
   readonly level: number;
 }
 
 /** A commented experiment file, or a sweep file for the goal that is one. */
 export function experimentText(choices: InitChoices): string {
-  const { name, goal } = choices;
+  const { name, goal, alerts } = choices;
+  const isForAlerts = alerts.length > 0 && goal !== 'guarantee' && goal !== 'ratio-sweep';
   const head = [
-    `# Made by \`earshot init\` for ${goal}: ${goals[goal]}.`,
+    isForAlerts
+      ? '# Made by `earshot init --alerts`: alerts that are right and come early.'
+      : `# Made by \`earshot init\` for ${goal}: ${goals[goal]}.`,
     '# `earshot options stop-agent` says what else may stand here; what is left out takes its default.',
   ];
   if (goal !== 'ratio-sweep')
@@ -48,7 +53,7 @@ export function experimentText(choices: InitChoices): string {
   ].join('\n');
 }
 
-function shared({ threads, task, detector, encoder, timing, goal, parts }: InitChoices): string[] {
+function shared({ threads, task, alerts, detector, encoder, timing, goal, parts }: InitChoices): string[] {
   return [
     ...(goal === 'ratio-sweep'
       ? []
@@ -59,6 +64,12 @@ function shared({ threads, task, detector, encoder, timing, goal, parts }: InitC
     `data: { threads: ${scalar(threads)} }`,
     '# Which label is decided, and its classes in the order of reports.',
     `task: ${taskText(task)}`,
+    ...(alerts.length === 0
+      ? []
+      : [
+          '# Policies and rules stop early with these predictions alone, and read on with others.',
+          `alerts: [${alerts.map(scalar).join(', ')}]`,
+        ]),
     ...(parts === null ? crossFitting(goal) : splitInto(parts, detector)),
     ...(detector === null
       ? localDetector({ encoder, timing })
@@ -131,7 +142,7 @@ const delayCosts: Readonly<Record<Exclude<Goal, 'ratio-sweep' | 'guarantee'>, nu
 /** The settled agent (`trainers/stop-agent/settled-pairs.ts`), which needs no labels of its own and serves every goal by its threshold. */
 function settledAgent(
   goal: Exclude<Goal, 'ratio-sweep'>,
-  { detector, level, parts }: Pick<InitChoices, 'detector' | 'level' | 'parts'>,
+  { detector, level, alerts, parts }: Pick<InitChoices, 'detector' | 'level' | 'alerts' | 'parts'>,
 ): string[] {
   const score = [
     ...stateFor(goal, detector),
@@ -141,8 +152,17 @@ function settledAgent(
     return [
       ...score,
       'agent: { algorithm: settled, hidden: 8, task: { environment: pseudo-labelled } }',
-      '# With this confidence, at most this share of predictions would change if threads were read to their ends. More is earlier.',
+      alerts.length === 0
+        ? '# With this confidence, at most this share of predictions would change if threads were read to their ends. More is earlier.'
+        : '# With this confidence, at most this share of early alerts would be withdrawn if threads were read to their ends. More is earlier.',
       `guarantee: { level: ${level}, confidence: 0.9 }`,
+    ];
+  if (alerts.length > 0)
+    return [
+      ...score,
+      '# It stops at the threshold with the best F latency of alerts on the development part (docs/how-to/alerts.md), or by your own `costs`.',
+      '# `earshot calibrate` finds a threshold with a guarantee.',
+      'agent: { algorithm: settled, hidden: 8, task: { environment: pseudo-labelled } }',
     ];
   return [
     ...score,

@@ -25,7 +25,7 @@ export function foundIn(threads: readonly Thread[], path: string) {
         labelled: labels.length,
         isWhole: all.every(({ count }) => count >= fewestOfLabel),
         classes: counts.length,
-        counts: counts.map(({ label, count }) => `${label} ${count}`).join(', '),
+        counts,
       };
     })
     .sort((a, b) => Number(b.isWhole) - Number(a.isWhole) || b.labelled - a.labelled);
@@ -34,10 +34,15 @@ export function foundIn(threads: readonly Thread[], path: string) {
   const most = counted.reduce((first, own) => (own.labelled > first.labelled ? own : first));
   if (best === undefined || best.labelled < fewestLabelled)
     throw new InputError(
-      `${path} has ${best === undefined ? `no threads with two different labels (${most.labelled === 0 ? 'none is labelled' : most.counts})` : `${best.labelled} labelled threads (${best.counts})`} among its ${threads.length}; ` +
+      `${path} has ${best === undefined ? `no threads with two different labels (${most.labelled === 0 ? 'none is labelled' : countsInWords(most.counts)})` : `${best.labelled} labelled threads (${countsInWords(best.counts)})`} among its ${threads.length}; ` +
         `at least ${fewestLabelled} are needed to train and test on. Label more (any name under labels, such as \`"labels": {"outcome": "resolved"}\`), or try \`earshot data synth\``,
     );
   return { description: describeThreads(threads), tasks: found };
+}
+
+/** `resolved 142, escalated 105`. */
+export function countsInWords(counts: readonly { readonly label: string; readonly count: number }[]): string {
+  return counts.map(({ label, count }) => `${label} ${count}`).join(', ');
 }
 
 /** How many threads go where. */

@@ -33,12 +33,15 @@ export function auditLog({ file, ...draw }: AuditSettings) {
       { policy }: ServedBundle,
       { store, quietMs, now }: { store: ThreadStore; quietMs: number; now: Date },
     ): Promise<{ guarantee: Guarantee; found: Monitored } | null> {
-      const guarantee = policy.manifest.guarantee ?? null;
-      if (guarantee === null || guarantee.loss !== 'disagreement') return null;
+      const { task, guarantee = null } = policy.manifest;
+      if (guarantee === null || guarantee.loss === 'harm' || guarantee.loss === 'false-alert') return null;
       audits.push(...(await store.sharedAudits()));
       return {
         guarantee,
-        found: monitored(inOrder(audits), { policy: policy.digest, guarantee, quietMs, now, alarmLevel }),
+        found: monitored(inOrder(audits), {
+          policy: policy.digest,
+          ...{ guarantee, alerts: task.alerts, quietMs, now, alarmLevel },
+        }),
       };
     },
   };

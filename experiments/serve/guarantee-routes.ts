@@ -8,12 +8,14 @@ import { modelQuery, operations, problems } from './schemas.ts';
 
 const guaranteeSchema = z.object({
   guarantee: z.string().describe('as a sentence'),
-  level: z.number().describe('largest share of predictions that may change'),
+  level: z.number().describe('largest share of predictions that may change, or of early alerts that may be withdrawn'),
   threshold: z.number().describe('the policy stops where its score exceeds this'),
   audits: z
     .int()
     .describe('that count: up to the first thread that is still open, in the order in which threads opened'),
-  changed: z.int().describe('audited predictions that differ from those after all posts'),
+  changed: z
+    .int()
+    .describe('audited predictions that differ from those after all posts, or early alerts that these would withdraw'),
   low: z.number().describe('lower end of the confidence sequence of the share that changes, valid at any time'),
   high: z.number().describe('its upper end'),
   eValue: z.number().describe('evidence against the guarantee'),
@@ -53,7 +55,7 @@ export function guaranteeRoutes({
           throw new HttpProblem(
             404,
             isAudited
-              ? 'the bundle has no guarantee about changed predictions; `earshot calibrate` gives it one'
+              ? 'the bundle has no guarantee about changed predictions or withdrawn alerts; `earshot calibrate` gives it one'
               : 'nothing is audited; start the server with --audit 10%',
           );
         const { guarantee, found } = about;

@@ -70,7 +70,10 @@ function addGuarantees(
 ): void {
   const guarantees: Readonly<Record<string, [help: string, of: (found: Monitored) => number]>> = {
     earshot_audits: ['Audited threads that count for the guarantee.', ({ now }) => now.items],
-    earshot_audits_changed: ['Of those, threads whose prediction changed after the stop.', ({ now }) => now.losses],
+    earshot_audits_changed: [
+      'Of those, threads whose prediction changed, or whose alert was withdrawn, after the stop.',
+      ({ now }) => now.losses,
+    ],
     earshot_guarantee_e_value: ['Evidence against the guarantee; an alarm is at 20.', ({ now }) => now.eValue],
     earshot_guarantee_alarm: ['1 once that was ever reached.', ({ alarm }) => Number(alarm !== null)],
   };

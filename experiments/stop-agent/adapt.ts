@@ -1,9 +1,8 @@
-import { changedPrediction } from '../../checkpoints/policy/audit.ts';
+import { auditedLoss, type CountedLoss } from '../../checkpoints/policy/audit.ts';
 import type { Guarantee } from '../../checkpoints/policy/guarantee.ts';
 import { InputError } from '../../src/errors.ts';
-import { smallestCalibration } from '../../src/metrics/learn-then-test.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
-import { keptBy } from './calibrate.ts';
+import { alertCounts, keptBy } from './calibrate.ts';
 import type { EndedAudit } from './monitor.ts';
 
 /*
@@ -19,34 +18,45 @@ const bounds = { low: -6, high: 12 };
 const movesKept = 1000;
 
 /** What moves a threshold. */
-type Move = Pick<EndedAudit, 'probability'> & { readonly outcome: Parameters<typeof changedPrediction>[0] };
+type Move = Pick<EndedAudit, 'probability'> & { readonly outcome: Parameters<typeof auditedLoss>[0] };
 
-/** A threshold after some audits: up after a changed prediction, down by as much less as changes are allowed. */
-export function movedThreshold(threshold: number, audits: readonly Move[], level: number): number {
+/** A threshold after some audits: up after a loss, down by as much less as losses are allowed. */
+export function movedThreshold(
+  threshold: number,
+  audits: readonly Move[],
+  { level, ...counted }: CountedLoss & { level: number },
+): number {
   let logit = Math.min(bounds.high, Math.log(threshold / (1 - threshold)));
   for (const { probability, outcome } of audits) {
     const step = Math.min(mostStep, rate / probability);
-    logit += step * (Number(changedPrediction(outcome)) - level);
+    const isLost = auditedLoss(outcome, counted);
+    if (isLost !== null) logit += step * (Number(isLost) - level);
     logit = Math.min(bounds.high, Math.max(bounds.low, logit));
   }
   return 1 / (1 + Math.exp(-logit));
 }
 
 /**
- * Moves the threshold by each audit. Whatever comes, the share of changed predictions approaches the level in the long run; no confidence
- * is claimed.
- * @param audits those that were not counted before, in the order in which their threads opened; at least one
+ * Moves the threshold by each audit. Whatever comes, the share that loses approaches the level in the long run; no confidence is claimed.
+ * @param audits those that have ended and were not counted before, in the order in which their threads opened; at least one
  */
-export function adapted(guarantee: Guarantee, audits: readonly EndedAudit[], now: Date): Guarantee {
-  const before = guarantee.adapted ?? { audits: 0, losses: 0, history: [] };
-  const threshold = movedThreshold(guarantee.threshold, audits, guarantee.level);
+export function adapted(
+  guarantee: Guarantee,
+  audits: readonly EndedAudit[],
+  { now, alerts }: { now: Date } & Pick<CountedLoss, 'alerts'>,
+): Guarantee {
+  const { adapted: earlier, earlyAlerts: _, ...own } = guarantee;
+  const before = earlier ?? { audits: 0, losses: 0, history: [] };
+  const { loss, level } = guarantee;
+  const threshold = movedThreshold(guarantee.threshold, audits, { level, loss, alerts });
+  const losses = audits.map(({ outcome }) => auditedLoss(outcome, { loss, alerts })).filter((own) => own !== null);
   const counts = {
-    audits: before.audits + audits.length,
-    losses: before.losses + audits.filter(({ outcome }) => changedPrediction(outcome)).length,
+    audits: before.audits + losses.length,
+    losses: before.losses + losses.filter((isLost) => isLost).length,
   };
   const move = { time: now.toISOString(), threshold, ...counts };
   return {
-    ...guarantee,
+    ...own,
     threshold,
     er: mean(audits.map(({ outcome }) => outcome.postsUsed / outcome.posts)),
     since: audits[audits.length - 1].opened,
@@ -58,17 +68,12 @@ const usualConfidence = 0.9;
 
 /**
  * Learn then Test on audits: the earliest threshold that keeps the guarantee on their threads.
- * @throws InputError for fewer audits than can show it, or where no query was spent on what another threshold would have seen
+ * @throws InputError for audits that cannot show it, or where no query was spent on what another threshold would have seen
  */
 export function recalibrated(guarantee: Guarantee, audits: readonly EndedAudit[], wanted: Limited): Guarantee {
   const { level, loss } = guarantee;
   // Audits are held-out threads, so a guarantee that was found by cross-validation gets a confidence from them.
   const confidence = guarantee.confidence ?? usualConfidence;
-  const smallest = smallestCalibration({ level, confidence });
-  if (audits.length < smallest)
-    throw new InputError(
-      `${audits.length} audits cannot show that at most ${100 * level}% of predictions would change, with ${100 * confidence}% confidence: that takes ${smallest}. Wait for more audits, or calibrate on other threads`,
-    );
   const threads = audits.map(({ threadId, outcome: { path } }) => {
     if (path === null)
       throw new InputError(
@@ -76,9 +81,14 @@ export function recalibrated(guarantee: Guarantee, audits: readonly EndedAudit[]
       );
     return { posts: path, labelAt: (posts: number) => path[posts - 1].label, gold: null };
   });
-  const { threshold, losses, bound, er } = keptBy(threads, { level, confidence, loss, ...wanted });
+  const risk = { level, confidence, loss };
+  const kept = keptBy(threads, { ...risk, ...wanted, remedies });
+  const { threshold, losses, bound, er } = kept;
   const since = audits[audits.length - 1].opened;
-  return { ...guarantee, confidence, threshold, losses, bound, er, threads: audits.length, since, adapted: null };
+  const counts = { threads: threads.length, ...alertCounts(threads, kept, { ...risk, ...wanted }), losses, bound, er };
+  return { ...risk, threshold, ...counts, claims: guarantee.claims, since, adapted: null };
 }
 
-type Limited = Pick<Parameters<typeof keptBy>[1], 'limits'>;
+const remedies = { threads: 'Wait for more audits', level: '`earshot calibrate` on other threads with --risk-level' };
+
+type Limited = Pick<Parameters<typeof keptBy>[1], 'limits' | 'alerts'>;

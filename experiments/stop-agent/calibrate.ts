@@ -1,8 +1,9 @@
-import { type Guarantee, guaranteeSchema } from '../../checkpoints/policy/guarantee.ts';
+import { type Guarantee, guaranteeSchema, isAboutAlerts } from '../../checkpoints/policy/guarantee.ts';
 import { type Limits, stopIn } from '../../checkpoints/policy/stops.ts';
 import { InputError } from '../../src/errors.ts';
 import { controlRisk } from '../../src/metrics/conformal-risk-control.ts';
 import {
+  binomialTail,
   type Calibration,
   learnThenTest,
   learnThenTestSome,
@@ -35,6 +36,29 @@ export interface GuaranteeWanted extends RiskLevel {
   readonly alerts?: readonly string[] | undefined;
   /** Of the policy: a deadline is a stop like any other. */
   readonly limits: Limits;
+  /** Those of \`earshot calibrate\` unless given. */
+  readonly remedies?: Remedies;
+}
+
+/** What users may do where a guarantee cannot be shown. */
+interface Remedies {
+  /** How they give more threads, as an imperative. */
+  readonly threads: string;
+  /** Where they allow more losses: what stands before the level. */
+  readonly level: string;
+}
+
+const remediesOfCalibrate: Remedies = { threads: 'Give more threads', level: '--risk-level' };
+
+/** These threads cannot show a guarantee. */
+export class GuaranteeNotShown extends InputError {
+  /** What they can show, or how many it takes. */
+  readonly remedy: string;
+
+  constructor(reason: string, remedy: string) {
+    super(`${reason}. ${remedy}`);
+    this.remedy = remedy;
+  }
 }
 
 /** What a stopping score reads where its threshold keeps the guarantee. */
@@ -60,15 +84,32 @@ const alertThresholds = [
 
 /**
  * The guarantee of an agent, and which claims are like those that it was found on.
- * @throws InputError for fewer threads than can show that the guarantee is kept
+ * @throws GuaranteeNotShown
  */
 export async function guaranteeFor(threads: readonly CalibrationThread[], wanted: GuaranteeWanted): Promise<Guarantee> {
-  const { threshold, losses, bound, er, items } = keptBy(threads, wanted);
+  const kept = keptBy(threads, wanted);
+  const { threshold, losses, bound, er } = kept;
   const { loss, level, confidence } = wanted;
   const claims = await claimRegion(threads.map(({ thread }) => thread.posts[0].text));
-  const alerts = isAboutAlerts(wanted) ? { alerts: items } : {};
-  const found = { loss, level, confidence, threshold, threads: threads.length, ...alerts, losses, bound, er, claims };
-  return guaranteeSchema.parse(found);
+  const counts = { threads: threads.length, ...alertCounts(threads, kept, wanted), losses, bound, er };
+  return guaranteeSchema.parse({ loss, level, confidence, threshold, ...counts, claims });
+}
+
+/** What a guarantee says of alerts: how many it counts, or under one about predictions what becomes of them. */
+export function alertCounts(
+  threads: readonly ReplayedThread[],
+  { threshold, items }: Pick<Calibration, 'threshold' | 'items'>,
+  wanted: GuaranteeWanted,
+): Pick<Guarantee, 'alerts' | 'earlyAlerts'> {
+  if (isAboutAlerts(wanted)) return { alerts: items };
+  if (wanted.alerts === undefined) return {};
+  const stops = threads.map((thread) => thresholdStops(thread, { ...wanted, loss: 'withdrawn' }));
+  const { items: alerts, losses: withdrawn } = alertsAt(stops, threshold);
+  const confidence = 0.975;
+  const low = 1 - upperBound({ losses: alerts - withdrawn, items: alerts, confidence });
+  return {
+    earlyAlerts: { alerts, withdrawn, low, high: upperBound({ losses: withdrawn, items: alerts, confidence }) },
+  };
 }
 
 /**
@@ -151,7 +192,7 @@ export function curveOverSizes(
 
 /**
  * The earliest stops of a score that keep the guarantee.
- * @throws as `guaranteeFor`
+ * @throws GuaranteeNotShown
  */
 export function keptBy(threads: readonly ReplayedThread[], wanted: GuaranteeWanted): KeptGuarantee {
   const stops = threads.map((thread) => thresholdStops(thread, wanted));
@@ -162,18 +203,72 @@ export function keptBy(threads: readonly ReplayedThread[], wanted: GuaranteeWant
     );
   const kept = keptByAlerts(stops, wanted);
   if (kept !== null) return kept;
-  const { level, confidence } = wanted;
+  const { level, loss } = wanted;
+  const confidence = confidenceOfEach(wanted);
   const counts = alertThresholds.map((threshold) => alertsAt(stops, threshold));
-  const most = Math.max(...counts.map(({ items }) => items));
-  const corrected = 1 - (1 - confidence) / alertThresholds.length;
-  const bounds = counts.map((own) => upperBound({ ...own, confidence: corrected }));
-  throw new InputError(
-    `no threshold shows that at most ${level * 100}% of early alerts lose, with ${confidence * 100}% confidence. Of these ${threads.length} threads at most ${most} raise an alert before their end; ${smallestCalibration({ level, confidence: corrected })} are needed even where none loses. Give more threads, or --risk-level ${(Math.ceil(1000 * Math.min(...bounds)) / 1000).toFixed(3)}`,
+  const most = counts.reduce((first, own) => (own.items > first.items ? own : first));
+  const lost = { withdrawn: 'would be withdrawn', 'false-alert': 'are false' }[
+    loss === 'withdrawn' ? loss : 'false-alert'
+  ];
+  throw new GuaranteeNotShown(
+    `${threads.length} threads cannot show that at most ${percent(level)} of early alerts ${lost}, with ${percent(wanted.confidence)} confidence: at most ${most.items} of them raise an alert before their end, and ${most.losses} of these ${lost}; ${fewestEarlyAlerts(wanted)} are needed even where none loses`,
+    remedyFor(counts, { ...wanted, confidence, threads: threads.length }),
   );
 }
 
-function isAboutAlerts({ loss }: Pick<GuaranteeWanted, 'loss'>): boolean {
-  return loss === 'withdrawn' || loss === 'false-alert';
+/** At each of the thresholds, where every one is tested. */
+function confidenceOfEach({ confidence }: Pick<RiskLevel, 'confidence'>): number {
+  return 1 - (1 - confidence) / alertThresholds.length;
+}
+
+/** The fewest alerts before the end of a thread that can show a guarantee about them: as many as show it where none of them loses. */
+export function fewestEarlyAlerts({ level, confidence }: RiskLevel): number {
+  return smallestCalibration({ level, confidence: confidenceOfEach({ confidence }) });
+}
+
+/** How many threads would show a guarantee if as many lose as did, or which level these show. */
+function remedyFor(
+  counts: readonly { readonly items: number; readonly losses: number }[],
+  wanted: Pick<GuaranteeWanted, 'level' | 'confidence' | 'remedies'> & { threads: number },
+): string {
+  const { level, confidence, threads, remedies = remediesOfCalibrate } = wanted;
+  const enough = counts.flatMap(({ items, losses }) => {
+    const needed = items === 0 ? null : itemsNeeded(losses / items, { level, confidence });
+    return needed === null ? [] : [(needed * threads) / items];
+  });
+  const most = `about ${roundedUp(Math.min(...enough))} such threads would show it`;
+  const more =
+    enough.length > 0
+      ? `${remedies.threads}: ${most}`
+      : counts.every(({ items }) => items === 0)
+        ? remedies.threads
+        : 'So many lose that no number of such threads would show it';
+  const shown = Math.ceil(1000 * Math.min(...counts.map((own) => upperBound({ ...own, confidence })))) / 1000;
+  return shown < 1 ? `${more}. Or allow more: ${remedies.level} ${shown} can be shown` : more;
+}
+
+/** How many items show the level if this share of them loses; null where none do. */
+function itemsNeeded(share: number, risk: RiskLevel): number | null {
+  if (share >= risk.level) return null;
+  const isEnough = (items: number) => {
+    return binomialTail({ losses: Math.ceil(share * items), items, share: risk.level }) <= 1 - risk.confidence;
+  };
+  let items = smallestCalibration(risk);
+  while (!isEnough(items) && items < mostItems) items = Math.ceil(1.05 * items);
+  return items < mostItems ? items : null;
+}
+
+/** Nobody has so many. */
+const mostItems = 1e5;
+
+/** To two digits: more would promise too much. */
+function roundedUp(count: number): number {
+  const digit = 10 ** Math.max(0, Math.floor(Math.log10(count)) - 1);
+  return digit * Math.ceil(count / digit);
+}
+
+function percent(share: number): string {
+  return `${Number((100 * share).toPrecision(6))}%`;
 }
 
 /** Of threads that raise an alert before their end; null where no threshold is shown to keep it. */
@@ -187,11 +282,15 @@ function keptByAlerts(threads: readonly (readonly ThresholdStop[])[], wanted: Gu
 }
 
 function keptByStops(threads: readonly (readonly ThresholdStop[])[], wanted: GuaranteeWanted): KeptGuarantee {
+  const { level, confidence, remedies = remediesOfCalibrate } = wanted;
   const smallest = smallestCalibration(wanted);
-  if (threads.length < smallest)
-    throw new InputError(
-      `${threads.length} threads cannot show that at most ${wanted.level * 100}% of predictions would change, with ${wanted.confidence * 100}% confidence: that takes ${smallest}, even where none changes. Give more threads, which need no labels, or allow more with --risk-level`,
+  if (threads.length < smallest) {
+    const shown = upperBound({ losses: 0, items: threads.length, confidence });
+    throw new GuaranteeNotShown(
+      `${threads.length} threads cannot show that at most ${percent(level)} of predictions would change, with ${percent(confidence)} confidence: that takes ${smallest}, even where none changes`,
+      `${remedies.threads}, which need no labels, or allow more: ${remedies.level} ${Math.ceil(1000 * shown) / 1000} or above`,
     );
+  }
   const losses = lossesByPlace(threads);
   const items = threads.length;
   const lossesAt = (threshold: number) => losses[calibrationThresholds.indexOf(threshold)];
@@ -268,10 +367,10 @@ function lossesByPlace(threads: readonly (readonly ThresholdStop[])[]): number[]
 }
 
 /** A deadline alone loses on too many threads. */
-function unreachable(counts: { losses: number; items: number }, { level, confidence }: GuaranteeWanted): InputError {
-  const bound = upperBound({ ...counts, confidence });
-  return new InputError(
-    `with this deadline ${counts.losses} of the ${counts.items} threads lose whatever the score says, so at most ${level * 100}% cannot be shown; at most ${(100 * bound).toFixed(1)}% can. Give a later deadline, or --risk-level ${(Math.ceil(1000 * bound) / 1000).toFixed(3)}`,
+function unreachable(counts: { losses: number; items: number }, wanted: GuaranteeWanted): GuaranteeNotShown {
+  return new GuaranteeNotShown(
+    `with this deadline ${counts.losses} of the ${counts.items} threads lose whatever the score says, so at most ${percent(wanted.level)} cannot be shown`,
+    `Give a later deadline. ${remedyFor([counts], { ...wanted, threads: counts.items })}`,
   );
 }
 

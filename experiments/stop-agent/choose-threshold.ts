@@ -1,14 +1,13 @@
 import { policyNetwork } from '../../checkpoints/policy/network.ts';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import type { Thread } from '../../src/data/thread.ts';
-import type { WorkContext } from '../../src/work-context.ts';
 import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
 import { valuesOf } from '../run/metric.ts';
-import { guaranteeFor, guaranteeOnAverage, thresholds } from './calibrate.ts';
+import { GuaranteeNotShown, guaranteeFor, guaranteeOnAverage, thresholds } from './calibrate.ts';
 import { agentName, decide, stopByScores } from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 import { stopColumns } from './metrics.ts';
-import { guaranteesFile, keepThreshold } from './operating-point.ts';
+import { guaranteesFile, keepThreshold, unshownGuaranteeFile } from './operating-point.ts';
 import { halfway } from './policy-settings.ts';
 import type { PreparedTrial } from './prepare.ts';
 import { worth } from './recommendation.ts';
@@ -21,27 +20,25 @@ interface Trained {
   readonly run: RunDirectory;
   /** Of the demonstration threads, by agents that have not seen them, by thread id; the agent's own unless given. */
   readonly heldOutScores?: ReadonlyMap<string, readonly number[]>;
-  readonly context: WorkContext;
 }
 
 /**
- * Chooses and keeps where a trained agent stops: by a guarantee where one is wanted; a settled agent otherwise where it is worth most on
- * threads that were set aside for it, or judged by cross-fitting; any other where stopping is likelier than not.
- * @throws InputError where no threshold keeps the guarantee
+ * Chooses and keeps where a trained agent stops: by a guarantee where one is wanted and can be shown; a settled agent otherwise where it
+ * is worth most on threads that were set aside for it, or judged by cross-fitting; any other where stopping is likelier than not.
  */
 export async function chooseThreshold(agent: StopPolicy, trained: Trained): Promise<void> {
-  const { experiment, prepared, context } = trained;
+  const { experiment, prepared, run } = trained;
   const { guarantee, crossFitting } = experiment;
   const { calibration, development, demonstrations } = prepared.parts;
-  if (guarantee !== null && calibration.length > 0) return keepGuarantee(agent, { ...trained, guarantee });
-  if (guarantee !== null && crossFitting !== null) {
-    if (await keepAverage(agent, { ...trained, guarantee })) return;
-    context.onNote(
-      guarantee.loss === 'disagreement'
-        ? `${demonstrations.length} labelled threads cannot show that at most ${100 * guarantee.level}% of predictions would change on average, so the policy has no guarantee. Label more, or allow more with guarantee.level`
-        : `guarantee.loss ${guarantee.loss} needs unlabelled threads that nothing learns from, and there are too few, so the policy has no guarantee. Give more threads`,
-    );
-  }
+  const calibrates = calibration.length > 0 ? keepGuarantee : crossFitting === null ? null : keepAverage;
+  if (guarantee !== null && calibrates !== null)
+    try {
+      return await calibrates(agent, { ...trained, guarantee });
+    } catch (error) {
+      // A training is worth its report without a guarantee, too.
+      if (!(error instanceof GuaranteeNotShown)) throw error;
+      unshownGuaranteeFile.write(run, { reason: error.message, remedy: error.remedy });
+    }
   if (experiment.agent.algorithm !== 'settled') return;
   const judged = crossFitting === null ? development : demonstrations;
   if (judged.length > 0) await keepBest(agent, judged, trained);
@@ -49,29 +46,39 @@ export async function chooseThreshold(agent: StopPolicy, trained: Trained): Prom
 
 type GuaranteeOptions = NonNullable<Experiment['guarantee']>;
 
-/** Finds the guarantee on the calibration part, and stops by it. */
+const remediesOf = ({ crossFitting }: Experiment) => ({
+  threads: crossFitting === null ? 'Raise split.calibration' : 'Give more threads without labels',
+  level: 'guarantee.level:',
+});
+
+/** Finds the guarantee on the calibration part, and stops by it. @throws GuaranteeNotShown */
 async function keepGuarantee(
   agent: StopPolicy,
-  { prepared, run, guarantee: options }: Trained & { guarantee: GuaranteeOptions },
+  { prepared, experiment, run, guarantee: options }: Trained & { guarantee: GuaranteeOptions },
 ): Promise<void> {
   const { parts, sequences, materials } = prepared;
   const definition = await learntPolicy(policyNetwork(agent), { ...materials, threshold: halfway });
   const scored = await scoredThreads(parts.calibration, { ...materials, definition, sequences });
   const { limits, task } = definition;
+  const wanted = { ...options, limits, alerts: task.alerts, remedies: remediesOf(experiment) };
   const guarantee = await guaranteeFor(
     scored.map((thread) => ({ ...thread, gold: null })),
-    { ...options, limits, alerts: task.alerts },
+    wanted,
   );
   guaranteesFile.write(run, { ...guaranteesFile.find(run), [agentName]: guarantee });
   keepThreshold(run, guarantee);
 }
 
-/** Finds the guarantee on the labelled threads, whose judgements are those of detectors that have not seen them. False where it cannot be shown. */
+/** Finds the guarantee on the labelled threads, whose judgements are those of detectors that have not seen them. @throws GuaranteeNotShown */
 async function keepAverage(
   agent: StopPolicy,
   { prepared, run, heldOutScores, guarantee: options }: Trained & { guarantee: GuaranteeOptions },
-): Promise<boolean> {
-  if (options.loss !== 'disagreement') return false;
+): Promise<void> {
+  if (options.loss !== 'disagreement')
+    throw new GuaranteeNotShown(
+      `guarantee.loss ${options.loss} is shown by threads without labels that nothing learns from, and there are too few`,
+      'Give more threads without labels',
+    );
   const { parts, sequences, materials } = prepared;
   const definition = await learntPolicy(policyNetwork(agent), { ...materials, threshold: halfway });
   const { limits, task } = definition;
@@ -80,10 +87,13 @@ async function keepAverage(
     scored.map((thread) => ({ ...thread, gold: null })),
     { ...options, limits, alerts: task.alerts },
   );
-  if (guarantee === null) return false;
+  if (guarantee === null)
+    throw new GuaranteeNotShown(
+      `${scored.length} labelled threads cannot show that at most ${100 * options.level}% of predictions would change on average`,
+      `Label more, give at least 150 threads without labels, or allow more with guarantee.level`,
+    );
   guaranteesFile.write(run, { ...guaranteesFile.find(run), [agentName]: guarantee });
   keepThreshold(run, guarantee);
-  return true;
 }
 
 /** One training of a settled agent serves every threshold. Of those that are worth most on these threads, the most careful. */

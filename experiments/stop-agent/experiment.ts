@@ -10,7 +10,7 @@ import { encoderSchema } from '../../src/text/create-encoder.ts';
 import { stopAgentSchema } from '../../trainers/stop-agent/config.ts';
 import { experimentResolver } from '../config/config-problems.ts';
 import { experimentName, experimentSeeds } from '../config/experiment-file.ts';
-import type { PlainObject } from '../config/overrides.ts';
+import { isPlainObject, type PlainObject } from '../config/overrides.ts';
 import { taskNamed, taskSchema } from '../config/own-task.ts';
 import { threadDataSchema } from '../config/thread-data.ts';
 import { costsSchema, unknownLabels } from './costs.ts';
@@ -167,13 +167,15 @@ export const experimentSchema = z
           .gt(0)
           .lt(1)
           .default(0.05)
-          .describe('risk level: largest share of predictions that may change'),
+          .describe(
+            'risk level: largest share of predictions that may change, or of early alerts that may be withdrawn',
+          ),
         confidence: z.number().gt(0).lt(1).default(0.9).describe('1 − δ, over the choice of the calibration set'),
         loss: z
           .enum(['disagreement', 'withdrawn'])
           .default('disagreement')
           .describe(
-            'disagreement: a prediction that changes after the stop; withdrawn, with alerts: of the alerts before the end of a thread, one that the prediction after all posts would not raise',
+            'disagreement: a prediction that changes after the stop; withdrawn, the default where there are alerts: of the alerts before the end of a thread, one that the prediction after all posts would not raise',
           ),
         method: z
           .enum(['auto', 'learn-then-test', 'cross-validation'])
@@ -185,7 +187,7 @@ export const experimentSchema = z
       .nullable()
       .prefault({})
       .describe(
-        'how many predictions may differ from those after all posts. null with crossFitting: the threshold that is worth most on the labelled threads. Without crossFitting it needs split.calibration',
+        'how many predictions may differ from those after all posts, or with alerts how many of these may be withdrawn. null with crossFitting: the threshold that is worth most on the labelled threads. Without crossFitting it needs split.calibration',
       ),
     agent: stopAgentSchema.prefault({}),
     checkpointEvery: z.int().min(1).default(100).describe('iterations between checkpoints'),
@@ -295,7 +297,8 @@ export function labelField(task: Task): string {
  * @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one.
  */
 export function resolveExperiment(raw: PlainObject, source: string): Experiment {
-  return experimentResolver(experimentSchema)({ ...raw, ...protocolOf(raw, source) }, source);
+  const input = { ...raw, ...protocolOf(raw, source) };
+  return experimentResolver(experimentSchema)({ ...input, ...guaranteeAboutAlerts(input) }, source);
 }
 
 /**
@@ -316,4 +319,13 @@ function protocolOf(raw: PlainObject, source: string): PlainObject {
   const wantsGuarantee =
     guarantee !== undefined || (isPlainObject(agent) && agent.algorithm === 'settled' && costs === null);
   return { ...(crossFitting === undefined && { crossFitting: {} }), ...(!wantsGuarantee && { guarantee: null }) };
+}
+
+/** With alerts, a guarantee is about them unless the experiment says otherwise. */
+function guaranteeAboutAlerts({ alerts, crossFitting = null, split, guarantee = {} }: PlainObject): {
+  guarantee?: PlainObject;
+} {
+  const calibrates = crossFitting !== null || (isPlainObject(split) && Number(split.calibration) > 0);
+  if (!calibrates || !Array.isArray(alerts) || alerts.length === 0 || !isPlainObject(guarantee)) return {};
+  return { guarantee: { loss: 'withdrawn', ...guarantee } };
 }

@@ -72,6 +72,8 @@ const alertMetrics = (
   return { name, title, ...facts, of: ({ alerts, ...own }) => (alerts === null ? null : of({ ...own, ...alerts })) };
 });
 
+export const alertMetricNames: ReadonlySet<string> = new Set(alertMetrics.map(({ name }) => name));
+
 /** Every metric of the stop agent, in the order of the tables. What is added here applies to old runs, too. */
 export const stopMetrics: readonly StopMetric[] = [
   { name: 'macroF1', title: 'macro-F1', ...share, of: macroF1 },

@@ -1,11 +1,13 @@
+import type { Guarantee } from '../../checkpoints/policy/guarantee.ts';
 import { draw, ink, palette, quantity, type Spec } from '../report/page/chart.ts';
 import type { Monitored } from './monitor.ts';
 
-/** An SVG: the share of audited predictions that changed, with its confidence sequence, and below it the e-value. */
+/** An SVG: the share of audited predictions or alerts that changed, with its confidence sequence, and below it the e-value. */
 export async function monitorPicture(
   { history }: Monitored,
-  { level, alarmLevel }: { level: number; alarmLevel: number },
+  { level, loss, alarmLevel }: Pick<Guarantee, 'level' | 'loss'> & { alarmLevel: number },
 ): Promise<string> {
+  const changed = loss === 'withdrawn' ? 'withdrawn alerts' : 'changed predictions';
   const values = history.map((watch) => ({
     ...watch,
     rate: watch.losses / watch.items,
@@ -19,7 +21,7 @@ export async function monitorPicture(
     encoding: { y: quantity('at', scale) },
   });
   const log = { scale: { type: 'log' } };
-  const shares = { axis: { format: '.0%' }, title: 'changed predictions' };
+  const shares = { axis: { format: '.0%' }, title: changed };
   const panels = [
     {
       layer: [
@@ -42,8 +44,8 @@ export async function monitorPicture(
     },
   ];
   const spec = { data: { values }, vconcat: panels.map((panel) => ({ width: 480, height: 140, ...panel })) };
-  const title = 'Audited predictions that changed';
-  const label = 'The share of audited predictions that changed with its confidence sequence, and the e-value';
+  const title = `Audits: ${changed}`;
+  const label = `The share of ${changed} among audits with its confidence sequence, and the e-value`;
   return (
     await draw({
       name: 'monitor',

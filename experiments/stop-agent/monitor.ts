@@ -1,4 +1,4 @@
-import { changedPrediction } from '../../checkpoints/policy/audit.ts';
+import { auditedLoss, type CountedLoss } from '../../checkpoints/policy/audit.ts';
 import type { Audit, Audited } from '../../checkpoints/policy/audit-schema.ts';
 import type { Guarantee } from '../../checkpoints/policy/guarantee.ts';
 import { manyFlagged } from '../../checkpoints/policy/out-of-distribution.ts';
@@ -34,24 +34,29 @@ export interface Monitored {
   readonly waiting: number;
   readonly missing: number;
   readonly others: number;
+  /** Under a guarantee about alerts, those that raised none before their end. */
+  readonly withoutAlert: number;
   /** At a few hundred places. */
   readonly history: readonly Watch[];
 }
 
-export interface Watched {
+export interface Watched extends Pick<CountedLoss, 'alerts'> {
   readonly policy: string;
-  readonly guarantee: Pick<Guarantee, 'level' | 'threshold' | 'since' | 'adapted'>;
+  readonly guarantee: Pick<Guarantee, 'loss' | 'level' | 'threshold' | 'since' | 'adapted'>;
   /** A thread that opened so long ago and has not ended never will, in milliseconds. */
   readonly quietMs: number;
   readonly now: Date;
 }
 
-/** The audits of a policy under its present guarantee that may be counted, in the order in which their threads opened. */
+/**
+ * The audits of a policy under its present guarantee that may be counted, in the order in which their threads opened.
+ * @returns ended: all of them; counted: those that the guarantee is about
+ */
 export function countedAudits(
   audits: readonly Audit[],
-  { policy, guarantee, quietMs, now }: Watched,
-): { counted: EndedAudit[]; waiting: number; missing: number; others: number } {
-  const { threshold, since = null, adapted = null } = guarantee;
+  { policy, guarantee, quietMs, now, alerts }: Watched,
+): { ended: EndedAudit[]; counted: EndedAudit[]; waiting: number; missing: number; others: number } {
+  const { loss, threshold, since = null, adapted = null } = guarantee;
   const own = audits.filter(
     (audit) =>
       audit.policy === policy &&
@@ -61,11 +66,12 @@ export function countedAudits(
   const isOpen = ({ outcome, opened }: Audit) => outcome === null && now.getTime() - Date.parse(opened) < quietMs;
   const firstOpen = own.findIndex(isOpen);
   const settled = firstOpen < 0 ? own : own.slice(0, firstOpen);
-  const counted = settled.filter(hasEnded);
+  const ended = settled.filter(hasEnded);
   return {
-    counted,
+    ended,
+    counted: ended.filter(({ outcome }) => auditedLoss(outcome, { loss, alerts }) !== null),
     waiting: own.length - settled.length,
-    missing: settled.length - counted.length,
+    missing: settled.length - ended.length,
     others: audits.length - own.length,
   };
 }
@@ -75,8 +81,9 @@ export function monitored(
   audits: readonly Audit[],
   { alarmLevel, ...watched }: Watched & { alarmLevel: number },
 ): Monitored {
-  const { counted, ...others } = countedAudits(audits, watched);
-  const { level } = watched.guarantee;
+  const { counted, ended, ...others } = countedAudits(audits, watched);
+  const { alerts, guarantee } = watched;
+  const { level, loss } = guarantee;
   const every = Math.ceil(counted.length / 300);
   const history: Watch[] = [];
   const evidence = eProcess(level);
@@ -91,14 +98,15 @@ export function monitored(
   });
   for (const [index, { outcome }] of counted.entries()) {
     const items = index + 1;
-    const isChanged = changedPrediction(outcome);
-    losses += Number(isChanged);
-    const eValue = evidence.add(isChanged);
+    const isLost = auditedLoss(outcome, { loss, alerts }) === true;
+    losses += Number(isLost);
+    const eValue = evidence.add(isLost);
     if (alarm === null && eValue >= 1 / alarmLevel) alarm = watch(items);
     if (items % every === 0 || items === counted.length) history.push(watch(items));
   }
-  const unlike = watchedClaims(counted, alarmLevel);
-  return { now: history.at(-1) ?? watch(0), alarm, unlike, ...others, history };
+  const unlike = watchedClaims(ended, alarmLevel);
+  const withoutAlert = ended.length - counted.length;
+  return { now: history.at(-1) ?? watch(0), alarm, unlike, ...others, withoutAlert, history };
 }
 
 function watchedClaims(counted: readonly EndedAudit[], alarmLevel: number): Monitored['unlike'] {

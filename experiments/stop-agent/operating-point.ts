@@ -16,6 +16,12 @@ const thresholdFile = runFile('threshold.json', z.strictObject({ threshold: z.nu
 /** What `earshot calibrate` found for the systems of a run, by their names. */
 export const guaranteesFile = runFile('guarantees.json', z.record(z.string(), guaranteeSchema));
 
+/** Why the training could not show the guarantee that was asked for. */
+export const unshownGuaranteeFile = runFile(
+  'unshown-guarantee.json',
+  z.strictObject({ reason: z.string(), remedy: z.string() }),
+);
+
 /** The threshold of a run's agent, without a guarantee: the chosen one, or one half. */
 export function thresholdOf(run: Pick<RunDirectory, 'path'>): number {
   return thresholdFile.find(run)?.threshold ?? halfway;

@@ -191,7 +191,7 @@ async function test(
     experiment.agent.algorithm !== 'settled' && problem.demonstrations.some(({ expert }) => expert !== 'misleading');
   const cloned = hasClone ? await clonedPolicy(problem, { experiment, seed, context }) : null;
   if (cloned !== null) writeFileAtomically(join(run.path, cloningFile), weightsFile(policyNetwork(cloned)));
-  await chooseThreshold(policy, { prepared, experiment, run, heldOutScores, context });
+  await chooseThreshold(policy, { prepared, experiment, run, heldOutScores });
   const learnt = { [agentName]: policy, ...(cloned !== null && { [cloningName]: cloned }) };
   let systems: readonly SystemDecisions[] = [];
   // What is shipped learned from all labels, and has none to be tested on.

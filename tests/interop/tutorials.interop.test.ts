@@ -141,6 +141,15 @@ it('README.md runs in an empty folder', async () => {
   await follow('README.md', { folder });
 });
 
+it('alerts can be raised early with threads of one’s own', async () => {
+  const folder = emptyFolder();
+  writeFileSync(join(folder, 'posts.csv'), ownPosts(900));
+  const words = ['-c', 'npx earshot data import csv posts.csv --label outcome --out threads.jsonl'];
+  const { code, errors } = await outputOf(spawn('bash', words, environment(folder, {}))).outcome;
+  expect(code, errors).toBe(0);
+  await follow('docs/how-to/alerts.md', { folder });
+});
+
 describe('the tutorials, one after the other in an empty folder', () => {
   let folder: string;
   beforeAll(() => {

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { readTrialResult } from '../../experiments/stop-agent/result.ts';
 import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
@@ -73,13 +73,109 @@ it('stops early with alerts alone, measures them, guarantees them and serves the
   );
   expect(calibrated).toContain('of early alerts would be withdrawn after all posts');
   expect(calibrated).toMatch(
-    /Of the \d+ calibration threads \d+ raise an alert before their end, and \d+ of these lose\./,
+    /Of the \d+ calibration threads \d+ raise an alert before their end, and \d+ of these would be withdrawn after all posts\./,
   );
   const few = await earshot(
     ['calibrate', 'policy', '--threads', 'fresh.jsonl', '--loss', 'false-alert', '--risk-level', '0.0001'],
     { cwd },
   );
   expect([few.code, few.errors]).toEqual([1, expect.stringContaining('are needed even where none loses')]);
+});
+
+/** A settled agent that alerts, with threads to calibrate on. */
+function alerting(cwd: string, parts: Record<string, unknown> = {}) {
+  writeExperiment(join(cwd, 'tiny.yaml'), {
+    alerts: ['rumor'],
+    data: { synthetic: { threads: 400, seed: 1 } },
+    split: { detector: 40, demonstrations: 12, environment: 12, calibration: 300, test: 36 },
+    agent: { ...tiny.agent, algorithm: 'settled', iterations: 20 },
+    state: { posts: 'none', observesDetector: true },
+    evaluation: { ...tiny.evaluation, firstPosts: [1, 3], hours: [1], confidences: [0.7] },
+    ...parts,
+  });
+}
+const oneLine = (text: string) => text.replaceAll(/\s+/g, ' ');
+
+describe('a guarantee of a policy that alerts', () => {
+  it('is about alerts unless told otherwise, and the charts are, too', async () => {
+    const cwd = temporaryFolder();
+    alerting(cwd, { guarantee: { level: 0.3 } });
+    const { code, out, errors } = await earshot(['train', 'tiny.yaml'], { cwd, page: true });
+    expect(code, errors).toBe(0);
+    expect(oneLine(out)).toMatch(
+      /^tiny: Reads \d+% of the posts; with 90% confidence at most 30% of early alerts would be withdrawn after all posts\. The agent/,
+    );
+    const folder = join(cwd, 'runs/tiny/agent/seed-1');
+    const { 'stop agent': guarantee } = JSON.parse(readFileSync(join(folder, 'guarantees.json'), 'utf8'));
+    expect(guarantee).toMatchObject({ loss: 'withdrawn', level: 0.3, threads: 300, alerts: expect.any(Number) });
+    const page = readFileSync(join(cwd, 'runs/tiny/report.html'), 'utf8');
+    const charts = [...page.matchAll(/<figure id="chart-([^"]*)">\s*<h3>([^<]*)<\/h3>[\s\S]*?<\/figure>/g)];
+    expect(charts.map(([, name, title]) => [name, title])).toEqual(
+      expect.arrayContaining([
+        ['front', 'F latency of alerts against delay'],
+        ['front-queries', 'F latency of alerts against queries'],
+        ['systems', 'Every system against stop agent'],
+        ['stops-posts', 'Alerts, by posts read'],
+      ]),
+    );
+    for (const [chart, name] of charts) expect([name, /macro-F1/i.test(chart)]).toEqual([name, false]);
+    const report = readFileSync(join(cwd, 'runs/tiny/report.md'), 'utf8');
+    expect(report).not.toContain('Against rules with the same budget');
+    expect(report).toMatch(/## Every system\n\n\| system +\| +ERDE 5 \|/);
+
+    // The same default for a policy that exists.
+    const fresh = synthesizeThreads({ threads: 400, seed: 31 });
+    writeFileSync(join(cwd, 'fresh.jsonl'), linesOf(fresh));
+    const again = await earshot(
+      ['calibrate', folder, '--threads', 'fresh.jsonl', '--quiet', '0', '--risk-level', '0.4', '--json'],
+      { cwd },
+    );
+    expect([again.code, JSON.parse(again.out)]).toMatchObject([0, { loss: 'withdrawn', level: 0.4 }]);
+    // Audits count early alerts alone.
+    await earshot(['decide', 'fresh.jsonl', '--policy', folder, '--audit', '1', '--include-trained'], { cwd });
+    const monitor = await earshot(['monitor', folder, 'audits.jsonl'], { cwd });
+    expect(oneLine(monitor.out)).toMatch(
+      /\d+ audits: \d+ early alerts would be withdrawn, .*raised no alert before their end/,
+    );
+  });
+
+  it('that is about predictions says so, and what becomes of alerts', async () => {
+    const cwd = temporaryFolder();
+    alerting(cwd, { guarantee: { level: 0.2, loss: 'disagreement' } });
+    const { code, out, errors } = await earshot(['train', 'tiny.yaml'], { cwd });
+    expect(code, errors).toBe(0);
+    const path = join(cwd, 'runs/tiny/agent/seed-1/guarantees.json');
+    const { alerts, withdrawn, low, high } = JSON.parse(readFileSync(path, 'utf8'))['stop agent'].earlyAlerts;
+    expect(low).toBeLessThan(withdrawn / alerts);
+    expect(high).toBeGreaterThan(withdrawn / alerts);
+    const percent = (share: number) => `${Math.round(100 * share)}%`;
+    expect(oneLine(out)).toContain(
+      `at most 20% of predictions would change. This is about predictions, not about alerts: ${percent(withdrawn / alerts)} [${percent(low)}, ${percent(high)}] of early alerts would be withdrawn after all posts.`,
+    );
+  });
+
+  it('that cannot be shown leaves a report without it, with what can be shown', async () => {
+    const cwd = temporaryFolder();
+    alerting(cwd, { guarantee: { level: 0.01 } });
+    // A config with too few threads even if none loses is refused before anything is trained.
+    const few = await earshot(['train', 'tiny.yaml', '--set', 'split.calibration=200'], { cwd });
+    expect([few.code, few.errors]).toEqual([1, expect.stringContaining('or a larger guarantee.level')]);
+    const { code, out, errors } = await earshot(['train', 'tiny.yaml'], { cwd });
+    expect(code, errors).toBe(0);
+    const text = oneLine(out);
+    expect(text).toMatch(/^tiny: No guarantee could be shown\. .* is recommended: on 36 test threads, it raises/);
+    const [, level] =
+      /There is no guarantee of runs\/tiny\/agent\/seed-1: 300 threads cannot show .*guarantee\.level: (\d\.\d+) can be shown\./.exec(
+        text,
+      ) ?? [];
+    expect(existsSync(join(cwd, 'runs/tiny/agent/seed-1/guarantees.json'))).toBe(false);
+    expect(readFileSync(join(cwd, 'runs/tiny/report.md'), 'utf8')).toContain('**Warning:** There is no guarantee of');
+    const shown = await earshot(['train', 'tiny.yaml', '--name', 'shown', '--set', `guarantee.level=${level}`], {
+      cwd,
+    });
+    expect(oneLine(shown.out)).toContain(`of early alerts would be withdrawn after all posts`);
+    expect(oneLine(shown.out)).not.toContain('no guarantee');
+  });
 });
 
 it('refuses alerts that are no labels, and guarantees about alerts without any', async () => {

@@ -44,9 +44,14 @@ const height = 260;
  */
 export function frontChart(
   points: readonly FrontPoint[],
-  options: Omit<Chart, 'spec'> & { line: readonly { x: number; y: number }[]; price: string; isLogarithmic?: boolean },
+  options: Omit<Chart, 'spec'> & {
+    line: readonly { x: number; y: number }[];
+    worth?: string;
+    price: string;
+    isLogarithmic?: boolean;
+  },
 ): Chart {
-  const { line, price, isLogarithmic = false, ...chart } = options;
+  const { line, worth = 'macro-F1', price, isLogarithmic = false, ...chart } = options;
   const scale = isLogarithmic ? { type: 'log', base: 2 } : { zero: false };
   const position = {
     x: quantity('x', {
@@ -54,7 +59,7 @@ export function frontChart(
       scale: { nice: false, padding: 14, ...scale },
       axis: { tickCount: 5, ...(isLogarithmic && { format: '~r' }) },
     }),
-    y: quantity('y', { title: 'macro-F1', scale: { zero: false, nice: false, padding: 14 }, axis: { tickCount: 5 } }),
+    y: quantity('y', { title: worth, scale: { zero: false, nice: false, padding: 14 }, axis: { tickCount: 5 } }),
   };
   const kinds = Object.entries(looks).filter(([kind]) => points.some((point) => point.kind === kind));
   const scaleOf = (key: 'colour' | 'shape') => ({

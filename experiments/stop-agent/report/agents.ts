@@ -4,6 +4,7 @@ import { valuesOverSeeds } from '../../report/over-seeds.ts';
 import type { Estimate } from '../../report/shown-numbers.ts';
 import { agentName, isLearnt } from '../decisions.ts';
 import { type SystemScores, shownValues } from '../metrics.ts';
+import { testedGuarantee } from '../operating-point.ts';
 import { worth } from '../recommendation.ts';
 import type { TrialResult } from '../result.ts';
 import { compareToRules, type RuleMargins } from './rule-margins.ts';
@@ -51,7 +52,9 @@ export interface RankedAgent extends VariantResults<TrialResult> {
   readonly worth: number;
   /** It stops nearly every thread at the same place there. */
   readonly isCollapsed: boolean;
-  /** The trial that is worth most. */
+  /** Whether some of its trials were tested by a guarantee. */
+  readonly hasGuarantee: boolean;
+  /** The trial that is worth most, with a guarantee where some have one. */
   readonly bestTrial: TrialResult;
 }
 
@@ -65,6 +68,11 @@ export function rankedAgents(results: readonly VariantResults<TrialResult>[]): R
     const scores = trials.map(({ ranking }) => ranking.agent);
     const worths = scores.map(({ values }) => worthOf(values));
     const systems = summarize(trials);
+    const guaranteed = trials.map(({ directory: path }) => testedGuarantee({ path }) !== null);
+    const hasGuarantee = guaranteed.includes(true);
+    const deployable = worths.map((own, trial) =>
+      guaranteed[trial] === hasGuarantee ? own : Number.NEGATIVE_INFINITY,
+    );
     const stopped = mean(scores.map(({ mostCommonStop }) => mostCommonStop.share));
     return {
       variant,
@@ -73,7 +81,8 @@ export function rankedAgents(results: readonly VariantResults<TrialResult>[]): R
       agent: systems.find((system) => system.name === agentName)!,
       margins: compareToRules(trials),
       worth: mean(worths),
-      bestTrial: trials[worths.indexOf(Math.max(...worths))],
+      hasGuarantee,
+      bestTrial: trials[deployable.indexOf(Math.max(...deployable))],
       isCollapsed: isCollapsed({ mostCommonStop: { name: '', share: stopped } }),
     };
   });
@@ -85,15 +94,19 @@ export function raisesAlerts([{ trials }]: readonly Pick<RankedAgent, 'trials'>[
   return trials[0].ranking.alerts !== undefined;
 }
 
-/** The rule that a reader would use in place of an agent: the best that reads and queries no more. */
+/**
+ * The rule that a reader would use in place of an agent: the best that reads and queries no more. Of alerts it is the one with the best
+ * F latency, which counts their time, among those that query no more: threads without an alert are read to their end.
+ */
 export function ruleInPlace<System extends Pick<SystemSummary, 'name' | 'queries' | 'values'>>(
   systems: readonly System[],
 ): System | undefined {
   const limits = systems.find(({ name }) => name === agentName)?.values;
+  const aim = (limits?.latencyF1 ?? null) === null ? 'macroF1' : 'latencyF1';
   const isWithin = ({ values }: System, metric: 'er' | 'queriesPerThread', none: number) =>
     (values[metric]?.mean ?? none) <= (limits?.[metric]?.mean ?? 0) + 1e-9;
   return systems
     .filter((system) => !isLearnt(system.name) && system.queries !== 'oracle')
-    .filter((rule) => isWithin(rule, 'er', Infinity) && isWithin(rule, 'queriesPerThread', 0))
-    .toSorted((a, b) => (b.values.macroF1?.mean ?? 0) - (a.values.macroF1?.mean ?? 0))[0];
+    .filter((rule) => (aim === 'latencyF1' || isWithin(rule, 'er', Infinity)) && isWithin(rule, 'queriesPerThread', 0))
+    .toSorted((a, b) => (b.values[aim]?.mean ?? 0) - (a.values[aim]?.mean ?? 0))[0];
 }

@@ -1,11 +1,11 @@
 import { dirname } from 'node:path';
 import { groupBy } from '../../../src/data/group-by.ts';
 import { fewestItems, type Interval } from '../../../src/metrics/bootstrap.ts';
-import { type PricedPoint, paretoFront, upperHull } from '../../../src/metrics/pareto.ts';
-import { mean } from '../../../src/metrics/summary-statistics.ts';
+import { paretoFront, upperHull } from '../../../src/metrics/pareto.ts';
 import { present } from '../../../src/present.ts';
 import { type ForestRow, forestChart } from '../../report/charts/forest-chart.ts';
 import { type FrontPoint, frontChart } from '../../report/charts/front-chart.ts';
+import { overSeeds } from '../../report/over-seeds.ts';
 import type { Chart } from '../../report/page/chart.ts';
 import { percent, shown } from '../../report/shown-numbers.ts';
 import { intervalsOf } from '../../run/scoring.ts';
@@ -13,14 +13,48 @@ import { thresholds } from '../calibrate.ts';
 import { readStopProbabilities } from '../decided-files.ts';
 import { agentName, decide, isLearnt, isShown, type SystemDecisions, stopByScores } from '../decisions.ts';
 import { taskOf } from '../experiment.ts';
-import { type ScoredStops, stopColumns, stopScoring } from '../metrics.ts';
+import { type ScoredStops, stopColumns, stopMetrics, stopScoring } from '../metrics.ts';
 import { agentQueries, limitsOf } from '../policy-settings.ts';
 import type { TrialResult } from '../result.ts';
 import { optimumName } from '../stream-optimum.ts';
 import type { RankedAgent } from './agents.ts';
 import type { ReadRun } from './read-runs.ts';
 import type { RecommendedSystem } from './recommended-system.ts';
-import { placedStops } from './rule-margins.ts';
+
+/** Whether some labels raise alerts, which fronts are about then: predictions at the end of a thread are not what is raised early. */
+const raisesAlerts = ({ alerts = [] }: ScoredStops) => alerts.length > 0;
+
+/** What fronts measure: the worth upright, the time across. */
+const aims = {
+  predictions: {
+    worth: { metric: 'macroF1', title: 'macro-F1', heading: 'Macro-F1' },
+    time: {
+      metric: 'er',
+      title: 'posts read',
+      axis: 'earliness: share of the posts read',
+      long: 'the share of posts read',
+    },
+  },
+  alerts: {
+    worth: { metric: 'latencyF1', title: 'F latency', heading: 'F latency of alerts' },
+    time: {
+      metric: 'medianAlertPosts',
+      title: 'delay',
+      axis: 'delay: median posts to a true alert',
+      long: 'the median number of posts to a true alert',
+    },
+  },
+} as const;
+type Aims = (typeof aims)[keyof typeof aims];
+
+/** A system as a point of fronts. */
+interface Placed {
+  readonly worth: number;
+  readonly time: number;
+  readonly queries: number;
+  /** Share of the posts that is read. */
+  readonly er: number;
+}
 
 /** A system with its decisions, one entry per seed. */
 interface PlacedSystem {
@@ -29,9 +63,9 @@ interface PlacedSystem {
   readonly isRecommended: boolean;
   readonly isNamed: boolean;
   readonly seeds: readonly Pick<SystemDecisions, 'decisions'>[];
-  /** Means over seeds. */
-  readonly point: PricedPoint;
-  readonly intervals: Readonly<Record<keyof PricedPoint, Interval>> | null;
+  /** Means over seeds that know a number; NaN where none does. */
+  readonly point: Placed;
+  readonly intervals: Readonly<Record<Exclude<keyof Placed, 'er'>, Interval | undefined>> | null;
   /** The command that shows these decisions again. */
   readonly repeat: string;
 }
@@ -63,7 +97,11 @@ export function systemCharts(
       return { name, seeds, ...kind, point: meanPoint(seeds, task), repeat: options.command };
     }),
   ];
-  return { forest: forestOf(systems, task), fronts: [frontOf(systems, 'er'), frontOf(systems, 'queries')] };
+  const aim = raisesAlerts(task) ? aims.alerts : aims.predictions;
+  return {
+    forest: forestOf(systems, { task, aim }),
+    fronts: [frontOf(systems, { price: 'time', aim }), frontOf(systems, { price: 'queries', aim })],
+  };
 }
 
 /** Every agent of every variant, and the rules of the first variant's splits. */
@@ -100,17 +138,23 @@ function kindOf({ name, queries }: SystemDecisions): FrontPoint['kind'] {
   return name === agentName ? 'trained' : 'baseline';
 }
 
-function meanPoint(seeds: PlacedSystem['seeds'], task: ScoredStops): PricedPoint {
-  const points = seeds.map(({ decisions }) => placedStops(stopColumns(decisions, task)));
-  const over = (aim: keyof PricedPoint) => mean(points.map((point) => point[aim]));
-  return { macroF1: over('macroF1'), er: over('er'), queries: over('queries') };
+function meanPoint(seeds: PlacedSystem['seeds'], task: ScoredStops): Placed {
+  const { worth, time } = raisesAlerts(task) ? aims.alerts : aims.predictions;
+  const columns = seeds.map(({ decisions }) => stopColumns(decisions, task));
+  const over = (name: string) => {
+    const { of } = stopMetrics.find((metric) => metric.name === name)!;
+    return overSeeds(columns.map(of))?.mean ?? Number.NaN;
+  };
+  return { worth: over(worth.metric), time: over(time.metric), queries: over('queriesPerThread'), er: over('er') };
 }
 
 function agentIntervals(seeds: PlacedSystem['seeds'], task: ScoredStops): PlacedSystem['intervals'] {
+  const { worth, time } = raisesAlerts(task) ? aims.alerts : aims.predictions;
   const drawn = seeds.map(({ decisions: first }) => ({ first }));
-  const only = ['macroF1', 'er', 'queriesPerThread'];
-  const [macroF1, er, queries] = intervalsOf(stopScoring(task), drawn, { only, resamples });
-  return { macroF1, er, queries };
+  const only = [worth.metric, time.metric, 'queriesPerThread'];
+  const intervals = intervalsOf(stopScoring(task), drawn, { only, resamples });
+  const named = (metric: string) => intervals.find(({ name }) => name === metric);
+  return { worth: named(worth.metric), time: named(time.metric), queries: named('queriesPerThread') };
 }
 
 /** Compares the agent with another system on the same threads. */
@@ -120,14 +164,16 @@ function comparison(name: string, trials: readonly TrialResult[]): string {
   return `earshot compare ${folder} ${folder} --second-system "${name}"`;
 }
 
-function frontOf(all: readonly PlacedSystem[], price: 'er' | 'queries'): Chart {
-  const systems = all.filter(({ kind }) => price === 'er' || kind !== 'bound');
+function frontOf(all: readonly PlacedSystem[], { price, aim }: { price: 'time' | 'queries'; aim: Aims }): Chart {
+  const systems = all
+    .filter(({ kind }) => price === 'time' || kind !== 'bound')
+    .filter(({ point }) => Number.isFinite(point.worth) && Number.isFinite(point[price]));
   const points = systems.map((system): FrontPoint => {
     const { point, intervals, repeat, seeds } = system;
-    const { macroF1, er, queries } = point;
+    const { worth, queries } = point;
     const facts = present([
-      `macro-F1 ${shown({ mean: macroF1, interval: intervals?.macroF1 ?? null })}`,
-      `${percent(er)} of the posts read, ${queries.toFixed(1)} queries per thread`,
+      `${aim.worth.title} ${shown({ mean: worth, interval: intervals?.worth ?? null })}`,
+      `${timeInWords(point, aim)}, ${queries.toFixed(1)} queries per thread`,
       system.kind === 'bound' && 'It knows what no policy can know.',
       seeds.length > 1 && `mean over ${seeds.length} seeds`,
       `Again: ${repeat}`,
@@ -135,37 +181,51 @@ function frontOf(all: readonly PlacedSystem[], price: 'er' | 'queries'): Chart {
     return {
       ...system,
       x: point[price],
-      y: macroF1,
+      y: worth,
       details: facts.join('\n'),
       across: intervals?.[price],
-      upright: intervals?.macroF1,
+      upright: intervals?.worth,
     };
   });
-  const line = upperHull(
-    paretoFront(points.filter(({ kind }) => kind === 'baseline').map((own) => ({ ...own, er: own.x, macroF1: own.y }))),
+  const front = paretoFront(
+    points.filter(({ kind }) => kind === 'baseline').map((own) => ({ ...own, er: own.x, macroF1: own.y })),
   );
+  // Mixtures of rules reach what lies between them in macro-F1, which F latency with its median does not follow.
+  const line = aim === aims.predictions ? upperHull(front) : front;
   const corners = new Set(
     line.map(({ name }) => name).filter((name) => isShown(name) && name.length <= longestRuleName),
   );
-  const isPosts = price === 'er';
+  const isTime = price === 'time';
+  const { worth, time } = aim;
+  const dashed =
+    aim === aims.predictions
+      ? 'A random mixture of two rules reaches the dashed line, so training pays off above it.'
+      : 'The dashed line joins the rules that no other rule beats in both.';
   return frontChart(
     points.map((own) => ({ ...own, isNamed: own.isNamed || corners.has(own.name) })),
     {
-      name: isPosts ? 'front' : 'front-queries',
-      title: `Macro-F1 against ${isPosts ? 'posts read' : 'queries'}`,
-      label: `Macro-F1 against ${isPosts ? 'the share of posts read' : 'queries per thread'}: ${systems.length} systems. Arrow keys go through the points.`,
-      caption: isPosts
-        ? 'Up and to the left is better. A random mixture of two rules reaches the dashed line, so training pays off above it. Bars are 95% intervals.'
+      name: isTime ? 'front' : 'front-queries',
+      title: `${worth.heading} against ${isTime ? time.title : 'queries'}`,
+      label: `${worth.heading} against ${isTime ? time.long : 'queries per thread'}: ${systems.length} systems. Arrow keys go through the points.`,
+      caption: isTime
+        ? `Up and to the left is better. ${dashed} Bars are 95% intervals.`
         : 'What a system costs where judgements are paid for.',
       line,
-      price: isPosts ? 'earliness: share of the posts read' : 'queries of the detector per thread',
-      isLogarithmic: !isPosts,
+      worth: worth.title,
+      price: isTime ? time.axis : 'queries of the detector per thread',
+      isLogarithmic: !isTime,
     },
   );
 }
 
-/** Macro-F1 of every shown system minus that of the recommended one, on the same threads; nothing where these are too few. */
-function forestOf(systems: readonly PlacedSystem[], task: ScoredStops): Chart[] {
+/** How long a system reads. */
+function timeInWords({ time, er }: Placed, aim: Aims): string {
+  if (aim === aims.predictions) return `${percent(er)} of the posts read`;
+  return Number.isFinite(time) ? `half of the true alerts within ${time.toFixed(1)} posts` : 'no true alert';
+}
+
+/** The worth of every shown system minus that of the recommended one, on the same threads; nothing where these are too few. */
+function forestOf(systems: readonly PlacedSystem[], { task, aim }: { task: ScoredStops; aim: Aims }): Chart[] {
   const reference = systems.find(({ isRecommended }) => isRecommended);
   if (reference === undefined) return [];
   const threadsOf = ({ seeds }: PlacedSystem) =>
@@ -173,21 +233,24 @@ function forestOf(systems: readonly PlacedSystem[], task: ScoredStops): Chart[] 
   const same = threadsOf(reference);
   const others = systems.filter((system) => system !== reference && threadsOf(system) === same);
   const rules = others.filter(({ kind, name }) => kind === 'baseline' && isShown(name));
-  const best = paretoFront(rules.map((system) => ({ ...system.point, system }))).map(({ system }) => system);
+  const placed = rules.filter(({ point }) => Number.isFinite(point.worth) && Number.isFinite(point.time));
+  const best = paretoFront(
+    placed.map((system) => ({ er: system.point.time, macroF1: system.point.worth, system })),
+  ).map(({ system }) => system);
   const shownSystems = [...others.filter(({ kind }) => kind === 'trained'), ...best.slice(-rulesAtMost)];
   const isEnough = reference.seeds.every(({ decisions }) => decisions.length >= fewestItems);
   if (shownSystems.length === 0 || !isEnough) return [];
   const rows = shownSystems
+    .filter(({ point }) => Number.isFinite(point.worth))
     .map(({ name, kind, point, seeds }): ForestRow => {
-      const { er, queries } = point;
       const paired = seeds.map(({ decisions: first }, seed) => ({ first, second: reference.seeds[seed].decisions }));
-      const [interval] = intervalsOf(stopScoring(task), paired, { only: ['macroF1'], resamples });
+      const [interval] = intervalsOf(stopScoring(task), paired, { only: [aim.worth.metric], resamples });
       return {
-        name: `${percent(er)} ${name}`,
-        mean: point.macroF1 - reference.point.macroF1,
+        name: `${shortTime(point, aim)} ${name}`,
+        mean: point.worth - reference.point.worth,
         interval,
         isTrained: kind === 'trained',
-        details: `${percent(er)} of the posts read, ${queries.toFixed(1)} queries per thread`,
+        details: `${timeInWords(point, aim)}, ${point.queries.toFixed(1)} queries per thread`,
       };
     })
     .sort((a, b) => b.mean - a.mean);
@@ -195,13 +258,22 @@ function forestOf(systems: readonly PlacedSystem[], task: ScoredStops): Chart[] 
     forestChart(rows, {
       name: 'systems',
       title: `Every system against ${reference.name}`,
-      label: `Macro-F1 of ${rows.length} systems minus that of ${reference.name}, with 95% intervals over threads.`,
-      caption: `The trained systems and the rules that no other rule beats in both aims. Before each name, the share of posts that it reads; ${reference.name} reads ${percent(reference.point.er)}. Right of the line is better. Bars are 95% intervals, paired by thread.`,
+      label: `${aim.worth.heading} of ${rows.length} systems minus that of ${reference.name}, with 95% intervals over threads.`,
+      caption: `The trained systems and the rules that no other rule beats in both aims. Before each name, ${
+        aim === aims.predictions
+          ? `the share of posts that it reads; ${reference.name} reads ${percent(reference.point.er)}`
+          : `${aim.time.long}; that of ${reference.name} is ${shortTime(reference.point, aim)}`
+      }. Right of the line is better. Bars are 95% intervals, paired by thread.`,
       reference: 0,
-      axis: 'macro-F1, difference',
+      axis: `${aim.worth.title}, difference`,
       isDifference: true,
     }),
   ];
+}
+
+function shortTime({ time, er }: Placed, aim: Aims): string {
+  if (aim === aims.predictions) return percent(er);
+  return Number.isFinite(time) ? time.toFixed(1) : '–';
 }
 
 /** Every so many of the thresholds that `calibrate` tries: neighbours decide alike. */

@@ -28,16 +28,17 @@ interface Placed extends Candidate {
 }
 
 /**
- * Chosen on the development part, of all rules and every agent; reported on the part that was decided.
- * @param options.hasGuarantee agents were tested by a guarantee, which no rule carries, so no rule takes their place
+ * Chosen on the development part, of all rules and every agent; reported on the part that was decided. Where agents were tested by a
+ * guarantee, which no rule carries, one of these is chosen.
  */
-export function recommendedSystem(
-  agents: readonly RankedAgent[],
-  { hasGuarantee }: { hasGuarantee: boolean },
-): RecommendedSystem {
+export function recommendedSystem(agents: readonly RankedAgent[]): RecommendedSystem {
   const [first] = agents;
   const { ranking, systems, part, isCrossFitted } = first.trials[0];
-  const candidates = agents.flatMap((agent, index) => candidatesOf(agent, { withRules: index === 0 && !hasGuarantee }));
+  const guaranteed = agents.filter((agent) => agent.hasGuarantee);
+  const hasGuarantee = guaranteed.length > 0;
+  const candidates = hasGuarantee
+    ? guaranteed.flatMap((agent) => candidatesOf(agent, { withRules: false }))
+    : agents.flatMap((agent, index) => candidatesOf(agent, { withRules: index === 0 }));
   // Variants that decide other threads cannot be compared thread by thread.
   const alike = candidates.filter((own) => threadsOf(own) === threadsOf(candidates[0]));
   const { system, best } = recommended(alike, ranking);

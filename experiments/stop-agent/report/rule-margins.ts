@@ -21,6 +21,20 @@ export interface RuleMargins {
   readonly overEqualQueries: Estimate | null;
   /** Mixtures that query it as often as they like. */
   readonly overAnyQueries: Estimate | null;
+  /** What the agent is compared with in each of these, by the names above. */
+  readonly rules: Readonly<Record<RuleBudget, RulesWithin | null>>;
+}
+
+/** Which rules an agent is compared with. */
+export const ruleBudgets = ['overBestRule', 'overOneQuery', 'overEqualQueries', 'overAnyQueries'] as const;
+type RuleBudget = (typeof ruleBudgets)[number];
+
+/** The best rule or mixture of rules within a budget: means over the seeds that have one. */
+export interface RulesWithin {
+  readonly macroF1: Estimate | null;
+  readonly er: Estimate | null;
+  readonly queriesPerThread: Estimate | null;
+  readonly seeds: number;
 }
 
 const resamples = 1000;
@@ -51,7 +65,19 @@ export function compareToRules(trials: readonly TrialResult[]): RuleMargins {
     const lead = overSeeds(all.map((own) => own[index]));
     return lead && { ...lead, interval: isEnough ? interval : null };
   });
-  return { overBestRule, overOneQuery, overEqualQueries, overAnyQueries };
+  const rulesWithin = (index: number): RulesWithin | null => {
+    const own = seeds.flatMap(({ mixtures }) => (mixtures[index] === null ? [] : [mixtures[index]]));
+    const over = (aim: keyof PricedPoint) => overSeeds(own.map((mixture) => meanOf(mixture, aim)));
+    if (own.length === 0) return null;
+    return { macroF1: over('macroF1'), er: over('er'), queriesPerThread: over('queries'), seeds: own.length };
+  };
+  const rules = {
+    overBestRule: rulesWithin(0),
+    overOneQuery: rulesWithin(1),
+    overEqualQueries: rulesWithin(2),
+    overAnyQueries: rulesWithin(3),
+  };
+  return { overBestRule, overOneQuery, overEqualQueries, overAnyQueries, rules };
 }
 
 /** The agent of a trial, and what is best within each of its budgets, in the order of `RuleMargins`. */

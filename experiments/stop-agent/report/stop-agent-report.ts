@@ -18,7 +18,8 @@ import { learningCurveSection } from './learning-curve-chart.ts';
 import { systemCharts, thresholdPoints } from './operating-points.ts';
 import { readRuns } from './read-runs.ts';
 import { type RecommendedSystem, recommendedSystem } from './recommended-system.ts';
-import { guaranteeNotes, guaranteeSentence, stopNotes } from './stop-notes.ts';
+import { ruleBudgets } from './rule-margins.ts';
+import { guaranteeNotes, guaranteeSentence, stopNotes, unshownGuarantees } from './stop-notes.ts';
 import { stopsSection } from './stops.ts';
 import { stopSystemsTable } from './systems-table.ts';
 import { trainingSection } from './training.ts';
@@ -36,18 +37,18 @@ export function reportOf(
 ): Report & { readonly recommended: Pick<RecommendedSystem, 'variant' | 'system' | 'run'> | null } {
   const agents = rankedAgents(results);
   const [{ threads, threadFile, isCrossFitted }] = results[0].trials;
-  const guarantee = guaranteeSentence(results);
   const detectors = detectorTruths(results);
   // A policy is as good as the detector behind it, so none is recommended where that guesses.
   const problem = detectors.find((truth) => truth.variants === null)?.problem ?? null;
-  const recommended = problem === null ? recommendedSystem(agents, { hasGuarantee: guarantee !== '' }) : null;
+  const recommended = problem === null ? recommendedSystem(agents) : null;
   const seeds = new Set(results.flatMap(({ trials }) => trials.map(({ seed }) => seed)));
   return {
     ...{ title: name, description, command, cards: recommended?.cards ?? [] },
     recommended: recommended && { variant: recommended.variant, system: recommended.system, run: recommended.run },
-    conclusion: `${guarantee}${problem ?? recommended?.sentence}`,
+    conclusion: `${guaranteeSentence(results)}${problem ?? recommended?.sentence}`,
     tables: [agentsTable(agents, recommended)],
     notes: present([
+      unshownGuarantees(results.flatMap(({ trials }) => trials)),
       ...guaranteeNotes(results.flatMap(({ trials }) => trials)),
       ...stopNotes(agents, { results, detectors, recommended }),
       agents.length > shownAgents &&
@@ -77,14 +78,14 @@ async function pageParts(
   { command, cache, recommended }: { command: string; cache: string; recommended: RecommendedSystem | null },
 ): Promise<PageParts> {
   const runs = await readRuns(agents);
-  const { labels } = taskOf(runs[0].experiment);
+  const { labels, alerts } = taskOf(runs[0].experiment);
   const { forest, fronts } = systemCharts(agents, { command, recommended, thresholds: thresholdPoints(runs) });
   const inspected = await inspectedRuns(runs, cache);
   const inspector = inspectorData(inspected.runs, { labels });
   const sections = present([
     { id: 'front', title: 'Pareto front', blocks: [{ figures: fronts }] },
     learningCurveSection(agents),
-    stopsSection(runs, labels),
+    stopsSection(runs, { labels, alerts }),
     inspectorSection(inspector, inspected.notes),
     // A cross-fitted seed trained several agents, one a fold.
     !runs[0].result.isCrossFitted && trainingSection(runs),
@@ -122,6 +123,7 @@ const firstMetrics = {
     { name: 'macroF1', title: 'macro-F1', decimals: 3 },
     earliness,
     queries,
+    { name: 'rules', title: 'mixture', decimals: 3, shows: 'mean' },
     { name: 'lead', title: 'lead', decimals: 3, isDifference: true, shows: 'interval' },
   ],
   alerts: [
@@ -140,7 +142,8 @@ function agentsTable(
 ): ReportTable {
   const rows = agents.slice(0, shownAgents).flatMap(({ variant, agent, systems, margins }) => {
     const name = variant === 'agent' ? agentName : variant;
-    const values = { ...agent.values, lead: margins.overEqualQueries };
+    const rules = margins.rules.overEqualQueries?.macroF1;
+    const values = { ...agent.values, rules, lead: margins.overEqualQueries };
     const rule = ruleInPlace(systems);
     return present([{ name, values, isMarked: true }, rule && { ...rule, name: `  ${rule.name}` }]);
   });
@@ -201,23 +204,36 @@ function systemsSection(agents: readonly RankedAgent[]): ReportSection {
   };
 }
 
-function rulesSection(agents: readonly RankedAgent[]): ReportSection {
-  const difference = { decimals: 3, isDifference: true };
-  const rows = agents.map(({ variant: name, agent, margins }) => ({ name, values: { ...agent.values, ...margins } }));
+const budgets = {
+  overBestRule: 'best rule of one query',
+  overOneQuery: 'rules of one query, mixed',
+  overEqualQueries: 'rules with the same query budget, mixed',
+  overAnyQueries: 'rules of any number of queries, mixed',
+} as const;
+
+/** Null for alerts, whose worth and time are others than macro-F1 and earliness. */
+function rulesSection(agents: readonly RankedAgent[]): ReportSection | null {
+  if (raisesAlerts(agents)) return null;
+  const rows = agents.flatMap(({ variant, agent, margins, trials }) => [
+    { name: variant, values: agent.values, isMarked: true },
+    ...ruleBudgets.map((budget) => {
+      const { seeds = trials.length, ...values } = margins.rules[budget] ?? {};
+      const of = seeds === trials.length ? '' : ` (${seeds} of ${trials.length} seeds)`;
+      return { name: `  ${budgets[budget]}${of}`, values: { ...values, lead: margins[budget] } };
+    }),
+  ]);
   const metrics = [
+    { name: 'macroF1', title: 'macro-F1', decimals: 3 },
     earliness,
-    { ...queries, title: 'queries per thread', decimals: 3 },
-    { name: 'overBestRule', title: 'over the best rule of one query', ...difference },
-    { name: 'overOneQuery', title: 'over rules of one query', ...difference },
-    { name: 'overEqualQueries', title: 'over rules with the same query budget', ...difference },
-    { name: 'overAnyQueries', title: 'over rules of any number of queries', ...difference },
+    { ...queries, title: 'queries per thread' },
+    { name: 'lead', title: 'lead of the agent', decimals: 3, isDifference: true },
   ];
   return {
     id: 'rules',
     title: 'Against rules with the same budget',
     blocks: [
       systemsTable(rows, metrics, { first: 'agent' }),
-      'Macro-F1 above rules at the same earliness. The first such column compares with single rules, the others with every mixture of rules. Brackets hold 95% intervals by a bootstrap over seeds and the threads of each. Rules are picked by the scores that they are compared on, which favours them.',
+      'Below each agent stands what rules reach at the same earliness or an earlier one, and how far the macro-F1 of the agent is above that. A mixture chooses one of two or three rules by chance for each thread. Brackets hold 95% intervals by a bootstrap over seeds and the threads of each. Rules are picked by the scores that they are compared on, which favours them.',
     ],
   };
 }

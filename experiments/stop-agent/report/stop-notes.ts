@@ -9,7 +9,7 @@ import type { Paragraph } from '../../report/report.ts';
 import { directionOf, percent } from '../../report/shown-numbers.ts';
 import { agentName } from '../decisions.ts';
 import { learningCurveInWords } from '../learning-curve.ts';
-import { guaranteesFile, testedGuarantee } from '../operating-point.ts';
+import { guaranteesFile, testedGuarantee, unshownGuaranteeFile } from '../operating-point.ts';
 import type { TrialResult } from '../result.ts';
 import { deployedRun } from '../shipped-run.ts';
 import { isCollapsed, type RankedAgent, raisesAlerts } from './agents.ts';
@@ -53,8 +53,8 @@ export function stopNotes(
     ...learningCurveNotes(results),
     ...detectors.map(detectorTruthLine),
     raisesAlerts(agents)
-      ? 'F latency: F1 of the alerts, times how early the true ones come. ERDE 50: what false, missed and late alerts cost, where an alert after 50 posts is half as bad as a missed one; lower is better. Precision and recall are those of alerts.'
-      : `Earliness is the share of a thread’s posts that is read. Lead is the macro-F1 above every mixture of rules with the same earliness and queries, with its 95% interval ${seeds === 1 ? 'over threads, for this one seed' : 'over seeds and threads; ± is the standard deviation over seeds'}. The row below each agent is the best rule that reads and queries no more.`,
+      ? 'F latency: F1 of the alerts, times how early the true ones come. ERDE 50: what false, missed and late alerts cost, where an alert after 50 posts is half as bad as a missed one; lower is better. Precision and recall are those of alerts. The row below each agent is the rule with the best F latency that queries no more.'
+      : `Earliness is the share of a thread’s posts that is read. Mixture is the macro-F1 of the best mixture of rules with the same earliness and queries. Lead is the agent’s macro-F1 above that, with its 95% interval ${seeds === 1 ? 'over threads, for this one seed' : 'over seeds and threads; ± is the standard deviation over seeds'}. The row below each agent is the best rule that reads and queries no more.`,
   ]);
 }
 
@@ -86,7 +86,10 @@ function leadsInWords(agents: readonly RankedAgent[]): string {
   return clauses.join('; ');
 }
 
-/** The guarantee of the first agent that was tested by one, and what it saves as a mean over seeds; empty where none was. */
+/**
+ * The guarantee of the first agent that was tested by one, and what it saves as a mean over seeds; that none could be shown; or nothing
+ * where none was asked for.
+ */
 export function guaranteeSentence(results: readonly VariantResults<TrialResult>[]): string {
   for (const { variant, trials } of results) {
     const deployed = new Set(trials.map(({ directory }) => deployedRun(directory)));
@@ -96,12 +99,30 @@ export function guaranteeSentence(results: readonly VariantResults<TrialResult>[
     const sentence = guaranteeInWords({ ...guarantees[0], er: mean(rates) });
     const notes = present([
       results.length > 1 && variant,
+      rates.length < trials.length && `${rates.length} of ${trials.length} seeds; the others have no guarantee`,
       rates.length > 1 &&
         `mean of ${rates.length} seeds, which read ${percent(Math.min(...rates))} to ${percent(Math.max(...rates))}`,
     ]);
     return `${sentence}${notes.length === 0 ? '' : ` (${notes.join(', ')})`}. `;
   }
-  return '';
+  const isUnshown = results.some(({ trials }) =>
+    trials.some(({ directory: path }) => unshownGuaranteeFile.find({ path })),
+  );
+  return isUnshown ? 'No guarantee could be shown. ' : '';
+}
+
+/** Why runs have no guarantee that was asked for: in full of the first, and of the others what can be shown. */
+export function unshownGuarantees(trials: readonly TrialResult[]): Paragraph | null {
+  const deployed = [...new Set(trials.map(({ directory }) => deployedRun(directory)))];
+  const unshown = deployed.flatMap((path) => {
+    const found = unshownGuaranteeFile.find({ path });
+    const isFoundSince = guaranteesFile.find({ path })?.[agentName] !== undefined;
+    return found === null || isFoundSince ? [] : [{ path, ...found }];
+  });
+  if (unshown.length === 0) return null;
+  const [first, ...others] = unshown;
+  const remedies = others.map(({ path, remedy }) => ` ${path}: ${remedy}.`);
+  return { warning: `There is no guarantee of ${first.path}: ${first.reason}.${remedies.join('')}` };
 }
 
 /** What is guaranteed for each run, where the first sentence does not tell it all. */

@@ -1,6 +1,6 @@
 import { groupBy } from '../../../src/data/group-by.ts';
-import { confusionMatrix, macroF1 } from '../../../src/metrics/classification.ts';
-import { mean, quantile } from '../../../src/metrics/summary-statistics.ts';
+import { confusionMatrix } from '../../../src/metrics/classification.ts';
+import { quantile } from '../../../src/metrics/summary-statistics.ts';
 import { present } from '../../../src/present.ts';
 import { calibrationChart } from '../../report/charts/calibration-chart.ts';
 import { type Chart, category, quantity, series, told } from '../../report/page/chart.ts';
@@ -8,6 +8,7 @@ import { confusionTable } from '../../report/page/table-markup.ts';
 import type { Block, ReportSection, ReportTable } from '../../report/report.ts';
 import { percent } from '../../report/shown-numbers.ts';
 import type { Decision } from '../decisions.ts';
+import { type ScoredStops, stopColumns, stopMetrics } from '../metrics.ts';
 import { type PlacedDecision, placedDecisions, type ReadRun } from './read-runs.ts';
 
 interface DecidedAgent {
@@ -21,7 +22,7 @@ interface DecidedAgent {
 const agentsAtMost = 8;
 
 /** When the agents stop, all in one chart, and what each predicts there. */
-export function stopsSection(runs: readonly ReadRun[], labels: readonly string[]): ReportSection {
+export function stopsSection(runs: readonly ReadRun[], task: ScoredStops): ReportSection {
   const all = [...groupBy(runs, ({ variant }) => variant)];
   const agents = all.slice(0, agentsAtMost).map(([name, own]): DecidedAgent => {
     return { name, runs: own, decisions: own.flatMap(placedDecisions) };
@@ -39,11 +40,11 @@ export function stopsSection(runs: readonly ReadRun[], labels: readonly string[]
     agent.decisions.some(({ hours, postsUsed }) => postsUsed > 1 && hours !== null),
   );
   const figures = present([
-    stopChart(agents, { labels, scale: 'posts' }),
-    isTimed && stopChart(agents, { labels, scale: 'hours' }),
+    stopChart(agents, { ...task, scale: 'posts' }),
+    isTimed && stopChart(agents, { ...task, scale: 'hours' }),
     ...calibrationChart(calibrated, 'confidence of the detector at the stop'),
   ]);
-  const predictions = agents.flatMap((agent) => predictionBlocks(agent, labels));
+  const predictions = agents.flatMap((agent) => predictionBlocks(agent, task));
   return { id: 'stops', title: 'Where it stops', blocks: present([left, { figures }, ...predictions]) };
 }
 
@@ -57,17 +58,23 @@ const lineLegend = { symbolType: 'stroke', symbolOpacity: 1, symbolStrokeWidth: 
 /** One, two and five of each decade: their labels never touch on a logarithmic axis. */
 const ticks = [0, ...[1, 10, 100, 1000].flatMap((decade) => [decade, 2 * decade, 5 * decade])];
 
-/** The share of the threads of each label that are decided by then: one line per agent. */
+/** The share of the threads of each label that are decided, or raise an alert, by then: one line per agent. */
 function stopChart(
   agents: readonly DecidedAgent[],
-  { labels, scale }: { labels: readonly string[]; scale: keyof typeof scales },
+  { labels, alerts = [], scale }: ScoredStops & { scale: keyof typeof scales },
 ): Chart {
   const { title, timeOf, type } = scales[scale];
+  const isAboutAlerts = alerts.length > 0;
+  const isCounted = ({ predicted }: PlacedDecision) => !isAboutAlerts || alerts.includes(labels[predicted]);
+  const countedTime = (decision: PlacedDecision) => (isCounted(decision) ? timeOf(decision) : null);
   const values = agents.flatMap(({ name, decisions }) =>
     labels.flatMap((label, gold) => {
       const own = decisions.filter((decision) => decision.gold === gold);
-      return thinned(cumulative(own, timeOf)).map(({ x, share, right }) => {
-        const details = `${name}, ${label}\nafter ${Number(x.toFixed(2))} ${title}\n${percent(share)} decided, ${percent(right)} rightly`;
+      return thinned(cumulative(own, countedTime)).map(({ x, share, right }) => {
+        const come = isAboutAlerts
+          ? `${percent(share)} have raised an alert`
+          : `${percent(share)} decided, ${percent(right)} rightly`;
+        const details = `${name}, ${label}\nafter ${Number(x.toFixed(2))} ${title}\n${come}`;
         return { agent: name, label, x, share, details };
       });
     }),
@@ -75,9 +82,11 @@ function stopChart(
   const names = agents.map(({ name }) => name);
   return {
     name: `stops-${scale}`,
-    title: `Decided, by ${title}`,
-    label: `Share of the threads that are decided, by ${title}, for ${names.join(', ')}.`,
-    caption: 'A line that rises in one step is a fixed rule.',
+    title: `${isAboutAlerts ? 'Alerts' : 'Decided'}, by ${title}`,
+    label: `Share of the threads that ${isAboutAlerts ? 'have raised an alert' : 'are decided'}, by ${title}, for ${names.join(', ')}.`,
+    caption: isAboutAlerts
+      ? `Of the threads of each true label. Only ${new Intl.ListFormat('en', { type: 'disjunction' }).format(alerts)} should raise one.`
+      : 'A line that rises in one step is a fixed rule.',
     spec: {
       data: { values },
       facet: {
@@ -96,7 +105,7 @@ function stopChart(
           {
             x: quantity('x', { title, scale: { type, nice: false }, axis: { values: ticks, format: '~r' } }),
             y: quantity('share', {
-              title: 'decided',
+              title: isAboutAlerts ? 'alert raised' : 'decided',
               scale: { domain: [0, 1] },
               axis: { tickCount: 3, format: '.0%' },
             }),
@@ -132,21 +141,13 @@ export function cumulative<Decided extends Pick<Decision, 'gold' | 'predicted'>>
     });
 }
 
-function predictionBlocks({ name, runs, decisions }: DecidedAgent, labels: readonly string[]): Block[] {
-  const events = byEvent(decisions, labels);
+function predictionBlocks({ name, runs, decisions }: DecidedAgent, task: ScoredStops): Block[] {
+  const { labels } = task;
+  const events = byEvent(decisions);
   return present<Block>([
     `**${name}**${runs.length > 1 ? `, all ${runs.length} seeds; mistakes of the first` : ''}`,
     confusionTable({ caption: `What ${name} predicts`, labels, rows: confusionRows(decisions, labels) }),
-    events.length > 1 && {
-      heading: ['by event', 'threads', 'macro-F1', 'earliness', 'median posts'],
-      rows: events.map(({ event, threads, macroF1: score, er, medianPosts }) => [
-        event,
-        String(threads),
-        score.toFixed(3),
-        er.toFixed(3),
-        medianPosts.toFixed(1),
-      ]),
-    },
+    events.length > 1 && eventTable(events, task),
     mistakes(runs[0], labels),
   ]);
 }
@@ -162,22 +163,34 @@ export function confusionRows(decisions: readonly Decision[], labels: readonly s
   return labels.map((_, row) => Array.from(counts.subarray(row * width, (row + 1) * width)));
 }
 
-/** What an agent comes to on the threads of each event, the largest first; empty where threads have none. */
-export function byEvent(decisions: readonly PlacedDecision[], labels: readonly string[]) {
-  const known = decisions.flatMap((own) => (own.event === null ? [] : [{ ...own, event: own.event }]));
-  return [...groupBy(known, ({ event }) => event)]
-    .sort(([, a], [, b]) => b.length - a.length)
-    .map(([event, own]) => ({
-      event,
-      threads: own.length,
-      macroF1: macroF1({
-        gold: own.map(({ gold }) => gold),
-        predicted: own.map(({ predicted }) => predicted),
-        classes: labels.length,
-      }),
-      er: mean(own.map(({ postsUsed, posts }) => postsUsed / posts)),
-      medianPosts: quantile(Float64Array.from(own, ({ postsUsed }) => postsUsed).sort(), 0.5),
-    }));
+/** The decisions on the threads of each event, the largest first; empty where threads have none. */
+export function byEvent(
+  decisions: readonly PlacedDecision[],
+): { readonly event: string; readonly decisions: readonly PlacedDecision[] }[] {
+  const placed = decisions.flatMap((own) => (own.event === null ? [] : [{ ...own, event: own.event }]));
+  return Array.from(
+    groupBy(placed, ({ event }) => event),
+    ([event, own]) => ({ event, decisions: own }),
+  ).sort((a, b) => b.decisions.length - a.decisions.length);
+}
+
+/** What an agent comes to on each event. */
+export function eventTable(events: ReturnType<typeof byEvent>, task: ScoredStops): ReportTable {
+  const names = (task.alerts ?? []).length > 0 ? ['latencyF1', 'alertPrecision', 'alertRecall'] : ['macroF1', 'er'];
+  const metrics = names.map((name) => stopMetrics.find((metric) => metric.name === name)!);
+  return {
+    heading: ['by event', 'threads', ...metrics.map(({ title }) => title), 'median posts'],
+    rows: events.map(({ event, decisions }) => {
+      const columns = stopColumns(decisions, task);
+      const posts = Float64Array.from(decisions, ({ postsUsed }) => postsUsed).sort();
+      return [
+        event,
+        String(decisions.length),
+        ...metrics.map(({ of, decimals }) => of(columns)?.toFixed(decimals) ?? '–'),
+        quantile(posts, 0.5).toFixed(1),
+      ];
+    }),
+  };
 }
 
 const mistakesShown = 12;

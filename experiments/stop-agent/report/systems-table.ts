@@ -3,7 +3,7 @@ import { type Estimate, percent } from '../../report/shown-numbers.ts';
 import { systemsTable } from '../../report/systems-table.ts';
 import { shownMetrics } from '../../run/metric.ts';
 import { isShown } from '../decisions.ts';
-import { type SystemScores, shownValues, stopMetrics } from '../metrics.ts';
+import { alertMetricNames, type StopMetric, type SystemScores, shownValues, stopMetrics } from '../metrics.ts';
 
 /** A system in a table: over seeds, or with intervals over threads. */
 interface Row extends Pick<SystemScores, 'name' | 'mostCommonStop'> {
@@ -13,12 +13,21 @@ interface Row extends Pick<SystemScores, 'name' | 'mostCommonStop'> {
 
 /** Every metric of some systems and their most common stop; F1 of each label follows macro-F1 where labels are given. */
 export function stopSystemsTable(systems: readonly Row[], labels: readonly string[] = []): ReportTable {
-  const [first, ...others] = shownMetrics(stopMetrics, systems);
+  const metrics = shownMetrics(inReadingOrder(systems), systems);
   const f1 = labels.map((label) => ({ name: `f1 ${label}`, title: `F1 ${label}`, decimals: 3 }));
   const rows = systems.map(({ mostCommonStop: { name, share }, ...system }) => {
     return { ...system, further: [`${name} (${percent(share)})`] };
   });
-  return systemsTable(rows, [first, ...f1, ...others], { further: ['most common stop'] });
+  const columns = metrics.flatMap((metric) => (metric.name === 'macroF1' ? [metric, ...f1] : [metric]));
+  return systemsTable(rows, columns, { further: ['most common stop'] });
+}
+
+/** Metrics of alerts stand before all others where there are some. */
+function inReadingOrder(systems: readonly Row[]): readonly StopMetric[] {
+  const isAboutAlerts = systems.some(({ values }) => (values.latencyF1 ?? null) !== null);
+  if (!isAboutAlerts) return stopMetrics;
+  const first = stopMetrics.filter(({ name }) => alertMetricNames.has(name));
+  return [...first, ...stopMetrics.filter(({ name }) => !alertMetricNames.has(name))];
 }
 
 /** The systems of one evaluation with intervals over threads; of a grid of rules a few. */

@@ -91,6 +91,43 @@ describe('init', () => {
     );
   });
 
+  it('writes the labels that raise an alert, with a guarantee about them where there are threads enough', async () => {
+    const cwd = temporaryFolder({
+      'threads.jsonl': `${threadLines(80)}${threadLines(300, { labelled: false, prefix: 'new-' })}`,
+      'classes.jsonl': threadLines(80).replace(/"rumor":(true|false)/g, '"rumor":null,"labels":{"outcome":"a, $1"}'),
+    });
+    const make = (...words: string[]) => earshot(['init', ...words, '--name', 'mine', '--yes', '--force'], { cwd });
+    const resolved = async () =>
+      (await loadVariants({ path: join(cwd, 'mine.yaml'), overrides: [], resolve: resolveExperiment })).variants[0]
+        .experiment;
+    // Half of the threads raise one, and 47 early alerts show 10% where none is withdrawn.
+    const made = await make('threads.jsonl', '--alerts', 'rumor', '--risk-level', '10%');
+    expect(made.code, made.errors).toBe(0);
+    expect(await resolved()).toMatchObject({
+      alerts: ['rumor'],
+      guarantee: { loss: 'withdrawn', level: 0.1 },
+      agent: { algorithm: 'settled' },
+    });
+    expect(read(cwd, 'mine.yaml')).toContain('at most this share of early alerts would be withdrawn');
+    const few = await make('threads.jsonl', '--alerts', 'rumor', '--risk-level', '2%');
+    expect([few.code, few.errors]).toEqual([
+      1,
+      expect.stringMatching(/a guarantee of 2% about alerts \(rumor\) takes about 4\d\d; add threads/),
+    ]);
+    // A name with a comma is one label; without a guarantee the threshold is chosen on a development part.
+    const early = await make('classes.jsonl', '--alerts', 'a, true');
+    expect(early.code, early.errors).toBe(0);
+    expect(early.errors.replaceAll(/\s+/g, ' ')).toContain('no guarantee: at a risk level of 5% it takes about 19');
+    expect(await resolved()).toMatchObject({ alerts: ['a, true'], split: { calibration: 0, development: 8 } });
+    for (const [alerts, problem] of [
+      ['rumour', '"rumour" of --alerts is no label of rumor; did you mean rumor? There are non-rumor, rumor'],
+      ['rumor,non-rumor', 'every label of rumor raises an alert'],
+    ]) {
+      const { code, errors } = await make('threads.jsonl', '--alerts', alerts);
+      expect([code, errors]).toEqual([1, expect.stringContaining(problem)]);
+    }
+  });
+
   it('writes a file that trains', async () => {
     const cwd = folder();
     await earshot(['init', 'threads.jsonl', '--goal', 'earliest', '--name', 'mine', '--yes'], { cwd });

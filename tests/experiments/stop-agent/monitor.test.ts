@@ -71,6 +71,46 @@ describe('a monitor', () => {
   });
 });
 
+describe('a guarantee about withdrawn alerts', () => {
+  const about = { ...watched, alerts: ['rumor'], guarantee: { ...guarantee, loss: 'withdrawn' as const } };
+  const ended =
+    (atStop: string, atEnd: string, postsUsed = 2) =>
+    (index: number) =>
+      audit(index, false, { outcome: { closed: '', posts: 4, postsUsed, atStop, atEnd, queries: 2, path: null } });
+  const audits = [
+    ended('rumor', 'rumor'),
+    ended('rumor', 'non-rumor'),
+    ended('non-rumor', 'rumor'),
+    ended('rumor', 'non-rumor', 4),
+    ended('rumor', 'rumor'),
+  ].map((own, index) => own(index));
+
+  it('counts the audits that raised an alert before their end', () => {
+    expect(monitored(audits, about)).toMatchObject({ now: { items: 3, losses: 1 }, withoutAlert: 2, others: 0 });
+    expect(monitored(audits, watched)).toMatchObject({ now: { items: 5, losses: 2 }, withoutAlert: 0 });
+  });
+
+  it('raises an alarm by them, however many threads raise none', () => {
+    const many = Array.from({ length: 300 }, (_, index) =>
+      index % 3 === 0
+        ? ended('rumor', index % 9 === 0 ? 'non-rumor' : 'rumor')(index)
+        : ended('non-rumor', 'non-rumor')(index),
+    );
+    expect(monitored(many, about).alarm).not.toBeNull();
+    const calm = many.map(({ outcome, ...own }) => ({ ...own, outcome: outcome && { ...outcome, atEnd: 'rumor' } }));
+    expect(monitored(calm, about)).toMatchObject({ alarm: null, now: { items: 100, losses: 0 } });
+  });
+
+  it('moves its threshold by them alone', () => {
+    const { ended: all, counted } = countedAudits(audits, about);
+    const moved = adapted({ ...guarantee, loss: 'withdrawn' }, all, about);
+    expect(moved.adapted).toMatchObject({ audits: 3, losses: 1 });
+    const twice = adapted({ ...guarantee, loss: 'withdrawn' }, counted, about);
+    expect(moved.threshold).toBe(twice.threshold);
+    expect(moved.er).toBe(0.6);
+  });
+});
+
 describe('a threshold that follows the audits', () => {
   it('comes to where the wanted share changes, from either side, with a tenth of the threads', () => {
     // A prediction changes with probability (1 − threshold), so 0.95 is right.
@@ -82,7 +122,7 @@ describe('a threshold that follows the audits', () => {
           ...watched,
           guarantee: { ...now, adapted: now.adapted ?? { audits: 0, losses: 0, history: [] } },
         });
-        now = adapted(now, counted, watched.now);
+        now = adapted(now, counted, watched);
       }
       expect(now.adapted).toMatchObject({ audits: 4000, history: { length: 1000 } });
       expect(Math.abs((now.adapted?.losses ?? 0) / 4000 - 0.05)).toBeLessThan(0.01);

@@ -5,7 +5,7 @@ import { narrowTable, screenText, wrapped } from '../../../../experiments/report
 import { markdownOf, screenOf, tableText } from '../../../../experiments/report/report.ts';
 import { agentName } from '../../../../experiments/stop-agent/decisions.ts';
 import { summarize } from '../../../../experiments/stop-agent/report/agents.ts';
-import { compareToRules } from '../../../../experiments/stop-agent/report/rule-margins.ts';
+import { compareToRules, ruleBudgets } from '../../../../experiments/stop-agent/report/rule-margins.ts';
 import { reportOf } from '../../../../experiments/stop-agent/report/stop-agent-report.ts';
 import { evaluationTable } from '../../../../experiments/stop-agent/report/systems-table.ts';
 import type { TrialResult } from '../../../../experiments/stop-agent/result.ts';
@@ -126,7 +126,7 @@ describe('the report', () => {
     const first = names.indexOf('detector-in-state');
     expect(names.slice(first, first + 5)).toEqual([
       'detector-in-state',
-      '  confidence ≥ 0.7, asked at 1, 2, 3, 5, 8, …',
+      expect.stringMatching(/^ {2}confidence ≥ 0\.7, asked at 1.*…$/),
       'once',
       '  first 4 posts',
       'all posts',
@@ -291,7 +291,44 @@ describe('margins over rules', () => {
 
   it('are missing where no rule is as early', () => {
     const trials = [trial(1, { er: 0.05, macroF1: 0.5 })];
-    expect(Object.values(compareToRules(trials))).toEqual([null, null, null, null]);
-    expect(markdown({ variant: 'agent', trials })).toMatch(/\| agent +\| +0\.050 \| +1\.000( \| +–){4} \|/);
+    const { rules, ...leads } = compareToRules(trials);
+    expect([...Object.values(leads), ...Object.values(rules)]).toEqual(Array.from({ length: 8 }, () => null));
+    expect(markdown({ variant: 'agent', trials })).toMatch(
+      /\| \*\*agent\*\* .*\n\| – best rule of one query +( \| +–){4} \|/,
+    );
+  });
+
+  it('can be computed again from the tables: macro-F1 less that of the mixture', () => {
+    const rules = [
+      system('first post', { er: 0.1, macroF1: 0.5 }),
+      system('all posts', { er: 1, macroF1: 0.9 }),
+      system('confidence ≥ 0.8', { er: 0.2, macroF1: 0.8, queries: 'schedule', queriesPerThread: 3 }),
+    ];
+    const seeds = [
+      trial(1, { er: 0.55, macroF1: 0.8, queriesPerThread: 3 }, rules),
+      trial(2, { er: 0.4, macroF1: 0.7, queriesPerThread: 2 }, rules),
+    ];
+    const found = compareToRules(seeds);
+    const agent = 0.75;
+    for (const budget of ruleBudgets) {
+      const { macroF1, er, queriesPerThread } = found.rules[budget]!;
+      expect(found[budget]?.mean).toBeCloseTo(agent - (macroF1?.mean ?? 0), 10);
+      expect(er?.mean).toBeLessThanOrEqual(0.475 + 1e-9);
+      if (budget !== 'overAnyQueries') expect(queriesPerThread?.mean).toBeLessThanOrEqual(2.5 + 1e-9);
+    }
+    const { tables, sections } = report({ variant: 'agent', trials: seeds });
+    const [{ heading, rows }] = tables;
+    const ofAgent = rows.find(([name]) => name === agentName) ?? [];
+    const cell = (name: string) => Number.parseFloat(ofAgent[heading.indexOf(name)].replace('−', '-'));
+    expect(cell('macro-F1') - cell('mixture')).toBeCloseTo(cell('lead'), 2);
+    const [own, ...below] = sections
+      .find(({ id }) => id === 'rules')!
+      .blocks.flatMap((block) => (typeof block === 'object' && 'rows' in block ? block.rows : []));
+    expect(below).toHaveLength(4);
+    for (const [, macroF1, , , lead] of below)
+      expect(Number.parseFloat(own[1]) - Number.parseFloat(macroF1)).toBeCloseTo(
+        Number.parseFloat(lead.replace('−', '-')),
+        2,
+      );
   });
 });

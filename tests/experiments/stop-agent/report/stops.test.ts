@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { byEvent, confusionRows, cumulative } from '../../../../experiments/stop-agent/report/stops.ts';
+import { byEvent, confusionRows, cumulative, eventTable } from '../../../../experiments/stop-agent/report/stops.ts';
 import { decidedThread as decided } from './decided-thread.ts';
 
 const labels = ['no', 'yes'];
@@ -38,9 +38,22 @@ describe('events', () => {
   ];
 
   it('are scored one by one, the largest first', () => {
-    expect(byEvent(decisions, labels)).toEqual([
-      { event: 'a', threads: 2, macroF1: 1, er: expect.closeTo(0.3, 10), medianPosts: 3 },
-      { event: 'b', threads: 1, macroF1: 0, er: 1, medianPosts: 10 },
-    ]);
+    expect(eventTable(byEvent(decisions), { labels })).toEqual({
+      heading: ['by event', 'threads', 'macro-F1', 'earliness', 'median posts'],
+      rows: [
+        ['a', '2', '1.000', '0.300', '3.0'],
+        ['b', '1', '0.000', '1.000', '10.0'],
+      ],
+    });
+  });
+
+  it('are scored by their alerts where labels raise some', () => {
+    expect(eventTable(byEvent(decisions), { labels, alerts: ['yes'] })).toEqual({
+      heading: ['by event', 'threads', 'F latency', 'alert precision', 'alert recall', 'median posts'],
+      rows: [
+        ['a', '2', expect.stringMatching(/^0\.[1-9]/), '1.000', '1.000', '3.0'],
+        ['b', '1', '0.000', '0.000', '0.000', '10.0'],
+      ],
+    });
   });
 });
