@@ -160,9 +160,10 @@ function settledAgent(
   if (alerts.length > 0)
     return [
       ...score,
-      '# It stops at the threshold with the best F latency of alerts on the development part (docs/how-to/alerts.md), or by your own `costs`.',
+      `# It stops at the threshold with the best F latency of alerts on ${parts === null ? 'the labelled threads' : 'the development part'} (docs/how-to/alerts.md), or by your own \`costs\`.`,
       '# `earshot calibrate` finds a threshold with a guarantee.',
       'agent: { algorithm: settled, hidden: 8, task: { environment: pseudo-labelled } }',
+      ...(parts === null ? ['guarantee: null'] : []),
     ];
   return [
     ...score,

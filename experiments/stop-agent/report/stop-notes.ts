@@ -99,14 +99,14 @@ export function guaranteeSentence(results: readonly VariantResults<TrialResult>[
     const sentence = guaranteeInWords({ ...guarantees[0], er: mean(rates) });
     const notes = present([
       results.length > 1 && variant,
-      rates.length < trials.length && `${rates.length} of ${trials.length} seeds; the others have no guarantee`,
+      rates.length < deployed.size && `${rates.length} of ${deployed.size} seeds; the others have no guarantee`,
       rates.length > 1 &&
         `mean of ${rates.length} seeds, which read ${percent(Math.min(...rates))} to ${percent(Math.max(...rates))}`,
     ]);
     return `${sentence}${notes.length === 0 ? '' : ` (${notes.join(', ')})`}. `;
   }
   const isUnshown = results.some(({ trials }) =>
-    trials.some(({ directory: path }) => unshownGuaranteeFile.find({ path })),
+    trials.some(({ directory }) => unshownGuaranteeFile.find({ path: deployedRun(directory) })),
   );
   return isUnshown ? 'No guarantee could be shown. ' : '';
 }

@@ -130,8 +130,9 @@ it('says which level cannot be shown, and trains', async () => {
   const cwd = folderWith({ guarantee: { level: 0.01 } }, 8);
   const trained = await earshot(['train', 'mine.yaml'], { cwd });
   expect(trained.code, trained.errors).toBe(0);
-  expect(words(trained.errors)).toContain(
-    '60 labelled threads cannot show that at most 1% of predictions would change on average, so the policy has no guarantee. Label more, or allow more with guarantee.level',
+  expect(words(trained.out)).toMatch(/^mine: No guarantee could be shown\. /);
+  expect(words(trained.out)).toContain(
+    '60 labelled threads cannot show that at most 1% of predictions would change on average. Label more, give at least 150 threads without labels, or allow more with guarantee.level',
   );
   expect(trained.out).not.toContain('would change');
 });

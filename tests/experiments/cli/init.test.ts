@@ -114,11 +114,11 @@ describe('init', () => {
       1,
       expect.stringMatching(/a guarantee of 2% about alerts \(rumor\) takes about 4\d\d; add threads/),
     ]);
-    // A name with a comma is one label; without a guarantee the threshold is chosen on a development part.
+    // A name with a comma is one label; without a guarantee the threshold is chosen on the labelled threads.
     const early = await make('classes.jsonl', '--alerts', 'a, true');
     expect(early.code, early.errors).toBe(0);
     expect(early.errors.replaceAll(/\s+/g, ' ')).toContain('no guarantee: at a risk level of 5% it takes about 19');
-    expect(await resolved()).toMatchObject({ alerts: ['a, true'], split: { calibration: 0, development: 8 } });
+    expect(await resolved()).toMatchObject({ alerts: ['a, true'], crossFitting: { folds: 5 }, guarantee: null });
     for (const [alerts, problem] of [
       ['rumour', '"rumour" of --alerts is no label of rumor; did you mean rumor? There are non-rumor, rumor'],
       ['rumor,non-rumor', 'every label of rumor raises an alert'],
