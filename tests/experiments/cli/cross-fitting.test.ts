@@ -134,7 +134,6 @@ it('says which level cannot be shown, and trains', async () => {
   expect(words(trained.out)).toContain(
     '60 labelled threads cannot show that at most 1% of predictions would change on average. Label more, give at least 150 threads without labels, or allow more with guarantee.level',
   );
-  expect(trained.out).not.toContain('would change');
 });
 
 it('recommends nothing, and ships nothing, where the detector guesses', async () => {
