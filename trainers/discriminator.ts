@@ -161,13 +161,19 @@ interface Member {
   readonly streams: readonly (object | null)[];
 }
 
-export function disposeSeen(seen: readonly DiscriminatorSeen[]): void {
-  for (const { logits, penalty } of seen) tf.dispose([logits, penalty ?? []]);
+/** @param seen at each update of an epoch */
+export async function discriminatorHealth(
+  members: readonly Member[],
+  seen: readonly DiscriminatorSeen[],
+): Promise<DiscriminatorHealth[]> {
+  const accuracies = await accuraciesOf(members, seen);
+  const penalties = await meanPenalties(members, seen);
+  return members.map((_, member) => ({ ...accuracies[member], penalty: penalties[member] }));
 }
 
 /** Each member's mean over the updates; null for a member without a penalty. */
-export async function meanPenalties(
-  members: readonly Pick<Member, 'config'>[],
+async function meanPenalties(
+  members: readonly Member[],
   seen: readonly DiscriminatorSeen[],
 ): Promise<(number | null)[]> {
   const sums = members.map(() => 0);
@@ -180,21 +186,21 @@ export async function meanPenalties(
 }
 
 /** Counts the positive logits of each set of rows. */
-export async function accuraciesOf(
+async function accuraciesOf(
   members: readonly Member[],
-  minibatches: readonly tf.Tensor3D[],
+  seen: readonly DiscriminatorSeen[],
 ): Promise<Omit<DiscriminatorHealth, 'penalty'>[]> {
   const { batchSize } = members[0].config.discriminator;
   const sets = 1 + members[0].streams.length;
   const saysExpert = members.map(() => new Float64Array(sets));
-  for (const logits of minibatches) {
+  for (const { logits } of seen) {
     const values = await logits.data();
     for (const [row, value] of values.entries()) {
       const set = Math.floor(row / batchSize);
       if (value > 0) saysExpert[Math.floor(set / sets)][set % sets]++;
     }
   }
-  const pairs = minibatches.length * batchSize;
+  const pairs = seen.length * batchSize;
   return members.map(({ streams }, member) => ({
     agent: 1 - saysExpert[member][0] / pairs,
     saysExpert: streams.map((stream, set) => (stream === null ? null : saysExpert[member][set + 1] / pairs)),

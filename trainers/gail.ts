@@ -6,17 +6,15 @@ import { descent } from '../src/tensor/descent.ts';
 import type { Random } from '../src/tensor/random.ts';
 import type { RowTables } from '../src/tensor/row-tables.ts';
 import {
-  accuraciesOf,
   type Discriminator,
   type DiscriminatorHealth,
   type DiscriminatorName,
   type DiscriminatorSeen,
-  disposeSeen,
+  discriminatorHealth,
   type GailMinibatch,
   type GailRowWeights,
   gailLoss,
   logitsExpertIsHigh,
-  meanPenalties,
   type PairTensors,
 } from './discriminator.ts';
 
@@ -38,9 +36,9 @@ import {
  *
  * Eq. 3 is not Eq. 1 with Eq. 2 put in. There each divergence has a discriminator of its own, and −γ max_D is not max_D of −γ(…):
  * Eq. 1 asks the agent to be unlike ρ_m, while one discriminator takes γ ρ_m out of the mixture that the agent is to be like. Where
- * a shared discriminator has nothing left to tell, ρ = (α ρ_c + β ρ_e − γ ρ_m) / (α + β − γ). With one for
- * each the reward is α ln(ρ_c / ρ) + β ln(ρ_e / ρ) − γ ln(ρ_m / ρ) there, and no
- * mixture but a product of the experts is where it is the same everywhere: ρ ∝ (ρ_c^α ρ_e^β ρ_m^−γ)^(1 / (α + β − γ)).
+ * a shared discriminator has nothing left to tell, ρ = (α ρ_c + β ρ_e − γ ρ_m) / (α + β − γ). With one for each the reward is
+ * α ln(ρ_c / ρ) + β ln(ρ_e / ρ) − γ ln(ρ_m / ρ) there, and no mixture but a product of the experts is where it is the same
+ * everywhere: ρ ∝ (ρ_c^α ρ_e^β ρ_m^−γ)^(1 / (α + β − γ)).
  *
  * Every tensor is [members, rows, columns]: the leading axis counts the batched runs.
  */
@@ -72,7 +70,7 @@ export const gailOptions = {
     .enum(['running-deviation', 'none'])
     .default('running-deviation')
     .describe(
-      'what the rewards of sampled steps are divided by: the running deviation of their discounted sum, as in the published code, or nothing, as in the paper',
+      'what rewards are divided by: the running deviation of their discounted sum, as in the published code, or nothing, as in the paper',
     ),
   discriminator: z
     .strictObject({
@@ -137,8 +135,6 @@ interface ExpertWeight {
   readonly labelExpertIsOne: number;
   /** In the cross-entropy; negative to subtract. */
   readonly weight: number;
-  /** In the penalty. */
-  readonly penalty: number;
 }
 
 /**
@@ -173,21 +169,17 @@ export function presentExperts({ experts, streams }: Pick<GailMember, 'experts' 
 /** Weights of Eq. 3, divided by the agent's so that it is 1; of a discriminator with one expert (Eq. 2), 1 for either. */
 export function expertWeights(member: GailMember): ExpertWeight[] {
   const { config, experts, streams } = member;
-  const { objective, misleading, discriminator } = config;
+  const { objective, misleading } = config;
   const present = presentExperts(member);
   const weights = signedWeights(config, present);
   const ofAgent = agentWeight(config, present);
   return experts.map((expert, set) => {
-    if (objective === 'separate') {
-      const share = Number(streams[set] !== null);
-      return { labelExpertIsOne: 1, weight: share, penalty: discriminator.penalty * share };
-    }
+    if (objective === 'separate') return { labelExpertIsOne: 1, weight: Number(streams[set] !== null) };
     const share = Math.abs(weights[expert]) / ofAgent;
     const isMisleading = expert === 'misleading';
     return {
       labelExpertIsOne: Number(!(isMisleading && misleading === 'as-agent')),
       weight: isMisleading && misleading === 'subtract' ? -share : share,
-      penalty: discriminator.penalty * share,
     };
   });
 }
@@ -195,17 +187,21 @@ export function expertWeights(member: GailMember): ExpertWeight[] {
 /** What each row of a minibatch counts for, from the weights of the agent and the experts. */
 export function gailRowWeights(members: readonly GailMember[]): GailRowWeights {
   const { batchSize } = members[0].config.discriminator;
-  const ofExperts = members.map(expertWeights);
-  const perRow = (valuesOf: (own: readonly ExpertWeight[]) => number[]) =>
+  const weighted = members.map((member) => ({
+    experts: expertWeights(member),
+    penalty: member.config.discriminator.penalty,
+  }));
+  const perRow = (valuesOf: (own: (typeof weighted)[number]) => number[]) =>
     columnOf(
-      ofExperts.map((own) => Float32Array.from(valuesOf(own).flatMap((value) => Array<number>(batchSize).fill(value)))),
+      weighted.map((own) => Float32Array.from(valuesOf(own).flatMap((value) => Array<number>(batchSize).fill(value)))),
     );
   return {
-    labelsExpertIsOne: perRow((own) => [0, ...own.map(({ labelExpertIsOne }) => labelExpertIsOne)]),
-    weights: perRow((own) => [1 / batchSize, ...own.map(({ weight }) => weight / batchSize)]),
-    penalties: members.every(({ config }) => config.discriminator.penalty === 0)
+    labelsExpertIsOne: perRow(({ experts }) => [0, ...experts.map(({ labelExpertIsOne }) => labelExpertIsOne)]),
+    weights: perRow(({ experts }) => [1 / batchSize, ...experts.map(({ weight }) => weight / batchSize)]),
+    // A subtracted expert's is added.
+    penalties: weighted.every(({ penalty }) => penalty === 0)
       ? null
-      : perRow((own) => own.map(({ penalty }) => penalty / batchSize)),
+      : perRow(({ experts, penalty }) => experts.map(({ weight }) => (penalty * Math.abs(weight)) / batchSize)),
   };
 }
 
@@ -257,15 +253,10 @@ export async function updateDiscriminator(
   });
   const logits = await after.logits.data<'float32'>();
   tf.dispose([wanted.states, wanted.actions, after.logits]);
-  const last = seen.slice(-updates);
-  const accuracies = await accuraciesOf(
-    members,
-    last.map(({ logits }) => logits),
-  );
-  const penalties = await meanPenalties(members, last);
-  disposeSeen(seen);
+  const health = await discriminatorHealth(members, seen.slice(-updates));
+  for (const { logits, penalty } of seen) tf.dispose([logits, penalty ?? []]);
   return {
-    health: members.map((_, member) => ({ ...accuracies[member], penalty: penalties[member] })),
+    health,
     logits: members.map((_, member) => logits.subarray(member * steps, (member + 1) * steps)),
   };
 }

@@ -51,7 +51,7 @@ export const ppoSchema = z.strictObject({
   advantages: z
     .enum(['per-minibatch', 'none'])
     .default('per-minibatch')
-    .describe('over which of the sampled steps advantages are standardised; none is Eq. 5 as it stands'),
+    .describe('per-minibatch: standardised over the steps of each minibatch; none: Eq. 5 as it stands'),
   valueLoss: z
     .enum(['clipped', 'squared'])
     .default('clipped')

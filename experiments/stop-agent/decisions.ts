@@ -93,7 +93,7 @@ export function askedStop({ stop, queries }: Replay, { alerts }: Pick<Task, 'ale
 }
 
 /** A query at the stop and nowhere else. */
-export const atStopOnly: QueryPlan = { lengths: [], actsAt: 'every-post', maxPosts: Number.MAX_SAFE_INTEGER };
+const atStopOnly: QueryPlan = { lengths: [], actsAt: 'every-post', maxPosts: Number.MAX_SAFE_INTEGER };
 
 /**
  * What the stops of a system make of the cached judgements.

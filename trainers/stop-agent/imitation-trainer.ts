@@ -25,8 +25,8 @@ import { type Collected, collect, type EstimatedSteps } from './rollout.ts';
 import { createLearner } from './setup.ts';
 
 /*
- * The stop agent of EARD (§4): PPO against a discriminator of three experts, over the states of a table. Where paper and
- * published code disagree, it follows the paper, made sound (config.ts), and docs/reference/papers.md says what the code does.
+ * The stop agent of EARD (§4): PPO against a discriminator of three experts, over the states of a table. What the published code
+ * does differently is in docs/reference/papers.md.
  *
  *   point         paper                            here
  *   reward        −log D                           logit, or −log D, over the running std of its discounted sum, or as it is (gail.ts)

@@ -73,7 +73,7 @@ function variance(values: Float32Array): number {
 }
 
 /** How well the discriminator tells the agent's steps and each expert's, and how smooth it is. `experts` names the member's streams. */
-export function discriminatorMetrics(experts: readonly ExpertName[], discriminator: DiscriminatorHealth): Metrics {
+function discriminatorMetrics(experts: readonly ExpertName[], discriminator: DiscriminatorHealth): Metrics {
   const { agent, saysExpert, penalty } = discriminator;
   const metrics: Record<string, number> = { 'discriminator/accuracy_agent': agent };
   for (const [set, expert] of experts.entries()) {

@@ -103,9 +103,9 @@ describe('a discriminator for each expert', () => {
     const own = member({ objective: 'separate', alpha: 0.6, beta: 0.3, gamma: 0.1 });
     const lacking = { ...own, streams: [own.streams[0], own.streams[1], null] };
     expect(discriminatorMembers([lacking]).flatMap(expertWeights)).toEqual([
-      { labelExpertIsOne: 1, weight: 1, penalty: 0 },
-      { labelExpertIsOne: 1, weight: 1, penalty: 0 },
-      { labelExpertIsOne: 1, weight: 0, penalty: 0 },
+      { labelExpertIsOne: 1, weight: 1 },
+      { labelExpertIsOne: 1, weight: 1 },
+      { labelExpertIsOne: 1, weight: 0 },
     ]);
     const { logits } = memberRewards(lacking, [Float32Array.of(1), Float32Array.of(2), Float32Array.of(100)]);
     expect(logits[0]).toBeCloseTo((0.6 + 0.6) / 0.9, 5);
