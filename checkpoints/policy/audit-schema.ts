@@ -35,6 +35,8 @@ export const auditSchema = z.object({
   probability: z.number(),
   /** Whether its claim is out of distribution; null where that is not known. */
   isOutOfDistribution: z.nullable(z.boolean()),
+  /** True of a thread that the guarantee was found on: it is no evidence for it. Absent of others. */
+  isCalibration: z.optional(z.boolean()),
   /** Null while the thread is open. missing: why its end could not be judged. */
   outcome: z.nullable(z.union([auditedSchema, z.object({ closed: z.string(), missing: z.string() })])),
 });

@@ -707,16 +707,17 @@ class Policy:
         files = [f"{name} {digest}" for name, digest in self.manifest["files"].items()]
         self.digest = hashlib.sha256("\n".join(sorted(files)).encode()).hexdigest()
         self.region = self.guarantee["claims"] if self.guarantee else self.manifest.get("trainedClaims")
+        self.calibrated = set((self.guarantee or {}).get("calibratedOn", []))
         if self.region:
             self.claim_encoder = HashingEncoder(self.region["encoder"], characters)
 
     def is_trained_on(self, thread):
         """Whether the policy learnt from a thread, or its settings may have: by its id and claim."""
-        named = json.dumps(
-            {"claim": thread["posts"][0]["text"], "id": thread["id"]}, ensure_ascii=False, separators=(",", ":")
-        )
-        # Half a character is written as an escape, as JavaScript does.
-        return hashlib.sha256(named.encode(errors="backslashreplace")).hexdigest() in self.trained
+        return identity_of(thread["id"], thread["posts"][0]["text"]) in self.trained
+
+    def is_calibrated_on(self, thread_id, claim):
+        """Whether the guarantee was found on a thread, so that auditing it would show nothing."""
+        return identity_of(thread_id, claim)[:16] in self.calibrated
 
     def open(self):
         """Begins a thread whose posts come one after another."""
@@ -770,9 +771,10 @@ class Policy:
             "closed": iso(now), "posts": len(whole), "postsUsed": used,
             "atStop": at_stop, "atEnd": at_end, "queries": queries, "path": path,
         }  # fmt: skip
+        calibration = {"isCalibration": True} if self.is_calibrated_on(thread_id, posts[0][0]) else {}
         return {
             "threadId": thread_id, "policy": self.digest, "threshold": self.threshold, "opened": iso(opened or now),
-            "probability": share, "isOutOfDistribution": decision.out_of_distribution and decision.out_of_distribution["isFlagged"], "outcome": outcome,
+            "probability": share, "isOutOfDistribution": decision.out_of_distribution and decision.out_of_distribution["isFlagged"], **calibration, "outcome": outcome,
         }  # fmt: skip
 
     def states(self, posts):
@@ -904,6 +906,13 @@ def recorded_outputs(golden, labels):
         return {"label": own["label"], "probabilities": None if row is None else dict(zip(labels, row))}
 
     return judge
+
+
+def identity_of(thread_id, claim):
+    """The hash by which a bundle names a thread."""
+    named = json.dumps({"claim": claim, "id": thread_id}, ensure_ascii=False, separators=(",", ":"))
+    # Half a character is written as an escape, as JavaScript does.
+    return hashlib.sha256(named.encode(errors="backslashreplace")).hexdigest()
 
 
 MANIFEST_START = b'{\n  "sha256": "'
@@ -1090,9 +1099,10 @@ def main():
     sys.stdin.reconfigure(encoding="utf-8-sig")
     sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     policy = Policy(GIVEN.folder)
-    count = trained = decided = flagged = 0
+    count = trained = calibrated = decided = flagged = 0
     for thread in threads_of(sys.stdin):
         count += 1
+        calibrated += policy.is_calibrated_on(thread["id"], thread["posts"][0]["text"])
         is_trained = policy.is_trained_on(thread)
         trained += is_trained
         if is_trained and not GIVEN.include_trained:
@@ -1126,6 +1136,10 @@ def main():
     if trained > 0:
         what = "not left out" if GIVEN.include_trained else "left out (--include-trained keeps them)"
         note(f"the policy was trained on {trained} of the {count} threads; they are {what}")
+    if calibrated > 0:
+        note(
+            f"the guarantee was found on {calibrated} of the {count} threads; it holds on these by construction, so audits leave them out"
+        )
     if policy.guarantee and flagged > 0:
         note(
             f"{flagged} of the {decided} decided threads are out of distribution for the guarantee of the policy (outOfDistribution.isFlagged); "

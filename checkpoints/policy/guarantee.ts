@@ -35,6 +35,8 @@ export const guaranteeSchema = z.object({
   er: z.number(),
   /** Which threads are like those. */
   claims: claimRegionSchema,
+  /** Those threads: the beginnings of the hashes of their ids and claims. Absent where that is not known, as after audits. */
+  calibratedOn: z.optional(z.array(z.string())),
   /** Audits that opened up to then, in ISO 8601, went into it: no later look counts them again. */
   since: z.optional(z.nullable(z.string())),
   /** How `earshot monitor --adapt` moved the threshold; null or absent where it did not. */

@@ -5,6 +5,7 @@ import { likeliest } from '../../src/likeliest.ts';
 import { projected } from '../../src/tensor/projection.ts';
 import { type AuditDraw, auditedThread } from './audit.ts';
 import type { Audit } from './audit-schema.ts';
+import { calibratedOn } from './calibrated-on.ts';
 import { asBytes, fetchedFrom } from './fetched-from.ts';
 import { checkScores, checkStop, type Golden, goldenSchema } from './golden.ts';
 import { hashingIdentitySchema } from './hashing-identity.ts';
@@ -97,6 +98,8 @@ export interface Policy {
   ): Promise<Audit>;
   /** Whether it learnt from this thread, or its settings may have: by its id and its claim, whatever replies came since. */
   isTrainedOn(thread: PolicyThread & { readonly id: string }): Promise<boolean>;
+  /** Whether the guarantee was found on a thread, so that auditing it would show nothing. */
+  isCalibratedOn(thread: PolicyThread & { readonly id: string }): Promise<boolean>;
   /** How unlike the threads of the guarantee a thread with this claim is, or without a guarantee those trained on; null where unknown. */
   outOfDistribution(claim: string): OutOfDistribution | null;
 }
@@ -128,6 +131,8 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
   const trained = await trainedThreads(bundle);
   const isTrainedOn = async (thread: PolicyThread & { readonly id: string }) =>
     trained.has(await threadIdentity(thread.id, claimOf(thread)));
+  const isListed = calibratedOn(guarantee);
+  const isCalibratedOn: Policy['isCalibratedOn'] = (thread) => isListed({ id: thread.id, claim: claimOf(thread) });
   const reader = threadReader(definition, sources);
   const digest = await policyDigest(manifest);
   return {
@@ -140,6 +145,7 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
     open: reader.open,
     isTrainedOn,
     outOfDistribution,
+    isCalibratedOn,
     async decide(thread) {
       const decided = await reader.decide(thread);
       const { id } = thread;
@@ -160,6 +166,7 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
         opened: opened.toISOString(),
         probability: share,
         isOutOfDistribution: outOfDistribution(claimOf(thread))?.isFlagged ?? null,
+        ...((await isCalibratedOn(thread)) && { isCalibration: true }),
         outcome: { closed: new Date().toISOString(), ...audited },
       };
     },

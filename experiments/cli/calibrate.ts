@@ -109,7 +109,7 @@ async function calibrate(folder: string, options: CalibrateOptions & { terminal:
   const guarantee = await guaranteeFor(read, wanted);
   await policy.keep(guarantee);
   const byConfidence = keptByConfidence(read, wanted);
-  const { claims: _, ...found } = guarantee;
+  const { claims: _, calibratedOn: __, ...found } = guarantee;
   if (json) return printJson(terminal, { agent: folder, ...found, confidenceRule: byConfidence });
   const lines = [
     `${guaranteeInWords(guarantee)}.`,

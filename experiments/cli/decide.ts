@@ -107,7 +107,7 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
       for await (const thread of threads) {
         auditor ??= await auditorOf(options, policy);
         if (audits.length >= atOnce) await audits.shift();
-        if (tally.takes(thread)) yield thread;
+        if (await tally.takes(thread)) yield thread;
       }
     }
     await shareWork(taken(), {
@@ -116,7 +116,7 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
       signal: context.signal,
       atOnce,
       async here(thread: Thread) {
-        const audit = auditor?.open(thread) ?? null;
+        const audit = (await auditor?.open(thread)) ?? null;
         // What other processes answer comes in between.
         if (jobs > 1) await immediate();
         const decision = decideHere(thread);
@@ -145,16 +145,17 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
 
 /** Counts what happened to the threads, and says it at the end. */
 function tallyOf(
-  policy: Pick<OpenedPolicy, 'name' | 'guarantee' | 'isTrainedOn'>,
+  policy: Pick<OpenedPolicy, 'name' | 'guarantee' | 'isTrainedOn' | 'isCalibratedOn'>,
   { includeTrained, note }: { includeTrained: boolean; note: (line: string) => void },
 ) {
   const { name, guarantee } = policy;
-  const counts = { threads: 0, trained: 0, decided: 0, flagged: 0, missing: 0 };
+  const counts = { threads: 0, trained: 0, calibrated: 0, decided: 0, flagged: 0, missing: 0 };
   let firstMissing = '';
   return {
     /** Whether a thread is to be decided. */
-    takes(thread: Thread): boolean {
+    async takes(thread: Thread): Promise<boolean> {
       counts.threads++;
+      if (await policy.isCalibratedOn(thread)) counts.calibrated++;
       if (!policy.isTrainedOn(thread)) return true;
       counts.trained++;
       return includeTrained;
@@ -166,10 +167,14 @@ function tallyOf(
         firstMissing = `thread ${threadId}: ${predictionMissing}`;
     },
     tell(manyFlagged: number): void {
-      const { threads, trained, decided, flagged } = counts;
+      const { threads, trained, calibrated, decided, flagged } = counts;
       if (trained > 0)
         note(
           `${name} was trained on ${trained} of the ${threads} threads; they are ${includeTrained ? 'not left out' : 'left out (--include-trained keeps them)'}`,
+        );
+      if (calibrated > 0)
+        note(
+          `the guarantee of ${name} was found on ${calibrated} of the ${threads} threads; it holds on these by construction, so audits leave them out`,
         );
       if (flagged > 0 && guarantee !== null)
         note(

@@ -136,7 +136,7 @@ function auditedWords({ loss }: Pick<Guarantee, 'loss'>): string {
 }
 
 async function monitorText(
-  { now, alarm, unlike, waiting, missing, others, withoutAlert }: Monitored,
+  { now, alarm, unlike, waiting, missing, others, withoutAlert, calibration }: Monitored,
   { guarantee, alarmLevel }: { guarantee: Guarantee; alarmLevel: number },
 ): Promise<string> {
   const { guaranteeInWords } = await import('../../checkpoints/policy/guarantee.ts');
@@ -144,6 +144,7 @@ async function monitorText(
     ...(waiting > 0 ? [`${waiting} wait for a thread that is still open`] : []),
     ...(missing > 0 ? [`${missing} are missing: their threads never ended, or could not be judged`] : []),
     ...(others > 0 ? [`${others} are of another policy, or were counted for an earlier guarantee`] : []),
+    ...(calibration > 0 ? [`${calibration} are of threads that the guarantee was found on`] : []),
     ...(withoutAlert > 0 ? [`${withoutAlert} raised no alert before their end`] : []),
   ];
   const lines = [

@@ -137,7 +137,8 @@ export class GrowingThreads {
     const ended = end || present?.ended === true;
     if (used > 0 || ended !== (present?.ended ?? false)) {
       const read = first === undefined ? [] : [first, ...others].slice(0, used);
-      const audit = position === null ? (this.audits?.drawn(bundle, id) ?? null) : null;
+      const isNew = position === null && first !== undefined;
+      const audit = isNew ? ((await this.audits?.drawn(bundle, { id, claim: first.text })) ?? null) : null;
       const incarnation = await this.store.append(key, { position, posts: read.map(keptPost), ended, audit });
       if (incarnation === null) return null;
       if (audit !== null) await this.audits?.opened(audit);

@@ -27,9 +27,10 @@ export function threadAudits({ store, audits, now }: { store: ThreadStore; audit
   const { mostQueries, add, ...draw } = audits;
   let queries = 0;
 
-  /** The open audit of a thread that begins; null where it is not drawn. */
-  function drawn({ policy }: ServedBundle, id: string): Audit | null {
+  /** The open audit of a thread that begins; null where it is not drawn, or the guarantee was found on it. */
+  async function drawn({ policy }: ServedBundle, { id, claim }: { id: string; claim: string }): Promise<Audit | null> {
     if (queries >= mostQueries || !isAudited(id, draw)) return null;
+    if (await policy.isCalibratedOn({ id, posts: [claim] })) return null;
     return {
       threadId: id,
       policy: policy.digest,

@@ -3,6 +3,7 @@ import type { Audit } from '../../checkpoints/policy/audit-schema.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { ProviderError } from '../../src/errors.ts';
 import type { DecidedThread } from './decide.ts';
+import type { OpenedPolicy } from './open-policy.ts';
 
 export interface AuditOptions extends AuditDraw {
   /** Queries that audits may take; then no further thread is drawn, so that the draw does not depend on how threads end. */
@@ -12,16 +13,19 @@ export interface AuditOptions extends AuditDraw {
 
 /** Audits decided threads: those that are drawn are read on to their end. */
 export function threadAuditor(
-  policy: AuditSources & { readonly digest: string },
+  policy: AuditSources & Pick<OpenedPolicy, 'digest' | 'isCalibratedOn'>,
   { mostQueries, add, ...draw }: AuditOptions,
 ) {
   let queries = 0;
   return {
     /** Queries taken so far. */
     queries: () => queries,
-    /** Call it before the thread is decided: the drawn ones give a function that takes what was decided. */
-    open(thread: Thread): ((decided: DecidedThread) => Promise<void>) | null {
-      if (queries >= mostQueries || !isAudited(thread.id, draw)) return null;
+    /**
+     * Call it before the thread is decided: the drawn ones give a function that takes what was decided. None is drawn that the guarantee
+     * was found on.
+     */
+    async open(thread: Thread): Promise<((decided: DecidedThread) => Promise<void>) | null> {
+      if (queries >= mostQueries || !isAudited(thread.id, draw) || (await policy.isCalibratedOn(thread))) return null;
       const opened = new Date().toISOString();
       return async ({ postsUsed, prediction, predictionMissing, outOfDistribution }) => {
         const outcome = await ended();

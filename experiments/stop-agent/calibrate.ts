@@ -1,3 +1,4 @@
+import { listedIdentity } from '../../checkpoints/policy/calibrated-on.ts';
 import { type Guarantee, guaranteeSchema, isAboutAlerts } from '../../checkpoints/policy/guarantee.ts';
 import { type Limits, stopIn } from '../../checkpoints/policy/stops.ts';
 import { InputError } from '../../src/errors.ts';
@@ -13,6 +14,7 @@ import {
 } from '../../src/metrics/learn-then-test.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
 import { Random } from '../../src/tensor/random.ts';
+import { threadIdentity } from '../run/parts-file.ts';
 import { claimRegion } from './claim-region.ts';
 import type { ScoredThread } from './scored-thread.ts';
 
@@ -92,7 +94,8 @@ export async function guaranteeFor(threads: readonly CalibrationThread[], wanted
   const { loss, level, confidence } = wanted;
   const claims = await claimRegion(threads.map(({ thread }) => thread.posts[0].text));
   const counts = { threads: threads.length, ...alertCounts(threads, kept, wanted), losses, bound, er };
-  return guaranteeSchema.parse({ loss, level, confidence, threshold, ...counts, claims });
+  const listed = threads.map(({ thread }) => listedIdentity(threadIdentity(thread))).sort();
+  return guaranteeSchema.parse({ loss, level, confidence, threshold, ...counts, claims, calibratedOn: listed });
 }
 
 /** What a guarantee says of alerts: how many it counts, or under one about predictions what becomes of them. */

@@ -36,6 +36,8 @@ export interface Monitored {
   readonly others: number;
   /** Under a guarantee about alerts, those that raised none before their end. */
   readonly withoutAlert: number;
+  /** Those of threads that the guarantee was found on. */
+  readonly calibration: number;
   /** At a few hundred places. */
   readonly history: readonly Watch[];
 }
@@ -55,10 +57,12 @@ export interface Watched extends Pick<CountedLoss, 'alerts'> {
 export function countedAudits(
   audits: readonly Audit[],
   { policy, guarantee, quietMs, now, alerts }: Watched,
-): { ended: EndedAudit[]; counted: EndedAudit[]; waiting: number; missing: number; others: number } {
+): { ended: EndedAudit[]; counted: EndedAudit[] } & Pick<Monitored, 'waiting' | 'missing' | 'others' | 'calibration'> {
   const { loss, threshold, since = null, adapted = null } = guarantee;
+  const calibration = audits.filter((audit) => audit.isCalibration === true).length;
   const own = audits.filter(
     (audit) =>
+      audit.isCalibration !== true &&
       audit.policy === policy &&
       (adapted !== null || audit.threshold === threshold) &&
       (since === null || audit.opened > since),
@@ -72,7 +76,8 @@ export function countedAudits(
     counted: ended.filter(({ outcome }) => auditedLoss(outcome, { loss, alerts }) !== null),
     waiting: own.length - settled.length,
     missing: settled.length - ended.length,
-    others: audits.length - own.length,
+    others: audits.length - own.length - calibration,
+    calibration,
   };
 }
 

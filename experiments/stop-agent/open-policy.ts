@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { closest } from 'fastest-levenshtein';
+import { calibratedOn } from '../../checkpoints/policy/calibrated-on.ts';
 import type { Guarantee } from '../../checkpoints/policy/guarantee.ts';
 import { bundleFiles } from '../../checkpoints/policy/manifest.ts';
 import { type PolicyNetwork, policyNetwork, stopProbabilitiesOf } from '../../checkpoints/policy/network.ts';
@@ -68,6 +69,8 @@ export interface OpenedPolicy extends ThreadReader {
   isTrainedOn(thread: Thread): boolean;
   /** Whether it learnt from the thread or was tested on it. */
   isKnown(thread: Thread): boolean;
+  /** Whether its guarantee was found on the thread. */
+  isCalibratedOn(thread: Thread): Promise<boolean>;
   /** Scores and judges every post of these threads, as a calibration replays them. @throws InputError without a detector */
   score(threads: readonly Thread[]): Promise<ScoredThread[]>;
   /** What that would cost. */
@@ -109,6 +112,7 @@ async function policyInBundle({ folder, system, judge = null }: PolicyPlace): Pr
     goldOf: (thread) => task.labels[task.goldLabel(thread) ?? -1] ?? null,
     isTrainedOn: (thread) => trained.has(threadIdentity(thread)),
     isKnown: (thread) => known.has(threadIdentity(thread)),
+    isCalibratedOn: (thread) => policy.isCalibratedOn(thread),
     score: (threads) => scoreBySources(threads, { definition, sources: policy.sources }),
     missing: async () => ({ missing: 0, estimates: null }),
     keep: (guarantee) => guaranteeInBundle(folder, guarantee),
@@ -125,6 +129,7 @@ async function policyOfRun(place: PolicyPlace): Promise<OpenedPolicy> {
   const definition = { ...plain, threshold: guarantee?.threshold ?? plain.threshold };
   if (judge !== null) checkDecides(judge, task);
   const region = guarantee?.claims ?? trainedClaimsFile.find(run);
+  const isListed = calibratedOn(guarantee);
   const [trained, tested] = [trainedThreads(run), testedThreads(run)];
   const sources = await sourcesOfRun(opened, { judge, isQueried: definition.queries.lengths.length > 0 });
   return {
@@ -141,6 +146,7 @@ async function policyOfRun(place: PolicyPlace): Promise<OpenedPolicy> {
     goldOf: (thread) => task.labels[task.goldLabel(thread) ?? -1] ?? null,
     isTrainedOn: (thread) => trained.has(threadIdentity(thread)),
     isKnown: (thread) => trained.has(threadIdentity(thread)) || tested.has(threadIdentity(thread)),
+    isCalibratedOn: ({ id, posts: [{ text }] }) => isListed({ id, claim: text }),
     score: async (threads) =>
       scoredThreads(threads, { ...materials, definition, sequences: await opened.judged(threads) }),
     missing: opened.missing,

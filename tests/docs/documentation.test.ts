@@ -146,7 +146,8 @@ describe('the page of the papers', () => {
 function withKnownClasses({ task, ...settings }: PlainObject): PlainObject {
   if (task === undefined) return settings;
   if (typeof task !== 'string' || Object.hasOwn(tasks, task)) return { task, ...settings };
-  return { task: { label: task, classes: ['fake', 'real'] }, ...settings };
+  const alerts = Array.isArray(settings.alerts) ? settings.alerts : [];
+  return { task: { label: task, classes: ['fake', 'real', ...alerts] }, ...settings };
 }
 
 const yamlBlocks = pages

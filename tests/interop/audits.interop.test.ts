@@ -50,9 +50,11 @@ const byId = (audits: readonly Audit[]) =>
 
 it('in Python as in Node', async () => {
   const policy = await policyOfBundle(bundle());
-  const expected = await Promise.all(threads.map((thread) => policy.audit(thread, { share: 0.2, seed: 3 })));
+  const old = readFileSync(join(cwd, 'old.jsonl'), 'utf8').trim().split('\n').slice(100, 110);
+  const all = [...threads, ...old.map((line): (typeof threads)[number] => JSON.parse(line))];
+  const expected = await Promise.all(all.map((thread) => policy.audit(thread, { share: 0.2, seed: 3 })));
   const ids = [...Array.from({ length: 2000 }, (_, index) => `t${index}`), '谣言', '😱', ''];
-  writeFileSync(join(cwd, 'given.json'), JSON.stringify({ threads, ids }));
+  writeFileSync(join(cwd, 'given.json'), JSON.stringify({ threads: all, ids }));
   const program = `import json, sys
 sys.path.insert(0, ${JSON.stringify(bundle())})
 from earshot_policy import Policy, is_audited
@@ -64,6 +66,9 @@ print(json.dumps({"audits": audits, "drawn": [is_audited(each, 0.2, 2**40 + 3) f
   expect(code, errors).toBe(0);
   const found = JSON.parse(out);
   expect(found.drawn).toEqual(ids.map((id) => isAudited(id, { share: 0.2, seed: 2 ** 40 + 3 })));
+  // The guarantee was found on the old ones.
+  const isOld = ({ threadId, isCalibration }: Audit) => [threadId.startsWith('old-'), isCalibration ?? false];
+  for (const own of [...found.audits, ...expected]) expect(isOld(own)[0]).toBe(isOld(own)[1]);
   const python = byId(found.audits);
   for (const [id, own] of byId(expected)) {
     const { path, ...rest } = own as typeof own & { path: { score: number; label: string }[] };

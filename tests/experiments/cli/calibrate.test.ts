@@ -97,6 +97,39 @@ describe('calibrate', () => {
     }
   });
 
+  it('is known to the policy: decide says so, and audits leave its threads out', async () => {
+    cpSync(join(cwd, 'plain'), join(cwd, 'knowing-them'), { recursive: true });
+    const more = synthesizeThreads({ threads: 20, seed: 8 }).map((thread) => ({ ...thread, id: `more-${thread.id}` }));
+    writeFileSync(join(cwd, 'mixed.jsonl'), linesOf([...fresh.map(unlabelled), ...more]));
+    for (const policy of [run, 'knowing-them']) {
+      await calibrate(policy, '--threads', 'fresh.jsonl', '--risk-level', '0.2');
+      const file = `${policy.replaceAll('/', '-')}.jsonl`;
+      const decided = await earshot(['decide', 'mixed.jsonl', '--policy', policy, '--audit', '1', '--audits', file], {
+        cwd,
+      });
+      expect(lines(decided.out)).toHaveLength(100);
+      expect(decided.errors).toContain(
+        `the guarantee of ${policy} was found on 80 of the 100 threads; it holds on these by construction, so audits leave them out`,
+      );
+      const audits = lines(readFileSync(join(cwd, file), 'utf8')).map(({ threadId }) => threadId);
+      expect(audits).toEqual(more.map(({ id }) => id));
+      const other = await earshot(['decide', 'labelled.jsonl', '--policy', policy], { cwd });
+      expect(other.errors).toContain('was found on 80 of the 80 threads');
+      writeFileSync(join(cwd, 'new.jsonl'), linesOf(more));
+      expect((await earshot(['decide', 'new.jsonl', '--policy', policy], { cwd })).errors).not.toContain(
+        'was found on',
+      );
+    }
+    // Lines that a program of one's own wrote.
+    const marked = readFileSync(join(cwd, 'knowing-them.jsonl'), 'utf8').replaceAll(
+      '"isOutOf',
+      '"isCalibration":true,"isOutOf',
+    );
+    writeFileSync(join(cwd, 'marked.jsonl'), marked);
+    const { out } = await earshot(['monitor', 'knowing-them', 'marked.jsonl'], { cwd });
+    expect(out).toContain('No audit counts yet.\nNot counted: 20 are of threads that the guarantee was found on.');
+  });
+
   it('puts the second guarantee of a bundle in the place of the first', async () => {
     cpSync(join(cwd, 'plain'), join(cwd, 'twice'), { recursive: true });
     const harm = await calibrate('twice', '--threads', 'labelled.jsonl', '--risk-level', '0.3', '--loss', 'harm');

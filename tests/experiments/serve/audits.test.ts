@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Audit } from '../../../checkpoints/policy/audit-schema.ts';
 import { guaranteeInBundle } from '../../../checkpoints/policy/write-bundle.ts';
+import { threadIdentity } from '../../../experiments/run/parts-file.ts';
 import { auditLog } from '../../../experiments/serve/audit-log.ts';
 import { memoryThreads } from '../../../experiments/serve/memory-threads.ts';
 import { readAudits } from '../../../experiments/stop-agent/audit-file.ts';
@@ -43,6 +44,26 @@ describe('audits of a server', () => {
     const metrics = await server.app.inject('/metrics');
     expect(metrics.body).toContain(`earshot_audits_changed{model="small"} ${body.changed}`);
     expect(metrics.body).toContain('earshot_guarantee_alarm{model="small"} 1');
+  });
+
+  it('leave out threads that the guarantee was found on', async () => {
+    const [first, ...others] = threads.slice(0, 4);
+    const calibratedOn = [threadIdentity(first).slice(0, 16), 'f'.repeat(16)];
+    const folder = await mixedBundle({ guarantee: { ...smallGuarantee(0.5), calibratedOn } });
+    const { audits, read } = logged();
+    const server = await smallServer({ bundles: { small: folder }, audits });
+    // The same id with another claim is another thread.
+    const namesake = { ...others[0], id: first.id };
+    for (const { id, posts } of [first, ...others]) await server.post(id, { posts, end: true });
+    expect(new Set(read().map(({ threadId }) => threadId))).toEqual(new Set(others.map(({ id }) => id)));
+    const policy = await policyOfBundle(folder);
+    expect(await Promise.all([first, namesake, ...others].map(policy.isCalibratedOn))).toEqual([
+      true,
+      ...[namesake, ...others].map(() => false),
+    ]);
+    // A program of one's own audits what it likes, and the line says so.
+    expect(await policy.audit(first, { share: 1, seed: 1 })).toMatchObject({ isCalibration: true });
+    expect(await policy.audit(namesake, { share: 1, seed: 1 })).not.toHaveProperty('isCalibration');
   });
 
   it('wait for threads that are open, and close them when they have gone quiet', async () => {

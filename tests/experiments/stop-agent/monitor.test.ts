@@ -64,6 +64,11 @@ describe('a monitor', () => {
     expect(later.counted.map(({ threadId }) => threadId)).toEqual(['t990']);
   });
 
+  it('leaves out audits of threads that the guarantee was found on', () => {
+    const audits = stream(10, () => true).map((own, index) => ({ ...own, isCalibration: index < 4 }));
+    expect(monitored(audits, watched)).toMatchObject({ now: { items: 6, losses: 6 }, calibration: 4, others: 0 });
+  });
+
   it('says nothing before the first audit, and notices claims that are out of distribution', () => {
     expect(monitored([], watched)).toMatchObject({ now: { items: 0, low: 0, high: 1, eValue: 1 }, alarm: null });
     const unlike = stream(60, () => false).map((own, index) => ({ ...own, isOutOfDistribution: index % 2 === 0 }));
