@@ -151,9 +151,7 @@ function writeDown(store: AnnotationStore, { key, annotation, answers, changed, 
 }
 
 const common = { version: z.number(), completion: z.number() };
-const words = z.record(z.string(), z.array(z.string()));
 const readerSchema = z.discriminatedUnion('name', [
-  z.object({ name: z.literal('verdict'), ...common, words, reasons: z.boolean() }),
+  z.object({ name: z.literal('verdict'), ...common, words: z.record(z.string(), z.array(z.string())) }),
   z.object({ name: z.literal('json'), ...common, schema: z.record(z.string(), z.unknown()) }),
-  z.object({ name: z.literal('published'), ...common, words }),
 ]);

@@ -45,7 +45,9 @@ export function loadPrompts({ detector, path }: { detector: string; path: string
   for (const [name, template] of Object.entries(given.prompts))
     checkPrompt({ path, name, template, shipped, detector });
   const merged = { ...given, prompts: { ...shipped.prompts, ...given.prompts } };
-  return promptsOf(merged, { version: given.version, sha256: sha256(merged) });
+  // How examples are shown is part of the prompt.
+  const asked = merged.examples.length === 0 ? merged : { ...merged, examples: examplesInWords(merged.examples) };
+  return promptsOf(merged, { version: given.version, sha256: sha256(asked) });
 }
 
 function promptsOf({ prompts, examples }: PromptFile, version: Prompts['version']): Prompts {
@@ -105,6 +107,6 @@ function readPrompts(path: string | URL, name: string): PromptFile {
 
 function examplesInWords(examples: PromptFile['examples']): string {
   return examples
-    .map(({ posts, answer }, index) => `${quotedEvidence(`Example ${index + 1}`, posts)}\nAnswer: ${answer}\n\n`)
+    .map(({ posts, answer }, index) => `${quotedEvidence(`Example ${index + 1}`, posts)}\n${answer}\n\n`)
     .join('');
 }

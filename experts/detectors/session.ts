@@ -55,7 +55,7 @@ const pretendedArgument = 'This is one of the sentences that an argument in a de
 /** The reason of a verdict in a dry run. */
 export const pretendedReason = 'This is one of the sentences that explain a verdict. '.repeat(3);
 
-interface Speech extends Pick<ChatRequest, 'endpoint' | 'messages' | 'jsonSchema'> {
+interface Speech extends Pick<ChatRequest, 'endpoint' | 'messages'> {
   session: Session;
   /** How the answer of a dry run ends. */
   dryRunText?: string;
@@ -63,20 +63,16 @@ interface Speech extends Pick<ChatRequest, 'endpoint' | 'messages' | 'jsonSchema
   shortestDryRunText?: string;
 }
 
-/** What a model says in a debate. Never empty, since some endpoints refuse empty messages. */
-export async function spoken({ session, ...speech }: Speech): Promise<ChatAnswer> {
-  const answer = await session.service.chat(speechRequest(speech));
-  return answer.text.trim() === '' ? { ...answer, text: '(said nothing)' } : { ...answer, text: answer.text.trim() };
-}
-
-/** A speech as an entry of the transcript. */
+/** What a model says in a debate, as an entry of the transcript. Never empty, since some endpoints refuse empty messages. */
 export async function speak({
   role,
   round,
+  session,
   ...speech
 }: Speech & Pick<TranscriptEntry, 'role' | 'round'>): Promise<TranscriptEntry> {
-  const answer = await spoken(speech);
-  return entryOf({ role, round, text: answer.text, endpoint: speech.endpoint, answers: [answer] });
+  const answer = await session.service.chat(speechRequest(speech));
+  const text = answer.text.trim() || '(said nothing)';
+  return entryOf({ role, round, text, endpoint: speech.endpoint, answers: [answer] });
 }
 
 /** An entry of the transcript, with what the answers took that it was made of. */

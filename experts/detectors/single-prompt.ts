@@ -1,29 +1,18 @@
 import { z } from 'zod';
 import type { Prefix } from '../../src/data/thread.ts';
-import { InputError } from '../../src/errors.ts';
 import { seedSchema } from '../../src/seed.ts';
 import type { Detector, Judgement, TranscriptEntry } from '../detector.ts';
 import { type AnswerWords, namedAnswers } from '../llm/answers/answer-words.ts';
 import { sampledProbabilities } from '../llm/answers/class-probabilities.ts';
-import { publishedReaderVersion, readPublished } from '../llm/answers/published-reading.ts';
-import {
-  askVerdict,
-  lastLineAsked,
-  readVerdict,
-  verdictInWords,
-  verdictProbabilities,
-  verdictRequest,
-} from '../llm/answers/verdict.ts';
+import { askVerdict, lastLineAsked, readVerdict, verdictInWords, verdictRequest } from '../llm/answers/verdict.ts';
 import { type ChatAnswer, type ChatRequest, whyIncomplete } from '../llm/chat.ts';
 import { answerRelevantOptions, type Endpoint } from '../llm/endpoint.ts';
-import { MalformedAnswerError } from '../llm/failures.ts';
 import { quotedPosts } from '../llm/prompt-text.ts';
 import { combinedCategories, type JudgingTask, judgementLabels } from '../tasks/task-file.ts';
 import type { DetectorSettings } from './detector-settings.ts';
 import { withDrawnComments } from './drawn-comments.ts';
 import { checkSamples, endpointOf, endpointsSchema, modelSchema } from './models-by-role.ts';
 import { loadPrompts, promptsSchema } from './prompt-templates.ts';
-import { type InstructionParts, PUBLISHED_VERSION, publishedInstruction, publishedPrompt } from './published-prompt.ts';
 import { countsIn, entryOf, inSession, pretendedReason, type Session } from './session.ts';
 
 /*
@@ -35,17 +24,14 @@ import { countsIn, entryOf, inSession, pretendedReason, type Session } from './s
  * Differences from the paper and its code:
  *   - The question and the answers come from the task, so it is not limited to rumours. With a task of categories, each
  *     category is asked about separately, and their combination is the label.
- *   - So the wording differs, of `prompt: published` too: theirs is "Analyze the given sequence of social media posts, determine if
- *     it is a rumor. Respond Yes or No only." A copy of the file of prompts that says so (`prompts`) is their instruction.
+ *   - So the wording differs. The code's is "Analyze the given sequence of social media posts, determine if it is a rumor. Respond
+ *     Yes or No only." A copy of the file of prompts that says so (`prompts`) is their instruction.
  *   - Each post is on one numbered line, marked as evidence; the paper only says that they are an ordered list.
- *   - Endpoints that take JSON schemas are given the answers as an enum. Unless a text is an answer by the grammar and
- *     nothing else, the model is asked once more, and then there is no judgement. `reading: published` is the substring
- *     search of the authors' code, in which "Maybe" contains a y and so is a yes; it sends no schema and asks nobody again.
+ *   - Endpoints that take JSON schemas are given the answers as an enum. Unless a text is an answer word, or its last line is one,
+ *     the model is asked once more, and then there is no judgement. The code searches for substrings: "Maybe" contains a y and
+ *     so is a yes there.
  *   - The paper has no probabilities. Here they come from the log-probabilities of the answer's tokens, or else from the
  *     shares of several samples.
- *   - `prompt: published` has the form of the prompt in the authors' code: the instruction before and after the posts, post 1 repeated
- *     after the last, and only the end of the posts if they are too long. Here tokens are estimated, and line breaks in
- *     posts become spaces. As published, nothing tells a post from an instruction, so a post may pose as one. The code allows an answer of 3 tokens (gpt-4o-mini: 5); here that is the endpoint's maxTokens.
  */
 
 export const singlePromptOptionsSchema = z.strictObject({
@@ -53,30 +39,7 @@ export const singlePromptOptionsSchema = z.strictObject({
   endpoints: endpointsSchema,
   model: modelSchema,
   prompts: promptsSchema,
-  prompt: z
-    .enum(['paper', 'published'])
-    .default('paper')
-    .describe(
-      "the paper's one line, or the published code's: instruction twice, first post repeated at the end, and (dangerous) nothing that tells posts from instructions",
-    ),
-  promptTokens: z
-    .int()
-    .positive()
-    .nullable()
-    .default(8000)
-    .describe(
-      'if the posts are longer, the published prompt keeps this many tokens (estimated) of their end; null: all',
-    ),
-  reading: z
-    .enum(['strict', 'published'])
-    .default('strict')
-    .describe(
-      "what counts as an answer: a text that is one and nothing else, or the published code's substring search",
-    ),
-  reasons: z
-    .boolean()
-    .default(false)
-    .describe('think step by step before the answer (chain of thought); with the paper’s prompt, read strictly'),
+  reasons: z.boolean().default(false).describe('think step by step before the answer (chain of thought)'),
   comments: z
     .int()
     .min(1)
@@ -99,7 +62,7 @@ interface CategoryQuestion {
   /** Null for a task of labels, which is a single question. */
   readonly category: string | null;
   readonly instruction: string;
-  /** The positive label comes first: the published code tries it first. */
+  /** The positive label comes first, as in the question. */
   readonly words: AnswerWords;
 }
 
@@ -113,16 +76,14 @@ interface Answer {
 }
 
 export function createSinglePrompt({ options, task, service }: DetectorSettings<SinglePromptOptions>): Detector {
-  const { prompt, promptTokens, reading, samples, reasons, comments, seed } = options;
-  const endpoint = checkedEndpoint(options);
+  const { samples, reasons, comments, seed } = options;
+  const endpoint = endpointOf({ role: 'judge', model: options.model, endpoints: options.endpoints });
+  checkSamples(endpoint, { samples, asker: 'single-prompt' });
   const prompts = loadPrompts({ detector: 'single-prompt', path: options.prompts });
-  const instructionOf = (parts: InstructionParts) => {
-    if (reasons) return reasonedInstruction(parts);
-    return prompt === 'paper' ? prompts.render('instruction', parts) : publishedInstruction(parts);
-  };
+  const instructionOf = (parts: InstructionParts) =>
+    reasons ? reasonedInstruction(parts) : prompts.render('instruction', parts);
   const questions = questionsOf(task, instructionOf);
   const contentOf = ({ instruction, words }: CategoryQuestion, prefix: Prefix) => {
-    if (prompt === 'published') return publishedPrompt({ instruction, prefix, promptTokens });
     const content = prompts.render('paper', { instruction, posts: quotedPosts('Posts', prefix.posts) });
     return reasons ? `${content}\n\n${lastLineAsked(words)}` : content;
   };
@@ -149,15 +110,15 @@ export function createSinglePrompt({ options, task, service }: DetectorSettings<
 
   return {
     name: 'single-prompt',
-    // 2: endpoints that take JSON schemas are sent the answers as an enum.
-    version: '2',
+    // 2: endpoints that take JSON schemas are sent the answers as an enum. 3: a reason ends with a line that is the answer alone.
+    version: reasons ? '3' : '2',
     options: {
       task,
-      promptVersion: prompt === 'paper' ? prompts.version : PUBLISHED_VERSION,
+      promptVersion: prompts.version,
       model: { ...answerRelevantOptions(endpoint), ...whatCounts(options, endpoint) },
-      prompt,
-      ...(prompt === 'published' && { promptTokens }),
-      reading,
+      // These two were settings once. They stay in the key, so that what was paid for is found.
+      prompt: 'paper',
+      reading: 'strict',
       samples,
       // Later options: where they are not used, what was paid for before is found.
       ...(reasons && { reasons }),
@@ -169,25 +130,11 @@ export function createSinglePrompt({ options, task, service }: DetectorSettings<
 }
 
 /**
- * Settings of the endpoint that count here alone. An answer that was cut off is none, unless read as the published code does, or
- * one of several samples. With `logprobs: on` every judgement has probabilities.
+ * Settings of the endpoint that count here alone. An answer that was cut off is none, unless it is one of several samples. With
+ * `logprobs: on` every judgement has probabilities.
  */
-function whatCounts({ reading, samples }: SinglePromptOptions, { maxTokens, logprobs }: Endpoint) {
-  return {
-    ...((reading === 'published' || samples > 1) && { maxTokens }),
-    ...(logprobs === 'on' && { logprobs }),
-  };
-}
-
-/** @throws InputError where options do not go together */
-function checkedEndpoint({ prompt, reading, samples, reasons, model, endpoints }: SinglePromptOptions): Endpoint {
-  if (reasons && (prompt !== 'paper' || reading !== 'strict'))
-    throw new InputError(
-      'single-prompt: `reasons` needs `prompt: paper` and `reading: strict`; set both, or leave it out',
-    );
-  const endpoint = endpointOf({ role: 'judge', model, endpoints });
-  checkSamples(endpoint, { samples, asker: 'single-prompt' });
-  return endpoint;
+function whatCounts({ samples }: SinglePromptOptions, { maxTokens, logprobs }: Endpoint) {
+  return { ...(samples > 1 && { maxTokens }), ...(logprobs === 'on' && { logprobs }) };
 }
 
 interface Asked {
@@ -200,15 +147,15 @@ interface Asked {
 
 async function answerTo(asked: Asked): Promise<Answer> {
   const { words, options, session } = asked;
-  const { reading, samples, reasons } = options;
+  const { samples, reasons } = options;
   const { service } = session;
   const request = requestOf(asked);
-  const first = await service.chat({ ...request, wantLogprobs: true, mayBeRepaired: reading === 'strict' });
+  const first = await service.chat({ ...request, wantLogprobs: true, mayBeRepaired: true });
   if (first.logprobs === null && samples > 1) {
     const others = await Promise.all(
       Array.from({ length: samples - 1 }, (_, index) => service.chat({ ...request, sampleIndex: index + 1 })),
     );
-    const labels = [first, ...others].map((answer) => labelOf(answer, asked));
+    const labels = [first, ...others].map((answer) => labelOf(answer, words));
     const probabilities = sampledProbabilities({ labels: Object.keys(words), answers: labels });
     if (probabilities !== null) {
       const most = Math.max(...Object.values(probabilities));
@@ -218,47 +165,34 @@ async function answerTo(asked: Asked): Promise<Answer> {
       return { label, probabilities, reason: '', answers: [first] };
     }
   }
-  const answer =
-    reading === 'strict'
-      ? await askVerdict({ service, request, words, reasons, first })
-      : publishedAnswer(first, asked);
+  const answer = await askVerdict({ service, request, words, reasons, first });
   if (answer.isDropped) session.unreadableParts++;
   return answer;
 }
 
-function requestOf({ content, words, endpoint, options: { reading, reasons } }: Asked): ChatRequest {
+function requestOf({ content, words, endpoint, options: { reasons } }: Asked): ChatRequest {
   const [label] = Object.keys(words);
-  const reader = { name: 'published', version: publishedReaderVersion, words } as const;
   return {
     endpoint,
     messages: [{ role: 'user', content }],
     dryRunText: reasons ? verdictInWords({ words, label, reason: pretendedReason }) : words[label][0],
-    ...(reading === 'strict' ? verdictRequest({ words, reasons }) : { reader }),
+    ...verdictRequest({ words, reasons }),
   };
 }
 
-function labelOf(answer: ChatAnswer, { words, options: { reading, reasons } }: Asked): string | null {
-  if (reading === 'published') return readPublished(answer, words);
+function labelOf(answer: ChatAnswer, words: AnswerWords): string | null {
   if (whyIncomplete(answer) !== null) return null;
-  const read = readVerdict(answer, { words, reasons });
+  const read = readVerdict(answer, words);
   return 'value' in read ? read.value.label : null;
 }
 
-/** @throws MalformedAnswerError where the published code finds no label in it */
-function publishedAnswer(answer: ChatAnswer, asked: Asked): Answer & { readonly isDropped: boolean } {
-  const { words, endpoint } = asked;
-  const label = labelOf(answer, asked);
-  if (label === null)
-    throw new MalformedAnswerError(
-      `endpoint ${endpoint.name} (model ${endpoint.model}) answered with something other than ${namedAnswers(words)}: ` +
-        JSON.stringify(answer.text.slice(0, 200)),
-      { answers: [answer] },
-    );
-  const verdict = { label, reason: '', at: 0 };
-  return { label, reason: '', answers: [answer], ...verdictProbabilities({ answer, verdict, words }) };
+interface InstructionParts extends Readonly<Record<string, string>> {
+  readonly subject: string;
+  readonly question: string;
+  readonly answers: string;
 }
 
-/** Not in the file of prompts either: an edit of that file would ask anew what was paid for. */
+/** Not in the file of prompts: an edit of that file would ask anew what was paid for. */
 const reasonedInstruction = ({ subject, question, answers }: InstructionParts) =>
   `Analyze the given ${subject} and decide: ${question} Think step by step about what speaks for each of ${answers}, then decide.`;
 
@@ -267,9 +201,9 @@ function questionsOf(task: JudgingTask, instructionOf: (parts: InstructionParts)
   if (labels) {
     // By convention the last label is the positive one, and people ask "Yes or No" in that order.
     const positiveFirst = labels.toReversed();
-    const answers = listed(positiveFirst.map((label) => label.answers[0]));
     const words = Object.fromEntries(positiveFirst.map((label) => [label.name, label.answers]));
-    return [{ category: null, instruction: instructionOf({ subject, question, answers }), words }];
+    const instruction = instructionOf({ subject, question, answers: namedAnswers(words) });
+    return [{ category: null, instruction, words }];
   }
   return categories.map(({ name, description }) => ({
     category: name,
@@ -290,8 +224,4 @@ function transcriptOf(
     ...(answer.thinking === undefined ? [] : [{ role: `${role}, thinking`, text: answer.thinking }]),
     entryOf({ role, text: answer.text, vote: answer === answers.at(-1) ? label : null, endpoint, answers: [answer] }),
   ]);
-}
-
-function listed(words: readonly string[]): string {
-  return `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
 }

@@ -59,9 +59,8 @@ export interface ChatUsage {
 
 /** What reads an answer, as plain JSON, so that a kept answer can be read again. */
 export type AnswerReader =
-  | { readonly name: 'verdict'; readonly version: number; readonly words: AnswerWords; readonly reasons: boolean }
-  | { readonly name: 'json'; readonly version: number; readonly schema: Readonly<Record<string, unknown>> }
-  | { readonly name: 'published'; readonly version: number; readonly words: AnswerWords };
+  | { readonly name: 'verdict'; readonly version: number; readonly words: AnswerWords }
+  | { readonly name: 'json'; readonly version: number; readonly schema: Readonly<Record<string, unknown>> };
 
 /** The words that stand for each label; case does not matter. */
 export type AnswerWords = Readonly<Record<string, readonly string[]>>;

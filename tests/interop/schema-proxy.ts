@@ -3,10 +3,14 @@ import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
 import { dispatcherOf } from '../../experts/llm/sending/guarded-fetch.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
+import { chatBodySchema, lastMessage } from '../llm-server/scripted-rule.ts';
 
 const withSchema = z.looseObject({
   response_format: z.object({ type: z.literal('json_schema'), json_schema: z.object({ schema: z.unknown() }) }),
 });
+
+/** What a model is asked whose answer could not be read. */
+const asksAgain = /^(?:Your answer could not be used|Answer .+ only\.$)/;
 
 /**
  * Passes requests on to llama.cpp's Python server, counts answers, and translates JSON schemas, which that server knows by a name of
@@ -49,7 +53,8 @@ export async function countingProxy(
     });
     const text = await answer.text();
     if (answer.ok) counts.answers++;
-    if (answer.ok && body.includes('Your answer could not be used')) counts.repairs++;
+    const asked = chatBodySchema.safeParse(parsed).data;
+    if (answer.ok && asked && asksAgain.test(lastMessage(asked))) counts.repairs++;
     if (/"logprobs":\s*\{/.test(text)) counts.withLogprobs++;
     response.writeHead(answer.status, { 'content-type': 'application/json' });
     response.end(text);

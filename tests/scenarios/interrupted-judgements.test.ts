@@ -150,7 +150,7 @@ it('asks again, where that is wanted, for what could not be read of a judgement,
   const verdicts = questions.filter((question) => question.includes('End with a line'));
   const { rule } = server;
   server.rule = (body, call) => (body.response_format ? 'no JSON' : rule(body, call));
-  const repairs = (asked: readonly string[]) => asked.filter((question) => question.includes('could not be used'));
+  const repairs = (asked: readonly string[]) => asked.filter((question) => /"Answer [^"]+ only\."/.test(question));
   expect((await run('judged.sqlite')).result).toMatchObject({ asked: 0, failed: 4, unreadable: 4 });
   const first = asked();
   expect(first).toHaveLength(questions.length - verdicts.length + 8);

@@ -21,8 +21,8 @@ export function moodyAnswer(body: ChatBody): ScriptedReply {
   const format = formatSchema.safeParse(body.response_format);
   const isYes = draw < 0.5;
   if (lastMessage(body).includes('Yes or No')) return { text: isYes ? 'Yes' : 'No' };
-  if (!format.success) return { text: `It is ${draw}.\nAnswer: ${isYes ? 'rumor' : 'non-rumor'}` };
-  const isRepair = lastMessage(body).startsWith('Your answer could not be used');
+  if (!format.success) return { text: `It is ${draw}.\n${isYes ? 'rumor' : 'non-rumor'}` };
+  const isRepair = /^(?:Your answer could not be used|Answer .+ only\.$)/.test(lastMessage(body));
   const isMalformed =
     quotedIn(body.messages[0].content, 'Comment').join().startsWith('gibberish') || (draw < 0.3 && !isRepair);
   return { text: isMalformed ? `{"no": ${draw}` : JSON.stringify(valueFor(format.data.json_schema.schema, `${draw}`)) };

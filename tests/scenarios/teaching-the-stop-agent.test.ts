@@ -45,11 +45,11 @@ describe('the stop agent', () => {
         // Whoever reads more doubts than not says rumor.
         const shown = body.messages[0].content.split('\n').filter((line) => /^\d+\. /.test(line));
         const doubtful = shown.filter((line) => doubts.test(line)).length;
-        return `I see.\nAnswer: ${doubtful * 2 > shown.length ? 'rumor' : 'non-rumor'}`;
+        return `I see.\n${doubtful * 2 > shown.length ? 'rumor' : 'non-rumor'}`;
       },
       classifier: 'No',
       judge: (body) =>
-        `So.\nAnswer: ${doubts.test(quotedIn(body.messages[0].content, 'Claim').join()) ? 'rumor' : 'non-rumor'}`,
+        `So.\n${doubts.test(quotedIn(body.messages[0].content, 'Claim').join()) ? 'rumor' : 'non-rumor'}`,
     });
     const store = AnnotationStore.open(':memory:');
     const detector = await detectorOf({

@@ -77,8 +77,8 @@ export function createDebateCouncil({ options, task, service }: DetectorSettings
   const chairperson = endpointOf({ role: 'chairperson', model: models.chairperson, endpoints });
   return debatingDetector({
     name: 'debate-council',
-    // 3: a verdict is asked for as a field of a JSON schema or a last line.
-    version: '3',
+    // 4: a vote is asked for as a field of a JSON schema or a last line that is the vote alone.
+    version: '4',
     options: {
       promptVersion: prompts.version,
       rounds,

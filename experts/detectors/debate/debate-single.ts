@@ -92,8 +92,8 @@ export function createDebateSingle({ options, task, service }: DetectorSettings<
 
   return debatingDetector({
     name: 'debate-single',
-    // 2: a verdict is asked for as a field of a JSON schema or a last line.
-    version: '2',
+    // 3: a verdict is asked for as a field of a JSON schema or a last line that is the verdict alone.
+    version: '3',
     options: {
       promptVersion: prompts.version,
       rounds,

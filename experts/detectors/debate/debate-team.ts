@@ -106,8 +106,8 @@ export function createDebateTeam({ options, task, service }: DetectorSettings<De
 
   return debatingDetector({
     name: 'debate-team',
-    // 2: a verdict is asked for as a field of a JSON schema or a last line.
-    version: '2',
+    // 3: a verdict is asked for as a field of a JSON schema or a last line that is the verdict alone.
+    version: '3',
     options: {
       promptVersion: prompts.version,
       rounds,

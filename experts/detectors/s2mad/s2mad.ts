@@ -2,22 +2,16 @@ import type { Prefix } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
 import type { Detector, Judgement, TranscriptEntry, Usage } from '../../detector.ts';
 import { namesAsWords } from '../../llm/answers/answer-words.ts';
-import {
-  askVerdict,
-  lastLineAsked,
-  readVerdict,
-  type VerdictForm,
-  verdictInWords,
-  verdictRequest,
-} from '../../llm/answers/verdict.ts';
-import { addedUsage, type ChatAnswer, type ChatMessage, whyIncomplete } from '../../llm/chat.ts';
+import { askVerdict, lastLineAsked, type VerdictForm, verdictInWords } from '../../llm/answers/verdict.ts';
+import { addedUsage, type ChatAnswer, type ChatMessage, type ChatService } from '../../llm/chat.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
+import { MalformedAnswerError, orUnreadable } from '../../llm/failures.ts';
 import { oneLine, quotedEvidence, quotedPosts } from '../../llm/prompt-text.ts';
 import { type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';
 import type { DetectorSettings } from '../detector-settings.ts';
 import { speakerOptions } from '../models-by-role.ts';
 import { loadPrompts, type Prompts } from '../prompt-templates.ts';
-import { countsIn, entryOf, inSession, type Session, speechRequest, spoken } from '../session.ts';
+import { countsIn, entryOf, inSession, type Session, speechRequest } from '../session.ts';
 import {
   type Comment,
   createCommentScorer,
@@ -46,8 +40,8 @@ import { dealtOut, inTimeOrder, type Sides, separated } from './sides.ts';
  *   - A debater sees its own earlier opinions as its own turns of one conversation: p_d says "the opinion of yourself",
  *     while Eq. 4 mentions only the other's.
  *   - An opinion ends with its label: the last field where the endpoint takes a JSON schema, the last line elsewhere. One
- *     without a label agrees with nothing, so the judge is asked. The judge, or an agent that decides alone, is asked once
- *     more where there is no label.
+ *     without a label is asked for once more, as the label alone. An opinion that still has none agrees with nothing, so the
+ *     judge is asked; a decision that has none fails.
  *   - Without stance separation, up to 2k comments are drawn and dealt out in turn. Each comment's random number is
  *     independent of later comments.
  */
@@ -67,8 +61,8 @@ export function createS2mad({ options, task, service, askOnce }: DetectorSetting
   };
   return {
     name: 's2mad',
-    // 3: a label is a field of its own, or a last line after "Answer:"; before, it was a last line alone.
-    version: '3',
+    // 4: a label is a field of its own, or the last line alone; an opinion without one is asked for again.
+    version: '4',
     // Options of parts that an ablation switches off cannot change a judgement, so they are left out.
     options: {
       task,
@@ -150,8 +144,8 @@ async function judge(prefix: Prefix, debate: Debate): Promise<Judgement> {
   const opposer = createDebater({ endpoint: endpoints.opposer, side: 1 }, debate);
   const bothSpeak = async (round: string, asked: { readonly p: string; readonly n: string }) => {
     const [p, n] = await Promise.all([supporter(asked.p), opposer(asked.n)]);
-    const entry = (role: 'supporter' | 'opposer', { text, label: vote, answer }: Opinion) =>
-      entryOf({ role, round, text, vote, endpoint: endpoints[role], answers: [answer] });
+    const entry = (role: 'supporter' | 'opposer', { text, label: vote, answers }: Opinion) =>
+      entryOf({ role, round, text, vote, endpoint: endpoints[role], answers });
     transcript.push(entry('supporter', p), entry('opposer', n));
     return { p, n };
   };
@@ -216,9 +210,9 @@ function sharedEntry(of: {
 
 interface Opinion {
   readonly text: string;
-  /** Null where it has none that can be read, as what was cut off or refused has not. */
+  /** Null where it has none that can be read. */
   readonly label: string | null;
-  readonly answer: ChatAnswer;
+  readonly answers: readonly ChatAnswer[];
 }
 
 /** A debater with a conversation of its own: what it is asked, and what it said before. */
@@ -230,13 +224,20 @@ function createDebater(
   const names = Object.keys(form.words);
   return async (asked) => {
     messages.push({ role: 'user', content: asked });
-    const pretended = { dryRunText: `Answer: ${names[side]}`, shortestDryRunText: `Answer: ${names[0]}` };
-    const answer = await spoken({ session, endpoint, messages: [...messages], ...pretended, ...verdictRequest(form) });
-    const read = whyIncomplete(answer) === null ? readVerdict(answer, form) : null;
+    const answers: ChatAnswer[] = [];
+    const chat: ChatService['chat'] = async (request) => {
+      const answer = await session.service.chat(request);
+      answers.push(answer);
+      return answer;
+    };
+    const pretended = { dryRunText: names[side], shortestDryRunText: names[0] };
+    const request = speechRequest({ endpoint, messages: [...messages], ...pretended });
+    const verdict = await orUnreadable(askVerdict({ service: { chat }, request, ...form }));
+    if (verdict instanceof MalformedAnswerError) session.unreadableParts++;
     const opinion =
-      read !== null && 'value' in read
-        ? { text: verdictInWords({ ...form, ...read.value }), label: read.value.label, answer }
-        : { text: answer.text, label: null, answer };
+      verdict instanceof MalformedAnswerError
+        ? { text: answers[0]?.text.trim() || '(said nothing)', label: null, answers }
+        : { text: verdictInWords({ ...form, ...verdict }), label: verdict.label, answers };
     messages.push({ role: 'assistant', content: opinion.text });
     return opinion;
   };
@@ -248,14 +249,11 @@ async function decision(
   { endpoints, session, form }: Debate,
 ): Promise<Pick<Judgement, 'label' | 'explanation'>> {
   const { role, content, transcript } = asked;
+  const endpoint = endpoints[role];
   const messages = [{ role: 'user' as const, content }];
-  const dryRunText = `Answer: ${Object.keys(form.words)[0]}`;
-  const request = speechRequest({ endpoint: endpoints[role], messages, dryRunText });
+  const request = speechRequest({ endpoint, messages, dryRunText: Object.keys(form.words)[0] });
   const { label, reason, answers } = await askVerdict({ service: session.service, request, ...form });
-  const entry = { role, round: 'Decision', endpoint: endpoints[role] };
-  for (const answer of answers.slice(0, -1))
-    transcript.push(entryOf({ ...entry, text: answer.text.trim(), answers: [answer] }));
   const explanation = verdictInWords({ ...form, label, reason });
-  transcript.push(entryOf({ ...entry, text: explanation, vote: label, answers: answers.slice(-1) }));
+  transcript.push(entryOf({ role, round: 'Decision', text: explanation, vote: label, endpoint, answers }));
   return { label, explanation };
 }

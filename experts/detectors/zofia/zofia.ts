@@ -87,8 +87,8 @@ export async function createZofia(settings: DetectorSettings<ZofiaOptions> & Evi
   const extracts = use.claims || (use.web && options.retrieval.query === 'core-claim');
   return {
     name: 'zofia',
-    // 4: the judge's decision is a field of a JSON schema or a last line, and keywords hold no operators of the search.
-    version: '4',
+    // 5: the judge's decision is a field of a JSON schema or a last line that is the decision alone.
+    version: '5',
     // Options of parts that an ablation switches off cannot change a judgement, so they are left out.
     options: {
       task,

@@ -11,35 +11,36 @@ export interface RepairableQuestion<T> {
   readonly first?: ChatAnswer;
   /** Is given whole answers only: what was cut off or refused is no answer, whatever it says. */
   readonly read: (answer: ChatAnswer) => Reading<T>;
-  /** What to do instead, for the model: "Answer with Yes or No only." */
-  readonly instruction: string;
+  /** What is asked the second time, in the same conversation. */
+  readonly again: (problem: string) => { readonly content: string } & Pick<ChatRequest, 'jsonSchema' | 'reader'>;
   /** For messages: "the JSON asked for (verdict)". */
   readonly wanted: string;
 }
 
 /**
- * Asks, and where the answer cannot be read sends it back once, with the reason. The last of the answers returned is the
+ * Asks, and where the answer cannot be read asks once more in the same conversation. The last of the answers returned is the
  * one that was read.
  * @throws MalformedAnswerError with both answers where the second cannot be read either
  */
 export async function askWithRepair<T>(
   question: RepairableQuestion<T>,
 ): Promise<{ readonly value: T; readonly answers: readonly ChatAnswer[] }> {
-  const { service, request, instruction } = question;
+  const { service, request, again } = question;
   const first = question.first ?? (await service.chat({ ...request, mayBeRepaired: true }));
   const reading = readWhole(question, first);
   if ('value' in reading) return { value: reading.value, answers: [first] };
+  const { content, ...form } = again(reading.problem);
   const messages: ChatMessage[] = [
     ...request.messages,
     // Some endpoints refuse empty messages.
     { role: 'assistant', content: first.text || '(nothing)' },
-    { role: 'user', content: `Your answer could not be used: ${reading.problem}\n${instruction}` },
+    { role: 'user', content },
   ];
-  const second = await askedAgain(service, { ...request, messages });
+  const second = await askedAgain(service, { ...request, ...form, messages });
   if (second === null) throw unreadable(question, { answers: [first], problem: reading.problem });
-  const again = readWhole(question, second);
-  if ('value' in again) return { value: again.value, answers: [first, second] };
-  throw unreadable(question, { answers: [first, second], problem: again.problem });
+  const rereading = readWhole(question, second);
+  if ('value' in rereading) return { value: rereading.value, answers: [first, second] };
+  throw unreadable(question, { answers: [first, second], problem: rereading.problem });
 }
 
 function readWhole<T>({ read }: RepairableQuestion<T>, answer: ChatAnswer): Reading<T> {

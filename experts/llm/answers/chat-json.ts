@@ -48,7 +48,9 @@ export async function chatJson<T>(options: ChatJsonRequest<T>): Promise<ChatJson
       reader: { name: 'json', version: jsonReaderVersion, schema: jsonSchema },
     },
     read: ({ text }) => readWholeJson(text, schema),
-    instruction: 'Answer again with the corrected JSON only.',
+    again: (problem) => ({
+      content: `Your answer could not be used: ${problem}\nAnswer again with the corrected JSON only.`,
+    }),
     wanted: `the JSON asked for (${schemaName})`,
   });
 }

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { canonicalJson } from '../../../src/content-hash.ts';
 import { type AnswerReader, type ChatAnswer, whyIncomplete } from '../chat.ts';
 import { completionReaderVersion } from './completion.ts';
-import { publishedReaderVersion, readPublished } from './published-reading.ts';
 import { readVerdict, verdictReaderVersion } from './verdict.ts';
 import { jsonReaderVersion, readWholeJson } from './whole-json.ts';
 
@@ -11,7 +10,6 @@ export const readerVersions = {
   completion: completionReaderVersion,
   verdict: verdictReaderVersion,
   json: jsonReaderVersion,
-  published: publishedReaderVersion,
 } as const;
 
 /** What an answer says, in one line: a label, or JSON. Null where it cannot be read. */
@@ -19,10 +17,9 @@ export function outcomeOf(
   reader: AnswerReader,
   answer: Pick<ChatAnswer, 'text' | 'finishReason' | 'thinking'>,
 ): string | null {
-  if (reader.name === 'published') return readPublished(answer, reader.words);
   if (whyIncomplete(answer) !== null) return null;
   const reading =
-    reader.name === 'verdict' ? readVerdict(answer, reader) : readWholeJson(answer.text, schemaOf(reader.schema));
+    reader.name === 'verdict' ? readVerdict(answer, reader.words) : readWholeJson(answer.text, schemaOf(reader.schema));
   if ('problem' in reading) return null;
   return reader.name === 'json'
     ? canonicalJson(reading.value)

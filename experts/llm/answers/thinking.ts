@@ -1,5 +1,4 @@
 import { jsonOrUndefined } from '../../../src/json.ts';
-import { ANSWER_MARKS } from './answer-grammar.ts';
 
 /*
  * Models think in many notations, and servers pass on what they do not recognise. A thought must never be read as the answer, so
@@ -18,6 +17,9 @@ import { ANSWER_MARKS } from './answer-grammar.ts';
 
 /** Marks that open a thought wherever they stand. */
 const KNOWN = /^(?:seed:)?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad)$/;
+/** Marks that hold an answer, such as `<answer>` and `<final_verdict>`. */
+const ANSWER_MARKS =
+  /^(?:(?:final[_ -]?)?(?:answer|verdict|conclusion|label|classification|class|category|decision|judge?ment|prediction|determination|assessment|response|result|output|stance|veracity|status|vote|solution)|final)$/;
 const TYPESETTING =
   /^(?:b|i|u|s|p|a|br|hr|em|strong|code|pre|span|div|ul|ol|li|h[1-6]|sup|sub|blockquote|table|t[rdh])$/;
 const MARK =

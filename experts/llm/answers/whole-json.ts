@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { jsonOrUndefined } from '../../../src/json.ts';
-import { matchedOption } from './answer-words.ts';
+import { answerWord, namesAsWords } from './answer-words.ts';
 import type { Reading } from './ask-with-repair.ts';
 
 /** To be raised whenever the same text could be read differently. */
-export const jsonReaderVersion = 2;
+export const jsonReaderVersion = 3;
 
 /** The schema as endpoints and models are shown it. */
 export function toJsonSchema(schema: z.ZodType): Record<string, unknown> {
@@ -16,14 +16,12 @@ export function toJsonSchema(schema: z.ZodType): Record<string, unknown> {
   return jsonSchema;
 }
 
-/** The value of a text that is one JSON value, or a single fence around one; undefined where it is anything else. Some models repeat it. */
+/** The value of a text that is one JSON value, or a single fence around one; undefined where it is anything else. */
 function wholeJson(text: string): unknown {
-  const fenced = /^```\w*([\s\S]*)```$/.exec(text.trim())?.[1];
-  const [first, ...others] = (fenced ?? text).trim().split(/(?<=\})\s*(?=\{)/);
-  return jsonOrUndefined(others.length > 0 && others.every((each) => each === first) ? first : (fenced ?? text));
+  return jsonOrUndefined(/^```\w*([\s\S]*)```$/.exec(text.trim())?.[1] ?? text);
 }
 
-/** Reads a text that is one JSON value. Around the value of an enum quotation marks, stars and case are forgiven, nothing else. */
+/** Reads a text that is one JSON value. The value of an enum may be written as an answer word may, everything else is taken as it is. */
 export function readWholeJson<T>(text: string, schema: z.ZodType<T>): Reading<T> {
   const value = wholeJson(text);
   if (value === undefined) return { problem: 'it is not one complete JSON value and nothing else.' };
@@ -41,7 +39,7 @@ function withOption(value: unknown, issue: z.core.$ZodIssue): unknown {
   const [key, ...path] = issue.path;
   if (key === undefined) {
     const options = issue.values.filter((option) => typeof option === 'string');
-    return typeof value === 'string' ? matchedOption(value, options) : value;
+    return typeof value === 'string' ? (answerWord(value, namesAsWords(options))?.label ?? value) : value;
   }
   const mended = (own: unknown) => withOption(own, { ...issue, path });
   if (Array.isArray(value)) return value.map((item, index) => (index === key ? mended(item) : item));

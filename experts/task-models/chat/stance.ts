@@ -33,9 +33,9 @@ const words = {
 const stanceTask: ChatTask<StanceItem> = {
   name: 'stance',
   asker: 'jsdrv/stance',
-  // 3: the stance comes after the reason, as a field of a JSON schema or a last line.
-  version: '3',
-  promptVersion: 3,
+  // 4: the stance comes after the reason, as a field of a JSON schema or a last line that is the stance alone.
+  version: '4',
+  promptVersion: 4,
   classes: stanceClasses,
   words,
   instruction:

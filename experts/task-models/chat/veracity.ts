@@ -64,9 +64,9 @@ function veracityTask(limits: { maxPosts: number; maxExamplePosts: number }): Ch
   return {
     name: 'veracity',
     asker: 'jsdrv/veracity',
-    // 3: the veracity comes after the reason, as a field of a JSON schema or a last line.
-    version: '3',
-    promptVersion: 3,
+    // 4: the veracity comes after the reason, as a field of a JSON schema or a last line that is the veracity alone.
+    version: '4',
+    promptVersion: 4,
     classes: veracityClasses,
     words,
     instruction:

@@ -192,7 +192,7 @@ describe('annotate with language models', () => {
     const { server } = await setUp((body) => {
       const { content } = body.messages[0];
       if (content.includes('JSON Schema')) return JSON.stringify({ reason: 'r', score: 0.5 });
-      return { text: lastMessage(body).includes('Yes or No') ? 'No' : 'So.\nAnswer: rumor', delayMs: 5 };
+      return { text: lastMessage(body).includes('Yes or No') ? 'No' : 'So.\nrumor', delayMs: 5 };
     });
     const { model } = JSON.parse(promptFile(server)).detector;
     const other = temporaryFolder({

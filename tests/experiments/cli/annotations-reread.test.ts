@@ -120,7 +120,7 @@ describe('annotations reread', () => {
     expect(await labels()).toHaveLength(2);
     expect(await annotate()).toMatchObject({ asked: 1, cached: 2 });
     expect(server.requests).toHaveLength(4);
-    expect(server.requests[3].body.messages.at(-1)?.content).toContain('Your answer could not be used');
+    expect(server.requests[3].body.messages.at(-1)?.content).toBe('Answer Yes or No only.');
   });
 
   it('opens a debate of which an earlier answer is read otherwise', async () => {

@@ -238,7 +238,7 @@ describe('detect', () => {
     const server = await startServer((body) => {
       const { content } = body.messages[0];
       if (content.includes('JSON Schema')) return JSON.stringify({ reason: 'r', score: 0.5 });
-      return lastMessage(body).includes('Yes or No') ? 'No' : 'So.\nAnswer: rumor';
+      return lastMessage(body).includes('Yes or No') ? 'No' : 'So.\nrumor';
     });
     const model = { baseURL: server.baseURL, model: 'tiny' };
     const cwd = temporaryFolder({

@@ -7,7 +7,7 @@ import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { earshot } from './command-line.ts';
 
 const init = ['init', '--detector'];
-const said = 'Nobody confirms it.\nAnswer: Yes';
+const said = 'Nobody confirms it.\nYes';
 
 it('asks where a model is, makes one call, and writes a detector file that annotate takes', async () => {
   const server = await startServer(() => said);

@@ -73,7 +73,7 @@ describe('unreadable answers', () => {
     expect(first.out).toContain('asked 19, cached 0, failed 1 (1 of them unreadable)\n');
     expect(first.errors).toContain('1 unreadable');
     expect(first.errors.trim().split('\n').at(-1)).toMatch(
-      /^earshot: 1 prefix could not be judged \(1 answer could not be read\), such as the first 5 posts of thread t3: .*answered twice with something other than exactly one of: Yes, No.*I can't help.*Add --retry-unreadable to ask about them once more$/,
+      /^earshot: 1 prefix could not be judged \(1 answer could not be read\), such as the first 5 posts of thread t3: .*answered twice with something other than Yes or No.*I can't help.*Add --retry-unreadable to ask about them once more$/,
     );
     expect(server.requests).toHaveLength(19 + 2);
 

@@ -17,12 +17,12 @@ const answer = (body: ChatBody): string => {
   const asked = lastMessage(body);
   const post = /^Post .*\n<evidence>\n(.*)$/m.exec(asked)?.[1];
   if (post !== undefined)
-    return `it says ${post.split(' ')[0]}\nAnswer: ${stanceWords.find(([words]) => words.test(post))?.[1] ?? 'Comment'}`;
+    return `it says ${post.split(' ')[0]}\n${stanceWords.find(([words]) => words.test(post))?.[1] ?? 'Comment'}`;
   const count = (stance: string) => asked.split(` (${stance}): `).length;
   const likeliest = ['Support', 'Deny', 'Question', 'Comment'].toSorted((one, other) => count(other) - count(one))[0];
   const veracity =
     { Support: 'True Rumor', Deny: 'False Rumor', Question: 'Unverified Rumor' }[likeliest] ?? 'Non-Rumor';
-  return `most of the posts are of one kind\nAnswer: ${veracity}`;
+  return `most of the posts are of one kind\n${veracity}`;
 };
 
 const UNREAD =
@@ -61,7 +61,7 @@ describe('a selector whose task models are language models', () => {
     // In-context: tuned models are shown examples, with the reasons that machines gave for them.
     const shown = bodies.filter(({ messages }) => messages.length > 1);
     expect(shown.length).toBeGreaterThan(20);
-    expect(shown.some(({ messages }) => /^it says \w+\nAnswer: \w+$/.test(messages[1].content))).toBe(true);
+    expect(shown.some(({ messages }) => /^it says \w+\n\w+$/.test(messages[1].content))).toBe(true);
 
     const selected = await earshot(['select', 'runs/tiny/agent/seed-1', '--out', 'items.jsonl', '--all', '--json'], {
       cwd,
@@ -88,11 +88,10 @@ describe('a selector whose task models are language models', () => {
   it('stops at the end of a budget, also between an answer and its repair, and later asks only the rest', async () => {
     // Half of the posts are answered in a form that must be sent back.
     const rule: ScriptedRule = (body) =>
-      body.messages.at(-1)?.content.startsWith('Your answer could not be used') ||
-      !/^Post .*\n<evidence>\n\w*[a-m]\b/m.test(lastMessage(body))
+      /^Answer .+ only\.$/.test(lastMessage(body)) || !/^Post .*\n<evidence>\n\w*[a-m]\b/m.test(lastMessage(body))
         ? answer({
             ...body,
-            messages: body.messages.filter(({ content }) => !/^(Your answer|Hard to say)/.test(content)),
+            messages: body.messages.filter(({ content }) => !/^(Answer .+ only\.$|Hard to say)/.test(content)),
           })
         : 'Hard to say';
     const { cwd, asked } = await setUp({ rule, model: { concurrency: 1 } });

@@ -48,14 +48,11 @@ const { models: council } = bases['debate-council'];
 
 const changing: Record<keyof typeof bases, DetectorConfigInput[]> = {
   'single-prompt': [
-    { ...bases['single-prompt'], prompt: 'published' },
-    { ...bases['single-prompt'], prompt: 'published', promptTokens: 100 },
-    { ...bases['single-prompt'], prompt: 'published', promptTokens: null },
-    { ...bases['single-prompt'], reading: 'published' },
+    { ...bases['single-prompt'], reasons: true },
     { ...bases['single-prompt'], samples: 3 },
     { ...bases['single-prompt'], model: at('a', { temperature: 0.5 }) },
     { ...bases['single-prompt'], model: at('a', { temperature: 1, logprobs: 'on' }) },
-    { ...bases['single-prompt'], reading: 'published', model: at('a', { temperature: 1, maxTokens: 3 }) },
+    { ...bases['single-prompt'], samples: 3, model: at('a', { temperature: 1, maxTokens: 3 }) },
   ],
   s2mad: [
     { ...bases.s2mad, topComments: 10 },
@@ -146,7 +143,6 @@ describe.each(names)('the options of %s', (name) => {
 describe('options that take no part', () => {
   const { s2mad } = bases;
   it.each<[string, DetectorConfigInput, DetectorConfigInput]>([
-    ['the length of the unpublished prompt', bases['single-prompt'], { ...bases['single-prompt'], promptTokens: 9 }],
     ['the endpoints own temperature', s2mad, withEndpoints(s2mad, (endpoint) => ({ ...endpoint, temperature: 1 }))],
     [
       'log-probabilities',
@@ -177,7 +173,7 @@ describe('options that take no part', () => {
 describe('createDetector', () => {
   it('has the defaults of the papers', () => {
     const read = (name: keyof typeof bases) => detectorSchema.parse(bases[name]);
-    expect(read('single-prompt')).toMatchObject({ prompt: 'paper', reading: 'strict', samples: 1 });
+    expect(read('single-prompt')).toMatchObject({ reasons: false, comments: null, samples: 1 });
     expect(read('s2mad')).toMatchObject({ topComments: 20, rounds: 2, temperature: 0.2, debate: true });
     expect(read('debate-single')).toMatchObject({ rounds: 3 });
     expect(read('debate-team')).toMatchObject({ rounds: 5, discussionTurns: 1 });

@@ -30,7 +30,7 @@ const configs = (server: { baseURL: string }): DetectorConfigInput[] => {
   const m = (name: string) => role(server, name);
   return [
     { name: 'single-prompt', model: m('a') },
-    { name: 'single-prompt', model: m('a'), prompt: 'published' },
+    { name: 'single-prompt', model: m('a'), reasons: true },
     { name: 's2mad', models: { supporter: m('a'), opposer: m('b') }, topComments: 2 },
     { name: 's2mad', models: { supporter: m('a') }, stanceSeparation: false, topComments: 1 },
     { name: 'debate-single', models: { proponent: m('a') }, rounds: 1 },
@@ -90,7 +90,7 @@ describe('judgements of growing prefixes', () => {
         ? '{"reason": "r", "score": 0.5}'
         : body.messages[0].content.includes('Yes or No')
           ? 'No'
-          : 'No.\nAnswer: rumor',
+          : 'No.\nrumor',
     );
     const texts = ['the claim', 'first comment', 'second comment', 'third comment'];
     const detector = await detectorOf({

@@ -38,10 +38,6 @@ const thread = threadOf({
 
 const configs: Record<string, { config: DetectorConfigInput; task: string }> = {
   'single-prompt': { config: { name: 'single-prompt', model }, task: 'rumor' },
-  'single-prompt as published': {
-    config: { name: 'single-prompt', model, prompt: 'published', samples: 3 },
-    task: 'rumor',
-  },
   'single-prompt on categories': { config: { name: 'single-prompt', model }, task: 'checkthat4a' },
   'single-prompt with reasons over random comments': {
     config: { name: 'single-prompt', model, reasons: true, comments: 1 },
@@ -76,40 +72,34 @@ const configs: Record<string, { config: DetectorConfigInput; task: string }> = {
 /** The first 16 digits of each hash. */
 const pins: Record<string, object> = {
   'debate-council': {
-    annotation: '75b2c68a494cd486',
-    calls: '225dbcb033cc83ff',
-    judgement: '31b4b5b901ff0d15',
+    annotation: '6df6505816388773',
+    calls: 'd8c884eaa67286dd',
+    judgement: 'f59e1411fb2f13d6',
     parts: '4f53cda18c2baa0c',
   },
   'debate-single': {
-    annotation: 'c18ea4f29a7bdd5a',
-    calls: 'd16fc3c8b4c909df',
-    judgement: 'c581bd62c8946f19',
+    annotation: '8852a3824e411d8d',
+    calls: '9972e55df7bf48ee',
+    judgement: 'c47a60f2abe01f98',
     parts: '4f53cda18c2baa0c',
   },
   'debate-team': {
-    annotation: '6cd7ae46f103a47b',
-    calls: 'dda8381c6023f499',
-    judgement: '08c64fff12fa3edc',
+    annotation: '4708dd2f07dcdc33',
+    calls: '530a81c159a7c543',
+    judgement: '23da81e667fabaa7',
     parts: '4f53cda18c2baa0c',
   },
   s2mad: {
-    annotation: '75b82f8d8c32772a',
-    calls: 'd12e77162b1ac387',
-    judgement: '2bed5ee3f7c62ec1',
+    annotation: 'fed58d2c237a8844',
+    calls: '6d30175df5e290b1',
+    judgement: '07d23ce1a0d90ed4',
     parts: '7a9f510605f67015',
   },
   's2mad without stances': {
-    annotation: '05193c3f01dc689f',
-    calls: '652b52d9d556fd27',
-    judgement: 'f499f2bc21adb7b4',
+    annotation: '23b445ff982cedf8',
+    calls: '36fffdabd681d24d',
+    judgement: 'a40f7b0555a114bd',
     parts: '245b17b18e09794d',
-  },
-  'single-prompt as published': {
-    annotation: 'a2c22d06aaac7ecb',
-    calls: '83839c59bf825998',
-    judgement: 'b647a6d486fa1610',
-    parts: '4f53cda18c2baa0c',
   },
   'single-prompt': {
     annotation: 'a3c29b547ac3caa0',
@@ -118,9 +108,9 @@ const pins: Record<string, object> = {
     parts: '4f53cda18c2baa0c',
   },
   'single-prompt with reasons over random comments': {
-    annotation: 'b21433493da77831',
-    calls: '5f6276100b2c5dd5',
-    judgement: 'fc61cd0de716243a',
+    annotation: '7111f0382070c575',
+    calls: 'acbb57e40b7d3eea',
+    judgement: '7ada3ff97c015532',
     parts: '4f53cda18c2baa0c',
   },
   'single-prompt on categories': {
@@ -130,15 +120,15 @@ const pins: Record<string, object> = {
     parts: '4f53cda18c2baa0c',
   },
   zofia: {
-    annotation: '39ba8daba11dc256',
-    calls: 'feb1f6f4075a8702',
-    judgement: 'e44a3a0abe5dd43b',
+    annotation: '60dcac96a95ca20a',
+    calls: 'a3f51d465c45f540',
+    judgement: '243ff035362b6aeb',
     parts: '3000e4bb4a80c5cc',
   },
   'zofia without debate and expert': {
-    annotation: '6a33782922eb966f',
-    calls: 'c5133ee43eb3f3e0',
-    judgement: 'cebacb8afd1e6aab',
+    annotation: 'ada25f592f48806b',
+    calls: 'c3b356a1a3b7d1a2',
+    judgement: 'cc525e74b6dbbf86',
     parts: '3f28bd5b9daca666',
   },
 };
@@ -167,7 +157,6 @@ it.each(Object.keys(configs))('%s keeps its keys and prompts', async (name) => {
 it.each([
   [{}, 'same'],
   [{ samples: 2 }, 'other'],
-  [{ reading: 'published', prompt: 'published' }, 'other'],
 ] as const)('a longest answer of single-prompt with %j has the %s key', async (more, which) => {
   const keyOf = async (maxTokens: number, logprobs: 'auto' | 'on' | 'off') => {
     const config = { name: 'single-prompt' as const, model: { ...model, maxTokens, logprobs }, ...more };

@@ -9,9 +9,9 @@ import { quickService, startServer } from '../llm/service.ts';
 import { detectorOf, prefix, role, rumorTask } from './roles.ts';
 
 /*
- * One model that misbehaves behind every detector: whatever it says, there is the right label or a failure, never a wrong
- * label. The model always means non-rumor, or nothing. It is asked by a JSON schema, and in plain text where its endpoint
- * takes no schema.
+ * One model that misbehaves behind every detector: whatever it says, there is the label that it gives in the form that is asked
+ * for, or a failure. The model always means non-rumor, or nothing. It is asked by a JSON schema, and in plain text where its
+ * endpoint takes no schema.
  */
 
 type Say = (verdict: string) => ScriptedReply | string;
@@ -30,7 +30,7 @@ function wellFormed(body: ChatBody, verdict: string): string {
   const reason = asked.includes('End with a line') ? 'It is a rumor, they say.' : null;
   if (body.response_format !== undefined)
     return JSON.stringify({ ...(reason !== null && { reason }), answer: verdict });
-  return reason === null ? verdict : `${reason}\nAnswer: ${verdict}`;
+  return reason === null ? verdict : `${reason}\n${verdict}`;
 }
 
 const noEvidence = { entities: { method: 'patterns' as const }, cutoff: { date: '2018-03-01' } };
@@ -76,7 +76,7 @@ const readable: Record<string, (text: string) => ScriptedReply | string> = {
         { type: 'text', text },
       ],
     }),
-  twice: (text) => `${text}\n${text}`,
+  'twice, where it is a word': (text) => (text.startsWith('{') ? text : `${text}\n${text}`),
   'beside reasoning_content': (text) => message({ content: text, reasoning_content: think }),
   'in parts': (text) =>
     message({
@@ -110,7 +110,7 @@ const unreadable: Record<string, (text: string) => ScriptedReply | string> = {
     return { body: JSON.stringify({ choices: [choice], error: { message: 'overloaded' } }) };
   },
   'the question': (text) => instead(text, 'rumor, non-rumor'),
-  repeated: (text) => `${text} ${instead(text, 'rumor')}`,
+  'repeated with another label': (text) => `${text}\n${instead(text, 'rumor')}`,
   'a draft that is taken back': (text) =>
     `\`\`\`json\n${instead(text, 'rumor')}\n\`\`\`\nThat is wrong, it is:\n${text}.`,
   'cut off in its thinking': () => ({ text: `<think>${think}`, finishReason: 'stop' }),
@@ -118,7 +118,13 @@ const unreadable: Record<string, (text: string) => ScriptedReply | string> = {
   'a part that is marked as a thought': (text) =>
     message({ content: [{ type: 'text', text: instead(text, 'rumor'), thought: true }] }),
   'behind a conclusion that says otherwise': (text) => `So the answer is ${text}.\nAnswer: rumor`,
-  'behind a refusal': (text) => `I cannot help with that.\n${instead(text, 'rumor')}`,
+  'behind a refusal, as JSON': (text) =>
+    `I cannot help with that.\n{"answer": ${JSON.stringify(instead(text, 'rumor'))}}`,
+  'a sentence': (text) => `It is a ${instead(text, 'rumor')}, and that is my answer.`,
+  announced: (text) => instead(text, 'Answer: rumor'),
+  'twice, as JSON': () => '{"answer": "rumor"}\n{"answer": "rumor"}',
+  'under another name': () => '{"verdict": "rumor"}',
+  'with a confidence': () => '{"reason": "r", "answer": "rumor", "confidence": 0}',
   'refused in a field': () => ({ text: null, refusal: 'No, I cannot help with that.\nAnswer: rumor' }),
   'refused in words': () => "No, I can't help with that.",
   'not believed': () => 'I do not believe that this is a rumor',
@@ -129,6 +135,13 @@ const unreadable: Record<string, (text: string) => ScriptedReply | string> = {
   negated: (text) => instead(text, '\u2260 rumor'),
   asked: (text) => instead(text, 'rumor?'),
   nothing: () => message({ content: null, reasoning_content: think }),
+};
+
+/** What these end with is an answer in the form that is asked for. What stands before it is prose, which is not read. */
+const takenAtItsWord: Record<string, (text: string) => string> = {
+  'behind a refusal': (text) => `I cannot help with that.\n${instead(text, 'rumor')}`,
+  'behind a conclusion that says otherwise': (text) => `So the answer is ${text}, no doubt.\nrumor`,
+  'behind an offer to choose': () => 'rumor, non-rumor\nrumor',
 };
 
 function message(own: object, finish_reason: string | null = 'stop'): ScriptedReply {
@@ -166,9 +179,17 @@ describe.each(
   });
 });
 
+it.each(inPlainText.flatMap((name) => Object.keys(takenAtItsWord).map((way) => ({ name, way }))))(
+  '$name, asked in plain text, reads the last line $way',
+  async ({ name, way }) => {
+    const say = takenAtItsWord[way];
+    expect(await judgeWith(name, { mode: 'in plain text', say })).toMatchObject({ label: 'rumor' });
+  },
+);
+
 describe('chat task models', () => {
   const predictWith = async (say: Say) => {
-    const server = await startServer(() => say('r\nAnswer: Deny'));
+    const server = await startServer(() => say('r\nDeny'));
     const options = chatStanceOptionsSchema.parse({ name: 'chat', model: role(server, 'm') });
     const model = createChatStanceModel({ options, service: quickService() });
     const [prediction] = await model.predict([{ threadId: 't', claim: 'c', post: 'p' }]);

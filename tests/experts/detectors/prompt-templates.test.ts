@@ -35,7 +35,7 @@ describe('prompts in a file', () => {
     await detector.judge(prefix(1));
     const [asked] = askedOf(server, 'judge');
     expect(asked).toMatch(
-      /^Think\. Example 1 \(quoted.*\n<evidence>\nThe moon fell down\n<\/evidence>\nAnswer: Yes\n\nPosts \(quoted.*\n<evidence>\n1\. A dam broke\n<\/evidence>\nAnalyze the given /,
+      /^Think\. Example 1 \(quoted.*\n<evidence>\nThe moon fell down\n<\/evidence>\nYes\n\nPosts \(quoted.*\n<evidence>\n1\. A dam broke\n<\/evidence>\nAnalyze the given /,
     );
     expect(detector.options).toMatchObject({ promptVersion: { version: 7 } });
     const shippedOnes = await detectorOf({ config, task: rumorTask, service: new DryRunChatService() });

@@ -66,13 +66,10 @@ describe('single-prompt', () => {
   });
 
   it('reasons before it answers where it is told to', async () => {
-    const { server, detector } = await setUp('Nobody else reports it.\nAnswer: Yes', { reasons: true });
+    const { server, detector } = await setUp('Nobody else reports it.\nYes', { reasons: true });
     expect(await detector.judge(prefix(2))).toMatchObject({ label: 'rumor', explanation: 'Nobody else reports it.' });
     expect(askedOf(server, 'judge')[0]).toMatch(
-      /Think step by step .*\n[\s\S]*\n\nEnd with a line of its own, "Answer: "/,
-    );
-    await expect(setUp('Yes', { reasons: true, prompt: 'published' })).rejects.toThrow(
-      '`reasons` needs `prompt: paper`',
+      /Think step by step .*\n[\s\S]*\n\nEnd with a line of its own that is exactly one of these: Yes or No\.$/,
     );
   });
 
@@ -85,32 +82,10 @@ describe('single-prompt', () => {
     const { server, detector } = await setUp([maybe, maybe, maybe, 'No']);
     await expect(detector.judge(prefix(2))).rejects.toThrow(MalformedAnswerError);
     expect(server.requests).toHaveLength(2);
-    expect(askedOf(server, 'judge')[1]).toBe(
-      'Your answer could not be used: it is not exactly one of: Yes, No.\nAnswer with exactly one of: Yes, No.',
-    );
+    expect(askedOf(server, 'judge')[1]).toBe('Answer Yes or No only.');
     const repaired = await detector.judge(prefix(2));
     expect(repaired).toMatchObject({ label: 'non-rumor', probabilities: null, usage: { requests: 2 } });
     expect(repaired.transcript.map(({ text }) => text)).toEqual(['Maybe', 'No']);
-    const published = await setUp('Maybe', { reading: 'published' });
-    expect((await published.detector.judge(prefix(2))).label).toBe('rumor');
-  });
-
-  it('repeats instruction and first post in the published prompt, and keeps the end of long posts', async () => {
-    const { server, detector } = await setUp('No', { prompt: 'published' });
-    await detector.judge(prefix(2));
-    const [asked] = askedOf(server, 'judge');
-    const instruction = asked.slice(0, asked.indexOf('\n'));
-    expect(asked).toBe(
-      `${instruction}\n\nPosts:\nPost 1: A dam broke\nPost 2: Oh no, terrible\nPost 1: A dam broke\n${instruction}`,
-    );
-    const long = threadOf({ id: 'long', texts: Array.from({ length: 100 }, (_, index) => `post number ${index}`) });
-    const cut = await setUp('No', { prompt: 'published', promptTokens: 60 });
-    await cut.detector.judge(prefix(100, long));
-    const [kept] = askedOf(cut.server, 'judge');
-    expect(kept.startsWith(`${instruction}\n\nPosts:\n`)).toBe(true);
-    expect(kept.endsWith(`Post 100: post number 99\nPost 1: post number 0\n${instruction}`)).toBe(true);
-    expect(kept).not.toContain('Post 2:');
-    expect(kept.length).toBeLessThan(600);
   });
 
   it('asks about each category by itself and combines them', async () => {

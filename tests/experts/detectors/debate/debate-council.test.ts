@@ -128,7 +128,7 @@ describe('debate-council', () => {
     const { detector } = await council(['x', 'x'], { rounds: 0 });
     const judged = detector.judge(prefix(1));
     await expect(judged).rejects.toThrow(ProviderError);
-    await expect(judged).rejects.toThrow(/none of the 2 members.*the last one: .*its last line is not/s);
+    await expect(judged).rejects.toThrow(/none of the 2 members.*the last one: .*neither it nor its last line/s);
   });
 
   it('judges categories and four labels', async () => {

@@ -26,9 +26,9 @@ const scoreByText = (body: ChatBody) => {
 const agreeing: Record<string, Part> = {
   scorer: scoreByText,
   classifier: 'No',
-  supporter: ['I think so.\nAnswer: non-rumor', 'Still.\nAnswer: non-rumor', 'You have a point.\nAnswer: rumor'],
-  opposer: 'Nothing is confirmed.\nAnswer: rumor',
-  judge: 'Both argue well.\nAnswer: non-rumor',
+  supporter: ['I think so.\nnon-rumor', 'Still.\nnon-rumor', 'You have a point.\nrumor'],
+  opposer: 'Nothing is confirmed.\nrumor',
+  judge: 'Both argue well.\nnon-rumor',
 };
 
 function configAt(server: { baseURL: string }) {
@@ -92,7 +92,7 @@ describe('s2mad', () => {
   });
 
   it('asks the judge where they differ', async () => {
-    const { server, detector } = await setUp({ supporter: 'It happened.\nAnswer: non-rumor' });
+    const { server, detector } = await setUp({ supporter: 'It happened.\nnon-rumor' });
     const judgement = await detector.judge(prefix(5));
     expect(judgement.label).toBe('non-rumor');
     expect(phasesOf(server, [5, 2, 2, 2, 1])).toEqual([scoring(4), both, both, both, ['judge']]);
@@ -101,17 +101,38 @@ describe('s2mad', () => {
     );
   });
 
-  it('asks the judge where an opinion names no label, and asks it once more where it names none', async () => {
+  it('asks once more for the label of an opinion, then the judge, and the judge once more', async () => {
     const unsure = { supporter: 'Hard to say.', opposer: 'Hard to say.' };
     const { server, detector } = await setUp({ ...unsure, judge: 'Who knows?' });
     await expect(detector.judge(prefix(1))).rejects.toThrow(
-      /twice with something other than exactly one of: non-rumor, rumor: its last line is not "Answer: " and exactly one of: non-rumor, rumor\. The answer began: "Who knows\?"/,
+      /twice with something other than non-rumor or rumor: neither it nor its last line is exactly one of these\. The answer began: "Who knows\?"/,
     );
-    expect(phasesOf(server, [1, 2, 2, 2, 1, 1]).slice(-2)).toEqual([['judge'], ['judge']]);
+    const four = [...both, ...both].sort();
+    expect(phasesOf(server, [1, 4, 4, 4, 1, 1]).slice(1)).toEqual([four, four, four, ['judge'], ['judge']]);
     const repaired = await setUp({ ...unsure, judge: ['It is no rumor.', 'non-rumor'] });
     const judgement = await repaired.detector.judge(prefix(1));
-    expect(judgement).toMatchObject({ label: 'non-rumor', explanation: 'Answer: non-rumor' });
-    expect(judgement.transcript.slice(-2).map(({ text }) => text)).toEqual(['It is no rumor.', 'Answer: non-rumor']);
+    expect(judgement).toMatchObject({
+      label: 'non-rumor',
+      explanation: 'It is no rumor.\nnon-rumor',
+      unreadableParts: 6,
+      usage: { requests: 1 + 3 * 4 + 2 },
+    });
+    expect(judgement.transcript.slice(-2)).toMatchObject([
+      { role: 'opposer', text: 'Hard to say.', usage: { requests: 2 } },
+      { role: 'judge', text: 'It is no rumor.\nnon-rumor', vote: 'non-rumor', usage: { requests: 2 } },
+    ]);
+  });
+
+  it('debates on with what was said at first where only the label was asked for again', async () => {
+    const { server, detector } = await setUp(
+      { supporter: ['It is one, I say.', 'rumor', 'So.\nrumor'] },
+      { rounds: 1 },
+    );
+    expect(await detector.judge(prefix(1))).toMatchObject({ label: 'rumor', explanation: 'So.\nrumor' });
+    expect(askedOf(server, 'supporter')[1]).toBe('Answer non-rumor or rumor only.');
+    const conversation = server.requests.findLast(({ body }) => body.model === 'supporter')?.body.messages ?? [];
+    expect(conversation[1]).toEqual({ role: 'assistant', content: 'It is one, I say.\nrumor' });
+    expect(askedOf(server, 'opposer')[1]).toContain('It is one, I say.\nrumor');
   });
 
   it('takes the strongest comments of each side', async () => {
@@ -165,14 +186,14 @@ describe('s2mad', () => {
   });
 
   it('lets one agent decide without debate', async () => {
-    const { server, detector } = await setUp({ supporter: 'Clear.\nAnswer: rumor' }, { debate: false });
+    const { server, detector } = await setUp({ supporter: 'Clear.\nrumor' }, { debate: false });
     expect((await detector.judge(prefix(5))).label).toBe('rumor');
     expect(phasesOf(server, [5, 1])).toEqual([scoring(4), ['supporter']]);
     expect(askedOf(server, 'supporter')[0]).toMatch(/Supporting comments \([\s\S]*Opposing comments \(/);
   });
 
   it('asks for the score of a comment once over growing prefixes, judged at once or in turn', async () => {
-    const { server, detector } = await setUp({ supporter: 'So.\nAnswer: rumor' });
+    const { server, detector } = await setUp({ supporter: 'So.\nrumor' });
     await Promise.all([1, 2, 3].map((length) => detector.judge(prefix(length))));
     await detector.judge(prefix(4));
     await detector.judge(prefix(5));
@@ -183,7 +204,7 @@ describe('s2mad', () => {
 
   it('remembers scores as annotations, also for other processes, and through an export', async () => {
     const store = AnnotationStore.open(':memory:');
-    const first = await setUp({ supporter: 'So.\nAnswer: rumor' }, {}, askOnceIn({ store }));
+    const first = await setUp({ supporter: 'So.\nrumor' }, {}, askOnceIn({ store }));
     const judgement = await first.detector.judge(prefix(5));
     // What is remembered counts its own usage.
     expect(judgement.usage.requests).toBe(6);
@@ -205,11 +226,7 @@ describe('s2mad', () => {
 
   it('does without a score that cannot be read, counts it, and does not ask for it again', async () => {
     const store = AnnotationStore.open(':memory:');
-    const { server, detector } = await setUp(
-      { scorer: 'no idea', supporter: 'So.\nAnswer: rumor' },
-      {},
-      askOnceIn({ store }),
-    );
+    const { server, detector } = await setUp({ scorer: 'no idea', supporter: 'So.\nrumor' }, {}, askOnceIn({ store }));
     const judgement = await detector.judge(prefix(2));
     expect(judgement.transcript[0].text).toBe('2: unreadable');
     expect(judgement).toMatchObject({ label: 'rumor', unreadableParts: 1 });
@@ -225,7 +242,7 @@ describe('s2mad', () => {
   it('forgets a score that could not be had, and asks again', async () => {
     let refuses = true;
     const scorer: Part = (body) => (refuses ? { status: 400, message: 'no' } : scoreByText(body));
-    const { detector } = await setUp({ scorer, supporter: 'So.\nAnswer: rumor' });
+    const { detector } = await setUp({ scorer, supporter: 'So.\nrumor' });
     await expect(detector.judge(prefix(2))).rejects.toThrow(ProviderError);
     refuses = false;
     expect((await detector.judge(prefix(2))).label).toBe('rumor');

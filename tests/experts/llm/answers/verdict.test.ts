@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { AnswerWords } from '../../../../experts/llm/answers/answer-words.ts';
 import { askVerdict, readVerdict, verdictProbabilities } from '../../../../experts/llm/answers/verdict.ts';
 import type { LiveChatService } from '../../../../experts/llm/sending/live-chat-service.ts';
 import type { ScriptedLlmServer } from '../../../llm-server/scripted-llm-server.ts';
@@ -10,11 +11,8 @@ const words = { rumor: ['Yes', 'Rumor'], 'non-rumor': ['No', 'Non-rumor'] };
 const labels = { 'non-rumor': ['non-rumor'], rumor: ['rumor'] };
 const veracity = { 'non-rumor': ['non-rumor'], true: ['True'], false: ['False'], unverified: ['Unverified'] };
 
-function labelOf(
-  text: string,
-  { words: own = words, reasons = false }: Partial<Parameters<typeof readVerdict>[1]> = {},
-) {
-  const read = readVerdict({ text }, { words: own, reasons });
+function labelOf(text: string, answers: AnswerWords = words) {
+  const read = readVerdict({ text }, answers);
   return 'value' in read ? read.value.label : null;
 }
 
@@ -27,38 +25,17 @@ describe('one word', () => {
     ['"No".', 'non-rumor'],
     ['“Rumor”', 'rumor'],
     ['`No`', 'non-rumor'],
-    ['Answer: Yes', 'rumor'],
-    ['ANSWER: "yes".', 'rumor'],
-    ['**Answer:** Yes', 'rumor'],
-    ['**Answer**: Yes.', 'rumor'],
-    ['**Answer: Yes**', 'rumor'],
-    ['**Answer:** **Yes**', 'rumor'],
     ['Non\u2011rumor', 'non-rumor'],
     ['non\u2013rumor.', 'non-rumor'],
     ['\u200eRu\u200bmor', 'rumor'],
     ['{"answer": "Yes"}', 'rumor'],
     ['```json\n{"answer": "**no**"}\n```', 'non-rumor'],
     ['```\nNo\n```', 'non-rumor'],
-    ['{"Answer": "Yes"}', 'rumor'],
-    ['{"answer": "Rumor"}', 'rumor'],
-    ['{"verdict": "Yes", "explanation": "It is one."}', 'rumor'],
     ['{"answer": "Yes", "answer": "Yes"}', 'rumor'],
-    ['{"answer": "Yes"}\n{"answer": "Yes"}', 'rumor'],
     ['["Yes"]', 'rumor'],
     ['Yes\nYes\n\nYes', 'rumor'],
-    ['Yes. Yes.', 'rumor'],
-    ['no no no', 'non-rumor'],
-    ['It is a rumor. It is a rumor.', 'rumor'],
-    ['Yes, it is a rumor.', 'rumor'],
-    ['Yes (rumor)', 'rumor'],
-    ['- Yes', 'rumor'],
-    ['1. No', 'non-rumor'],
-    ['Answer: Yes, it is a rumor.', 'rumor'],
-    ['Yes, it is.', 'rumor'],
-    ['No, it is not a rumor.', 'non-rumor'],
-    ["No, it isn't.", 'non-rumor'],
     ['## Final answer\n\nNo', 'non-rumor'],
-    ['Nobody says where it comes from.\nAnswer: Yes', 'rumor'],
+    ['Nobody says where it comes from.\nYes', 'rumor'],
   ])('reads %j as %j', (text, label) => {
     expect(labelOf(text)).toBe(label);
   });
@@ -67,7 +44,7 @@ describe('one word', () => {
     ['是。', { rumor: ['是', '谣言'], 'non-rumor': ['否', '非谣言'] }, 'rumor'],
     ['「非谣言」。', { rumor: ['是', '谣言'], 'non-rumor': ['否', '非谣言'] }, 'non-rumor'],
     ['**否。**', { rumor: ['是', '谣言'], 'non-rumor': ['否', '非谣言'] }, 'non-rumor'],
-    ['Answer：是', { rumor: ['是', '谣言'], 'non-rumor': ['否', '非谣言'] }, 'rumor'],
+    ['Answer：是', { rumor: ['是', '谣言'], 'non-rumor': ['否', '非谣言'] }, null],
     ['不是。', { rumor: ['是', '谣言'], 'non-rumor': ['否', '非谣言'] }, null],
     ['是否', { rumor: ['是', '谣言'], 'non-rumor': ['否', '非谣言'] }, null],
     ['हाँ।', { yes: ['हाँ'], no: ['नहीं'] }, 'yes'],
@@ -80,11 +57,33 @@ describe('one word', () => {
     ['U.S.', { us: ['U.S.'], uk: ['U.K.'] }, 'us'],
     ['same', { one: ['same'], other: ['Same'] }, null],
   ])('reads %j by the words of %j as %j', (text, own, label) => {
-    expect(labelOf(text, { words: own })).toBe(label);
+    expect(labelOf(text, own)).toBe(label);
   });
 
-  // Each was a label once, or would be to a reader of patterns.
+  // Each is asked for again. It means a label, or would to a reader of patterns.
   it.each([
+    'Answer: Yes',
+    'ANSWER: "yes".',
+    '**Answer:** Yes',
+    '**Answer**: Yes.',
+    '**Answer: Yes**',
+    '**Answer:** **Yes**',
+    '{"Answer": "Yes"}',
+    '{"answer": "Rumor"}',
+    '{"verdict": "Yes", "explanation": "It is one."}',
+    '{"answer": "Yes"}\n{"answer": "Yes"}',
+    'Yes. Yes.',
+    'no no no',
+    'It is a rumor. It is a rumor.',
+    'Yes, it is a rumor.',
+    'Yes (rumor)',
+    '- Yes',
+    '1. No',
+    'Answer: Yes, it is a rumor.',
+    'Yes, it is.',
+    'No, it is not a rumor.',
+    "No, it isn't.",
+    'Nobody says where it comes from.\nAnswer: Yes',
     '{"rumor": false}',
     '**Rumor:** false',
     'Yes, the correct answer is No.',
@@ -95,9 +94,7 @@ describe('one word', () => {
     'Yes. Yes. No.',
     'Yes yes no',
     'Yes\nNobody knows',
-    'Yes?\nNo',
     '{"answer": "Yes", "verdict": "No"}',
-    '{"answer": "Yes", "reason": "So the answer is No."}',
     '{"answer": "Yes"}\n{"answer": "No"}',
     'No, there is not enough information to decide.',
     'No. **Answer: Yes**',
@@ -162,41 +159,48 @@ describe('one word', () => {
     '**',
   ])('reads nothing in %j', (text) => {
     expect(labelOf(text)).toBeNull();
-    expect(labelOf(text, { reasons: true })).toBeNull();
   });
 });
 
 describe('a last line', () => {
-  const of = (text: string, own: typeof labels | typeof veracity = labels) =>
-    labelOf(text, { words: own, reasons: true });
+  const of = (text: string) => labelOf(text, labels);
 
   it.each([
-    ['Some say it is no rumor.\n\nAnswer: rumor', 'rumor'],
-    ['So.\r\n**Answer: Rumor.**\r\n', 'rumor'],
-    ['So.\nAnswer: "non\u2011rumor"', 'non-rumor'],
-    ['Answer: rumor\nSo I said, and I say it again.\nAnswer: rumor', 'rumor'],
-    ['> Answer: rumor.\nSo I say:\n**Answer: rumor**', 'rumor'],
     ['rumor', 'rumor'],
     ['{"reason": "It is no rumor, they say.", "answer": "rumor"}', 'rumor'],
     ['{"answer": "rumor", "reason": "because"}', 'rumor'],
     ['{"answer": "rumor"}', 'rumor'],
-    ['Well: {"reason": "r", "answer": "rumor"}', 'rumor'],
-    ['Here it is:\n```json\n{"reason": "r", "answer": "rumor"}\n```', 'rumor'],
     ['So.\nrumor', 'rumor'],
-    ['So. Answer: rumor', 'rumor'],
-    ['So.\n- Answer: rumor', 'rumor'],
-    ['So.\nFinal answer: rumor', 'rumor'],
     ['So.\n### Answer\nrumor', 'rumor'],
-    ['No source. Therefore, the answer is rumor.', 'rumor'],
-    ['```\nSo.\nAnswer: rumor\n```', 'rumor'],
     ['So.\n<answer>rumor</answer>', 'rumor'],
     ['So.\n\\boxed{rumor}', 'rumor'],
+    ['Some say it is no rumor.\n\nrumor', 'rumor'],
+    ['So.\r\n**Rumor.**\r\n', 'rumor'],
+    ['So.\n"non\u2011rumor"', 'non-rumor'],
+    ['rumor\nSo I said, and I say it again.\nrumor', 'rumor'],
+    ['The list is\nrumor', 'rumor'],
+    ['> rumor.\nSo I say:\n**rumor**', 'rumor'],
   ])('reads %j as %j', (text, label) => {
     expect(of(text)).toBe(label);
   });
 
   it.each([
+    'Some say it is no rumor.\n\nAnswer: rumor',
+    'So.\r\n**Answer: Rumor.**\r\n',
+    'So.\nAnswer: "non\u2011rumor"',
+    'Answer: rumor\nSo I said, and I say it again.\nAnswer: rumor',
+    '> Answer: rumor.\nSo I say:\n**Answer: rumor**',
+    'Well: {"reason": "r", "answer": "rumor"}',
+    'Here it is:\n```json\n{"reason": "r", "answer": "rumor"}\n```',
+    'So. Answer: rumor',
+    'So.\n- Answer: rumor',
+    'So.\nFinal answer: rumor',
+    'No source. Therefore, the answer is rumor.',
+    '```\nSo.\nAnswer: rumor\n```',
     'Options:\n- non-rumor\n- rumor',
+    'Options:\nnon-rumor\nrumor',
+    'non-rumor\n\nrumor',
+    'non-rumor.\nNo, wait.\n**rumor**',
     'Options:\nAnswer: non-rumor\nAnswer: rumor',
     'Answer: non-rumor\nNo, wait.\nAnswer: rumor',
     'Answer: <non-rumor or rumor>\nAnswer: rumor',
@@ -208,7 +212,6 @@ describe('a last line', () => {
     '1) Answer: non-rumor\n2) Answer: rumor\nAnswer: rumor',
     '{"reason": "r", "answer": "non-rumor"}\nAnswer: rumor',
     'So.\n> Answer: rumor',
-    'The list is\nrumor',
     'So.\nAnswer: rumor?',
     'So.\nAnswer: not a rumor',
     'So.\nAnswer: rumor, I think',
@@ -216,39 +219,46 @@ describe('a last line', () => {
     'So.\nAnswer: ~~rumor~~',
     'So.\nAnswer: rumor\n```',
     'So.\nAnswer:',
-    '{"reason": "Answer: non-rumor", "answer": "rumor"}',
-    '{"reason": "So.\\nAnswer: non-rumor\\nNo:", "answer": "rumor"}',
     '{"reason": "cut',
     '{"reason": "r", "answer": "non-rumor"} Wait: {"reason": "r", "answer": "rumor"}',
   ])('reads nothing in %j', (text) => {
     expect(of(text)).toBeNull();
   });
 
-  // A reason that agrees, in the words of one that does not.
+  // What stands before the answer is not read, in no language.
   it.each([
-    ['The police confirmed it, so the answer is non-rumor.\nAnswer: non-rumor', 'non-rumor'],
-    ['This is not a rumor.\nAnswer: non-rumor', 'non-rumor'],
-    ['It should not be labelled a rumor.\nAnswer: non-rumor', 'non-rumor'],
-    ['The answer is rumor, not non-rumor.\nAnswer: rumor', 'rumor'],
-    ['Therefore, it is most likely a rumor.\nAnswer: rumor', 'rumor'],
-    ['The post is spreading a rumor.\nAnswer: rumor', 'rumor'],
-    ['The answer depends on whether the rumor was confirmed.\nAnswer: rumor', 'rumor'],
-    ['Options: rumor or non-rumor.\nNobody names a source.\nAnswer: rumor', 'rumor'],
-    ["The proponent's conclusion is that it is a rumor.\nAnswer: non-rumor", 'non-rumor'],
-    ['Some say that it is a non-rumor.\nAnswer: rumor', 'rumor'],
-    ['It could be a non-rumor.\nAnswer: rumor', 'rumor'],
-    ['If it were confirmed, the answer would be non-rumor.\nAnswer: rumor', 'rumor'],
-    ['There is no evidence for the rumor.\nAnswer: rumor', 'rumor'],
-    ['"I cannot believe it", says the post.\nAnswer: rumor', 'rumor'],
-    ['I cannot find a source, and I would say that no one can.\nAnswer: rumor', 'rumor'],
-    ['Let me look. I think that my opponent is wrong.\nAnswer: rumor', 'rumor'],
-    ['The police confirm it, which speaks against a rumor.\nAnswer: non-rumor', 'non-rumor'],
-    ['There is no evidence that this is a rumor.\nAnswer: non-rumor', 'non-rumor'],
-    ['It looks like a rumor at first.\nThe police confirmed it.\nAnswer: non-rumor', 'non-rumor'],
-    ['Initially this seemed like a non-rumor, but the photo is old.\nAnswer: rumor', 'rumor'],
-    ['Mi pare che i post non citano una fonte.\nAnswer: rumor', 'rumor'],
+    ['The police confirmed it, so the answer is non-rumor.\nnon-rumor', 'non-rumor'],
+    ['This is not a rumor.\nnon-rumor', 'non-rumor'],
+    ['It should not be labelled a rumor.\nnon-rumor', 'non-rumor'],
+    ['The answer is rumor, not non-rumor.\nrumor', 'rumor'],
+    ['Therefore, it is most likely a rumor.\nrumor', 'rumor'],
+    ['The post is spreading a rumor.\nrumor', 'rumor'],
+    ['The answer depends on whether the rumor was confirmed.\nrumor', 'rumor'],
+    ['Options: rumor or non-rumor.\nNobody names a source.\nrumor', 'rumor'],
+    ["The proponent's conclusion is that it is a rumor.\nnon-rumor", 'non-rumor'],
+    ['Some say that it is a non-rumor.\nrumor', 'rumor'],
+    ['It could be a non-rumor.\nrumor', 'rumor'],
+    ['If it were confirmed, the answer would be non-rumor.\nrumor', 'rumor'],
+    ['There is no evidence for the rumor.\nrumor', 'rumor'],
+    ['"I cannot believe it", says the post.\nrumor', 'rumor'],
+    ['I cannot find a source, and I would say that no one can.\nrumor', 'rumor'],
+    ['Let me look. I think that my opponent is wrong.\nrumor', 'rumor'],
+    ['The police confirm it, which speaks against a rumor.\nnon-rumor', 'non-rumor'],
+    ['There is no evidence that this is a rumor.\nnon-rumor', 'non-rumor'],
+    ['It looks like a rumor at first.\nThe police confirmed it.\nnon-rumor', 'non-rumor'],
+    ['Initially this seemed like a non-rumor, but the photo is old.\nrumor', 'rumor'],
+    ['Mi pare che i post non citano una fonte.\nrumor', 'rumor'],
     ['{"reason": "non-rumor, rumor", "answer": "rumor"}', 'rumor'],
     ['{"reason": "Non-rumor or rumor. Nobody names a source.", "answer": "rumor"}', 'rumor'],
+    ['{"answer": "rumor", "reason": "So the answer is non-rumor."}', 'rumor'],
+    ['{"reason": "So the answer is non-rumor.", "answer": "rumor"}', 'rumor'],
+    ['{"reason": "It is not a rumor.", "answer": "rumor"}', 'rumor'],
+    ['{"reason": "I cannot help with that.", "answer": "rumor"}', 'rumor'],
+    ['{"reason": "Answer: non-rumor", "answer": "rumor"}', 'rumor'],
+    ['{"reason": "So.\\nAnswer: non-rumor\\nNo:", "answer": "rumor"}', 'rumor'],
+    ['non-rumor?\nrumor', 'rumor'],
+    ['I cannot help with that.\nrumor', 'rumor'],
+    ['Il dit que non.\nrumor', 'rumor'],
   ])('is read behind %j', (text, label) => {
     expect(of(text)).toBe(label);
   });
@@ -282,8 +292,6 @@ describe('a last line', () => {
     "I'd go with non-rumor.\nAnswer: rumor",
     'This means that the claim is a non-rumor.\nAnswer: rumor',
     'We conclude that the thread is not a rumor.\nAnswer: rumor',
-    '{"reason": "So the answer is non-rumor.", "answer": "rumor"}',
-    '{"reason": "It is not a rumor.", "answer": "rumor"}',
     '{"answer": "non-rumor"}\nNo: {"answer": "rumor"}',
     'The police confirmed this, which rules out a rumor.\nAnswer: rumor',
     'There is no evidence that this is a rumor.\nAnswer: rumor',
@@ -292,8 +300,7 @@ describe('a last line', () => {
     'I choose not to answer.\nAnswer: rumor',
     'As an AI language model, this is hard.\nAnswer: rumor',
     'My guidelines do not allow this.\nAnswer: rumor',
-    '{"reason": "I cannot help with that.", "answer": "rumor"}',
-  ])('is not read behind a reason that says otherwise: %j', (text) => {
+  ])('is no sentence: %j', (text) => {
     expect(of(text)).toBeNull();
   });
 
@@ -306,18 +313,17 @@ describe('a last line', () => {
     ["Ce n'est pas une rumeur.\nRéponse : rumeur", { rumeur: ['rumeur'], fait: ['fait'] }],
     ['Das ist kein Gerücht.\nAntwort: Gerücht', { Gerücht: ['Gerücht'], Fakt: ['Fakt'] }],
   ])('is not read in another language either: %j', (text, own) => {
-    expect(labelOf(text, { words: own, reasons: true })).toBeNull();
+    expect(labelOf(text, own)).toBeNull();
   });
 
   it('keeps what was said before it', () => {
-    const form = { words: labels, reasons: true };
-    const text = 'It is so.\nTruly.\n\nAnswer: rumor.';
-    expect(readVerdict({ text }, form)).toEqual({
+    const text = 'It is so.\nTruly.\n\n**rumor**.';
+    expect(readVerdict({ text }, labels)).toEqual({
       value: { label: 'rumor', reason: 'It is so.\nTruly.', at: text.indexOf('rumor') },
     });
-    expect(readVerdict({ text: 'so\nAnswer: rumor' }, form)).toMatchObject({ value: { reason: 'so' } });
+    expect(readVerdict({ text: 'so\nrumor' }, labels)).toMatchObject({ value: { reason: 'so' } });
     const json = '{"reason": "\\"answer\\": \\"rumor\\" ", "answer": "rumor"}';
-    expect(readVerdict({ text: json }, form)).toMatchObject({
+    expect(readVerdict({ text: json }, labels)).toMatchObject({
       value: { reason: '"answer": "rumor"', at: json.lastIndexOf('rumor') },
     });
   });
@@ -363,12 +369,7 @@ const likelyText = fc
   .map((pieces) => pieces.join(''));
 
 describe('random texts around an answer word', () => {
-  const forms = [
-    { words, reasons: false },
-    { words, reasons: true },
-  ];
-
-  it('are a verdict where they are marks, spaces, one stop and one "Answer:"', () => {
+  it('are a verdict where they are marks, spaces and one stop, alone or behind other lines', () => {
     fc.assert(
       fc.property(
         spaces,
@@ -376,48 +377,36 @@ describe('random texts around an answer word', () => {
         fc.boolean(),
         fc.boolean(),
         spaces,
-        (space, [open, close], isLed, isStopped, after) => {
-          const text = `${space}${isLed ? 'Answer: ' : ''}${open}No${close}${isStopped ? '.' : ''}${after}`;
-          for (const form of forms) expect(labelOf(text, form)).toBe('non-rumor');
+        (space, [open, close], isLast, isStopped, after) => {
+          const text = `${isLast ? 'Some say so.\n' : ''}${space}${open}No${close}${isStopped ? '.' : ''}${after}`;
+          expect(labelOf(text)).toBe('non-rumor');
         },
       ),
       { seed: 27 },
     );
   });
 
-  it('are none where letters, digits or any other signs are left', () => {
+  it('are none where letters, digits or any other signs are left in the last line', () => {
     const harmless = /[\s"'`*_.。．｡۔।!！()（）[\]$“”„‘’‚«»‹›「」『』《》【】＂\u00ad\u200b\u200e\u200f\u2060\ufeff]/gu;
+    const labelLeft = (text: string) =>
+      ({ yes: 'rumor', rumor: 'rumor', no: 'non-rumor' })[text.replace(harmless, '').toLowerCase()] ?? null;
     fc.assert(
       fc.property(fc.oneof(anyText, likelyText), fc.oneof(anyText, likelyText), (before, after) => {
         const text = `${before}Yes${after}`;
-        const left = text
-          .replace(/^\s*[-*•]\s/, '')
-          .replace(harmless, '')
-          .replace(/^Answer[:：]/i, '');
-        // A model may repeat itself.
-        const isWord = /^(?:(?:(?:answer:)?(?:yes|rumor)[,-]*)+|no)$/i.test(left);
-        if (isWord) return;
-        // Behind other lines, the last one is held to the same, unless it says that it is the answer.
         const last =
           text
             .trim()
             .split(/[\r\n]+/)
             .at(-1) ?? '';
-        const ending = /(?:^|[.!?]["'`*”’»›」』》】)\]]*\s)[\s"'`*_“„‘«‹「『《【＂([]*Answer/i.test(last)
-          ? labelOf(text)
-          : labelOf(last);
-        for (const form of forms) expect([null, ending]).toContain(labelOf(text, form));
-        if (last === text.trim() && !/[.!?]["'`*”’»›」』》】)\]]*\s.*Answer|^[^\p{L}]*Answer/iu.test(text))
-          expect([text, ending]).toEqual([text, null]);
+        expect([null, labelLeft(text), labelLeft(last)]).toContain(labelOf(text));
       }),
-      { seed: 27, numRuns: 400 },
+      { seed: 27, numRuns: 4000 },
     );
   });
 
   it('come to an end, however long they are', () => {
-    for (const piece of ['"', '**', 'Answer:', '.', ' ', '\n', '{', '[', '```', '{"answer":', '“”', '\u200b'])
-      for (const form of forms)
-        expect(labelOf(`${piece.repeat(100_000)}Yes${piece.repeat(100_000)}`, form)).not.toBe('non-rumor');
+    for (const piece of ['"', '**', 'Answer:', '.', ' ', '\n', '{', '[', '```', '{"answer":', '“”', '\u200b', 'Yes\n'])
+      expect(labelOf(`${piece.repeat(100_000)}Yes${piece.repeat(100_000)}`)).not.toBe('non-rumor');
   });
 });
 
@@ -427,8 +416,8 @@ describe('verdictProbabilities', () => {
       const top = Object.entries(alternatives).map(([token, p]) => ({ token, logprob: Math.log(p) }));
       return { ...top[0], top };
     });
-  const of = (text: string, logprobs: ReturnType<typeof tokens> | null, reasons = false) => {
-    const read = readVerdict({ text }, { words, reasons });
+  const of = (text: string, logprobs: ReturnType<typeof tokens> | null) => {
+    const read = readVerdict({ text }, words);
     if ('problem' in read) throw new Error(read.problem);
     return verdictProbabilities({ answer: { text, logprobs }, verdict: read.value, words });
   };
@@ -436,7 +425,7 @@ describe('verdictProbabilities', () => {
   it.each([
     ['No', tokens({ No: 0.75, Yes: 0.25 })],
     [' No.', tokens({ ' No': 0.75, ' Yes': 0.25 }, { '.': 1 })],
-    ['Answer: No', tokens({ Answer: 1 }, { ':': 1 }, { ' No': 0.75, ' Yes': 0.25 })],
+    ['Hm.\n**No**', tokens({ Hm: 1 }, { '.\n': 1 }, { '**': 1 }, { No: 0.75, Yes: 0.25 }, { '**': 1 })],
     [
       '{"answer": "No"}',
       tokens({ '{"': 1 }, { answer: 1 }, { '":': 1 }, { ' "': 1 }, { No: 0.75, Yes: 0.25 }, { '"}': 1 }),
@@ -448,14 +437,8 @@ describe('verdictProbabilities', () => {
   });
 
   it('pass over the words of a reason', () => {
-    const logprobs = tokens(
-      { 'Is it one?': 0.9, No: 0.1 },
-      { '\n': 1 },
-      { Answer: 1 },
-      { ':': 1 },
-      { ' No': 0.6, ' Yes': 0.4 },
-    );
-    expect(of('Is it one?\nAnswer: No', logprobs, true).probabilities?.rumor).toBeCloseTo(0.4, 12);
+    const logprobs = tokens({ 'Is it one?': 0.9, No: 0.1 }, { '\n': 1 }, { No: 0.6, Yes: 0.4 });
+    expect(of('Is it one?\nNo', logprobs).probabilities?.rumor).toBeCloseTo(0.4, 12);
   });
 
   it('are dropped where another label is likelier, or no token is one', () => {
@@ -498,16 +481,26 @@ describe('askVerdict', () => {
     expect(formats(server).map((format) => format !== undefined)).toEqual([true, false, false]);
   });
 
-  it('asks once more, reads as strictly, and then gives up', async () => {
+  it('asks once more for the word alone, reads as strictly, and then gives up', async () => {
     const { server, asked } = await asking(inTurn(['No, I think.', '{"answer": "No"}', 'No?', 'Yes, sorry.']));
     const repaired = await asked();
-    expect(repaired).toMatchObject({ label: 'non-rumor', probabilities: null, isDropped: false });
+    expect(repaired).toMatchObject({ label: 'non-rumor', reason: '', probabilities: null, isDropped: false });
     expect(repaired.answers).toHaveLength(2);
-    expect(server.requests[1].body.messages.at(-1)?.content).toBe(
-      'Your answer could not be used: it is not exactly one of: Yes, No.\nAnswer with exactly one of: Yes, No.',
-    );
-    await expect(asked()).rejects.toThrow(/answered twice with something other than exactly one of: Yes, No/);
+    expect(server.requests[1].body.messages).toEqual([
+      { role: 'user', content: 'Is it one?' },
+      { role: 'assistant', content: 'No, I think.' },
+      { role: 'user', content: 'Answer Yes or No only.' },
+    ]);
+    await expect(asked()).rejects.toThrow(/answered twice with something other than Yes or No: neither it nor its/);
     expect(server.requests).toHaveLength(4);
+  });
+
+  it('asks a model that has given its reason for no other one', async () => {
+    const { server, asked } = await asking(inTurn(['It is so, hence no rumor.', '{"answer": "No"}']), {
+      reasons: true,
+    });
+    expect(await asked()).toMatchObject({ label: 'non-rumor', reason: 'It is so, hence no rumor.' });
+    expect(formats(server)[1]).toMatchObject({ json_schema: { schema: { required: ['answer'] } } });
   });
 
   it('counts probabilities that do not belong to the label', async () => {

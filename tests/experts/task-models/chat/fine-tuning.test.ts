@@ -21,7 +21,7 @@ const examples = [stanceExample('yes', 0, 'a', 'It agrees.'), stanceExample('no'
 type More = Partial<Parameters<typeof stanceModel>[0]>;
 
 async function setUp() {
-  const server = await startServer((body) => `says ${body.model}\nAnswer: Deny`);
+  const server = await startServer((body) => `says ${body.model}\nDeny`);
   const fineTuning = { directory, createJob: true, pollMs: 1, examplesAtLeast: 1 };
   const model = (more: More = {}, changed: Record<string, unknown> = {}) =>
     stanceModel({ server, options: { tuning: 'fine-tuning', fineTuning: { ...fineTuning, ...changed } }, ...more });
@@ -56,11 +56,11 @@ describe('fine-tuning', () => {
     expect(readdirSync(directory)).toHaveLength(2);
     const lines = readFileSync(files[1].path, 'utf8').trimEnd().split('\n');
     const [first, second] = lines.map((line) => JSON.parse(line));
-    expect(first.messages[1]).toEqual({ role: 'assistant', content: 'It agrees.\nAnswer: Support' });
+    expect(first.messages[1]).toEqual({ role: 'assistant', content: 'It agrees.\nSupport' });
     expect(second).toEqual({
       messages: [
         { role: 'user', content: expect.stringContaining(`\n\n${shownPost('claim of no', 'no')}`) },
-        { role: 'assistant', content: 'Answer: Deny' },
+        { role: 'assistant', content: 'Deny' },
       ],
     });
     expect(await judgeOf(tuned)).toBe('tiny');

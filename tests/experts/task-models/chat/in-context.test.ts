@@ -16,13 +16,13 @@ function lastAsked(server: ScriptedLlmServer): string[] {
 function shown(server: ScriptedLlmServer): string[] {
   const turns = lastAsked(server).slice(0, -1);
   return turns.flatMap((turn, index) =>
-    index % 2 === 0 ? [`${/\n(.*)\n<\/evidence>$/.exec(turn)?.[1]} → ${turns[index + 1].replace('Answer: ', '')}`] : [],
+    index % 2 === 0 ? [`${/\n(.*)\n<\/evidence>$/.exec(turn)?.[1]} → ${turns[index + 1]}`] : [],
   );
 }
 
 describe('in-context tuning', () => {
   it('shows the first examples of each class in turn, as earlier turns, with their reasons', async () => {
-    const server = await startServer(() => 'Answer: Deny');
+    const server = await startServer(() => 'Deny');
     const model = stanceModel({ server, options: { examplesShown: 5 } });
     await model.tune([
       stanceExample('s1', 0, 'a', 'It agrees.'),
@@ -51,7 +51,7 @@ describe('in-context tuning', () => {
   });
 
   it("leaves out the item's own thread, and its words in another one, and fills up with others", async () => {
-    const server = await startServer(() => 'Answer: Deny');
+    const server = await startServer(() => 'Deny');
     const model = stanceModel({ server, options: { examplesShown: 2 } });
     await model.tune([
       stanceExample('s1', 0, 'dam'),
@@ -68,7 +68,7 @@ describe('in-context tuning', () => {
   });
 
   it('shows pretraining examples while there are no others, unless told not to', async () => {
-    const server = await startServer(() => 'Answer: Deny');
+    const server = await startServer(() => 'Deny');
     const model = stanceModel({ server });
     await model.pretrain([stanceExample('p', 2)]);
     await model.predict([reply('new')]);
@@ -90,7 +90,7 @@ describe('in-context tuning', () => {
   });
 
   it('asks anew after other examples, and not after the same', async () => {
-    const server = await startServer(() => 'Answer: Deny');
+    const server = await startServer(() => 'Deny');
     const askOnce = askOnceIn({ store: AnnotationStore.open(':memory:') });
     const model = stanceModel({ server, askOnce });
     const asked = async (threadId = 'dam') => {
@@ -108,7 +108,7 @@ describe('in-context tuning', () => {
   });
 
   it('asks the same after its state went through JSON', async () => {
-    const server = await startServer(() => 'Answer: Deny');
+    const server = await startServer(() => 'Deny');
     const model = stanceModel({ server });
     await model.pretrain([stanceExample('p', 2)]);
     await model.tune([stanceExample('t', 1, 'dam', 'r'), stanceExample('u', 0)]);

@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest';
-import { type AnswerWords, readLine } from '../../../../experts/llm/answers/answer-words.ts';
+import type { AnswerWords } from '../../../../experts/llm/answers/answer-words.ts';
+import { readVerdict } from '../../../../experts/llm/answers/verdict.ts';
 
 /*
- * The grammar of answer-grammar.ts in 200 sentences that are an answer and 200 that are none. They were written by a person's idea of
- * what models say, one a line: the label, two spaces, the sentence.
+ * What models say: 200 texts that mean a label, one a line with two spaces after it, and 200 that mean none. No prose is read, in no
+ * language: of the first, those are read that are an answer word, and of the second none.
  */
 
 const tasks = {
@@ -478,27 +479,37 @@ Quizás es un bulo.`,
 const linesOf = (block: string) => block.trim().split('\n');
 const names = Object.keys(tasks).filter((name): name is TaskName => name in tasks);
 
-it('reads 200 sentences that are an answer', () => {
+function labelOf(text: string, words: AnswerWords): string | null {
+  const read = readVerdict({ text }, words);
+  return 'value' in read ? read.value.label : null;
+}
+
+/** Whether a text is a word of the task, but for marks around it, one stop and its case. */
+function isWord(text: string, words: AnswerWords): boolean {
+  const bare = text.replace(/\\\w+|<\/?answer>|[^\p{L}\p{M}\u2011 -]/gu, '').replace('\u2011', '-');
+  return Object.values(words).some((each) => each.some((word) => word.toLowerCase() === bare.toLowerCase()));
+}
+
+it('reads the 27 of 200 answers that are a word, and no sentence', () => {
   const all = names.flatMap((name) =>
     linesOf(answers[name]).map((line) => {
-      const [label, sentence] = line.split('  ');
-      return { sentence, label, read: readLine(sentence, tasks[name])?.label ?? null };
+      const [label, text] = line.split('  ');
+      return { text, label: isWord(text, tasks[name]) ? label : null, read: labelOf(text, tasks[name]) };
     }),
   );
   expect(all.filter(({ label, read }) => label !== read)).toEqual([]);
+  expect(all.filter(({ read }) => read !== null)).toHaveLength(27);
   expect(all.length).toBeGreaterThanOrEqual(200);
 });
 
-it('reads none of 200 sentences that are no answer', () => {
-  const all = names.flatMap((name) =>
-    linesOf(none[name]).map((sentence) => ({ sentence, read: readLine(sentence, tasks[name]) })),
-  );
+it('reads none of 200 texts that are no answer', () => {
+  const all = names.flatMap((name) => linesOf(none[name]).map((text) => ({ text, read: labelOf(text, tasks[name]) })));
   expect(all.filter(({ read }) => read !== null)).toEqual([]);
   expect(all.length).toBeGreaterThanOrEqual(200);
 });
 
 it('knows no label but those of the task', () => {
-  for (const sentence of linesOf(answers.rumor).map((line) => line.split('  ')[1]))
-    expect([sentence, readLine(sentence, { spam: ['spam'], ham: ['ham'] })]).toEqual([sentence, null]);
-  expect(readLine('The given message is spam.', { spam: ['spam'], ham: ['ham'] })?.label).toBe('spam');
+  for (const text of linesOf(answers.rumor).map((line) => line.split('  ')[1]))
+    expect([text, labelOf(text, { spam: ['spam'], ham: ['ham'] })]).toEqual([text, null]);
+  expect(labelOf('Spam.', { spam: ['spam'], ham: ['ham'] })).toBe('spam');
 });
