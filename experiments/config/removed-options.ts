@@ -48,6 +48,29 @@ const removedOptions: readonly RemovedOption[] = [
     advice:
       'per-iteration was removed in 0.3.0 with the preset published, which alone set it; use per-minibatch or none',
   },
+  {
+    option: 'prompt',
+    value: 'published',
+    advice:
+      "removed in 0.3.0 with the prompt of EARD's published code; leave the option out for the paper's, or change its words in a file of `prompts`",
+  },
+  {
+    option: 'prompt',
+    value: 'paper',
+    advice: "removed in 0.3.0; leave the option out, the paper's prompt is the only one",
+  },
+  {
+    option: 'promptTokens',
+    advice:
+      "removed in 0.3.0 with the prompt of EARD's published code; leave the option out, the paper's shows all posts",
+  },
+  {
+    option: 'reading',
+    value: 'published',
+    advice:
+      'removed in 0.3.0, because a search for substrings takes "Maybe" for a yes; leave the option out, and an answer is one word',
+  },
+  { option: 'reading', value: 'strict', advice: 'removed in 0.3.0; leave the option out, an answer is always read so' },
 ];
 
 /** @param remaining what is done without the option */

@@ -87,6 +87,49 @@ describe('an experiment file that is wrong', () => {
     );
   });
 
+  it('has the version named that removed an option, in detector files and in experiments on detectors', async () => {
+    const model = { baseURL: 'http://localhost:1/v1', model: 'm' };
+    const options = { prompt: 'published', promptTokens: 9, reading: 'published' };
+    const removed = (place: string) =>
+      new RegExp(
+        [
+          ` {2}${place}\\.prompt: removed in 0\\.3\\.0 .*; leave the option out for the paper's`,
+          ` {2}${place}\\.promptTokens: removed in 0\\.3\\.0 .*; leave the option out`,
+          ` {2}${place}\\.reading: removed in 0\\.3\\.0, .*; leave the option out`,
+        ].join('.*\\n'),
+      );
+    const detector = { name: 'single-prompt', model, ...options };
+    const plain = { ...detector, prompt: 'paper', promptTokens: undefined, reading: 'strict' };
+    const cwd = temporaryFolder({
+      'threads.jsonl': threadLines(2),
+      'one.yaml': JSON.stringify({ task: 'rumor', detector }),
+      'plain.yaml': JSON.stringify({ task: 'rumor', detector: plain }),
+      'two.yaml': JSON.stringify({
+        task: 'rumor',
+        detector: { name: 'cascade', first: 'local.bin', confidence: 0.9, otherwise: detector },
+      }),
+      'my.yaml': JSON.stringify({
+        kind: 'detectors',
+        name: 'tiny',
+        task: 'rumor',
+        data: { threads: 'threads.jsonl' },
+        detector: { name: 'single-prompt', model },
+        variants: { published: { detector: options } },
+      }),
+    });
+    const annotate = (file: string) =>
+      earshot(['annotate', 'threads.jsonl', '--store', 's.sqlite', '--detector', file, '--dry-run'], { cwd });
+    expect((await annotate('one.yaml')).errors).toMatch(removed('detector'));
+    expect((await annotate('two.yaml')).errors).toMatch(removed('detector\\.otherwise'));
+    expect((await annotate('plain.yaml')).errors).toMatch(
+      /detector\.prompt: removed in 0\.3\.0; leave .*\n.*detector\.reading: removed in 0\.3\.0; leave/,
+    );
+    const { code, errors } = await earshot(['train', 'my.yaml'], { cwd });
+    expect(code).toBe(1);
+    expect(errors).toMatch(removed('detector'));
+    expect(existsSync(join(cwd, 's.sqlite'))).toBe(false);
+  });
+
   it('is not mended by a wrong --set or option', async () => {
     const set = (text: string) => complaint({}, { words: ['--set', text] });
     expect(await set('agent.iterations')).toContain(
