@@ -123,21 +123,29 @@ export async function guaranteeOnAverage(
   threads: readonly CalibrationThread[],
   wanted: Omit<GuaranteeWanted, 'confidence'>,
 ): Promise<Guarantee | null> {
+  const kept = keptOnAverage(threads, wanted);
+  if (kept === null) return null;
+  const { threshold, losses, bound, er } = kept;
+  const { level, loss } = wanted;
+  const claims = await claimRegion(threads.map(({ thread }) => thread.posts[0].text));
+  const counts = { threads: threads.length, losses, bound, er };
+  return guaranteeSchema.parse({ loss, level, confidence: null, threshold, ...counts, claims });
+}
+
+/** The earliest stops of a score that keep a guarantee on average; null where none can be shown to. */
+export function keptOnAverage(
+  threads: readonly ReplayedThread[],
+  wanted: Omit<GuaranteeWanted, 'confidence'>,
+): KeptGuarantee | null {
   const stops = threads.map((thread) => withLossesKept(thresholdStops(thread, wanted)));
   const losses = lossesByPlace(stops);
-  const { level, loss } = wanted;
   const kept = controlRisk({
     thresholds: calibrationThresholds,
     items: threads.length,
     lossesAt: (threshold) => losses[calibrationThresholds.indexOf(threshold)],
-    level,
+    level: wanted.level,
   });
-  if (kept === null) return null;
-  const { threshold, bound } = kept;
-  const claims = await claimRegion(threads.map(({ thread }) => thread.posts[0].text));
-  const er = readAt(stops, threshold);
-  const counts = { threads: threads.length, losses: kept.losses, bound, er };
-  return guaranteeSchema.parse({ loss, level, confidence: null, threshold, ...counts, claims });
+  return kept && { ...kept, er: readAt(stops, kept.threshold) };
 }
 
 /** The same stops, where a thread that loses at one threshold loses at every less careful one: expected losses must not fall. */

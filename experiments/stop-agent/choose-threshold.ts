@@ -1,14 +1,17 @@
 import { policyNetwork } from '../../checkpoints/policy/network.ts';
+import type { PolicyDefinition } from '../../checkpoints/policy/policy.ts';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
+import type { PrefixSchedule } from '../../experts/prefix-schedule.ts';
+import type { Task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
 import { valuesOf } from '../run/metric.ts';
-import { GuaranteeNotShown, guaranteeFor, guaranteeOnAverage, thresholds } from './calibrate.ts';
-import { agentName, decide, stopByScores } from './decisions.ts';
+import { GuaranteeNotShown, guaranteeFor, guaranteeOnAverage, keptOnAverage, thresholds } from './calibrate.ts';
+import { agentName, countingScores, type Decision, decide, stopByScores, type TestThread } from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 import { stopColumns } from './metrics.ts';
 import { guaranteesFile, keepThreshold, unshownGuaranteeFile } from './operating-point.ts';
-import { halfway } from './policy-settings.ts';
+import { agentQueries, halfway, limitsOf } from './policy-settings.ts';
 import type { PreparedTrial } from './prepare.ts';
 import { worth } from './recommendation.ts';
 import { scoredThreads } from './scored-thread.ts';
@@ -105,17 +108,78 @@ async function keepBest(
   const { sequences, materials } = prepared;
   const policy = await learntPolicy(policyNetwork(agent), { ...materials, threshold: halfway });
   const { tested, scores } = await decideByPolicies({ [agentName]: policy }, threads, { ...materials, sequences });
-  const { costs, agent: options } = experiment;
-  const aim = { ...taskOf(experiment), costs, price: options.task };
+  const scored = tested.map((thread, index) => ({
+    thread,
+    scores: heldOutScores?.get(thread.threadId) ?? [...scores[index]],
+  }));
+  keepThreshold(run, { threshold: bestThreshold(scored, { experiment, policy }) });
+}
+
+/** A labelled thread with its judgements, and with the scores of an agent at every post. */
+export interface ScoredTestThread {
+  readonly thread: TestThread;
+  readonly scores: readonly number[];
+}
+
+/** Of the thresholds that are worth most on these threads, the most careful. */
+function bestThreshold(
+  threads: readonly ScoredTestThread[],
+  { experiment, policy }: { experiment: Experiment; policy: Pick<PolicyDefinition, 'limits' | 'queries'> },
+): number {
+  const { costs, agent } = experiment;
+  const task = taskOf(experiment);
+  const aim = { ...task, costs, price: agent.task };
   const { metrics, of } = worth(aim);
+  const tested = threads.map(({ thread }) => thread);
   let best = { threshold: halfway, worth: Number.NEGATIVE_INFINITY };
   for (const threshold of thresholds) {
-    const stops = tested.map((thread, index) =>
-      stopByScores(thread, heldOutScores?.get(thread.threadId) ?? [...scores[index]], { ...policy, threshold }),
-    );
+    const stops = threads.map(({ thread, scores }) => stopByScores(thread, scores, { ...policy, task, threshold }));
     const { decisions } = decide(agentName, tested, stops, policy.queries);
     const own = of(valuesOf(metrics, stopColumns(decisions, aim)));
     if (own > best.worth) best = { threshold, worth: own };
   }
-  keepThreshold(run, best);
+  return best.threshold;
+}
+
+/**
+ * What settled agents decide of folds where no thread calibrates: each fold at the threshold that its labelled threads alone would not
+ * have told. It is found on the other folds, as the threshold of what is shipped is found on all: by scores of agents that have not seen
+ * the threads. (An agent's scores of its own training threads are too sure, and stop too early.)
+ * @param folds the tested threads of each fold, scored by its agent
+ */
+export function decideByOtherFolds(
+  folds: readonly (readonly ScoredTestThread[])[],
+  { experiment, schedule }: { experiment: Experiment; schedule: PrefixSchedule | null },
+): Decision[] {
+  const { guarantee } = experiment;
+  const task = taskOf(experiment);
+  const policy = { limits: limitsOf(experiment), queries: agentQueries({ experiment, schedule }) };
+  return folds.flatMap((fold) => {
+    const others = folds.filter((own) => own !== fold).flat();
+    const wanted = guarantee?.loss === 'disagreement' ? { ...guarantee, ...policy, alerts: task.alerts } : null;
+    const kept =
+      wanted &&
+      keptOnAverage(
+        others.map((own) => replayed(own, task)),
+        wanted,
+      );
+    const threshold = kept?.threshold ?? bestThreshold(others, { experiment, policy });
+    const stops = fold.map(({ thread, scores }) => stopByScores(thread, scores, { ...policy, task, threshold }));
+    return decide(
+      agentName,
+      fold.map(({ thread }) => thread),
+      stops,
+      policy.queries,
+    ).decisions;
+  });
+}
+
+/** A thread as a calibration replays it. */
+function replayed({ thread, scores }: ScoredTestThread, task: Task) {
+  const { predicted } = thread.sequence;
+  return {
+    posts: countingScores(thread, scores, task).map((score, index) => ({ score, hours: thread.hours[index] })),
+    labelAt: (posts: number) => task.labels[predicted[Math.min(posts, predicted.length) - 1]] ?? null,
+    gold: null,
+  };
 }

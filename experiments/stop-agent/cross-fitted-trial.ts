@@ -7,6 +7,7 @@ import { classificationScores } from '../../src/metrics/classification.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
 import { writeDecisions } from '../run/decisions-file.ts';
 import { writeParts } from '../run/parts-file.ts';
+import { decideByOtherFolds, type ScoredTestThread } from './choose-threshold.ts';
 import { crossFit, foldName, within } from './cross-fitting.ts';
 import {
   linesOfStops,
@@ -112,7 +113,17 @@ async function foldsTogether(
   const systems = results[0].systems.filter(({ name }) =>
     results.every((own) => own.systems.some((system) => system.name === name)),
   );
+  const { schedule } = results[0];
+  const calibrates = folds.every(({ parts }) => parts.calibration.length > 0);
   const stops = paths.flatMap((path) => readStops(path, { labels, part: 'test' }));
+  // Without calibration threads, the thresholds of settled agents are found on other folds, when all have been scored.
+  const decided =
+    calibrates || experiment.agent.algorithm !== 'settled'
+      ? stops
+      : [
+          ...decideByOtherFolds(paths.map(scoredFold), { experiment, schedule }),
+          ...stops.filter(({ system }) => system !== agentName),
+        ];
   const judged = inOrder(paths.flatMap((path) => readJudged(path, 'test')));
   const meanOf = (numbersOf: (result: StoredResult) => Readonly<Record<string, number>>) =>
     Object.fromEntries(
@@ -120,7 +131,7 @@ async function foldsTogether(
     );
   const counts = meanOf(({ demonstrations }) => demonstrations);
   return {
-    decisions: systems.flatMap(({ name }) => inOrder(stops.filter(({ system }) => system === name))),
+    decisions: systems.flatMap(({ name }) => inOrder(decided.filter(({ system }) => system === name))),
     judged,
     scores: inOrder(
       paths.flatMap((path) =>
@@ -132,7 +143,7 @@ async function foldsTogether(
       stopsAtFirstPost: meanOf(({ stopsAtFirstPost }) => stopsAtFirstPost),
       systems,
       part: 'test',
-      schedule: results[0].schedule,
+      schedule,
       detector: heldOutScores({
         gold: judged.map(({ goldLabel }) => goldLabel),
         said: {
@@ -145,6 +156,12 @@ async function foldsTogether(
         results.reduce((sum, { unlikeTraining, threads }) => sum + unlikeTraining * threads.test, 0) / judged.length,
     },
   };
+}
+
+/** The tested threads of a fold, scored by its agent. */
+function scoredFold(path: string): ScoredTestThread[] {
+  const scores = readStopProbabilities(path, 'test');
+  return readJudged(path, 'test').map((thread) => ({ thread, scores: scores?.get(thread.threadId) ?? [] }));
 }
 
 /** The same cross-validation with shares of the labels, and with all. Null where it is not wanted, or there are too few labels. */

@@ -187,7 +187,7 @@ export function decideByRules(
 }
 
 /** Scores that count at a stop: 0 where the prediction raises no alert. */
-function countingScores(
+export function countingScores(
   { sequence: { predicted } }: TestThread,
   scores: readonly number[],
   { labels, alerts }: Pick<Task, 'labels' | 'alerts'>,
