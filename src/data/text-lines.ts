@@ -23,64 +23,167 @@ export interface ByteRange {
 /** How a file is read. */
 export interface ReadingOptions {
   /** What its text is in; by its mark, else UTF-8, unless given. */
-  readonly encoding?: string;
+  readonly encoding?: string | undefined;
+  /** A line, a row of a table or a text that must be read whole may have so many bytes; see `sizeLimit`. */
+  readonly mostBytes?: number | undefined;
 }
 
 /**
  * The lines of a text file, plain or gzip, one at a time. Blank lines are counted but not returned.
- * @throws InputError for a file that is missing, empty, a folder, in another encoding or broken gzip
+ * @throws InputError for a file that is missing, empty, a folder, in another encoding or broken gzip, or a line above the limit
  */
 export async function* readLines(path: string, options: ReadingOptions = {}): AsyncGenerator<TextLine> {
-  yield* linesOf(await openText(path, options), { path });
+  const { mostBytes = sizeLimit() } = options;
+  yield* linesOf(await openText(path, options), { path, mostBytes });
 }
-
-const lineEnd = 0x0a;
 
 /**
  * The lines of a stream of UTF-8, each as soon as it is complete. Blank lines are counted but not returned.
  * @param source.path what messages call it
- * @throws InputError for bytes that are not UTF-8, or broken gzip
+ * @throws InputError for bytes that are not UTF-8, broken gzip, or a line above the limit
  */
 export async function* linesOf(
   bytes: AsyncIterable<Uint8Array | string>,
-  { path }: { path: string },
+  source: LineSource,
 ): AsyncGenerator<TextLine> {
+  for await (const line of linesBy(bytes, { ...source, endsAtReturn: false })) {
+    if (line.isCut)
+      throw new InputError(`${source.path}:${line.number}: the line ${aboveLimit(source)}, ${limitAdvice}`);
+    yield line;
+  }
+}
+
+/**
+ * The lines of a stream of JSON Lines, as `linesOf`, whatever ends them: a text in JSON holds no bare carriage return. Of a line above
+ * the limit, only the beginning is kept.
+ */
+export function jsonLinesOf(
+  bytes: AsyncIterable<Uint8Array | string>,
+  source: LineSource,
+): AsyncGenerator<TextLine & { readonly isCut: boolean }> {
+  return linesBy(bytes, { ...source, endsAtReturn: true });
+}
+
+/** The lines of `jsonLinesOf` of a file, plain or gzip. */
+export async function* readJsonLines(path: string, options: ReadingOptions = {}): ReturnType<typeof jsonLinesOf> {
+  const { mostBytes = sizeLimit() } = options;
+  yield* jsonLinesOf(await openText(path, options), { path, mostBytes });
+}
+
+interface LineSource extends Pick<ReadingOptions, 'mostBytes'> {
+  readonly path: string;
+}
+
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
+/** Of a line above the limit. */
+const keptBytes = 4096;
+
+async function* linesBy(
+  bytes: AsyncIterable<Uint8Array | string>,
+  { path, mostBytes = sizeLimit(), endsAtReturn }: LineSource & { endsAtReturn: boolean },
+): ReturnType<typeof jsonLinesOf> {
   // A mark of the byte order may stand before the first line; elsewhere it is a character.
   const first = new TextDecoder('utf-8', { fatal: true });
   const further = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   let number = 0;
+  /** Of the chunk in all bytes, and of the line in them. */
+  let position = 0;
   let start = 0;
   /** Of a line that is not complete. */
   let pieces: Uint8Array[] = [];
+  let held = 0;
+  let isCut = false;
+  let isTold = false;
   let last: Uint8Array = new Uint8Array();
-  const taken = (piece: Uint8Array): TextLine => {
-    const whole = pieces.length === 0 ? piece : Buffer.concat([...pieces, piece]);
-    pieces = [];
-    last = whole;
-    const line = { start, length: whole.length };
-    const text = (number === 0 ? first : further).decode(whole);
-    number++;
-    // The byte of the line's end, too.
-    start += whole.length + 1;
-    return { number, text, bytes: line };
+  const keep = (piece: Uint8Array) => {
+    if (isCut) return;
+    pieces.push(piece);
+    held += piece.length;
+    if (held <= mostBytes) return;
+    isCut = true;
+    pieces = [Buffer.concat(pieces.map((own) => own.subarray(0, keptBytes))).subarray(0, keptBytes)];
   };
+  const lineTo = (end: number) => {
+    const whole = pieces.length === 1 ? pieces[0] : Buffer.concat(pieces);
+    last = whole;
+    const decoder = isCut ? new TextDecoder() : number === 0 ? first : further;
+    // As a stream, because the last character may have been cut through.
+    const text = decoder.decode(whole, { stream: isCut });
+    return { number: number + 1, text, bytes: { start, length: end - start }, isCut };
+  };
+  /** The line that ends there; null where it was told before, or is blank. */
+  const taken = (end: number) => {
+    const line = isTold ? null : lineTo(end);
+    number++;
+    [pieces, held, isCut, isTold] = [[], 0, false, false];
+    return line === null || (!line.isCut && line.text.trim() === '') ? null : line;
+  };
+  let isAfterReturn = false;
   try {
     for await (const chunk of bytes) {
       const buffer = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+      if (buffer.length === 0) continue;
       let from = 0;
-      for (let end = buffer.indexOf(lineEnd); end >= 0; end = buffer.indexOf(lineEnd, from)) {
-        const line = taken(buffer.subarray(from, end));
-        from = end + 1;
-        if (line.text.trim() !== '') yield line;
+      // A return and a line feed end one line, in two chunks, too.
+      if (isAfterReturn && buffer[0] === lineFeed) start = position + ++from;
+      isAfterReturn = false;
+      let feed = buffer.indexOf(lineFeed, from);
+      let back = endsAtReturn ? buffer.indexOf(carriageReturn, from) : -1;
+      while (feed >= 0 || back >= 0) {
+        const end = back >= 0 && (feed < 0 || back < feed) ? back : feed;
+        keep(buffer.subarray(from, end));
+        const line = taken(position + end);
+        const isReturn = end === back;
+        isAfterReturn = isReturn && end + 1 === buffer.length;
+        from = isReturn && feed === end + 1 ? end + 2 : end + 1;
+        start = position + from;
+        if (feed >= 0 && feed < from) feed = buffer.indexOf(lineFeed, from);
+        if (back >= 0 && back < from) back = buffer.indexOf(carriageReturn, from);
+        if (line !== null) yield line;
       }
-      if (from < buffer.length) pieces.push(buffer.subarray(from));
+      if (from < buffer.length) keep(buffer.subarray(from));
+      position += buffer.length;
+      // Whoever refuses it need not wait for its end, which may be far away.
+      if (isCut && !isTold) {
+        isTold = true;
+        yield lineTo(position);
+      }
     }
-    const end = taken(new Uint8Array());
-    if (end.text.trim() !== '') yield end;
+    const end = taken(position);
+    if (end !== null) yield end;
   } catch (error) {
     throw readingError(error, { path, line: number, bytes: last });
   }
 }
+
+const megabyte = 2 ** 20;
+
+/** Few lines are longer. */
+const usualMegabytes = 256;
+/** JavaScript holds no longer text. */
+export const mostMegabytes = 500;
+
+/**
+ * The bytes that one line may have, or a text that must be read whole: 256 MB, or the megabytes that EARSHOT_MAX_LINE_MB gives.
+ * @throws InputError where that is no number
+ */
+export function sizeLimit(): number {
+  const setting = process.env.EARSHOT_MAX_LINE_MB ?? '';
+  const megabytes = setting === '' ? usualMegabytes : Number(setting);
+  if (megabytes > 0 && megabytes <= mostMegabytes) return megabytes * megabyte;
+  throw new InputError(
+    `EARSHOT_MAX_LINE_MB is ${JSON.stringify(setting)}; it must be a number of megabytes up to ${mostMegabytes}`,
+  );
+}
+
+/** For what has more bytes than the limit. */
+export function aboveLimit({ mostBytes = sizeLimit() }: Pick<ReadingOptions, 'mostBytes'>): string {
+  return `has more than ${Number((mostBytes / megabyte).toPrecision(3))} MB`;
+}
+
+export const limitAdvice =
+  'which is too much to hold at once. If it is meant to be so long, set EARSHOT_MAX_LINE_MB to more megabytes; otherwise look for missing line ends';
 
 /**
  * Pieces of the bytes that a file's lines have in UTF-8, in the order of the ranges.
@@ -142,12 +245,23 @@ export async function readText(path: string, options: ReadingOptions = {}): Prom
   return decoded(await openText(path, options), path);
 }
 
-/** The text of a file as one string; see `readText`. */
+/**
+ * The text of a file as one string; see `readText`.
+ * @throws InputError for a text above the limit
+ */
 export async function readWholeText(path: string, options: ReadingOptions = {}): Promise<string> {
+  const { mostBytes = sizeLimit() } = options;
   let text = '';
-  for await (const piece of await readText(path, options)) text += piece;
+  for await (const piece of await readText(path, options)) {
+    text += piece;
+    if (text.length > mostBytes)
+      throw new InputError(`${path} must be read whole and ${aboveLimit(options)}; ${wholeAdvice}`);
+  }
   return text;
 }
+
+export const wholeAdvice =
+  'write it as JSON Lines, which are read one at a time, or split it, or set EARSHOT_MAX_LINE_MB to more megabytes';
 
 async function* decoded(bytes: AsyncIterable<Uint8Array>, path: string): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });

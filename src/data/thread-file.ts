@@ -5,7 +5,15 @@ import { quoted } from '../shell-words.ts';
 import { writeText } from '../write-text.ts';
 import { BadItemError, eachOrSkip, parseItem, type SkipOptions, shortened } from './bad-item.ts';
 import { refuseTable } from './refuse-table.ts';
-import { type ByteRange, linesOf, readLines, type TextLine } from './text-lines.ts';
+import {
+  aboveLimit,
+  type ByteRange,
+  jsonLinesOf,
+  limitAdvice,
+  type ReadingOptions,
+  readJsonLines,
+  type TextLine,
+} from './text-lines.ts';
 import { type Thread, threadSchema } from './thread.ts';
 
 /**
@@ -31,7 +39,7 @@ export async function* readPlacedThreads(
     },
   };
   refuseTable(path);
-  yield* itemsOfLines(readLines(path), { ...counting, name: path }, (value, place, line) => {
+  yield* itemsOfLines(readJsonLines(path), { ...counting, name: path }, (value, place, line) => {
     const thread = strictThread(value, { place, line, path });
     const first = lineOfId.get(thread.id);
     if (first !== undefined)
@@ -56,7 +64,7 @@ export function threadsOfStream(
   stream: AsyncIterable<Uint8Array | string>,
   options: SkipOptions & { name: string },
 ): AsyncGenerator<Thread> {
-  return itemsOfLines(linesOf(stream, { path: options.name }), options, (value, place, line) =>
+  return itemsOfLines(jsonLinesOf(stream, { path: options.name }), options, (value, place, line) =>
     strictThread(value, { place, line }),
   );
 }
@@ -73,6 +81,9 @@ function strictThread(value: unknown, { line, ...at }: ThreadPlace & { line: Tex
   });
 }
 
+/** Characters of a line that is too long to be read. */
+const shownOfLine = 40;
+
 /**
  * Items of foreign JSON Lines, each as soon as its line is complete.
  * @param options.name what messages call the file
@@ -80,12 +91,18 @@ function strictThread(value: unknown, { line, ...at }: ThreadPlace & { line: Tex
  * @throws InputError for a bad line that is not to be skipped
  */
 export function itemsOfLines<Item>(
-  lines: AsyncIterable<TextLine>,
-  { name, ...options }: SkipOptions & { name: string },
+  lines: ReturnType<typeof jsonLinesOf>,
+  { name, mostBytes, ...options }: SkipOptions & Pick<ReadingOptions, 'mostBytes'> & { name: string },
   parse: (value: unknown, place: string, line: TextLine) => Item,
 ): AsyncGenerator<Item> {
   return eachOrSkip(lines, options, (line) => {
     const place = `${name}:${line.number}`;
+    if (line.isCut)
+      throw new BadItemError({
+        place,
+        value: shortened(line.text.slice(0, shownOfLine)),
+        reason: `the line ${aboveLimit({ mostBytes })}, ${limitAdvice}`,
+      });
     return parse(parseJsonLine(line.text, place), place, line);
   });
 }

@@ -1,7 +1,14 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BadItemError, eachOrSkip, orSkip, type SkipOptions } from '../bad-item.ts';
-import { type ReadingOptions, readLines, readWholeText } from '../text-lines.ts';
+import {
+  aboveLimit,
+  type ReadingOptions,
+  readJsonLines,
+  readWholeText,
+  sizeLimit,
+  wholeAdvice,
+} from '../text-lines.ts';
 import { itemsOfLines, parseJson } from '../thread-file.ts';
 
 /**
@@ -15,7 +22,7 @@ export async function* itemsOfJson<Item>(
   parse: (value: unknown, place: string) => Item,
 ): AsyncGenerator<Item> {
   if (await isJsonLines(path, options)) {
-    yield* itemsOfLines(readLines(path, options), { ...options, name: path }, parse);
+    yield* itemsOfLines(readJsonLines(path, options), { ...options, name: path }, parse);
     return;
   }
   const text = await readWholeText(path, options);
@@ -29,7 +36,7 @@ export async function* itemsOfJson<Item>(
 
 /** Whether the first line that is not blank is no beginning of something longer. */
 async function isJsonLines(path: string, options: ReadingOptions): Promise<boolean> {
-  for await (const { text } of readLines(path, options)) return !/^\s*(\[|\{\s*$)/.test(text);
+  for await (const { text } of readJsonLines(path, options)) return !/^\s*(\[|\{\s*$)/.test(text);
   return true;
 }
 
@@ -38,10 +45,22 @@ async function isJsonLines(path: string, options: ReadingOptions): Promise<boole
  * @throws BadItemError for a file that cannot be read or is not JSON
  */
 export async function jsonIn(path: string): Promise<unknown> {
+  await checkSize(path);
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new BadItemError({ place: path, value: error.code ?? error.message, reason: 'cannot be read' });
   });
   return parseJson(text, path);
+}
+
+/** @throws BadItemError for a file that must be read whole and is above the limit of `sizeLimit` */
+export async function checkSize(path: string): Promise<void> {
+  const { size } = await stat(path).catch(() => ({ size: 0 }));
+  if (size > sizeLimit())
+    throw new BadItemError({
+      place: path,
+      value: `${size} bytes`,
+      reason: `must be read whole and ${aboveLimit({})}; ${wholeAdvice}`,
+    });
 }
 
 /** Names in a folder, sorted so that an import does not depend on the file system; none if there is no such folder. */

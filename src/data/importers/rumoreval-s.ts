@@ -14,7 +14,7 @@ import { BadItemError, eachOrSkip, type SkipOptions, shortened } from '../bad-it
 import { readLines } from '../text-lines.ts';
 import type { Post, Thread } from '../thread.ts';
 import { assembleThread } from './assemble-thread.ts';
-import { namesIn } from './foreign-files.ts';
+import { checkSize, namesIn } from './foreign-files.ts';
 import type { Importer } from './importer.ts';
 import { snowflakeTime } from './twitter-post.ts';
 
@@ -95,6 +95,7 @@ async function filesBelow(path: string): Promise<string[]> {
 
 async function readPosts(path: string, claimId: string): Promise<Post[]> {
   const posts: Post[] = [];
+  await checkSize(path);
   for (const line of (await readFile(path, 'utf8')).split(/\r?\n/)) {
     const start = line.match(
       /^(?:claimID:)?\s*(\d{6,})(?:[\t ,:]+replyID:\s*(\d{6,}))?[\t ,:]+(.*)$|^replyID:\s*(\d{6,})[\t ,:]+(.*)$/,
