@@ -892,7 +892,8 @@ def post_of(given):
     if not isinstance(text, str):
         raise ValueError(f"a post must be a text or have one; found {text!r}")
     if time is not None and milliseconds(time) is None:
-        raise ValueError(f"{shown(time)} is no time; write ISO 8601, such as 2014-08-09T22:33:06Z, or leave it out")
+        otherwise = "is no time; write ISO 8601, such as 2014-08-09T22:33:06Z, or leave it out"
+        raise ValueError(f"{shown(time)} {time_problem(time, otherwise)}")
     return text, time
 
 
@@ -978,7 +979,7 @@ def is_label(value):
 
 VERACITIES = ("true", "false", "unverified", "non-rumor")
 STANCES = ("support", "deny", "query", "comment")
-# By field: whether it must be there, what it may be, whether it may be null, and what to say otherwise.
+# By field: whether it must be there, what it may be, whether it may be null, and what to say otherwise, or how to find it out.
 THREAD_FIELDS = {
     "id": (True, is_name, False, "must be a text"),
     "event": (False, is_text, True, "must be a text or null"),
@@ -995,7 +996,12 @@ THREAD_FIELDS = {
 }
 POST_FIELDS = {
     "id": (True, is_name, False, "must be a text"),
-    "time": (False, lambda value: milliseconds(value) is not None, True, "must be ISO 8601, such as 2014-08-09T22:33:06Z, or null"),
+    "time": (
+        False,
+        lambda value: milliseconds(value) is not None,
+        True,
+        lambda value: time_problem(value, "must be ISO 8601, such as 2014-08-09T22:33:06Z, or null"),
+    ),
     "author": (False, is_text, True, "must be a text or null"),
     "parent": (False, is_text, True, "must be a text or null"),
     "text": (True, is_text, False, "must be a text"),
@@ -1005,6 +1011,7 @@ TIME = re.compile(
     r"(\d{4})-(\d{2})-(\d{2})T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))",
     re.ASCII,
 )
+TIME_WITHOUT_ZONE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?)?", re.ASCII)
 
 
 def problem_of(thread):
@@ -1040,7 +1047,8 @@ def problem_of_fields(value, fields):
             if is_needed:
                 return f"{name} is missing: it {expected}"
         elif not (value[name] is None and may_be_null) and not holds(value[name]):
-            return f"{name} {expected}; found {shown(value[name])}"
+            problem = expected(value[name]) if callable(expected) else expected
+            return f"{name} {problem}; found {shown(value[name])}"
     return None
 
 
@@ -1063,6 +1071,15 @@ def milliseconds(time):
     days += sum(lengths[: month - 1]) + day - 1
     zone = 0 if parts[8] is None else (60 * int(parts[9]) + int(parts[10])) * (1 if parts[8] == "+" else -1)
     return ((days * 24 + hour) * 60 + minute - zone) * 60_000 + second * 1000 + int(((parts[7] or "") + "000")[:3])
+
+
+def time_problem(value, otherwise):
+    """Why a value is no time, for one that is none."""
+    if isinstance(value, str) and TIME_WITHOUT_ZONE.fullmatch(value):
+        return "names no time zone: write Z behind it for UTC, or an offset such as +02:00"
+    if isinstance(value, str) and TIME.fullmatch(value):
+        return "is on a day that its month does not have"
+    return otherwise
 
 
 def iso(time):
@@ -1092,6 +1109,10 @@ def check_refusals(text):
 
 # 5% of like threads look unlike; from twice as many on it is said.
 MANY_FLAGGED = 0.1
+
+# What a terminal obeys instead of showing it, as JSON escapes it: control characters, and those that turn the order of others.
+UNSEEN = (*range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F, 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+VISIBLE = {code: f"\\u{code:04x}" for code in UNSEEN}
 
 
 def main():
@@ -1130,7 +1151,7 @@ def main():
         }
         if policy.alerts is not None:
             record["alert"] = decision.prediction is not None and decision.prediction["label"] in policy.alerts
-        print(json.dumps(record, ensure_ascii=False, allow_nan=False), flush=True)
+        print(json.dumps(record, ensure_ascii=False, allow_nan=False).translate(VISIBLE), flush=True)
         decided += 1
         flagged += bool(decision.out_of_distribution and decision.out_of_distribution["isFlagged"])
     if trained > 0:

@@ -41,6 +41,11 @@ const refused: readonly unknown[] = [
   withPost({ time: 1_700_000_000 }),
   withPost({ time: '2023-02-29T00:00:00Z' }),
   withPost({ time: '2024-01-01T00:00:00' }),
+  withPost({ time: '2024-01-01' }),
+  withPost({ time: '2024-01-01T00:00Z' }),
+  withPost({ time: '2024-01-01 00:00:00Z' }),
+  withPost({ time: '2024-01-01T24:00:00Z' }),
+  withPost({ time: '2024-01-01T00:00:00+0100' }),
   { id: 't', posts: [post, post] },
   { id: 't', posts: [post, at('2', '2024-01-02T00:00:00Z'), at('3', '2024-01-01T23:30:00-00:15')] },
 ];

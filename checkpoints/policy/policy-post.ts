@@ -1,3 +1,4 @@
+import { timeProblem } from '../../src/data/iso-time.ts';
 import { InputError } from '../../src/errors.ts';
 
 /** A post, as far as a policy or its detector reads it. */
@@ -13,16 +14,13 @@ export interface PolicyPost {
   readonly parent?: string | null;
 }
 
-const isoTime = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]..:..)$/;
-
 /** @throws InputError for a post without a text, or with a time that is none */
 export function postOf(given: string | PolicyPost): PolicyPost {
   if (typeof given === 'string') return { text: given };
   if (typeof given?.text !== 'string') throw new InputError(`a post must have a text; found ${JSON.stringify(given)}`);
   const { time = null } = given;
-  if (time !== null && (!isoTime.test(time) || Number.isNaN(Date.parse(time))))
-    throw new InputError(
-      `${JSON.stringify(time)} is no time; write ISO 8601, such as 2014-08-09T22:33:06Z, or leave it out`,
-    );
+  const otherwise = 'is no time; write ISO 8601, such as 2014-08-09T22:33:06Z, or leave it out';
+  const problem = time === null ? null : timeProblem(time, otherwise);
+  if (problem !== null) throw new InputError(`${JSON.stringify(time)} ${problem}`);
   return given;
 }

@@ -3,13 +3,17 @@ import { InputError } from '../errors.ts';
 import { recordOf } from '../record-of.ts';
 import { unknownKeyError } from './bad-item.ts';
 import { hoursBetween } from './hours-between.ts';
+import { timeProblem } from './iso-time.ts';
 
 /** Stances of a post towards its claim, in the order that all distributions use. */
 export const stances = ['support', 'deny', 'query', 'comment'] as const;
 export const veracities = ['true', 'false', 'unverified', 'non-rumor'] as const;
 
 const timestamp = z.iso
-  .datetime({ offset: true, error: 'must be an ISO 8601 date and time, such as 2014-08-09T22:33:06Z' })
+  .datetime({
+    offset: true,
+    error: ({ input }) => timeProblem(input, 'must be an ISO 8601 date and time, such as 2014-08-09T22:33:06Z'),
+  })
   .nullable()
   .default(null)
   .describe('when it was posted, ISO 8601; null where unknown');

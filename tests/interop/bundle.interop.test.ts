@@ -181,6 +181,14 @@ it.each([
   ['{"id": "a", "posts": []}', 'line 1: posts must be a list with the claim in it; found []'],
   ['{"id": "a", "posts": [{"id": "1", "text": null}]}', 'line 1: posts.0: text must be a text; found null'],
   ['{"id": "a", "posts": [{"id": "1", "text": "x", "user": "y"}]}', 'line 1: posts.0: "user" is not known'],
+  [
+    '{"id": "a", "posts": [{"id": "1", "text": "x", "time": "2025-01-01T00:00:00"}]}',
+    'line 1: posts.0: time names no time zone: write Z behind it for UTC, or an offset such as +02:00; found "2025-01-01T00:00:00"',
+  ],
+  [
+    '{"id": "a", "posts": [{"id": "1", "text": "x", "time": "2023-02-29T00:00:00Z"}]}',
+    'line 1: posts.0: time is on a day that its month does not have',
+  ],
   [Buffer.from('{"id": "a", "posts": [{"text": "Caf\xe9"}]}', 'latin1'), 'is not UTF-8; convert it to UTF-8'],
 ])('says in Python what is wrong with a line: %s', async (stdin, message) => {
   const refused = await runPython([join(cwd, 'posts', 'earshot_policy.py')], { stdin });
@@ -207,7 +215,7 @@ policy = Policy(sys.argv[1])
 class Table:
     columns = ["text", "time"]
 from datetime import datetime
-for posts in ["a claim", [None], [{"id": "1"}], Table(), [("a", None, 1)], [{"text": "a", "time": datetime(2024, 1, 2)}]]:
+for posts in ["a claim", [None], [{"id": "1"}], Table(), [("a", None, 1)], [{"text": "a", "time": datetime(2024, 1, 2)}], [("a", "2024-01-02T00:00:00")]]:
     try:
         policy.decide(posts)
     except ValueError as problem:
@@ -220,7 +228,16 @@ for posts in ["a claim", [None], [{"id": "1"}], Table(), [("a", None, 1)], [{"te
     'a table is no list of posts; give table["text"], or table[["text", "time"]].to_dict("records")',
     "a post must be a text or have one; found ('a', None, 1)",
     '"2024-01-02 00:00:00" is no time; write ISO 8601, such as 2014-08-09T22:33:06Z, or leave it out',
+    '"2024-01-02T00:00:00" names no time zone: write Z behind it for UTC, or an offset such as +02:00',
   ]);
+});
+
+it('writes in Python no control character of an id to a terminal', async () => {
+  const id = 'a\u001b[31m\u009b\u202eb\u2028';
+  const stdin = `${JSON.stringify({ id, posts: [{ id, text: 'x' }] })}\n`;
+  const { out, errors } = await runPython([join(cwd, 'posts', 'earshot_policy.py')], { stdin });
+  expect(out.trimEnd(), errors).not.toMatch(/[\p{Cc}\p{Bidi_Control}\u2028]/u);
+  expect(JSON.parse(out)).toMatchObject({ threadId: id, post: id });
 });
 
 it('leaves out in Python the threads that decide leaves out', async () => {

@@ -148,8 +148,15 @@ describe('a policy loaded from a bundle', () => {
     await expect(decide({ posts: [{ text: 1 }] })).rejects.toThrow('a post must have a text; found {"text":1}');
     await expect(policy.open().read(null as unknown as string)).rejects.toThrow('a post must have a text; found null');
     await expect(loadPolicy('policy')).rejects.toThrow('policy is no address; give one, or { read }');
-    for (const time of [new Date(), 1704103200, '1704103200', '2024-01-01 10:00', ''])
+    for (const time of [new Date(), 1704103200, '1704103200', '2024-01-01 10:00Z', ''])
       await expect(decide({ posts: [{ text: 'a', time }] })).rejects.toThrow(/ is no time; write ISO 8601/);
+    for (const time of ['2025-01-01T00:00:00', '2024-01-01 10:00', '2024-01-01'])
+      await expect(decide({ posts: [{ text: 'a', time }] })).rejects.toThrow(
+        `"${time}" names no time zone: write Z behind it for UTC, or an offset such as +02:00`,
+      );
+    await expect(decide({ posts: [{ text: 'a', time: '2023-02-29T00:00:00Z' }] })).rejects.toThrow(
+      'is on a day that its month does not have',
+    );
     expect(await decide({ posts: [{ text: 'a', time: '1970-01-01T00:00:00Z' }] })).toMatchObject({ postsUsed: 1 });
     const { read } = sourceOf(await smallBundle());
     const buffers = { read: async (name: string) => new Uint8Array(await read(name)).buffer };

@@ -261,6 +261,7 @@ it('says which field of a request is wrong', async () => {
     [{ post: post('a') }, 'post', 'post: unknown key, did you mean posts (a list)?'],
     [{ posts: [post('a'), { id: '', text: '' }] }, 'posts.1.id', 'Too small'],
     [{ posts: [post('a', { time: 'yesterday' })] }, 'posts.0.time', 'ISO 8601'],
+    [{ posts: [post('a', { time: '2025-01-01T00:00:00' })] }, 'posts.0.time', 'names no time zone: write Z behind it'],
     [{ posts: [post('a\u0007')] }, 'posts.0.id', 'control characters'],
     [{ posts: Array.from({ length: 1001 }, (_, index) => post(`${index}`)) }, 'posts', '1000'],
     [[], 'body', 'expected object'],

@@ -89,6 +89,14 @@ describe('reading threads', () => {
     for (const [value, message] of messages) expect(await failure(line(value))).toContain(`threads.jsonl:${message}`);
   });
 
+  it('says of a time without a zone that it names none, and of an impossible day that it is none', async () => {
+    const at = (time: string) => line({ id: 'b', posts: [{ ...post('b'), time }] });
+    expect(await failure(at('2025-01-01T00:00:00'))).toContain(
+      'threads.jsonl:1 posts.0.time: names no time zone: write Z behind it for UTC, or an offset such as +02:00; found "2025-01-01T00:00:00"',
+    );
+    expect(await failure(at('2023-02-29T00:00:00Z'))).toContain('is on a day that its month does not have');
+  });
+
   it('refuses a thread of no post and takes one of a single post', async () => {
     expect(await failure(line({ id: 'b', posts: [] }))).toContain(
       'threads.jsonl:1 posts: a thread needs at least one post, the claim; found []',

@@ -1,0 +1,29 @@
+const form = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3])(:[0-5]\d){2}(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
+const formWithoutZone = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?)?$/;
+
+/**
+ * Milliseconds since 1970 of a time in ISO 8601 with its zone, as thread files, requests and policies have it; null for anything else.
+ * `earshot_policy.py` has the same rule.
+ */
+export function isoMilliseconds(time: string): number | null {
+  return form.test(time) && isDay(time.slice(0, 10)) ? Date.parse(time) : null;
+}
+
+/** Whether a day such as 2024-02-30 is in the calendar: of that one, `Date` makes the first of March. */
+export function isDay(day: string): boolean {
+  const date = new Date(`${day}T00:00Z`);
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day);
+}
+
+export const noSuchDay = 'is on a day that its month does not have';
+
+/**
+ * Why a value is no time in ISO 8601 with its zone; null where it is one.
+ * @param otherwise the reason where no other is known
+ */
+export function timeProblem(time: unknown, otherwise: string): string | null {
+  if (typeof time !== 'string') return otherwise;
+  if (isoMilliseconds(time) !== null) return null;
+  if (formWithoutZone.test(time)) return 'names no time zone: write Z behind it for UTC, or an offset such as +02:00';
+  return form.test(time) ? noSuchDay : otherwise;
+}
