@@ -4,6 +4,7 @@ import type { TableOptions } from '../../src/data/importers/table/columns.ts';
 import { optionOf, type TableColumns, type TableField, tableFields } from '../../src/data/importers/table/columns.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { writeThreads } from '../../src/data/thread-file.ts';
+import { maxLineOption } from './max-line-option.ts';
 import { collectSkipped } from './progress.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
@@ -11,7 +12,11 @@ interface Options extends Partial<Record<TableField, string>> {
   labelMap: Record<string, string>;
   dateOrder?: 'dmy' | 'mdy';
   delimiter?: string;
+  quote?: string;
+  null: string[];
   encoding?: string;
+  /** In bytes. */
+  maxLineMb?: number;
   out: string;
   sort?: true;
   texts?: string;
@@ -33,12 +38,20 @@ export function dataImportCommand(terminal: Terminal) {
       addLabel,
       {},
     )
+    .option(
+      '--null <word>',
+      'tables, convokit, articles: a word that means nothing, such as NA, beside empty cells and \\N; repeatable',
+      (word, words: string[]) => [...words, word],
+      [],
+    )
     .addOption(new Option('--date-order <order>', 'tables: how to read 03/04/2024').choices(['dmy', 'mdy']))
     .option(
       '--encoding <name>',
       'text files: what they are in, such as gbk or windows-1252 (default: UTF-8, or UTF-16 by its mark)',
     )
     .option('--delimiter <character>', 'csv: between the fields (default: found from the header)')
+    .option('--quote <character>', 'csv: around fields with delimiters or line breaks, or none (default: ")')
+    .addOption(maxLineOption)
     .option('--skip-invalid', 'leave bad items out, count them and go on')
     .option('--json', 'print the summary as JSON')
     .addHelpText('after', helpAfter);
@@ -58,22 +71,27 @@ async function importToFile(
   const isNamed = findImporter(format).takes.includes('label');
   const skipped = collectSkipped(terminal);
   const notes: string[] = [];
+  const doubts: string[] = [];
   const counts = { threads: 0, posts: 0 };
-  const without = { labels: 0, times: 0 };
+  const without = { labels: 0, times: 0, someTimes: 0 };
   const threads = importThreads(format, {
     paths: options.paths,
     sort: options.sort,
     texts: options.texts,
     label: isNamed ? options.label?.split(',') : undefined,
     encoding: options.encoding,
+    nulls: options.null.length === 0 ? undefined : options.null,
+    mostBytes: options.maxLineMb,
+    now: new Date(),
     skipInvalid: options.skipInvalid,
     table: tableOptions(isNamed ? { ...options, label: undefined } : options),
     onSkipped: skipped.onSkipped,
     onNote: (note) => notes.push(note),
+    onWarning: (warning) => doubts.push(warning),
   });
   await writeThreads(options.out, counted(threads, { counts, without, terminal }));
   skipped.report();
-  const warnings = warningsOf(counts, without);
+  const warnings = [...doubts, ...warningsOf(counts, without)];
   if (options.json) {
     const summary = { format, out: options.out, ...counts, skipped: skipped.count(), notes, warnings };
     printJson(terminal, summary);
@@ -90,7 +108,7 @@ const meanings: Readonly<Record<TableField, string>> = {
   postId: 'the post’s id',
   title: 'the title, which is read before the text',
   text: 'the text',
-  time: 'the time: ISO 8601, Unix seconds or milliseconds, 31/12/2024 14:00',
+  time: 'the time: ISO 8601, 2024/12/31 14:00, 20241231, 31 Dec 2024, Unix seconds or milliseconds, 31/12/2024 14:00',
   author: 'the author',
   parent: 'the id of the post that is answered',
   rumor: 'whether the thread is a rumor: true, false, 1, 0, rumor, non-rumor',
@@ -103,12 +121,12 @@ const meanings: Readonly<Record<TableField, string>> = {
 };
 
 /** Undefined where no option on columns was given, so that other formats do not refuse it. */
-function tableOptions({ labelMap, dateOrder, delimiter, ...options }: Options): TableOptions | undefined {
+function tableOptions({ labelMap, dateOrder, delimiter, quote, ...options }: Options): TableOptions | undefined {
   const columns: TableColumns = Object.fromEntries(
     tableFields.flatMap((field) => (options[field] === undefined ? [] : [[field, options[field]]])),
   );
-  const isGiven = [columns, labelMap].some((own) => Object.keys(own).length > 0) || dateOrder || delimiter;
-  return isGiven ? { columns, labelMap, dateOrder, delimiter } : undefined;
+  const isGiven = [columns, labelMap].some((own) => Object.keys(own).length > 0) || dateOrder || delimiter || quote;
+  return isGiven ? { columns, labelMap, dateOrder, delimiter, quote } : undefined;
 }
 
 function addLabel(text: string, labels: Record<string, string>): Record<string, string> {
@@ -129,7 +147,10 @@ interface Counts {
 /** Threads that lack something. */
 interface Without {
   labels: number;
+  /** That have no time at all. */
   times: number;
+  /** That have some. */
+  someTimes: number;
 }
 
 function isLabelled({ rumor, veracity, labels }: Thread): boolean {
@@ -148,7 +169,12 @@ function warningsOf({ threads }: Counts, without: Without): string[] {
     ...(without.times === 0
       ? []
       : [
-          `${of(without.times)} ${without.times === threads ? 'times' : 'some of their times'}: replies keep the order of the file, which must be the order in time; rules and delays in hours are left out`,
+          `${of(without.times)} times: replies keep the order of the file, which must be the order in time; rules and delays in hours are left out`,
+        ]),
+    ...(without.someTimes === 0
+      ? []
+      : [
+          `${without.someTimes} of ${threads} threads lack some of their times: a post without a time stays behind the one before it, the others are put in the order of time, and its delay in hours is not known`,
         ]),
   ];
 }
@@ -164,7 +190,8 @@ async function* counted(
     counts.threads++;
     counts.posts += thread.posts.length;
     if (!isLabelled(thread)) without.labels++;
-    if (thread.posts.some(({ time }) => time === null)) without.times++;
+    if (thread.posts.every(({ time }) => time === null)) without.times++;
+    else if (thread.posts.some(({ time }) => time === null)) without.someTimes++;
     const nowMs = performance.now();
     if (nowMs - toldMs > 5000) {
       const rate = ((counts.threads * 1000) / (nowMs - startedMs)).toFixed(0);
@@ -182,6 +209,9 @@ function helpAfter(): string {
   return `
 Formats:
 ${formats.join('\n')}
+
+A cell holds nothing if it is empty or \\N. Any other word is read as it stands, unless --null gives it; words such as NA are counted in a note.
+Labels and ids that look the same are the same: accents are composed, invisible characters and repeated spaces are left out.
 
 Columns of a table are found by common names (conversation_id, body, created_at, …), and the last line lists which column was read as what.
 If no column names the thread, posts join the posts that they answer (--post-id and --parent). Rows of a thread may be in several files.

@@ -1,4 +1,4 @@
-import { tasksOf } from '../../src/data/classes-of-labels.ts';
+import { labelsWithoutTask, tasksOf } from '../../src/data/classes-of-labels.ts';
 import { describeThreads } from '../../src/data/describe.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
@@ -32,9 +32,11 @@ export function foundIn(threads: readonly Thread[], path: string) {
   const found = counted.filter(({ classes }) => classes >= 2);
   const [best] = found;
   const most = counted.reduce((first, own) => (own.labelled > first.labelled ? own : first));
+  const unusable = labelsWithoutTask(threads);
+  const why = most.labelled > 0 ? countsInWords(most.counts) : unusable.length > 0 ? unusable.join('; ') : 'none is labelled';
   if (best === undefined || best.labelled < fewestLabelled)
     throw new InputError(
-      `${path} has ${best === undefined ? `no threads with two different labels (${most.labelled === 0 ? 'none is labelled' : countsInWords(most.counts)})` : `${best.labelled} labelled threads (${countsInWords(best.counts)})`} among its ${threads.length}; ` +
+      `${path} has ${best === undefined ? `no threads with two different labels (${why})` : `${best.labelled} labelled threads (${countsInWords(best.counts)})`} among its ${threads.length}; ` +
         `at least ${fewestLabelled} are needed to train and test on. Label more (any name under labels, such as \`"labels": {"outcome": "resolved"}\`), or try \`earshot data synth\``,
     );
   return { description: describeThreads(threads), tasks: found };

@@ -33,15 +33,34 @@ export function sortedClasses(values: Iterable<string | number | boolean>): stri
   return classes.sort((a, b) => (areNumbers ? Number(a) - Number(b) : a < b ? -1 : Number(a > b)));
 }
 
-/** The tasks of threads: the known ones, then those of their own labels, by name, that have 2 to 20 classes. */
-export function tasksOf(threads: Iterable<Pick<Thread, 'labels'>>): Task[] {
-  const valuesOf = new Map<string, Set<string | number | boolean>>();
+type LabelValue = string | number | boolean;
+
+/** The different values of each label, up to one more than a task has classes. */
+function labelValues(threads: Iterable<Pick<Thread, 'labels'>>): Map<string, Set<LabelValue>> {
+  const valuesOf = new Map<string, Set<LabelValue>>();
   for (const { labels = {} } of threads)
     for (const [name, value] of Object.entries(labels)) {
       const values = valuesOf.get(name) ?? new Set();
       if (value !== null && values.size <= mostClasses) valuesOf.set(name, values.add(value));
     }
-  const own = [...valuesOf].map(([name, values]) => ({ name, labels: sortedClasses(values) }));
+  return valuesOf;
+}
+
+/** Why labels of threads are no tasks: those with one value, or more than a task has classes. */
+export function labelsWithoutTask(threads: Iterable<Pick<Thread, 'labels'>>): string[] {
+  return [...labelValues(threads)].flatMap(([name, values]) => {
+    const [first] = values;
+    const label = `the label ${JSON.stringify(name)} has`;
+    if (values.size === 1) return [`${label} one value only, ${JSON.stringify(first)}`];
+    return values.size > mostClasses
+      ? [`${label} more than ${mostClasses} values, and a task has 2 to ${mostClasses} classes`]
+      : [];
+  });
+}
+
+/** The tasks of threads: the known ones, then those of their own labels, by name, that have 2 to 20 classes. */
+export function tasksOf(threads: Iterable<Pick<Thread, 'labels'>>): Task[] {
+  const own = [...labelValues(threads)].map(([name, values]) => ({ name, labels: sortedClasses(values) }));
   return [
     ...Object.values(tasks),
     ...own

@@ -4,14 +4,19 @@ import { closest } from 'fastest-levenshtein';
 import { InputError } from '../errors.ts';
 import { missingPath } from '../missing-path.ts';
 import { BadItemError, eachOrSkip, shortened } from './bad-item.ts';
+import { foldedName } from './folded-name.ts';
 import { articlesImporter } from './importers/articles.ts';
 import { checkthat4aImporter } from './importers/checkthat4a.ts';
 import { convokitImporter } from './importers/convokit.ts';
 import { csvImporter } from './importers/csv.ts';
+import { doubtfulTimes } from './importers/doubtful-times.ts';
 import { eardImporter } from './importers/eard.ts';
 import { eriskImporter } from './importers/erisk.ts';
 import { fakeNewsNetImporter } from './importers/fakenewsnet.ts';
+import { foldedThread } from './importers/folded-thread.ts';
 import type { Importer, ImportOptions } from './importers/importer.ts';
+import { labelValues } from './importers/label-values.ts';
+import { wordCounts } from './importers/nothing.ts';
 import { parquetImporter } from './importers/parquet.ts';
 import { phemeImporter } from './importers/pheme.ts';
 import { postsImporter } from './importers/posts.ts';
@@ -65,21 +70,29 @@ export async function* importThreads(
   options: ImportOptions & { paths: readonly string[] },
 ): AsyncGenerator<Thread> {
   const importer = findImporter(format);
-  for (const option of ['sort', 'texts', 'label', 'encoding', 'table'] as const)
+  for (const option of ['sort', 'texts', 'label', 'encoding', 'table', 'nulls'] as const)
     if (options[option] !== undefined && options[option] !== false && !importer.takes.includes(option))
       throw new InputError(
-        `${option === 'table' ? 'options on columns mean' : `--${option} means`} nothing to the format ${format}; only to ` +
+        `${option === 'table' ? 'options on columns mean' : option === 'nulls' ? '--null means' : `--${option} means`} nothing to the format ${format}; only to ` +
           importers.flatMap(({ name, takes }) => (takes.includes(option) ? [name] : [])).join(', '),
       );
   for (const path of [...options.paths, ...(options.texts === undefined ? [] : [options.texts])])
     if (!existsSync(path)) throw new InputError(`${missingPath(path)}. ${format} expects ${importer.expects}`);
   // By id, what is in it: an export that ran twice has exact copies.
   const seen = new Map<string, string>();
-  const counts = new Map<string, number>();
-  const count = (note: string, by = 1) => void counts.set(note, (counts.get(note) ?? 0) + by);
+  const notes = counter();
+  const warnings = counter();
+  const words = wordCounts();
+  const rules = { words: new Set((options.nulls ?? []).map(foldedName)), onWord: words.onWord };
+  const isTable = importer.takes.includes('table');
+  const labels = labelValues({ takesMap: isTable });
+  const times = doubtfulTimes(options.now);
   let copies = 0;
   const encoding = options.encoding === undefined ? undefined : encodingNamed(options.encoding);
-  yield* eachOrSkip(importer.read(options.paths, { ...options, encoding, count }), options, (thread) => {
+  const reading = { ...options, encoding, count: notes.count, warn: warnings.count, rules };
+  yield* eachOrSkip(importer.read(options.paths, reading), options, (read) => {
+    // Tables fold their cells, because rows of one thread must find each other. Our own files are checked and not changed.
+    const thread = isTable || importer === threadsImporter ? read : foldedThread(read, rules);
     const content = createHash('sha256').update(JSON.stringify(thread)).digest('base64');
     if (seen.get(thread.id) === content) {
       copies++;
@@ -92,10 +105,23 @@ export async function* importThreads(
         reason: 'repeats the id of an earlier thread, and differs from it',
       });
     seen.set(thread.id, content);
+    labels.add(thread);
+    times.add(thread);
     return thread;
   });
-  if (copies > 0) count('# threads are exact copies of earlier ones and were left out', copies);
-  for (const [note, times] of counts) options.onNote?.(note.replace('#', String(times)));
+  if (copies > 0) notes.count('# threads are exact copies of earlier ones and were left out', copies);
+  for (const note of [...notes.texts(), ...words.notes()]) options.onNote?.(note);
+  const onWarning = options.onWarning ?? options.onNote;
+  for (const warning of [...warnings.texts(), ...labels.warnings(), ...times.warnings()]) onWarning?.(warning);
   if (seen.size === 0)
     throw new InputError(`${options.paths.join(', ')}: no ${format} threads found; expected ${importer.expects}`);
+}
+
+/** Counts what is told alike; the number stands in the place of #. */
+function counter() {
+  const counts = new Map<string, number>();
+  return {
+    count: (text: string, by = 1) => void counts.set(text, (counts.get(text) ?? 0) + by),
+    texts: () => Array.from(counts, ([text, times]) => text.replace('#', String(times))),
+  };
 }

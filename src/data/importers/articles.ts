@@ -19,7 +19,7 @@ export const articlesImporter: Importer = {
   name: 'articles',
   description: 'articles and single posts with labels from other sources (P-Stance, …): threads of one post',
   expects: 'JSON Lines files of {id, text, labels: {name: value}}, optionally with title and split',
-  takes: ['encoding'],
+  takes: ['encoding', 'nulls'],
   async *read(paths, options) {
     for (const path of paths)
       yield* itemsOfJson(path, options, (value, place) => {

@@ -33,3 +33,11 @@ export function sortReplies<P extends { time?: string | null | undefined }>(post
   timed.sort((a, b) => Number(a.ms > b.ms) - Number(a.ms < b.ms));
   return [claim, ...timed.map(({ post }) => post)];
 }
+
+/** The post with the earliest time, or the first where none has one: the claim among several that may be it. */
+export function earliest<Item>(items: readonly Item[], timeOf: (item: Item) => string | null): Item {
+  return items.reduce((first, item) => {
+    const [known, time] = [timeOf(first), timeOf(item)];
+    return time !== null && (known === null || Date.parse(time) < Date.parse(known)) ? item : first;
+  });
+}

@@ -41,7 +41,7 @@ export const checkthat4aImporter: Importer = {
       const split = basename(path)
         .match(/(train|dev|test)/i)?.[1]
         .toLowerCase();
-      yield* eachOrSkip(readDelimitedFile(path, { ...options, delimiter: '\t' }), options, (row) => {
+      yield* eachOrSkip(readDelimitedFile(path, { ...options, delimiter: '\t', quote: '"' }), options, (row) => {
         const { index, text, labels } = parseItem(rowSchema, row);
         const id = split === undefined ? index : `${split}-${index}`;
         if (labels === undefined) options.count('# tweets have no labels');

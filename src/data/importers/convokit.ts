@@ -4,12 +4,13 @@ import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { InputError } from '../../errors.ts';
 import { BadItemError, eachOrSkip, orSkip, parseItem, shortened } from '../bad-item.ts';
-import { linesOf } from '../text-lines.ts';
+import { aboveLimit, jsonLinesOf, sizeLimit, wholeAdvice } from '../text-lines.ts';
 import type { Post, Thread } from '../thread.ts';
 import { itemsOfLines, parseJson } from '../thread-file.ts';
-import { assembleThread, unixSeconds } from './assemble-thread.ts';
+import { assembleThread, earliest, unixSeconds } from './assemble-thread.ts';
 import { namesIn } from './foreign-files.ts';
 import type { Importer, Reading } from './importer.ts';
+import { noteOnZones, readTime } from './read-time.ts';
 import { zippedFiles } from './zip-archive.ts';
 
 const identifier = z.union([z.string().min(1), z.int().transform(String)]);
@@ -24,11 +25,11 @@ const utteranceSchema = z
     user: identifier.nullish(),
     'reply-to': identifier.nullish(),
     reply_to: identifier.nullish(),
-    timestamp: z.union([unixSeconds, z.string().min(1).transform(Number).pipe(unixSeconds)]).nullish(),
+    timestamp: z.union([unixSeconds, z.string()]).nullish(),
     text: z.string().nullish(),
   })
   .refine((own) => own.conversation_id ?? own.root, { path: ['conversation_id'], error: 'names no conversation' });
-type Utterance = z.output<typeof utteranceSchema>;
+type Utterance = z.output<typeof utteranceSchema> & { readonly time: string | null };
 
 /** Values of the metadata by name; older corpora have them without `meta`. */
 const conversationsSchema = z.record(z.string(), z.looseObject({ meta: z.record(z.string(), z.unknown()).optional() }));
@@ -41,7 +42,7 @@ export const convokitImporter: Importer = {
   name: 'convokit',
   description: 'ConvoKit corpora: conversations, with labels from their metadata by name (--label)',
   expects: 'folders or zip archives of corpora, with utterances.jsonl and, for labels, conversations.json',
-  takes: ['label'],
+  takes: ['label', 'nulls'],
   async *read(paths, options) {
     for (const path of paths) for (const corpus of await corporaAt(path)) yield* readCorpus(corpus, options);
   },
@@ -83,15 +84,33 @@ async function* readCorpus(corpus: Corpus, options: Reading): AsyncGenerator<Thr
   });
 }
 
-function utterancesOf(corpus: Corpus, options: Pick<Reading, 'skipInvalid' | 'onSkipped'>) {
+function utterancesOf(
+  corpus: Corpus,
+  options: Pick<Reading, 'skipInvalid' | 'onSkipped'> & Partial<Pick<Reading, 'count'>>,
+) {
   const { place, read } = corpus.utterances;
-  return itemsOfLines(linesOf(read(), { path: place }), { ...options, name: place }, (value, at) => {
+  return itemsOfLines(jsonLinesOf(read(), { path: place }), { ...options, name: place }, (value, at) => {
     const utterance = parseItem(utteranceSchema, { value, place: at });
-    return { conversation: utterance.conversation_id ?? utterance.root ?? '', utterance };
+    const time = timeOf(utterance.timestamp, { place: at, count: options.count });
+    return { conversation: utterance.conversation_id ?? utterance.root ?? '', utterance: { ...utterance, time } };
   });
 }
 
-/** The utterance that the conversation is named after is the claim, or else the first that answers none. */
+/** @throws BadItemError for a text that is no time */
+function timeOf(
+  timestamp: number | string | null | undefined,
+  { place, count }: { place: string; count?: Reading['count'] | undefined },
+): string | null {
+  if (timestamp === null || timestamp === undefined || timestamp === '') return null;
+  if (typeof timestamp === 'number') return new Date(Math.round(timestamp * 1000)).toISOString();
+  const read = readTime(timestamp.trim(), { dateOrder: null, areOffsets: true });
+  if (typeof read === 'string')
+    throw new BadItemError({ place: `${place} timestamp`, value: shortened(timestamp), reason: read });
+  if (!read.hasZone) count?.(noteOnZones);
+  return read.time;
+}
+
+/** The utterance that the conversation is named after is the claim, or else the earliest that answers none. */
 function postsOf(
   conversation: string,
   utterances: readonly Utterance[],
@@ -99,10 +118,10 @@ function postsOf(
 ): Partial<Post>[] & { id: string; text: string }[] {
   const parentOf = (own: Utterance) => own['reply-to'] ?? own.reply_to ?? null;
   const ids = new Set(utterances.map(({ id }) => id));
+  const roots = utterances.filter((own) => parentOf(own) === null);
   const claim =
     utterances.find(({ id }) => id === conversation) ??
-    utterances.find((own) => parentOf(own) === null) ??
-    utterances[0];
+    earliest(roots.length > 0 ? roots : utterances, ({ time }) => time);
   return [claim, ...utterances.filter((own) => own !== claim)].map((own) => {
     const parent = own === claim ? null : parentOf(own);
     const isLost = parent !== null && !ids.has(parent);
@@ -110,10 +129,7 @@ function postsOf(
     return {
       id: own.id,
       text: own.text ?? '',
-      time:
-        own.timestamp === null || own.timestamp === undefined
-          ? null
-          : new Date(Math.round(own.timestamp * 1000)).toISOString(),
+      time: own.time,
       author: own.speaker ?? own.user ?? null,
       parent: isLost ? null : parent,
     };
@@ -164,7 +180,12 @@ async function metadataOf({ utterances, conversations }: Corpus, options: Readin
 
 async function parsedConversations({ place, read }: CorpusFile) {
   const pieces: Uint8Array[] = [];
-  for await (const piece of read()) pieces.push(piece);
+  let held = 0;
+  for await (const piece of read()) {
+    pieces.push(piece);
+    held += piece.length;
+    if (held > sizeLimit()) throw new InputError(`${place} must be read whole and ${aboveLimit({})}; ${wholeAdvice}`);
+  }
   const bytes = Buffer.concat(pieces);
   try {
     const value = parseJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes), place);

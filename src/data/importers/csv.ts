@@ -1,4 +1,4 @@
-import { delimiterNamed, readDelimitedRows } from './delimited-file.ts';
+import { delimiterNamed, quoteNamed, readDelimitedRows } from './delimited-file.ts';
 import type { Importer } from './importer.ts';
 import type { TableRow } from './table/cells.ts';
 import { type PostTable, threadsOfTables } from './table/threads-of-tables.ts';
@@ -9,12 +9,16 @@ export const csvImporter: Importer = {
   description:
     'a table with a row for each post, from a spreadsheet, a database or pandas; columns are found by common names',
   expects: 'one or more .csv or .tsv files, plain or gzip, with a header',
-  takes: ['table', 'encoding'],
+  takes: ['table', 'encoding', 'nulls'],
   async *read(paths, options) {
-    const delimiter = options.table?.delimiter === undefined ? undefined : delimiterNamed(options.table.delimiter);
+    const { delimiter, quote } = options.table ?? {};
+    const form = {
+      delimiter: delimiter === undefined ? undefined : delimiterNamed(delimiter),
+      quote: quote === undefined ? undefined : quoteNamed(quote),
+    };
     async function* tables(): AsyncGenerator<PostTable> {
       for (const path of paths) {
-        const rows = readDelimitedRows(path, { ...options, delimiter });
+        const rows = readDelimitedRows(path, { ...options, ...form });
         let first = await rows.next();
         while (!first.done && first.value.length === 0) first = await rows.next();
         if (first.done) continue;

@@ -2,7 +2,9 @@ import { CsvError, type Parser, parse } from 'csv-parse';
 import { InputError } from '../../errors.ts';
 import { quoted } from '../../shell-words.ts';
 import { BadItemError, orSkipNow, type SkipOptions, shortened } from '../bad-item.ts';
-import { type ReadingOptions, readText } from '../text-lines.ts';
+import { foldedName } from '../folded-name.ts';
+import { aboveLimit, limitAdvice, type ReadingOptions, readText, sizeLimit } from '../text-lines.ts';
+import { swallowedRows } from './swallowed-rows.ts';
 
 /** One row of a table with a header. */
 export interface DelimitedRow {
@@ -17,18 +19,30 @@ export interface DelimitedRow {
 /** What stands between the fields of common exports. */
 const delimiters = [',', '\t', ';', '|'] as const;
 
+/** How the text of a table is taken apart. */
+export interface TableForm {
+  /** Between the fields; found from the header where it is not given. */
+  readonly delimiter?: string | undefined;
+  /**
+   * Around fields that contain delimiters or line breaks; null where quotes mean nothing. Unless it is given, it is the double quote, and
+   * a field that seems to contain rows is a bad item.
+   */
+  readonly quote?: string | null | undefined;
+}
+
+export interface DelimitedReading extends SkipOptions, ReadingOptions, TableForm {
+  /** Counts what was left out. */
+  readonly count?: (note: string) => void;
+}
+
 /**
- * The rows of a CSV or TSV file with a header, plain or gzip, one at a time. A field in double quotes may contain delimiters and
- * line breaks. A row with another number of fields than the header is a bad item.
- * @param options.delimiter found from the header where it is not given
- * @throws InputError for a file that cannot be read or holds JSON, or a bad row that is not to be skipped
+ * The rows of a CSV or TSV file with a header, plain or gzip, one at a time. A field in quotes may contain delimiters and line breaks.
+ * Lines end with a line feed, a carriage return or both, also in one file. A row with another number of fields than the header is a
+ * bad item; one that repeats the header is left out.
+ * @throws InputError for a file that cannot be read or holds JSON, a row above the limit, or a bad row that is not to be skipped
  */
 export async function* readDelimitedFile(path: string, options: DelimitedReading): AsyncGenerator<DelimitedRow> {
   for await (const rows of readDelimitedRows(path, options)) yield* rows;
-}
-
-interface DelimitedReading extends SkipOptions, ReadingOptions {
-  readonly delimiter?: string | undefined;
 }
 
 /** The rows of `readDelimitedFile`, many at a time: in a long table, waiting for each would take longer than reading it. */
@@ -36,19 +50,25 @@ export async function* readDelimitedRows(
   path: string,
   options: DelimitedReading,
 ): AsyncGenerator<readonly DelimitedRow[]> {
+  const { quote, mostBytes = sizeLimit() } = options;
   const text = await readText(path, options);
   const start = await text.next();
   const whole = start.done ? '' : start.value;
   // What Excel reads as a word about the file, and not as its first row.
-  const [hint = '', separator] = /^\ufeff?sep=(.)\r?\n/i.exec(whole) ?? [];
+  const [hint = '', separator] = /^\ufeff?sep=(.)(?:\r\n|\r|\n)/i.exec(whole) ?? [];
   const first = whole.slice(hint.length);
   if (/^\ufeff?\s*(\{\s*"|\[\s*[[{])/.test(first))
     throw new InputError(
       `${path} holds JSON, not a table: \`earshot data import ${/"posts"\s*:\s*\[/.test(first) ? 'threads' : 'posts'} ${quoted(path)} --out threads.jsonl\` reads it`,
     );
+  const delimiter = options.delimiter ?? separator ?? delimiterOf(first);
   const parser = parse({
     bom: true,
-    delimiter: options.delimiter ?? separator ?? delimiterOf(first),
+    delimiter,
+    quote: quote === undefined ? '"' : quote,
+    escape: quote ?? '"',
+    record_delimiter: ['\n', '\r\n', '\r'],
+    max_record_size: mostBytes,
     // A wrong number of fields and a quote within a field are for us to judge: tab-separated texts contain bare quotes.
     relax_column_count: true,
     relax_quotes: true,
@@ -61,19 +81,25 @@ export async function* readDelimitedRows(
   let line = hint === '' ? 1 : 2;
   const rowOf = (record: readonly string[]): DelimitedRow | null => {
     const place = `${path}:${line}`;
-    line += linesOf(record);
-    if (record.length === 1 && record[0] === '') return null;
+    const lines = linesOf(record);
+    line += lines;
+    if (record.length === 1 && record[0].trim() === '') return null;
     const headings = names;
     if (headings === null) {
-      names = record.map((name) => name.trim());
+      names = record.map(foldedName);
       return null;
     }
+    if (lines > 1 && quote === undefined) refuseSwallowedRows(record, { place, headings, delimiter });
     if (record.length !== headings.length)
       throw new BadItemError({
         place,
         value: `${record.length} fields: ${shortened(record)}`,
         reason: `must have ${headings.length} fields (${headings.join(', ')})`,
       });
+    if (headings.includes(foldedName(record[0])) && isHeaderAgain(record, { place, headings })) {
+      options.count?.('# rows repeat the header, as where files were put together, and were left out');
+      return null;
+    }
     return { place, headings, value: Object.fromEntries(headings.map((name, index) => [name, record[index]])) };
   };
   try {
@@ -81,14 +107,55 @@ export async function* readDelimitedRows(
       yield records.flatMap((record) => orSkipNow(options, () => rowOf(record)) ?? []);
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
+    const advice = quote === undefined ? '; if quotes belong to the texts, read the file with --quote none' : '';
+    if (error.code === 'CSV_MAX_RECORD_SIZE')
+      throw new InputError(
+        `${path}:${line}: the row ${aboveLimit(options)}, ${limitAdvice} and for a quote without an end${advice}`,
+      );
     orSkipNow(options, () => {
       throw new BadItemError({
         place: `${path}:${line}`,
         value: shortened(error.message),
-        reason: error.code === 'CSV_QUOTE_NOT_CLOSED' ? 'a quoted field has no end' : 'is no row of a table',
+        reason:
+          error.code === 'CSV_QUOTE_NOT_CLOSED'
+            ? `a quoted field has no end, so that everything behind the beginning of this row would be in it${advice}`
+            : 'is no row of a table',
       });
     });
   }
+}
+
+/** @throws BadItemError for a field that seems to contain rows */
+function refuseSwallowedRows(
+  record: readonly string[],
+  { place, headings, delimiter }: { place: string; headings: readonly string[]; delimiter: string },
+): void {
+  const swallowed = swallowedRows(record, delimiter);
+  if (swallowed === null) return;
+  const { column, lines } = swallowed;
+  throw new BadItemError({
+    place: `${place}, column ${JSON.stringify(headings[column] ?? column + 1)}`,
+    value: shortened(record[column]),
+    reason: `a quoted field of ${lines} lines contains what look like rows; if quotes belong to the texts, read the file with --quote none; if the field does hold these lines, with --quote '"'`,
+  });
+}
+
+/**
+ * Whether a row is the header once more.
+ * @throws InputError where it has the same names in another order, because the rows below it then mean something else
+ */
+function isHeaderAgain(
+  record: readonly string[],
+  { place, headings }: { place: string; headings: readonly string[] },
+): boolean {
+  const names = record.map(foldedName);
+  if (names.every((name, index) => name === headings[index])) return true;
+  const different = new Set(names);
+  if (different.size < 2 || different.size !== new Set(headings).size || !headings.every((name) => different.has(name)))
+    return false;
+  throw new InputError(
+    `${place}: a second header has its columns in another order (${names.join(', ')}) than the first (${headings.join(', ')}); split the file there and give both parts`,
+  );
 }
 
 /** The records that each piece of the text completes. The parser works at once, so that nothing waits for a single one. */
@@ -118,13 +185,13 @@ async function* parsedRecords(parser: Parser, texts: AsyncIterable<string>): Asy
 /** Of a record in its file: fields in quotes may contain line breaks. */
 function linesOf(record: readonly string[]): number {
   let lines = 1;
-  for (const field of record) if (field.includes('\n')) lines += field.split('\n').length - 1;
+  for (const field of record) if (/[\r\n]/.test(field)) lines += field.split(/\r\n|\r|\n/).length - 1;
   return lines;
 }
 
 /** The one that occurs most often in the header, outside quotes. */
 function delimiterOf(text: string): string {
-  const [header] = text.replace(/"[^"]*"/g, '').split(/\r?\n/, 1);
+  const [header] = text.replace(/"[^"]*"/g, '').split(/[\r\n]/, 1);
   const count = (delimiter: string) => header.split(delimiter).length;
   return [...delimiters].sort((a, b) => count(b) - count(a))[0];
 }
@@ -135,4 +202,11 @@ export function delimiterNamed(name: string): string {
   const delimiter = named[name] ?? name;
   if (delimiter.length === 1) return delimiter;
   throw new InputError(`--delimiter is ${JSON.stringify(name)}; it must be one character, or tab`);
+}
+
+/** @throws InputError for a quote that is no single character */
+export function quoteNamed(name: string): string | null {
+  if (name === 'none') return null;
+  if (name.length === 1) return name;
+  throw new InputError(`--quote is ${JSON.stringify(name)}; it must be one character, or none`);
 }

@@ -4,7 +4,8 @@ import { readWholeText } from '../text-lines.ts';
 import type { Thread } from '../thread.ts';
 import { parseJson } from '../thread-file.ts';
 import { assembleThread } from './assemble-thread.ts';
-import type { Importer } from './importer.ts';
+import type { Importer, Reading } from './importer.ts';
+import { noteOnZones, readTime } from './read-time.ts';
 import { snowflakeTime } from './twitter-post.ts';
 
 const rumorLabel = z.union([z.literal([0, 1]), z.boolean(), z.enum(['0', '1', 'non-rumor', 'rumor'])], {
@@ -37,13 +38,13 @@ export const eardImporter: Importer = {
         parseItem(z.record(z.string(), z.unknown()), { value: parseJson(text, path), place: path }),
       );
       yield* eachOrSkip(Object.entries(entries ?? {}), options, ([id, value]) =>
-        threadOf(id, { value, place: `${path} ${id}` }),
+        threadOf(id, { value, place: `${path} ${id}`, count: options.count }),
       );
     }
   },
 };
 
-function threadOf(id: string, input: { value: unknown; place: string }): Thread {
+function threadOf(id: string, input: { value: unknown; place: string; count: Reading['count'] }): Thread {
   const { label, seq } = parseItem(entrySchema, input);
   const ids = seq.tids?.map(String) ?? seq.texts.map((_, index) => (index === 0 ? id : `${id}-${index}`));
   for (const [name, list] of Object.entries({ timeline: seq.timeline, tids: ids }))
@@ -56,20 +57,20 @@ function threadOf(id: string, input: { value: unknown; place: string }): Thread 
   const posts = seq.texts.map((text, index) => ({
     id: ids[index],
     text,
-    time: timeOf(seq.timeline[index], `${input.place} seq.timeline.${index}`) ?? snowflakeTime(ids[index]),
+    time:
+      timeOf(seq.timeline[index], { ...input, place: `${input.place} seq.timeline.${index}` }) ??
+      snowflakeTime(ids[index]),
   }));
   const rumor = [1, true, '1', 'rumor'].includes(label);
   return assembleThread({ id, rumor, veracity: rumor ? null : 'non-rumor', posts }, input.place);
 }
 
-/** A number is seconds, or milliseconds if it is too large for those. Offsets from 0 are taken for times in 1970. */
-function timeOf(value: number | string, place: string): string | null {
+/** Offsets from 0 are taken for times in 1970. */
+function timeOf(value: number | string, { place, count }: { place: string; count: Reading['count'] }): string | null {
   if (value === '') return null;
-  const number = Number(value);
-  const date = Number.isNaN(number)
-    ? new Date(value)
-    : new Date(Math.abs(number) < 1e11 ? Math.round(number * 1000) : number);
-  if (Number.isNaN(date.getTime()))
+  const read = readTime(String(value), { dateOrder: null, areOffsets: true });
+  if (typeof read === 'string')
     throw new BadItemError({ place, value: shortened(value), reason: 'must be Unix seconds or an ISO 8601 time' });
-  return date.toISOString();
+  if (!read.hasZone) count(noteOnZones);
+  return read.time;
 }

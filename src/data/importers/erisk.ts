@@ -9,8 +9,10 @@ import { InputError } from '../../errors.ts';
 import { BadItemError, eachOrSkip, orSkip, parseItem, shortened } from '../bad-item.ts';
 import { readLines } from '../text-lines.ts';
 import { type Thread, threadSchema } from '../thread.ts';
-import { namesIn } from './foreign-files.ts';
+import { withoutEntities } from './entities.ts';
+import { checkSize, namesIn } from './foreign-files.ts';
 import type { Importer, Reading } from './importer.ts';
+import { readTime } from './read-time.ts';
 
 const idElement = /<ID>\s*([^<]*?)\s*<\/ID>/;
 /** So much of a file has the subject's id. */
@@ -128,6 +130,7 @@ async function readSubject(
 }
 
 async function writingsIn(file: string): Promise<Writing[]> {
+  await checkSize(file);
   const bytes = await readFile(file);
   let xml: string;
   try {
@@ -145,26 +148,17 @@ async function writingsIn(file: string): Promise<Writing[]> {
     const place = `${file} writing ${index + 1}`;
     const date = element(writing, 'DATE').trim();
     // Without a zone: all times of a collection are of the same one.
-    const ms = Date.parse(`${date.replace(' ', 'T')}Z`);
-    if (Number.isNaN(ms))
+    const read = readTime(date, { dateOrder: null });
+    if (typeof read === 'string')
       throw new BadItemError({ place, value: shortened(date), reason: 'has no <DATE> such as 2016-03-10 12:32:43' });
     const parts = ['TITLE', 'TEXT'].map((name) => element(writing, name).trim());
-    return { time: new Date(ms).toISOString(), text: parts.filter((part) => part !== '').join('\n') };
+    return { time: read.time, text: parts.filter((part) => part !== '').join('\n') };
   });
 }
-
-const entities: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
 
 /** The text in an element; empty where there is none. */
 function element(xml: string, name: string): string {
   const [, content = ''] = new RegExp(`<${name}>(.*?)</${name}>`, 's').exec(xml) ?? [];
-  return content.replace(
-    /<!\[CDATA\[(.*?)\]\]>|&(?:#(\d+)|#x([\da-f]+)|(\w+));/gis,
-    (whole, data, decimal, hex, named) => {
-      if (data !== undefined) return data;
-      if (named !== undefined) return entities[named] ?? whole;
-      const code = Number.parseInt(decimal ?? hex, decimal === undefined ? 16 : 10);
-      return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
-    },
-  );
+  const pieces = content.split(/<!\[CDATA\[(.*?)\]\]>/s);
+  return pieces.map((piece, index) => (index % 2 === 1 ? piece : withoutEntities(piece))).join('');
 }

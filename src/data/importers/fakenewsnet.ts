@@ -40,7 +40,7 @@ export const fakeNewsNetImporter: Importer = {
 
 async function* readRelease(path: string, options: Reading): AsyncGenerator<Thread> {
   const [, event, label] = basename(path).match(/^(.+)_(fake|real)\.csv$/) ?? [];
-  yield* eachOrSkip(readDelimitedFile(path, { ...options, delimiter: ',' }), options, (row) => {
+  yield* eachOrSkip(readDelimitedFile(path, { ...options, delimiter: ',', quote: '"' }), options, (row) => {
     const { id, title, tweet_ids } = parseItem(rowSchema, row);
     if (title.trim() === '')
       throw new BadItemError({ place: row.place, value: id, reason: 'the article has no title' });

@@ -2,6 +2,7 @@ import type { AsyncBuffer, FileMetaData } from 'hyparquet';
 import { InputError } from '../../errors.ts';
 import { assertFile } from '../text-lines.ts';
 import type { Importer } from './importer.ts';
+import { exactColumns } from './parquet-columns.ts';
 import type { TableRow } from './table/cells.ts';
 import { type PostTable, threadsOfTables } from './table/threads-of-tables.ts';
 
@@ -13,15 +14,16 @@ export const parquetImporter: Importer = {
   name: 'parquet',
   description: 'the same as Parquet, from pandas, Polars, DuckDB or Spark, whatever its compression',
   expects: 'one or more .parquet files',
-  takes: ['table'],
+  takes: ['table', 'nulls'],
   async *read(paths, options) {
     const { parquetSchema } = await import('hyparquet');
     async function* tables(): AsyncGenerator<PostTable> {
       for (const path of paths) {
         await assertFile(path);
         const { file, metadata } = await opened(path);
-        const headings = parquetSchema(metadata).children.map(({ element }) => element.name);
-        yield { source: path, headings, rows: rowsOf(file, { path, metadata }) };
+        const columns = parquetSchema(metadata).children.map(({ element }) => element);
+        const headings = columns.map(({ name }) => name);
+        yield { source: path, headings, rows: rowsOf(file, { path, ...exactColumns(metadata, columns) }) };
       }
     }
     yield* threadsOfTables(tables(), options);
@@ -36,7 +38,7 @@ async function opened(path: string): Promise<{ file: AsyncBuffer; metadata: File
 
 async function* rowsOf(
   file: AsyncBuffer,
-  { path, metadata }: { path: string; metadata: FileMetaData },
+  { path, metadata, parsers, correct }: { path: string } & ReturnType<typeof exactColumns>,
 ): AsyncGenerator<readonly TableRow[]> {
   const { parquetReadObjects } = await import('hyparquet');
   const { compressors } = await import('hyparquet-compressors');
@@ -44,13 +46,13 @@ async function* rowsOf(
   for (let start = 0; start < rows; start += rowsAtOnce) {
     const rowEnd = Math.min(rows, start + rowsAtOnce);
     const chunk = await orInputError(path, () =>
-      parquetReadObjects({ file, metadata, compressors, rowStart: start, rowEnd }),
+      parquetReadObjects({ file, metadata, parsers, compressors, rowStart: start, rowEnd }),
     );
     if (chunk.length < rowEnd - start)
       throw new InputError(
         `${path} breaks off after row ${start + chunk.length} of ${rows}; write it again, or import it as CSV`,
       );
-    yield chunk.map((value, index) => ({ place: `${path} row ${start + index + 1}`, value }));
+    yield chunk.map((value, index) => ({ place: `${path} row ${start + index + 1}`, value: correct(value) }));
   }
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { parseItem } from '../bad-item.ts';
 import type { Post } from '../thread.ts';
+import { readTime } from './read-time.ts';
 
 const tweetSchema = z
   .object({
@@ -33,9 +34,8 @@ export function twitterPost(input: { value: unknown; place: string; id: string }
 
 /** From `Sat Aug 09 22:33:06 +0000 2014`; null for what is no time. */
 export function createdTime(created: string | undefined): string | null {
-  const parts = created?.match(/^\w{3} (\w{3} \d{2}) (\d{2}:\d{2}:\d{2}) ([+-]\d{4}) (\d{4})$/);
-  const ms = Date.parse(parts ? `${parts[1]} ${parts[4]} ${parts[2]} ${parts[3]}` : (created ?? ''));
-  return Number.isNaN(ms) ? null : new Date(ms).toISOString();
+  const read = readTime(created ?? '', { dateOrder: null });
+  return typeof read === 'string' ? null : read.time;
 }
 
 /** Until 4 November 2010 Twitter's ids were consecutive numbers; from this one on they contain their time. */

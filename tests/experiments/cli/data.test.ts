@@ -75,6 +75,53 @@ describe('data import', () => {
     expect(run.out).toContain('warning: no thread has times: replies keep the order of the file');
   });
 
+  it('says of times that some posts lack what that means, and only of those', async () => {
+    const rows =
+      'thread,text,time\nt1,x,2024-01-01T00:00:00Z\nt1,y,\nt2,z,2024-01-01T00:00:00Z\nt2,z,2024-01-02T00:00:00Z\n';
+    const folder = temporaryFolder({ 'a.csv': rows, 'b.csv': `${rows}t3,x,\n` });
+    const out = join(folder, 'out.jsonl');
+    const some = await data('import', 'csv', join(folder, 'a.csv'), '-o', out);
+    expect(some.out).toContain(
+      'warning: 1 of 2 threads lack some of their times: a post without a time stays behind the one before it, the others are put in the order of time, and its delay in hours is not known\n',
+    );
+    expect(some.out).not.toContain('no thread has times');
+    const both = await data('import', 'csv', join(folder, 'b.csv'), '-o', out);
+    expect(both.out).toContain('warning: 1 of 3 threads lack times: replies keep the order of the file');
+    expect(both.out).toContain('warning: 1 of 3 threads lack some of their times');
+  });
+
+  it('takes words that mean nothing, quotes that do, and warns of the future', async () => {
+    const folder = temporaryFolder({
+      'a.tsv': 'thread\ttext\tlabel\ttime\nt1\t"x\tNA\t1900-01-01T00:00:00Z\nt2\ty"\ta\t9999-01-01T00:00:00Z\n',
+    });
+    const out = join(folder, 'out.jsonl');
+    const words = ['import', 'csv', join(folder, 'a.tsv'), '-o', out, '--json'];
+    expect((await data(...words)).errors).toContain('a quoted field of 2 lines contains what look like rows');
+    const run = await data(...words, '--quote', 'none', '--null', 'NA', '--null', 'none');
+    expect(JSON.parse(run.out)).toMatchObject({
+      threads: 2,
+      notes: expect.arrayContaining(['column "label": "NA" is read as nothing (1 row)']),
+      warnings: [
+        expect.stringMatching(/^1 times lie before 1990, such as 1900-01-01T00:00:00\.000Z/),
+        expect.stringMatching(/^1 times lie in the future, such as 9999-01-01T00:00:00\.000Z/),
+        expect.stringMatching(/^1 of 2 threads lack a label/),
+      ],
+    });
+    expect((await loadThreads(out)).map(({ posts: [post] }) => post.text)).toEqual(['"x', 'y"']);
+  });
+
+  it('refuses a line above the limit, which is an option', async () => {
+    const folder = temporaryFolder({ 'a.csv': `thread,text\nt1,x\nt2,${'y'.repeat(1_200_000)}\n` });
+    const words = ['import', 'csv', join(folder, 'a.csv'), '-o', join(folder, 'out.jsonl'), '--max-line-mb'];
+    const refused = await data(...words, '1');
+    expect([refused.code, refused.errors]).toEqual([
+      1,
+      expect.stringMatching(/^earshot: \S*a\.csv:3: the row has more than 1 MB/),
+    ]);
+    expect((await data(...words, '2')).out).toContain('2 threads, 2 posts');
+    expect((await data(...words, '900')).errors).toContain('It may be up to 500.');
+  });
+
   it('reads posts that stand one by one, and a table in another encoding', async () => {
     const folder = temporaryFolder({
       'a.jsonl': '{"id": 1669700650467246081, "conversation_id": 1669700650467246081, "text": "x", "is_rumor": true}\n',

@@ -8,7 +8,7 @@ import { goals } from '../../../experiments/init/goals.ts';
 import { resolveExperiment } from '../../../experiments/stop-agent/experiment.ts';
 import { planSweep } from '../../../experiments/sweep/plan.ts';
 import { loadSweepFile } from '../../../experiments/sweep/sweep-file.ts';
-import { temporaryFolder } from '../../src/data/fixtures.ts';
+import { makeThread, temporaryFolder } from '../../src/data/fixtures.ts';
 import { earshot, threadLines } from './command-line.ts';
 
 const folder = () => temporaryFolder({ 'threads.jsonl': threadLines(80) });
@@ -285,6 +285,9 @@ describe('init', () => {
       'few.jsonl': threadLines(10),
       'posts.csv': 'a',
       'none.jsonl': threadLines(50, { labelled: false }),
+      'topics.jsonl': Array.from({ length: 63 }, (_, index) =>
+        JSON.stringify({ ...makeThread(`t${index}`, { rumor: null }), labels: { topic: `c${index % 21}` } }),
+      ).join('\n'),
     });
     const errors = async (...words: string[]) => (await earshot(['init', ...words, '--yes'], { cwd })).errors;
     expect(await errors('few.jsonl')).toContain(
@@ -293,6 +296,10 @@ describe('init', () => {
     expect(await errors('none.jsonl')).toContain(
       'none.jsonl has no threads with two different labels (none is labelled) among its 50',
     );
+    const topics =
+      'topics.jsonl has no threads with two different labels (the label "topic" has more than 20 values, and a task has 2 to 20 classes) among its 63';
+    expect(await errors('topics.jsonl')).toContain(topics);
+    expect((await earshot(['detect', 'topics.jsonl', '--train'], { cwd })).errors).toContain(topics);
     expect(await errors('posts.csv')).toContain(
       'make threads of it first: `earshot data import csv posts.csv --out threads.jsonl`',
     );

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { classesOfLabels, sortedClasses, taskIn, tasksOf } from '../../../src/data/classes-of-labels.ts';
+import {
+  classesOfLabels,
+  labelsWithoutTask,
+  sortedClasses,
+  taskIn,
+  tasksOf,
+} from '../../../src/data/classes-of-labels.ts';
 import { taskOfLabel } from '../../../src/data/task.ts';
 
 const labelled = (values: readonly (string | number | boolean | null)[]) =>
@@ -59,4 +65,14 @@ describe('the task of a label', () => {
       'has the label "c" for toString, and the task knows a, b',
     );
   });
+});
+
+it('says why labels are no tasks', () => {
+  const threads = Array.from({ length: 30 }, (_, index) => ({
+    labels: { topic: index % 21, side: index % 2, whole: 'x', none: null },
+  }));
+  expect(labelsWithoutTask(threads)).toEqual([
+    'the label "topic" has more than 20 values, and a task has 2 to 20 classes',
+    'the label "whole" has one value only, "x"',
+  ]);
 });

@@ -67,6 +67,45 @@ describe('convokit', () => {
     ]);
   });
 
+  it('sorts the utterances that have a time, and reads times as texts', async () => {
+    const utterance = (id: string, timestamp: number | string | null, reply: string | null) => ({
+      ...{ id, conversation_id: 'c', 'reply-to': reply, timestamp, text: id },
+    });
+    const orderOf = async (...utterances: object[]) =>
+      (await importFrom({ 'utterances.jsonl': lines(...utterances) })).threads[0].posts.map(({ id }) => id).join(' ');
+    const [late, early, untimed] = [utterance('l', 300, 'c'), utterance('e', 100, 'c'), utterance('u', null, 'c')];
+    expect(await orderOf(utterance('c', 0, null), late, untimed, early)).toBe('c e l u');
+    expect(await orderOf(untimed, late, utterance('c', 0, null), early)).toBe('c u e l');
+    expect(await orderOf(late, { ...early, timestamp: '' }, { ...untimed, timestamp: '50' })).toBe('u l e');
+    // The claim is the earliest of those that answer none, with or without a time beside it.
+    const roots = [late, untimed, early].map((own) => ({ ...own, 'reply-to': null }));
+    expect(await orderOf(...roots)).toBe('e l u');
+    const texts = lines(utterance('c', '2019-01-01 10:00:00', null), utterance('d', '2019-01-01T09:00:00+00', 'c'));
+    const { threads, notes } = await importFrom({ 'utterances.jsonl': texts });
+    expect(threads[0].posts.map(({ time }) => time)).toEqual(['2019-01-01T10:00:00.000Z', '2019-01-01T09:00:00.000Z']);
+    expect(notes).toContainEqual(expect.stringMatching(/^1 times name no zone and are taken for UTC/));
+    await expect(importFrom({ 'utterances.jsonl': lines(utterance('c', '3/4/24', null)) })).rejects.toThrow(
+      /utterances\.jsonl:1 timestamp: could be 3 April 2024 or 4 March 2024/,
+    );
+  });
+
+  it('reads words that mean nothing by the rule of all formats', async () => {
+    const corpusOf = (...outcomes: unknown[]) => ({
+      'utterances.jsonl': lines(...outcomes.map((_, id) => ({ id: `${id}`, conversation_id: `${id}`, text: 'x' }))),
+      'conversations.json': JSON.stringify(
+        Object.fromEntries(outcomes.map((outcome, id) => [id, { meta: { outcome } }])),
+      ),
+    });
+    const { threads, notes } = await importFrom(corpusOf('none', 'NA', '', null, 'a\u200b'), {
+      label: ['outcome'],
+      nulls: ['NA'],
+    });
+    expect(threads.map(({ labels }) => labels?.outcome ?? null)).toEqual(['none', null, null, null, 'a']);
+    expect(notes).toContainEqual(
+      'column "outcome": "none" is read as a word (1 row), "NA" is read as nothing (1 row); to read such words as nothing, add --null none',
+    );
+  });
+
   it('names the metadata where no label was asked for, or one that there is not', async () => {
     const { threads, notes } = await importFrom(corpus);
     expect(threads[0].labels).toBeUndefined();

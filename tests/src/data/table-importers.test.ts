@@ -221,11 +221,7 @@ describe('a CSV file with a row for each post', () => {
       'mostly true',
       /must be one of true, false, unverified, non-rumor; say which it stands for with --label-map 'mostly true'=…, or keep its classes as they are with --label veracity/,
     ],
-    [
-      'time',
-      '03/04/2024',
-      /could be the 03\. of month 04 or the 04\. of month 03; say which with --date-order dmy or mdy; found "03\/04\/2024"/,
-    ],
+    ['time', '03/04/2024', /could be 3 April 2024 or 4 March 2024; .*--date-order dmy or mdy; found "03\/04\/2024"/],
     ['time', '12/31/2024 25:00', /:2, column "time": must be a time/],
     ['time', 'yesterday', /:2, column "time": must be a time: ISO 8601 such as/],
     ['time', '2024-02-30T00:00:00Z', /column "time": is on a day that its month does not have; found "2024-02-30T00/],

@@ -1,4 +1,7 @@
+import { quoted } from '../../../shell-words.ts';
 import { BadItemError, shortened } from '../../bad-item.ts';
+import { foldedName } from '../../folded-name.ts';
+import { isNothing, mayMeanNothing, type NothingRules } from '../nothing.ts';
 
 /** One row of a table of posts, whatever file it came from. */
 export interface TableRow {
@@ -7,21 +10,17 @@ export interface TableRow {
   readonly value: Readonly<Record<string, unknown>>;
 }
 
-/** What tables write where there is nothing. */
-const nothing: ReadonlySet<string> = new Set(['', 'nan', 'null', 'none', 'na', 'n/a', 'nat', '<na>']);
-
-const longestNothing = Math.max(...[...nothing].map(({ length }) => length));
-
 /** The text of a cell as it stands; '' for none. */
-export function rawText(row: TableRow, column: string): string {
-  const value = row.value[column];
-  return value === null || value === undefined ? '' : textOf(value, { row, column });
+export function rawText(row: TableRow, column: string, rules: NothingRules): string {
+  const text = storedText(row, column);
+  // In a running text, a word of the user's is a word.
+  return text === '\\N' && isNothing(text, { column, rules }) ? '' : text;
 }
 
-/** A cell as short text; null where it holds nothing. */
-export function cellText(row: TableRow, column: string): string | null {
-  const text = rawText(row, column).trim();
-  return text.length <= longestNothing && nothing.has(text.toLowerCase()) ? null : text;
+/** A cell as a name, a label or another short text, folded; null where it holds nothing. */
+export function cellText(row: TableRow, column: string, rules: NothingRules): string | null {
+  const text = foldedName(storedText(row, column));
+  return isNothing(text, { column, rules }) ? null : text;
 }
 
 /**
@@ -29,8 +28,8 @@ export function cellText(row: TableRow, column: string): string | null {
  * t1_abc, the prefix says only of what kind a thing is.
  * @throws BadItemError for an id that has lost digits
  */
-export function cellId(row: TableRow, column: string): string | null {
-  const text = cellText(row, column);
+export function cellId(row: TableRow, column: string, rules: NothingRules): string | null {
+  const text = cellText(row, column, rules);
   if (text === null) return null;
   const isNumber = typeof row.value[column] === 'number' || /^\d+\.0*$/.test(text);
   if (/^[+-]?\d+(\.\d+)?e[+-]?\d+$/i.test(text) || (isNumber && !Number.isSafeInteger(Number(text))))
@@ -41,16 +40,32 @@ export function cellId(row: TableRow, column: string): string | null {
 
 /** For a cell that cannot be used. */
 export function badCell(row: TableRow, column: string, reason: string): BadItemError {
+  const value = cellValue(row, column);
+  const advice =
+    typeof value === 'string' && mayMeanNothing(value.trim())
+      ? `; if it means that there is nothing, add --null ${quoted(value.trim())}`
+      : '';
   return new BadItemError({
     place: `${row.place}, column ${JSON.stringify(column)}`,
-    value: shortened(shownValue(row.value[column])),
-    reason,
+    value: shortened(shownValue(value)),
+    reason: `${reason}${advice}`,
   });
+}
+
+/** Objects have more names than those of their columns. */
+function cellValue({ value }: TableRow, column: string): unknown {
+  return Object.hasOwn(value, column) ? value[column] : null;
+}
+
+function storedText(row: TableRow, column: string): string {
+  const value = cellValue(row, column);
+  return value === null || value === undefined ? '' : textOf(value, { row, column });
 }
 
 function textOf(value: unknown, { row, column }: { row: TableRow; column: string }): string {
   if (typeof value === 'string') return value;
-  if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') return String(value);
+  if (typeof value === 'number') return Number.isNaN(value) ? '' : String(value);
+  if (typeof value === 'bigint' || typeof value === 'boolean') return String(value);
   // Telegram writes a text with links as a list of its pieces.
   if (Array.isArray(value)) return value.map((piece: unknown) => textOf(piece, { row, column })).join('');
   if (typeof value === 'object' && value !== null && 'text' in value) return textOf(value.text, { row, column });

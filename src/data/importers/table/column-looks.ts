@@ -1,3 +1,4 @@
+import { type NothingRules, silentRules } from '../nothing.ts';
 import { cellText, type TableRow } from './cells.ts';
 import { cellTime } from './times.ts';
 
@@ -19,20 +20,25 @@ export interface ColumnLooks {
 export const lookedAtRows = 500;
 
 /** Looks at the values of some rows, whatever their columns are called. */
-export function columnLooks(headings: readonly string[], rows: readonly TableRow[]): ColumnLooks {
+export function columnLooks(
+  headings: readonly string[],
+  rows: readonly TableRow[],
+  nothing: Pick<NothingRules, 'words'>,
+): ColumnLooks {
+  const rules = silentRules(nothing);
   const times: string[] = [];
   const labels = new Map<string, readonly string[]>();
   const texts: { heading: string; length: number }[] = [];
   const groups: { heading: string; likeness: readonly number[] }[] = [];
   for (const heading of new Set(headings)) {
-    const filled = rows.filter((row) => textIn(row, heading) !== null);
-    const values = filled.flatMap((row) => textIn(row, heading) ?? []);
+    const filled = rows.filter((row) => textIn(row, heading, rules) !== null);
+    const values = filled.flatMap((row) => textIn(row, heading, rules) ?? []);
     if (values.length === 0) continue;
     const different = new Set(values);
     const length = values.reduce((sum, value) => sum + value.length, 0) / values.length;
     const isNumber = values.every((value) => /^-?\d+(\.\d+)?$/.test(value));
     const isRepeated = different.size > 1 && different.size * leastRepeats <= values.length;
-    if (filled.every((row) => isTime(row, heading))) times.push(heading);
+    if (filled.every((row) => isTime(row, heading, rules))) times.push(heading);
     else if (isRepeated && different.size <= mostLabels && length <= longestLabel && (!isNumber || isBinary(different)))
       labels.set(heading, [...different]);
     else if (!isNumber && length >= shortestText && different.size * 2 > values.length) texts.push({ heading, length });
@@ -61,21 +67,22 @@ const longestLabel = 30;
 const shortestText = 8;
 const longestName = 80;
 
-function textIn(row: TableRow, heading: string): string | null {
+function textIn(row: TableRow, heading: string, rules: NothingRules): string | null {
   const value = row.value[heading];
-  return value !== null && typeof value === 'object' && !(value instanceof Date) ? null : cellText(row, heading);
+  return value !== null && typeof value === 'object' && !(value instanceof Date) ? null : cellText(row, heading, rules);
 }
 
 function isBinary(values: ReadonlySet<string>): boolean {
   return [...values].every((value) => ['0', '1', '0.0', '1.0'].includes(value));
 }
 
-/** A number alone is a time only where it is one of this century, in seconds, milliseconds or microseconds. */
-function isTime(row: TableRow, heading: string): boolean {
-  const text = cellText(row, heading) ?? '';
-  if (/^-?\d+(\.\d+)?$/.test(text)) return /^1\d{9}(\.\d+)?$|^1\d{12}$|^1\d{15}$/.test(text);
+/** A number alone is a time only where it is one of this century: a day, or seconds, milliseconds or microseconds. */
+function isTime(row: TableRow, heading: string, rules: NothingRules): boolean {
+  const text = cellText(row, heading, rules) ?? '';
+  const isSpelt = /^20\d{6}(\.0|\d{6})?$/.test(text);
+  if (/^-?\d+(\.\d+)?$/.test(text) && !isSpelt) return /^1\d{9}(\.\d+)?$|^1\d{12}$|^1\d{15}$/.test(text);
   try {
-    return cellTime(row, heading, { dateOrder: 'dmy', onWithoutZone: () => {} }) !== null;
+    return cellTime(row, heading, { dateOrder: 'dmy', rules, onWithoutZone: () => {} }) !== null;
   } catch {
     return false;
   }

@@ -1,9 +1,10 @@
 import { closest, distance } from 'fastest-levenshtein';
 import { InputError } from '../../../errors.ts';
 import { quoted } from '../../../shell-words.ts';
+import { foldedName } from '../../folded-name.ts';
+import type { DateOrder } from '../read-time.ts';
 import type { ColumnLooks } from './column-looks.ts';
 import { areVeracities, type LabelMap } from './label-words.ts';
-import type { DateOrder } from './times.ts';
 
 /** What a column of a table of posts may hold. */
 export const tableFields = [
@@ -59,7 +60,11 @@ const commonNames: Readonly<Record<TableField, readonly string[]>> = {
     'inreplytostatusid',
     'inreplytostatusidstr',
     'inreplytoid',
+    'inreplytotweetid',
+    'inreplytopostid',
     'replyto',
+    'replytoid',
+    'replytostatusid',
     'replytomessageid',
   ],
   rumor: ['rumor', 'rumour', 'isrumor', 'isrumour'],
@@ -74,7 +79,7 @@ const commonNames: Readonly<Record<TableField, readonly string[]>> = {
 const platformNames: Partial<Record<TableField, readonly string[]>> = {
   threadId: ['record.reply.root.uri', 'link_id'],
   postId: ['uri'],
-  text: ['record.text', 'selftext'],
+  text: ['record.text', 'rawContent', 'selftext'],
   time: ['record.createdAt'],
   author: ['user.screen_name', 'author.username', 'author.handle', 'account.acct', 'from'],
   parent: ['referenced_tweets.replied_to.id', 'record.reply.parent.uri'],
@@ -87,9 +92,11 @@ export type TableColumns = Partial<Readonly<Record<TableField, string>>>;
 export interface TableOptions {
   readonly columns?: TableColumns;
   readonly labelMap?: LabelMap;
-  readonly dateOrder?: DateOrder;
+  readonly dateOrder?: DateOrder | undefined;
   /** Between the fields of a text file; found from the header unless given. */
-  readonly delimiter?: string;
+  readonly delimiter?: string | undefined;
+  /** Around fields of a text file, or none; the double quote unless given. */
+  readonly quote?: string | undefined;
 }
 
 /** The option of `data import` that names the column of a field. */
@@ -108,7 +115,10 @@ export function tableColumns(
   headings: readonly string[],
   options: { given: TableColumns; source: string; looks: ColumnLooks },
 ): TableColumns {
-  const { given, source, looks } = options;
+  const { source, looks } = options;
+  const given: TableColumns = Object.fromEntries(
+    Object.entries(options.given).map(([field, name]) => [field, headingNamed(name, headings)]),
+  );
   const taken = new Set(Object.values(given));
   const columns: Partial<Record<TableField, string>> = { ...given };
   const doubtful = new Map<TableField, readonly string[]>();
@@ -154,17 +164,28 @@ export function tableColumns(
   return columns;
 }
 
+/** The heading of a name, which may be typed in other characters that look the same. */
+function headingNamed(name: string, headings: readonly string[]): string {
+  if (headings.includes(name)) return name;
+  return headings.find((heading) => foldedName(heading) === foldedName(name)) ?? name;
+}
+
 /** Whether replies can be put to what they answer where no column names the thread. */
 function hasReplyChains({ postId, parent }: TableColumns): boolean {
   return postId !== undefined && parent !== undefined;
 }
 
-/** The headings that say what a field is; of a number and its text, such as id and id_str, the text. */
+/**
+ * The headings that say what a field is; of a number and its text, such as id and id_str, the text. A name within another thing, such as
+ * author.id beside author_id, gives way.
+ */
 function namedFor(field: TableField, headings: readonly string[]): string[] {
   const common = [...new Set(headings)].filter((heading) => commonNames[field].includes(plain(heading)));
   const platform = platformNames[field]?.find((name) => headings.includes(name));
   if (common.length === 0) return platform === undefined ? [] : [platform];
-  return common.filter((heading) => !common.includes(`${heading}_str`));
+  const ofTexts = common.filter((heading) => !common.includes(`${heading}_str`));
+  const outer = ofTexts.filter((heading) => !heading.includes('.'));
+  return outer.length > 0 ? outer : ofTexts;
 }
 
 /**

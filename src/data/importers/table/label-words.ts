@@ -1,8 +1,36 @@
 import { quoted } from '../../../shell-words.ts';
+import { foldedName } from '../../folded-name.ts';
 import { veracities } from '../../thread.ts';
 
 /** What a value of a label column is called, where its own word will not do: `fake=rumor`, `1=escalated`. */
 export type LabelMap = Readonly<Record<string, string>>;
+
+/** A map of labels in use. */
+export interface LabelWords {
+  /** What the map calls a value, in the case of the map; null where it does not name it. Case and look-alikes do not matter. */
+  of(said: string): string | null;
+  /** The keys that no value has met. */
+  unmet(): string[];
+}
+
+export function labelWords(labelMap: LabelMap): LabelWords {
+  const keyOf = (word: string) => foldedName(word).toLowerCase();
+  const words = new Map(Object.entries(labelMap).map(([from, to]) => [keyOf(from), { from, to }]));
+  const unmet = new Set(words.keys());
+  return {
+    of(said) {
+      if (words.size === 0) return null;
+      // A column of whole numbers with a gap is one of 1.0 and 0.0 in some programs.
+      const key = [keyOf(said), keyOf(said).replace(/^(-?\d+)\.0$/, '$1')].find((own) => words.has(own));
+      if (key === undefined) return null;
+      unmet.delete(key);
+      return foldedName(words.get(key)?.to ?? '');
+    },
+    unmet: () => [...words].flatMap(([key, { from }]) => (unmet.has(key) ? [from] : [])),
+  };
+}
+
+const noWords = labelWords({});
 
 /** Those that the first rows of a column hold, where they are few. */
 export type ColumnValues = readonly string[];
@@ -19,20 +47,14 @@ const nonRumors: ReadonlySet<string> = new Set([
 ]);
 
 /** What a word of a label column says, in lower case and by the map; null where it is none that is known. */
-export function rumorOf(said: string, labelMap: LabelMap): boolean | null {
-  const word = mappedWord(said, labelMap) ?? said.replace(/\.0$/, '');
+export function rumorOf(said: string, labels: LabelWords): boolean | null {
+  const word = mappedWord(said, labels) ?? said.replace(/\.0$/, '');
   if (rumors.has(word)) return true;
   return nonRumors.has(word) ? false : null;
 }
 
-export function mappedWord(said: string, labelMap: LabelMap): string | null {
-  return mappedLabel(said, labelMap)?.toLowerCase() ?? null;
-}
-
-/** What the map calls a value, in the case of the map; null where it does not name it. */
-export function mappedLabel(said: string, labelMap: LabelMap): string | null {
-  const [, mapped] = Object.entries(labelMap).find(([from]) => from.toLowerCase() === said.toLowerCase()) ?? [];
-  return mapped ?? null;
+export function mappedWord(said: string, labels: LabelWords): string | null {
+  return labels.of(said)?.toLowerCase() ?? null;
 }
 
 /** Whether labels of these values are those of the task of rumors, by their words alone: 1 and true may mean anything. */
@@ -44,13 +66,13 @@ export function areRumors(values: Iterable<string>): boolean {
 export function areVeracities(values: ColumnValues): boolean {
   const words = values.map((value) => value.toLowerCase().replace('rumour', 'rumor'));
   const isVeracity = (word: string) => veracities.some((known) => known === word);
-  return words.every(isVeracity) && words.some((word) => rumorOf(word, {}) === null);
+  return words.every(isVeracity) && words.some((word) => rumorOf(word, noWords) === null);
 }
 
 /** The options that say what the words of a column stand for that are not known. */
-export function labelMapOptions(values: ColumnValues, labelMap: LabelMap): string {
+export function labelMapOptions(values: ColumnValues, labels: LabelWords): string {
   const unknown = [...new Set(values.map((value) => value.toLowerCase()))].filter(
-    (value) => rumorOf(value, labelMap) === null,
+    (value) => rumorOf(value, labels) === null,
   );
   if (unknown.length === 0) return '';
   return `${unknown.map((word) => `--label-map ${quoted(word)}=…`).join(' ')}, each rumor or non-rumor`;

@@ -1,16 +1,20 @@
 import { InputError } from '../../../errors.ts';
 import { BadItemError, eachOrSkip, orSkipNow, shortened } from '../../bad-item.ts';
+import { foldedName } from '../../folded-name.ts';
 import type { Thread } from '../../thread.ts';
-import { assembleThread, sortReplies } from '../assemble-thread.ts';
+import { assembleThread, earliest, sortReplies } from '../assemble-thread.ts';
 import type { Reading } from '../importer.ts';
+import { silentRules } from '../nothing.ts';
+import { noteOnZones } from '../read-time.ts';
 import { cellId, cellText, rawText, type TableRow } from './cells.ts';
 import { columnLooks, lookedAtRows } from './column-looks.ts';
-import { listed, overlooked, tableColumns } from './columns.ts';
+import { listed, overlooked, type TableColumns, tableColumns } from './columns.ts';
+import { type ExportForm, exportForm } from './export-form.ts';
 import { type KeptRows, keptRows } from './kept-rows.ts';
-import { areRumors } from './label-words.ts';
+import { areRumors, type LabelWords, labelWords } from './label-words.ts';
 import { cellLabel, cellRumor, cellStance, cellVeracity } from './labels.ts';
 import { type RowOfThread, roundedIds, threadedRows } from './threaded-rows.ts';
-import { areSpreadsheetDays, cellTime } from './times.ts';
+import { areSpreadsheetDays, cellTime, numbersAmong } from './times.ts';
 
 /** A table with a row for each post. */
 export interface PostTable {
@@ -29,7 +33,10 @@ export interface PostTable {
 export async function* threadsOfTables(tables: AsyncIterable<PostTable>, options: Reading): AsyncGenerator<Thread> {
   const rows = keptRows();
   const notes = new Set<string>();
-  for await (const table of tables) await readRows(table, { rows, options, notes });
+  const labels = labelWords(options.table?.labelMap ?? {});
+  const seen = { columns: new Set<string>(), values: new Set<string>() };
+  for await (const table of tables) await readRows(table, { rows, options, notes, labels, seen });
+  refuseUnmet(labels.unmet(), seen);
   const saysRumor = rows.shared.every(({ labels }) => labels.label === null || areRumors([labels.label]));
   yield* eachOrSkip(threadedRows(rows, options), options, ([id, own]) => {
     if (own.every(({ post }) => post.id !== id && post.parent !== null && post.parent !== post.id))
@@ -41,58 +48,102 @@ export async function* threadsOfTables(tables: AsyncIterable<PostTable>, options
   for (const note of notes) options.onNote?.(note);
 }
 
+/** The columns of labels of all tables, and some of their values. */
+interface SeenLabels {
+  readonly columns: Set<string>;
+  readonly values: Set<string>;
+}
+
+const mostSeenValues = 20;
+
+/** @throws InputError for keys of the map of labels that no cell has */
+function refuseUnmet(unmet: readonly string[], { columns, values }: SeenLabels): void {
+  if (unmet.length === 0) return;
+  const [first] = unmet;
+  const where =
+    columns.size === 0
+      ? 'no column of labels is read; name one with --label, --rumor, --veracity or --stance'
+      : `its values are ${listed([...values].map((value) => JSON.stringify(value)))}`;
+  throw new InputError(
+    `--label-map ${JSON.stringify(first)}: no cell of the labels${columns.size === 0 ? '' : ` (${[...columns].join(', ')})`} is ${JSON.stringify(first)}; ${where}`,
+  );
+}
+
 /** Reads the rows of a table behind those of others. */
 async function readRows(
   { source, headings, rows: all }: PostTable,
-  { rows, options, notes }: { rows: KeptRows; options: Reading; notes: Set<string> },
+  context: { rows: KeptRows; options: Reading; notes: Set<string>; labels: LabelWords; seen: SeenLabels },
 ): Promise<void> {
-  const onWithoutZone = () =>
-    options.count('# times name no zone and are taken for UTC; write +02:00 or so behind them if not');
-  const { columns: given = {}, labelMap = {}, dateOrder = null } = options.table ?? {};
+  const { rows, options, notes, labels, seen } = context;
+  const { rules, count } = options;
+  const { columns: given = {}, dateOrder = null } = options.table ?? {};
   const first: TableRow[] = [];
   const iterator = all[Symbol.asyncIterator]();
   for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
     first.push(...next.value);
     if (first.length >= lookedAtRows) break;
   }
-  const looks = columnLooks(headings, first.slice(0, lookedAtRows));
+  const looks = columnLooks(headings, first.slice(0, lookedAtRows), rules);
   const columns = tableColumns(headings, { given, source, looks });
   const { time } = columns;
-  if (time !== undefined && areSpreadsheetDays(first.flatMap((row) => cellText(row, time) ?? [])))
+  const silent = silentRules(rules);
+  const times = time === undefined ? [] : first.flatMap((row) => cellText(row, time, silent) ?? []);
+  if (time !== undefined && areSpreadsheetDays(times))
     throw new InputError(
-      `${source}, column ${JSON.stringify(time)}: the times are days as a spreadsheet counts them, such as ${cellText(first[0], time)}; give the column a format of date and time there, and export it again`,
+      `${source}, column ${JSON.stringify(time)}: the times are days as a spreadsheet counts them, such as ${times[0]}; give the column a format of date and time there, and export it again`,
     );
   const valuesOf = (column: string) => looks.labels.get(column) ?? [];
-  const timeOptions = { dateOrder, onWithoutZone };
+  const timeOptions = {
+    dateOrder,
+    ...numbersAmong(times),
+    rules,
+    onWithoutZone: () => count(noteOnZones),
+    onZero: () => options.warn('# times are 0, which lies before 1990; they are read as no time'),
+  };
+  const texts = textColumns(columns, headings);
   const ids = [columns.postId, columns.threadId].map((column) => roundedIds({ source, column }));
+  const labelColumns = [columns.label, columns.rumor, columns.veracity, columns.stance];
+  for (const column of labelColumns) if (column !== undefined) seen.columns.add(column);
+  const seenWords: LabelWords = {
+    ...labels,
+    of(said) {
+      if (seen.values.size < mostSeenValues) seen.values.add(said);
+      return labels.of(said);
+    },
+  };
+  const reading = { labels: options.table?.labelMap === undefined ? labels : seenWords, rules };
+  const label = columns.label === undefined ? null : labelName(columns.label, source);
+  const used = Object.values(columns);
   const readRow = (row: TableRow) => {
+    if (used.every((column) => row.value[column] === column)) {
+      count('# rows repeat the header, as where files were put together, and were left out');
+      return;
+    }
     const read = <T>(column: string | undefined, of: (column: string) => T) =>
       column === undefined ? null : of(column);
-    const threadId = read(columns.threadId, (column) => cellId(row, column));
-    const postId = read(columns.postId, (column) => cellId(row, column));
+    const threadId = read(columns.threadId, (column) => cellId(row, column, rules));
+    const postId = read(columns.postId, (column) => cellId(row, column, rules));
     if (threadId === null && (postId === null || columns.parent === undefined))
       throw new BadItemError({
         place: columns.threadId === undefined ? row.place : `${row.place}, column ${JSON.stringify(columns.threadId)}`,
         value: shortened(''),
         reason: 'names no thread',
       });
+    const author = read(columns.author, (column) => cellText(row, column, rules));
     const post = {
       time: read(columns.time, (column) => cellTime(row, column, timeOptions)),
-      author: read(columns.author, (column) => cellText(row, column)),
-      parent: read(columns.parent, (column) => cellId(row, column)),
-      text: [columns.title, columns.text]
-        .map((of) => read(of, (column) => rawText(row, column)))
-        .filter(Boolean)
-        .join('\n'),
-      stance: read(columns.stance, (column) => cellStance(row, column, { labelMap })),
+      author: author !== null && texts.form?.isGone(author) ? null : author,
+      parent: read(columns.parent, (column) => cellId(row, column, rules)),
+      text: textOf(row, texts, options),
+      stance: read(columns.stance, (column) => cellStance(row, column, reading)),
     };
     const labels = {
-      rumor: read(columns.rumor, (column) => cellRumor(row, column, { labelMap, values: valuesOf(column) })),
-      label: read(columns.label, (column) => cellLabel(row, column, { labelMap })),
-      column: columns.label ?? null,
-      veracity: read(columns.veracity, (column) => cellVeracity(row, column, { labelMap })),
-      event: read(columns.event, (column) => cellText(row, column)),
-      split: read(columns.split, (column) => cellText(row, column)) ?? undefined,
+      rumor: read(columns.rumor, (column) => cellRumor(row, column, { ...reading, values: valuesOf(column) })),
+      label: read(columns.label, (column) => cellLabel(row, column, reading)),
+      column: label,
+      veracity: read(columns.veracity, (column) => cellVeracity(row, column, reading)),
+      event: read(columns.event, (column) => cellText(row, column, rules)),
+      split: read(columns.split, (column) => cellText(row, column, rules)) ?? undefined,
     };
     rows.add({ place: row.place, threadId, postId, post, labels }, source);
     ids[0].add(postId);
@@ -103,10 +154,55 @@ async function readRows(
     for (const row of further) orSkipNow(options, () => readRow(row));
   for (const own of ids) own.refuse();
   for (const note of overlooked(columns, looks)) notes.add(note);
-  const used = new Set(Object.values(columns));
-  const unused = headings.filter((heading) => heading !== '' && !used.has(heading)).map((own) => JSON.stringify(own));
+  const read = new Set([...used, ...texts.before, ...texts.columns]);
+  const unused = headings.filter((heading) => heading !== '' && !read.has(heading)).map((own) => JSON.stringify(own));
   const chosen = Object.entries(columns).map(([field, heading]) => `${field} from ${JSON.stringify(heading)}`);
+  for (const heading of read) if (!used.includes(heading)) chosen.push(`text from ${JSON.stringify(heading)}, too`);
+  if (texts.form !== null) notes.add(`texts are read as exports of ${texts.form.name} write them: ${texts.form.note}`);
   notes.add(`read ${chosen.join(', ')}${unused.length === 0 ? '' : `; left out ${listed(unused)}`}`);
+}
+
+/** Where the text of a post stands. */
+interface TextColumns {
+  readonly form: ExportForm | null;
+  /** All that have a text are read. */
+  readonly before: readonly string[];
+  /** The first that has a text is read. */
+  readonly columns: readonly string[];
+}
+
+function textColumns(columns: TableColumns, headings: readonly string[]): TextColumns {
+  const form = exportForm(headings);
+  const isThere = (column: string | undefined): column is string => column !== undefined && headings.includes(column);
+  const before = [columns.title, ...(form?.before ?? [])].filter(isThere);
+  // Of Reddit, the text of a comment is its body, and that of a submission its selftext.
+  const others = form?.name === 'Reddit' ? form.texts.filter((own) => own !== 'title') : [];
+  const isKnown = columns.text !== undefined && others.includes(columns.text);
+  const texts = [columns.text, ...(isKnown ? others : [])].filter(isThere);
+  return { form, before, columns: [...new Set(texts)] };
+}
+
+function textOf(row: TableRow, { form, before, columns }: TextColumns, { rules, count }: Reading): string {
+  const text = (column: string) => {
+    const raw = rawText(row, column, rules);
+    if (raw === '' || form === null || !form.texts.includes(column)) return raw;
+    if (!form.isGone(raw)) return form.plain(raw);
+    count('# texts were deleted or removed before the export and are empty');
+    return '';
+  };
+  const parts = before.map(text);
+  for (const column of columns) {
+    const own = text(column);
+    parts.push(own);
+    if (own !== '') break;
+  }
+  return parts.filter((part) => part !== '').join('\n');
+}
+
+/** @throws InputError for a name that JavaScript does not keep */
+function labelName(column: string, source: string): string {
+  if (column !== '__proto__') return foldedName(column) || column;
+  throw new InputError(`${source}: a label cannot be called __proto__; rename the column`);
 }
 
 function threadOf(id: string, rows: readonly RowOfThread[], { saysRumor }: { saysRumor: boolean }): Thread {
@@ -143,8 +239,7 @@ function claimOf(id: string, rows: readonly RowOfThread[]): RowOfThread {
   if (named !== undefined) return named;
   const roots = rows.filter(({ post }) => post.parent === null || post.parent === post.id);
   const candidates = roots.length === 0 ? rows : roots;
-  if (candidates.some(({ post }) => post.time === null)) return candidates[0];
-  return candidates.reduce((first, row) => ((row.post.time ?? '') < (first.post.time ?? '') ? row : first));
+  return earliest(candidates, ({ post }) => post.time);
 }
 
 /** A label of the whole thread, which some or all of its rows say. */

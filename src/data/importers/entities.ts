@@ -1,0 +1,11 @@
+const named: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'", nbsp: '\u00a0' };
+
+/** A text with the characters that its entities, such as &amp; and &#39;, stand for. Those that are not known stay. */
+export function withoutEntities(text: string): string {
+  if (!text.includes('&')) return text;
+  return text.replace(/&(?:#(\d+)|#x([\da-f]+)|(\w+));/gi, (whole, decimal, hex, name) => {
+    if (name !== undefined) return Object.hasOwn(named, name) ? named[name] : whole;
+    const code = Number.parseInt(decimal ?? hex, decimal === undefined ? 16 : 10);
+    return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
+  });
+}

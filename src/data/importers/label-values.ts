@@ -1,0 +1,56 @@
+import { quoted } from '../../shell-words.ts';
+import { mostClasses } from '../classes-of-labels.ts';
+import { foldedName } from '../folded-name.ts';
+import type { Thread } from '../thread.ts';
+
+/** A label of free texts would fill the memory. */
+const mostValues = 1000;
+
+/** Keeps the values of labels, and finds what makes them bad classes. */
+export function labelValues({ takesMap }: { takesMap: boolean }) {
+  const values = new Map<string, Set<string>>();
+  return {
+    add({ labels = {} }: Pick<Thread, 'labels'>): void {
+      for (const [name, value] of Object.entries(labels)) {
+        if (value === null) continue;
+        const seen = values.get(name) ?? new Set();
+        values.set(name, seen);
+        if (seen.size <= mostValues) seen.add(String(value));
+      }
+    },
+    /** Labels with more values than a task has classes, and values that look alike. */
+    warnings(): string[] {
+      return [...values].flatMap(([name, seen]) => {
+        const label = `the label ${JSON.stringify(name)}`;
+        const few = [...seen].slice(0, 3).map((value) => JSON.stringify(value));
+        const count = seen.size > mostValues ? `more than ${mostValues}` : String(seen.size);
+        const tooMany = `${label} has ${count} different values, such as ${few.join(', ')}: a task has 2 to ${mostClasses} classes${takesMap ? ', so put some together with --label-map, or take another column' : ''}`;
+        return [...(seen.size > mostClasses ? [tooMany] : []), ...lookAlikes(seen).map(alikeText(label, { takesMap }))];
+      });
+    },
+  };
+}
+
+/** Values that differ only in case or in what cannot be seen. */
+export function lookAlikes(values: Iterable<string>): string[][] {
+  const byLook = new Map<string, string[]>();
+  for (const value of values) {
+    const look = foldedName(value).toLowerCase();
+    byLook.set(look, [...(byLook.get(look) ?? []), value]);
+  }
+  return [...byLook.values()].filter(({ length }) => length > 1);
+}
+
+function alikeText(label: string, { takesMap }: { takesMap: boolean }): (forms: readonly string[]) => string {
+  return (forms) => {
+    const areCases = new Set(forms.map(foldedName)).size === forms.length;
+    const shown = forms.map((form) => (areCases ? JSON.stringify(form) : inAscii(form)));
+    const [first] = forms;
+    const advice = takesMap && areCases ? `; --label-map ${quoted(`${first}=${first}`)} makes them one` : '';
+    return `${label} has the values ${shown.join(' and ')}, which differ only in ${areCases ? 'case' : 'characters that look the same'} and are different classes${advice}`;
+  };
+}
+
+function inAscii(text: string): string {
+  return JSON.stringify(text).replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
