@@ -12,6 +12,7 @@ import { numbersTable } from '../report/numbers-table.ts';
 import type { Count, SelectionSummary } from '../selector/select-items.ts';
 import { budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption } from './budget-options.ts';
 import { answeringWords, answerLinesOption, jobsFor } from './jobs.ts';
+import { maxLineOption } from './max-line-option.ts';
 import { commandLineOf, type OptionsOf, positiveInteger, seed, share } from './option-values.ts';
 import { printJson, printResult, proseWidth, type Terminal } from './terminal.ts';
 
@@ -47,7 +48,15 @@ function selectOptions() {
     .option('--share <share>', 'table: how much of every class to select', share, 0.5)
     .option('--seed <number>', 'table: of folds and random selections', seed, 1)
     .option('--delimiter <character>', 'table: between the fields (default: found from the header)')
+    .option('--quote <character>', 'table: around fields with delimiters or line breaks, or none (default: ")')
+    .option(
+      '--null <word>',
+      'table: a word that means no label, such as NA, beside empty cells and \\N; repeatable',
+      (word, words: string[]) => [...words, word],
+      [],
+    )
     .option('--encoding <name>', 'table: what it is in, such as gbk (default: UTF-8, or UTF-16 by its mark)')
+    .addOption(maxLineOption)
     .option('--data <threads>', "run: thread file to label, .jsonl or .jsonl.gz, instead of the run's training data")
     .addOption(new Option('--kind <kind>', 'run: what to write').choices(['posts', 'claims', 'both']).default('both'))
     .option('--all', 'run: write what was discarded, too, with "retained": false')
@@ -132,7 +141,7 @@ const bytesWorthAProcess = 2e5;
 /** The action of `select` on a table of weak labels. */
 async function selectFromTable(path: string, options: SelectOptions & { terminal: Terminal }): Promise<void> {
   const { out, text, label, about = null, confidence = null, gold = null, selector = null, terminal } = options;
-  const { delimiter = null, runs, json } = options;
+  const { delimiter = null, null: nulls, maxLineMb: mostBytes, runs, json } = options;
   if (text === undefined || label === undefined)
     throw new InputError(
       `${path} is a table: name the column of the text (--text <column>) and the one of the weak label (--label <column>)`,
@@ -147,7 +156,7 @@ async function selectFromTable(path: string, options: SelectOptions & { terminal
   ]);
   const encoder = options.encoder === undefined ? null : await encoderNamed(options.encoder, runs);
   const columns = { text, about, label, confidence, gold };
-  const table = { ...options, path, columns, delimiter, encoder, selector };
+  const table = { ...options, path, columns, delimiter, nulls, mostBytes, encoder, selector };
   if (options.answerLines === true) return answerFolds({ ...table, context: workContext() }, terminal);
   const sharing = {
     jobs: jobsFor(path, { ...options, bytesEach: bytesWorthAProcess }),

@@ -1,9 +1,19 @@
 import { closest } from 'fastest-levenshtein';
+import { counted } from '../../src/counted.ts';
 import { csvText } from '../../src/csv-text.ts';
 import { shortened } from '../../src/data/bad-item.ts';
-import { type DelimitedRow, delimiterNamed, readDelimitedFile } from '../../src/data/importers/delimited-file.ts';
+import { foldedName } from '../../src/data/folded-name.ts';
+import {
+  type DelimitedRow,
+  delimiterNamed,
+  quoteNamed,
+  readDelimitedFile,
+} from '../../src/data/importers/delimited-file.ts';
+import { isNothing, mayMeanNothing, type NothingRules, wordCounts } from '../../src/data/importers/nothing.ts';
 import { encodingNamed } from '../../src/data/text-encoding.ts';
+import type { ReadingOptions } from '../../src/data/text-lines.ts';
 import { InputError } from '../../src/errors.ts';
+import { quoted } from '../../src/shell-words.ts';
 
 /** Columns of a table of weak labels. */
 export interface LabelColumns {
@@ -26,38 +36,59 @@ export interface LabelledRow {
   readonly gold: string | null;
 }
 
+/** How a table of labels is read. */
+export interface LabelTableReading extends Pick<ReadingOptions, 'mostBytes'> {
+  readonly columns: LabelColumns;
+  readonly delimiter: string | null;
+  readonly quote?: string | undefined;
+  readonly encoding?: string | undefined;
+  /** Words that mean nothing, beside empty cells and \N. */
+  readonly nulls?: readonly string[] | undefined;
+}
+
 export interface LabelTable {
   readonly headings: readonly string[];
   /** The cells of every row, in the order of the headings. */
   readonly cells: readonly (readonly string[])[];
   readonly rows: readonly LabelledRow[];
+  /** How words that may mean nothing were read, and what was left out. */
+  readonly notes: readonly string[];
 }
 
 /** What `select` adds to a table. */
 const addedColumns = ['selected', 'training_label', 'selection_score', 'selection_reason'] as const;
 
 /** @throws InputError for a file that is no such table, with the column or cell that is wrong */
-export async function readLabelTable(
-  path: string,
-  options: { columns: LabelColumns; delimiter: string | null; encoding?: string },
-): Promise<LabelTable> {
-  const { columns, delimiter, encoding } = options;
+export async function readLabelTable(path: string, options: LabelTableReading): Promise<LabelTable> {
+  const { columns, delimiter, quote, encoding, nulls = [], mostBytes } = options;
   const cells: string[][] = [];
   const rows: LabelledRow[] = [];
   let headings: readonly string[] | null = null;
+  const words = wordCounts();
+  const rules = { words: new Set(nulls.map(foldedName)), onWord: words.onWord };
+  let repeated = 0;
   for await (const row of readDelimitedFile(path, {
     delimiter: delimiter === null ? undefined : delimiterNamed(delimiter),
+    quote: quote === undefined ? undefined : quoteNamed(quote),
     encoding: encoding === undefined ? undefined : encodingNamed(encoding),
+    mostBytes,
+    count: () => void repeated++,
   })) {
     if (headings === null) {
       headings = row.headings;
       checkHeadings(headings, { path, columns });
     }
     cells.push(headings.map((heading) => row.value[heading]));
-    rows.push(labelledRow(row, columns));
+    rows.push(labelledRow(row, { columns, rules }));
   }
   if (headings === null) throw new InputError(`${path} has no rows below its header`);
-  return { headings, cells, rows };
+  const notes = [
+    ...words.notes(),
+    ...(repeated === 0
+      ? []
+      : [`left out ${counted(repeated, 'row')} that ${repeated === 1 ? 'repeats' : 'repeat'} the header`]),
+  ];
+  return { headings, cells, rows, notes };
 }
 
 function checkHeadings(headings: readonly string[], { path, columns }: { path: string; columns: LabelColumns }): void {
@@ -76,22 +107,31 @@ function checkHeadings(headings: readonly string[], { path, columns }: { path: s
     throw new InputError(`${path}: two columns are called ${JSON.stringify(twice)}; rename one of them`);
 }
 
-function labelledRow({ value, place }: DelimitedRow, columns: LabelColumns): LabelledRow {
-  const cell = (column: string | null) => (column === null ? '' : value[column].trim());
-  const about = cell(columns.about);
-  const said = cell(columns.confidence);
-  const confidence = said === '' ? null : Number(said);
-  if (confidence !== null && !(confidence >= 0 && confidence <= 1))
+function labelledRow(
+  { value, place }: DelimitedRow,
+  { columns, rules }: { columns: LabelColumns; rules: NothingRules },
+): LabelledRow {
+  /** Null where the cell holds nothing. */
+  const name = (column: string | null) => {
+    if (column === null) return null;
+    const text = foldedName(value[column]);
+    return isNothing(text, { column, rules }) ? null : text;
+  };
+  const about = name(columns.about);
+  const said = name(columns.confidence);
+  const confidence = said === null ? null : Number(said);
+  if (said !== null && confidence !== null && !(confidence >= 0 && confidence <= 1))
     throw new InputError(
-      `${place}, column ${JSON.stringify(columns.confidence)}: a confidence is a probability from 0 to 1; found ${shortened(said)}`,
+      `${place}, column ${JSON.stringify(columns.confidence)}: a confidence is a probability from 0 to 1${mayMeanNothing(said) ? `; if it means that there is none, add --null ${quoted(said)}` : ''}; found ${shortened(said)}`,
     );
+  const textAlone = value[columns.text].trim();
   return {
+    textAlone,
     // One word, so that a model may learn what it stands for.
-    textAlone: cell(columns.text),
-    text: [...(about === '' ? [] : [about.replace(/[^\p{L}\p{N}]+/gu, '_')]), cell(columns.text)].join(' '),
-    label: cell(columns.label) || null,
+    text: [...(about === null ? [] : [about.replace(/[^\p{L}\p{N}]+/gu, '_')]), textAlone].join(' '),
+    label: name(columns.label),
     confidence,
-    gold: cell(columns.gold) || null,
+    gold: name(columns.gold),
   };
 }
 

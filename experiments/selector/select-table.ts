@@ -8,6 +8,7 @@ import { takeShare } from '../../experts/selectors/take-share.ts';
 import { textFeatures, vectorFeatures } from '../../experts/selectors/text-features.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { counted } from '../../src/counted.ts';
+import { lookAlikes } from '../../src/data/importers/label-values.ts';
 import { InputError } from '../../src/errors.ts';
 import type { SparseMatrix } from '../../src/regression/sparse-matrix.ts';
 import { Random } from '../../src/tensor/random.ts';
@@ -15,7 +16,14 @@ import type { Encoder } from '../../src/text/encoder.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { percent } from '../report/shown-numbers.ts';
 import { shareWork } from '../run/line-processes.ts';
-import { type LabelColumns, type LabelledRow, type LabelTable, readLabelTable, tableText } from './label-table.ts';
+import {
+  type LabelColumns,
+  type LabelledRow,
+  type LabelTable,
+  type LabelTableReading,
+  readLabelTable,
+  tableText,
+} from './label-table.ts';
 
 /** A selection of weak labels, and what is known of its worth. */
 export interface TableSelection {
@@ -45,12 +53,8 @@ const fewestItems = 20;
 /** From this share on one class is named in a warning. */
 const loudShare = 0.8;
 
-export interface TableOptions {
+export interface TableOptions extends LabelTableReading {
   path: string;
-  columns: LabelColumns;
-  delimiter: string | null;
-  /** UTF-8 unless given, or UTF-16 by its mark. */
-  encoding?: string;
   /** Of the vectors that selectors read; null: they read TF-IDF, as the model does that a selection is judged by. */
   encoder: Encoder | null;
   /** Null: the one that cross-fitting on the gold rows chooses. */
@@ -137,8 +141,17 @@ export async function answerFolds(
 async function preparedSelection(options: TableOptions) {
   const { path, columns, encoder, share, seed, context } = options;
   const table = await readLabelTable(path, options);
+  for (const note of table.notes) context.onNote(note);
   const { classes, items, gold } = labelsOf(table, { path, columns });
-  const warnings = [...checkWeakLabels(items, { path, classes }), ...checkGold(gold, { items, classes })];
+  const alike = lookAlikes(classes).map(
+    (forms) =>
+      `${forms.map((form) => JSON.stringify(form)).join(' and ')} differ only in case and are different classes`,
+  );
+  const warnings = [
+    ...alike,
+    ...checkWeakLabels(items, { path, classes, table }),
+    ...checkGold(gold, { items, classes }),
+  ];
   for (const warning of warnings) context.onNote(`warning: ${warning}`);
   const words = textFeatures(table.rows.map(({ text }) => text));
   const task = {
@@ -198,12 +211,16 @@ function labelsOf({ rows }: LabelTable, { path, columns }: { path: string; colum
 /** @throws InputError where no selection could make a useful training set */
 function checkWeakLabels(
   items: readonly WeakLabel[],
-  { path, classes }: { path: string; classes: readonly string[] },
+  { path, classes, table }: { path: string; classes: readonly string[]; table: LabelTable },
 ): string[] {
-  if (items.length < fewestItems)
+  if (items.length < fewestItems) {
+    const withGold = table.rows.filter(({ gold }) => gold !== null).length;
+    const withLabel = table.rows.filter(({ label }) => label !== null).length;
+    const words = table.notes.length === 0 ? '' : `. Of words that may mean nothing: ${table.notes.join('; ')}`;
     throw new InputError(
-      `${path} has ${counted(items.length, 'weak label')} on rows without gold label, and at least ${fewestItems} are needed to select from`,
+      `${path} has ${counted(items.length, 'weak label')} on rows without gold label, and at least ${fewestItems} are needed to select from: of its ${counted(table.rows.length, 'row')}, ${withLabel} have a weak label and ${withGold} a gold label${words}`,
     );
+  }
   const counts = countsOf(items, classes);
   const [[name, most], second] = Object.entries(counts).sort(([, left], [, right]) => right - left);
   if (second === undefined || second[1] === 0)

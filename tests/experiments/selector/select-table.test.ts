@@ -213,3 +213,64 @@ describe('select from a table', () => {
     expect(errors).toMatch(/warning: the machine never says neither, which is a gold label/);
   });
 });
+
+describe('words of a table of labels that mean nothing somewhere', () => {
+  const rows = plantedRows({ count: 60, fooled: 0.2 });
+  const csv = (goldOf: (row: Row, index: number) => string, labelOf = (row: Row, _: number): string => row.machine) =>
+    `tweet,machine,stance\n${rows.map((row, index) => `${field(row.tweet)},${labelOf(row, index)},${goldOf(row, index)}`).join('\n')}\n`;
+  const withGold = [...select, '--gold', 'stance'];
+
+  it('are words unless the user says otherwise, and the reason where none is left to select', async () => {
+    const cwd = temporaryFolder({ 'labels.csv': csv(({ truth }, index) => (index < 30 ? truth : 'NA')) });
+    const refused = await earshot(withGold, { cwd });
+    expect(refused.code).toBe(1);
+    expect(refused.errors).toContain(
+      'earshot: column "stance": "NA" is read as a word (30 rows); to read such words as nothing, add --null NA\n',
+    );
+    expect(refused.errors).toContain(
+      'labels.csv has 0 weak labels on rows without gold label, and at least 20 are needed to select from: of its 60 rows, 60 have a weak label and 60 a gold label',
+    );
+    const run = await earshot([...withGold, '--null', 'NA'], { cwd });
+    expect(run.code, run.errors).toBe(0);
+    expect(run.errors).toContain('column "stance": "NA" is read as nothing (30 rows)');
+    expect((await rowsOf(join(cwd, 'selected.csv'))).filter(({ stance }) => stance === 'NA')).toHaveLength(30);
+  });
+
+  it('are read with the quotes and the limit that the user gives', async () => {
+    const long = `tweet,machine,stance\n"${'x'.repeat(1_100_000)}",favor,\n`;
+    const cwd = temporaryFolder({ 'labels.csv': long });
+    expect((await earshot([...select, '--max-line-mb', '1'], { cwd })).errors).toContain(
+      'labels.csv:2: the row has more than 1 MB',
+    );
+    expect((await earshot([...select, '--quote', 'ab'], { cwd })).errors).toContain(
+      '--quote is "ab"; it must be one character',
+    );
+  });
+
+  it('are no weak label where the user says so', async () => {
+    const labels = csv(
+      () => '',
+      ({ machine }, index) => (index % 3 === 0 ? 'none' : index % 3 === 1 ? '\\N' : machine),
+    );
+    const cwd = temporaryFolder({ 'labels.csv': labels });
+    const words = [...select, '--null', 'none'];
+    expect((await earshot([...words, '--json'], { cwd })).errors).toContain(
+      'column "machine": "none" is read as nothing (20 rows), "\\\\N" is read as nothing (20 rows)',
+    );
+    const selected = await rowsOf(join(cwd, 'selected.csv'));
+    expect(selected.filter((row) => row.selection_reason === 'no label')).toHaveLength(40);
+  });
+
+  it('are folded, and told apart by case with a warning', async () => {
+    const labels = csv(
+      () => '',
+      ({ machine }, index) => (index % 2 === 0 ? `${machine}\u200b` : machine.replace('favor', 'Favor')),
+    );
+    const cwd = temporaryFolder({ 'labels.csv': `${labels}tweet,machine,stance\n` });
+    const run = await earshot([...select, '--json'], { cwd });
+    expect(run.code, run.errors).toBe(0);
+    expect(run.errors).toContain('warning: "Favor" and "favor" differ only in case and are different classes');
+    expect(run.errors).toContain('left out 1 row that repeats the header');
+    expect(JSON.parse(run.out)).toMatchObject({ items: 60 });
+  });
+});
