@@ -10,6 +10,7 @@ import { wrapped } from '../report/narrow-table.ts';
 import { numbersTable } from '../report/numbers-table.ts';
 import type { ShownRound } from '../report/page/page-data.ts';
 import { transcriptRounds, usageInWords } from '../report/transcript-rounds.ts';
+import { visibleText } from './terminal.ts';
 
 /** How many of the rows that an ambiguous name may mean are listed. */
 const candidatesShown = 10;
@@ -27,7 +28,9 @@ export function listTable(rows: readonly (ListedAnnotation & { readonly trueLabe
     date,
   ]);
   const header = ['key', 'thread', 'posts', 'detector', 'label', ...(rows[0].trueLabel ? ['true'] : []), 'date'];
-  return `${numbersTable(header, cells, { texts: ['thread', 'detector', 'label', 'true', 'date'] })}\n`;
+  // Before the widths of the columns are counted.
+  const visible = cells.map((row) => row.map(visibleText));
+  return `${numbersTable(header, visible, { texts: ['thread', 'detector', 'label', 'true', 'date'] })}\n`;
 }
 
 /** What was said instead of judgements, each with the reason why it is none. */

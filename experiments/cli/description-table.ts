@@ -2,6 +2,7 @@ import { markdownTable } from 'markdown-table';
 import type { Description, Spread } from '../../src/data/describe.ts';
 import { entryOf } from '../../src/entry-of.ts';
 import { numbersTable } from '../report/numbers-table.ts';
+import { visibleText } from './terminal.ts';
 
 /** One column for each file. Rows that are empty for every file are left out. */
 export function descriptionTable(files: readonly { name: string; description: Description }[]): string {
@@ -34,7 +35,8 @@ export function descriptionTable(files: readonly { name: string; description: De
     row('posts with the text of another', ({ repeatedPostTexts }) => some(repeatedPostTexts)),
   ];
   const told = rows.filter(([, ...cells]) => cells.some((cell) => cell !== ''));
-  return markdownTable([['', ...files.map(({ name }) => name)], ...told]);
+  // Before the widths of the columns are counted.
+  return markdownTable([['', ...files.map(({ name }) => name)], ...told].map((cells) => cells.map(visibleText)));
 }
 
 /** One row for each file, for when columns would not fit. Label counts are left to the description of a single file. */

@@ -1,6 +1,6 @@
 import { createLogUpdate } from 'log-update';
 import { duration, rateText } from './pace.ts';
-import type { Terminal } from './terminal.ts';
+import { drawnStream, type Terminal, visibleText } from './terminal.ts';
 
 /** How one piece of work stands. */
 export interface LiveState {
@@ -35,7 +35,7 @@ const drawEveryMs = 100;
 
 /** Lines for a terminal, as many as it has room for. It has a cursor and a width; no colour is used. */
 export function liveLines({ stderr }: Pick<Terminal, 'stderr'>): LiveLines {
-  const screen = createLogUpdate(stderr);
+  const screen = createLogUpdate(drawnStream(stderr));
   const shown = new Map<string, LiveState>();
   let drawnMs = Number.NEGATIVE_INFINITY;
   let isStopped = false;
@@ -46,7 +46,7 @@ export function liveLines({ stderr }: Pick<Terminal, 'stderr'>): LiveLines {
     // The cursor waits on a line of its own. The first line says how the whole stands, so it is the last to go.
     const room = Math.max(2, rows - 1);
     const hidden = texts.length > room ? texts.splice(room - 1).length : 0;
-    screen([...texts, ...(hidden > 0 ? [`  … and ${hidden} more under way`] : [])].join('\n'));
+    screen(visibleText([...texts, ...(hidden > 0 ? [`  … and ${hidden} more under way`] : [])].join('\n')));
   };
   return {
     show(key, state) {

@@ -2,7 +2,7 @@ import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import packageJson from '../../package.json' with { type: 'json' };
 import { GuaranteeViolated, InputError, ProviderError } from '../../src/errors.ts';
 import { severityOf } from '../run/failures.ts';
-import { Interrupted, type Terminal } from './terminal.ts';
+import { Interrupted, type Terminal, visibleTerminal } from './terminal.ts';
 
 /** Every command, in the order of the help. Each declares its options cheaply, and its action loads what it needs. */
 const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => CommandUnknownOpts>>> = {
@@ -33,7 +33,8 @@ const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => Co
  * Runs one command and returns its exit code: 0, 1 for the user's input, 2 for a service, 3 for a defect, 4 for an alarm of `monitor`, 130 when it was
  * interrupted. Errors are printed, never thrown, and the process goes on.
  */
-export async function runCommandLine(terminal: Terminal): Promise<number> {
+export async function runCommandLine(given: Terminal): Promise<number> {
+  const terminal = visibleTerminal(given);
   try {
     const program = await commandLine(terminal, neededFor(terminal.words));
     await program.parseAsync(terminal.words, { from: 'user' });

@@ -19,6 +19,56 @@ export interface Terminal {
   onHangUp(listener: () => void): () => void;
 }
 
+/** What moves a cursor, sets colours or a title, or turns the order of characters around. Tabs and line feeds only lay out a text. */
+const unseen = /(?![\t\n])\p{Cc}|[\u2028\u2029\p{Bidi_Control}]/gu;
+
+/**
+ * A text for a terminal: control characters in texts of others are written as JSON escapes them, so that they are seen and do nothing. A
+ * text of JSON means the same afterwards.
+ */
+export function visibleText(text: string): string {
+  return text.replace(unseen, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** The streams behind those of `visibleTerminal`, for what moves the cursor itself. */
+const rawStreams = new WeakMap<object, Writable>();
+
+/**
+ * A terminal that shows control characters and does not obey them: much of what commands print comes from others, such as the ids, labels
+ * and texts of threads, the names of files, and the answers of models.
+ */
+export function visibleTerminal(terminal: Terminal): Terminal {
+  return {
+    words: terminal.words,
+    get stdin() {
+      return terminal.stdin;
+    },
+    stdout: visibleStream(terminal.stdout),
+    stderr: visibleStream(terminal.stderr),
+    interruptSignal: (doing) => terminal.interruptSignal(doing),
+    onHangUp: (listener) => terminal.onHangUp(listener),
+  };
+}
+
+function visibleStream<Stream extends Writable>(stream: Stream): Stream {
+  const write = (chunk: unknown, ...rest: unknown[]) =>
+    Reflect.apply(stream.write, stream, [typeof chunk === 'string' ? visibleText(chunk) : chunk, ...rest]);
+  const visible = new Proxy(stream, {
+    get(target, key) {
+      if (key === 'write') return write;
+      const value: unknown = Reflect.get(target, key, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  rawStreams.set(visible, stream);
+  return visible;
+}
+
+/** The stream itself, for programs that draw: whoever uses it writes texts through `visibleText`. */
+export function drawnStream<Stream extends Writable>(stream: Stream): Writable {
+  return rawStreams.get(stream) ?? stream;
+}
+
 /** Whether somebody looks on, at a screen whose size is known: in some containers it is 0 × 0, and nothing can be drawn there. */
 export function hasScreen({ stderr }: Pick<Terminal, 'stderr'>): boolean {
   const { isTTY = false, columns = 0, rows = 0 } = stderr;
