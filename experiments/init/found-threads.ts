@@ -33,7 +33,8 @@ export function foundIn(threads: readonly Thread[], path: string) {
   const [best] = found;
   const most = counted.reduce((first, own) => (own.labelled > first.labelled ? own : first));
   const unusable = labelsWithoutTask(threads);
-  const why = most.labelled > 0 ? countsInWords(most.counts) : unusable.length > 0 ? unusable.join('; ') : 'none is labelled';
+  const why =
+    most.labelled > 0 ? countsInWords(most.counts) : unusable.length > 0 ? unusable.join('; ') : 'none is labelled';
   if (best === undefined || best.labelled < fewestLabelled)
     throw new InputError(
       `${path} has ${best === undefined ? `no threads with two different labels (${why})` : `${best.labelled} labelled threads (${countsInWords(best.counts)})`} among its ${threads.length}; ` +
