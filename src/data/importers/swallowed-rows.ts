@@ -36,8 +36,12 @@ export function swallowedRows(record: readonly string[], delimiter: string): Swa
   return null;
 }
 
+/** More digits are the id of a platform and not a count. */
+const mostOfCount = 7;
+
 /** Which sorts of characters it has, such as letters, digits and hyphens, and whether spaces stand around it. */
 function kindOf(cell: string): string {
+  if (/^\d+$/.test(cell)) return cell.length > mostOfCount ? 'long number' : 'number';
   const sorts = cell.replace(/\p{L}+/gu, 'a').replace(/\p{N}+/gu, '9');
   return [cell === cell.trim() ? '' : ' ', ...[...new Set(sorts)].sort()].join('');
 }

@@ -225,6 +225,7 @@ describe('a quote at the beginning of a text', () => {
     ['with commas', 't1,p1,"Dear all,\nyes, no, maybe\n\nHello, Ann, thanks",a'],
     ['with a table', 't1,p1,"name;age\nann;5\nbob;6",a'],
     ['with paragraphs and doubled quotes', 't1,p1,"He said ""no""\n\n""yes"", she said",a'],
+    ['with numbers beside long ids', '498280126254428160,p1,"Views\n\n4,005,579,000\n",a'],
     ['with lines of one word', 't1,p1,"one\ntwo\nthree",a'],
   ])('opens a text of several lines: %s', async (_, row) => {
     const { threads } = await imported(`thread,post,text,label\n${row}\n`);
