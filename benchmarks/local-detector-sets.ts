@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { splitThreads } from '../src/data/split.ts';
-import { rumorTask, rumorVeracityTask, type Task, veracityTask } from '../src/data/task.ts';
+import { rumorTask, rumorVeracityTask, type Task, taskOfLabel, veracityTask } from '../src/data/task.ts';
 import type { Thread } from '../src/data/thread.ts';
 import { loadThreads } from '../src/data/thread-file.ts';
 
@@ -38,6 +38,13 @@ export const detectorSets: Readonly<Record<string, DetectorSet>> = {
   twitter16: { title: 'Twitter16, rumor or not', file: 'twitter16.jsonl', task: rumorTask, posts: 30 },
   'twitter16-four': { title: 'Twitter16, four classes', file: 'twitter16.jsonl', task: veracityTask, posts: 30 },
   covid: { title: 'COVID, three classes', file: 'covid_rumor.jsonl', task: rumorVeracityTask, posts: 30 },
+  checked: { title: 'CHECKED', file: 'weibo_checked.jsonl.gz', task: rumorTask, posts: 50 },
+  derailment: {
+    title: 'derailment (ChangeMyView)',
+    file: 'derailment_cmv.jsonl',
+    task: taskOfLabel({ name: 'outcome', labels: ['stays civil', 'derails'] }),
+    posts: 30,
+  },
 };
 
 interface Labelled {

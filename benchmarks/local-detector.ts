@@ -30,7 +30,10 @@ import { namedEncoder } from './named-encoder.ts';
 const { values: given } = parseArgs({
   options: {
     data: { type: 'string' },
-    sets: { type: 'string', default: Object.keys(detectorSets).join() },
+    sets: {
+      type: 'string',
+      default: 'weibo,pheme,pheme-events,twitter15,twitter15-four,twitter16,twitter16-four,covid',
+    },
     train: { type: 'string', default: '100,400' },
     test: { type: 'string', default: '400' },
     seeds: { type: 'string', default: '31,32,33,34,35,36,37,38,39,40' },

@@ -341,7 +341,7 @@ class PrefixReader:
         self.labels, self.ngrams, self.lone_claim = model["labels"], model["ngrams"], model["loneClaimWeight"]
         self.scanner = TextScanner(characters)
         self.intercepts, self.offsets = np.array(model["intercepts"]), np.array(model["offsets"])
-        self.temperature = model["temperature"]
+        self.temperature, self.calibration = model["temperature"], model["calibration"]
         count = len(self.labels)
         self.timing = Timing(model["timing"], count) if "timing" in model else None
         self.claim, self.replies = (
@@ -352,10 +352,11 @@ class PrefixReader:
         """Begins a thread. The function takes the text and the time of its next post; each post costs the same."""
         parts = [[block.open() for block in self.claim], [block.open() for block in self.replies]]
         timing = self.timing.open() if self.timing else lambda time: 0.0
-        claim = None
+        claim, posts = None, 0
 
         def read(post):
-            nonlocal claim
+            nonlocal claim, posts
+            posts += 1
             text, time = post
             words, runs = self.scanner.scan(text, True)
             ngrams = [
@@ -369,10 +370,16 @@ class PrefixReader:
                 logits = claim + added
             logits = logits + timing(time)
             powers = (self.intercepts + np.concatenate([[0.0], logits])) / self.temperature + self.offsets
+            powers = powers * self.factor(posts)
             powers = np.exp(powers - powers.max())
             return powers / powers.sum()
 
         return read
+
+    def factor(self, posts):
+        """Calibrates the logits of so many posts."""
+        scale, growth, most_posts = (self.calibration[name] for name in ("scale", "growth", "mostPosts"))
+        return scale * min(posts, most_posts) ** growth
 
     def read(self, posts):
         """The probability of each label at each prefix, [posts, labels]."""

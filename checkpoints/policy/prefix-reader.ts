@@ -29,7 +29,7 @@ export function prefixReader(model: PrefixModel): PrefixReader {
       const thread = open();
       return (post) => {
         thread.add(post);
-        return prefixProbabilities(thread.logits(thread.posts), model);
+        return prefixProbabilities({ logits: thread.logits(thread.posts), posts: thread.posts }, model);
       };
     },
   };

@@ -43,15 +43,22 @@ export const prefixModelSchema = z.object({
   temperature: z.number().check(z.positive()),
   /** Of each class, added to its logit after the temperature. */
   offsets: z.array(z.number()),
+  /** As `LengthCalibration`: a factor for the logits after the offsets. */
+  calibration: z.object({ scale: z.number().check(z.positive()), growth: z.number(), mostPosts: z.int() }),
   /** Of an encoder that reads the posts, too; null where there is none. */
   encoder: z.nullable(z.record(z.string(), z.unknown())),
 });
 export type PrefixModel = z.infer<typeof prefixModelSchema>;
 
-/** The probability of each class, given logits before the temperature. */
+/** The probability of each class, given the logits of so many posts before the temperature. */
 export function prefixProbabilities(
-  logits: ArrayLike<number>,
-  { temperature, offsets }: Pick<PrefixModel, 'temperature' | 'offsets'>,
+  { logits, posts }: { logits: ArrayLike<number>; posts: number },
+  {
+    temperature,
+    offsets,
+    calibration: { scale, growth, mostPosts },
+  }: Pick<PrefixModel, 'temperature' | 'offsets' | 'calibration'>,
 ): number[] {
-  return softmax(Array.from(logits, (logit, label) => logit / temperature + offsets[label]));
+  const factor = scale * Math.min(posts, mostPosts) ** growth;
+  return softmax(Array.from(logits, (logit, label) => factor * (logit / temperature + offsets[label])));
 }

@@ -1,4 +1,5 @@
 import { likeliest } from '../likeliest.ts';
+import { goldenSection } from './golden-section.ts';
 
 /** Logits of rows by a classifier that has not seen them, and what they should have been. */
 export interface Scored {
@@ -39,27 +40,24 @@ function withOneMoreOfEach({ targets, ...scored }: Scored): Scored {
 
 const SMALLEST = 0.05;
 const LARGEST = 20;
-const GOLDEN = (Math.sqrt(5) - 1) / 2;
 
 /**
- * The temperature that calibrates held-out probabilities (Guo et al., 2017, https://arxiv.org/abs/1706.04599), found
- * by golden-section search: the loss is convex in 1 / temperature, so it has a single minimum in its logarithm, too.
- * A temperature changes no decision.
+ * The temperature that calibrates held-out probabilities (Guo et al., 2017, https://arxiv.org/abs/1706.04599): the loss is convex in
+ * 1 / temperature, so it has a single minimum in its logarithm, too. A temperature changes no decision.
  *
  * One more item of each class is counted, as Platt does (1999, "Probabilistic outputs for support vector machines"): of n that
  * were all right, the next is right with (n + 1) / (n + 2). Otherwise a few items that a word separates would be certainties.
  */
-export function fitTemperature(given: Scored): number {
+export function fitTemperature(scored: Scored): number {
+  return calibratedTemperature(scored).temperature;
+}
+
+/** That temperature, and the loss with one more item of each class that is smallest there. */
+export function calibratedTemperature(given: Scored): { temperature: number; loss: number } {
   const scored = withOneMoreOfEach(given);
-  let low = Math.log(SMALLEST);
-  let high = Math.log(LARGEST);
-  while (high - low > 1e-4) {
-    const left = high - GOLDEN * (high - low);
-    const right = low + GOLDEN * (high - low);
-    if (logLoss(scored, Math.exp(left)) < logLoss(scored, Math.exp(right))) high = right;
-    else low = left;
-  }
-  return Math.exp((low + high) / 2);
+  const lossAt = (logTemperature: number) => logLoss(scored, Math.exp(logTemperature));
+  const logTemperature = goldenSection({ low: Math.log(SMALLEST), high: Math.log(LARGEST), width: 1e-4, lossAt });
+  return { temperature: Math.exp(logTemperature), loss: lossAt(logTemperature) };
 }
 
 /** Places tried along the values at which a row changes its class; a grid of fixed steps would miss small logits. */

@@ -6,9 +6,13 @@ import { type FeatureBlock, replyWeight, type TrainingRows } from './training-ro
 /** What fitting weights adds to the saved form. */
 export type SavedWeights = Pick<FittedModel, 'claim' | 'replies' | 'timing' | 'intercepts' | 'embedding'>;
 
-/** Weights as they are saved: against class 0, of features of length 1. */
+/**
+ * Weights as they are saved: against class 0, of features of length 1.
+ * @param options.seenColumns 1 for each column to save an n-gram of; all unless given
+ */
 export function savedWeights(options: {
   weights: Float64Array;
+  seenColumns?: Uint8Array | undefined;
   rows: Pick<TrainingRows, 'blocks' | 'timing'>;
   /** Of the times, on logits that the temperature has divided; null without times. */
   timingWeights: Float64Array | null;
@@ -16,16 +20,16 @@ export function savedWeights(options: {
   characterWeight: number;
   classCount: number;
 }): SavedWeights {
-  const { weights, timingWeights, temperature, characterWeight, classCount } = options;
+  const { weights, seenColumns, timingWeights, temperature, characterWeight, classCount } = options;
   const { blocks, timing } = options.rows;
   const others = classCount - 1;
   const relative = (of: Float64Array, column: number, label: number) =>
     of[column * classCount + label] - of[column * classCount];
-  const scaled = (of: Float64Array, { from, columns, scale }: { from: number; columns: number; scale: number }) =>
+  const scaled = (of: Float64Array, { columns, scale }: { columns: ArrayLike<number>; scale: number }) =>
     floatsToBase64(
       Float32Array.from(
-        { length: columns * others },
-        (_, index) => scale * relative(of, from + Math.floor(index / others), 1 + (index % others)),
+        { length: columns.length * others },
+        (_, index) => scale * relative(of, columns[Math.floor(index / others)], 1 + (index % others)),
       ),
     );
   const saved = (part: FeatureBlock['part'], kind: FeatureBlock['kind']): SavedBlock | null => {
@@ -33,7 +37,13 @@ export function savedWeights(options: {
     if (block === undefined || (kind === 'characters' && characterWeight === 0)) return null;
     const scale = (part === 'replies' ? replyWeight : 1) * (kind === 'characters' ? characterWeight : 1);
     const { keys = new Int32Array(), idf = new Float32Array() } = block.vocabulary ?? {};
-    return { keys: integersToBase64(keys), idf: floatsToBase64(idf), weights: scaled(weights, { ...block, scale }) };
+    const isSeen = (_: number, index: number) => seenColumns?.[block.from + index] !== 0;
+    const columns = Int32Array.from({ length: block.columns }, (_, index) => block.from + index).filter(isSeen);
+    return {
+      keys: integersToBase64(keys.filter(isSeen)),
+      idf: floatsToBase64(idf.filter(isSeen)),
+      weights: scaled(weights, { columns, scale }),
+    };
   };
   const nothing = { keys: '', idf: '', weights: '' };
   const ngramsOf = (part: FeatureBlock['part']) => ({
@@ -50,7 +60,10 @@ export function savedWeights(options: {
         timing: {
           means: [...timing.scale.means],
           deviations: [...timing.scale.deviations],
-          weights: scaled(timingWeights, { from: 0, columns: timing.values.columns, scale: temperature }),
+          weights: scaled(timingWeights, {
+            columns: Int32Array.from({ length: timing.values.columns }, (_, column) => column),
+            scale: temperature,
+          }),
         },
       }),
     intercepts: Array.from({ length: classCount }, (_, label) => relative(weights, constant, label)),

@@ -22,7 +22,7 @@ import type { Target } from './training-labels.ts';
  * another one in the test. So a thread that the student learnt from is read by one that has not seen it:
  *
  *   fitting        threads that it learnt from                                          other threads
- *   cross-fitted   the student of the other folds                                       the mean of the folds' logits
+ *   cross-fitted   the student of the other folds                                       the mean of the folds' weights
  *   whole          demonstrations: one of five further students; others: the student    the student, trained on all
  */
 

@@ -5,6 +5,7 @@ import type { Task } from '../../../src/data/task.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
 import { stratifiedFolds } from '../../../src/metrics/stratified-folds.ts';
+import { fitLengthCalibration } from '../../../src/regression/length-calibration.ts';
 import { fitClassOffsets, fitTemperature, logLoss, type Scored } from '../../../src/regression/logit-calibration.ts';
 import {
   crossFitted,
@@ -18,6 +19,7 @@ import { Random } from '../../../src/tensor/random.ts';
 import { createEncoder, encoderSchema } from '../../../src/text/create-encoder.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
 import { ngramVersion } from '../../../src/text/ngram-counts.ts';
+import { columnsOfFolds, logitsOfNewThreads } from './fold-columns.ts';
 import { heldOutTruth } from './held-out.ts';
 import { type FittedModel, LocalDetector } from './local-detector.ts';
 import { type SavedWeights, savedWeights } from './saved-weights.ts';
@@ -25,7 +27,7 @@ import { countByLabel, type Target, type TargetOf, trainingThreads } from './tra
 import { loneClaimWeight, ngramLengths, type TrainingRows, trainingRows } from './training-rows.ts';
 
 /** To be raised whenever the same threads and options could train another detector. */
-export const localTrainingVersion = 3;
+export const localTrainingVersion = 4;
 
 export const localDetectorOptionsSchema = z
   .strictObject({
@@ -73,21 +75,22 @@ export interface LocalTraining {
 /**
  * Trains on prefixes of labelled threads that no later stage uses. Every thread has the same weight, however long it
  * is. The penalty and the weight of the characters are those with the smallest held-out loss after calibration. The temperature
- * is fitted to their held-out predictions, and then an offset for each class to macro-F1. Times come last, on top of all that, so
- * that a claim alone is judged as without them. Needs no tensors.
+ * is fitted to their held-out predictions, and then an offset for each class to macro-F1. Times come on top of that, so that a
+ * claim alone gets the same label as without them. At last, the probabilities are calibrated by the length of the prefix. Needs no
+ * tensors.
  * @throws InputError where a label has fewer than two training threads
  */
 export async function trainLocalDetector(settings: LocalTraining): Promise<LocalDetector> {
   return (await trainCrossFitted(settings)).whole;
 }
 
-/** A detector with those of its cross-validation. They share features, temperature and offsets. */
+/** A detector with those of its cross-validation. They share features, temperature, offsets and calibration. */
 export interface CrossFittedDetectors {
   /** Trained on all threads. */
   readonly whole: LocalDetector;
-  /** One a fold, trained on the threads of the others. */
+  /** One a fold, trained on the threads of the others. It knows only their n-grams, so it reads its fold as it would new threads. */
   readonly folds: readonly LocalDetector[];
-  /** The mean of the folds' logits, which is one linear model, because they read the same features. */
+  /** The mean of the folds' weights, and so nearly of their logits; they differ by the n-grams that a fold leaves out. */
   readonly mean: LocalDetector;
   /** The fold that each training thread was left out of, by thread id. */
   readonly foldOf: ReadonlyMap<string, number>;
@@ -123,16 +126,27 @@ export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFi
   // A student is to be as sure as its detector, and is held against no label. Times change no offset: claims alone would pay for it.
   const offsetsOf = (of: Scored) =>
     targetOf === undefined ? fitClassOffsets({ ...of, logits: words.logits }) : task.labels.map(() => 0);
+  const offsets = offsetsOf(words);
+
+  const { classCount } = learnt;
+  const foldedRows = { ...rows, ...folded, features: weighted(rows, characterWeight) };
+  const columnsOfFold = columnsOfFolds(foldedRows);
+  const weightsOfFold = best.ofFolds.map(({ weights }) => weights());
+  const unseen = logitsOfNewThreads({ ...foldedRows, columnsOfFold, weightsOfFold, classCount });
+  const added = (index: number) => scored.logits[index] - words.logits[index] + offsets[index % classCount];
+  const judged = unseen.map((logit, index) => logit / temperature + added(index));
+  const calibration = fitLengthCalibration({ scored: { ...learnt, logits: judged }, lengths: rows.lengthOfRow });
   const model: Omit<FittedModel, keyof SavedWeights> = {
     format: 'earshot-local-detector',
-    formatVersion: 2,
+    formatVersion: 3,
     task: task.name,
     labels: [...task.labels],
     encoder: encoder === null ? null : { ...encoder.identity },
     ngrams: { version: ngramVersion, ...ngramLengths },
     loneClaimWeight,
     temperature,
-    offsets: offsetsOf(words),
+    offsets,
+    calibration,
     training: {
       seed,
       threads: counts,
@@ -146,19 +160,21 @@ export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFi
       heldOut: heldOutTruth({ scored, rows, ...folded, offsetsOf, labels: task.labels }),
     },
   };
-  const detectorWith = (weights: Float64Array, timingWeights: Float64Array | null) => {
-    const saved = savedWeights({ ...best, weights, timingWeights, rows, classCount: learnt.classCount });
-    return new LocalDetector({ encoder, model: { ...model, ...saved } });
-  };
-  const weightsOfFolds = () => best.ofFolds.map(({ weights }) => weights());
+  const detectorWith = (of: { weights: Float64Array; timingWeights: Float64Array | null; seenColumns?: Uint8Array }) =>
+    new LocalDetector({ encoder, model: { ...model, ...savedWeights({ ...best, ...of, rows, classCount }) } });
   return {
-    whole: detectorWith(whole.weights(), timing?.whole ?? null),
+    whole: detectorWith({ weights: whole.weights(), timingWeights: timing?.whole ?? null }),
     // Most callers want the whole alone, and a detector of many n-grams takes longer to write than to fit.
     get folds() {
-      return weightsOfFolds().map((weights, fold) => detectorWith(weights, timing?.ofFolds[fold] ?? null));
+      return weightsOfFold.map((weights, fold) =>
+        detectorWith({ weights, timingWeights: timing?.ofFolds[fold] ?? null, seenColumns: columnsOfFold[fold] }),
+      );
     },
     get mean() {
-      return detectorWith(meanOf(weightsOfFolds()), timing === null ? null : meanOf(timing.ofFolds));
+      return detectorWith({
+        weights: meanOf(weightsOfFold),
+        timingWeights: timing === null ? null : meanOf(timing.ofFolds),
+      });
     },
     foldOf: new Map(threads.map(({ id }, index) => [id, foldOfThread[index]])),
   };

@@ -29,7 +29,7 @@ const detector = new LocalDetector({
   encoder: null,
   model: {
     format: 'earshot-local-detector',
-    formatVersion: 2,
+    formatVersion: 3,
     task: 'rumor',
     labels,
     encoder: null,
@@ -42,6 +42,7 @@ const detector = new LocalDetector({
     intercepts: [0, 0.4, -0.2],
     temperature: 1.3,
     offsets: [0, -0.7, 0.3],
+    calibration: { scale: 0.6, growth: 0.4, mostPosts: 3 },
     training: {
       seed: 1,
       threads: {},

@@ -180,6 +180,7 @@ export const replyModel: PrefixModel = {
   intercepts: [0, -1],
   temperature: 1,
   offsets: [0, 0],
+  calibration: { scale: 1, growth: 0, mostPosts: 1 },
   encoder: null,
 };
 

@@ -8,6 +8,7 @@ import { floatsFromBase64 } from '../../../../src/base64-floats.ts';
 import { rumorTask, veracityTask } from '../../../../src/data/task.ts';
 import { prefixOf, type Thread } from '../../../../src/data/thread.ts';
 import { InputError } from '../../../../src/errors.ts';
+import { Random } from '../../../../src/tensor/random.ts';
 import { createEncoder } from '../../../../src/text/create-encoder.ts';
 import type { Encoder } from '../../../../src/text/encoder.ts';
 import { threadOf, timed, toyThreads } from '../../threads.ts';
@@ -204,7 +205,7 @@ describe('the local detector', () => {
     );
   });
 
-  it('is with times what it is without, and the times on top: a claim alone is judged alike', async () => {
+  it('is with times what it is without, and the times on top: a claim alone gets the same label', async () => {
     const threads = training.map((thread, index) => timed(thread, (thread.rumor ? 2 : 40) + index));
     const { model } = await trainLocalDetector({
       threads,
@@ -212,10 +213,12 @@ describe('the local detector', () => {
       options: { ...options, timing: true },
       seed: 7,
     });
-    const { timing, training: facts, ...words } = model;
-    const { training: factsWithout, ...without } = detector.model;
+    const { timing, calibration, training: facts, ...words } = model;
+    const { calibration: calibrationWithout, training: factsWithout, ...without } = detector.model;
     expect(words).toEqual(without);
     expect(timing?.weights).toHaveLength(24);
+    // Times say more, the more replies there are.
+    expect(calibration.growth).toBeGreaterThan(calibrationWithout.growth);
     // What is said of held-out threads is said with the times.
     expect(facts.heldOutLogLoss).toBeLessThan(factsWithout.heldOutLogLoss);
     expect(facts.heldOut.systems[1]).toEqual(factsWithout.heldOut.systems[1]);
@@ -266,4 +269,90 @@ it('is no surer of few threads that a word separates than so few can show', asyn
     expect(wrong).toBeGreaterThan(0.04);
     expect(wrong).toBeLessThan(0.1);
   }
+});
+
+describe('the confidence of the local detector', () => {
+  const quick = { characterWeights: [1], l2: [1e-2] };
+  /** Claims in which one word says which class it is, and is wrong in every fifth. The other words are rare. */
+  const rareWords = (seed: number, count: number) => {
+    const random = Random.seeded({ seed, purpose: 'rare words' });
+    return Array.from({ length: count }, (_, index) => {
+      const rumor = index % 2 === 0;
+      const telling = (index >> 1) % 5 > 0 === rumor ? 'hoax' : 'official';
+      const text = [telling, ...[0, 1, 2, 3].map(() => `word${random.integer(5000)}`)].join(' ');
+      return threadOf({ id: `rare-${seed}-${index}`, texts: [text], rumor });
+    });
+  };
+  /** Threads of eight posts, of which the first five say nothing and the others all the same, which is wrong in every tenth. */
+  const lateWords = (seed: number, count: number) => {
+    const random = Random.seeded({ seed, purpose: 'late words' });
+    return Array.from({ length: count }, (_, index) => {
+      const rumor = index % 2 === 0;
+      const telling = (index >> 1) % 10 > 0 === rumor ? 'hoax' : 'official';
+      const texts = Array.from({ length: 8 }, (_, post) => {
+        const common = [0, 1, 2].map(() => `word${random.integer(10)}`).join(' ');
+        return post < 5 ? common : `${common} ${telling}`;
+      });
+      return threadOf({ id: `late-${seed}-${index}`, texts, rumor });
+    });
+  };
+  const withoutLengths = ({ model }: LocalDetector) =>
+    new LocalDetector({ encoder: null, model: { ...model, calibration: { scale: 1, growth: 0, mostPosts: 1 } } });
+  const sureAndRight = async (
+    by: LocalDetector,
+    { threads, length }: { threads: readonly Thread[]; length: number },
+  ) => {
+    const judged = await Promise.all(threads.map((thread) => by.judge(prefixOf(thread, length))));
+    const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+    return {
+      confidence: mean(judged.map(({ probabilities }) => Math.max(...Object.values(probabilities ?? {})))),
+      accuracy: mean(judged.map(({ label }, index) => Number((label === 'rumor') === threads[index].rumor))),
+    };
+  };
+
+  it('is low while posts say nothing, and its accuracy at the end', async () => {
+    const trained = await trainLocalDetector({
+      threads: lateWords(1, 300),
+      task: rumorTask,
+      options: quick,
+      seed: 7,
+    });
+    const threads = lateWords(2, 200);
+    const first = await sureAndRight(trained, { threads, length: 1 });
+    expect(first.confidence).toBeLessThan(0.55);
+    const end = await sureAndRight(trained, { threads, length: 8 });
+    expect(end.accuracy).toBeGreaterThan(0.75);
+    expect(Math.abs(end.confidence - end.accuracy)).toBeLessThan(0.06);
+    // One temperature for all lengths is far too unsure there.
+    const plain = await sureAndRight(withoutLengths(trained), { threads, length: 8 });
+    expect(plain.accuracy).toBe(end.accuracy);
+    expect(plain.confidence).toBeLessThan(end.accuracy - 0.15);
+  });
+
+  it('is its accuracy on new threads, whose rare words no training thread has', async () => {
+    const trained = await trainLocalDetector({ threads: rareWords(1, 150), task: rumorTask, options: quick, seed: 7 });
+    const threads = rareWords(2, 400);
+    const { confidence, accuracy } = await sureAndRight(trained, { threads, length: 1 });
+    expect(accuracy).toBeGreaterThan(0.75);
+    expect(Math.abs(confidence - accuracy)).toBeLessThan(0.06);
+    // Rows of the training hold the rare words of all folds, which makes a temperature too sure.
+    expect((await sureAndRight(withoutLengths(trained), { threads, length: 1 })).confidence).toBeGreaterThan(0.9);
+  });
+
+  it('changes no label, and stays as it is beyond the longest training thread', async () => {
+    const threads = toyThreads({ count: 60, seed: 8, posts: 9 });
+    const plain = withoutLengths(detector);
+    for (const { thread, length, judgement } of await judgeAll(detector, threads))
+      expect(judgement.label).toBe((await plain.judge(prefixOf(thread, length))).label);
+    expect(detector.model.calibration.mostPosts).toBe(6);
+    const odds = async (by: LocalDetector, length: number) => {
+      const { probabilities } = await by.judge(prefixOf(threads[0], length));
+      return Math.log((probabilities?.rumor ?? 0) / (probabilities?.['non-rumor'] ?? 0));
+    };
+    const factors = [];
+    for (const length of [1, 3, 6, 9]) factors.push((await odds(detector, length)) / (await odds(plain, length)));
+    const { scale, growth } = detector.model.calibration;
+    for (const [index, posts] of [1, 3, 6, 6].entries()) expect(factors[index]).toBeCloseTo(scale * posts ** growth, 8);
+    expect(factors[2]).not.toBeCloseTo(factors[0], 3);
+  });
 });
