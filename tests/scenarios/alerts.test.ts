@@ -131,8 +131,10 @@ describe('a guarantee of a policy that alerts', () => {
       { cwd },
     );
     expect([again.code, JSON.parse(again.out)]).toMatchObject([0, { loss: 'withdrawn', level: 0.4 }]);
-    // Audits count early alerts alone.
-    await earshot(['decide', 'fresh.jsonl', '--policy', folder, '--audit', '1', '--include-trained'], { cwd });
+    // Audits count early alerts alone, and no thread that the guarantee was found on.
+    const later = synthesizeThreads({ threads: 400, seed: 32 });
+    writeFileSync(join(cwd, 'later.jsonl'), linesOf(later));
+    await earshot(['decide', 'later.jsonl', '--policy', folder, '--audit', '1', '--include-trained'], { cwd });
     const monitor = await earshot(['monitor', folder, 'audits.jsonl'], { cwd });
     expect(oneLine(monitor.out)).toMatch(
       /\d+ audits: \d+ early alerts would be withdrawn, .*raised no alert before their end/,
