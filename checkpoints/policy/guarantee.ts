@@ -62,7 +62,7 @@ export function stopRuleInWords({
 }: StopRule & { alerts?: readonly string[] | undefined }): string {
   const latest = [
     ...(deadline.posts === null ? [] : [`after ${deadline.posts} posts`]),
-    ...(deadline.hours === null ? [] : [`${deadline.hours} hours after the claim`]),
+    ...(deadline.hours === null ? [] : [`${deadline.hours} hours after the first post`]),
     `at the last post, or post ${maxPosts}`,
   ];
   const score =

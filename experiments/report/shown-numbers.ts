@@ -46,6 +46,12 @@ export function directionOf(interval: Interval | null | undefined, than = 0): 1 
   return interval.low > than ? 1 : interval.high < than ? -1 : 0;
 }
 
+/** A score between 0 and 1, or a threshold of it, as which 0.99995 is not 1. */
+export function shownScore(score: number): string {
+  const text = score.toFixed(3);
+  return text === '1.000' && score < 1 ? String(Number(score.toPrecision(6))) : text;
+}
+
 /** `43%` of 0.43. */
 export function percent(share: number): string {
   return `${(100 * share).toFixed(0)}%`;

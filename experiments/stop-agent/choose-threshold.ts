@@ -150,11 +150,11 @@ function bestThreshold(
 export function decideByOtherFolds(
   folds: readonly (readonly ScoredTestThread[])[],
   { experiment, schedule }: { experiment: Experiment; schedule: PrefixSchedule | null },
-): Decision[] {
+): { threshold: number; decisions: readonly Decision[] }[] {
   const { guarantee } = experiment;
   const task = taskOf(experiment);
   const policy = { limits: limitsOf(experiment), queries: agentQueries({ experiment, schedule }) };
-  return folds.flatMap((fold) => {
+  return folds.map((fold) => {
     const others = folds.filter((own) => own !== fold).flat();
     const wanted = guarantee?.loss === 'disagreement' ? { ...guarantee, ...policy, alerts: task.alerts } : null;
     const kept =
@@ -165,12 +165,8 @@ export function decideByOtherFolds(
       );
     const threshold = kept?.threshold ?? bestThreshold(others, { experiment, policy });
     const stops = fold.map(({ thread, scores }) => stopByScores(thread, scores, { ...policy, task, threshold }));
-    return decide(
-      agentName,
-      fold.map(({ thread }) => thread),
-      stops,
-      policy.queries,
-    ).decisions;
+    const tested = fold.map(({ thread }) => thread);
+    return { threshold, decisions: decide(agentName, tested, stops, policy.queries).decisions };
   });
 }
 

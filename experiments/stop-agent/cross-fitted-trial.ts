@@ -20,6 +20,7 @@ import {
 import { agentName, type Decision, type TestThread } from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 import { scoreSystem } from './metrics.ts';
+import { keepThreshold } from './operating-point.ts';
 import type { TrialMaterial } from './prepare.ts';
 import { resultOfRun, type StoredResult } from './result.ts';
 import { shippedFolder } from './shipped-run.ts';
@@ -117,13 +118,15 @@ async function foldsTogether(
   const calibrates = folds.every(({ parts }) => parts.calibration.length > 0);
   const stops = paths.flatMap((path) => readStops(path, { labels, part: 'test' }));
   // Without calibration threads, the thresholds of settled agents are found on other folds, when all have been scored.
-  const decided =
+  const byOthers =
     calibrates || experiment.agent.algorithm !== 'settled'
+      ? []
+      : decideByOtherFolds(paths.map(scoredFold), { experiment, schedule });
+  for (const [index, { threshold }] of byOthers.entries()) keepThreshold({ path: paths[index] }, { threshold });
+  const decided =
+    byOthers.length === 0
       ? stops
-      : [
-          ...decideByOtherFolds(paths.map(scoredFold), { experiment, schedule }),
-          ...stops.filter(({ system }) => system !== agentName),
-        ];
+      : [...byOthers.flatMap(({ decisions }) => decisions), ...stops.filter(({ system }) => system !== agentName)];
   const judged = inOrder(paths.flatMap((path) => readJudged(path, 'test')));
   const meanOf = (numbersOf: (result: StoredResult) => Readonly<Record<string, number>>) =>
     Object.fromEntries(

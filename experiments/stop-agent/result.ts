@@ -4,6 +4,7 @@ import { heldOutSchema } from '../../experts/detectors/local/held-out.ts';
 import { prefixScheduleSchema } from '../../experts/prefix-schedule.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
+import type { Algorithm } from '../../trainers/stop-agent/config.ts';
 import type { EvaluationSplit } from '../run/decisions-file.ts';
 import { resultFile } from '../run/run-file.ts';
 import type { Costs } from './costs.ts';
@@ -11,6 +12,8 @@ import { readJudged, readStops } from './decided-files.ts';
 import { agentName, decideByRules, isShown, type SystemDecisions } from './decisions.ts';
 import { type Experiment, experimentSchema, taskOf } from './experiment.ts';
 import { type SystemScores, scoreSystem, scoresJson } from './metrics.ts';
+import { thresholdOf } from './operating-point.ts';
+import { deployedRun } from './shipped-run.ts';
 
 /** `result.json`: what the decisions of a run do not tell. */
 export const resultOfRun = resultFile(4, {
@@ -75,6 +78,9 @@ export interface TrialResult
   readonly threadFile: string | null;
   /** Whether every labelled thread was tested, by a fold that has not seen it. */
   readonly isCrossFitted: boolean;
+  readonly algorithm: Algorithm;
+  /** What is deployed stops where its score exceeds this. */
+  readonly threshold: number;
   readonly systems: readonly SystemScores[];
   /** What they were computed from, in the same order. */
   readonly decisions: readonly SystemDecisions[];
@@ -139,6 +145,8 @@ export function readTrialResult(
     directory: run.path,
     threadFile: experiment.data.threads,
     isCrossFitted: experiment.crossFitting !== null,
+    algorithm: experiment.agent.algorithm,
+    threshold: thresholdOf({ path: deployedRun(run.path) }),
     decisions,
     ranking: {
       part: rankedPart,

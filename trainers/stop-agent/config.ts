@@ -10,6 +10,11 @@ import { ppoSchema } from '../ppo.ts';
 export const algorithms = ['imitation', 'behavior-cloning', 'exact-policy-gradient', 'settled', 'dqn'] as const;
 export type Algorithm = (typeof algorithms)[number];
 
+/** Whether an agent learns from experts, which others only stand beside. */
+export function imitatesExperts({ algorithm }: { readonly algorithm: Algorithm }): boolean {
+  return algorithm === 'imitation' || algorithm === 'behavior-cloning';
+}
+
 const imitationSchema = z
   .strictObject({
     ...gailOptions,

@@ -34,6 +34,7 @@ export function forestChart(
       name,
       title,
       isTrained,
+      reference,
       x: mean,
       low,
       high,
@@ -42,7 +43,7 @@ export function forestChart(
   });
   const y = category('name', { title: null, sort: null, axis: null });
   const x = (field: string) =>
-    quantity(field, { title: axis, scale: { zero: false, padding: 8 }, axis: { tickCount: 5 } });
+    quantity(field, { title: axis, scale: { zero: false, padding: 8 }, axis: { tickCount: 5, grid: false } });
   const colours = { domain: [true, false], range: [palette.vermillion, palette.grey] };
   const color = category('isTrained', { legend: null, scale: colours });
   const names = (outline: object) =>
@@ -56,7 +57,8 @@ export function forestChart(
     height: { step },
     data: { values },
     layer: [
-      { data: { values: [{ x: reference }] }, ...silent('rule', { x: x('x') }, { color: ink, strokeDash: [4, 4] }) },
+      // In pieces beside the bars, so that it crosses no name.
+      silent('tick', { y, x: x('reference') }, { color: ink, thickness: 1, size: 16 }),
       silent('rule', { y, x: x('low'), x2: { field: 'high' }, color }, { strokeWidth: 2 }),
       dots({ y, x: x('x'), color }, { size: 55 }),
       names({ stroke: paper, strokeWidth: 4 }),

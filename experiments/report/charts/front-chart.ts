@@ -12,7 +12,7 @@ import {
   type Spec,
   silent,
 } from '../page/chart.ts';
-import { labelGap, legible } from './legible-labels.ts';
+import { legible } from './legible-labels.ts';
 
 /** A system by what it costs and by what it is worth. */
 export interface FrontPoint {
@@ -72,18 +72,27 @@ export function frontChart(
     group: looks[point.kind].title,
     details: `${point.name}\n${point.details}`,
   }));
-  const labels = legible(
-    points
-      .filter(({ isNamed, isRecommended }) => isNamed || isRecommended)
-      .map((point) => ({ ...point, isKept: point.isRecommended === true })),
-    points,
-    { width: plotWidth, height, isLogarithmic },
-  );
-  const names = (outline: object) => nameLayer(points, { position, isLogarithmic, outline });
   const bars = values.flatMap(({ x, y, group, across, upright }) => [
     ...(across === undefined ? [] : [{ group, x: across.low, x2: across.high, y, y2: y }]),
     ...(upright === undefined ? [] : [{ group, x, x2: x, y: upright.low, y2: upright.high }]),
   ]);
+  const labels = legible(
+    points
+      .filter(({ isNamed, isRecommended }) => isNamed || isRecommended)
+      .map((point) => ({ ...point, isKept: point.isRecommended === true, isMovable: point.kind !== 'baseline' })),
+    points,
+    {
+      ...{ width: plotWidth, height, isLogarithmic },
+      ends: [
+        ...line,
+        ...bars.flatMap(({ x, x2, y, y2 }) => [
+          { x, y },
+          { x: x2, y: y2 },
+        ]),
+      ],
+    },
+  );
+  const names = (outline: object) => nameLayer(position, outline);
   const ends = { x2: { field: 'x2' }, y2: { field: 'y2' } };
   const spec = {
     height,
@@ -106,18 +115,12 @@ export function frontChart(
   return { ...chart, spec };
 }
 
-/** Names of points, to the right of those in the left half and to the left of the others. */
-function nameLayer(
-  points: readonly FrontPoint[],
-  { position, isLogarithmic, outline }: { position: Spec; isLogarithmic: boolean; outline: object },
-) {
-  const xs = points.map(({ x }) => x);
-  const [low, high] = [Math.min(...xs), Math.max(...xs)];
-  const middle = isLogarithmic ? Math.sqrt(low * high) : (low + high) / 2;
+/** Names of points, on the side and in the line where there is room. */
+function nameLayer(position: Spec, outline: object) {
   const mark = {
     ...outline,
-    align: { expr: `datum.x > ${middle} ? 'right' : 'left'` },
-    dx: { expr: `datum.x > ${middle} ? -${labelGap} : ${labelGap}` },
+    align: { expr: "datum.side > 0 ? 'left' : 'right'" },
+    dx: { expr: 'datum.dx' },
     dy: { expr: 'datum.dy' },
     fontWeight: { expr: "datum.isRecommended ? 'bold' : 'normal'" },
     fontSize: 12,

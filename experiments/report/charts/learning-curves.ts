@@ -20,8 +20,11 @@ interface Known {
 /** Metrics in the order of the page, each with its title, how to read it, and whether it is a share. Others follow under their own names. */
 const known = new Map(
   `
-rollout/mean_stop_post | Mean post of the first stop | In training. At 1 the agent has collapsed to the claim.
+rollout/mean_stop_post | Mean post of the first stop | In training. At 1 the agent has collapsed to the first post.
 task/expected_return | Expected return of the task | On the labelled threads. It should rise.
+cloning/loss | Loss | Cross-entropy of what it learns to predict. It should fall and level off.
+dqn/loss | Loss | Of the values of its actions. They move with it, so it has no level that is good.
+dqn/mean_reward | Mean reward | Of a step in training. It should rise.
 discriminator/accuracy_agent | Discriminator: agent’s steps told | At 0.5 the agent passes for an expert; at 1 it is always found out. | share
 discriminator/says_expert_conservative | Discriminator: conservative taken for expert | At 1, with the agent’s steps at 1 too, the discriminator is too strong. | share
 discriminator/says_expert_earlyAction | Discriminator: early action taken for expert | The share of early-action steps that it calls an expert’s. | share
@@ -78,8 +81,10 @@ export function curveCharts(
   const names = [...logged].filter((name) => !skip(name)).sort((a, b) => place(a) - place(b) || a.localeCompare(b));
   const variants = [...new Set(runs.map(({ variant }) => variant))];
   const x = quantity('x', { title: over, axis: { tickCount: 4, grid: false }, scale: { nice: false } });
-  const color = series('variant', variants, variants.length === 1 ? { legend: null } : {});
   return names.map((metric) => {
+    const logging = new Set(runs.flatMap((run) => (run.metrics.some((line) => metric in line) ? [run.variant] : [])));
+    const legend = variants.length === 1 ? null : { values: variants.filter((variant) => logging.has(variant)) };
+    const color = series('variant', variants, { legend });
     const { title, meaning, isShare = false } = known.get(metric) ?? { title: metric, meaning: '' };
     const lines = runs.flatMap(({ variant, seed, metrics }) => {
       const points = thinned(metrics, { name: metric, points: pointsAtMost(runs.length) });

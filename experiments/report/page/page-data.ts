@@ -19,6 +19,8 @@ export interface InspectorData {
   readonly threads: readonly ShownThread[];
   /** By seed. Runs of a seed whose detector said the same stand in one view, so that their agents can be compared. */
   readonly views: readonly InspectorView[];
+  /** Labels that raise an alert: scores count at predictions of these alone. Null where any prediction may be early. */
+  readonly alerts: readonly number[] | null;
   /** Seeds that would have made the page too large. */
   readonly leftOutSeeds: readonly number[];
 }
@@ -58,13 +60,15 @@ export interface InspectedThread {
   /** What the detector said after each shown post. */
   readonly predicted: readonly number[];
   readonly confidence: readonly (number | null)[];
-  /** π(stop) after each shown post, for each agent in the order of the systems; null where a run did not keep it. */
+  /** The score after each shown post, for each agent in the order of the systems; null where a run did not keep it. */
   readonly stopProbability: readonly (readonly number[] | null)[];
+  /** The thread is stopped where the score of an agent exceeds this. */
+  readonly thresholds: readonly number[];
   /** 0-based post at which each system stops, and its answer there. */
   readonly stops: readonly number[];
   readonly answers: readonly number[];
-  /** 0-based posts at which the experts would stop; null where they have no trajectory. */
-  readonly experts: {
+  /** 0-based posts at which the experts would stop, where agents imitate them; null where they have no trajectory. */
+  readonly experts?: {
     readonly conservative: number | null;
     readonly earlyAction: number | null;
     readonly misleading: number | null;

@@ -27,9 +27,6 @@ export async function pageOf(report: Report, results: unknown): Promise<Page> {
 <section id="${id}" aria-labelledby="${id}-title">
 <h2 id="${id}-title">${heading}</h2>
 ${await markup(blocks, heading)}</section>`;
-  const opening = [...tables, { figures: parts.figures }].filter(
-    (block) => !('figures' in block) || block.figures.length > 0,
-  );
   const body: Markup[] = [];
   for (const each of sections) body.push(await section(each));
   const [headline, ...details] = conclusion.split(/(?<=\.) (?=\p{Lu})/u);
@@ -37,11 +34,17 @@ ${await markup(blocks, heading)}</section>`;
   const main = html`
 <section id="conclusion" aria-labelledby="conclusion-title">
 <h2 id="conclusion-title" class="skip">Conclusion</h2>
+<div class="${parts.figures.length > 0 ? 'opening' : ''}">
+<div class="first">
 <p class="conclusion">${withMarks(headline)}</p>
 ${details.length === 0 ? null : html`<p>${withMarks(details.join(' '))}</p>`}
 ${cards.length === 0 ? null : html`<dl class="cards">${cards.map((card) => html`<div><dt>${card.title}</dt><dd><b>${card.value}</b> <span>${card.note}</span></dd></div>`)}</dl>`}
-<div class="opening">${await Promise.all(opening.map(async (block) => html`<div>${await markup([block], 'Systems')}</div>`))}</div>
+${await markup(tables, 'Systems')}</div>
+${parts.figures.length === 0 ? null : await markup([{ figures: parts.figures }], title)}
+<div class="rest">
 ${await markup(notes, title)}${next.length === 0 ? null : html`<h3>Next</h3>${await markup([{ commands: next }], title)}`}
+</div>
+</div>
 </section>
 <nav aria-label="Sections"><ul>${links}</ul></nav>${body}`;
   const page = html`<!doctype html>

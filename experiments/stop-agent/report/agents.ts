@@ -36,11 +36,17 @@ export function summarize(trials: readonly TrialResult[]): SystemSummary[] {
 }
 
 /** An agent that stops so large a share of the threads at one position has learned little more than a fixed rule. */
-export const collapsedShare = 0.9;
+const collapsedShare = 0.9;
 
-export function isCollapsed({ mostCommonStop }: Pick<SystemSummary, 'mostCommonStop'>): boolean {
-  return mostCommonStop.share >= collapsedShare;
+/** @param of.alerts with labels that raise one, most threads raise none, and are rightly read to their end */
+export function isCollapsed({
+  mostCommonStop: { name, share },
+  alerts,
+}: Pick<SystemSummary, 'mostCommonStop'> & { alerts?: readonly string[] | undefined }): boolean {
+  return share >= collapsedShare && !(alerts !== undefined && name.startsWith(lastPost));
 }
+
+const lastPost = 'last post';
 
 /** An agent over its seeds, and how it stands. */
 export interface RankedAgent extends VariantResults<TrialResult> {
@@ -73,17 +79,20 @@ export function rankedAgents(results: readonly VariantResults<TrialResult>[]): R
     const deployable = worths.map((own, trial) =>
       guaranteed[trial] === hasGuarantee ? own : Number.NEGATIVE_INFINITY,
     );
-    const stopped = mean(scores.map(({ mostCommonStop }) => mostCommonStop.share));
+    const agent = systems.find((system) => system.name === agentName)!;
+    const { alerts } = trials[0].ranking;
+    const [{ mostCommonStop: common }] = scores;
+    const mostCommonStop = { name: common.name, share: mean(scores.map(({ mostCommonStop }) => mostCommonStop.share)) };
     return {
       variant,
       trials,
       systems,
-      agent: systems.find((system) => system.name === agentName)!,
+      agent,
       margins: compareToRules(trials),
       worth: mean(worths),
       hasGuarantee,
       bestTrial: trials[deployable.indexOf(Math.max(...deployable))],
-      isCollapsed: isCollapsed({ mostCommonStop: { name: '', share: stopped } }),
+      isCollapsed: isCollapsed({ mostCommonStop, alerts }),
     };
   });
   return agents.sort((a, b) => Number(a.isCollapsed) - Number(b.isCollapsed) || b.worth - a.worth);

@@ -52,12 +52,22 @@ export function detectorTruth(heldOut: readonly HeldOutScores[], options: { what
     readers: heldOutSystems.map((name) => {
       const scores = heldOut.map(({ systems }) => systems.find((system) => system.name === name)!);
       const f1 = Object.keys(support).map((label) => [label, mean(scores.map((own) => own.f1[label]))]);
-      return { name, macroF1: mean(scores.map(({ macroF1 }) => macroF1)), f1: Object.fromEntries(f1) };
+      return {
+        name: readerNames[name],
+        macroF1: mean(scores.map(({ macroF1 }) => macroF1)),
+        f1: Object.fromEntries(f1),
+      };
     }),
     support,
     problem: problem === null ? null : `${problem}. Next: ${options.whatToDo}.`,
   };
 }
+
+const readerNames: Readonly<Record<(typeof heldOutSystems)[number], string>> = {
+  'all posts': 'all posts',
+  'claim only': 'the first post only',
+  'most common label': 'most common label',
+};
 
 const whatToDo =
   'label more threads, above all of the rarer labels, add a sentence encoder (detector.encoder), or name a detector on language models (detector.file)';
@@ -67,7 +77,7 @@ const whose = ({ variants }: DetectorTruth) => (variants === null ? '' : ` of ${
 /** What a detector is worth, in a sentence. */
 export function detectorTruthLine(truth: DetectorTruth): string {
   const [all, claim, majority] = truth.readers.map(({ macroF1 }) => macroF1.toFixed(3));
-  return `Detector${whose(truth)} on threads that it has not seen: macro-F1 ${all} after all posts, ${claim} after the claim; the most common label has ${majority}.`;
+  return `Detector${whose(truth)} on threads that it has not seen: macro-F1 ${all} after all posts, ${claim} after the first post; the most common label has ${majority}.`;
 }
 
 export function detectorTruthSections(truths: readonly DetectorTruth[]): ReportSection[] {

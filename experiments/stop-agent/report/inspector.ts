@@ -1,7 +1,10 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { conservativeStop, earlyActionStop, misleadingStop } from '../../../experts/trajectories.ts';
 import { groupBy } from '../../../src/data/group-by.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { present } from '../../../src/present.ts';
+import { imitatesExperts } from '../../../trainers/stop-agent/config.ts';
 import type {
   Debate,
   InspectedThread,
@@ -12,14 +15,20 @@ import type {
 } from '../../report/page/page-data.ts';
 import { scripted } from '../../report/page/scripted.ts';
 import type { ReportSection } from '../../report/report.ts';
-import { readStopProbabilities } from '../decided-files.ts';
+import { readJudged, readStopProbabilities } from '../decided-files.ts';
 import { type Decision, isLearnt, isShown, type SystemDecisions, type TestThread } from '../decisions.ts';
+import { thresholdOf } from '../operating-point.ts';
+import type { TrialResult } from '../result.ts';
 import { debatesOf } from './debates.ts';
 import type { ReadRun } from './read-runs.ts';
 
 /** A run as the inspector needs it. */
 export interface InspectedRun extends Pick<ReadRun, 'variant' | 'judged' | 'threads'> {
   readonly seed: number;
+  /** Where the agent stops in a thread: the score has to exceed this. */
+  thresholdOf(threadId: string): number;
+  /** Whether the agent learnt from experts. */
+  readonly imitates: boolean;
   /** The agent first. */
   readonly systems: readonly SystemDecisions[];
   /** By thread; null where the run did not keep them. */
@@ -36,7 +45,10 @@ const bytesAtMost = 4e6;
  * agents stand side by side. As many seeds as fit, the first at least; where that alone would make the page too large, later posts
  * of long threads are left out.
  */
-export function inspectorData(runs: readonly InspectedRun[], { labels }: Pick<InspectorData, 'labels'>): InspectorData {
+export function inspectorData(
+  runs: readonly InspectedRun[],
+  { labels, alerts }: { labels: readonly string[]; alerts?: readonly string[] | undefined },
+): InspectorData {
   const bySeed = [...groupBy(runs, ({ seed }) => seed).values()];
   const several = bySeed.some((own) => own.length > 1);
   const longest = Math.max(...runs.flatMap(({ judged }) => judged.map(({ hours }) => hours.length)));
@@ -65,7 +77,13 @@ export function inspectorData(runs: readonly InspectedRun[], { labels }: Pick<In
     views.push(...shown.views);
   }
   const seen = new Set(views.map(({ seed }) => seed));
-  return { labels, threads, views, leftOutSeeds: bySeed.map(([{ seed }]) => seed).filter((seed) => !seen.has(seed)) };
+  return {
+    labels,
+    alerts: alerts?.map((alert) => labels.indexOf(alert)) ?? null,
+    threads,
+    views,
+    leftOutSeeds: bySeed.map(([{ seed }]) => seed).filter((seed) => !seen.has(seed)),
+  };
 }
 
 const fewestPosts = 5;
@@ -148,15 +166,18 @@ function view(
           stopProbabilities
             ?.get(threadId)
             ?.slice(0, limit)
-            .map((value) => rounded(value, 3)) ?? null,
+            .map((value) => rounded(value, 4)) ?? null,
       ),
+      thresholds: runs.map(({ thresholdOf }) => thresholdOf(threadId)),
       stops: decided.map(({ postsUsed }) => postsUsed - 1),
       answers: decided.map((decision) => decision.predicted),
-      experts: {
-        conservative: conservativeStop(predicted, goldLabel),
-        earlyAction: earlyActionStop(predicted, goldLabel),
-        misleading: misleadingStop(predicted, goldLabel),
-      },
+      ...(runs.some(({ imitates }) => imitates) && {
+        experts: {
+          conservative: conservativeStop(predicted, goldLabel),
+          earlyAction: earlyActionStop(predicted, goldLabel),
+          misleading: misleadingStop(predicted, goldLabel),
+        },
+      }),
       mistakes: ofAgents.map(mistake),
       disagreements: ofAgents.map(disagreement),
       debates: runs
@@ -182,6 +203,7 @@ function rounded(value: number, digits: number): number {
 
 /** Where the script builds the inspector, and what is missing there. */
 export function inspectorSection(data: InspectorData, notes: readonly string[]): ReportSection {
+  const imitates = data.views.some(({ rows }) => rows.some(({ experts }) => experts !== undefined));
   const shortened = data.threads.filter(({ posts, texts }) => texts !== null && texts.length < posts).length;
   const { leftOutSeeds: seeds } = data;
   const size = 'so that the file stays below 5 MB';
@@ -189,7 +211,7 @@ export function inspectorSection(data: InspectorData, notes: readonly string[]):
     id: 'threads',
     title: 'Threads',
     blocks: present([
-      'Any thread, post by post: what the detector predicts, how likely the agent is to stop, where the experts would stop, and where each rule and agent decides.',
+      `Any thread, post by post: what the detector predicts, the score of the agent and the threshold above which it stops, ${imitates ? 'where the experts would stop, ' : ''}and where each rule and agent decides.`,
       ...notes,
       seeds.length > 0 &&
         `Not here, ${size}: ${seeds.length === 1 ? 'seed' : 'seeds'} ${seeds.join(', ')}. \`earshot report <run> --html\` writes the page of one run.`,
@@ -212,9 +234,29 @@ export async function inspectedRuns(
     const { debates, problem: debatesProblem } = await debatesOf({ experiment, threads, decisions, cache });
     if (debatesProblem !== null) notes.add(`Debates are missing: ${debatesProblem}.`);
     const stopProbabilities = readStopProbabilities(result.directory, experiment.evaluation.part);
-    const shown = result.decisions.filter(({ name }) => name !== agent.name && (isShown(name) || isLearnt(name)));
+    const imitates = imitatesExperts(result);
+    const shown = result.decisions.filter(
+      ({ name }) => name !== agent.name && (isLearnt(name) ? imitates : isShown(name)),
+    );
     const systems = [agent, ...shown];
-    inspected.push({ variant, seed: result.seed, judged, threads, systems, stopProbabilities, debates });
+    inspected.push({
+      ...{ variant, seed: result.seed, judged, threads, systems, stopProbabilities, debates, imitates },
+      thresholdOf: thresholdsOf(result),
+    });
   }
   return { runs: inspected, notes: [...notes] };
+}
+
+/** The threshold by which each thread was decided: that of its fold, where there are folds. */
+function thresholdsOf({ directory, threshold, isCrossFitted }: TrialResult): (threadId: string) => number {
+  if (!isCrossFitted) return () => threshold;
+  const folds = readdirSync(directory).filter((name) => name.startsWith('fold-'));
+  const found = new Map(
+    folds.flatMap((name) => {
+      const path = join(directory, name);
+      const own = thresholdOf({ path });
+      return readJudged(path, 'test').map(({ threadId }) => [threadId, own] as const);
+    }),
+  );
+  return (threadId) => found.get(threadId) ?? threshold;
 }

@@ -3,6 +3,7 @@ import { groupBy } from '../../../src/data/group-by.ts';
 import { fewestItems, type Interval } from '../../../src/metrics/bootstrap.ts';
 import { paretoFront, upperHull } from '../../../src/metrics/pareto.ts';
 import { present } from '../../../src/present.ts';
+import { imitatesExperts } from '../../../trainers/stop-agent/config.ts';
 import { type ForestRow, forestChart } from '../../report/charts/forest-chart.ts';
 import { type FrontPoint, frontChart } from '../../report/charts/front-chart.ts';
 import { overSeeds } from '../../report/over-seeds.ts';
@@ -113,7 +114,7 @@ function placedSystems(
   return agents.flatMap(({ variant, trials }, index) => {
     const names = [...new Set(trials.flatMap(({ decisions }) => decisions.map(({ name }) => name)))];
     return names
-      .filter((name) => index === 0 || isLearnt(name))
+      .filter((name) => (isLearnt(name) ? name === agentName || imitatesExperts(trials[0]) : index === 0))
       .map((name): PlacedSystem => {
         const seeds = trials.flatMap(({ decisions }) => decisions.filter((system) => system.name === name));
         const several = agents.length > 1 && isLearnt(name);

@@ -75,7 +75,7 @@ export function recommendedSystem(agents: readonly RankedAgent[]): RecommendedSy
 }
 
 /** Where it begins a sentence. Names of variants stand in files, so they stay as they are. */
-function capitalAgent(agent: RankedAgent): string {
+export function capitalAgent(agent: RankedAgent): string {
   return agentTitle(agent).replace(/^the /, 'The ');
 }
 
@@ -105,7 +105,7 @@ function scoresInWords(system: SystemSummary, agent: RankedAgent): string {
   if (agent.trials[0].ranking.alerts !== undefined) return alertsInWords(system, agent);
   const { macroF1, er, queriesPerThread, delayHours, expectedCost } = values;
   const whole = systems.find((own) => own.name === allPosts.name)?.values.macroF1?.mean ?? 0;
-  const delay = delayHours ? `, ${delayHours.mean.toFixed(1)} hours after the claim on average` : '';
+  const delay = delayHours ? `, ${delayHours.mean.toFixed(1)} hours after the first post on average` : '';
   const cost = expectedCost ? `an expected cost of ${expectedCost.mean.toFixed(3)} per thread and ` : '';
   const share = whole > 0 ? `, ${percent((macroF1?.mean ?? 0) / whole)} of that of reading everything` : '';
   const margin = name === agentName ? margins.overEqualQueries : null;
@@ -150,7 +150,7 @@ function systemCards({ name, values }: SystemSummary, { trials }: RankedAgent): 
     return own && all && shareAlike(own, all);
   });
   const delay = delayHours
-    ? `${delayHours.mean.toFixed(1)} hours after the claim on average`
+    ? `${delayHours.mean.toFixed(1)} hours after the first post on average`
     : 'mean share of a thread';
   return cardsOf({ ...values, kept: overSeeds(kept) }, [
     ['er', 'Posts read', delay, 'percent'],

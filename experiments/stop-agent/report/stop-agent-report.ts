@@ -3,12 +3,14 @@ import { allPosts } from '../../../checkpoints/policy/rules.ts';
 import { mean } from '../../../src/metrics/summary-statistics.ts';
 import { present } from '../../../src/present.ts';
 import { quoted } from '../../../src/shell-words.ts';
+import { imitatesExperts } from '../../../trainers/stop-agent/config.ts';
 import { kindReport, provenanceFacts, type ReportSource } from '../../report/kind-report.ts';
 import type { PageParts, Report, ReportSection, ReportTable } from '../../report/report.ts';
 import { percent } from '../../report/shown-numbers.ts';
 import { systemsTable } from '../../report/systems-table.ts';
 import { agentName, isLearnt, isShown } from '../decisions.ts';
 import { taskOf } from '../experiment.ts';
+import { alertMetricNames, type StopMetric } from '../metrics.ts';
 import { readTrialResult, trialJson } from '../result.ts';
 import { optimumName } from '../stream-optimum.ts';
 import { type RankedAgent, raisesAlerts, rankedAgents, ruleInPlace } from './agents.ts';
@@ -81,7 +83,7 @@ async function pageParts(
   const { labels, alerts } = taskOf(runs[0].experiment);
   const { forest, fronts } = systemCharts(agents, { command, recommended, thresholds: thresholdPoints(runs) });
   const inspected = await inspectedRuns(runs, cache);
-  const inspector = inspectorData(inspected.runs, { labels });
+  const inspector = inspectorData(inspected.runs, { labels, alerts });
   const sections = present([
     { id: 'front', title: 'Pareto front', blocks: [{ figures: fronts }] },
     learningCurveSection(agents),
@@ -179,13 +181,22 @@ function nextCommands(
   ]);
 }
 
+/** With alerts, two tables: how good they are; then how late, and what is decided of all threads. One would not fit on a page. */
+const isWorthOfAlerts = ({ name }: StopMetric) => alertMetricNames.has(name) && !name.startsWith('median');
+/** Of all threads, most of which are read to their end. */
+const delays: ReadonlySet<string> = new Set(['delayPosts', 'delayHours', 'medianDelayHours', 'longDelayHours']);
+const partsOfAlerts = [
+  { only: isWorthOfAlerts, hasStops: false },
+  { only: (metric: StopMetric) => !isWorthOfAlerts(metric) && !delays.has(metric.name) },
+];
+
 /** Every system that tables show. */
 function systemsSection(agents: readonly RankedAgent[]): ReportSection {
   const several = agents.length > 1;
   const [{ variant, systems }] = agents;
   const learnt = agents.flatMap((own) =>
     own.systems
-      .filter(({ name }) => isLearnt(name))
+      .filter(({ name }) => name === agentName || (isLearnt(name) && imitatesExperts(own.trials[0])))
       .map((system) => ({
         ...system,
         name: several ? `${system.name}: ${own.variant}` : system.name,
@@ -198,8 +209,8 @@ function systemsSection(agents: readonly RankedAgent[]): ReportSection {
     id: 'systems',
     title: 'Every system',
     blocks: [
-      stopSystemsTable([...learnt, ...rules]),
-      `Mean ± standard deviation over seeds. Queries are those of the detector: at the stop, and for confidence rules and detector-aware agents at the posts where they query it. The oracle sees the labels and is out of reach. Rules are those of the ${several ? `splits of the variant ${variant}` : 'same splits'}; of ${all.length} rules ${rules.length} are shown, and all are compared with below.`,
+      ...(raisesAlerts(agents) ? partsOfAlerts : [{}]).map((of) => stopSystemsTable([...learnt, ...rules], of)),
+      `Mean ± standard deviation over seeds. Queries are those of the detector: at the stop, and for confidence rules and detector-aware agents at the posts where they query it. The oracle sees the labels and is out of reach. Rules are those of the ${several ? `splits of the variant ${variant}` : 'same splits'}; of ${all.length} rules ${rules.length} are shown${raisesAlerts(agents) ? '' : ', and all are compared with below'}.`,
     ],
   };
 }
@@ -226,21 +237,23 @@ function rulesSection(agents: readonly RankedAgent[]): ReportSection | null {
     { name: 'macroF1', title: 'macro-F1', decimals: 3 },
     earliness,
     { ...queries, title: 'queries per thread' },
-    { name: 'lead', title: 'lead of the agent', decimals: 3, isDifference: true },
+    { name: 'lead', title: 'lead', decimals: 3, isDifference: true, shows: 'interval' as const },
   ];
   return {
     id: 'rules',
     title: 'Against rules with the same budget',
     blocks: [
       systemsTable(rows, metrics, { first: 'agent' }),
-      'Below each agent stands what rules reach at the same earliness or an earlier one, and how far the macro-F1 of the agent is above that. A mixture chooses one of two or three rules by chance for each thread. Brackets hold 95% intervals by a bootstrap over seeds and the threads of each. Rules are picked by the scores that they are compared on, which favours them.',
+      'Below each agent stands what rules reach at the same earliness or an earlier one, and its lead over that in macro-F1. A mixture chooses one of two or three rules by chance for each thread. Brackets hold 95% intervals by a bootstrap over seeds and the threads of each. Rules are picked by the scores that they are compared on, which favours them.',
     ],
   };
 }
 
-/** What the agents learnt from. */
-function demonstrationsSection(agents: readonly RankedAgent[]): ReportSection {
-  const rows = agents.map(({ variant, trials }) => [
+/** What the agents learnt from; null where none imitates experts. */
+function demonstrationsSection(agents: readonly RankedAgent[]): ReportSection | null {
+  const imitating = agents.filter(({ trials }) => imitatesExperts(trials[0]));
+  if (imitating.length === 0) return null;
+  const rows = imitating.map(({ variant, trials }) => [
     variant,
     ...['conservative', 'earlyAction', 'misleading'].map((expert) =>
       mean(trials.map(({ demonstrations }) => demonstrations[expert])).toFixed(1),

@@ -6,7 +6,7 @@ import { mean } from '../../../src/metrics/summary-statistics.ts';
 import { present } from '../../../src/present.ts';
 import type { VariantResults } from '../../report/kind-report.ts';
 import type { Paragraph } from '../../report/report.ts';
-import { directionOf, percent } from '../../report/shown-numbers.ts';
+import { directionOf, percent, shownScore } from '../../report/shown-numbers.ts';
 import { agentName } from '../decisions.ts';
 import { learningCurveInWords } from '../learning-curve.ts';
 import { guaranteesFile, testedGuarantee, unshownGuaranteeFile } from '../operating-point.ts';
@@ -14,7 +14,7 @@ import type { TrialResult } from '../result.ts';
 import { deployedRun } from '../shipped-run.ts';
 import { isCollapsed, type RankedAgent, raisesAlerts } from './agents.ts';
 import { type DetectorTruth, detectorTruthLine } from './detector-truth.ts';
-import { agentTitle, leadInWords, type RecommendedSystem } from './recommended-system.ts';
+import { agentTitle, capitalAgent, leadInWords, type RecommendedSystem } from './recommended-system.ts';
 
 /** What a reader must know of the first table: doubts about the numbers, how agents stand to rules, what the columns are. */
 export function stopNotes(
@@ -38,7 +38,7 @@ export function stopNotes(
       warning: `${counted(threads[part], `${decided} thread`)} ${threads[part] === 1 ? 'is' : 'are'} too few for intervals; give at least ${fewestItems}, better 100.`,
     },
     unlike > manyFlagged && {
-      warning: `${percent(unlike)} of the ${decided} threads are out of distribution: the words of their claims differ from those of the training threads. Of similar threads, 5% would be flagged. Expect the detector to be worse here.`,
+      warning: `${percent(unlike)} of the ${decided} threads are out of distribution: the words of their first posts differ from those of the training threads. Of similar threads, 5% would be flagged. Expect the detector to be worse here.`,
     },
     part === 'development' && {
       warning: 'The development part was decided. Choose settings on it, then decide the test part once.',
@@ -47,10 +47,12 @@ export function stopNotes(
     ...agents.map((own) => {
       const { name, share } = own.agent.mostCommonStop;
       const fixed = `${agentTitle(own)} collapsed to a fixed rule (${percent(share)} stop at ${name}).`;
-      return isCollapsed(own.agent) && { warning: fixed };
+      const { alerts } = own.trials[0].ranking;
+      return isCollapsed({ ...own.agent, alerts }) && { warning: fixed };
     }),
     recommended?.choice ?? null,
     ...learningCurveNotes(results),
+    agents.length <= namedAtMost && thresholdsInWords(agents),
     ...detectors.map(detectorTruthLine),
     raisesAlerts(agents)
       ? 'F latency: F1 of the alerts, times how early the true ones come. ERDE 50: what false, missed and late alerts cost, where an alert after 50 posts is half as bad as a missed one; lower is better. Precision and recall are those of alerts. The row below each agent is the rule with the best F latency that queries no more.'
@@ -64,6 +66,20 @@ function learningCurveNotes(results: readonly VariantResults<TrialResult>[]): st
     const curve = trials.find(({ learningCurve }) => learningCurve !== null)?.learningCurve ?? null;
     return curve === null ? [] : [`${results.length > 1 ? `${variant}: ` : ''}${learningCurveInWords(curve)}`];
   });
+}
+
+/** Where agents stop on their scores. */
+function thresholdsInWords(agents: readonly RankedAgent[]): string {
+  const [{ trials }] = agents;
+  const { alerts } = trials[0].ranking;
+  const seeds =
+    trials.length > 1 && !trials[0].isCrossFitted ? ` (seeds ${trials.map(({ seed }) => seed).join(', ')})` : '';
+  const thresholds = agents.map((agent) => {
+    const own = [...new Set(agent.trials.map(({ threshold }) => shownScore(threshold)))].join(', ');
+    return agents.length > 1 ? `${own} of ${agentTitle(agent)}` : own;
+  });
+  const alerting = alerts === undefined ? '' : ` and whose prediction is ${alerts.join(' or ')}`;
+  return `${agents.length > 1 ? 'Each agent' : capitalAgent(agents[0])} stops at the first post whose score exceeds its threshold${alerting}. Thresholds: ${thresholds.join('; ')}${seeds}.`;
 }
 
 /** More agents than these are counted instead of named. */

@@ -50,7 +50,7 @@ export function stopsSection(runs: readonly ReadRun[], task: ScoredStops): Repor
 
 const scales = {
   posts: { title: 'posts read', timeOf: ({ postsUsed }: PlacedDecision) => postsUsed, type: 'log' },
-  hours: { title: 'hours after the claim', timeOf: ({ hours }: PlacedDecision) => hours, type: 'symlog' },
+  hours: { title: 'hours after the first post', timeOf: ({ hours }: PlacedDecision) => hours, type: 'symlog' },
 } as const;
 
 const lineLegend = { symbolType: 'stroke', symbolOpacity: 1, symbolStrokeWidth: 2 };
@@ -145,7 +145,7 @@ function predictionBlocks({ name, runs, decisions }: DecidedAgent, task: ScoredS
   const { labels } = task;
   const events = byEvent(decisions);
   return present<Block>([
-    `**${name}**${runs.length > 1 ? `, all ${runs.length} seeds; mistakes of the first` : ''}`,
+    `**${name}**${runs.length > 1 ? `, all ${runs.length} seeds; mistakes of seed ${runs[0].result.seed}` : ''}`,
     confusionTable({ caption: `What ${name} predicts`, labels, rows: confusionRows(decisions, labels) }),
     events.length > 1 && eventTable(events, task),
     mistakes(runs[0], labels),
@@ -203,7 +203,7 @@ function mistakes(run: ReadRun, labels: readonly string[]): ReportTable | null {
   if (wrong.length === 0) return null;
   const name = (label: number) => labels[label] ?? 'not readable';
   const { seed } = run.result;
-  const title = `most confident of ${wrong.length} mistakes of ${run.variant}, seed ${seed}`;
+  const title = `most confident of ${wrong.length} mistakes`;
   const listed = wrong.slice(0, mistakesShown);
   return {
     heading: [title, 'true', 'predicted', 'confidence', 'posts read', 'of'],

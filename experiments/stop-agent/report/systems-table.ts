@@ -11,15 +11,26 @@ interface Row extends Pick<SystemScores, 'name' | 'mostCommonStop'> {
   readonly isMarked?: boolean;
 }
 
-/** Every metric of some systems and their most common stop; F1 of each label follows macro-F1 where labels are given. */
-export function stopSystemsTable(systems: readonly Row[], labels: readonly string[] = []): ReportTable {
-  const metrics = shownMetrics(inReadingOrder(systems), systems);
+/**
+ * Every metric of some systems and their most common stop; F1 of each label follows macro-F1 where labels are given.
+ * @param options.only which metrics; all unless given
+ * @param options.hasStops whether the most common stop stands there
+ */
+export function stopSystemsTable(
+  systems: readonly Row[],
+  {
+    labels = [],
+    only = () => true,
+    hasStops = true,
+  }: { labels?: readonly string[]; only?: (metric: StopMetric) => boolean; hasStops?: boolean } = {},
+): ReportTable {
+  const metrics = shownMetrics(inReadingOrder(systems).filter(only), systems);
   const f1 = labels.map((label) => ({ name: `f1 ${label}`, title: `F1 ${label}`, decimals: 3 }));
   const rows = systems.map(({ mostCommonStop: { name, share }, ...system }) => {
-    return { ...system, further: [`${name} (${percent(share)})`] };
+    return { ...system, further: hasStops ? [`${name} (${percent(share)})`] : [] };
   });
   const columns = metrics.flatMap((metric) => (metric.name === 'macroF1' ? [metric, ...f1] : [metric]));
-  return systemsTable(rows, columns, { further: ['most common stop'] });
+  return systemsTable(rows, columns, { further: hasStops ? ['most common stop'] : [] });
 }
 
 /** Metrics of alerts stand before all others where there are some. */
@@ -42,5 +53,5 @@ export function evaluationTable(systems: readonly SystemScores[]): ReportTable {
       });
       return { ...system, values: Object.fromEntries(values) };
     });
-  return stopSystemsTable(rows, Object.keys(systems[0].f1ByLabel));
+  return stopSystemsTable(rows, { labels: Object.keys(systems[0].f1ByLabel) });
 }

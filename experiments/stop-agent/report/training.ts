@@ -2,11 +2,11 @@ import type { MetricsLine } from '../../../checkpoints/metrics-log.ts';
 import { groupBy } from '../../../src/data/group-by.ts';
 import { mean } from '../../../src/metrics/summary-statistics.ts';
 import { present } from '../../../src/present.ts';
-import type { StopAgentConfig } from '../../../trainers/stop-agent/config.ts';
+import { imitatesExperts, type StopAgentConfig } from '../../../trainers/stop-agent/config.ts';
 import { curveCharts, loggedMetrics } from '../../report/charts/learning-curves.ts';
 import type { Paragraph, ReportSection } from '../../report/report.ts';
 import { percent } from '../../report/shown-numbers.ts';
-import { collapsedShare } from './agents.ts';
+import { isCollapsed } from './agents.ts';
 import type { ReadRun } from './read-runs.ts';
 
 /** What the runs logged while they learnt, and what looks wrong in it. */
@@ -15,12 +15,18 @@ export function trainingSection(runs: readonly ReadRun[]): ReportSection {
     const metrics = loggedMetrics(result.directory);
     const { mostCommonStop } = result.systems.find(({ name }) => name === agent.name)!;
     const demonstrationsAtFirstPost = result.stopsAtFirstPost.conservative ?? 0;
-    const found = trainingWarnings({ metrics, mostCommonStop, demonstrationsAtFirstPost, agent: experiment.agent });
+    const found = trainingWarnings({
+      ...{ metrics, mostCommonStop, demonstrationsAtFirstPost, agent: experiment.agent },
+      alerts: result.ranking.alerts,
+    });
     return { variant, seed: result.seed, metrics, found };
   });
   const warned = logged.flatMap(({ variant, seed, found }) => found.map((warning) => ({ variant, seed, ...warning })));
   const warnings = warningParagraphs(warned, { several: runs.length > 1 });
-  const calm = 'None of the usual troubles was found: no collapse, no overwhelming discriminator, no divergence.';
+  const troubles = runs.some(({ experiment }) => experiment.agent.algorithm === 'imitation')
+    ? 'no collapse, no overwhelming discriminator, no divergence'
+    : 'it has not collapsed to a fixed rule';
+  const calm = `None of the usual troubles was found: ${troubles}.`;
   const figures = curveCharts(logged, { over: 'iteration' });
   return { id: 'training', title: 'Training', blocks: [...(warnings.length === 0 ? [calm] : warnings), { figures }] };
 }
@@ -79,6 +85,8 @@ interface TrainedRun {
   readonly metrics: readonly MetricsLine[];
   /** Of the agent, on the threads that were decided. */
   readonly mostCommonStop: { readonly name: string; readonly share: number };
+  /** Labels that raise an alert, if only these may be predicted early. */
+  readonly alerts?: readonly string[] | undefined;
   /** Share of the conservative demonstrations that stop at the first post. */
   readonly demonstrationsAtFirstPost: number;
   /** What it was trained with: nothing is advised that is set already. */
@@ -87,7 +95,7 @@ interface TrainedRun {
 
 /** What went wrong in a training, from its metrics and from where its agent stops. */
 export function trainingWarnings(run: TrainedRun): TrainingWarning[] {
-  const { metrics, mostCommonStop } = run;
+  const { metrics } = run;
   const end = (name: string) => meanOfEnd(metrics, name);
   const [told, expert] = [end('discriminator/accuracy_agent'), end('discriminator/says_expert_conservative')];
   const [kl, clipped] = [end('ppo/approximate_kl') ?? 0, end('ppo/clip_fraction') ?? 0];
@@ -96,7 +104,7 @@ export function trainingWarnings(run: TrainedRun): TrainingWarning[] {
   const entropy = end('ppo/entropy');
   const explained = end('ppo/explained_variance');
   return present<TrainingWarning>([
-    mostCommonStop.share >= collapsedShare && fixedRule(run, { imitates: told !== null }),
+    isCollapsed(run) && fixedRule(run, { imitates: told !== null }),
     told !== null &&
       expert !== null &&
       Math.min(told, expert) >= limits.accuracy && {
@@ -136,23 +144,40 @@ function fixedRule(
   { mostCommonStop: { name, share }, demonstrationsAtFirstPost, agent }: TrainedRun,
   { imitates }: { imitates: boolean },
 ): TrainingWarning {
-  const { imitation, task, dqn } = agent;
+  const { imitation, task, dqn, algorithm } = agent;
+  if (algorithm === 'settled') return settledRule({ name, share, delayCost: task.delayCost });
   if (name === 'last post')
     return {
       trouble: 'waits',
       what: `It waits for the last post in ${percent(share)} of the threads, as the rule “all posts” would.`,
       advice: imitates
         ? `Raise agent.imitation.beta, the weight of the early-action expert (now ${imitation.beta}), or set agent.algorithm: exact-policy-gradient, with agent.task.delayCost above ${task.delayCost}.`
-        : agent.algorithm === 'dqn'
+        : algorithm === 'dqn'
           ? `Make waiting cost more: raise agent.dqn.waitCost above ${dqn.waitCost}, or lower agent.dqn.wrongCost (now ${dqn.wrongCost}).`
           : `Make waiting cost more: raise agent.task.delayCost above ${task.delayCost}. Where all posts are far better than any prefix, waiting is right.`,
     };
   const demonstrated = `${percent(demonstrationsAtFirstPost)} of the conservative demonstrations stop at the first post, too. `;
-  const advice = agent.algorithm === 'exact-policy-gradient' ? returnAdvice(agent) : otherAdvice(agent);
+  const advice = algorithm === 'exact-policy-gradient' ? returnAdvice(agent) : otherAdvice(agent);
   return {
     trouble: 'collapsed',
     what: `It has collapsed: ${percent(share)} of the threads are decided at ${name}, as a fixed rule would.`,
-    advice: `${name === 'post 1' ? demonstrated : ''}${advice}`,
+    advice: `${name === 'post 1' && imitatesExperts(agent) ? demonstrated : ''}${advice}`,
+  };
+}
+
+/** A settled agent stops by its threshold, which a guarantee gives, or the development part. */
+function settledRule(of: { name: string; share: number; delayCost: number }): TrainingWarning {
+  const { name, share, delayCost } = of;
+  if (name === 'last post')
+    return {
+      trouble: 'waits',
+      what: `It waits for the last post in ${percent(share)} of the threads, as the rule “all posts” would.`,
+      advice: `With a guarantee, raise guarantee.level or split.calibration; without one, raise agent.task.delayCost above ${delayCost}. Where all posts are far better than any prefix, waiting is right.`,
+    };
+  return {
+    trouble: 'collapsed',
+    what: `It has collapsed: ${percent(share)} of the threads are decided at ${name}, as a fixed rule would.`,
+    advice: `Its score hardly differs between threads: give it more threads to learn from (split.environment), which need no labels. Without a guarantee, a lower agent.task.delayCost than ${delayCost} lets it read on.`,
   };
 }
 

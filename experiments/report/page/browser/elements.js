@@ -111,7 +111,13 @@ function counted(count, what) {
   return `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`;
 }
 
-/** @param {number} hours since the claim */
+/** A score, or a threshold of it, as which 0.99995 is not 1. @param {number} score */
+function shownScore(score) {
+  const text = score.toFixed(3);
+  return text === '1.000' && score < 1 ? String(Number(score.toPrecision(6))) : text;
+}
+
+/** @param {number} hours since the first post */
 function shownHours(hours) {
   if (hours < 1 / 60) return `+${Math.round(hours * 3600)} s`;
   if (hours < 2) return `+${Math.round(hours * 60)} min`;

@@ -1,8 +1,8 @@
 /**
- * The stop probability of every agent over the posts, the detector's judgements below it, and where agents and experts stop.
- * @param {{ view: InspectorView, row: InspectedThread, labels: readonly string[], width: number }} shown
+ * The score of every agent over the posts with its threshold, the detector's judgements below, and where agents and experts stop.
+ * @param {{ view: InspectorView, row: InspectedThread, data: Pick<InspectorData, 'labels' | 'alerts'>, width: number }} shown
  */
-function threadChart({ view, row, labels, width }) {
+function threadChart({ view, row, data: { labels, alerts }, width }) {
   const posts = row.predicted.length;
   const [left, right, rise, strip] = [34, 12, 120, 16];
   const column = (width - left - right) / posts;
@@ -26,18 +26,21 @@ function threadChart({ view, row, labels, width }) {
       height,
       class: 'thread-chart',
       role: 'img',
-      'aria-label': `Stop probability over ${posts} posts. ${summaryOf(view, row, labels)}`,
+      'aria-label': `Score over ${posts} posts. ${summaryOf(view, row, labels)}`,
     },
     ...[0, 0.5, 1].flatMap((share) => [
-      svgElement('line', {
-        x1: left,
-        x2: width - right,
-        y1: y(share),
-        y2: y(share),
-        class: share === 0.5 ? 'threshold' : 'grid',
-      }),
+      svgElement('line', { x1: left, x2: width - right, y1: y(share), y2: y(share), class: 'grid' }),
       text(left - 6, y(share) + 4, String(share), { 'text-anchor': 'end' }),
     ]),
+    ...row.thresholds.map((threshold, agent) =>
+      svgElement('path', {
+        d: stretches(row.predicted.map((label) => alerts === null || alerts.includes(label)))
+          .map(([from, to]) => `M${x(from) - column / 2},${y(threshold)}H${x(to) + column / 2}`)
+          .join(''),
+        class: 'threshold',
+        style: seriesColour(agent),
+      }),
+    ),
     ...row.predicted.map((label, post) =>
       svgElement('rect', {
         x: x(post) - column / 2,
@@ -85,12 +88,26 @@ const experts = [
 
 /** The posts at which experts stop, each once, with the letters of all that do. @param {InspectedThread} row @param {number} posts */
 function expertStops(row, posts) {
-  const stops = [...new Set(experts.map(({ key }) => row.experts[key]))];
+  const { experts: places } = row;
+  if (places === undefined) return [];
+  const stops = [...new Set(experts.map(({ key }) => places[key]))];
   return stops.flatMap((stop) => {
     if (stop === null || stop >= posts) return [];
-    const own = experts.filter(({ key }) => row.experts[key] === stop);
+    const own = experts.filter(({ key }) => places[key] === stop);
     return [{ stop, letters: own.map(({ letters }) => letters).join(' ') }];
   });
+}
+
+/** The first and the last place of each run of true. @param {readonly boolean[]} values @returns {[number, number][]} */
+function stretches(values) {
+  /** @type {[number, number][]} */
+  const found = [];
+  for (const [place, value] of values.entries()) {
+    const last = found.at(-1);
+    if (value && last !== undefined && last[1] === place - 1) last[1] = place;
+    else if (value) found.push([place, place]);
+  }
+  return found;
 }
 
 /** Confident judgements are strong, a coin is pale. @param {number | null | undefined} confidence @param {number} labels */
@@ -134,7 +151,9 @@ function summaryOf(view, row, labels) {
   return view.systems
     .flatMap(({ name, kind }, system) =>
       kind === 'agent'
-        ? [`${name} stops at post ${row.stops[system] + 1} and predicts ${labelName(labels, row.answers[system])}`]
+        ? [
+            `${name} stops at post ${row.stops[system] + 1} and predicts ${labelName(labels, row.answers[system])}; its threshold is ${shownScore(row.thresholds[system])}`,
+          ]
         : [],
     )
     .join('; ');

@@ -27,28 +27,40 @@ function threadView({ data, view, row, lead, width }) {
         `true ${labelName(labels, thread.gold)} / predicted ${labelName(labels, row.answers[lead])}`,
       ),
     ),
-    threadChart({ view, row, labels, width }),
-    chartLegend(view, labels, row),
+    threadChart({ view, row, data, width }),
+    chartLegend(view, data, row),
     ...row.debates.map((debate) => debateView(debate, labels)),
     postList({ data, view, row, lead, thread }),
   );
 }
 
-/** @param {InspectorView} view @param {readonly string[]} labels @param {InspectedThread} row */
-function chartLegend(view, labels, row) {
+/** The paper's word where an agent imitates its experts. @param {InspectedThread} row */
+function scoreName({ experts }) {
+  return experts === undefined ? 'score' : 'π(stop)';
+}
+
+/** @param {InspectorView} view @param {Pick<InspectorData, 'labels' | 'alerts'>} data @param {InspectedThread} row */
+function chartLegend(view, { labels, alerts }, row) {
   return element(
     'p',
     { class: 'quiet' },
     ...view.systems.flatMap(({ name, kind }, system) => {
+      if (kind !== 'agent') return [];
       const missing = row.stopProbability[system] === null ? ' (not kept)' : '';
-      return kind === 'agent'
-        ? [element('span', { class: 'key line', style: seriesColour(system) }, `π(stop) of ${name}${missing}`)]
-        : [];
+      return [
+        element('span', { class: 'key line', style: seriesColour(system) }, `${scoreName(row)} of ${name}${missing}`),
+        element(
+          'span',
+          { class: 'key dashed', style: seriesColour(system) },
+          `its threshold ${shownScore(row.thresholds[system])}${alerts === null ? '' : ', where the prediction raises an alert'}`,
+        ),
+      ];
     }),
     ...labels.map((label, index) =>
       element('span', { class: 'key judged', style: labelColour(index) }, `detector: ${label}`),
     ),
-    element('span', { class: 'key' }, '▴ an expert stops: CE conservative, EAE early action, ME misleading'),
+    row.experts !== undefined &&
+      element('span', { class: 'key' }, '▴ an expert stops: CE conservative, EAE early action, ME misleading'),
   );
 }
 
@@ -87,7 +99,7 @@ function postItem({ data, view, row, lead, thread, label, post }) {
         );
       }),
     ...experts.flatMap(({ key, name }) =>
-      row.experts[key] === post ? [element('span', { class: 'tag' }, `${name} would stop`)] : [],
+      row.experts?.[key] === post ? [element('span', { class: 'tag' }, `${name} would stop`)] : [],
     ),
     ...rulesHere(here.flatMap(({ name, kind }) => (kind === 'agent' ? [] : [name]))),
   ];
@@ -97,7 +109,7 @@ function postItem({ data, view, row, lead, thread, label, post }) {
     element(
       'p',
       { class: 'meta' },
-      element('b', {}, post === 0 ? 'claim' : `post ${post + 1}`),
+      element('b', {}, post === 0 ? 'first post' : `post ${post + 1}`),
       hours !== null && post > 0 && element('span', {}, shownHours(hours)),
       element(
         'span',
@@ -107,7 +119,13 @@ function postItem({ data, view, row, lead, thread, label, post }) {
       ...row.stopProbability.flatMap((own, agent) =>
         own === null
           ? []
-          : [element('span', { class: 'key line', style: seriesColour(agent) }, `π(stop) ${own[post].toFixed(2)}`)],
+          : [
+              element(
+                'span',
+                { class: 'key line', style: seriesColour(agent) },
+                `${scoreName(row)} ${shownScore(own[post])}`,
+              ),
+            ],
       ),
     ),
     // In elements of their own, left to right and right to left scripts do not mix.

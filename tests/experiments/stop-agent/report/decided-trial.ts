@@ -57,6 +57,8 @@ export function decidedTrial(
     directory: `runs/x/seed-${seed}`,
     threadFile: 'my threads.jsonl',
     isCrossFitted: false,
+    algorithm: 'imitation' as const,
+    threshold: 0.5,
     threads: { test: 10 },
     demonstrations: count,
     stopsAtFirstPost: { conservative: 1 / 3, earlyAction: 0, misleading: 0 },

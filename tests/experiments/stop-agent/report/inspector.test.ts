@@ -61,6 +61,8 @@ function run(
     stopProbabilities: new Map([['t', predicted.map((_, post) => post / 10)]]),
     threads: new Map([['t', { ...thread, posts: thread.posts.map((post) => ({ ...post, text })) }]]),
     debates: new Map(),
+    thresholdOf: () => 0.15,
+    imitates: true,
   };
 }
 
@@ -91,6 +93,7 @@ describe('inspectorData', () => {
         predicted: [0, 0, 1, 1],
         confidence: [0.6, 0.61, 0.62, 0.63],
         stopProbability: [[0, 0.1, 0.2, 0.3]],
+        thresholds: [0.15],
         stops: [1, 0, 3, 2],
         answers: [0, 0, 1, 1],
         experts: { conservative: 2, earlyAction: 2, misleading: null },
@@ -100,6 +103,19 @@ describe('inspectorData', () => {
         debates: [],
       },
     ]);
+  });
+
+  it('has the threshold of each agent in each thread, alerts by their place, and experts of imitation alone', () => {
+    const settled = { ...run('v'), imitates: false, thresholdOf: (id: string) => (id === 't' ? 0.954 : 0.5) };
+    const data = inspectorData([settled, run('w')], { labels, alerts: ['rumor'] });
+    expect(data.alerts).toEqual([1]);
+    expect(data.views[0].rows[0].thresholds).toEqual([0.954, 0.15]);
+    const alone = inspectorData([settled], { labels });
+    expect(alone.alerts).toBeNull();
+    expect(alone.views[0].rows[0]).not.toHaveProperty('experts');
+    const [explained] = inspectorSection(alone, []).blocks;
+    expect(explained).toContain('the threshold above which it stops, and where each rule');
+    expect(inspectorSection(data, []).blocks[0]).toContain('where the experts would stop');
   });
 
   it('puts agents side by side whose detector said the same, and others apart', () => {

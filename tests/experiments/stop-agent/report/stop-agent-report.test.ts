@@ -101,10 +101,11 @@ describe('the report', () => {
     ];
     const text = oneLine(screen(results));
     expect(text).toMatch(
-      /^x: best is recommended: on 10 test threads, it reads 30% of the posts with 1\.0 queries per thread, 1\.0 hours after the claim on average, and reaches a macro-F1 of 1\.000, 125% of that of reading everything, \+0\.\d+ \[\+.*\] above the best rules with the same earliness and queries\. /,
+      /^x: best is recommended: on 10 test threads, it reads 30% of the posts with 1\.0 queries per thread, 1\.0 hours after the first post on average, and reaches a macro-F1 of 1\.000, 125% of that of reading everything, \+0\.\d+ \[\+.*\] above the best rules with the same earliness and queries\. /,
     );
     expect(text).toContain('by macro-F1 − 0.2 × earliness on the test part, because there is no development part');
     expect(screen(results).indexOf('\nbest ')).toBeLessThan(screen(results).indexOf('\nlucky '));
+    expect(text).toContain('Thresholds: 0.500 of best; 0.500 of lucky.');
     const all = markdown(...results);
     const places = ['**best is', '| system', 'Beside the best rules', 'Next:', '## What was run', '## Every system'];
     expect(places.map((part) => all.indexOf(part))).toEqual(

@@ -59,7 +59,7 @@ describe('trainingWarnings', () => {
   it('names a collapse to a post, with what the demonstrations have to do with it, and waiting for the end', () => {
     const [first] = trainingWarnings({ ...calm, mostCommonStop: { name: 'post 1', share: 0.9 } });
     expect(first.what).toBe('It has collapsed: 90% of the threads are decided at post 1, as a fixed rule would.');
-    expect(first.advice).toContain('20% of the conservative demonstrations stop at the first post, too.');
+    expect(first.advice).not.toContain('demonstrations');
     expect(first.advice).toContain('lower agent.task.delayCost');
     const metrics = logged(20, () => ({ 'discriminator/accuracy_agent': 0.6 }));
     const [imitating] = trainingWarnings({
@@ -68,6 +68,7 @@ describe('trainingWarnings', () => {
       agent: agentOf(),
       mostCommonStop: { name: 'post 1', share: 0.9 },
     });
+    expect(imitating.advice).toContain('20% of the conservative demonstrations stop at the first post, too.');
     expect(imitating.advice).toContain('Try agent.algorithm: exact-policy-gradient, agent.balance: stop-step, or');
     expect(whats({ mostCommonStop: { name: 'post 1', share: 0.89 } })).toEqual([]);
     expect(whats({ mostCommonStop: { name: 'last post', share: 0.95 } })[0]).toMatch(/waits for the last post in 95%/);
@@ -79,6 +80,27 @@ describe('trainingWarnings', () => {
     expect(advice).toBe(
       'Make waiting cost more: raise agent.dqn.waitCost above 0.01, or lower agent.dqn.wrongCost (now 100).',
     );
+  });
+
+  it('says nothing of experts, steps or their options where a settled agent was trained', () => {
+    const settled = agentOf({ algorithm: 'settled', task: { delayCost: 0.1 } });
+    const found = ['post 1', 'post 3', 'last post'].flatMap((name) =>
+      trainingWarnings({ ...calm, agent: settled, mostCommonStop: { name, share: 0.95 } }),
+    );
+    expect(found.map(({ trouble }) => trouble)).toEqual(['collapsed', 'collapsed', 'waits']);
+    for (const { what, advice } of found)
+      expect(`${what} ${advice}`).not.toMatch(
+        /imitation|exact-policy|balance|initialStop|demonstrations|discriminator/,
+      );
+    expect(found[2].advice).toContain('raise guarantee.level or split.calibration');
+  });
+
+  it('is calm where few threads raise an alert, and the others are read to their end', () => {
+    const waiting = { ...calm, mostCommonStop: { name: 'last post', share: 0.95 } };
+    expect(trainingWarnings({ ...waiting, alerts: ['rumor'] })).toEqual([]);
+    expect(
+      trainingWarnings({ ...waiting, mostCommonStop: { name: 'post 1', share: 0.95 }, alerts: ['rumor'] }),
+    ).toHaveLength(1);
   });
 
   it('advises nothing that is set already', () => {
