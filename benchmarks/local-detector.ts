@@ -3,11 +3,11 @@
  * after 5 and after all, and the difference on the same threads, with 95% intervals over seeds and the threads of each. Usage:
  *
  *   node --import tsx benchmarks/local-detector.ts --data folder [--sets weibo,twitter15,…] [--train 100,400] [--test 400]
- *     [--seeds 31,32,…] [--python venv/bin/python] [--encoder '{"name":…}'] [--options '{ "folds": 3 }'] [--timing] [--runs runs/local-detector]
+ *     [--seeds 31,32,…] [--python venv/bin/python] [--encoder '{"name":…}'] [--options '{ "folds": 3 }'] [--timing] [--raw] [--runs runs/local-detector]
  *
  * The sets and their files are in local-detector-sets.ts. A split is drawn anew for each seed, with the labels in proportion.
- * --python names one with scikit-learn; without it there is no column beside ours. With --encoder a detector that reads its vectors
- * beside n-grams is compared with ours as well; with --timing one that reads times, also where it is given texts alone. Ours is then that
+ * --python names one with scikit-learn; without it there is no column beside ours. With --raw it reads texts with their links and handles,
+ * too. With --encoder a detector that reads its vectors beside n-grams is compared with ours as well; with --timing one that reads times, also where it is given texts alone. Ours is then that
  * one without its times, which is what a training without them gives. Every judgement is kept under --runs, and what is there is not computed again: take
  * another folder after a change to the detector.
  */
@@ -41,6 +41,7 @@ const { values: given } = parseArgs({
     encoder: { type: 'string' },
     options: { type: 'string', default: '{}' },
     timing: { type: 'boolean', default: false },
+    raw: { type: 'boolean', default: false },
     runs: { type: 'string', default: 'runs/local-detector' },
   },
 });
@@ -99,20 +100,26 @@ for (const size of given.train.split(',').map(Number)) {
         : {};
       trials.push({ gold: split.test.map(({ label }) => label), answers: { ours, ...withEncoder, ...byTimes } });
     }
-    if (python !== undefined) {
-      execFileSync(python, [join(import.meta.dirname, 'tf-idf.py'), folder], { stdio: 'inherit' });
-      for (const [index, { seed }] of splits.entries()) {
-        const other: Record<string, Answers> = JSON.parse(
-          readFileSync(join(folder, `seed-${seed}.tf-idf.json`), 'utf8'),
-        );
-        trials[index] = { ...trials[index], answers: { ...trials[index].answers, ...other } };
+    if (python !== undefined)
+      for (const ending of given.raw ? ['', '-raw'] : ['']) {
+        const words = ending === '' ? [] : ['--raw'];
+        execFileSync(python, [join(import.meta.dirname, 'tf-idf.py'), ...words, folder], { stdio: 'inherit' });
+        for (const [index, { seed }] of splits.entries()) {
+          const other: Record<string, Answers> = JSON.parse(
+            readFileSync(join(folder, `seed-${seed}.tf-idf${ending}.json`), 'utf8'),
+          );
+          const named = Object.entries(other).map(([system, answers]) => [`${system}${ending}`, answers] as const);
+          trials[index] = { ...trials[index], answers: { ...trials[index].answers, ...Object.fromEntries(named) } };
+        }
       }
-    }
     lines.push(...rowsOf(name, trials));
     console.error(`${name}, ${size} training threads: ${trials.length} seeds`);
   }
   const others = [
     ...(python === undefined ? [] : ['TF-IDF, balanced', 'ours − balanced', 'TF-IDF, offsets', 'ours − offsets']),
+    ...(python !== undefined && given.raw
+      ? ['raw texts, balanced', 'raw − masked', 'raw texts, offsets', 'raw − masked']
+      : []),
     ...(encoder === undefined ? [] : ['with the encoder', 'encoder − ours']),
     ...(given.timing ? ['with times', 'times − ours', 'its texts alone', 'texts alone − ours'] : []),
     ...(given.timing && python !== undefined ? ['times − offsets'] : []),
@@ -180,6 +187,8 @@ function rowsOf(name: string, trials: readonly Trial[]): string[][] {
     };
     beside('balanced', 'ours', 'balanced');
     beside('offsets', 'ours', 'offsets');
+    beside('balanced-raw', 'balanced-raw', 'balanced');
+    beside('offsets-raw', 'offsets-raw', 'offsets');
     beside('encoder', 'encoder', 'ours');
     beside('timing', 'timing', 'ours');
     beside('untimed', 'untimed', 'ours');

@@ -3,9 +3,11 @@ words (3-5), claim and replies apart, and a logistic regression, all else as it 
 and the whole thread. Two ways to mind unequal classes: balanced class weights, and a number a class that is added to its logit, chosen
 for the macro-F1 of out-of-fold logits as our detector chooses it. Links and handles are masked, as our detector masks them: the links
 of Twitter15's older rumours begin with http:, those of its newer non-rumours with https:, which alone gives a macro-F1 of 0.86.
-Needs scikit-learn. Usage: python benchmarks/tf-idf.py folder...
+With --raw, texts are read as they come.
+Needs scikit-learn. Usage: python benchmarks/tf-idf.py [--raw] folder...
 
-Beside each <split>.json it writes <split>.tf-idf.json: the class of every test thread after 1, 5 and all posts.
+Beside each <split>.json it writes <split>.tf-idf.json, or <split>.tf-idf-raw.json: the class of every test thread after 1, 5 and all
+posts.
 """
 
 import json
@@ -21,6 +23,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
 FOLDS, SWEEPS, QUANTILES = 5, 5, 49
+RAW = "--raw" in sys.argv
 
 
 def vectorizers():
@@ -81,7 +84,7 @@ def class_offsets(scores, gold, weights):
 
 
 def judgements(split):
-    split = {part: list(map(masked, threads)) for part, threads in split.items()}
+    split = {part: threads if RAW else list(map(masked, threads)) for part, threads in split.items()}
     rows = [(index, length) for index, thread in enumerate(split["train"]) for length in lengths(len(thread["texts"]))]
     thread_of_row = np.array([index for index, _ in rows])
     prefixes = [split["train"][index]["texts"][:length] for index, length in rows]
@@ -107,9 +110,9 @@ def judgements(split):
     return {name: said.reshape(3, -1).tolist() for name, said in (("balanced", balanced), ("offsets", shifted))}
 
 
-for folder in sys.argv[1:]:
+for folder in (word for word in sys.argv[1:] if word != "--raw"):
     for path in sorted(Path(folder).glob("*.split.json")):
-        answer = path.with_name(path.name.replace(".split.json", ".tf-idf.json"))
+        answer = path.with_name(path.name.replace(".split.json", ".tf-idf-raw.json" if RAW else ".tf-idf.json"))
         if not answer.exists():
             answer.write_text(json.dumps(judgements(json.loads(path.read_text()))))
             print(answer, file=sys.stderr, flush=True)
