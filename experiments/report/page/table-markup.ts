@@ -7,7 +7,7 @@ export function tableMarkup({ heading, rows, texts = [], isMarked, links }: Repo
   const columnWidth = (column: number) => {
     const isText = column > 0 && texts.includes(heading[column]);
     return isText
-      ? html` style="min-width: ${widthOf({ texts: rows.map((cells) => cells[column]), most: 12 })}"`
+      ? html` style="min-width: ${widthOf({ texts: rows.map((cells) => cells[column]), most: 14 })}"`
       : null;
   };
   const row = ([first, ...cells]: readonly string[], index: number) => {
