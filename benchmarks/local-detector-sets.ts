@@ -84,10 +84,11 @@ export async function splitsOf(
     const train = Math.min(options.train, own.length);
     const draw = <Part extends string>(from: readonly Thread[], parts: Record<Part, number>) =>
       splitThreads(from, { parts, seed, stratifyBy });
+    const others = ofEvents(testEvents);
     const parts =
       testEvents === undefined
         ? draw(own, { train, test: Math.min(options.test, own.length - train) })
-        : { ...draw(own, { train }), ...draw(ofEvents(testEvents), { test: options.test }) };
+        : { ...draw(own, { train }), ...draw(others, { test: Math.min(options.test, others.length) }) };
     return { seed, task, train: parts.train.map(labelled), test: parts.test.map(labelled) };
   });
 }
