@@ -20,4 +20,12 @@ export function workContext(parts: Partial<WorkContext> = {}): WorkContext {
   return { signal: neverAborted, onProgress: () => {}, onNote: () => {}, onMeasured: null, maxWaitMs: null, ...parts };
 }
 
+/** The context of a part of the work, whose name stands before each of its stages. */
+export function within(context: WorkContext, part: string): WorkContext {
+  return {
+    ...context,
+    onProgress: (stage, done, total, note) => context.onProgress(`${part}: ${stage}`, done, total, note),
+  };
+}
+
 const neverAborted = new AbortController().signal;

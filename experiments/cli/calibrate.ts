@@ -103,7 +103,7 @@ async function calibrate(folder: string, options: CalibrateOptions & { terminal:
     const points = curveOf(read, wanted);
     const sizes = curveOverSizes(read, wanted);
     if (json) printJson(terminal, { agent: folder, loss, confidence, curve: points, sizes });
-    else stdout.write(`${curveText(points)}\n${sizesText(sizes)}`);
+    else stdout.write(`${curveText(points, loss)}\n${sizesText(sizes)}`);
     return;
   }
   const guarantee = await guaranteeFor(read, wanted);
@@ -173,14 +173,22 @@ async function freshThreads(
   return [...threads];
 }
 
-function curveText(points: ReturnType<typeof curveOf>): string {
+/** What a loss counts, as the heading of a column. */
+const lossHeadings = {
+  disagreement: 'predictions that change',
+  harm: 'predictions that are wrong only early',
+  withdrawn: 'early alerts that are withdrawn',
+  'false-alert': 'early alerts that are false',
+} as const;
+
+function curveText(points: ReturnType<typeof curveOf>, loss: keyof typeof lossHeadings): string {
   const rows = points.map(({ level, kept }) => [
     percent(level),
     kept === null ? 'more threads needed' : kept.threshold.toPrecision(4),
     kept === null ? '–' : percent(kept.er),
     kept === null ? '–' : `${kept.losses} of ${kept.items}`,
   ]);
-  const header = ['at most', 'threshold', 'posts read', 'threads that lose'];
+  const header = ['at most', 'threshold', 'posts read', lossHeadings[loss]];
   return `${markdownTable([header, ...rows], { align: ['r', 'r', 'r', 'r'] })}\n`;
 }
 

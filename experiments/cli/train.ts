@@ -128,17 +128,15 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
     batchedRuns: options.batchedRuns,
   });
   const { summary, results, next, recommended, writePage } = await opened.writeReport(experiment, { command });
-  const policy =
-    recommended === null
-      ? null
-      : await opened.shipPolicy(experiment, {
-          recommended,
-          isNew: left > 0,
-          onNote: (line) => stderr.write(`earshot: ${line}\n`),
-        });
   const text = screenText(summary, { width: proseWidth(terminal) });
   printResult(terminal, { json: options.json, value: results, text });
   const page = options.html ? `   Page: ${await writePage()}` : '';
+  // Last, so that a policy which cannot be exported hides no result.
+  const policy = await opened.shipPolicy(experiment, {
+    recommended,
+    isNew: left > 0,
+    onNote: (line) => stderr.write(`earshot: ${line}\n`),
+  });
   const shipped = policy === null ? '' : `   Policy: ${policy}`;
   stderr.write(
     `\nRuns: ${runs}/${name}${shipped}   Report: ${runs}/${name}/report.md${page}\n${options.json ? '' : nextSteps(next)}`,

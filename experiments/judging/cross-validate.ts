@@ -1,10 +1,11 @@
 import type { z } from 'zod';
 import { type HeldOutScores, heldOutScores } from '../../experts/detectors/local/held-out.ts';
 import type { localDetectorOptionsSchema } from '../../experts/detectors/local/train-local-detector.ts';
+import { assertEveryLabel, fewestInFolds } from '../../experts/detectors/local/training-labels.ts';
 import { curveShares, hasEveryLabel, type LabelFold, labelFolds, nestedShare } from '../../src/data/label-folds.ts';
 import type { Task } from '../../src/data/task.ts';
 import { prefixOf, type Thread } from '../../src/data/thread.ts';
-import { type WorkContext, workContext } from '../../src/work-context.ts';
+import { type WorkContext, within, workContext } from '../../src/work-context.ts';
 import { trainedDetector } from './cached-detector.ts';
 import { drawnThreads } from './drawn-threads.ts';
 
@@ -39,16 +40,16 @@ export async function crossValidate(options: {
   const goldOf = (thread: Thread) => task.goldLabel(thread);
   const labelled = options.threads.filter((thread) => goldOf(thread) !== null);
   const threads = drawnThreads(labelled, { limit, seed, labelOf: goldOf });
+  assertEveryLabel({
+    ...{ task, labels: threads.flatMap((thread) => goldOf(thread) ?? []), threads: options.threads.length },
+    fewest: fewestInFolds,
+  });
   const folds = labelFolds(threads, { folds: defaultFolds, seed, labelOf: (thread) => goldOf(thread) ?? 0 });
   const judgedBy = async (own: readonly LabelFold[], stage: string) => {
     const said = { gold: [] as number[], 'all posts': [] as number[], 'claim only': [] as number[] };
     for (const [index, { train, test }] of own.entries()) {
-      const within = {
-        ...context,
-        onProgress: (_: string, done: number, total: number) =>
-          context.onProgress(`${stage}fold ${index + 1} of ${own.length}`, done, total),
-      };
-      const judge = await trainedDetector({ threads: train, task, options: detector, seed, context: within });
+      const part = within(context, `${stage}fold ${index + 1} of ${own.length}`);
+      const judge = await trainedDetector({ threads: train, task, options: detector, seed, context: part });
       for (const thread of test) {
         const labelAfter = async (length: number) => {
           const { label } = await judge.judge(prefixOf(thread, length));

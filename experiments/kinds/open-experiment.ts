@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { groupBy } from '../../src/data/group-by.ts';
@@ -143,19 +143,25 @@ export async function writeReport(
 }
 
 /**
- * Writes what is recommended as `policy/` beside the runs, where the kind of experiment ships one.
+ * Writes what is recommended as `policy/` beside the runs, where the kind of experiment ships one. An earlier policy goes.
+ * @param options.recommended null where nothing is
  * @param options.isNew whether runs were trained since; an earlier policy is left as it is otherwise
  * @returns where the policy is; null for none
  */
 export async function shipPolicy(
   { name, kind, runs }: OpenedExperiment,
-  { recommended, isNew, onNote }: { recommended: object; isNew: boolean; onNote: (line: string) => void },
+  { recommended, isNew, onNote }: { recommended: object | null; isNew: boolean; onNote: (line: string) => void },
 ): Promise<string | null> {
   const { ship } = await kindOf(kind);
   const out = join(runs, name, 'policy');
-  if (!isNew && existsSync(out)) return out;
-  const isShipped = await ship?.({ recommended, out, runs, context: workContext({ onNote }) });
-  return isShipped === true ? out : null;
+  const hasPolicy = existsSync(join(out, 'manifest.json'));
+  if (!isNew && hasPolicy) return recommended === null ? null : out;
+  if (recommended === null) {
+    if (hasPolicy) rmSync(out, { recursive: true });
+    return null;
+  }
+  if (ship === undefined) return null;
+  return (await ship({ recommended, out, runs, context: workContext({ onNote }) })) ? out : null;
 }
 
 /**

@@ -1,8 +1,10 @@
-import { renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { bundleFiles } from '../../checkpoints/policy/manifest.ts';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { canonicalJson } from '../../src/content-hash.ts';
+import { InputError } from '../../src/errors.ts';
 import { PromiseCache } from '../../src/promise-cache.ts';
 import { sharedOptions } from '../../trainers/stop-agent/batched-runs.ts';
 import { withClasses } from '../config/own-task.ts';
@@ -90,6 +92,10 @@ export const stopAgentKind: ExperimentKind = {
     const { run, system } = recommendedRun.parse(recommended);
     const { crossFitting }: Experiment = RunDirectory.open(run).readConfig(experimentSchema);
     if (crossFitting === null) return false;
+    if (existsSync(out) && !existsSync(join(out, bundleFiles.manifest)))
+      throw new InputError(
+        `${out} holds no policy, and the recommended one goes there; move that folder, or rename the variant "policy", and give the command again`,
+      );
     const { exportRun } = await import('../stop-agent/export/export-run.ts');
     const made = `${out}.new`;
     rmSync(made, { recursive: true, force: true });

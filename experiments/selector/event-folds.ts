@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
-import type { WorkContext } from '../../src/work-context.ts';
+import { type WorkContext, within } from '../../src/work-context.ts';
 import { readDecisions, writeDecisions } from '../run/decisions-file.ts';
 import { selectorDataHash } from './data.ts';
 import { selectorDecisionSchema } from './decisions.ts';
@@ -46,10 +46,7 @@ export async function runEventFolds(options: {
       ...own,
       seed,
       directory: path,
-      context: {
-        ...context,
-        onProgress: (stage, done, total) => context.onProgress(`without ${fold.name}: ${stage}`, done, total),
-      },
+      context: within(context, `without ${fold.name}`),
     });
     if (!isFinished) return false;
   }

@@ -5,10 +5,11 @@ import { curveShares, nestedShare } from '../../src/data/label-folds.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { classificationScores } from '../../src/metrics/classification.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
+import { within } from '../../src/work-context.ts';
 import { writeDecisions } from '../run/decisions-file.ts';
 import { writeParts } from '../run/parts-file.ts';
 import { decideByOtherFolds, type ScoredTestThread } from './choose-threshold.ts';
-import { crossFit, foldName, within } from './cross-fitting.ts';
+import { crossFit, foldName } from './cross-fitting.ts';
 import {
   linesOfStops,
   readJudged,

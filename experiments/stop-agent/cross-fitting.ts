@@ -1,4 +1,4 @@
-import { assertEveryLabel } from '../../experts/detectors/local/training-labels.ts';
+import { assertEveryLabel, fewestInFolds } from '../../experts/detectors/local/training-labels.ts';
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
 import { beginningOf, hasEveryLabel, type LabelFold, labelFolds, timeFolds } from '../../src/data/label-folds.ts';
 import type { Thread } from '../../src/data/thread.ts';
@@ -6,7 +6,7 @@ import { type IndexedThread, loadIndexed, type ThreadFacts, type ThreadSource } 
 import { InputError } from '../../src/errors.ts';
 import { smallestCalibration } from '../../src/metrics/learn-then-test.ts';
 import { Random } from '../../src/tensor/random.ts';
-import type { WorkContext } from '../../src/work-context.ts';
+import { type WorkContext, within } from '../../src/work-context.ts';
 import type { Cache } from './cache.ts';
 import { type CrossFitting, type Experiment, labelField, taskOf } from './experiment.ts';
 import { judgeForTraining, trainedOrFromFile } from './judge-for-training.ts';
@@ -27,9 +27,6 @@ export interface CrossFittedThreads {
   readonly environment: readonly Thread[];
   readonly calibration: readonly Thread[];
 }
-
-/** Each fold must leave two for the detector. */
-const fewestOfLabel = 3;
 
 /** With fewer unlabelled threads, labelled ones calibrate by cross-validation. */
 const fewestForCalibration = 100;
@@ -68,7 +65,7 @@ export function crossFittedFacts<Of extends ThreadFacts>(
   if (labelled.length === 0)
     throw new InputError(`none of the ${threads.length} threads has a label (${labelField(task)}); label some of them`);
   const labels = labelled.flatMap((thread) => task.goldLabel(thread) ?? []);
-  assertEveryLabel({ task, labels, threads: threads.length, fewest: fewestOfLabel });
+  assertEveryLabel({ task, labels, threads: threads.length, fewest: fewestInFolds });
   const unlabelled = Random.seeded({ seed, purpose: 'unlabelled environment' }).shuffled(
     threads.filter((thread) => task.goldLabel(thread) === null),
   );
@@ -192,14 +189,6 @@ export async function crossFit(
 /** What progress calls a fold. */
 export function foldName(index: number, folds: number): string {
   return `fold ${index + 1} of ${folds}`;
-}
-
-/** The context of a part of the work, which progress names. */
-export function within(context: WorkContext, part: string): WorkContext {
-  return {
-    ...context,
-    onProgress: (stage, done, total, note) => context.onProgress(`${part}: ${stage}`, done, total, note),
-  };
 }
 
 function startOf(thread: Thread): number {

@@ -14,7 +14,8 @@ export interface LabelFold {
 /**
  * Folds for a cross-validation over labelled threads: each thread is tested once. Every label is spread evenly over the folds. Threads
  * of one event and threads whose claims nearly repeat each other stay in one fold, because a detector that has read one of them knows
- * the others. Where some event has more threads than a fold, events are divided; a larger group of near-duplicates is, too.
+ * the others. Where some event has more threads than a fold, events are divided. So is a group of near-duplicates that is larger, or has
+ * so many threads of a rare label that the other folds could not learn it.
  * @param options.labelOf the class of each thread
  * @throws InputError for fewer threads than folds
  */
@@ -29,8 +30,16 @@ export function labelFolds(
     );
   const random = Random.seeded({ seed, purpose: 'label folds' });
   const foldSize = threads.length / folds;
-  const groups = togetherIn(threads, foldSize);
   const labels = [...new Set(threads.map(labelOf))].sort((a, b) => a - b);
+  const byLabel = groupBy(threads, labelOf);
+  // Without such a group, what is left must still teach every label that has threads enough.
+  const isDividedFor = (group: readonly Thread[]) =>
+    [...groupBy(group, labelOf)].some(
+      ([label, own]) => own.length > 1 && (byLabel.get(label)?.length ?? 0) - own.length < fewestInTraining,
+    );
+  const groups = togetherIn(threads, foldSize).flatMap((group) =>
+    isDividedFor(group) ? group.map((thread) => [thread]) : [group],
+  );
   const counts = Array.from({ length: folds }, () => labels.map(() => 0));
   const foldOf = new Map<Thread, number>();
   // Single threads go label by label and even out what groups leave uneven.
@@ -102,10 +111,13 @@ export function nestedShare(
   );
 }
 
+/** Threads of a label that a detector learns from, at least. */
+const fewestInTraining = 2;
+
 /** Whether a detector can learn every label from these threads. */
 export function hasEveryLabel(threads: readonly Thread[], task: Task): boolean {
   const labels = threads.map((thread) => task.goldLabel(thread));
-  return task.labels.every((_, label) => labels.filter((own) => own === label).length >= 2);
+  return task.labels.every((_, label) => labels.filter((own) => own === label).length >= fewestInTraining);
 }
 
 /** Milliseconds since 1970 of the first post with a time; null where none has one. */

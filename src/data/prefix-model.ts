@@ -44,7 +44,11 @@ export const prefixModelSchema = z.object({
   /** Of each class, added to its logit after the temperature. */
   offsets: z.array(z.number()),
   /** As `LengthCalibration`: a factor for the logits after the offsets. */
-  calibration: z.object({ scale: z.number().check(z.positive()), growth: z.number(), mostPosts: z.int() }),
+  calibration: z.object({
+    scale: z.number().check(z.positive()),
+    growth: z.number(),
+    mostPosts: z.int().check(z.positive()),
+  }),
   /** Of an encoder that reads the posts, too; null where there is none. */
   encoder: z.nullable(z.record(z.string(), z.unknown())),
 });

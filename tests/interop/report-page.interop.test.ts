@@ -33,6 +33,23 @@ beforeAll(async () => {
     variants: { imitation: {}, exact: { agent: { ...tiny.agent, algorithm: 'exact-policy-gradient' } } },
   });
   writeFileSync(join(cwd, 'selector.yaml'), JSON.stringify({ ...tinySelector, name: 'choose' }));
+  // Tickets, whose users know no paper: a settled agent, and one that alerts.
+  const tickets = synthesizeThreads({ threads: 200, seed: 2 }).map(({ rumor, ...thread }) => {
+    return { ...thread, rumor: null, veracity: null, labels: { outcome: rumor ? 'escalated' : 'resolved' } };
+  });
+  writeFileSync(join(cwd, 'tickets.jsonl'), tickets.map((thread) => `${JSON.stringify(thread)}\n`).join(''));
+  const settled = {
+    data: { threads: 'tickets.jsonl' },
+    task: 'outcome',
+    split: { detector: 60, demonstrations: 20, environment: 20, development: 40, test: 60 },
+    agent: { ...tiny.agent, algorithm: 'settled', behaviorCloning: { epochs: 20 }, task: { delayCost: 0.05 } },
+    state: { posts: 'none', observesDetector: true },
+    evaluation: { resamples: 50 },
+  };
+  writeExperiment(join(cwd, 'tickets.yaml'), { name: 'tickets', seeds: [1, 2], ...settled });
+  writeExperiment(join(cwd, 'alerts.yaml'), { name: 'alerts', ...settled, alerts: ['escalated'] });
+  await succeed('train', 'tickets.yaml');
+  await succeed('train', 'alerts.yaml');
   await succeed('train', 'tiny.yaml');
   await succeed('train', 'selector.yaml');
   await succeed('compare', 'runs/tiny/imitation', 'runs/tiny/exact', '--html');
@@ -100,6 +117,103 @@ describe.each(pages)('%s', (path) => {
     expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(375);
     expect(await problems(page)).toEqual([]);
     await page.close();
+  });
+});
+
+const ofTickets = ['runs/tickets/report.html', 'runs/alerts/report.html'] as const;
+
+describe.each(ofTickets)('a page about tickets, %s', (path) => {
+  it('has the words of its users, and none of what was not trained', async () => {
+    const { page, complaints } = await opened(path);
+    // How stops are sampled in imitation is told there alone.
+    const text = await page.evaluate<string>(
+      "(() => { for (const own of document.querySelectorAll('#sampled, script, style')) own.remove(); return document.body.textContent; })()",
+    );
+    for (const word of ['first post', 'score', 'threshold']) expect(text).toContain(word);
+    expect(text).not.toMatch(/claim|π|expert|imitat|discriminator|cloning|lose\b/i);
+    expect(text).not.toMatch(/\b(CE|EAE|ME|ER)\b|Demonstrations/);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  it('draws the threshold of the policy, and prints it', async () => {
+    const { page } = await opened(path);
+    const row = await page.evaluate<{
+      thresholds: number[];
+      stopProbability: number[][];
+      stops: number[];
+      predicted: number[];
+    }>(
+      "JSON.parse(document.getElementById('page-data').textContent).inspector.views[0].rows.find(({ stopProbability: [own] }) => own.length > 4)",
+    );
+    const id = await page.evaluate<string>(
+      "(() => { const { inspector } = JSON.parse(document.getElementById('page-data').textContent); return inspector.threads[inspector.views[0].rows.find(({ stopProbability: [own] }) => own.length > 4).thread].id; })()",
+    );
+    await page.evaluate(`location.hash = '#thread=${id}&seed=1'`);
+    await page.locator('.detail h3', { hasText: new RegExp(`^Thread ${id}$`) }).waitFor();
+    const [threshold] = row.thresholds;
+    expect(threshold).not.toBe(0.5);
+    const text = threshold.toFixed(3);
+    expect(await page.locator('.detail .quiet').nth(1).textContent()).toContain(`its threshold ${text}`);
+    expect(await page.locator('#conclusion').textContent()).toContain(text);
+    const drawn = await page.locator('.thread-chart path.threshold').getAttribute('d');
+    const alerts = await page.evaluate<number[] | null>(
+      "JSON.parse(document.getElementById('page-data').textContent).inspector.alerts",
+    );
+    const counting = row.predicted.map((label) => alerts === null || alerts.includes(label));
+    const heights = [...(drawn ?? '').matchAll(/M[\d.]+,([\d.]+)H/g)].map(([, y]) => Number(y));
+    // A stretch for each run of posts at which it may stop.
+    expect(heights).toHaveLength(counting.filter((may, post) => may && !counting[post - 1]).length);
+    const dots = await page
+      .locator('.thread-chart .probability circle')
+      .evaluateAll((circles) => circles.map((circle) => Number(circle.getAttribute('cy'))));
+    const [scores] = row.stopProbability;
+    for (const [post, cy] of dots.entries())
+      for (const line of heights) expect([post, cy < line]).toEqual([post, scores[post] > threshold]);
+    const first = scores.findIndex((score, post) => counting[post] && score > threshold);
+    expect(row.stops[0]).toBe(first < 0 ? scores.length - 1 : first);
+    await page.close();
+  });
+
+  it.each([1440, 1024, 390] as const)('is laid out well at %d pixels, light and dark', async (width) => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const { page } = await opened(path, { colorScheme, width });
+      expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBe(width);
+      const faults = await page.evaluate<string[]>(`(() => {
+        const box = (mark) => mark.getBoundingClientRect();
+        const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+        const within = (x, y, a) => x > a.left && x < a.right && y > a.top && y < a.bottom;
+        const faults = [];
+        // Columns that are cut off, where there is room for a desk.
+        if (${width} >= 1024)
+          for (const table of document.querySelectorAll('.scroll'))
+            if (table.scrollWidth > table.clientWidth + 1) faults.push('cut off: ' + table.ariaLabel);
+        // Names of the forest that its line crosses.
+        const names = [...document.querySelectorAll('#chart-systems .mark-text text')].map(box);
+        const lines = [...document.querySelectorAll('#chart-systems .mark-rect path')].map(box).filter(({ width }) => width < 4);
+        if (lines.length < 3) faults.push('no line');
+        for (const line of lines) if (names.some((name) => meet({ ...name.toJSON(), bottom: name.bottom - 3 }, line))) faults.push('crossed name');
+        // Names of the front that cover points.
+        for (const chart of ['front', 'front-queries']) {
+          const points = [...document.querySelectorAll('#chart-' + chart + ' .mark-symbol [aria-label]')].map(box);
+          const label = [...document.querySelectorAll('#chart-' + chart + ' .mark-text text')].find((text) => text.getAttribute('font-weight') === 'bold');
+          if (label === undefined) faults.push('no name in ' + chart);
+          else if (points.some((point) => within((point.left + point.right) / 2, (point.top + point.bottom) / 2, box(label)))) faults.push('covered point in ' + chart);
+        }
+        // Counts and shares are told apart.
+        for (const cell of document.querySelectorAll('.confusion td')) if (!/^\\d+ \\(\\d+%\\)$/.test(cell.textContent)) faults.push(cell.textContent);
+        return faults;
+      })()`);
+      expect(faults).toEqual([]);
+      // The conclusion fills a wide page.
+      const right = await page.evaluate<number>(
+        "Math.max(...[...document.querySelectorAll('#conclusion *')].map((own) => own.getBoundingClientRect().right))",
+      );
+      const main = await page.evaluate<number>("document.querySelector('main').getBoundingClientRect().right");
+      expect(right).toBeGreaterThan(main - (width === 1440 ? 20 : 0.3 * width));
+      expect(await problems(page)).toEqual([]);
+      await page.close();
+    }
   });
 });
 

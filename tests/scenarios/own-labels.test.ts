@@ -54,6 +54,10 @@ describe('labels of one’s own', () => {
     const trained = await run('train', 'mine.yaml', '--set', 'seeds=[1]');
     expect(trained).toMatch(/at most 5% of\s+predictions would change/);
     expect(classesOf('mine')).toEqual({ decided: classes, reported: classes });
+    // Nothing of experts, which a settled agent does not learn from, and no words of a paper.
+    const report = readFileSync(join(cwd, 'runs/mine/report.md'), 'utf8');
+    expect(report).not.toMatch(/claim|expert|Demonstrations|cloning|\bER\b/);
+    expect(report).toMatch(/stops at the first post whose score exceeds its threshold of 0\.\d+\./);
     await run('export', 'runs/mine/agent/seed-1', '--out', 'policy');
     const manifest = JSON.parse(readFileSync(join(cwd, 'policy/manifest.json'), 'utf8'));
     expect(manifest.task).toEqual({ name: 'outcome', labels: classes });

@@ -79,6 +79,9 @@ function thresholdsInWords(agents: readonly RankedAgent[]): string {
     return agents.length > 1 ? `${own} of ${agentTitle(agent)}` : own;
   });
   const alerting = alerts === undefined ? '' : ` and whose prediction is ${alerts.join(' or ')}`;
+  const [only] = thresholds;
+  if (thresholds.length === 1 && !only.includes(','))
+    return `${capitalAgent(agents[0])} stops at the first post whose score exceeds its threshold of ${only}${alerting}.`;
   return `${agents.length > 1 ? 'Each agent' : capitalAgent(agents[0])} stops at the first post whose score exceeds its threshold${alerting}. Thresholds: ${thresholds.join('; ')}${seeds}.`;
 }
 

@@ -27,6 +27,9 @@ export function trainingThreads(settings: { threads: readonly Thread[]; task: Ta
   return { threads: labelled.map(({ thread }) => thread), labels };
 }
 
+/** Threads of each label that a cross-validation needs: each fold must leave two. */
+export const fewestInFolds = 3;
+
 /**
  * Checks that a local detector can be trained on threads of these labels.
  * @param options.threads how many threads there are, labelled or not

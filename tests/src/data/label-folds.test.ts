@@ -48,6 +48,14 @@ describe('labelFolds', () => {
     expect(new Set(['t0', 't1', 't35'].map(foldOf)).size).toBe(1);
   });
 
+  it('divides near-duplicates that hold a rare label, so that every fold leaves two to learn from', () => {
+    const rare = threads(40).map((thread, index) => ({ ...thread, rumor: index < 3 }));
+    const own = rare.map((thread, index) => (index < 3 ? claim(thread, `the same few words ${index}`) : thread));
+    for (const seed of [1, 2, 3])
+      for (const { train } of labelFolds(own, { folds: 5, seed, labelOf }))
+        expect(train.filter(labelOf).length).toBeGreaterThanOrEqual(2);
+  });
+
   it('divides events where one is larger than a fold', () => {
     const folds = labelFolds(
       threads(20, () => 'storm'),
