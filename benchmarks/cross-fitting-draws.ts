@@ -51,6 +51,8 @@ export interface Case {
 export interface Draw {
   readonly experiment: Experiment;
   readonly data: ExperimentData;
+  /** Those with labels, and unlabelled ones that it learns from. */
+  readonly learned: readonly Thread[];
   readonly unlabelled: readonly Thread[];
   readonly fresh: readonly Thread[];
 }
@@ -106,6 +108,7 @@ export function drawOf(
   return {
     experiment,
     data: { ...sourceOfThreads(learned), hash: hash.digest() },
+    learned,
     unlabelled: usesUnlabelled ? unlabelled : [],
     fresh: [...others, ...spare].filter((thread) => goldLabel(thread) !== null).slice(0, mostFresh),
   };

@@ -34,6 +34,8 @@ const lineSchema = z.object({
     changed: share,
     guarantee: z.object({ threshold: z.number(), bound: share, confidence: share.nullable() }).nullable(),
   }),
+  /** macro-F1 of the shipped policy on the fresh threads whose claims repeat no labelled one. */
+  newClaims: z.object({ threads: z.int(), stop: share, end: share }),
   /** With other calibration threads; null for cross-validation. */
   redrawn: z.array(z.object({ changed: share, read: share })).nullable(),
 });

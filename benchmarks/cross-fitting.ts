@@ -24,6 +24,7 @@ import { scoreSystem } from '../experiments/stop-agent/metrics.ts';
 import { type OpenedPolicy, openPolicy } from '../experiments/stop-agent/open-policy.ts';
 import type { ScoredThread } from '../experiments/stop-agent/scored-thread.ts';
 import { runTrials } from '../experiments/stop-agent/trial.ts';
+import { nearDuplicateAt, nearDuplicates } from '../src/data/near-duplicates.ts';
 import type { Thread } from '../src/data/thread.ts';
 import { calibration } from '../src/metrics/calibration.ts';
 import { classificationScores } from '../src/metrics/classification.ts';
@@ -60,7 +61,7 @@ const context = workContext({ onNote: (line) => console.error(line) });
 
 /** Trains a case and tries what is shipped on fresh threads. */
 async function measured(own: Case, { threads, runs }: { threads: readonly Thread[]; runs: string }): Promise<Line> {
-  const { experiment, data, unlabelled, fresh } = drawOf(own, { threads });
+  const { experiment, data, learned, unlabelled, fresh } = drawOf(own, { threads });
   const before = process.cpuUsage();
   const directory = join(runs, `${own.protocol}-${own.folds}-${own.timing}`, `seed-${own.draw}`);
   const cache = await openCache(join(runs, 'cache'), experiment);
@@ -80,6 +81,7 @@ async function measured(own: Case, { threads, runs }: { threads: readonly Thread
     fresh: fresh.length,
     estimate: estimateOf(directory, experiment),
     shipped: worthOf(policy, scored),
+    newClaims: newClaimsOf(policy, { scored, learned }),
     redrawn: own.protocol === 'cross-validation' ? null : redrawn([...calibrating, ...scored], own),
   };
 }
@@ -104,6 +106,19 @@ function estimateOf(directory: string, experiment: Experiment): Line['estimate']
     read: mean(atStop.map(({ postsUsed, posts }) => postsUsed / posts)),
     changed: mean(atStop.map(({ predicted }, index) => Number(predicted !== atEnd[index].predicted))),
   };
+}
+
+/** The same of the threads whose claims repeat no labelled one, as folds keep such threads together. */
+function newClaimsOf(
+  policy: OpenedPolicy,
+  { scored, learned }: { scored: readonly ScoredThread[]; learned: readonly Thread[] },
+): Line['newClaims'] {
+  const labelled = learned.filter((thread) => policy.goldOf(thread) !== null);
+  const threads = scored.map(({ thread }) => thread);
+  const repeated = nearDuplicates(threads, { of: labelled, similarity: nearDuplicateAt });
+  const others = scored.filter(({ thread }) => !repeated.has(thread));
+  const { stop, end } = worthOf(policy, others);
+  return { threads: others.length, stop: stop.macroF1, end: end.macroF1 };
 }
 
 /** What the policy decides of threads that it has not seen. */

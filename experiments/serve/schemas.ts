@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { unknownKeyError } from '../../src/data/bad-item.ts';
-import { postSchema } from '../../src/data/thread.ts';
+import { postSchema, threadSchema } from '../../src/data/thread.ts';
 import { outOfDistributionSchema, predictionSchema } from './thread-store.ts';
 
 /*
@@ -75,7 +75,14 @@ const wholePostSchema = z.strictObject(
 );
 /** Threads of one request. */
 const mostThreads = 1000;
+const unread = 'not read; so that lines of thread files can be sent as they are';
+const { event, veracity, rumor, split, labels } = threadSchema.shape;
 const wholeThreadFields = {
+  event: event.describe(unread),
+  veracity: veracity.describe(unread),
+  rumor: rumor.describe(unread),
+  split: split.describe(unread),
+  labels: labels.describe(unread),
   id: identifier.optional(),
   posts: z.array(wholePostSchema).min(1).max(mostPosts).describe('the claim, then the replies in time order'),
 };
@@ -90,7 +97,7 @@ export const wholeThreadsSchema = z.strictObject(
   {
     error: unknownKeyError({
       known: ['threads'],
-      nearMisses: { thread: 'threads (a list)', posts: 'threads ([{ posts }])' },
+      nearMisses: { thread: 'threads (a list)', posts: 'threads ([{ posts }])', id: 'threads ([{ id, posts }])' },
     }),
   },
 );

@@ -9,8 +9,11 @@ export interface CurvePoint {
   readonly earliness: number | null;
 }
 
-/** What the labels brought, from few to all, and what as many more may bring. */
-export function learningCurveInWords(curve: readonly CurvePoint[]): string {
+/**
+ * What the labels brought, from few to all, and what as many more may bring.
+ * @param seed whose folds these are, where others have other numbers
+ */
+export function learningCurveInWords(curve: readonly CurvePoint[], seed?: number): string {
   const scores = curve.map(({ labels, wholeMacroF1 }) => `${wholeMacroF1.toFixed(3)} with ${labels}`);
   const read = curve.flatMap(({ earliness }) => (earliness === null ? [] : [percent(earliness)]));
   const [before, last] = curve.slice(-2);
@@ -18,7 +21,8 @@ export function learningCurveInWords(curve: readonly CurvePoint[]): string {
   const times = last.labels / before.labels;
   const more = Math.round(times) === 2 ? 'Doubling the labels' : `Going from ${before.labels} to ${last.labels} labels`;
   const outlook = gain < leastGain ? 'more labels may bring little' : `${last.labels} more may bring about as much`;
-  return `Labels: macro-F1 after all posts is ${listed(scores)}${read.length === curve.length ? `; the agent reads ${listed(read)}` : ''}. ${more} brought ${gain < 0 ? '−' : '+'}${Math.abs(gain).toFixed(3)} last time; ${outlook}.`;
+  const whose = seed === undefined ? '' : `, in the folds of seed ${seed}`;
+  return `Labels: macro-F1 after all posts${whose} is ${listed(scores)}${read.length === curve.length ? `; the agent reads ${listed(read)}` : ''}. ${more} brought ${gain < 0 ? '−' : '+'}${Math.abs(gain).toFixed(3)} last time; ${outlook}.`;
 }
 
 /** Smaller gains are within what another draw of the labels changes. */

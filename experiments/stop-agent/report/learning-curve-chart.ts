@@ -8,12 +8,14 @@ import type { TrialResult } from '../result.ts';
 /** What more labels brought, of each variant that has a learning curve; null where none has. */
 export function learningCurveSection(results: readonly VariantResults<TrialResult>[]): ReportSection | null {
   const curves = results.flatMap(({ variant, trials }) => {
-    const curve = trials.find(({ learningCurve }) => learningCurve !== null)?.learningCurve ?? null;
-    return curve === null ? [] : [{ variant, curve }];
+    const { learningCurve: curve = null, seed } = trials.find(({ learningCurve }) => learningCurve !== null) ?? {};
+    return curve === null ? [] : [{ variant, curve, seed: trials.length > 1 ? seed : undefined }];
   });
   if (curves.length === 0) return null;
   const several = curves.length > 1;
-  const words = curves.map(({ variant, curve }) => `${several ? `${variant}: ` : ''}${learningCurveInWords(curve)}`);
+  const words = curves.map(
+    ({ variant, curve, seed }) => `${several ? `${variant}: ` : ''}${learningCurveInWords(curve, seed)}`,
+  );
   return {
     id: 'labels',
     title: 'What more labels bring',

@@ -45,7 +45,11 @@ export function recommendedSystem(agents: readonly RankedAgent[]): RecommendedSy
   const { agent, name } = system;
   const summary = agent.systems.find((own) => own.name === name)!;
   const nameOf = (own: Placed) => (own.name === agentName ? agentTitle(own.agent) : own.name);
-  const why = system === best ? 'the best' : `within one standard error of the best, ${nameOf(best)}, and simpler`;
+  const isSimpler = best.name === agentName && name !== agentName;
+  const why =
+    system === best
+      ? 'the best'
+      : `within one standard error of the best, ${nameOf(best)}, and ${isSimpler ? 'simpler' : 'queries less'}`;
   const { delayCost, queryCost } = ranking.price;
   const price = queryCost === 0 ? '' : ` − ${queryCost} × queries`;
   const gain =
@@ -117,7 +121,7 @@ function alertsInWords({ values }: SystemSummary, { systems }: RankedAgent): str
   const meanOf = (name: string, of: SystemSummary['values'] = values) => of[name]?.mean ?? 0;
   const whole = systems.find((own) => own.name === allPosts.name)?.values;
   const hours = values.medianAlertHours ? ` and ${meanOf('medianAlertHours').toFixed(1)} hours` : '';
-  const delay = `${meanOf('medianAlertPosts').toFixed(0)} posts${hours}`;
+  const delay = `${counted(Math.round(meanOf('medianAlertPosts')), 'post')}${hours}`;
   const besides = whole === undefined ? '' : ` (${meanOf('latencyF1', whole).toFixed(3)} where all posts are read)`;
   return `raises ${meanOf('alertsPerThousand').toFixed(0)} alerts per 1,000 threads, ${percent(meanOf('alertPrecision'))} of them right, and half of the true ones within ${delay}. It finds ${percent(meanOf('alertRecall'))} of what should raise one, with ${meanOf('queriesPerThread').toFixed(1)} queries per thread; latency-weighted F1 is ${meanOf('latencyF1').toFixed(3)}${besides}`;
 }
@@ -140,7 +144,7 @@ function systemCards({ name, values }: SystemSummary, { trials }: RankedAgent): 
       ]),
       medianAlertPosts && {
         title: 'Median delay',
-        value: `${medianAlertPosts.mean.toFixed(0)} posts`,
+        value: counted(Math.round(medianAlertPosts.mean), 'post'),
         note: medianAlertHours ? `${medianAlertHours.mean.toFixed(1)} hours, of true alerts` : 'of true alerts',
       },
       ...cardsOf(values, [queries]),

@@ -63,8 +63,10 @@ export function stopNotes(
 /** What more labels brought, and what further ones may bring. */
 function learningCurveNotes(results: readonly VariantResults<TrialResult>[]): string[] {
   return results.flatMap(({ variant, trials }) => {
-    const curve = trials.find(({ learningCurve }) => learningCurve !== null)?.learningCurve ?? null;
-    return curve === null ? [] : [`${results.length > 1 ? `${variant}: ` : ''}${learningCurveInWords(curve)}`];
+    const { learningCurve = null, seed } = trials.find((own) => own.learningCurve !== null) ?? {};
+    if (learningCurve === null) return [];
+    const words = learningCurveInWords(learningCurve, trials.length > 1 ? seed : undefined);
+    return [`${results.length > 1 ? `${variant}: ` : ''}${words}`];
   });
 }
 

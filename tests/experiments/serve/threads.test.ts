@@ -253,6 +253,18 @@ describe('threads in memory', () => {
   });
 });
 
+it('decides a line of a thread file as it is, without reading its labels', async () => {
+  const server = await smallServer();
+  const [{ id, posts }] = threads;
+  const line = { ...threads[0], rumor: true, labels: { outcome: 'late' }, split: 'test' };
+  const [whole, bare] = [await server.decide({ threads: [line] }), await server.decide({ threads: [{ id, posts }] })];
+  expect(whole).toMatchObject({ status: 200, body: { decisions: [{ threadId: id }] } });
+  expect(whole.body).toEqual(bare.body);
+  const unwrapped = await server.decide(line);
+  expect(unwrapped.status).toBe(400);
+  expect(unwrapped.body.error).toContain('did you mean threads ([{ id, posts }])?');
+});
+
 it('says which field of a request is wrong', async () => {
   const server = await smallServer();
   for (const [body, field, said] of [
