@@ -70,7 +70,8 @@ export { trainInDirectories } from './experiments/run/train-in-directories.ts';
 // Out of the workbench: a policy that other programs load (they read it by `earshot/policy`), and decisions without labels.
 export { exportRun } from './experiments/stop-agent/export/export-run.ts';
 export { type OpenedPolicy, openPolicy } from './experiments/stop-agent/open-policy.ts';
-export { type DecidedThread, threadDecider } from './experiments/stop-agent/decide.ts';
+export { threadDecider } from './experiments/stop-agent/decide.ts';
+export { type ThreadDecision, threadDecisionSchema } from './experiments/stop-agent/thread-decision.ts';
 export { loadPolicy, type Policy } from './checkpoints/policy/load-policy.ts';
 export { afterHours, allPosts, confidentAt, firstPosts, type Rule } from './checkpoints/policy/rules.ts';
 

@@ -10,8 +10,6 @@ import type { Line } from './cross-fitting-lines.ts';
 type Protocol = Line['protocol'];
 
 const level = 0.05;
-/** With fewer labels, `init` has the detector read times. */
-const mostTimed = 200;
 const f1 = (values: readonly number[]) => mean(values).toFixed(3);
 const percent = (value: number) => `${(100 * value).toFixed(1)}%`;
 const share = (values: readonly number[]) => percent(mean(values));
@@ -108,18 +106,21 @@ function estimates(lines: readonly Line[]): string | null {
     const cells = (['stop', 'end'] as const).flatMap((at) => {
       const pairs = of.map(({ estimate, shipped }) => ({ estimate: estimate[at], fresh: shipped[at].macroF1 }));
       const covered = pairs.filter(({ estimate: { interval }, fresh }) => interval[0] <= fresh && fresh <= interval[1]);
+      const onNew = of.map(({ estimate, newClaims }) => estimate[at].macroF1 - newClaims[at]);
       return [
         f1(pairs.map(({ fresh }) => fresh)),
         signed(mean(pairs.map(({ estimate, fresh }) => estimate.macroF1 - fresh)), 3),
+        signed(mean(onNew), 3),
         `${covered.length} of ${of.length}`,
       ];
     });
     const fresh = [...new Set(of.map((line) => line.fresh))].sort((a, b) => a - b);
-    return [title, labels, words.join(', '), ...cells, fresh.join(', ')];
+    const newClaims = mean(of.map((line) => line.newClaims.threads)).toFixed(0);
+    return [title, labels, words.join(', '), ...cells, fresh.join(', '), newClaims];
   });
-  const columns = ['held-out threads', 'estimate − held-out', '95% interval covers'];
+  const columns = ['held-out threads', 'estimate − held-out', 'estimate − new claims', '95% interval covers'];
   const header = [...columns.map((name) => `stop: ${name}`), ...columns.map((name) => `all posts: ${name}`)];
-  return tableOf(['set', 'labels', 'protocol, folds', ...header, 'held-out'], rows);
+  return tableOf(['set', 'labels', 'protocol, folds', ...header, 'held-out', 'new claims'], rows);
 }
 
 function learnThenTest(lines: readonly Line[]): string | null {
@@ -174,10 +175,10 @@ function crossValidation(lines: readonly Line[]): string | null {
   return tableOf([...header, 'out of fold: change', 'out of fold: posts read'], rows);
 }
 
-/** The detector with times beside that without, which `init` takes for so many labels. */
+/** The detector with times, as `init` writes it for so many labels, beside that without. */
 function times(lines: readonly Line[]): string | null {
-  const isWithout = ({ timing, folds: count, labels }: Line) => timing === 'init' && count === 5 && labels > mostTimed;
-  const isWith = ({ timing, folds: count }: Line) => timing === 'true' && count === 5;
+  const isWithout = ({ timing, folds: count }: Line) => timing === 'false' && count === 5;
+  const isWith = ({ timing, folds: count }: Line) => timing === 'init' && count === 5;
   return beside(lines, { first: isWithout, second: isWith, names: ['without times', 'with times'] });
 }
 

@@ -6,8 +6,8 @@ import { InputError, ProviderError } from '../../src/errors.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 import type { PrefixJudge } from '../judging/judge-single-prefixes.ts';
 import { shareWork } from '../run/line-processes.ts';
-import type { DecidedThread } from '../stop-agent/decide.ts';
 import type { OpenedPolicy } from '../stop-agent/open-policy.ts';
+import type { ThreadDecision } from '../stop-agent/thread-decision.ts';
 import { auditOptions } from './audit-options.ts';
 import { budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption, unreadableOptions } from './budget-options.ts';
 import { jobsFor } from './jobs.ts';
@@ -127,7 +127,7 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
         audits.push(audited);
         return decision;
       },
-      onAnswer(own: DecidedThread) {
+      onAnswer(own: ThreadDecision) {
         stdout.write(`${JSON.stringify(own)}\n`);
         tally.add(own);
       },
@@ -160,7 +160,7 @@ function tallyOf(
       counts.trained++;
       return includeTrained;
     },
-    add({ threadId, predictionMissing, outOfDistribution }: DecidedThread): void {
+    add({ threadId, predictionMissing, outOfDistribution }: ThreadDecision): void {
       counts.decided++;
       if (outOfDistribution?.isFlagged) counts.flagged++;
       if (predictionMissing !== null && counts.missing++ === 0)

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { unknownKeyError } from '../../src/data/bad-item.ts';
 import { postSchema, threadSchema } from '../../src/data/thread.ts';
-import { outOfDistributionSchema, predictionSchema } from './thread-store.ts';
+import { threadDecisionSchema } from '../stop-agent/thread-decision.ts';
 
 /*
  * What requests and answers look like: for checking them, and for the OpenAPI document.
@@ -102,73 +102,25 @@ export const wholeThreadsSchema = z.strictObject(
   },
 );
 
-const alertSchema = z
-  .boolean()
-  .optional()
-  .describe(
-    'whether someone should act: the thread is decided, and its label raises an alert; left out where no label does',
-  );
-
-const trainedOnSchema = z.boolean().describe('whether the policy learnt from this thread, known by its id and claim');
-
-/** A thread as it was decided: a line of `earshot decide`. */
-export const decidedSchema = z.object({
-  threadId: z.string(),
-  post: z.string().describe('the last post that the decision is about'),
-  time: z.string().nullable(),
-  hours: z.number().nullable().describe('from the claim to the decision'),
-  stopped: z.boolean().describe('false where the thread ended before the policy stopped'),
-  why: z.enum(['threshold', 'deadline', 'end']),
-  postsUsed: z.int(),
-  posts: z.int(),
-  postsLeftOut: z.int().describe('posts after the limit up to which the policy reads'),
-  earliness: z.number().describe('postsUsed / posts'),
-  scores: z.array(z.number()).readonly().describe('at every post used'),
-  prediction: predictionSchema.nullable(),
-  predictionMissing: z.string().nullable(),
-  alert: alertSchema,
-  queries: z.int().describe('how often the detector was queried'),
-  outOfDistribution: outOfDistributionSchema.nullable(),
-  trainedOn: trainedOnSchema,
-});
-
 /** A thread as far as it has come, in the words of `earshot decide`. */
-export const threadViewSchema = z.object({
-  threadId: z.string(),
-  model: z.string(),
-  bundle: z.string().describe('SHA-256 of the manifest of the bundle that reads the thread, or has decided it'),
-  decision: z.enum(['continue', 'stop']),
-  stopped: z.boolean().describe('false while the policy reads on, and where the thread ended before it stopped'),
-  why: z
-    .enum(['threshold', 'deadline', 'end'])
-    .nullable()
-    .describe(
-      'why it was decided: by its score, by the deadline, or at the end of the thread; null while the policy reads on',
+export const threadViewSchema = threadDecisionSchema
+  .pick({
+    ...{ threadId: true, post: true, time: true, hours: true, postsUsed: true, outOfDistribution: true },
+    ...{ trainedOn: true, queries: true, prediction: true, predictionMissing: true, alert: true },
+  })
+  .extend({
+    model: z.string(),
+    bundle: z.string().describe('SHA-256 of the manifest of the bundle that reads the thread, or has decided it'),
+    decision: z.enum(['continue', 'stop']),
+    stopped: z.boolean().describe('false while the policy reads on, and where the thread ended before it stopped'),
+    why: threadDecisionSchema.shape.why.nullable().describe('why it was decided; null while the policy reads on'),
+    posts: z.array(
+      z.object({
+        id: z.string(),
+        score: z.number().nullable().describe('null for a post after the decision, which was not read'),
+      }),
     ),
-  post: z.string().describe('the last post that was read; after the decision, the last one that it is about'),
-  time: z.string().nullable(),
-  hours: z.number().nullable().describe('from the claim to the decision, or to that post while the policy reads on'),
-  postsUsed: z.int(),
-  posts: z.array(
-    z.object({
-      id: z.string(),
-      score: z.number().nullable().describe('null for a post after the decision, which was not read'),
-    }),
-  ),
-  outOfDistribution: outOfDistributionSchema
-    .nullable()
-    .describe(
-      'how unlike the threads that the bundle was calibrated on this one is (1 − cosine of the claims), and whether hardly any of those scores as much; null where there is no guarantee',
-    ),
-  trainedOn: trainedOnSchema,
-  queries: z.int().describe('how often the detector was queried'),
-  prediction: predictionSchema.nullable().describe('by the detector, given the posts that the decision is about'),
-  predictionMissing: z
-    .string()
-    .nullable()
-    .describe('why there is none; a detector that failed is asked again by the next request'),
-  alert: alertSchema,
-});
+  });
 
 export type ThreadView = z.infer<typeof threadViewSchema>;
 

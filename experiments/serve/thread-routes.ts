@@ -1,14 +1,14 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { wholePost } from '../judging/judge-posts.ts';
-import { type DecidedThread, threadDecider } from '../stop-agent/decide.ts';
+import { threadDecider } from '../stop-agent/decide.ts';
+import { type ThreadDecision, threadDecisionSchema } from '../stop-agent/thread-decision.ts';
 import type { GrowingThreads } from './growing-threads.ts';
 import { HttpProblem } from './http-problem.ts';
 import type { ServerMetrics } from './metrics.ts';
 import type { Models } from './models.ts';
 import {
   additionSchema,
-  decidedSchema,
   modelQuery,
   operations,
   problems,
@@ -92,7 +92,7 @@ export function decideRoutes({ models }: { models: Models }): FastifyPluginAsync
           body: wholeThreadsSchema,
           response: {
             200: z.object({
-              decisions: z.array(decidedSchema),
+              decisions: z.array(threadDecisionSchema),
               leftOut: z.array(z.string()).describe('ids of the threads that the policy learnt from'),
             }),
             ...problems(404, 413, 415, 503),
@@ -102,14 +102,14 @@ export function decideRoutes({ models }: { models: Models }): FastifyPluginAsync
       async ({ query, body }) => {
         const { policy } = models.chosen(query.model);
         const decide = threadDecider(policy);
-        const decisions: DecidedThread[] = [];
+        const decisions: ThreadDecision[] = [];
         const leftOut: string[] = [];
         for (const [index, { id = String(index + 1), posts }] of body.threads.entries()) {
           const thread = { id, event: null, veracity: null, rumor: null, posts: posts.map(wholePost) };
           if (query.includeTrained === 'false' && (await policy.isTrainedOn(thread))) leftOut.push(id);
           else decisions.push(await decide(thread));
         }
-        const isShown = ({ alert }: DecidedThread) => query.alerts === 'false' || alert === true;
+        const isShown = ({ alert }: ThreadDecision) => query.alerts === 'false' || alert === true;
         return { decisions: decisions.filter(isShown), leftOut };
       },
     );

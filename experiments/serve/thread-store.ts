@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Audit } from '../../checkpoints/policy/audit-schema.ts';
 import { postSchema } from '../../src/data/thread.ts';
-import { recordOf } from '../../src/record-of.ts';
+import { threadDecisionSchema } from '../stop-agent/thread-decision.ts';
 import { type HttpProblem, unavailable } from './http-problem.ts';
 
 /*
@@ -28,29 +28,19 @@ export function tooManyThreads(open: number): HttpProblem {
   );
 }
 
-export const predictionSchema = z.object({
-  label: z.string(),
-  probabilities: recordOf(z.number()).meta({ type: 'object', additionalProperties: { type: 'number' } }),
-});
-
-export const outOfDistributionSchema = z.object({ score: z.number(), isFlagged: z.boolean() });
-
 /** A thread that is decided. Its texts are not kept any longer. */
-export const outcomeSchema = z.object({
-  /** SHA-256 of the manifest of the bundle that decided, and its threshold. */
-  bundle: z.string(),
-  threshold: z.number(),
-  why: z.enum(['threshold', 'deadline', 'end']),
-  hours: z.number().nullable(),
-  time: z.string().nullable(),
-  outOfDistribution: outOfDistributionSchema.nullable(),
-  trainedOn: z.boolean().default(false),
-  /** The posts up to the stop and the score at each. */
-  posts: z.array(z.object({ id: z.string(), score: z.number() })).min(1),
-  queries: z.int(),
-  prediction: predictionSchema.nullable(),
-  predictionMissing: z.string().nullable(),
-});
+export const outcomeSchema = threadDecisionSchema
+  .pick({
+    ...{ why: true, hours: true, time: true, outOfDistribution: true },
+    ...{ trainedOn: true, queries: true, prediction: true, predictionMissing: true },
+  })
+  .extend({
+    /** SHA-256 of the manifest of the bundle that decided, and its threshold. */
+    bundle: z.string(),
+    threshold: z.number(),
+    /** The posts up to the stop and the score at each. */
+    posts: z.array(z.object({ id: z.string(), score: z.number() })).min(1),
+  });
 export type Outcome = z.infer<typeof outcomeSchema>;
 
 /** How far a reader of a thread has come. */

@@ -2,8 +2,8 @@ import { type AuditDraw, type AuditSources, auditedThread, isAudited } from '../
 import type { Audit } from '../../checkpoints/policy/audit-schema.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { ProviderError } from '../../src/errors.ts';
-import type { DecidedThread } from './decide.ts';
 import type { OpenedPolicy } from './open-policy.ts';
+import type { ThreadDecision } from './thread-decision.ts';
 
 export interface AuditOptions extends AuditDraw {
   /** Queries that audits may take; then no further thread is drawn, so that the draw does not depend on how threads end. */
@@ -24,7 +24,7 @@ export function threadAuditor(
      * Call it before the thread is decided: the drawn ones give a function that takes what was decided. None is drawn that the guarantee
      * was found on.
      */
-    async open(thread: Thread): Promise<((decided: DecidedThread) => Promise<void>) | null> {
+    async open(thread: Thread): Promise<((decided: ThreadDecision) => Promise<void>) | null> {
       if (queries >= mostQueries || !isAudited(thread.id, draw) || (await policy.isCalibratedOn(thread))) return null;
       const opened = new Date().toISOString();
       return async ({ postsUsed, prediction, predictionMissing, outOfDistribution }) => {

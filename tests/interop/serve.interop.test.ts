@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { problemSchema, type ThreadView, threadViewSchema } from '../../experiments/serve/schemas.ts';
 import { policyOfBundle } from '../../experiments/stop-agent/bundle-folder.ts';
-import { type DecidedThread, threadDecider } from '../../experiments/stop-agent/decide.ts';
+import { threadDecider } from '../../experiments/stop-agent/decide.ts';
+import type { ThreadDecision } from '../../experiments/stop-agent/thread-decision.ts';
 import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { earshot, tiny, writeExperiment } from '../experiments/cli/command-line.ts';
@@ -19,7 +20,7 @@ const requirements = join(import.meta.dirname, 'requirements-serving.txt');
 let cwd: string;
 let bundle: string;
 let threads: Thread[];
-let expected: Map<string, DecidedThread>;
+let expected: Map<string, ThreadDecision>;
 interface Killable {
   kill(signal: NodeJS.Signals): Promise<void>;
 }
