@@ -4,7 +4,7 @@ import type { localDetectorOptionsSchema } from '../../experts/detectors/local/t
 import { assertEveryLabel, fewestInFolds } from '../../experts/detectors/local/training-labels.ts';
 import { curveShares, hasEveryLabel, type LabelFold, labelFolds, nestedShare } from '../../src/data/label-folds.ts';
 import type { Task } from '../../src/data/task.ts';
-import { prefixOf, type Thread } from '../../src/data/thread.ts';
+import { isFairTest, prefixOf, type Thread } from '../../src/data/thread.ts';
 import { type WorkContext, within, workContext } from '../../src/work-context.ts';
 import { trainedDetector } from './cached-detector.ts';
 import { drawnThreads } from './drawn-threads.ts';
@@ -20,8 +20,8 @@ export interface CrossValidation {
 }
 
 /**
- * What the local detector is worth on threads that it has not seen: a detector of the other folds judges each labelled thread. `train`
- * with the same seed and options has the same folds and the same scores.
+ * What the local detector is worth on threads that it has not seen: a detector of the other folds judges each labelled thread, but for
+ * those that were chosen by margin. `train` with the same seed and options has the same folds and the same scores.
  * @throws InputError where a label has too few threads, or the options are wrong
  */
 export async function crossValidate(options: {
@@ -31,6 +31,8 @@ export async function crossValidate(options: {
   limit?: number;
   /** Draws them and the folds. */
   seed: number;
+  /** Whether shares of the labels are tested, too; they are unless this is false. */
+  curve?: boolean;
   /** Of the local detector. */
   detector: z.input<typeof localDetectorOptionsSchema>;
   context?: WorkContext;
@@ -50,7 +52,7 @@ export async function crossValidate(options: {
     for (const [index, { train, test }] of own.entries()) {
       const part = within(context, `${stage}fold ${index + 1} of ${own.length}`);
       const judge = await trainedDetector({ threads: train, task, options: detector, seed, context: part });
-      for (const thread of test) {
+      for (const thread of test.filter(isFairTest)) {
         const labelAfter = async (length: number) => {
           const { label } = await judge.judge(prefixOf(thread, length));
           return label === null ? -1 : task.labels.indexOf(label);
@@ -68,7 +70,7 @@ export async function crossValidate(options: {
   };
   const heldOut = await judgedBy(folds, '');
   const curve = [];
-  for (const share of curveShares) {
+  for (const share of options.curve === false ? [] : curveShares) {
     const known = nestedShare(threads, { share, seed, task });
     const fewer = folds.map(({ train, test }) => ({ train: train.filter(({ id }) => known.has(id)), test }));
     if (fewer.every(({ train }) => hasEveryLabel(train, task)))

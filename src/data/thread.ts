@@ -83,6 +83,12 @@ const threadFields = {
   labels: recordOf(z.union([z.string(), z.number(), z.boolean()]).nullable())
     .optional()
     .describe('labels of your own by name; null where unknown'),
+  chosen: z
+    .enum(['random', 'margin'])
+    .optional()
+    .describe(
+      'how `earshot label` chose it; those chosen by margin are harder than others, so they train and test nothing',
+    ),
   posts: z.array(postSchema).min(1, 'a thread needs at least one post, the claim'),
 };
 
@@ -181,4 +187,12 @@ export function prefixOf(thread: Thread, length: number): Prefix {
   if (length < 1 || length > thread.posts.length)
     throw new InputError(`thread ${thread.id} has ${thread.posts.length} posts; a prefix of ${length} cannot be taken`);
   return { threadId: thread.id, posts: thread.posts.slice(0, length) };
+}
+
+/**
+ * Whether a score over labelled threads may count this one: those chosen by margin are harder than the threads that a detector will read.
+ * Threads of a random sample stay one without them, because the order of the sample was drawn before any margin.
+ */
+export function isFairTest({ chosen }: Pick<Thread, 'chosen'>): boolean {
+  return chosen !== 'margin';
 }

@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto';
+import type { Detector } from '../../experts/detector.ts';
+import { nearDuplicateAt, nearDuplicatePairs } from '../../src/data/near-duplicates.ts';
+import { prefixOf, type Thread } from '../../src/data/thread.ts';
+
+/*
+ * Which thread to label next: 30 at random, then of every ten eight whose class the current detector is least sure of, and two at
+ * random. "At random" means the next of one order by chance of all threads, whatever was labelled by margin before. So the threads up
+ * to any place of that order are a random sample of the file, and scores over them are those of new threads.
+ */
+
+export const randomStart = 30;
+export const learnEvery = 10;
+/** Places of every ten that are drawn at random. */
+const randomPlaces = [4, 9];
+
+/** Posts of a thread that are read to judge it. */
+export const mostPosts = 500;
+/** Threads that are judged, so that choosing takes seconds however long the file is: the first of the order by chance. */
+const mostJudged = 1000;
+/** More than are asked for until the next learning. */
+const mostRanked = 100;
+
+/** How a thread was chosen to be labelled. */
+export interface Choice {
+  readonly thread: string;
+  readonly chosen: 'random' | 'margin';
+  /** Of this thread in this draw; 1 for the one with the smallest margin. */
+  readonly chance: number;
+}
+
+/** Ids in an order by chance. Threads that come to the file later take places between the others. */
+export function chanceOrder(ids: Iterable<string>, seed: number): string[] {
+  const keyed = Array.from(ids, (id) => ({ id, key: createHash('sha256').update(`${seed}\n${id}`).digest('hex') }));
+  return keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ id }) => id);
+}
+
+/**
+ * The next thread to label; null where none is open.
+ * @param options.open ids in the order by chance
+ * @param options.answered how many threads have had an answer
+ * @param options.ranking ids from the smallest margin on; those that are no longer open are passed over
+ */
+export function nextChoice(options: {
+  open: readonly string[];
+  answered: number;
+  ranking: readonly string[];
+}): Choice | null {
+  const { open, answered, ranking } = options;
+  if (open.length === 0) return null;
+  const isOpen = new Set(open);
+  const [least] =
+    answered < randomStart || randomPlaces.includes(answered % learnEvery)
+      ? []
+      : ranking.filter((id) => isOpen.has(id)).slice(0, 1);
+  if (least === undefined) return { thread: open[0], chosen: 'random', chance: 1 / open.length };
+  return { thread: least, chosen: 'margin', chance: 1 };
+}
+
+/**
+ * The threads whose class a detector is least sure of after all posts, by the margin between its two likeliest classes. Of threads whose
+ * claims nearly repeat each other, the first alone.
+ * @param threads open ones, in the order by chance
+ * @returns their ids, and the label of every thread that was judged
+ */
+export async function leastSure(
+  threads: readonly Thread[],
+  detector: Pick<Detector, 'judge'>,
+): Promise<{ ranking: string[]; labels: Record<string, string> }> {
+  const judged: { thread: Thread; label: string; margin: number }[] = [];
+  for (const thread of threads.slice(0, mostJudged)) {
+    const { label, probabilities } = await detector.judge(prefixOf(thread, Math.min(thread.posts.length, mostPosts)));
+    const [first = 0, second = 0] = Object.values(probabilities ?? {}).sort((a, b) => b - a);
+    judged.push({ thread, label: label ?? '', margin: first - second });
+  }
+  const nearest = judged
+    .toSorted((a, b) => a.margin - b.margin)
+    .slice(0, 2 * mostRanked)
+    .map(({ thread }) => thread);
+  const repeated = new Set<number>();
+  for (const [first, second] of nearDuplicatePairs(nearest, nearDuplicateAt))
+    if (!repeated.has(first)) repeated.add(second);
+  return {
+    ranking: nearest.flatMap(({ id }, place) => (repeated.has(place) ? [] : [id])).slice(0, mostRanked),
+    labels: Object.fromEntries(judged.map(({ thread, label }) => [thread.id, label])),
+  };
+}
