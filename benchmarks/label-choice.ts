@@ -118,27 +118,26 @@ async function measured(set: Line['set'], seed: number, strategy: Line['strategy
   for await (const { thread } of asked(parts.pool, { task, seed, strategy })) {
     labelled.push(thread);
     const { length } = labelled;
-    if (tested[strategy].includes(length) || (length === estimateAt && strategy === 'chosen'))
-      scores[length] = await scoreOf(labelled);
-    if (length === estimateAt && strategy === 'chosen') {
+    if (tested[strategy].includes(length) || length === estimateAt) scores[length] = await scoreOf(labelled);
+    if (length === estimateAt) {
       const has = new Set(labelled.map(({ id }) => id));
       const first = [...places].find(([id]) => !has.has(id))?.[1] ?? places.size;
       const marked = labelled.map(
         (own): Thread => ({ ...own, chosen: (places.get(own.id) ?? 0) < first ? 'random' : 'margin' }),
       );
-      const macroOf = async (own: readonly Thread[]) => {
-        const { heldOut } = await crossValidate({ threads: own, task, seed, detector: {}, curve: false });
-        return { threads: heldOut.threads, macroF1: heldOut.systems[0].macroF1 };
-      };
-      const fair = await macroOf(marked);
+      const { heldOut } = await crossValidate({ threads: marked, task, seed, detector: {}, curve: false });
+      const naive =
+        strategy === 'random'
+          ? heldOut
+          : (await crossValidate({ threads: labelled, task, seed, detector: {}, curve: false })).heldOut;
       estimate = {
         labels: length,
-        random: fair.threads,
-        estimate: fair.macroF1,
-        naive: (await macroOf(labelled)).macroF1,
+        random: heldOut.threads,
+        estimate: heldOut.systems[0].macroF1,
+        naive: naive.systems[0].macroF1,
       };
     }
-    if (length >= Math.max(...tested[strategy], ...(strategy === 'chosen' ? [estimateAt] : []))) break;
+    if (length >= Math.max(...tested[strategy], estimateAt)) break;
   }
   return { set, seed, strategy, scores, estimate };
 }
@@ -167,24 +166,26 @@ const rows = setNames.flatMap((set) =>
   }),
 );
 console.log(markdownTable([['set', 'labels', 'seeds', ...tested.random.map(String)], ...rows]));
-const estimates = setNames.flatMap((set) => {
-  const own = of(set, 'chosen').flatMap(({ estimate, scores }) =>
-    estimate === null ? [] : [{ ...estimate, score: scores[estimate.labels] }],
-  );
-  if (own.length === 0) return [];
-  const shown = (values: readonly number[]) =>
-    `${signed(mean(values), 3)} ± ${((meanAndDeviation(values).deviation ?? 0) / Math.sqrt(values.length)).toFixed(3)}`;
-  return [
-    [
-      crossFittingSets[set].title,
-      String(own.length),
-      mean(own.map(({ random }) => random)).toFixed(0),
-      mean(own.map(({ score }) => score)).toFixed(3),
-      shown(own.map(({ estimate, score }) => estimate - score)),
-      shown(own.map(({ naive, score }) => naive - score)),
-    ],
-  ];
-});
-console.log(
-  `\n${markdownTable([['set', 'seeds', 'drawn at random', 'score', 'estimate − score', 'naive − score'], ...estimates])}`,
+const estimates = setNames.flatMap((set) =>
+  (['random', 'chosen'] as const).flatMap((strategy) => {
+    const own = of(set, strategy).flatMap(({ estimate, scores }) =>
+      estimate === null ? [] : [{ ...estimate, score: scores[estimate.labels] }],
+    );
+    if (own.length === 0) return [];
+    const shown = (values: readonly number[]) =>
+      `${signed(mean(values), 3)} ± ${((meanAndDeviation(values).deviation ?? 0) / Math.sqrt(values.length)).toFixed(3)}`;
+    return [
+      [
+        strategy === 'random' ? crossFittingSets[set].title : '',
+        strategy,
+        String(own.length),
+        mean(own.map(({ random }) => random)).toFixed(0),
+        mean(own.map(({ score }) => score)).toFixed(3),
+        shown(own.map(({ estimate, score }) => estimate - score)),
+        shown(own.map(({ naive, score }) => naive - score)),
+      ],
+    ];
+  }),
 );
+const heading = ['set', 'labels', 'seeds', 'tested', 'score', 'estimate − score', 'naive − score'];
+console.log(`\n${markdownTable([heading, ...estimates])}`);

@@ -18,6 +18,7 @@ const rooms: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['cli'],
     ['sweep'],
     ['kinds'],
+    ['labelling'],
     ['selector', 'serve'],
     ['stop-agent', 'detectors'],
     ['judging'],

@@ -8,6 +8,7 @@ import { Interrupted, type Terminal, visibleTerminal } from './terminal.ts';
 const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => CommandUnknownOpts>>> = {
   init: async () => (await import('./init.ts')).initCommand,
   data: async () => (await import('./data.ts')).dataCommand,
+  label: async () => (await import('./label.ts')).labelCommand,
   annotate: async () => (await import('./annotate.ts')).annotateCommand,
   annotations: async () => (await import('./annotations.ts')).annotationsCommand,
   detect: async () => (await import('./detect.ts')).detectCommand,

@@ -4,7 +4,7 @@ import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 
 /** Fewer leave nothing to test on once a detector and the demonstrations have theirs. */
-const fewestLabelled = 40;
+export const fewestLabelled = 40;
 
 /** Of each label, so that the part of the threads that trains a local detector has two, and the test some. */
 const fewestOfLabel = 10;

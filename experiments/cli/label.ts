@@ -1,0 +1,139 @@
+import { createInterface } from 'node:readline';
+import { Command, Option } from '@commander-js/extra-typings';
+import { counted } from '../../src/counted.ts';
+import { isFairTest } from '../../src/data/thread.ts';
+import { loadThreads } from '../../src/data/thread-file.ts';
+import { InputError } from '../../src/errors.ts';
+import { quoted } from '../../src/shell-words.ts';
+import { fewestLabelled } from '../init/found-threads.ts';
+import type { Labelling } from '../labelling/labelling.ts';
+import { wrapped } from '../report/narrow-table.ts';
+import { answeringWords, answerLinesOption } from './jobs.ts';
+import { type OptionsOf, port, positiveInteger, seed } from './option-values.ts';
+import { proseWidth, type Terminal } from './terminal.ts';
+
+export function labelCommand(terminal: Terminal) {
+  return labelOptions().action((threads, options) => labelThreads(threads, { ...options, terminal }));
+}
+
+type LabelOptions = OptionsOf<typeof labelOptions> & { terminal: Terminal };
+
+function labelOptions() {
+  return new Command('label')
+    .description('Label threads on a page of this machine, the most instructive ones first.')
+    .argument('<threads>', 'thread file, .jsonl or .jsonl.gz')
+    .requiredOption('--label <name>', 'the label that is given, such as outcome; or rumor, veracity, rumor-veracity')
+    .option(
+      '--classes <names>',
+      'its classes with commas between them, in the order of the keys; the first time',
+      names,
+    )
+    .option('--annotator <name>', 'who labels; several people may label one file at once, each by a name', 'me')
+    .option('--labels <file>', 'file that the answers are added to (default: <threads>.<label>.labels.jsonl)')
+    .option('-o, --out <file>', 'thread file with the labels, for other commands (default: <threads>.labelled.jsonl)')
+    .addOption(
+      new Option('--strategy <which>', 'margin chooses most threads by what the detector is least sure of')
+        .choices(['margin', 'random'] as const)
+        .default('margin' as const),
+    )
+    .option('--seed <number>', 'seed of the order by chance; the first time', seed, 1)
+    .option('--port <number>', 'port of the page; 0 chooses a free one', port, 0)
+    .option('--next <count>', 'write so many threads to label elsewhere, with --csv', positiveInteger)
+    .option('--csv <file>', 'with --next: a table for a spreadsheet')
+    .option('--read <file>', 'take the labels of a file that --next wrote, once its classes are filled in')
+    .option('--skip-invalid', 'leave invalid threads out instead of stopping')
+    .addOption(answerLinesOption)
+    .addHelpText(
+      'after',
+      `
+On the page, 1 to 9 give the class, t means can't tell, s skips and u takes back the last answer. Every answer is on the disk
+before the next thread is shown, so the same command resumes after Ctrl-C or a crash.
+
+30 threads are drawn at random. Of every ten after them, eight are those whose class the detector is least sure of, and two are
+drawn at random. The detector learns again every ten labels. detect --train and train test on the labels that were drawn
+at random, and train on all. One thread in twenty is asked again.
+
+Examples:
+  earshot label threads.jsonl --label outcome --classes resolved,escalated
+  earshot label threads.jsonl --label outcome --annotator anna
+  earshot label threads.jsonl --label outcome --next 50 --csv next.csv
+  earshot label threads.jsonl --label outcome --read next.csv`,
+    );
+}
+
+function names(text: string): string[] {
+  return text.split(',').map((name) => name.trim());
+}
+
+async function labelThreads(path: string, options: LabelOptions): Promise<void> {
+  const { terminal, label, classes, annotator, strategy } = options;
+  const { stderr } = terminal;
+  if (annotator.trim() === '') throw new InputError('--annotator is empty; give the name of whoever labels');
+  if ((options.next === undefined) !== (options.csv === undefined))
+    throw new InputError('--next and --csv go together: how many threads, and the table to write them to');
+  const { labelPaths, openLabelling } = await import('../labelling/labelling.ts');
+  const paths = labelPaths(path, label);
+  const onNote = (line: string) => void stderr.write(`${line}\n`);
+  const threads = await loadThreads(path, { skipInvalid: options.skipInvalid, onSkipped: onNote });
+  const { labels = paths.labels, out = paths.out, seed } = options;
+  const labelling = openLabelling(threads, { label, labels, seed, ...(classes !== undefined && { classes }) });
+  if (options.answerLines === true) return answerLines(labelling, terminal);
+  if (options.next !== undefined || options.read !== undefined) await labelElsewhere(labelling, options);
+  else {
+    const [{ serveLabels }, { lineProcess }] = await Promise.all([
+      import('../labelling/label-server.ts'),
+      import('../run/line-processes.ts'),
+    ]);
+    const ending = terminal.interruptSignal('writing the labels');
+    // A training takes seconds, in which this process would show nothing.
+    const learner = lineProcess(answeringWords(terminal));
+    const server = await serveLabels(labelling, {
+      annotator,
+      port: options.port,
+      isRandom: strategy === 'random',
+      learn: async () => JSON.parse(await learner.ask('')),
+      now: () => new Date(),
+      onNote,
+    });
+    stderr.write(`earshot: label at ${server.address} as ${annotator}; Ctrl-C ends it, and every answer is saved\n`);
+    if (!ending.aborted) await new Promise((resolve) => ending.addEventListener('abort', resolve, { once: true }));
+    await server.stop();
+    learner.end().catch(() => {});
+  }
+  await writeLabelled(labelling, { out, terminal });
+}
+
+/** Learns for each line of standard input, and answers with a line. */
+async function answerLines(labelling: Labelling, { stdin, stdout, interruptSignal }: Terminal): Promise<void> {
+  // Ctrl-C reaches this process, too; the one that started it decides when it ends.
+  interruptSignal(null);
+  for await (const _ of createInterface({ input: stdin })) stdout.write(`${JSON.stringify(await labelling.learn())}\n`);
+}
+
+async function labelElsewhere(labelling: Labelling, options: LabelOptions): Promise<void> {
+  const { annotator, strategy, next, csv, read, terminal } = options;
+  const { chosenTable, readTable } = await import('../labelling/label-table.ts');
+  if (read !== undefined) {
+    const added = await readTable(read, { labelling, annotator, now: () => new Date() });
+    terminal.stderr.write(`${read}: ${counted(added, 'label')} read\n`);
+  }
+  if (next === undefined || csv === undefined) return;
+  const written = await chosenTable(csv, { labelling, count: next, isRandom: strategy === 'random' });
+  terminal.stderr.write(`${csv}: ${counted(written, 'thread')} to label; fill in the column class, then give --read\n`);
+}
+
+/** Writes the threads with their labels, and says what to do with them. */
+async function writeLabelled(labelling: Labelling, of: { out: string; terminal: Terminal }): Promise<void> {
+  const { out, terminal } = of;
+  const { task } = labelling;
+  const labelled = (await labelling.write(out)).filter((thread) => task.goldLabel(thread) !== null);
+  const fair = labelled.filter(isFairTest).length;
+  const text = `Wrote ${out}: ${labelled.length} of ${labelling.threads.size} threads have the label ${task.name}. ${fair} of them were drawn at random, and these alone test; all train.`;
+  terminal.stdout.write(`${wrapped(text, { width: proseWidth(terminal) })}\n`);
+  if (labelled.length < fewestLabelled)
+    return void terminal.stdout.write(
+      `Next: the same command; training and testing take ${fewestLabelled} labels at least\n`,
+    );
+  const file = `${quoted(out)} --task ${quoted(task.name)}`;
+  terminal.stdout.write(`Next: npx earshot detect ${file} --train\n      npx earshot init ${file}\n`);
+}

@@ -1,0 +1,89 @@
+import type { Task } from '../../src/data/task.ts';
+import type { Thread } from '../../src/data/thread.ts';
+import { cohensKappa } from '../../src/metrics/cohens-kappa.ts';
+import type { LabelRecord } from './label-file.ts';
+
+/** What the records of a label file come to, after what was undone. */
+export interface Answers {
+  /** Labels and "can't tell", the oldest first. */
+  readonly given: readonly LabelRecord[];
+  /** The last answer of each thread: its class, or null where somebody cannot tell. */
+  readonly classOf: ReadonlyMap<string, string | null>;
+  /** Who passed over a thread. */
+  readonly skippedBy: ReadonlyMap<string, ReadonlySet<string>>;
+  /** What each annotator is shown and has not answered. */
+  readonly shownTo: ReadonlyMap<string, LabelRecord>;
+}
+
+export function answersOf(records: readonly LabelRecord[]): Answers {
+  const shownTo = new Map<string, LabelRecord>();
+  const kept: LabelRecord[] = [];
+  for (const record of records) {
+    if (record.kind === 'shown') {
+      shownTo.set(record.annotator, record);
+      continue;
+    }
+    if (record.kind === 'undo') {
+      const place = kept.findLastIndex(
+        ({ thread, annotator }) => thread === record.thread && annotator === record.annotator,
+      );
+      if (place >= 0) kept.splice(place, 1);
+      continue;
+    }
+    kept.push(record);
+    if (shownTo.get(record.annotator)?.thread === record.thread) shownTo.delete(record.annotator);
+  }
+  const given = kept.filter(({ kind }) => kind !== 'skip');
+  const skippedBy = new Map<string, Set<string>>();
+  for (const { kind, thread, annotator } of kept)
+    if (kind === 'skip') skippedBy.set(thread, (skippedBy.get(thread) ?? new Set()).add(annotator));
+  return { given, classOf: new Map(given.map((record) => [record.thread, record.class])), skippedBy, shownTo };
+}
+
+/** The last answer or skip of an annotator, which an undo takes back. */
+export function lastOf(annotator: string, records: readonly LabelRecord[]): LabelRecord | null {
+  const open: LabelRecord[] = [];
+  for (const record of records) {
+    if (record.annotator !== annotator || record.kind === 'shown') continue;
+    if (record.kind === 'undo') open.pop();
+    else open.push(record);
+  }
+  return open.at(-1) ?? null;
+}
+
+/** How far first and second answers to the same threads agree. */
+export function agreement({ given }: Answers): { threads: number; kappa: number | null } {
+  const byThread = new Map<string, string[]>();
+  for (const { thread, class: own } of given)
+    if (own !== null) byThread.set(thread, [...(byThread.get(thread) ?? []), own]);
+  const pairs = [...byThread.values()].flatMap(([first, second]) =>
+    second === undefined ? [] : [[first, second] as const],
+  );
+  return { threads: pairs.length, kappa: cohensKappa(pairs) };
+}
+
+/**
+ * The threads with the labels that they were given. The sample that was drawn at random is the beginning of the order by chance, as far
+ * as every thread of it was answered or passed over; other labels are marked as chosen by margin.
+ * @param options.order ids of all threads that had no label, in the order by chance
+ */
+export function labelledThreads(
+  threads: readonly Thread[],
+  { answers, order, task }: { answers: Answers; order: readonly string[]; task: Task },
+): Thread[] {
+  const { classOf, skippedBy } = answers;
+  const end = order.findIndex((id) => !classOf.has(id) && !skippedBy.has(id));
+  const sample = new Set(end < 0 ? order : order.slice(0, end));
+  return threads.map((thread) => {
+    const own = classOf.get(thread.id) ?? null;
+    if (own === null) return thread;
+    return { ...withLabel(thread, task.name, own), chosen: sample.has(thread.id) ? 'random' : 'margin' };
+  });
+}
+
+function withLabel(thread: Thread, label: string, own: string): Thread {
+  if (label === 'rumor') return { ...thread, rumor: own === 'rumor' };
+  const veracity = (['true', 'false', 'unverified', 'non-rumor'] as const).find((value) => value === own);
+  if ((label === 'veracity' || label === 'rumor-veracity') && veracity !== undefined) return { ...thread, veracity };
+  return { ...thread, labels: { ...thread.labels, [label]: own } };
+}

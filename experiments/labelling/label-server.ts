@@ -1,0 +1,176 @@
+import { randomBytes } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { diskError, InputError } from '../../src/errors.ts';
+import { namesThisMachine } from '../serve/access.ts';
+import { agreement, answersOf, lastOf } from './answers.ts';
+import { learnEvery } from './choose.ts';
+import type { LabelRecord } from './label-file.ts';
+import { labelPage, scoreCurve } from './label-page.ts';
+import type { Labelling } from './labelling.ts';
+import type { Learnt } from './learn.ts';
+import { type Answer, labelSession } from './session.ts';
+
+const mostBodyBytes = 64 * 1024;
+/** Labels from which a detector learns for the first time. */
+const firstLearning = 20;
+
+/** A page at which one annotator labels. */
+export interface LabelServer {
+  /** With the token that whoever opens it must know. */
+  readonly address: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * Serves the page on this machine.
+ * @param options.learn trains on the labels so far, somewhere else: the page does not wait for it
+ * @param options.isRandom draws every thread at random
+ * @throws InputError where the port is taken
+ */
+export async function serveLabels(
+  labelling: Labelling,
+  options: {
+    annotator: string;
+    port: number;
+    isRandom: boolean;
+    learn: () => Promise<Learnt | null>;
+    now: () => Date;
+    onNote: (line: string) => void;
+  },
+): Promise<LabelServer> {
+  const { file, order, threads, task } = labelling;
+  const { annotator, port, isRandom, now, onNote } = options;
+  const session = labelSession({ file, order, annotator, now });
+  const token = randomBytes(16).toString('hex');
+  const history: Learnt[] = [];
+  let curve: Awaited<ReturnType<typeof scoreCurve>> = null;
+  let learning: Promise<void> | null = null;
+  let learntFrom = 0;
+
+  const labels = () => [...answersOf(file.records()).classOf.values()].filter((own) => own !== null).length;
+  const learnWhenDue = () => {
+    const count = labels();
+    if (learning !== null || count < firstLearning || count - learntFrom < learnEvery) return;
+    learntFrom = count;
+    learning = (async () => {
+      const learnt = await options.learn();
+      if (learnt === null) return;
+      history.push(learnt);
+      curve = await scoreCurve(history);
+    })()
+      .catch((error: unknown) =>
+        onNote(`the detector did not learn: ${error instanceof Error ? error.message : error}`),
+      )
+      .finally(() => {
+        learning = null;
+      });
+  };
+
+  const page = (nonce: string): string => {
+    learnWhenDue();
+    const record = session.current(isRandom ? [] : (history.at(-1)?.ranking ?? []));
+    const answers = answersOf(file.records());
+    const given = [...answers.classOf.values()];
+    const thread = threads.get(record?.thread ?? '');
+    const last = lastOf(annotator, file.records());
+    return labelPage({
+      label: task.name,
+      classes: task.labels,
+      annotator,
+      shown: record === null || thread === undefined ? null : { thread, record },
+      last: last === null ? null : inWords(last),
+      counts: [
+        ...task.labels.map((name) => ({ name, count: given.filter((own) => own === name).length })),
+        { name: 'can’t tell', count: given.filter((own) => own === null).length },
+      ],
+      open: order.filter((id) => !answers.classOf.has(id)).length,
+      agreement: agreement(answers),
+      history,
+      isLearning: learning !== null,
+      curve,
+      nonce,
+    });
+  };
+
+  const take = (form: URLSearchParams): void => {
+    const value = form.get('answer') ?? '';
+    const answer = answerOf(value, task.labels);
+    if (value === 'undo') session.undo();
+    else if (answer !== null) session.answer(form.get('thread') ?? '', answer);
+  };
+
+  const server = createServer((request, response) => {
+    respond(request, response).catch((error: unknown) => {
+      const why = error instanceof InputError ? error.message : 'the page could not be made';
+      onNote(error instanceof Error ? error.message : String(error));
+      if (!response.headersSent) response.writeHead(500, { 'content-type': 'text/plain; charset=utf-8' });
+      response.end(`${why}\n`);
+    });
+  });
+  const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { host, origin } = request.headers;
+    const refuse = (status: number, why: string) =>
+      void response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(`${why}\n`);
+    if (!namesThisMachine(host)) return refuse(403, 'this page is for browsers on its own machine');
+    if (origin !== undefined && origin !== `http://${host}`)
+      return refuse(403, 'this page takes answers from itself alone');
+    if (request.url !== `/${token}/`)
+      return refuse(404, 'open the address that the program printed, with all of its letters and digits');
+    if (request.method === 'POST') {
+      const form = await formOf(request);
+      if (form === null) return refuse(413, 'the answer is too long');
+      take(form);
+      response.writeHead(303, { location: `/${token}/` }).end();
+      return;
+    }
+    if (request.method !== 'GET') return refuse(405, 'the page takes GET and POST');
+    const nonce = randomBytes(16).toString('base64');
+    response
+      .writeHead(200, {
+        'content-type': 'text/html; charset=utf-8',
+        'content-security-policy': `default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'nonce-${nonce}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
+        'cache-control': 'no-store',
+        'referrer-policy': 'same-origin',
+        'x-content-type-options': 'nosniff',
+      })
+      .end(page(nonce));
+  };
+
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(port, '127.0.0.1', resolve);
+  }).catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')
+      throw new InputError(`something listens at 127.0.0.1:${port} already; stop it, or choose another --port`);
+    throw diskError(error, { what: `listen at 127.0.0.1:${port}` });
+  });
+  learnWhenDue();
+  const bound = server.address();
+  return {
+    address: `http://127.0.0.1:${typeof bound === 'object' && bound !== null ? bound.port : port}/${token}/`,
+    async stop() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function answerOf(value: string, classes: readonly string[]): Answer | null {
+  if (value === 'cannot-tell' || value === 'skip') return { kind: value };
+  const name = value.startsWith('label:') ? value.slice('label:'.length) : '';
+  return classes.includes(name) ? { kind: 'label', class: name } : null;
+}
+
+function inWords({ kind, thread, class: own }: LabelRecord): string {
+  const answer = kind === 'skip' ? 'passed over' : kind === 'cannot-tell' ? 'can’t tell' : (own ?? '');
+  return `Saved: ${thread} · ${answer}`;
+}
+
+/** The fields of a form; null for one that is too long. */
+async function formOf(request: IncomingMessage): Promise<URLSearchParams | null> {
+  let body = '';
+  for await (const chunk of request.setEncoding('utf8')) {
+    body += chunk;
+    if (body.length > mostBodyBytes) return null;
+  }
+  return new URLSearchParams(body);
+}

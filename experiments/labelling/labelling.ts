@@ -1,0 +1,78 @@
+import { tasksOf } from '../../src/data/classes-of-labels.ts';
+import { type Task, taskOfLabel, tasks } from '../../src/data/task.ts';
+import type { Thread } from '../../src/data/thread.ts';
+import { writeThreads } from '../../src/data/thread-file.ts';
+import { answersOf, labelledThreads } from './answers.ts';
+import { chanceOrder } from './choose.ts';
+import { type LabelFile, openLabelFile } from './label-file.ts';
+import { type Learnt, learn } from './learn.ts';
+
+/** Threads and the labels that people give them. */
+export interface Labelling {
+  readonly threads: ReadonlyMap<string, Thread>;
+  readonly task: Task;
+  readonly file: LabelFile;
+  /** Ids of the threads that had no label, in the order by chance. */
+  readonly order: readonly string[];
+  /** The threads with the labels so far. */
+  labelled(): Thread[];
+  /** Trains on the labels so far; null where they are too few. */
+  learn(): Promise<Learnt | null>;
+  /** Writes the threads with the labels so far, and returns them. */
+  write(path: string): Promise<Thread[]>;
+}
+
+/** The label file of a thread file, and the thread file with labels that is made of both. */
+export function labelPaths(path: string, label: string): { labels: string; out: string } {
+  const stem = path.replace(/\.jsonl(\.gz)?$/i, '');
+  return { labels: `${stem}.${label}.labels.jsonl`, out: `${stem}.labelled.jsonl` };
+}
+
+/**
+ * Opens the labels of threads, or begins them.
+ * @param options.classes of the label, where neither the threads nor the label file have it yet
+ * @throws InputError for a label file of another label or other classes, or unknown classes
+ */
+export function openLabelling(
+  threads: readonly Thread[],
+  options: { label: string; classes?: readonly string[]; labels: string; seed: number },
+): Labelling {
+  const { label, labels, seed } = options;
+  const classes = options.classes ?? tasksOf(threads).findLast(({ name }) => name === label)?.labels;
+  const file = openLabelFile(labels, { label, seed, ...(classes !== undefined && { classes: [...classes] }) });
+  const task = tasks[label] ?? taskOfLabel({ name: label, labels: file.classes });
+  const byId = new Map(threads.map((thread) => [thread.id, thread]));
+  const order = chanceOrder(
+    threads.flatMap((thread) => (task.goldLabel(thread) === null ? [thread.id] : [])),
+    file.seed,
+  );
+  const labelled = () => labelledThreads(threads, { answers: answersOf(file.records()), order, task });
+  let before: Readonly<Record<string, string>> = {};
+  return {
+    threads: byId,
+    task,
+    file,
+    order,
+    labelled,
+    async learn() {
+      const { classOf } = answersOf(file.records());
+      const found = await learn({
+        threads: {
+          labelled: labelled().filter((thread) => task.goldLabel(thread) !== null),
+          open: order.flatMap((id) => (classOf.has(id) ? [] : (byId.get(id) ?? []))),
+        },
+        task,
+        seed: file.seed,
+        before,
+      });
+      if (found === null) return null;
+      before = found.labels;
+      return found.learnt;
+    },
+    async write(path) {
+      const whole = labelled();
+      await writeThreads(path, whole);
+      return whole;
+    },
+  };
+}

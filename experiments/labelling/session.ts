@@ -1,0 +1,104 @@
+import { Random } from '../../src/tensor/random.ts';
+import { type Answers, answersOf, lastOf } from './answers.ts';
+import { nextChoice } from './choose.ts';
+import type { LabelFile, LabelRecord } from './label-file.ts';
+
+/** One in twenty threads is asked again, to see whether people agree with each other and with themselves. */
+const againEvery = 20;
+/** A person remembers the last few answers. */
+const leastBetween = 10;
+/** A thread that somebody has had in sight for longer is shown to others. */
+const leaseMs = 10 * 60_000;
+
+/** An answer to the thread that is shown. */
+export type Answer = { readonly kind: 'label'; readonly class: string } | { readonly kind: 'cannot-tell' | 'skip' };
+
+/** One annotator at a label file. */
+export interface LabelSession {
+  readonly annotator: string;
+  /** The thread to show: the same one until it is answered, in another process, too. Null where none is left. */
+  current(ranking: readonly string[]): LabelRecord | null;
+  /** Adds the answer. Whatever is not about the thread in sight is ignored, such as a form that is sent twice. */
+  answer(thread: string, answer: Answer): void;
+  /** Takes back the last answer, and shows its thread again. */
+  undo(): void;
+}
+
+/** @param options.order ids of the threads without a label, in the order by chance */
+export function labelSession(options: {
+  file: LabelFile;
+  order: readonly string[];
+  annotator: string;
+  now: () => Date;
+}): LabelSession {
+  const { file, order, annotator, now } = options;
+  const inFile = new Set(order);
+  const add = (record: Pick<LabelRecord, 'kind' | 'thread' | 'chosen' | 'chance'> & { class?: string }) =>
+    file.append({ class: null, ...record, annotator, time: now().toISOString() });
+  const inSight = () => {
+    const shown = answersOf(file.records()).shownTo.get(annotator) ?? null;
+    return shown !== null && inFile.has(shown.thread) ? shown : null;
+  };
+  /** Threads that another annotator has in sight, and who that is. */
+  const held = ({ shownTo }: Answers) =>
+    new Map(
+      Array.from(shownTo.values())
+        .filter((shown) => shown.annotator !== annotator && Date.parse(shown.time) > now().getTime() - leaseMs)
+        .map((shown) => [shown.thread, shown.annotator]),
+    );
+  return {
+    annotator,
+    current(ranking) {
+      for (;;) {
+        const shown = inSight();
+        const answers = answersOf(file.records());
+        const others = held(answers);
+        // Of two annotators who took a thread at the same time, one gives way.
+        const isTaken = shown?.chosen !== 'again' && (others.get(shown?.thread ?? '') ?? annotator) < annotator;
+        if (shown !== null && !isTaken) return shown;
+        const { classOf, skippedBy } = answers;
+        const isSkipped = (id: string) => skippedBy.get(id)?.has(annotator) === true;
+        const open = order.filter((id) => !classOf.has(id) && !others.has(id) && !isSkipped(id));
+        const choice =
+          again(answers, { annotator, seed: file.seed, isSkipped }) ??
+          nextChoice({ open, answered: classOf.size, ranking });
+        if (choice === null) return null;
+        add({ kind: 'shown', ...choice });
+      }
+    },
+    answer(thread, answer) {
+      const shown = inSight();
+      if (shown?.thread !== thread) return;
+      const { chosen, chance } = shown;
+      add({ thread, chosen, chance, ...answer });
+    },
+    undo() {
+      const last = lastOf(annotator, file.records());
+      if (last === null) return;
+      const { thread, chosen, chance } = last;
+      add({ kind: 'undo', thread, chosen, chance });
+      add({ kind: 'shown', thread, chosen, chance });
+    },
+  };
+}
+
+/** A thread that was labelled once, by somebody else where there is one; null where it is not time for one. */
+function again(
+  { given }: Answers,
+  { annotator, seed, isSkipped }: { annotator: string; seed: number; isSkipped: (thread: string) => boolean },
+) {
+  const ofMine = given.filter((record) => record.annotator === annotator);
+  const mine = ofMine.length;
+  if ((mine + 1) % againEvery !== 0) return null;
+  const times = new Map<string, number>();
+  for (const { thread } of given) times.set(thread, (times.get(thread) ?? 0) + 1);
+  const once = given.filter(
+    (record) => record.class !== null && times.get(record.thread) === 1 && !isSkipped(record.thread),
+  );
+  const others = once.filter((record) => record.annotator !== annotator);
+  const recent = new Set(ofMine.slice(-leastBetween).map(({ thread }) => thread));
+  const from = others.length > 0 ? others : once.filter(({ thread }) => !recent.has(thread));
+  if (from.length === 0) return null;
+  const { thread } = from[Random.seeded({ seed, purpose: `asked again ${annotator} ${mine}` }).integer(from.length)];
+  return { thread, chosen: 'again' as const, chance: 1 / from.length };
+}

@@ -1,0 +1,15 @@
+/**
+ * Cohen's kappa: how often two people agree beyond what their own shares of the classes would give by chance (Cohen 1960). Null without
+ * items.
+ * @param pairs both classes of each item
+ */
+export function cohensKappa(pairs: readonly (readonly [string, string])[]): number | null {
+  if (pairs.length === 0) return null;
+  const shareOf = (holds: (pair: readonly [string, string]) => boolean) => pairs.filter(holds).length / pairs.length;
+  const agreed = shareOf(([first, second]) => first === second);
+  const byChance = [...new Set(pairs.flat())].reduce(
+    (sum, own) => sum + shareOf(([first]) => first === own) * shareOf(([, second]) => second === own),
+    0,
+  );
+  return byChance === 1 ? 1 : (agreed - byChance) / (1 - byChance);
+}
