@@ -104,9 +104,7 @@ async function labelThreads(path: string, options: LabelOptions): Promise<void> 
 }
 
 /** Learns for each line of standard input, and answers with a line. */
-async function answerLines(labelling: Labelling, { stdin, stdout, interruptSignal }: Terminal): Promise<void> {
-  // Ctrl-C reaches this process, too; the one that started it decides when it ends.
-  interruptSignal(null);
+async function answerLines(labelling: Labelling, { stdin, stdout }: Terminal): Promise<void> {
   for await (const _ of createInterface({ input: stdin })) stdout.write(`${JSON.stringify(await labelling.learn())}\n`);
 }
 

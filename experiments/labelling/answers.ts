@@ -67,7 +67,7 @@ export function agreement({ given }: Answers): { threads: number; kappa: number 
  * as every thread of it was answered or passed over; other labels are marked as chosen by margin.
  * @param options.order ids of all threads that had no label, in the order by chance
  */
-export function labelledThreads(
+export function threadsWithLabels(
   threads: readonly Thread[],
   { answers, order, task }: { answers: Answers; order: readonly string[]; task: Task },
 ): Thread[] {

@@ -102,12 +102,13 @@ function threadMarkup({ id, posts }: Thread): Markup {
 function answersMarkup({ classes, shown, last }: LabelPage): Markup {
   const button = (value: string, key: string, text: string, kind = '') =>
     html`<button class="more ${kind}" name="answer" value="${value}" data-key="${key}">${key === '' ? null : html`<kbd>${key}</kbd>`}<bdi>${text}</bdi></button>`;
-  const thread = shown === null ? null : html`<input type="hidden" name="thread" value="${shown.thread.id}">`;
+  const thread =
+    shown === null ? null : html`<input type="hidden" name="thread" value="${encodeURIComponent(shown.thread.id)}">`;
   const answers =
     shown === null
       ? []
       : [
-          ...classes.map((name, index) => button(`label:${name}`, index < 9 ? String(index + 1) : '', name)),
+          ...classes.map((name, index) => button(`class-${index + 1}`, index < 9 ? String(index + 1) : '', name)),
           button('cannot-tell', 't', 'can’t tell', 'other'),
           button('skip', 's', 'skip', 'other'),
         ];

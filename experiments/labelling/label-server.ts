@@ -46,6 +46,7 @@ export async function serveLabels(
   let curve: Awaited<ReturnType<typeof scoreCurve>> = null;
   let learning: Promise<void> | null = null;
   let learntFrom = 0;
+  let isStopped = false;
 
   const labels = () => [...answersOf(file.records()).classOf.values()].filter((own) => own !== null).length;
   const learnWhenDue = () => {
@@ -55,12 +56,12 @@ export async function serveLabels(
     learning = (async () => {
       const learnt = await options.learn();
       if (learnt === null) return;
+      curve = await scoreCurve([...history, learnt]);
       history.push(learnt);
-      curve = await scoreCurve(history);
     })()
-      .catch((error: unknown) =>
-        onNote(`the detector did not learn: ${error instanceof Error ? error.message : error}`),
-      )
+      .catch((error: unknown) => {
+        if (!isStopped) onNote(`the detector did not learn: ${error instanceof Error ? error.message : error}`);
+      })
       .finally(() => {
         learning = null;
       });
@@ -96,7 +97,7 @@ export async function serveLabels(
     const value = form.get('answer') ?? '';
     const answer = answerOf(value, task.labels);
     if (value === 'undo') session.undo();
-    else if (answer !== null) session.answer(form.get('thread') ?? '', answer);
+    else if (answer !== null) session.answer(decodeURIComponent(form.get('thread') ?? ''), answer);
   };
 
   const server = createServer((request, response) => {
@@ -148,6 +149,7 @@ export async function serveLabels(
   return {
     address: `http://127.0.0.1:${typeof bound === 'object' && bound !== null ? bound.port : port}/${token}/`,
     async stop() {
+      isStopped = true;
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
@@ -156,8 +158,8 @@ export async function serveLabels(
 
 function answerOf(value: string, classes: readonly string[]): Answer | null {
   if (value === 'cannot-tell' || value === 'skip') return { kind: value };
-  const name = value.startsWith('label:') ? value.slice('label:'.length) : '';
-  return classes.includes(name) ? { kind: 'label', class: name } : null;
+  const place = classes.findIndex((_, index) => value === `class-${index + 1}`);
+  return place < 0 ? null : { kind: 'label', class: classes[place] };
 }
 
 function inWords({ kind, thread, class: own }: LabelRecord): string {

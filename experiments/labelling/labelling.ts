@@ -2,7 +2,7 @@ import { tasksOf } from '../../src/data/classes-of-labels.ts';
 import { type Task, taskOfLabel, tasks } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { writeThreads } from '../../src/data/thread-file.ts';
-import { answersOf, labelledThreads } from './answers.ts';
+import { answersOf, threadsWithLabels } from './answers.ts';
 import { chanceOrder } from './choose.ts';
 import { type LabelFile, openLabelFile } from './label-file.ts';
 import { type Learnt, learn } from './learn.ts';
@@ -46,7 +46,7 @@ export function openLabelling(
     threads.flatMap((thread) => (task.goldLabel(thread) === null ? [thread.id] : [])),
     file.seed,
   );
-  const labelled = () => labelledThreads(threads, { answers: answersOf(file.records()), order, task });
+  const labelled = () => threadsWithLabels(threads, { answers: answersOf(file.records()), order, task });
   let before: Readonly<Record<string, string>> = {};
   return {
     threads: byId,
