@@ -190,8 +190,9 @@ async function detectTrain(path: string, options: Detecting): Promise<void> {
   const { heading, rows } = truths.detectorTruthTable(truth);
   const conclusion = truth.problem ?? 'The detector tells the labels apart better than guessing.';
   const width = proseWidth(terminal);
+  const fairness = truths.testedInWords(truth);
   stdout.write(
-    `The local detector, cross-validated over ${heldOut.threads} threads labelled for ${task.name}\n\n` +
+    `The local detector, cross-validated over ${heldOut.threads} threads labelled for ${task.name}\n\n${fairness === '' ? '' : `${wrapped(fairness, { width })}\n\n`}` +
       `${numbersTable(heading, rows)}\n\n${wrapped(conclusion, { width })}\n${curve.length > 1 ? `\n${wrapped(learningCurveInWords(curve), { width })}\n` : ''}`,
   );
   stderr.write(`\nNext: npx earshot init ${quoted(path)}\n`);

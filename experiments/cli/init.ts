@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { Command, Option } from '@commander-js/extra-typings';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { counted } from '../../src/counted.ts';
-import type { Thread } from '../../src/data/thread.ts';
+import { isFairTest, type Thread } from '../../src/data/thread.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { smallestOnAverage } from '../../src/metrics/conformal-risk-control.ts';
@@ -190,7 +190,11 @@ async function threadsUsed(threads: readonly Thread[], of: { experiment: Experim
   }
   const { crossFittedFacts } = await import('../stop-agent/cross-fitting.ts');
   const { labelled, environment, calibration } = crossFittedFacts(threads, of);
-  if (guarantee !== null && calibration.length === 0 && labelled.length < smallestOnAverage(guarantee))
+  if (
+    guarantee !== null &&
+    calibration.length === 0 &&
+    labelled.filter(isFairTest).length < smallestOnAverage(guarantee)
+  )
     throw new InputError(
       `a guarantee of ${100 * guarantee.level}% takes ${smallestOnAverage(guarantee)} labelled threads, or about ${Math.ceil(1.5 * smallestCalibration(guarantee))} without a label, and there are ${labelled.length} and ${threads.length - labelled.length}; add threads, or allow more with --risk-level`,
     );

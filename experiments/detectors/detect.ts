@@ -8,7 +8,7 @@ import type { Interval } from '../../src/metrics/bootstrap.ts';
 import { type CalibrationBin, calibration } from '../../src/metrics/calibration.ts';
 import { confusionMatrix } from '../../src/metrics/classification.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
-import { drawnThreads, labelledThreads } from '../judging/drawn-threads.ts';
+import { drawnThreads, fairTests, labelledThreads } from '../judging/drawn-threads.ts';
 import { type Judge, openJudge } from '../judging/judge.ts';
 import type { JudgeOptions } from '../judging/judge-options.ts';
 import { intervalsOf, scoresOf } from '../run/scoring.ts';
@@ -72,7 +72,7 @@ export async function detect(options: DetectOptions): Promise<DetectorEvaluation
     throw new InputError(
       `${detectors[0]} decides ${task.name} and ${detectors[other]} decides ${judges[other].task.name}; compare detectors of one task`,
     );
-  const known = labelledThreads(options.threads, { task, context });
+  const known = fairTests(labelledThreads(options.threads, { task, context }), context);
   const labelled = drawnThreads(known, { ...options, labelOf: task.goldLabel });
   const store = AnnotationStore.open(options.store ?? ':memory:');
   try {

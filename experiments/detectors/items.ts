@@ -1,7 +1,7 @@
 import { sha256 } from '../../src/content-hash.ts';
 import { splitThreads } from '../../src/data/split.ts';
 import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
-import type { Thread } from '../../src/data/thread.ts';
+import { isFairTest, type Thread } from '../../src/data/thread.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import type { ScoredTask } from '../judging/gold-labels.ts';
@@ -42,5 +42,5 @@ export function splitItems(
     stratifyBy: task.goldLabel,
     ...(testEvents !== null && { holdOutEvents: { test: testEvents } }),
   });
-  return { train: parts.train ?? [], development: parts.development ?? [], test: parts.test };
+  return { train: parts.train ?? [], development: parts.development ?? [], test: parts.test.filter(isFairTest) };
 }

@@ -62,7 +62,8 @@ export async function crossValidate(options: {
         said['all posts'].push(await labelAfter(Math.min(thread.posts.length, mostPosts)));
       }
     }
-    return heldOutScores({ gold: said.gold, said, labels: task.labels });
+    const chosen = threads.filter((thread) => !isFairTest(thread)).length;
+    return heldOutScores({ gold: said.gold, said, labels: task.labels, chosen });
   };
   const pointOf = (labels: number, { systems }: HeldOutScores) => {
     const whole = systems.find(({ name }) => name === 'all posts');

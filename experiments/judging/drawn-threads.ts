@@ -1,5 +1,5 @@
 import { splitThreads } from '../../src/data/split.ts';
-import type { Thread } from '../../src/data/thread.ts';
+import { isFairTest, type Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import type { ScoredTask } from './gold-labels.ts';
@@ -23,6 +23,19 @@ export function labelledThreads(
   const without = threads.length - labelled.length;
   if (without > 0) context.onNote(`${without} threads have no label for ${task.name} and are left out`);
   return labelled;
+}
+
+/** Without the threads that were chosen by margin, over which no score is counted. */
+export function fairTests<Of extends Pick<Thread, 'chosen'>>(
+  labelled: readonly Of[],
+  { onNote }: Pick<WorkContext, 'onNote'>,
+): Of[] {
+  const fair = labelled.filter(isFairTest);
+  if (fair.length < labelled.length)
+    onNote(
+      `${labelled.length - fair.length} of ${labelled.length} labelled threads were chosen by margin and are harder than others; only the other ${fair.length} test`,
+    );
+  return fair;
 }
 
 /** So many of labelled threads, each label in proportion; all of them unless there is a limit. */

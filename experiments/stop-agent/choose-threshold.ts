@@ -3,7 +3,7 @@ import type { PolicyDefinition } from '../../checkpoints/policy/policy.ts';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import type { PrefixSchedule } from '../../experts/prefix-schedule.ts';
 import type { Task } from '../../src/data/task.ts';
-import type { Thread } from '../../src/data/thread.ts';
+import { isFairTest, type Thread } from '../../src/data/thread.ts';
 import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
 import { valuesOf } from '../run/metric.ts';
 import { GuaranteeNotShown, guaranteeFor, guaranteeOnAverage, keptOnAverage, thresholds } from './calibrate.ts';
@@ -43,7 +43,7 @@ export async function chooseThreshold(agent: StopPolicy, trained: Trained): Prom
       unshownGuaranteeFile.write(run, { reason: error.message, remedy: error.remedy });
     }
   if (experiment.agent.algorithm !== 'settled') return;
-  const judged = crossFitting === null ? development : demonstrations;
+  const judged = (crossFitting === null ? development : demonstrations).filter(isFairTest);
   if (judged.length > 0) await keepBest(agent, judged, trained);
 }
 
@@ -85,7 +85,12 @@ async function keepAverage(
   const { parts, sequences, materials } = prepared;
   const definition = await learntPolicy(policyNetwork(agent), { ...materials, threshold: halfway });
   const { limits, task } = definition;
-  const scored = await scoredThreads(parts.demonstrations, { ...materials, definition, sequences, heldOutScores });
+  const scored = await scoredThreads(parts.demonstrations.filter(isFairTest), {
+    ...materials,
+    definition,
+    sequences,
+    heldOutScores,
+  });
   const guarantee = await guaranteeOnAverage(
     scored.map((thread) => ({ ...thread, gold: null })),
     { ...options, limits, alerts: task.alerts },

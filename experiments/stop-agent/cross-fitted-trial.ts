@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { heldOutScores } from '../../experts/detectors/local/held-out.ts';
 import { curveShares, nestedShare } from '../../src/data/label-folds.ts';
-import type { Thread } from '../../src/data/thread.ts';
+import { isFairTest, type Thread } from '../../src/data/thread.ts';
 import { classificationScores } from '../../src/metrics/classification.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
 import { within } from '../../src/work-context.ts';
@@ -52,7 +52,8 @@ export async function runCrossFitted(trial: TrialSettings, surroundings: Surroun
     return true;
   }
   const material = await crossFit({ ...trial, context });
-  const joined = await foldsTogether(trial, material.folds, { below: directory, surroundings });
+  const chosen = material.threads.labelled.filter((thread) => !isFairTest(thread)).length;
+  const joined = await foldsTogether(trial, material.folds, { below: directory, surroundings, chosen });
   if (joined === null) return false;
   const { labelled, environment, calibration } = material.threads;
   const isTested = new Set(joined.judged.map(({ threadId }) => threadId));
@@ -95,7 +96,7 @@ interface JoinedFolds {
 async function foldsTogether(
   trial: TrialSettings,
   folds: readonly TrialMaterial[],
-  { below, surroundings }: { below: string; surroundings: Surroundings },
+  { below, surroundings, chosen = 0 }: { below: string; surroundings: Surroundings; chosen?: number },
 ): Promise<JoinedFolds | null> {
   const { experiment } = trial;
   const { backend, context } = surroundings;
@@ -155,6 +156,7 @@ async function foldsTogether(
           'claim only': judged.map(({ sequence: { predicted } }) => predicted[0]),
         },
         labels,
+        chosen,
       }),
       unlikeTraining:
         results.reduce((sum, { unlikeTraining, threads }) => sum + unlikeTraining * threads.test, 0) / judged.length,

@@ -1,7 +1,7 @@
 import { assertEveryLabel, fewestInFolds } from '../../experts/detectors/local/training-labels.ts';
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
 import { beginningOf, hasEveryLabel, type LabelFold, labelFolds, timeFolds } from '../../src/data/label-folds.ts';
-import type { Thread } from '../../src/data/thread.ts';
+import { isFairTest, type Thread } from '../../src/data/thread.ts';
 import { type IndexedThread, loadIndexed, type ThreadFacts, type ThreadSource } from '../../src/data/thread-source.ts';
 import { InputError } from '../../src/errors.ts';
 import { smallestCalibration } from '../../src/metrics/learn-then-test.ts';
@@ -86,7 +86,13 @@ export async function loadCrossFitted(
   const loaded = await loadIndexed(data, [...labelled, ...environment, ...calibration]);
   const next = (threads: readonly IndexedThread[]) => loaded.splice(0, threads.length);
   const whole = { labelled: next(labelled), environment: next(environment), calibration: next(calibration) };
-  return { ...whole, folds: foldsOf(whole.labelled, of) };
+  const folds = foldsOf(whole.labelled, of);
+  const empty = folds.findIndex(({ test }) => !test.some(isFairTest));
+  if (empty >= 0)
+    throw new InputError(
+      `fold ${empty + 1} of ${folds.length} has no label that was drawn at random, and those chosen by margin test nothing; label more (\`earshot label --strategy random\`), or use fewer folds (crossFitting.folds)`,
+    );
+  return { ...whole, folds };
 }
 
 /** The folds of an experiment's labelled threads: those of `detect --train` with the same seed. */
@@ -178,7 +184,9 @@ export async function crossFit(
   };
   return {
     threads,
-    folds: folds.map(({ train, test }, index) => materialOf(judgements[index], { learned: train, test })),
+    folds: folds.map(({ train, test }, index) =>
+      materialOf(judgements[index], { learned: train, test: test.filter(isFairTest) }),
+    ),
     async whole() {
       const judged = await judgedBy(labelled, [...environment, ...calibration], 'all labels');
       return materialOf(judged, { learned: labelled, test: [] });

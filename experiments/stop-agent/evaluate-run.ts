@@ -3,6 +3,7 @@ import type { Thread } from '../../src/data/thread.ts';
 import { loadIndexed } from '../../src/data/thread-source.ts';
 import { InputError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
+import { fairTests } from '../judging/drawn-threads.ts';
 import { withoutTrained } from '../run/parts-file.ts';
 import { agentName, decideByRules, isShown } from './decisions.ts';
 import { labelField } from './experiment.ts';
@@ -47,7 +48,10 @@ export async function evaluateRun(
   const all = await openData({ ...experiment, data: { threads: data, skipInvalid } }, context.onNote);
   const labelled = await loadIndexed(
     all,
-    all.threads.filter((thread) => task.goldLabel(thread) !== null),
+    fairTests(
+      all.threads.filter((thread) => task.goldLabel(thread) !== null),
+      context,
+    ),
   );
   if (labelled.length === 0)
     throw new InputError(`none of the ${all.threads.length} threads of ${data} has a label (${labelField(task)})`);

@@ -2,7 +2,7 @@ import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { sha256, sha256OfList } from '../../src/content-hash.ts';
 import { splitThreads } from '../../src/data/split.ts';
 import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
-import type { Thread } from '../../src/data/thread.ts';
+import { isFairTest, type Thread } from '../../src/data/thread.ts';
 import {
   type IndexedThread,
   indexThreadFile,
@@ -133,7 +133,7 @@ export function splitParts<Of extends ThreadFacts>(
         : threads.filter((thread) => ofDetector(thread) && isLabelled(thread)),
     demonstrations: split.demonstrations,
     environment: [...(split.environment ?? []), ...unlabelled],
-    test: split.test,
+    test: split.test.filter(isFairTest),
     development: split.development ?? [],
     calibration: [...calibrated, ...(split.calibration ?? [])],
   };

@@ -11,7 +11,7 @@ import { parseJson, parseThread, readPlacedThreads } from './thread-file.ts';
  */
 
 /** What a split must know of a thread. */
-export type ThreadFacts = Pick<Thread, 'id' | 'event' | 'rumor' | 'veracity' | 'labels'>;
+export type ThreadFacts = Pick<Thread, 'id' | 'event' | 'rumor' | 'veracity' | 'labels' | 'chosen'>;
 
 /** A thread of a source, which can be read from there. */
 export interface IndexedThread extends ThreadFacts {
@@ -96,8 +96,9 @@ export async function indexThreadFile(
   };
 }
 
-function factsOf({ id, event, rumor, veracity, labels }: Thread, place: number): IndexedThread {
-  return { id, event, rumor, veracity, ...(labels !== undefined && { labels }), place };
+function factsOf({ id, event, rumor, veracity, labels, chosen }: Thread, place: number): IndexedThread {
+  const optional = { ...(labels !== undefined && { labels }), ...(chosen !== undefined && { chosen }) };
+  return { id, event, rumor, veracity, ...optional, place };
 }
 
 function inOrder(wanted: readonly IndexedThread[]): IndexedThread[] {

@@ -21,6 +21,8 @@ export interface DetectorTruth {
     readonly macroF1: number;
     readonly f1: Readonly<Record<string, number>>;
   }[];
+  /** Labelled threads that are not tested, because they were chosen by margin. */
+  readonly chosen: number;
   /** Threads of each label, in the first seed. */
   readonly support: Readonly<Record<string, number>>;
   /** Why no stopping rule can help, and what to do, in a sentence; null where the detector is better than guessing. */
@@ -45,7 +47,7 @@ export function detectorTruths(results: readonly VariantResults<TrialResult>[]):
  * @param options.whatToDo where they are no better than guessing
  */
 export function detectorTruth(heldOut: readonly HeldOutScores[], options: { whatToDo: string }): DetectorTruth {
-  const { support } = heldOut[0];
+  const { support, chosen = 0 } = heldOut[0];
   const problem = detectorProblem(heldOut);
   return {
     variants: null,
@@ -59,6 +61,7 @@ export function detectorTruth(heldOut: readonly HeldOutScores[], options: { what
       };
     }),
     support,
+    chosen,
     problem: problem === null ? null : `${problem}. Next: ${options.whatToDo}.`,
   };
 }
@@ -77,7 +80,7 @@ const whose = ({ variants }: DetectorTruth) => (variants === null ? '' : ` of ${
 /** What a detector is worth, in a sentence. */
 export function detectorTruthLine(truth: DetectorTruth): string {
   const [all, claim, majority] = truth.readers.map(({ macroF1 }) => macroF1.toFixed(3));
-  return `Detector${whose(truth)} on threads that it has not seen: macro-F1 ${all} after all posts, ${claim} after the first post; the most common label has ${majority}.`;
+  return `Detector${whose(truth)} on threads that it has not seen: macro-F1 ${all} after all posts, ${claim} after the first post; the most common label has ${majority}. ${testedInWords(truth)}`.trimEnd();
 }
 
 export function detectorTruthSections(truths: readonly DetectorTruth[]): ReportSection[] {
@@ -86,9 +89,17 @@ export function detectorTruthSections(truths: readonly DetectorTruth[]): ReportS
     title: `The detector${whose(truth)} on threads that it has not seen`,
     blocks: [
       detectorTruthTable(truth),
+      testedInWords(truth),
       'By cross-validation on the threads that trained the detector: each is judged by a detector that has not seen it. Mean over seeds.',
     ],
   }));
+}
+
+/** Which labels test, in a sentence; empty where all do. */
+export function testedInWords({ support, chosen }: DetectorTruth): string {
+  if (chosen === 0) return '';
+  const tested = Object.values(support).reduce((sum, count) => sum + count, 0);
+  return `${tested} of the ${tested + chosen} labelled threads test, because they were drawn at random. The other ${chosen} were chosen by margin and are harder than others: they only train.`;
 }
 
 export function detectorTruthTable({ readers, support }: DetectorTruth): ReportTable {

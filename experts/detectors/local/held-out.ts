@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isFairTest, type Thread } from '../../../src/data/thread.ts';
 import { likeliest } from '../../../src/likeliest.ts';
 import { classificationScores } from '../../../src/metrics/classification.ts';
 import { recordOf } from '../../../src/record-of.ts';
@@ -11,6 +12,10 @@ export const heldOutSystems = ['all posts', 'claim only', 'most common label'] a
 /** What a detector is worth on threads that it has not seen, beside two readers that need less. */
 export const heldOutSchema = z.strictObject({
   threads: z.int(),
+  chosen: z
+    .int()
+    .optional()
+    .describe('labelled threads that were chosen by margin and are not tested; absent without any'),
   support: recordOf(z.int()).describe('threads of each label'),
   systems: z.array(
     z.strictObject({
@@ -28,8 +33,10 @@ export function heldOutScores(options: {
   gold: readonly number[];
   said: Record<'all posts' | 'claim only', readonly number[]>;
   labels: readonly string[];
+  /** Labelled threads that are not tested, because they were chosen by margin. */
+  chosen?: number;
 }): HeldOutScores {
-  const { gold, said, labels } = options;
+  const { gold, said, labels, chosen = 0 } = options;
   const countsOf = (of: readonly number[]) => labels.map((_, label) => of.filter((own) => own === label).length);
   const named = (values: readonly number[]) => Object.fromEntries(labels.map((label, index) => [label, values[index]]));
   const support = countsOf(gold);
@@ -39,7 +46,7 @@ export function heldOutScores(options: {
     const { macroF1, perClass } = classificationScores({ gold, predicted, classes: labels.length });
     return { name, macroF1, f1: named(perClass.map(({ f1 }) => f1)), said: named(countsOf(predicted)) };
   });
-  return { threads: gold.length, support: named(support), systems };
+  return { threads: gold.length, ...(chosen > 0 && { chosen }), support: named(support), systems };
 }
 
 /** What the folds say of threads that they have not seen, with offsets that were not chosen on these threads either. */
@@ -50,6 +57,7 @@ export function heldOutTruth(options: {
   folds: number;
   offsetsOf: (scored: Scored) => number[];
   labels: readonly string[];
+  threads: readonly Thread[];
 }): HeldOutScores {
   const { scored, foldOfRow, folds, offsetsOf } = options;
   const { threadOfRow, lengthOfRow } = options.rows;
@@ -63,12 +71,16 @@ export function heldOutTruth(options: {
   );
   const gold = Array.from(rowWeights, (_, row) => likeliest(rowOf(targets, row)));
   const isLast = (row: number) => row + 1 === threadOfRow.length || threadOfRow[row + 1] !== threadOfRow[row];
-  const last = [...threadOfRow.keys()].filter((row) => isLast(row) && rowWeights[row] > 0);
+  const rowsOfWhole = [...threadOfRow.keys()].filter((row) => isLast(row) && rowWeights[row] > 0);
+  const isFair = rowsOfWhole.map((row) => isFairTest(options.threads[threadOfRow[row]]));
+  // A detector may be trained on such threads alone, and is tested by somebody else.
+  const last = isFair.includes(true) ? rowsOfWhole.filter((_, index) => isFair[index]) : rowsOfWhole;
   const firstOf = new Map(Array.from(lengthOfRow, (length, row) => [length === 1 ? threadOfRow[row] : -1, row]));
   const pick = (rowsOf: readonly number[]) => rowsOf.map((row) => said[row]);
   return heldOutScores({
     gold: last.map((row) => gold[row]),
     said: { 'all posts': pick(last), 'claim only': pick(last.map((row) => firstOf.get(threadOfRow[row]) ?? row)) },
     labels: options.labels,
+    chosen: rowsOfWhole.length - last.length,
   });
 }

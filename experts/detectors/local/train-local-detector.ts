@@ -157,7 +157,7 @@ export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFi
       l2,
       characterWeight,
       heldOutLogLoss: logLoss(scored),
-      heldOut: heldOutTruth({ scored, rows, ...folded, offsetsOf, labels: task.labels }),
+      heldOut: heldOutTruth({ scored, rows, ...folded, offsetsOf, labels: task.labels, threads }),
     },
   };
   const detectorWith = (of: { weights: Float64Array; timingWeights: Float64Array | null; seenColumns?: Uint8Array }) =>

@@ -132,7 +132,7 @@ describe('reading threads', () => {
       [{ ...thread, isRumor: true }, 'threads.jsonl:1 isRumor: unknown key, did you mean rumor?; found true'],
       [
         { ...thread, source_url: 'x' },
-        'threads.jsonl:1 source_url: unknown key, known are id, event, veracity, rumor, split, labels, posts; found "x"',
+        'threads.jsonl:1 source_url: unknown key, known are id, event, veracity, rumor, split, labels, chosen, posts; found "x"',
       ],
       [
         { id: 'b', posts: [post('b'), { ...post('c'), created_at: '2020-01-01' }] },
