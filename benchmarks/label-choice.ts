@@ -4,7 +4,7 @@
  * where it was cut off. Usage:
  *
  *   node --import tsx benchmarks/label-choice.ts --data folder-of-the-sets --lines lines.jsonl [--sets weibo,twitter15,…] [--seeds 1,2,3]
- *     [--estimate-at 200]
+ *     [--strategies random,chosen] [--estimate-at 200]
  *   node --import tsx benchmarks/label-choice.ts --lines lines.jsonl        prints the tables
  *
  * Threads have their first 30 posts. 600 of them are tested on, or two fifths of a small set; the others are the pool. `estimate` is
@@ -33,12 +33,13 @@ const { values: given } = parseArgs({
     lines: { type: 'string' },
     sets: { type: 'string', default: setNames.join() },
     seeds: { type: 'string', default: '11,12,13,14,15' },
+    strategies: { type: 'string', default: 'random,chosen' },
     'estimate-at': { type: 'string', default: '200' },
   },
 });
 if (given.lines === undefined) throw new Error('give --lines, the file that runs are added to');
 const { lines: file, data } = given;
-const tested = { random: [100, 150, 200, 230, 270, 350], chosen: [100, 150, 200, 350] };
+const tested = { random: [100, 150, 200, 230, 350], chosen: [100, 150, 200, 350] };
 const mostTested = 600;
 const estimateAt = Number(given['estimate-at']);
 
@@ -145,7 +146,7 @@ async function measured(set: Line['set'], seed: number, strategy: Line['strategy
 if (data !== undefined) {
   for (const seed of given.seeds.split(',').map(Number))
     for (const set of given.sets.split(',').map((name) => z.enum(setNames).parse(name)))
-      for (const strategy of ['random', 'chosen'] as const) {
+      for (const strategy of given.strategies.split(',').map((name) => z.enum(['random', 'chosen']).parse(name))) {
         if (lines().some((line) => line.set === set && line.seed === seed && line.strategy === strategy)) continue;
         const line = await measured(set, seed, strategy);
         appendFileSync(file, `${JSON.stringify(line)}\n`);

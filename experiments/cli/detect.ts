@@ -147,9 +147,9 @@ async function detectTrain(path: string, options: Detecting): Promise<void> {
     { checkedConfig },
     { mergeDeep, parseOverride },
     { localDetectorOptionsSchema },
-    { foundIn },
+    { foundIn, labelCommandFor },
     { readsTimes },
-    { learningCurveInWords },
+    { labelsHelp, learningCurveInWords },
     { crossValidate },
     truths,
     { watched },
@@ -176,14 +176,15 @@ async function detectTrain(path: string, options: Detecting): Promise<void> {
       wrong: "the local detector's options (--set) are wrong",
     });
   checked(given);
-  const { task, heldOut, curve } = await watched(path, terminal, async (context) => {
+  const { task, heldOut, curve, isWhole } = await watched(path, terminal, async (context) => {
     const threads = await loadThreads(path, { skipInvalid, onSkipped: context.onNote });
     const task =
       options.task === undefined ? foundIn(threads, path).tasks[0].task : taskIn(threads, { name: options.task, path });
     const labelled = Math.min(limit ?? Infinity, threads.filter((thread) => task.goldLabel(thread) !== null).length);
     const timing = readsTimes({ ...describeThreads(threads), labelled });
     const detector = checked(timing ? { timing, ...given } : given);
-    return { task, ...(await crossValidate({ threads, task, limit, seed, detector, context })) };
+    const isWhole = threads.every((thread) => task.goldLabel(thread) !== null);
+    return { task, isWhole, ...(await crossValidate({ threads, task, limit, seed, detector, context })) };
   });
   if (json) return printJson(terminal, { threads: path, task: task.name, seed, heldOut, learningCurve: curve });
   const truth = truths.detectorTruth([heldOut], { whatToDo });
@@ -195,5 +196,6 @@ async function detectTrain(path: string, options: Detecting): Promise<void> {
     `The local detector, cross-validated over ${heldOut.threads} threads labelled for ${task.name}\n\n${fairness === '' ? '' : `${wrapped(fairness, { width })}\n\n`}` +
       `${numbersTable(heading, rows)}\n\n${wrapped(conclusion, { width })}\n${curve.length > 1 ? `\n${wrapped(learningCurveInWords(curve), { width })}\n` : ''}`,
   );
-  stderr.write(`\nNext: npx earshot init ${quoted(path)}\n`);
+  const more = labelsHelp(curve) && !isWhole ? `      npx ${labelCommandFor(path, task.name)} # more labels\n` : '';
+  stderr.write(`\nNext: npx earshot init ${quoted(path)}\n${more}`);
 }

@@ -11,7 +11,7 @@ import { missingPath } from '../../src/missing-path.ts';
 import { quoted } from '../../src/shell-words.ts';
 import { isPlainObject } from '../config/overrides.ts';
 import { explanations } from '../init/explanations.ts';
-import { countsInWords, foundIn } from '../init/found-threads.ts';
+import { areUnlabelled, countsInWords, fewestLabelled, foundIn, labelCommandFor } from '../init/found-threads.ts';
 import { goals } from '../init/goals.ts';
 import { readsTimes } from '../init/reads-times.ts';
 import { wrapped } from '../report/narrow-table.ts';
@@ -114,6 +114,10 @@ async function init(given: string | undefined, options: InitOptions & { terminal
     const path = given ?? (await askedThreadFile(ask));
     refuseTables(path);
     const threads = await loadThreads(path, { skipInvalid, onSkipped: (line) => stderr.write(`${line}\n`) });
+    if (areUnlabelled(threads)) {
+      stdout.write(labelFirst(path, { threads: threads.length, width: proseWidth(terminal) }));
+      return;
+    }
     const found = foundIn(threads, path);
     const { posts, postsWithoutTime } = found.description;
     stderr.write(foundText(found, { threads: threads.length, width: proseWidth(terminal) }));
@@ -157,6 +161,12 @@ function askedThreadFile(ask: Ask): Promise<string> {
       if (!existsSync(answer)) throw new InputError(missingPath(answer));
     },
   });
+}
+
+/** What comes before an experiment where no thread has a label. */
+function labelFirst(path: string, { threads, width }: { threads: number; width: number }): string {
+  const text = `${path} has ${counted(threads, 'thread')}, and none has a label. Give labels to at least ${fewestLabelled}, better to 150, on a page of this machine; which ones is chosen there. Write the name of the label and its classes in the place of these.`;
+  return `${wrapped(text, { width })}\nNext: npx ${labelCommandFor(path, null)}\n`;
 }
 
 /** What lies in a thread file, and what is odd about it. */

@@ -49,8 +49,8 @@ function labelOptions() {
 On the page, 1 to 9 give the class, t means can't tell, s skips and u takes back the last answer. Every answer is on the disk
 before the next thread is shown, so the same command resumes after Ctrl-C or a crash.
 
-30 threads are drawn at random. Of every ten after them, eight are those whose class the detector is least sure of, and two are
-drawn at random. The detector learns again every ten labels. detect --train and train test on the labels that were drawn
+30 threads are drawn at random. Then every other one, and from 100 labels on eight of ten, are those whose class the detector is
+least sure of; the others are drawn at random. The detector learns again every ten labels. detect --train and train test on the labels that were drawn
 at random, and train on all. One thread in twenty is asked again.
 
 Examples:

@@ -2,6 +2,7 @@ import { labelsWithoutTask, tasksOf } from '../../src/data/classes-of-labels.ts'
 import { describeThreads } from '../../src/data/describe.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
+import { quoted } from '../../src/shell-words.ts';
 
 /** Fewer leave nothing to test on once a detector and the demonstrations have theirs. */
 export const fewestLabelled = 40;
@@ -38,9 +39,21 @@ export function foundIn(threads: readonly Thread[], path: string) {
   if (best === undefined || best.labelled < fewestLabelled)
     throw new InputError(
       `${path} has ${best === undefined ? `no threads with two different labels (${why})` : `${best.labelled} labelled threads (${countsInWords(best.counts)})`} among its ${threads.length}; ` +
-        `at least ${fewestLabelled} are needed to train and test on. Label more (any name under labels, such as \`"labels": {"outcome": "resolved"}\`), or try \`earshot data synth\``,
+        `at least ${fewestLabelled} are needed to train and test on. Label more (\`npx ${labelCommandFor(path, most.labelled > 0 ? most.task.name : null)}\`), or try \`earshot data synth\``,
     );
   return { description: describeThreads(threads), tasks: found };
+}
+
+/** Whether no thread has any label, so that labelling is what comes first. */
+export function areUnlabelled(threads: readonly Thread[]): boolean {
+  return threads.every(({ rumor, veracity, labels = {} }) =>
+    [rumor, veracity, ...Object.values(labels)].every((own) => own === null),
+  );
+}
+
+/** The command by which threads get labels of a task; null where none has a name yet. */
+export function labelCommandFor(path: string, task: string | null): string {
+  return `earshot label ${quoted(path)} ${task === null ? '--label outcome --classes resolved,escalated' : `--label ${quoted(task)}`}`;
 }
 
 /** `resolved 142, escalated 105`. */

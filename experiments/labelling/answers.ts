@@ -1,5 +1,5 @@
 import type { Task } from '../../src/data/task.ts';
-import type { Thread } from '../../src/data/thread.ts';
+import { type Thread, veracities } from '../../src/data/thread.ts';
 import { cohensKappa } from '../../src/metrics/cohens-kappa.ts';
 import type { LabelRecord } from './label-file.ts';
 
@@ -74,16 +74,19 @@ export function threadsWithLabels(
   const { classOf, skippedBy } = answers;
   const end = order.findIndex((id) => !classOf.has(id) && !skippedBy.has(id));
   const sample = new Set(end < 0 ? order : order.slice(0, end));
+  const isAsked = new Set(order);
   return threads.map((thread) => {
+    if (!isAsked.has(thread.id)) return thread;
+    const { chosen: _, ...plain } = thread;
     const own = classOf.get(thread.id) ?? null;
-    if (own === null) return thread;
-    return { ...withLabel(thread, task.name, own), chosen: sample.has(thread.id) ? 'random' : 'margin' };
+    if (own === null) return task.goldLabel(thread) === null ? thread : withLabel(plain, task.name, null);
+    return { ...withLabel(plain, task.name, own), chosen: sample.has(thread.id) ? 'random' : 'margin' };
   });
 }
 
-function withLabel(thread: Thread, label: string, own: string): Thread {
-  if (label === 'rumor') return { ...thread, rumor: own === 'rumor' };
-  const veracity = (['true', 'false', 'unverified', 'non-rumor'] as const).find((value) => value === own);
-  if ((label === 'veracity' || label === 'rumor-veracity') && veracity !== undefined) return { ...thread, veracity };
+function withLabel(thread: Thread, label: string, own: string | null): Thread {
+  if (label === 'rumor') return { ...thread, rumor: own === null ? null : own === 'rumor' };
+  if (label === 'veracity' || label === 'rumor-veracity')
+    return { ...thread, veracity: veracities.find((value) => value === own) ?? null };
   return { ...thread, labels: { ...thread.labels, [label]: own } };
 }

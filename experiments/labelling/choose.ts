@@ -4,15 +4,15 @@ import { nearDuplicateAt, nearDuplicatePairs } from '../../src/data/near-duplica
 import { prefixOf, type Thread } from '../../src/data/thread.ts';
 
 /*
- * Which thread to label next: 30 at random, then of every ten eight whose class the current detector is least sure of, and two at
- * random. "At random" means the next of one order by chance of all threads, whatever was labelled by margin before. So the threads up
+ * Which thread to label next: 30 at random, then those whose class the current detector is least sure of, and others at random between
+ * them: every other one up to 100 labels, because a weak detector is unsure of the wrong threads, and then two of ten. "At random" means the next of one order by chance of all threads, whatever was labelled by margin before. So the threads up
  * to any place of that order are a random sample of the file, and scores over them are those of new threads.
  */
 
 export const randomStart = 30;
 export const learnEvery = 10;
-/** Places of every ten that are drawn at random. */
-const randomPlaces = [4, 9];
+/** Labels up to which every other thread is drawn at random; then every fifth is. */
+const weakUntil = 100;
 
 /** Posts of a thread that are read to judge it. */
 export const mostPosts = 500;
@@ -49,10 +49,8 @@ export function nextChoice(options: {
   const { open, answered, ranking } = options;
   if (open.length === 0) return null;
   const isOpen = new Set(open);
-  const [least] =
-    answered < randomStart || randomPlaces.includes(answered % learnEvery)
-      ? []
-      : ranking.filter((id) => isOpen.has(id)).slice(0, 1);
+  const isRandom = answered < randomStart || answered % (answered < weakUntil ? 2 : 5) === 0;
+  const least = isRandom ? undefined : ranking.find((id) => isOpen.has(id));
   if (least === undefined) return { thread: open[0], chosen: 'random', chance: 1 / open.length };
   return { thread: least, chosen: 'margin', chance: 1 };
 }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { tasksOf } from '../../src/data/classes-of-labels.ts';
 import { type Task, taskOfLabel, tasks } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
@@ -12,7 +13,7 @@ export interface Labelling {
   readonly threads: ReadonlyMap<string, Thread>;
   readonly task: Task;
   readonly file: LabelFile;
-  /** Ids of the threads that had no label, in the order by chance. */
+  /** Ids of the threads that had no label before, in the order by chance. */
   readonly order: readonly string[];
   /** The threads with the labels so far. */
   labelled(): Thread[];
@@ -22,9 +23,9 @@ export interface Labelling {
   write(path: string): Promise<Thread[]>;
 }
 
-/** The label file of a thread file, and the thread file with labels that is made of both. */
+/** The label file of a thread file, and the thread file with labels that is made of both. That one leads to the same files. */
 export function labelPaths(path: string, label: string): { labels: string; out: string } {
-  const stem = path.replace(/\.jsonl(\.gz)?$/i, '');
+  const stem = path.replace(/(\.labelled)?\.jsonl(\.gz)?$/i, '');
   return { labels: `${stem}.${label}.labels.jsonl`, out: `${stem}.labelled.jsonl` };
 }
 
@@ -38,12 +39,16 @@ export function openLabelling(
   options: { label: string; classes?: readonly string[]; labels: string; seed: number },
 ): Labelling {
   const { label, labels, seed } = options;
-  const classes = options.classes ?? tasksOf(threads).findLast(({ name }) => name === label)?.labels;
+  // Those that the threads have are a beginning; the label file knows better.
+  const known = existsSync(labels) ? undefined : tasksOf(threads).findLast(({ name }) => name === label)?.labels;
+  const classes = options.classes ?? known;
   const file = openLabelFile(labels, { label, seed, ...(classes !== undefined && { classes: [...classes] }) });
   const task = tasks[label] ?? taskOfLabel({ name: label, labels: file.classes });
   const byId = new Map(threads.map((thread) => [thread.id, thread]));
+  // Those of the file have their labels from here, also where the threads are those that were written with them.
+  const ofFile = new Set(file.records().map(({ thread }) => thread));
   const order = chanceOrder(
-    threads.flatMap((thread) => (task.goldLabel(thread) === null ? [thread.id] : [])),
+    threads.flatMap((thread) => (ofFile.has(thread.id) || task.goldLabel(thread) === null ? [thread.id] : [])),
     file.seed,
   );
   const labelled = () => threadsWithLabels(threads, { answers: answersOf(file.records()), order, task });

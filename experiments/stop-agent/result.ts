@@ -76,6 +76,7 @@ export interface TrialResult
   readonly directory: string;
   /** What its threads were read from; null where they were made. */
   readonly threadFile: string | null;
+  readonly taskName: string;
   /** Whether every labelled thread was tested, by a fold that has not seen it. */
   readonly isCrossFitted: boolean;
   readonly algorithm: Algorithm;
@@ -138,12 +139,13 @@ export function readTrialResult(
   const rankedPart = experiment.split.development > 0 ? 'development' : stored.part;
   const { delayCost, queryCost } = experiment.agent.task;
   const part = options.part ?? stored.part;
-  const { labels, alerts } = taskOf(experiment);
+  const { name: taskName, labels, alerts } = taskOf(experiment);
   const ranked = rankedPart === part ? decisions : systemsOfRun(run, rankedPart);
   return {
     ...stored,
     directory: run.path,
     threadFile: experiment.data.threads,
+    taskName,
     isCrossFitted: experiment.crossFitting !== null,
     algorithm: experiment.agent.algorithm,
     threshold: thresholdOf({ path: deployedRun(run.path) }),
@@ -174,6 +176,7 @@ export function trialJson(read: TrialResult): unknown {
     directory: _,
     threadFile: __,
     isCrossFitted: _____,
+    taskName: ______,
     decisions: ___,
     ranking: ____,
     ...result

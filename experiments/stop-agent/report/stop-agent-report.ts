@@ -4,13 +4,17 @@ import { mean } from '../../../src/metrics/summary-statistics.ts';
 import { present } from '../../../src/present.ts';
 import { quoted } from '../../../src/shell-words.ts';
 import { imitatesExperts } from '../../../trainers/stop-agent/config.ts';
+import { labelCommandFor } from '../../init/found-threads.ts';
+import type { VariantResults } from '../../report/kind-report.ts';
 import { kindReport, provenanceFacts, type ReportSource } from '../../report/kind-report.ts';
 import type { PageParts, Report, ReportSection, ReportTable } from '../../report/report.ts';
 import { percent } from '../../report/shown-numbers.ts';
 import { systemsTable } from '../../report/systems-table.ts';
 import { agentName, isLearnt, isShown } from '../decisions.ts';
 import { taskOf } from '../experiment.ts';
+import { labelsHelp } from '../learning-curve.ts';
 import { alertMetricNames, type StopMetric } from '../metrics.ts';
+import type { TrialResult } from '../result.ts';
 import { readTrialResult, trialJson } from '../result.ts';
 import { optimumName } from '../stream-optimum.ts';
 import { type RankedAgent, raisesAlerts, rankedAgents, ruleInPlace } from './agents.ts';
@@ -59,7 +63,7 @@ export function reportOf(
     next:
       recommended === null
         ? [`npx ${command}${isCrossFitted ? ' --restart' : ''} # once more threads are labelled`]
-        : nextCommands(recommended, { threadFile, isCrossFitted }),
+        : [...nextCommands(recommended, { threadFile, isCrossFitted }), ...labelCommands(results)],
     facts: [
       ...provenanceFacts(variants, threadFile ?? 'a synthetic stream'),
       threadCounts(threads, { isCrossFitted }),
@@ -179,6 +183,16 @@ function nextCommands(
     `npx earshot decide ${quoted(path)} --policy ${policy}`,
     threadFile === null && 'npx earshot init # the same with your own threads',
   ]);
+}
+
+/** Labels the threads that have none, where the learning curve says that this helps. */
+function labelCommands(results: readonly VariantResults<TrialResult>[]): string[] {
+  const [{ learningCurve, threadFile, taskName, threads }] = results[0].trials;
+  const isWorthIt =
+    learningCurve !== null && labelsHelp(learningCurve) && threads.environment + threads.calibration > 0;
+  return isWorthIt && threadFile !== null
+    ? [`npx ${labelCommandFor(threadFile, taskName)} # more labels are likely to help`]
+    : [];
 }
 
 /** With alerts, two tables: how good they are; then how late, and what is decided of all threads. One would not fit on a page. */

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
@@ -280,11 +280,19 @@ describe('init', () => {
     expect(experiment.detector).toMatchObject({ file: 'judge.yaml', schedule: { name: 'geometric', factor: 1.5 } });
   });
 
+  it('leads to labelling where no thread has a label', async () => {
+    const cwd = temporaryFolder({ 'none.jsonl': threadLines(50, { labelled: false }) });
+    const { code, out } = await earshot(['init', 'none.jsonl', '--yes'], { cwd });
+    expect(code).toBe(0);
+    expect(out).toContain('none.jsonl has 50 threads, and none has a label.');
+    expect(out).toContain('\nNext: npx earshot label none.jsonl --label outcome --classes resolved,escalated\n');
+    expect(readdirSync(cwd)).toEqual(['none.jsonl']);
+  });
+
   it('says what is wrong with its input, and writes nothing', async () => {
     const cwd = temporaryFolder({
       'few.jsonl': threadLines(10),
       'posts.csv': 'a',
-      'none.jsonl': threadLines(50, { labelled: false }),
       'topics.jsonl': Array.from({ length: 63 }, (_, index) =>
         JSON.stringify({ ...makeThread(`t${index}`, { rumor: null }), labels: { topic: `c${index % 21}` } }),
       ).join('\n'),
@@ -293,9 +301,7 @@ describe('init', () => {
     expect(await errors('few.jsonl')).toContain(
       'few.jsonl has 10 labelled threads (non-rumor 5, rumor 5) among its 10; at least 40 are needed',
     );
-    expect(await errors('none.jsonl')).toContain(
-      'none.jsonl has no threads with two different labels (none is labelled) among its 50',
-    );
+    expect(await errors('few.jsonl')).toContain('Label more (`npx earshot label few.jsonl --label rumor`)');
     const topics =
       'topics.jsonl has no threads with two different labels (the label "topic" has more than 20 values, and a task has 2 to 20 classes) among its 63';
     expect(await errors('topics.jsonl')).toContain(topics);

@@ -24,14 +24,14 @@ describe('the next thread', () => {
     expect(nextChoice({ open, answered: 31, ranking: [] })?.chosen).toBe('random');
   });
 
-  it('is then the least sure one eight times of ten', () => {
-    const chosen = Array.from(
-      { length: 10 },
-      (_, index) => nextChoice({ open, answered: 30 + index, ranking })?.chosen,
-    );
-    expect(chosen.filter((own) => own === 'margin')).toHaveLength(8);
-    expect(nextChoice({ open, answered: 30, ranking })).toEqual({ thread: 'b', chosen: 'margin', chance: 1 });
-    expect(nextChoice({ open: ['a', 'c'], answered: 30, ranking })?.thread).toBe('c');
+  it('is then the least sure one, five times of ten up to 100 labels, and eight times after them', () => {
+    const marginsOf = (from: number) =>
+      Array.from({ length: 10 }, (_, index) => nextChoice({ open, answered: from + index, ranking })?.chosen).filter(
+        (own) => own === 'margin',
+      ).length;
+    expect([30, 90, 100, 340].map(marginsOf)).toEqual([5, 5, 8, 8]);
+    expect(nextChoice({ open, answered: 31, ranking })).toEqual({ thread: 'b', chosen: 'margin', chance: 1 });
+    expect(nextChoice({ open: ['a', 'c'], answered: 31, ranking })?.thread).toBe('c');
   });
 
   it('is none where none is open', () => {

@@ -57,6 +57,7 @@ export function decidedTrial(
     directory: `runs/x/seed-${seed}`,
     threadFile: 'my threads.jsonl',
     isCrossFitted: false,
+    taskName: 'rumor',
     algorithm: 'imitation' as const,
     threshold: 0.5,
     threads: { test: 10 },
