@@ -34,7 +34,8 @@ const style = `
 .answers .other { color: var(--quiet); }
 kbd { margin-right: 0.4rem; padding: 0 0.35rem; border: 1px solid var(--line); border-radius: 0.25rem; background: var(--raised); font: 0.85em ui-monospace, monospace; }
 .labelling { display: grid; grid-template-columns: minmax(0, 1fr) 21rem; gap: 1rem 2.5rem; }
-.labelling aside figure { max-width: 100%; }
+.labelling aside > * { max-width: 100%; margin-bottom: 0.8rem; }
+.labelling [role="status"]:empty { display: none; }
 @media (max-width: 60rem) { .labelling { grid-template-columns: minmax(0, 1fr); } }
 `;
 
@@ -93,10 +94,15 @@ ${shown === null ? html`<p class="conclusion">No thread is left for you. Stop th
 function threadMarkup({ id, posts }: Thread): Markup {
   const items = posts.map(
     ({ author, time, text }, index) =>
-      html`<li><p class="meta"><b>${index + 1}</b> <bdi>${author ?? 'unknown author'}</bdi> <span>${time ?? ''}</span></p><p class="text" dir="auto">${text}</p></li>`,
+      html`<li><p class="meta"><b>${index + 1}</b> <bdi>${author ?? 'unknown author'}</bdi> ${time === null ? null : html`<time datetime="${time}">${shownTime(time)}</time>`}</p><p class="text" dir="auto">${text}</p></li>`,
   );
   return html`<h2><bdi>${id}</bdi> <span class="quiet">${posts.length === 1 ? '1 post' : `${posts.length} posts`}</span></h2>
 <ol class="posts">${items}</ol>`;
+}
+
+/** `2014-08-09 22:33 UTC`. */
+function shownTime(time: string): string {
+  return `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
 function answersMarkup({ classes, shown, last }: LabelPage): Markup {

@@ -33,8 +33,11 @@ export function labelSession(options: {
 }): LabelSession {
   const { file, order, annotator, now } = options;
   const inFile = new Set(order);
-  const add = (record: Pick<LabelRecord, 'kind' | 'thread' | 'chosen' | 'chance'> & { class?: string }) =>
-    file.append({ class: null, ...record, annotator, time: now().toISOString() });
+  const add = (record: Pick<LabelRecord, 'kind' | 'thread' | 'chosen' | 'chance'> & { class?: string }) => {
+    const { kind, thread, chosen, chance } = record;
+    const time = now().toISOString();
+    file.append({ kind, thread, class: record.class ?? null, annotator, time, chosen, chance });
+  };
   const inSight = () => {
     const shown = answersOf(file.records()).shownTo.get(annotator) ?? null;
     return shown !== null && inFile.has(shown.thread) ? shown : null;

@@ -62,7 +62,8 @@ describe('the page', () => {
     expect(text).not.toContain('<img');
     expect(text).not.toContain('<b>u1');
     expect(text).toContain('&lt;img src=x');
-    for (const { time } of labelling.threads.get('t 0+%')?.posts ?? []) expect(text).toContain(time);
+    for (const { time } of labelling.threads.get('t 0+%')?.posts ?? []) expect(text).toContain(`datetime="${time}">`);
+    expect(text).toContain('2020-01-01 01:00 UTC');
   });
 
   it('takes classes, skips and what nobody can tell, and takes answers back', async () => {
