@@ -4,8 +4,10 @@ import { counted } from '../../src/counted.ts';
 import { isFairTest } from '../../src/data/thread.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { InputError } from '../../src/errors.ts';
+import { present } from '../../src/present.ts';
 import { quoted } from '../../src/shell-words.ts';
 import { fewestLabelled } from '../init/found-threads.ts';
+import type { LabelFormat } from '../labelling/label-formats.ts';
 import type { Labelling } from '../labelling/labelling.ts';
 import { wrapped } from '../report/narrow-table.ts';
 import { answeringWords, answerLinesOption } from './jobs.ts';
@@ -38,9 +40,12 @@ function labelOptions() {
     )
     .option('--seed <number>', 'seed of the order by chance; the first time', seed, 1)
     .option('--port <number>', 'port of the page; 0 chooses a free one', port, 0)
-    .option('--next <count>', 'write so many threads to label elsewhere, with --csv', positiveInteger)
+    .option('--next <count>', 'write so many threads to label elsewhere, with one of the next four', positiveInteger)
     .option('--csv <file>', 'with --next: a table for a spreadsheet')
-    .option('--read <file>', 'take the labels of a file that --next wrote, once its classes are filled in')
+    .option('--label-studio <file>', 'with --next: tasks for Label Studio')
+    .option('--argilla <file>', 'with --next: records for Argilla')
+    .option('--doccano <file>', 'with --next: examples for doccano')
+    .option('--read <file>', 'take the labels of such a table, or of what one of these programs exported')
     .option('--skip-invalid', 'leave invalid threads out instead of stopping')
     .addOption(answerLinesOption)
     .addHelpText(
@@ -69,8 +74,17 @@ async function labelThreads(path: string, options: LabelOptions): Promise<void> 
   const { terminal, label, classes, annotator, strategy } = options;
   const { stderr } = terminal;
   if (annotator.trim() === '') throw new InputError('--annotator is empty; give the name of whoever labels');
-  if ((options.next === undefined) !== (options.csv === undefined))
-    throw new InputError('--next and --csv go together: how many threads, and the table to write them to');
+  const { csv, labelStudio, argilla, doccano } = options;
+  const given = present<{ format: LabelFormat; file: string }>([
+    csv !== undefined && { format: 'csv', file: csv },
+    labelStudio !== undefined && { format: 'label-studio', file: labelStudio },
+    argilla !== undefined && { format: 'argilla', file: argilla },
+    doccano !== undefined && { format: 'doccano', file: doccano },
+  ]);
+  if (given.length !== (options.next === undefined ? 0 : 1))
+    throw new InputError(
+      '--next takes the file to write to, and such a file takes --next: give both, such as --next 50 --csv next.csv',
+    );
   const { labelPaths, openLabelling } = await import('../labelling/labelling.ts');
   const paths = labelPaths(path, label);
   const onNote = (line: string) => void stderr.write(`${line}\n`);
@@ -78,7 +92,8 @@ async function labelThreads(path: string, options: LabelOptions): Promise<void> 
   const { labels = paths.labels, out = paths.out, seed } = options;
   const labelling = openLabelling(threads, { label, labels, seed, ...(classes !== undefined && { classes }) });
   if (options.answerLines === true) return answerLines(labelling, terminal);
-  if (options.next !== undefined || options.read !== undefined) await labelElsewhere(labelling, options);
+  if (options.next !== undefined || options.read !== undefined)
+    await labelElsewhere(labelling, { ...options, to: given[0] });
   else {
     const [{ serveLabels }, { lineProcess }] = await Promise.all([
       import('../labelling/label-server.ts'),
@@ -108,16 +123,21 @@ async function answerLines(labelling: Labelling, { stdin, stdout }: Terminal): P
   for await (const _ of createInterface({ input: stdin })) stdout.write(`${JSON.stringify(await labelling.learn())}\n`);
 }
 
-async function labelElsewhere(labelling: Labelling, options: LabelOptions): Promise<void> {
-  const { annotator, strategy, next, csv, read, terminal } = options;
-  const { chosenTable, readTable } = await import('../labelling/label-table.ts');
+async function labelElsewhere(
+  labelling: Labelling,
+  options: LabelOptions & { to: { format: LabelFormat; file: string } | undefined },
+): Promise<void> {
+  const { annotator, strategy, next, to, read, terminal } = options;
+  const { readLabels, writeNext } = await import('../labelling/label-elsewhere.ts');
   if (read !== undefined) {
-    const added = await readTable(read, { labelling, annotator, now: () => new Date() });
+    const added = await readLabels(read, { labelling, annotator, now: () => new Date() });
     terminal.stderr.write(`${read}: ${counted(added, 'label')} read\n`);
   }
-  if (next === undefined || csv === undefined) return;
-  const written = await chosenTable(csv, { labelling, count: next, isRandom: strategy === 'random' });
-  terminal.stderr.write(`${csv}: ${counted(written, 'thread')} to label; fill in the column class, then give --read\n`);
+  if (next === undefined || to === undefined) return;
+  const { format, file } = to;
+  const written = await writeNext(file, { labelling, count: next, isRandom: strategy === 'random', format });
+  const how = format === 'csv' ? 'fill in the column class, then' : 'label them there, export them, then';
+  terminal.stderr.write(`${file}: ${counted(written, 'thread')} to label; ${how} give --read\n`);
 }
 
 /** Writes the threads with their labels, and says what to do with them. */

@@ -95,7 +95,7 @@ describe('label without the page', () => {
     [
       'a class that there is not',
       (text: string) => text.replace(',,random', ',closed,random'),
-      'class is "closed"; it must be one of resolved, escalated',
+      'the class is "closed"; it must be one of resolved, escalated',
     ],
     [
       'a thread that there is not',
@@ -115,6 +115,17 @@ describe('label without the page', () => {
     expect(code).toBe(1);
     expect(errors).toContain(message);
     expect(readFileSync(join(cwd, 'threads.outcome.labels.jsonl'), 'utf8').trim().split('\n')).toHaveLength(1);
+  });
+
+  it('writes and reads what other programs do', async () => {
+    const { cwd, succeed } = folder();
+    for (const tool of ['label-studio', 'argilla', 'doccano']) {
+      const { errors } = await succeed(...classes, '--next', '2', `--${tool}`, 'next.json');
+      expect(errors).toContain('next.json: 2 threads to label; label them there, export them, then give --read');
+    }
+    const lines = readFileSync(join(cwd, 'next.json'), 'utf8').replaceAll('"label":[]', '"label":["resolved"]');
+    writeFileSync(join(cwd, 'export.jsonl'), lines);
+    expect((await succeed('--read', 'export.jsonl')).errors).toContain('export.jsonl: 2 labels read');
   });
 
   it('keeps ids that a spreadsheet would compute', async () => {
@@ -165,7 +176,7 @@ describe('label', () => {
   it.each([
     [[], 'its classes are not known; give them, such as --classes resolved,escalated'],
     [[...classes, '--annotator', ' '], '--annotator is empty'],
-    [[...classes, '--next', '3'], '--next and --csv go together'],
+    [[...classes, '--next', '3'], '--next takes the file to write to'],
     [['--classes', 'resolved'], 'a label has 2 to 20 different ones'],
   ])('refuses %j', async (words, message) => {
     const { code, errors } = await earshot([...label, ...words], { cwd: folder().cwd });

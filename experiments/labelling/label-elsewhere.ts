@@ -1,0 +1,79 @@
+import { writeFileAtomically } from '../../src/atomic-file.ts';
+import { InputError } from '../../src/errors.ts';
+import { answersOf } from './answers.ts';
+import { nextChoice } from './choose.ts';
+import type { LabelRecord } from './label-file.ts';
+import { type LabelFormat, type LabelItem, readItems, textOfItems } from './label-formats.ts';
+import type { Labelling } from './labelling.ts';
+
+/** What stands in the place of a class where somebody cannot tell. */
+const cannotTell = "can't tell";
+
+/**
+ * Writes the threads to label next into a file that another program reads.
+ * @returns how many there are
+ */
+export async function writeNext(
+  path: string,
+  {
+    labelling,
+    count,
+    isRandom,
+    format,
+  }: { labelling: Labelling; count: number; isRandom: boolean; format: LabelFormat },
+): Promise<number> {
+  const { order, file, threads, task } = labelling;
+  const { classOf } = answersOf(file.records());
+  const ranking = isRandom ? [] : ((await labelling.learn())?.ranking ?? []);
+  const items: LabelItem[] = [];
+  let open = order.filter((id) => !classOf.has(id));
+  while (items.length < count) {
+    const choice = nextChoice({ open, answered: classOf.size + items.length, ranking });
+    if (choice === null) break;
+    const posts = threads.get(choice.thread)?.posts ?? [];
+    const texts = posts.map(({ author, time, text }, index) => `${index + 1}. ${author ?? ''} ${time ?? ''}\n${text}`);
+    items.push({ ...choice, text: texts.join('\n\n') });
+    open = open.filter((id) => id !== choice.thread);
+  }
+  writeFileAtomically(path, textOfItems(items, { format, answers: [...task.labels, cannotTell] }));
+  return items.length;
+}
+
+/**
+ * Adds the labels of such a file. Those that this annotator has given before are left out, so a file may be read again.
+ * @returns how many were added
+ * @throws InputError for a thread or a class that there is not; nothing is added then
+ */
+export async function readLabels(
+  path: string,
+  { labelling, annotator, now }: { labelling: Labelling; annotator: string; now: () => Date },
+): Promise<number> {
+  const { file, task } = labelling;
+  const ids = new Set(labelling.order);
+  const before = new Map(
+    answersOf(file.records()).given.flatMap((own) => (own.annotator === annotator ? [[own.thread, own.class]] : [])),
+  );
+  const records: LabelRecord[] = [];
+  for (const { place, thread, answer, chosen, chance } of await readItems(path, task.name)) {
+    const given = answer.trim();
+    if (given === '') continue;
+    const own = given.toLowerCase().replace('’', "'") === cannotTell ? null : given;
+    if (!ids.has(thread))
+      throw new InputError(
+        `${place}: thread is ${JSON.stringify(thread)}, and there is no thread without a label of that id; correct the id, or remove the row`,
+      );
+    if (own !== null && !task.labels.includes(own))
+      throw new InputError(
+        `${place}: the class is ${JSON.stringify(own)}; it must be one of ${task.labels.join(', ')} or ${cannotTell}, or empty`,
+      );
+    if (before.get(thread) === own) continue;
+    const [kind, time] = [own === null ? ('cannot-tell' as const) : ('label' as const), now().toISOString()];
+    const draw = {
+      chosen: chosen === 'random' ? ('random' as const) : ('margin' as const),
+      chance: Number(chance) || 1,
+    };
+    records.push({ kind, thread, class: own, annotator, time, ...draw });
+  }
+  for (const record of records) file.append(record);
+  return records.length;
+}
