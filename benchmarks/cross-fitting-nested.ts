@@ -21,7 +21,7 @@ import { agentName } from '../experiments/stop-agent/decisions.ts';
 import { taskOf } from '../experiments/stop-agent/experiment.ts';
 import { judgeForTraining, trainedOrFromFile } from '../experiments/stop-agent/judge-for-training.ts';
 import type { TrialMaterial } from '../experiments/stop-agent/prepare.ts';
-import { runTrials, type TrialSettings } from '../experiments/stop-agent/trial.ts';
+import { runTrial, type TrialSettings } from '../experiments/stop-agent/trial.ts';
 import type { JudgementSequence } from '../experts/judgement-sequence.ts';
 import type { Thread } from '../src/data/thread.ts';
 import { bootstrapGroups } from '../src/metrics/bootstrap.ts';
@@ -60,7 +60,7 @@ async function decided(trial: TrialSettings, folds: readonly TrialMaterial[], na
   const rows: { gold: number; predicted: number; read: number; changed: number }[] = [];
   for (const [index, material] of folds.entries()) {
     const directory = join(trial.directory, name, `fold-${index + 1}`);
-    await runTrials([{ ...trial, directory, material }], { backend, context });
+    await runTrial({ ...trial, directory, material }, { backend, context });
     const judged = readJudged(directory, 'test');
     const last = new Map(judged.map(({ threadId, sequence: { predicted } }) => [threadId, predicted.at(-1)]));
     for (const { system, threadId, gold, predicted, postsUsed, posts } of readStops(directory, {

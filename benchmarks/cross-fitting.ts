@@ -23,7 +23,7 @@ import { type Experiment, taskOf } from '../experiments/stop-agent/experiment.ts
 import { scoreSystem } from '../experiments/stop-agent/metrics.ts';
 import { type OpenedPolicy, openPolicy } from '../experiments/stop-agent/open-policy.ts';
 import type { ScoredThread } from '../experiments/stop-agent/scored-thread.ts';
-import { runTrials } from '../experiments/stop-agent/trial.ts';
+import { runTrial } from '../experiments/stop-agent/trial.ts';
 import { nearDuplicateAt, nearDuplicates } from '../src/data/near-duplicates.ts';
 import type { Thread } from '../src/data/thread.ts';
 import { calibration } from '../src/metrics/calibration.ts';
@@ -66,8 +66,8 @@ async function measured(own: Case, { threads, runs }: { threads: readonly Thread
   const directory = join(runs, `${own.protocol}-${own.folds}-${own.timing}`, `seed-${own.draw}`);
   const cache = await openCache(join(runs, 'cache'), experiment);
   const trial = { experiment, seed: own.draw, directory, data, cache };
-  if (own.protocol === 'split') await runTrials([trial], { backend, context });
-  else await runCrossFitted(trial, { backend, context });
+  const run = own.protocol === 'split' ? runTrial : runCrossFitted;
+  await run(trial, { backend, context });
   const { user, system } = process.cpuUsage(before);
   const policy = await openPolicy({ folder: directory, runs, context });
   const known = fresh.find((thread) => policy.isKnown(thread));

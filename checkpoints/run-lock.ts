@@ -10,22 +10,21 @@ import { InputError } from '../src/errors.ts';
 const patienceMs = 20_000;
 
 /**
- * Does some work while no other process of this user and machine can write these runs. The operating system drops the lock
+ * Does some work while no other process of this user and machine can write the run. The operating system drops the lock
  * with the process, however it ends: it is SQLite's lock on an empty file, in the folder for temporary files. Other machines
  * on a shared disk are not kept out.
- * @throws InputError when another process writes one of them, and does not end within 20 seconds
+ * @throws InputError when another process writes it, and does not end within 20 seconds
  */
-export async function holdingRuns<T>(
-  directories: readonly string[],
+export async function holdingRun<T>(
+  directory: string,
   work: () => Promise<T>,
   options: { patienceMs?: number } = {},
 ): Promise<T> {
-  const held: { close(): unknown }[] = [];
+  const held = lock(directory, options.patienceMs ?? patienceMs);
   try {
-    for (const directory of directories) held.push(lock(directory, options.patienceMs ?? patienceMs));
     return await work();
   } finally {
-    for (const each of held) each.close();
+    held.close();
   }
 }
 
@@ -35,7 +34,7 @@ export async function holdingRuns<T>(
  */
 export async function removeRun(directory: string): Promise<void> {
   if (!existsSync(directory)) return;
-  await holdingRuns([directory], async () => rmSync(directory, { recursive: true, force: true }));
+  await holdingRun(directory, async () => rmSync(directory, { recursive: true, force: true }));
 }
 
 function lock(directory: string, timeout: number): { close(): unknown } {

@@ -29,25 +29,17 @@ export function paperShapedProblem(dimensions: number): StopProblem {
 }
 
 /**
- * Milliseconds that an iteration of some members together takes on the current backend. Before it is timed it runs for a second, in
+ * Milliseconds that an iteration takes on the current backend. Before it is timed it runs for a second, in
  * which graphs are traced, a GPU's kernels are made and V8 compiles what is called often. Where a second iteration took seconds, too,
  * that is the answer.
  */
-export async function timeTrainingStep({
-  dimensions,
-  members,
-}: {
-  dimensions: number;
-  members: number;
-}): Promise<number> {
+export async function timeTrainingStep({ dimensions }: { dimensions: number }): Promise<number> {
   const config = stopAgentSchema.parse({
     iterations: 1000,
     imitation: { discriminator: { warmupIterations: 0 } },
   });
   const problem = paperShapedProblem(dimensions);
-  const trainer = await createImitation(
-    Array.from({ length: members }, (_, index) => ({ seed: index + 1, config, problem })),
-  );
+  const trainer = await createImitation([{ seed: 1, config, problem }]);
   const meanMs = async (atLeastMs: number) => {
     const startedMs = performance.now();
     let iterations = 0;
@@ -67,7 +59,7 @@ export async function timeTrainingStep({
 }
 
 const longMs = 4000;
-/** On a GPU the first iteration of many members takes up to 16 s and the next one less than a second. */
+/** On a GPU the first iteration takes seconds and the next one less than a second. */
 const hopelessMs = 30_000;
 const timedMs = 1000;
 

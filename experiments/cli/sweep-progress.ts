@@ -1,5 +1,5 @@
 import { failureTeller } from '../run/failures.ts';
-import type { RunGroup, TrialFailure, TrialTask } from '../run/trial.ts';
+import type { RunTrial, Trial, TrialFailure } from '../run/trial.ts';
 import { objectiveOf } from '../sweep/objective.ts';
 import type { SweepPlan } from '../sweep/plan.ts';
 import { trialsOfPlan } from '../sweep/trials-of-plan.ts';
@@ -12,7 +12,7 @@ export interface SweepProgress {
   readonly onNote: (line: string) => void;
   readonly onFailure: (label: string, failure: TrialFailure) => void;
   /** The same runner, its trials shown while they run. */
-  watching(run: RunGroup): RunGroup;
+  watching(run: RunTrial): RunTrial;
   /** Seconds that trials took so far, by what they did; those of trials that ran at the same time are added up. */
   seconds(): Readonly<Record<string, number>>;
   stop(): void;
@@ -55,37 +55,34 @@ export function sweepProgress(
       failed++;
       tellFailure(label, failure);
     },
-    watching: (run) => async (tasks, told) => {
-      const others = tasks.length > 1 ? ` and ${tasks.length - 1} more` : '';
-      const title = `  ${tasks[0].label}${others}`;
-      const group = screen === null ? null : stagesOf(title, (state) => screen.show(title, state));
+    watching: (run) => async (trial, watch) => {
+      const title = `  ${trial.label}`;
+      const line = screen === null ? null : stagesOf(title, (state) => screen.show(title, state));
       const clock = times.start();
-      const outcomes = await run(tasks, {
+      const outcome = await run(trial, {
         onBegun: clock.begin,
         onProgress(stage, done, total) {
-          told?.onProgress?.(stage, done, total);
+          watch?.onProgress?.(stage, done, total);
           // What comes before the first step of a stage is its preparation.
           clock.spend(done === 0 ? 'preparing' : stage);
-          begun.see(tasks, { stage, done, total });
-          group?.see(stage, { done, total });
+          begun.see(trial, { stage, done, total });
+          line?.see(stage, { done, total });
           show(underWayEveryMs);
         },
       });
       screen?.remove(title);
       clock.spend('testing and saving');
-      begun.end(tasks);
-      for (const [index, { how }] of outcomes.entries()) {
-        const measured = screen !== null && how === 'finished' ? look(tasks[index].directory) : null;
-        if (measured !== null) whole.onMeasured(measured);
-      }
-      return outcomes;
+      begun.end(trial);
+      const measured = screen !== null && outcome.how === 'finished' ? look(trial.directory) : null;
+      if (measured !== null) whole.onMeasured(measured);
+      return outcome;
     },
     seconds: times.seconds,
     stop: screen?.stop ?? plain.end,
   };
 }
 
-/** Each moment of a group of trials counts for what it told of next. */
+/** Each moment of a trial counts for what it told of next. */
 function timesByStage() {
   const spentMs = new Map<string, number>();
   return {
@@ -125,31 +122,30 @@ function scoresSoFar(plan: SweepPlan): (directory: string) => Record<string, num
   };
 }
 
-interface StageOfTrials {
+interface TrialStage {
   readonly stage: string;
   readonly done: number;
   readonly total: number;
 }
 
-/** How far the groups of trials are that have begun and not ended. */
+/** How far the trials are that have begun and not ended. */
 function trialsUnderWay() {
-  const groups = new Map<readonly TrialTask[], StageOfTrials & { readonly trained: number }>();
+  const trials = new Map<Trial, TrialStage & { readonly trained: number }>();
   return {
-    see(tasks: readonly TrialTask[], now: StageOfTrials) {
+    see(trial: Trial, now: TrialStage) {
       // What comes before and after the training is short beside it.
-      const trained = now.stage === 'training' ? now.done / now.total : (groups.get(tasks)?.trained ?? 0);
-      groups.set(tasks, { ...now, trained });
+      const trained = now.stage === 'training' ? now.done / now.total : (trials.get(trial)?.trained ?? 0);
+      trials.set(trial, { ...now, trained });
     },
-    end: (tasks: readonly TrialTask[]) => void groups.delete(tasks),
+    end: (trial: Trial) => void trials.delete(trial),
     /** In trials: half of the iterations of four trials are two. */
-    worth: () =>
-      Array.from(groups, ([tasks, { trained }]) => tasks.length * trained).reduce((sum, own) => sum + own, 0),
-    /** The group that began first stands for all. */
+    worth: () => Array.from(trials.values(), ({ trained }) => trained).reduce((sum, trained) => sum + trained, 0),
+    /** The trial that began first stands for all. */
     note() {
-      const [first] = groups.values();
+      const [first] = trials.values();
       if (first === undefined) return '';
-      const trials = [...groups.keys()].reduce((sum, tasks) => sum + tasks.length, 0);
-      return `· ${trials} under way, ${trials > 1 ? 'the first at ' : ''}${first.stage} ${first.done}/${first.total}`;
+      const { size } = trials;
+      return `· ${size} under way, ${size > 1 ? 'the first at ' : ''}${first.stage} ${first.done}/${first.total}`;
     },
   };
 }

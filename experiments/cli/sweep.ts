@@ -6,7 +6,6 @@ import type { PlainObject } from '../config/overrides.ts';
 import { screenText, wrapped } from '../report/narrow-table.ts';
 import { failureIn } from '../run/failure-file.ts';
 import { failedCount, failureOf } from '../run/failures.ts';
-import type { Programs } from '../run/programs.ts';
 import { isFinished } from '../run/trial.ts';
 import type { SweepPlan } from '../sweep/plan.ts';
 import type { SweepFolder } from '../sweep/sweep-folder.ts';
@@ -37,11 +36,6 @@ function sweepOptions() {
     .option(
       '--jobs <count>',
       'trials that run at the same time, each in a process (default: one for each processor core; just one on a GPU, and with language models, because limits of rates hold for one process)',
-      positiveInteger,
-    )
-    .option(
-      '--batched-runs <count>',
-      'trials of one shape that are trained together in each program (default: 1; up to 8 on tensorflow without a GPU, up to 4 on onnx with imitation, up to 32 on a GPU, but for --queue; `earshot doctor` measures what is faster)',
       positiveInteger,
     )
     .option('--shard <index/count>', 'run only this share of the trials, from 0: one job of an array', indexOfShares)
@@ -109,11 +103,10 @@ async function sweep(file: string, options: SweepOptions & { terminal: Terminal 
     );
     return failIfAny(plan, folder);
   }
-  const { data, set, batchedRuns } = options;
+  const { data, set } = options;
   const command = commandLineOf(['sweep', file], {
     data,
     set,
-    batchedRuns,
     runs: runs === defaultRuns ? undefined : runs,
   });
   const page = options.html ? `${folder.path}/report.html` : null;
@@ -157,18 +150,18 @@ async function runTrials(plan: SweepPlan, options: Running): Promise<Readonly<Re
     import('../run/trial-pool.ts'),
     import('./sweep-progress.ts'),
   ]);
-  const programs = options.queue === undefined ? await programsOf(plan, options) : null;
+  const jobs = options.queue === undefined ? await jobsOf(plan, options) : null;
   // A queue may refuse or be away, so what is shown on the terminal begins after it. The pool notes nothing before it runs.
   const { run, close } =
-    programs !== null
+    jobs !== null
       ? trialPool({
-          jobs: programs.jobs,
+          jobs,
           start: startTrials,
           signal,
           onNote: (line) => progress.onNote(line),
         })
       : await onQueue(plan, options);
-  terminal.stderr.write(opening(plan, { folder, programs, shard, width: proseWidth(terminal) }));
+  terminal.stderr.write(opening(plan, { folder, jobs, shard, width: proseWidth(terminal) }));
   const progress = sweepProgress(plan, { terminal, signal });
   try {
     await runSweep({
@@ -177,9 +170,7 @@ async function runTrials(plan: SweepPlan, options: Running): Promise<Readonly<Re
       keep: options.keep,
       shard,
       signal,
-      runGroup: progress.watching(run),
-      // What the workers of a queue run on is not known here.
-      batchedRuns: programs?.batchedRuns ?? options.batchedRuns ?? 1,
+      runTrial: progress.watching(run),
       onTrials: progress.onTrials,
       onFailure: ({ label }, failure) => progress.onFailure(label, failure),
     });
@@ -195,35 +186,33 @@ function opening(
   plan: SweepPlan,
   options: {
     folder: SweepFolder;
-    programs: Programs | null;
+    jobs: number | null;
     shard: { index: number; of: number };
     width: number;
   },
 ): string {
-  const { folder, programs, shard, width } = options;
+  const { folder, jobs, shard, width } = options;
   const trials = trialsOfPlan(plan).filter((_, index) => index % shard.of === shard.index);
   const left = trials.filter((trial) => !isFinished(folder.directoryOf(trial)));
   if (left.length === 0) return '';
   const all = `${left.length === trials.length ? '' : `${left.length} of `}${counted(trials.length, 'trial')}`;
   const which = shard.of === 1 ? '' : `, shard ${shard.index} of ${shard.of}`;
-  const text = `${plan.name}: ${all} (${counted(plan.settings.length, 'setting')}${which}), ${wayOf(programs)}, into ${folder.path}; then a table, a conclusion and a report. Ctrl-C saves, and the same command goes on.`;
+  const text = `${plan.name}: ${all} (${counted(plan.settings.length, 'setting')}${which}), ${wayOf(jobs)}, into ${folder.path}; then a table, a conclusion and a report. Ctrl-C saves, and the same command goes on.`;
   return `${wrapped(text, { width })}\n\n`;
 }
 
-function wayOf(programs: Programs | null): string {
-  if (programs === null) return 'by the workers of the queue (`earshot worker` with the same --queue starts one)';
-  const { jobs, batchedRuns } = programs;
-  const processes = jobs === 1 ? 'in this process' : `in ${jobs} processes`;
-  return batchedRuns === 1 ? processes : `${processes}, up to ${batchedRuns} together in each`;
+function wayOf(jobs: number | null): string {
+  if (jobs === null) return 'by the workers of the queue (`earshot worker` with the same --queue starts one)';
+  return jobs === 1 ? 'in this process' : `in ${jobs} processes`;
 }
 
-async function programsOf(plan: SweepPlan, { jobs, batchedRuns }: SweepOptions): Promise<Programs> {
-  const [{ choosePrograms }, { programsWanted }] = await Promise.all([
-    import('../run/programs.ts'),
+async function jobsOf(plan: SweepPlan, { jobs }: SweepOptions): Promise<number> {
+  const [{ processesFor }, { processNeeds }] = await Promise.all([
+    import('../run/processes.ts'),
     import('../kinds/experiment-kind.ts'),
   ]);
-  const wanted = programsWanted(plan.settings.map(({ resolved }) => resolved));
-  return choosePrograms({ ...wanted, trials: trialsOfPlan(plan).length, jobs, batchedRuns });
+  const needs = processNeeds(plan.settings.map(({ resolved }) => resolved));
+  return processesFor({ ...needs, trials: trialsOfPlan(plan).length, jobs });
 }
 
 /** Loaded for those alone who ask for it. */

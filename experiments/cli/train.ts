@@ -37,11 +37,6 @@ function trainOptions() {
       'processes that share the runs (default: one for each processor core, at most one for each run; just one on a GPU, and with language models, because limits of rates hold for one process)',
       positiveInteger,
     )
-    .option(
-      '--batched-runs <count>',
-      'runs of the same shape (they differ in seed, weights, learning rates or data) trained in one program, in lockstep, and split if memory is short. The numbers are the same, on wasm and cpu to the bit, and on onnx with imitation (default: 1; up to 8 on tensorflow without a GPU, up to 4 on onnx with imitation, up to 32 on a GPU; `earshot doctor` measures what is faster)',
-      positiveInteger,
-    )
     .addOption(maxWaitOption)
     .option('--resume', 'fail if there is nothing to go on with (going on is the default)')
     .option('--restart', 'remove earlier runs of this experiment and start again')
@@ -74,7 +69,7 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
     opened,
     { changedThreads, noteThreads, refuseMissingThreads },
     { checkThreads },
-    { programsOf, trainAll },
+    { jobsFor, trainAll },
   ] = await Promise.all([
     import('../../checkpoints/run-lock.ts'),
     import('../config/overrides.ts'),
@@ -115,9 +110,9 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
 
   if (restart) for (const { directory } of trials) await removeRun(directory);
   await noteThreads(experiment);
-  const programs = await programsOf(experiment, options);
-  stderr.write(opening(experiment, { left, jobs: programs.jobs, width: proseWidth(terminal) }));
-  await trainAll(experiment, { ...programs, maxWaitMs: maxWaitMsOf(options), terminal, signal });
+  const jobs = await jobsFor(experiment, options);
+  stderr.write(opening(experiment, { left, jobs, width: proseWidth(terminal) }));
+  await trainAll(experiment, { jobs, maxWaitMs: maxWaitMsOf(options), terminal, signal });
   const command = commandLineOf(['train', path], {
     data,
     set: options.set,
@@ -125,7 +120,6 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
     seeds: options.seeds?.join(','),
     variants: options.variants?.join(','),
     runs: runs === defaultRuns ? undefined : runs,
-    batchedRuns: options.batchedRuns,
   });
   const { summary, results, next, recommended, writePage } = await opened.writeReport(experiment, { command });
   const text = screenText(summary, { width: proseWidth(terminal) });

@@ -10,7 +10,7 @@ import { type ComparedPair, compareSystems, firstRunIn } from '../run/compare-sy
 import { type EvaluationSplit, readDecisions } from '../run/decisions-file.ts';
 import { scoresOf } from '../run/scoring.ts';
 import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
-import { type ExperimentKind, type ScoredSystem, splitProblem, trainedAlone } from './experiment-kind.ts';
+import { type ExperimentKind, type ScoredSystem, simpleExperiment, splitProblem } from './experiment-kind.ts';
 
 /** The detector after the most replies comes first. */
 function scoreDetectors(path: string, part: EvaluationSplit): ScoredSystem[] {
@@ -62,7 +62,7 @@ export const detectorsKind: ExperimentKind = {
     const experiment = resolveDetectorsExperiment(isFile ? raw : await withClasses(raw, source), source);
     const { data, split, detector, task } = experiment;
     return {
-      ...trainedAlone(experiment),
+      ...simpleExperiment(experiment),
       threadFiles: [data.threads].filter((file) => file !== null),
       files: filesOf(experiment),
       sweepProblem: splitProblem(split),
@@ -73,7 +73,7 @@ export const detectorsKind: ExperimentKind = {
   async start({ runs }) {
     // Loaded by the process that judges, and not by those that only divide the work.
     const { runDetectorTrial } = await import('../detectors/trial.ts');
-    return ([{ config, seed, directory }], context) =>
+    return ({ config, seed, directory }, context) =>
       runDetectorTrial({ experiment: detectorsExperimentSchema.parse(config), seed, directory, runs, context });
   },
 };

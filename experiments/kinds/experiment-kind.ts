@@ -8,7 +8,7 @@ import type { ComparedPlace } from '../report/page/comparison-page.ts';
 import type { ComparedPair } from '../run/compare-systems.ts';
 import type { EvaluationSplit } from '../run/decisions-file.ts';
 import type { MetricFacts } from '../run/metric.ts';
-import type { RequestedBackend } from '../run/programs.ts';
+import type { RequestedBackend } from '../run/processes.ts';
 import type { Trial } from '../run/trial.ts';
 import type { StartTrials } from '../run/trials-here.ts';
 import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
@@ -32,32 +32,20 @@ export interface ResolvedExperiment extends ExperimentHead {
   readonly asksModels: boolean;
   /** Experiments with the same one train the same detector for the same seed; null where none is trained. */
   readonly detectorKey: string | null;
-  /** The tensor backend that it asks for; null where trials cannot be trained together. */
+  /** The tensor backend that it asks for; null where none is chosen for it. */
   readonly backend: RequestedBackend | null;
-  /** Whether batched runs on onnx are faster for its trials, and leave them the bytes of trials alone. */
-  readonly gainsOnOnnx: boolean;
-  /** Trials with the same one may be trained in one program, as batched runs; null where a trial must be alone. */
-  readonly shape: string | null;
 }
 
-/** What is so of most experiments: each trial is trained alone. */
-export function trainedAlone<Experiment extends ExperimentHead & PlainObject>(experiment: Experiment) {
+/** What is so of most experiments: no threads to check, no detector and no backend. */
+export function simpleExperiment<Experiment extends ExperimentHead & PlainObject>(experiment: Experiment) {
   const { name, description, seeds } = experiment;
-  const alone = {
-    checkThreads: null,
-    detectorKey: null,
-    backend: null,
-    gainsOnOnnx: false,
-    shape: null,
-  };
-  return { name, description, seeds, config: { ...experiment }, ...alone };
+  return { name, description, seeds, config: { ...experiment }, checkThreads: null, detectorKey: null, backend: null };
 }
 
-/** What divides the trials of some experiments into programs. */
-export function programsWanted(experiments: readonly ResolvedExperiment[]) {
+/** What the number of processes for the trials of some experiments depends on. */
+export function processNeeds(experiments: readonly ResolvedExperiment[]) {
   return {
     backend: experiments[0].backend,
-    gainsOnOnnx: experiments.every(({ gainsOnOnnx }) => gainsOnOnnx),
     asksModels: experiments.some(({ asksModels }) => asksModels),
   };
 }
@@ -115,9 +103,9 @@ export interface ExperimentKind {
 /** A training of an experiment with one of its seeds. */
 export function trialOf(
   kind: ExperimentKind,
-  { config, detectorKey, shape }: ResolvedExperiment,
+  { config, detectorKey }: ResolvedExperiment,
   of: Pick<Trial, 'seed' | 'label'>,
 ): Omit<Trial, 'directory' | 'runs'> {
   const key = detectorKey === null ? null : JSON.stringify([detectorKey, of.seed]);
-  return { ...of, kind: kind.name, config, detectorKey: key, backend: null, shape };
+  return { ...of, kind: kind.name, config, detectorKey: key, backend: null };
 }

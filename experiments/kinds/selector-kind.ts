@@ -12,7 +12,7 @@ import { decisionsByTest, readSelectorResult } from '../selector/result.ts';
 import { selectorMetrics, selectorScoring, taskScores, testScoresJson } from '../selector/scores.ts';
 import { selectorName } from '../selector/system-names.ts';
 import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
-import { type ExperimentKind, type ScoredSystem, trainedAlone } from './experiment-kind.ts';
+import { type ExperimentKind, type ScoredSystem, simpleExperiment } from './experiment-kind.ts';
 
 const measured = (['veracity', 'stance'] as const).flatMap((task) =>
   selectorMetrics.map((metric) => ({ task, metric, name: `${task}.${metric.name}` })),
@@ -89,7 +89,7 @@ export const selectorKind: ExperimentKind = {
     const { data, evaluation, stanceModel, veracityModel } = experiment;
     const files = [data.train, data.stancePretraining, ...Object.values(data.tests)].filter((file) => file !== null);
     return {
-      ...trainedAlone(experiment),
+      ...simpleExperiment(experiment),
       threadFiles: files,
       files,
       sweepProblem:
@@ -108,7 +108,7 @@ export const selectorKind: ExperimentKind = {
     ]);
     // Stays open until the process ends, because nobody knows which trial is the last.
     const resources = selectorResources({ runs });
-    return async ([{ config, seed, directory }], context) => {
+    return async ({ config, seed, directory }, context) => {
       const experiment = selectorExperimentSchema.parse(config);
       if (experiment.data.heldOutEvents === 'each')
         return runEventFolds({ experiment, seed, directory, resources, context });

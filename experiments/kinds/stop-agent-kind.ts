@@ -3,10 +3,8 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { bundleFiles } from '../../checkpoints/policy/manifest.ts';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
-import { canonicalJson } from '../../src/content-hash.ts';
 import { InputError } from '../../src/errors.ts';
 import { PromiseCache } from '../../src/promise-cache.ts';
-import { sharedOptions } from '../../trainers/stop-agent/batched-runs.ts';
 import { withClasses } from '../config/own-task.ts';
 import type { ComparedPlace } from '../report/page/comparison-page.ts';
 import { tableText } from '../report/report.ts';
@@ -18,8 +16,7 @@ import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
 import { type Experiment, experimentSchema, resolveExperiment, taskOf } from '../stop-agent/experiment.ts';
 import { scoreSystem, scoresJson, stopMetrics, stopScoring } from '../stop-agent/metrics.ts';
 import { systemsOfRun } from '../stop-agent/result.ts';
-import type { TrialSettings } from '../stop-agent/trial.ts';
-import { type ExperimentKind, type ScoredSystem, splitProblem, trainedAlone } from './experiment-kind.ts';
+import { type ExperimentKind, type ScoredSystem, simpleExperiment, splitProblem } from './experiment-kind.ts';
 
 /** The agent comes first. */
 function scoreStopAgentRun(path: string, part: EvaluationSplit): ScoredSystem[] {
@@ -108,10 +105,10 @@ export const stopAgentKind: ExperimentKind = {
   dataOverride: (path) => ({ data: { threads: path } }),
   async resolve({ kind: _, ...raw }, source) {
     const experiment = resolveExperiment(await withClasses(raw, source), source);
-    const { data, split, crossFitting, detector, task, agent, state, encoder, backend, checkpointEvery } = experiment;
+    const { data, split, crossFitting, detector, task, backend } = experiment;
     const isModel = 'file' in detector;
     return {
-      ...trainedAlone(experiment),
+      ...simpleExperiment(experiment),
       threadFiles: [data.threads].filter((file) => file !== null),
       checkThreads: async (threads, seed) =>
         experiment.crossFitting === null
@@ -124,13 +121,11 @@ export const stopAgentKind: ExperimentKind = {
         ? null
         : JSON.stringify([data, crossFitting, split.detector, split.events, split.seed, detector, task]),
       backend,
-      gainsOnOnnx: agent.algorithm === 'imitation',
-      shape: canonicalJson([Object.fromEntries(sharedOptions(agent)), state, encoder, backend, checkpointEvery]),
     };
   },
   async start({ config, backend: asked, runs }, { onBackend }) {
     // Loaded by the process that trains, and not by those that only divide the work.
-    const [{ selectBackend }, { openCache }, { openData }, { runTrials }, { runCrossFitted }] = await Promise.all([
+    const [{ selectBackend }, { openCache }, { openData }, { runTrial }, { runCrossFitted }] = await Promise.all([
       import('../../src/tensor/backend.ts'),
       import('../stop-agent/cache.ts'),
       import('../stop-agent/parts.ts'),
@@ -141,21 +136,15 @@ export const stopAgentKind: ExperimentKind = {
     onBackend(backend);
     const sources = new PromiseCache<Awaited<ReturnType<typeof openData>>>();
     const caches = new PromiseCache<Awaited<ReturnType<typeof openCache>>>();
-    return async (tasks, context) => {
-      const settings: TrialSettings[] = [];
-      for (const { config: own, seed, directory } of tasks) {
-        const experiment = experimentSchema.parse(own);
-        const dataKey = JSON.stringify([experiment.data, experiment.agent.maxPosts]);
-        const data = await sources.get(dataKey, () => openData(experiment, context.onNote));
-        const cache = await caches.get(JSON.stringify(experiment.encoder), () =>
-          openCache(join(runs, 'cache'), experiment),
-        );
-        settings.push({ experiment, seed, directory, data, cache });
-      }
-      const inFolds = settings.filter(({ experiment }) => experiment.crossFitting !== null);
-      const others = settings.filter(({ experiment }) => experiment.crossFitting === null);
-      for (const trial of inFolds) if (!(await runCrossFitted(trial, { backend, context }))) return false;
-      return runTrials(others, { backend, context });
+    return async ({ config, seed, directory }, context) => {
+      const experiment = experimentSchema.parse(config);
+      const dataKey = JSON.stringify([experiment.data, experiment.agent.maxPosts]);
+      const data = await sources.get(dataKey, () => openData(experiment, context.onNote));
+      const cache = await caches.get(JSON.stringify(experiment.encoder), () =>
+        openCache(join(runs, 'cache'), experiment),
+      );
+      const run = experiment.crossFitting === null ? runTrial : runCrossFitted;
+      return run({ experiment, seed, directory, data, cache }, { backend, context });
     };
   },
 };

@@ -1,44 +1,42 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { launcher } from '../launcher.ts';
-import type { RunGroup, ToldOfTrials, TrialOutcome, TrialTask } from './trial.ts';
+import type { RunTrial, Trial, TrialOutcome, TrialWatch } from './trial.ts';
 import { type FromParent, type FromProcess, fromProcessSchema } from './trial-process.ts';
 import { type StartTrials, trialsHere } from './trials-here.ts';
 
 export interface TrialPool {
-  readonly run: RunGroup;
+  readonly run: RunTrial;
   /** Ends the processes. Trials that are under way save and end as interrupted. */
   close(): Promise<void>;
 }
 
 interface PoolOptions {
-  /** Groups of trials that run at the same time. */
+  /** Trials that run at the same time. */
   readonly jobs: number;
   readonly signal: AbortSignal;
   readonly onNote: (line: string) => void;
 }
 
-/** Runs groups of trials on this machine: a single one at a time in this process, several each in a process of its own. */
+/** Runs trials on this machine: a single one at a time in this process, several each in a process of its own. */
 export function trialPool({ start, ...options }: PoolOptions & { start: StartTrials }): TrialPool {
   if (options.jobs > 1) return trialProcesses(options);
   return { run: trialsHere({ start, ...options }), close: async () => {} };
 }
 
 interface Waiting {
-  readonly tasks: readonly TrialTask[];
-  /** Of the detectors that the trials learn from. */
-  readonly detectorKeys: readonly string[];
-  readonly told: ToldOfTrials;
-  readonly resolve: (outcomes: readonly TrialOutcome[]) => void;
+  readonly trial: Trial;
+  readonly watch: TrialWatch;
+  readonly resolve: (outcome: TrialOutcome) => void;
 }
 
 /**
- * Processes of this machine that run groups of trials, `jobs` at a time. They live on between groups, so that data and
- * tables are loaded once. Of groups with the same detector the first goes ahead alone until the detector is trained and has
- * judged; the others then find it in the cache.
+ * Processes of this machine that run trials, `jobs` at a time. They live on between trials, so that data and tables are loaded
+ * once. Of trials with the same detector the first goes ahead alone until the detector is trained and has judged; the others
+ * then find it in the cache.
  */
 export function trialProcesses({ jobs, signal, onNote }: PoolOptions): TrialPool {
-  const waiting = waitingGroups();
+  const waiting = waitingTrials();
   const idle: ChildProcess[] = [];
   const busy = new Map<ChildProcess, Waiting>();
   const backends = new Set<string>();
@@ -46,43 +44,43 @@ export function trialProcesses({ jobs, signal, onNote }: PoolOptions): TrialPool
 
   function dispatch(): void {
     if (signal.aborted) {
-      for (const group of waiting.drain()) resolveAll(group, { how: 'interrupted' });
+      for (const { resolve } of waiting.drain()) resolve({ how: 'interrupted' });
       return;
     }
     while (busy.size < jobs) {
-      const group = waiting.next();
-      if (group === undefined) return;
+      const next = waiting.next();
+      if (next === undefined) return;
       const child = idle.pop() ?? startProcess();
-      busy.set(child, group);
-      group.told.onBegun?.();
-      say(child, { say: 'run', tasks: [...group.tasks], isWatched: Boolean(group.told.onMeasured) });
+      busy.set(child, next);
+      next.watch.onBegun?.();
+      say(child, { say: 'run', trial: next.trial, isWatched: Boolean(next.watch.onMeasured) });
     }
   }
 
-  /** The group of this process has ended: it takes no part any more, however it ended. */
+  /** The trial of this process has ended: it takes no part any more, however it ended. */
   function taken(child: ChildProcess): Waiting | undefined {
-    const group = busy.get(child);
+    const ended = busy.get(child);
     busy.delete(child);
-    if (group !== undefined) waiting.leave(group);
-    return group;
+    if (ended !== undefined) waiting.leave(ended);
+    return ended;
   }
 
   function receive(child: ChildProcess, message: FromProcess): void {
-    const group = busy.get(child);
-    if (group === undefined) return;
+    const running = busy.get(child);
+    if (running === undefined) return;
     if (message.say === 'note') onNote(message.line);
-    else if (message.say === 'measured') group.told.onMeasured?.(message.measured);
+    else if (message.say === 'measured') running.watch.onMeasured?.(message.measured);
     else if (message.say === 'backend') {
       // One process speaks for all of them.
       if (!backends.has(message.line)) onNote(message.line);
       backends.add(message.line);
     } else if (message.say === 'progress') {
-      group.told.onProgress?.(message.stage, message.done, message.total, message.note);
-      if (message.stage === 'training' && waiting.isPrepared(group)) dispatch();
+      running.watch.onProgress?.(message.stage, message.done, message.total, message.note);
+      if (message.stage === 'training' && waiting.isPrepared(running)) dispatch();
     } else {
-      waiting.isPrepared(group);
+      waiting.isPrepared(running);
       taken(child);
-      group.resolve(message.outcomes);
+      running.resolve(message.outcome);
       idle.push(child);
       dispatch();
     }
@@ -91,8 +89,7 @@ export function trialProcesses({ jobs, signal, onNote }: PoolOptions): TrialPool
   function removeEnded(child: ChildProcess, how: TrialOutcome): void {
     const place = idle.indexOf(child);
     if (place >= 0) idle.splice(place, 1);
-    const group = taken(child);
-    if (group !== undefined) resolveAll(group, signal.aborted || isClosed ? { how: 'interrupted' } : how);
+    taken(child)?.resolve(signal.aborted || isClosed ? { how: 'interrupted' } : how);
     if (!isClosed) dispatch();
   }
 
@@ -105,10 +102,9 @@ export function trialProcesses({ jobs, signal, onNote }: PoolOptions): TrialPool
   signal.addEventListener('abort', stopAll, { once: true });
 
   return {
-    run: (tasks, told = {}) =>
+    run: (trial, watch = {}) =>
       new Promise((resolve) => {
-        const detectorKeys = [...new Set(tasks.flatMap(({ detectorKey }) => detectorKey ?? []))];
-        waiting.add({ tasks, detectorKeys, told, resolve });
+        waiting.add({ trial, watch, resolve });
         dispatch();
       }),
     async close() {
@@ -119,29 +115,31 @@ export function trialProcesses({ jobs, signal, onNote }: PoolOptions): TrialPool
   };
 }
 
-/** Groups in the order in which they may begin: of those with the same detector the first goes ahead alone until it is prepared. */
-function waitingGroups() {
+/** Trials in the order in which they may begin: of those with the same detector the first goes ahead alone until it is prepared. */
+function waitingTrials() {
   const queue: Waiting[] = [];
   const ready = new Set<string>();
   const beingPrepared = new Set<string>();
   return {
-    add: (group: Waiting) => void queue.push(group),
+    add: (own: Waiting) => void queue.push(own),
     drain: () => queue.splice(0),
     next(): Waiting | undefined {
-      const index = queue.findIndex(({ detectorKeys }) => !detectorKeys.some((key) => beingPrepared.has(key)));
-      const group = index < 0 ? undefined : queue.splice(index, 1)[0];
-      for (const key of group?.detectorKeys ?? []) if (!ready.has(key)) beingPrepared.add(key);
-      return group;
+      const index = queue.findIndex(({ trial: { detectorKey: key } }) => key === null || !beingPrepared.has(key));
+      if (index < 0) return undefined;
+      const [next] = queue.splice(index, 1);
+      const { detectorKey } = next.trial;
+      if (detectorKey !== null && !ready.has(detectorKey)) beingPrepared.add(detectorKey);
+      return next;
     },
-    /** Call it once the detectors of a group are there. @returns whether others may go ahead now */
-    isPrepared({ detectorKeys }: Waiting): boolean {
-      const prepared = detectorKeys.filter((key) => beingPrepared.delete(key));
-      for (const key of prepared) ready.add(key);
-      return prepared.length > 0;
+    /** Call it once the detector of a trial is there. @returns whether others may go ahead now */
+    isPrepared({ trial: { detectorKey } }: Waiting): boolean {
+      if (detectorKey === null || !beingPrepared.delete(detectorKey)) return false;
+      ready.add(detectorKey);
+      return true;
     },
-    /** A group that failed before its detectors were there leaves them to the next one. */
-    leave({ detectorKeys }: Waiting): void {
-      for (const key of detectorKeys) beingPrepared.delete(key);
+    /** A trial that failed before its detector was there leaves it to the next one. */
+    leave({ trial: { detectorKey } }: Waiting): void {
+      if (detectorKey !== null) beingPrepared.delete(detectorKey);
     },
   };
 }
@@ -171,10 +169,6 @@ async function stopProcess(child: ChildProcess): Promise<void> {
   const gone = new Promise<void>((resolve) => child.once('close', () => resolve()));
   say(child, { say: 'stop' });
   await gone;
-}
-
-function resolveAll({ tasks, resolve }: Waiting, outcome: TrialOutcome): void {
-  resolve(tasks.map(() => outcome));
 }
 
 function say(child: ChildProcess, message: FromParent): void {

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
-import { trialOutcomeSchema, trialTaskSchema } from './trial.ts';
+import { trialOutcomeSchema, trialSchema } from './trial.ts';
 import { type StartTrials, trialsHere } from './trials-here.ts';
 
 /*
- * The process that trains trials, one group after the other, for a parent that speaks to it over Node's channel. What goes over
+ * The process that trains trials, one after the other, for a parent that speaks to it over Node's channel. What goes over
  * the channel is described here.
  */
 
 const fromParentSchema = z.discriminatedUnion('say', [
-  z.object({ say: z.literal('run'), tasks: z.array(trialTaskSchema).nonempty(), isWatched: z.boolean() }),
+  z.object({ say: z.literal('run'), trial: trialSchema, isWatched: z.boolean() }),
   z.object({ say: z.literal('stop') }),
 ]);
 export type FromParent = z.input<typeof fromParentSchema>;
@@ -25,7 +25,7 @@ export const fromProcessSchema = z.discriminatedUnion('say', [
   z.object({ say: z.literal('measured'), measured: z.record(z.string(), z.number()) }),
   z.object({ say: z.literal('note'), line: z.string() }),
   z.object({ say: z.literal('backend'), line: z.string() }),
-  z.object({ say: z.literal('ended'), outcomes: z.array(trialOutcomeSchema) }),
+  z.object({ say: z.literal('ended'), outcome: trialOutcomeSchema }),
 ]);
 export type FromProcess = z.input<typeof fromProcessSchema>;
 
@@ -56,10 +56,10 @@ export async function serveTrials({ start, signal }: { start: StartTrials; signa
         resolve();
         return;
       }
-      last = run(order.tasks, {
+      last = run(order.trial, {
         onProgress: (stage, done, total, note) => void tell({ say: 'progress', stage, done, total, note }),
         onMeasured: order.isWatched ? (measured) => void tell({ say: 'measured', measured: { ...measured } }) : null,
-      }).then((outcomes) => tell({ say: 'ended', outcomes: [...outcomes] }));
+      }).then((outcome) => tell({ say: 'ended', outcome }));
     });
     // A parent that was killed starts its trials anew; two processes must not write the same run.
     process.on('disconnect', () => process.exit(0));

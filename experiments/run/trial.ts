@@ -4,8 +4,8 @@ import { z } from 'zod';
 import { backendNames } from '../../src/tensor/backend-names.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 
-/** A trial as the process that trains it is told. */
-export const trialTaskSchema = z.object({
+/** One training: an experiment with one seed, as the process that trains it is told. */
+export const trialSchema = z.object({
   kind: z.string(),
   /** The resolved experiment. */
   config: z.record(z.string(), z.unknown()),
@@ -21,13 +21,7 @@ export const trialTaskSchema = z.object({
   backend: z.enum(backendNames).nullable(),
   maxWaitMs: z.number().nullish().describe('the longest wait that an endpoint may ask for; unless given as configured'),
 });
-export type TrialTask = Readonly<z.output<typeof trialTaskSchema>>;
-
-/** One training: an experiment with one seed. */
-export interface Trial extends TrialTask {
-  /** Trials with the same one may be trained in one program, as batched runs; null where a trial must be alone. */
-  readonly shape: string | null;
-}
+export type Trial = Readonly<z.output<typeof trialSchema>>;
 
 /** What became of a trial. */
 export const trialOutcomeSchema = z.discriminatedUnion('how', [
@@ -43,17 +37,14 @@ export const trialOutcomeSchema = z.discriminatedUnion('how', [
 export type TrialOutcome = Readonly<z.output<typeof trialOutcomeSchema>>;
 export type TrialFailure = Extract<TrialOutcome, { how: 'failed' }>;
 
-/** What is told of a group of trials while it runs. Who gives `onMeasured` watches how well the training does. */
-export type ToldOfTrials = Partial<Pick<WorkContext, 'onProgress' | 'onMeasured'>> & {
-  /** The group waits no longer for a process. */
+/** What is told of a trial while it runs. Who gives `onMeasured` watches how well the training does. */
+export type TrialWatch = Partial<Pick<WorkContext, 'onProgress' | 'onMeasured'>> & {
+  /** The trial waits no longer for a process. */
   readonly onBegun?: () => void;
 };
 
-/**
- * Runs trials of one shape somewhere, to their end, and tells what became of each. It never throws for what goes wrong in a
- * trial.
- */
-export type RunGroup = (tasks: readonly TrialTask[], told?: ToldOfTrials) => Promise<readonly TrialOutcome[]>;
+/** Runs a trial somewhere, to its end, and returns what became of it. It never throws for what goes wrong in the trial. */
+export type RunTrial = (trial: Trial, watch?: TrialWatch) => Promise<TrialOutcome>;
 
 /** Whether the training in this folder, if there is any, was done to its end. */
 export function isFinished(directory: string): boolean {

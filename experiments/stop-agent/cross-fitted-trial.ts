@@ -25,7 +25,7 @@ import { keepThreshold } from './operating-point.ts';
 import type { TrialMaterial } from './prepare.ts';
 import { resultOfRun, type StoredResult } from './result.ts';
 import { shippedFolder } from './shipped-run.ts';
-import { runTrials, type Surroundings, type TrialSettings } from './trial.ts';
+import { runTrial, type Surroundings, type TrialSettings } from './trial.ts';
 
 /*
  * The run of a cross-fitted seed:
@@ -73,7 +73,7 @@ export async function runCrossFitted(trial: TrialSettings, surroundings: Surroun
       material: await material.whole(),
       heldOutScores: new Map(joined.scores.map(({ threadId, scores }) => [threadId, scores])),
     };
-    if (!(await runTrials([whole], { backend, context: within(context, 'all labels') }))) return false;
+    if (!(await runTrial(whole, { backend, context: within(context, 'all labels') }))) return false;
     learningCurve = await learningCurveOf(trial, { labelled, joined, surroundings });
     if (context.signal.aborted) return false;
   }
@@ -104,7 +104,7 @@ async function foldsTogether(
   for (const [index, material] of folds.entries()) {
     const directory = join(below, `fold-${index + 1}`);
     const of = within(context, foldName(index, folds.length));
-    if (!(await runTrials([{ ...trial, directory, material }], { backend, context: of }))) return null;
+    if (!(await runTrial({ ...trial, directory, material }, { backend, context: of }))) return null;
     paths.push(directory);
   }
   const placeOf = new Map(trial.data.threads.map(({ id, place }) => [id, place]));

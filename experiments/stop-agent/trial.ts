@@ -12,13 +12,10 @@ import { writeFileAtomically } from '../../src/atomic-file.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { present } from '../../src/present.ts';
 import { type BackendChoice, isOnGpu, onBackend } from '../../src/tensor/backend.ts';
-import { isOnDevice } from '../../src/tensor/batched-ops.ts';
-import { freeTensorBytes } from '../../src/tensor/free-memory.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { createStopAgent } from '../../trainers/stop-agent/create.ts';
-import { groupsThatFit } from '../../trainers/stop-agent/memory.ts';
 import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
-import type { StopMember, StopProblem } from '../../trainers/stop-agent/problem.ts';
+import type { StopProblem } from '../../trainers/stop-agent/problem.ts';
 import { trainToEnd } from '../../trainers/trainer.ts';
 import { writeDecisions } from '../run/decisions-file.ts';
 import { writeParts } from '../run/parts-file.ts';
@@ -61,58 +58,34 @@ export interface TrialSettings {
   readonly heldOutScores?: ReadonlyMap<string, readonly number[]>;
 }
 
-/** What the trials of one program share. */
+/** What the trials of one process share. */
 export interface Surroundings {
   readonly backend: BackendChoice;
   readonly context: WorkContext;
 }
 
 /**
- * Trains the agents of some trials together, tests each beside every baseline and leaves everything in its directory. A
- * finished run is left as it is, and one that was cut off goes on from its last checkpoint. False when the signal stopped
- * them.
- * @throws InputError when a directory holds a run of another config, seed, data, detector or annotations
+ * Trains the agent of a trial, tests it beside every baseline and leaves everything in its directory. A finished run is left as
+ * it is, and one that was cut off goes on from its last checkpoint. False when the signal stopped it.
+ * @throws InputError when the directory holds a run of another config, seed, data, detector or annotations
  */
-export async function runTrials(trials: readonly TrialSettings[], surroundings: Surroundings): Promise<boolean> {
-  const { context, backend } = surroundings;
-  const begun: BegunTrial[] = [];
-  for (const trial of trials)
-    if (!(await isFinishedAlready(trial, surroundings))) begun.push(await begin(trial, surroundings));
-  if (begun.length === 0) return true;
-  const members = begun.map((trial) => ({
-    ...trial,
-    config: trial.experiment.agent,
-    problem: trial.prepared.problem,
-  }));
-  const groups = groupsThatFit(members, {
-    bytes: usableShare * freeTensorBytes(backend),
-    tablesOnDevice: isOnDevice(),
-  });
-  if (groups.length > 1)
-    context.onNote(`${begun.length} runs do not fit into memory together; training them in ${groups.length} programs`);
-  for (const group of groups) if (!(await trainTogether(group, context))) return false;
-  return true;
-}
-
-/** Of the memory that is free: the rest is for the estimate's error, and for other programs. */
-const usableShare = 0.7;
-
-async function trainTogether(group: readonly (BegunTrial & StopMember)[], context: WorkContext): Promise<boolean> {
-  const trainer = await createStopAgent(group.map(({ seed, config, problem }) => ({ seed, config, problem })));
+export async function runTrial(settings: TrialSettings, surroundings: Surroundings): Promise<boolean> {
+  const { context } = surroundings;
+  if (await isFinishedAlready(settings, surroundings)) return true;
+  const trial = await begin(settings, surroundings);
+  const { experiment, seed, prepared, run } = trial;
+  const trainer = await createStopAgent([{ seed, config: experiment.agent, problem: prepared.problem }]);
   try {
     const isTrained = await trainInDirectories(trainer, {
-      runs: group.map(({ run }) => run),
-      identities: group.map(({ prepared }) => prepared.stateIdentity),
-      checkpointEvery: group[0].experiment.checkpointEvery,
+      runs: [run],
+      identities: [prepared.stateIdentity],
+      checkpointEvery: experiment.checkpointEvery,
       context,
-      afterIteration: await watchTraining(trainer, group[0], context),
+      afterIteration: await watchTraining(trainer, trial, context),
     });
     if (!isTrained) return false;
-    const policies = await trainer.policies();
-    for (const [index, trial] of group.entries()) {
-      resultOfRun.write(trial.run, await test(trial, policies[index], context));
-      if (group.length > 1) context.onProgress('testing', index + 1, group.length);
-    }
+    const [policy] = await trainer.policies();
+    resultOfRun.write(run, await test(trial, policy, context));
     return true;
   } finally {
     trainer.dispose();

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
-import { runInBatches } from '../run/batched-runs.ts';
 import { noteOutcome } from '../run/failure-file.ts';
-import { isFinished, type RunGroup, type TrialFailure } from '../run/trial.ts';
+import { isFinished, type RunTrial, type TrialFailure, type TrialOutcome } from '../run/trial.ts';
 import { type Keep, reduceTrial } from './keep.ts';
 import type { SweepPlan, SweepTrial } from './plan.ts';
 import type { SweepFolder } from './sweep-folder.ts';
@@ -10,9 +9,7 @@ import { trialsOfPlan } from './trials-of-plan.ts';
 export interface SweepRun {
   readonly plan: SweepPlan;
   readonly folder: SweepFolder;
-  readonly runGroup: RunGroup;
-  /** Trials of one shape that are trained in one program, at most. */
-  readonly batchedRuns: number;
+  readonly runTrial: RunTrial;
   /** What finished trials leave behind. */
   readonly keep: Keep;
   /** Only every `of`-th trial, beginning with the `index`-th. */
@@ -27,29 +24,25 @@ export interface SweepRun {
  * failed are tried again. A trial that fails does not stop the others.
  */
 export async function runSweep(run: SweepRun): Promise<void> {
-  const { plan, folder, batchedRuns, keep, shard, signal, onTrials, onFailure } = run;
+  const { plan, folder, keep, shard, signal, onTrials, onFailure } = run;
   const { runs } = folder;
   const trials = trialsOfPlan(plan).filter((_, index) => index % shard.of === shard.index);
   let done = 0;
   const tell = () => onTrials({ done, total: trials.length });
   tell();
-  await runInBatches(
-    trials.map((trial) => ({ ...trial, directory: folder.directoryOf(trial), runs })),
-    {
-      batchedRuns,
-      run: run.runGroup,
-      isDone: ({ directory }) => isFinished(directory),
-      onEnded(ended) {
-        for (const { trial, outcome } of ended) {
-          if (outcome.how === 'interrupted' && signal.aborted) continue;
-          noteOutcome(trial.directory, outcome);
-          if (outcome.how === 'finished')
-            reduceTrial(trial.directory, { keep, sharedFolder: join(folder.path, 'shared') });
-          if (outcome.how === 'failed') onFailure(trial, outcome);
-          done++;
-        }
-        tell();
-      },
-    },
+  const onEnded = (trial: SweepTrial, outcome: TrialOutcome) => {
+    if (outcome.how === 'interrupted' && signal.aborted) return;
+    const directory = folder.directoryOf(trial);
+    noteOutcome(directory, outcome);
+    if (outcome.how === 'finished') reduceTrial(directory, { keep, sharedFolder: join(folder.path, 'shared') });
+    if (outcome.how === 'failed') onFailure(trial, outcome);
+    done++;
+    tell();
+  };
+  await Promise.all(
+    trials.map(async (trial) => {
+      const directory = folder.directoryOf(trial);
+      onEnded(trial, isFinished(directory) ? { how: 'finished' } : await run.runTrial({ ...trial, directory, runs }));
+    }),
   );
 }

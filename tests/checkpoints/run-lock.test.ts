@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
-import { holdingRuns, removeRun } from '../../checkpoints/run-lock.ts';
+import { holdingRun, removeRun } from '../../checkpoints/run-lock.ts';
 import { temporaryFolder } from '../src/data/fixtures.ts';
 
 const lockFile = join(inject('compiledProgram'), 'checkpoints/run-lock.js');
@@ -11,8 +11,8 @@ const lockFile = join(inject('compiledProgram'), 'checkpoints/run-lock.js');
 /** Another process that holds a run until it is killed. */
 async function holder(run: string) {
   const program = `
-    const { holdingRuns } = await import(${JSON.stringify(lockFile)});
-    await holdingRuns([${JSON.stringify(run)}], () => { console.log('held'); return new Promise(() => setInterval(() => {}, 1000)); });`;
+    const { holdingRun } = await import(${JSON.stringify(lockFile)});
+    await holdingRun(${JSON.stringify(run)}, () => { console.log('held'); return new Promise(() => setInterval(() => {}, 1000)); });`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -24,11 +24,11 @@ describe('the lock of a run', () => {
   it('keeps other processes out until its holder has ended, however that was', async () => {
     const run = join(temporaryFolder(), 'seed-1');
     const other = await holder(run);
-    const inVain = holdingRuns([run], async () => 'written', { patienceMs: 10 });
+    const inVain = holdingRun(run, async () => 'written', { patienceMs: 10 });
     await expect(inVain).rejects.toThrow(/another process is writing .*seed-1; wait for it or stop it/);
     other.kill('SIGKILL');
     await once(other, 'close');
-    expect(await holdingRuns([run], async () => 'written')).toBe('written');
+    expect(await holdingRun(run, async () => 'written')).toBe('written');
     await removeRun(run);
     expect(existsSync(run)).toBe(false);
     await removeRun(run);
@@ -36,10 +36,10 @@ describe('the lock of a run', () => {
 
   it('is left where the work fails', async () => {
     const run = join(temporaryFolder(), 'seed-1');
-    const failing = holdingRuns([run], async () => {
+    const failing = holdingRun(run, async () => {
       throw new Error('diverged');
     });
     await expect(failing).rejects.toThrow('diverged');
-    expect(await holdingRuns([run], async () => 1, { patienceMs: 0 })).toBe(1);
+    expect(await holdingRun(run, async () => 1, { patienceMs: 0 })).toBe(1);
   });
 });

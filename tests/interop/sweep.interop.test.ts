@@ -146,34 +146,12 @@ describe('a sweep on a queue', () => {
     expect(results(cwd)).toEqual(expected);
   });
 
-  it('trains several trials in one program of a worker, which may be lost', async () => {
-    const expected = await undisturbed();
-    redis = await startRedis();
-    const cwd = await prepare(temporaryFolder());
-    const [first, second] = [temporaryFolder(), temporaryFolder()];
-    const work = ['worker', '--queue', redis.address, '--jobs', '1', '--lost-after', '3'];
-    const lost = begin(work, first);
-    const head = begin([...sweep, '--queue', redis.address, '--batched-runs', '3'], cwd);
-    await until(() => progressOf(join(first, 'runs/queue')) >= 20);
-    lost.signal('SIGKILL');
-    // Three began together, and none of the others did. Which three is not promised: both jobs are sent at once.
-    expect((await lost.outcome).errors.match(/begins .*/g)).toEqual([expect.stringMatching(/, seed \d and 2 more$/)]);
-
-    const survivor = begin(work, second);
-    const { code, errors } = await head.outcome;
-    expect(code, errors).toBe(0);
-    expect(results(cwd)['trials.csv']).toBe(expected['trials.csv']);
-    survivor.signal('SIGTERM');
-    expect((await survivor.outcome).errors.match(/finished .*/g)).toHaveLength(2);
-  });
-
-  it('lets a trial that cannot be trained fail alone, whoever it was sent with', async () => {
+  it('lets a trial that cannot be trained fail alone', async () => {
     redis = await startRedis();
     const cwd = temporaryFolder();
     writeSweep(join(cwd, 'sweep.yaml'), { space: { 'split.demonstrations': [12, 1000] } });
     begin(['worker', '--queue', redis.address, '--jobs', '1'], temporaryFolder());
-    const words = ['sweep', 'sweep.yaml', '--queue', redis.address, '--batched-runs', '4'];
-    const swept = await earshot(words, { cwd });
+    const swept = await earshot(['sweep', 'sweep.yaml', '--queue', redis.address], { cwd });
     expect(swept.code, swept.errors).toBe(1);
     expect(swept.out).toContain('2 finished, 2 failed');
   });

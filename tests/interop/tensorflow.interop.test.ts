@@ -59,9 +59,7 @@ describe('earshot backend install', () => {
 
 describe('the tensorflow backend', () => {
   it('is what doctor chooses and times', async () => {
-    const { chosen, backends } = JSON.parse(
-      await earshot('doctor', 'tensorflow', '--dimensions', '32', '--batched-runs', '1,8', '--json'),
-    );
+    const { chosen, backends } = JSON.parse(await earshot('doctor', 'tensorflow', '--dimensions', '32', '--json'));
     expect(chosen.name).toBe('tensorflow');
     expect(backends).toMatchObject([{ backend: 'tensorflow', problem: null, device: installed.device }]);
   });

@@ -115,16 +115,7 @@ console.log(JSON.stringify({ failure, name }));`,
   );
 
   it('is timed beside the processor by doctor, which finds no node that falls back', async () => {
-    const words = [
-      'experiments/cli/earshot.mjs',
-      'doctor',
-      'gpu',
-      '--json',
-      '--dimensions',
-      '8',
-      '--batched-runs',
-      '1',
-    ];
+    const words = ['experiments/cli/earshot.mjs', 'doctor', 'gpu', '--json', '--dimensions', '8'];
     expect(JSON.parse(await succeed(process.execPath, words))).toMatchObject({
       adapter: { isHardware: false, drivers: [expect.stringContaining('swiftshader')] },
       placements: { nodes: expect.any(Number), onProcessor: {} },
@@ -132,12 +123,12 @@ console.log(JSON.stringify({ failure, name }));`,
     });
   });
 
-  it('trains a sweep in one program, and to the same bytes after it was stopped', async () => {
+  it('trains a sweep, and to the same bytes after it was stopped', async () => {
     const cwd = temporaryFolder({ 'small.yaml': sweep });
     const words = (runs: string) => [
       join(project, 'experiments/cli/earshot.mjs'),
       ...['sweep', join(cwd, 'small.yaml'), '--runs', join(cwd, runs)],
-      ...['--jobs', '1', '--batched-runs', '2', '--no-html'],
+      ...['--jobs', '1', '--no-html'],
     ];
     const linesIn = (runs: string, file: string) => {
       const folder = join(cwd, runs, 'small/trials');

@@ -8,7 +8,7 @@ import { resolveExperiment } from '../../experiments/stop-agent/experiment.ts';
 import { openData } from '../../experiments/stop-agent/parts.ts';
 import { compareToRules } from '../../experiments/stop-agent/report/rule-margins.ts';
 import { readTrialResult } from '../../experiments/stop-agent/result.ts';
-import { runTrials } from '../../experiments/stop-agent/trial.ts';
+import { runTrial } from '../../experiments/stop-agent/trial.ts';
 import { selectBackend } from '../../src/tensor/backend.ts';
 import { workContext } from '../../src/work-context.ts';
 
@@ -56,7 +56,7 @@ describe('the null-expert control', () => {
         const directory = join(folder, `${algorithm}-${seed}`);
         return { experiment, seed, directory, data, cache };
       });
-      expect(await runTrials(settings, { backend, context: workContext() })).toBe(true);
+      for (const own of settings) expect(await runTrial(own, { backend, context: workContext() })).toBe(true);
       const trials = settings.map(({ directory }) =>
         readTrialResult(RunDirectory.open(directory), { withIntervals: false }),
       );

@@ -10,7 +10,7 @@ import { InputError } from '../../../src/errors.ts';
 import { hashOfFile } from '../../../src/file-hash.ts';
 import { isPlainObject } from '../../config/overrides.ts';
 import { keyPrefix } from './connection.ts';
-import type { QueuedTrial } from './trial-job.ts';
+import type { TrialJob } from './trial-job.ts';
 
 /** Larger files are not put into Redis, which keeps everything in memory. */
 const bytesAtMost = 64 * 2 ** 20;
@@ -18,7 +18,7 @@ const bytesAtMost = 64 * 2 ** 20;
 const blobKey = (hash: string) => `${keyPrefix}:file:${hash}`;
 
 /** Puts the files that trials read where workers can fetch them, unless they are there or too large. */
-export async function offerFiles(redis: Redis, files: QueuedTrial['files']): Promise<void> {
+export async function offerFiles(redis: Redis, files: TrialJob['files']): Promise<void> {
   for (const { path, sha256: hash } of files) {
     if (statSync(path).size > bytesAtMost || (await redis.exists(blobKey(hash))) === 1) continue;
     await redis.set(blobKey(hash), await promisify(gzip)(readFileSync(path)));
@@ -32,7 +32,7 @@ export async function offerFiles(redis: Redis, files: QueuedTrial['files']): Pro
  */
 export async function locateFiles(
   redis: Redis,
-  { files, cache }: { files: QueuedTrial['files']; cache: string },
+  { files, cache }: { files: TrialJob['files']; cache: string },
 ): Promise<Map<string, string>> {
   const places = new Map<string, string>();
   for (const { path, sha256: hash } of files) {

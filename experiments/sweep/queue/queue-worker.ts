@@ -6,16 +6,16 @@ import { z } from 'zod';
 import { makeFolder } from '../../../src/atomic-file.ts';
 import type { BackendName } from '../../../src/tensor/backend-names.ts';
 import { severityOf } from '../../run/failures.ts';
-import type { RunGroup, TrialOutcome, TrialTask } from '../../run/trial.ts';
+import type { RunTrial, TrialOutcome } from '../../run/trial.ts';
 import { keyPrefix, queueName } from './connection.ts';
 import { locateFiles, relocated } from './files-by-hash.ts';
-import { fetchParcel, type Parcel, progressOf, sendParcel } from './run-parcel.ts';
+import { fetchParcel, progressOf, sendParcel } from './run-parcel.ts';
 import { thisProgram } from './this-program.ts';
 import { jobMakerSchema, type TrialJob, trialJobSchema } from './trial-job.ts';
 
 export interface WorkerOptions {
   readonly redis: Redis;
-  readonly run: RunGroup;
+  readonly run: RunTrial;
   /** @throws Error where this machine does not have it */
   readonly startBackend: (name: BackendName) => Promise<unknown>;
   readonly jobs: number;
@@ -77,7 +77,7 @@ export async function workOnQueue(options: WorkerOptions): Promise<void> {
 async function work(
   job: Job,
   { token, onDeclined, ...options }: WorkerOptions & { token: string | undefined; onDeclined: (why: string) => void },
-): Promise<readonly TrialOutcome[]> {
+): Promise<TrialOutcome> {
   const { redis, run, runs, onNote } = options;
   const reason = otherProgram(job) ?? (await lackedBackend(trialJobSchema.parse(job.data), options));
   if (reason !== null) {
@@ -87,56 +87,39 @@ async function work(
     await job.moveToDelayed(Date.now() + declinedMs, token);
     throw new DelayedError();
   }
-  const told = trialJobSchema.parse(job.data);
-  const name = nameOf(told);
-  onNote(`begins ${name}`);
+  const { trial, id, files } = trialJobSchema.parse(job.data);
+  const { label } = trial;
+  onNote(`begins ${label}`);
   try {
     makeFolder(join(runs, 'queue'));
-    const tasks: TrialTask[] = [];
-    const parcels: Parcel[] = [];
-    for (const { id, task, files } of told.trials) {
-      const directory = join(runs, 'queue', id);
-      const places = await locateFiles(redis, { files, cache: join(runs, 'cache') });
-      const config = z.record(z.string(), z.unknown()).parse(relocated(task.config, places));
-      const parcel = { job: id, directory, places };
-      await fetchParcel(redis, parcel);
-      tasks.push({ ...task, config, directory, runs });
-      parcels.push(parcel);
+    const directory = join(runs, 'queue', id);
+    const places = await locateFiles(redis, { files, cache: join(runs, 'cache') });
+    const config = z.record(z.string(), z.unknown()).parse(relocated(trial.config, places));
+    const parcel = { job: id, directory, places };
+    await fetchParcel(redis, parcel);
+    const sending = sender(() => sendParcel(redis, parcel), directory);
+    const outcome = await run({ ...trial, config, directory, runs }, { onProgress: sending.atCheckpoint });
+    await sending.last();
+    if (outcome.how === 'failed') {
+      onNote(`failed ${label}: ${outcome.message}`);
+      return outcome;
     }
-    const sending = parcels.map((parcel) => sender(() => sendParcel(redis, parcel), parcel.directory));
-    const outcomes = await run(tasks, {
-      onProgress() {
-        for (const { atCheckpoint } of sending) atCheckpoint();
-      },
-    });
-    await Promise.all(sending.map(({ last }) => last()));
-    const failure = outcomes.find((outcome) => outcome.how === 'failed');
-    if (failure !== undefined) {
-      onNote(`failed ${name}: ${failure.message}`);
-      return outcomes;
-    }
-    const isInterrupted = outcomes.some(({ how }) => how === 'interrupted');
-    for (const parcel of parcels)
-      if (!(await sendParcel(redis, parcel)) && !isInterrupted)
-        throw new Error(`the run ${parcel.directory} changed while it was sent`);
+    const isInterrupted = outcome.how === 'interrupted';
+    if (!(await sendParcel(redis, parcel)) && !isInterrupted)
+      throw new Error(`the run ${directory} changed while it was sent`);
     if (isInterrupted) {
-      // Another worker may take them at once.
+      // Another worker may take it at once.
       await job.moveToDelayed(Date.now(), token);
       throw new DelayedError();
     }
-    onNote(`${outcomes[0].how} ${name}`);
-    return outcomes;
+    onNote(`${outcome.how} ${label}`);
+    return outcome;
   } catch (error) {
     if (error instanceof DelayedError) throw error;
     const message = error instanceof Error ? error.message : String(error);
-    onNote(`failed ${name}: ${message}`);
-    return told.trials.map(() => ({ how: 'failed', severity: severityOf(error), message }));
+    onNote(`failed ${label}: ${message}`);
+    return { how: 'failed', severity: severityOf(error), message };
   }
-}
-
-function nameOf({ trials }: TrialJob): string {
-  const others = trials.length - 1;
-  return trials[0].task.label + (others === 0 ? '' : ` and ${others} more`);
 }
 
 /** How long a trial that was declined waits for the next worker, which may be the same one. */
@@ -151,17 +134,16 @@ function otherProgram({ data }: Job): string | null {
 
 /** The same, so that all are trained on one backend. */
 async function lackedBackend(
-  { trials }: TrialJob,
+  { trial: { backend } }: TrialJob,
   { startBackend }: Pick<WorkerOptions, 'startBackend'>,
 ): Promise<string | null> {
-  for (const backend of new Set(trials.flatMap(({ task }) => task.backend ?? []))) {
-    try {
-      await startBackend(backend);
-    } catch (error) {
-      return `the sweep is trained on ${backend}, which does not start there (${error instanceof Error ? error.message : error}); see \`earshot doctor\`, or start the sweep with --set backend=wasm`;
-    }
+  if (backend === null) return null;
+  try {
+    await startBackend(backend);
+    return null;
+  } catch (error) {
+    return `the sweep is trained on ${backend}, which does not start there (${error instanceof Error ? error.message : error}); see \`earshot doctor\`, or start the sweep with --set backend=wasm`;
   }
-  return null;
 }
 
 /** Sends the run whenever it has a new checkpoint, one sending at a time. */

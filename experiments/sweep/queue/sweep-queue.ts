@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import { InputError } from '../../../src/errors.ts';
 import { sleep } from '../../../src/sleep.ts';
 import type { BackendName } from '../../../src/tensor/backend-names.ts';
-import type { TrialOutcome, TrialTask } from '../../run/trial.ts';
+import type { Trial, TrialOutcome } from '../../run/trial.ts';
 import type { TrialPool } from '../../run/trial-pool.ts';
 import type { SweepPlan } from '../plan.ts';
 import type { SweepFolder } from '../sweep-folder.ts';
@@ -12,15 +12,7 @@ import { connectQueue, keyPrefix, queueName } from './connection.ts';
 import { offerFiles } from './files-by-hash.ts';
 import { dropParcel, fetchParcel, progressOf, sendParcel } from './run-parcel.ts';
 import { thisProgram } from './this-program.ts';
-import {
-  declinedSchema,
-  jobName,
-  jobOutcomeSchema,
-  type QueuedTrial,
-  type TrialJob,
-  trialJobSchema,
-  trialName,
-} from './trial-job.ts';
+import { declinedSchema, jobOutcomeSchema, type TrialJob, trialJobSchema, trialName } from './trial-job.ts';
 
 const nowhere: ReadonlyMap<string, string> = new Map();
 
@@ -30,7 +22,7 @@ const pollMs = 500;
 /**
  * The queue at an address as what runs the trials of a sweep, with whatever workers there are. Only this process writes the folder of
  * the sweep: it fetches the run of each trial that has ended. Trials that the queue has lost (Redis was killed and had not saved) are
- * put there again. Those that share a program are one job.
+ * put there again.
  * @throws InputError where the trials ask language models
  */
 export async function openSweepQueue(
@@ -47,32 +39,33 @@ export async function openSweepQueue(
   const noted = new Set<string>();
   const queue = new Queue(queueName, { connection: redis, prefix: keyPrefix });
 
-  async function run(tasks: readonly TrialTask[]): Promise<readonly TrialOutcome[]> {
-    const job = trialJobSchema.parse({ program: thisProgram(), trials: tasks.map(queued) });
-    const jobId = jobName(job.trials);
+  async function run(trial: Trial): Promise<TrialOutcome> {
+    const { directory } = trial;
+    const job = trialJobSchema.parse(queued(trial));
+    const { id: jobId } = job;
     // The end of an earlier attempt, such as a failure that was fixed since.
     await removeFailed(await queue.getJob(jobId));
     while (!signal.aborted) {
       const known: Job | undefined = await queue.getJob(jobId);
       const state = known === undefined ? null : await known.getState();
       if (known === undefined || state === 'unknown') {
-        await offerInputs(redis, job, tasks);
-        await queue.add('trials', job, { jobId });
+        await offerInputs(redis, job, directory);
+        await queue.add('trial', job, { jobId });
       } else if (state === 'failed') {
         await known.remove();
         const message = known.failedReason ?? 'its worker failed';
-        return tasks.map(() => ({ how: 'failed', severity: 3, message }));
+        return { how: 'failed', severity: 3, message };
       } else if (state === 'completed') {
         // Read once more: it may have ended after it was read.
-        const outcomes = jobOutcomeSchema.parse((await queue.getJob(jobId))?.returnvalue);
-        const isOver = outcomes.some(({ how }) => how === 'failed') || (await collectRuns(redis, job, tasks));
+        const outcome = jobOutcomeSchema.parse((await queue.getJob(jobId))?.returnvalue);
+        const isOver = outcome.how === 'failed' || (await collectRun(redis, job, directory));
         await known.remove();
-        if (isOver) return outcomes;
-        // The answer is there and a run is not: the queue has lost it, and the trials begin again.
+        if (isOver) return outcome;
+        // The answer is there and the run is not: the queue has lost it, and the trial begins again.
       } else noteWhoDeclined(known);
       await sleep(pollMs, signal).catch(() => {});
     }
-    return tasks.map(() => ({ how: 'interrupted' }));
+    return { how: 'interrupted' };
   }
 
   function noteWhoDeclined({ progress }: Job): void {
@@ -91,32 +84,29 @@ export async function openSweepQueue(
   };
 }
 
-/** Offers what the trials of a job read, and what an earlier sweep here has come to. */
-async function offerInputs(redis: Redis, { trials }: TrialJob, tasks: readonly TrialTask[]): Promise<void> {
-  for (const [index, { id, files }] of trials.entries()) {
-    const { directory } = tasks[index];
-    await offerFiles(redis, files);
-    if (progressOf(directory) !== null) await sendParcel(redis, { job: id, directory, places: nowhere });
-  }
+/** Offers what a trial reads, and what an earlier sweep here has come to. */
+async function offerInputs(redis: Redis, { id, files }: TrialJob, directory: string): Promise<void> {
+  await offerFiles(redis, files);
+  if (progressOf(directory) !== null) await sendParcel(redis, { job: id, directory, places: nowhere });
 }
 
-/** @returns whether the run of every trial is now here */
-async function collectRuns(redis: Redis, { trials }: TrialJob, tasks: readonly TrialTask[]): Promise<boolean> {
-  for (const [index, { id }] of trials.entries())
-    if (!(await fetchParcel(redis, { job: id, directory: tasks[index].directory, places: nowhere }))) return false;
-  for (const { id } of trials) await dropParcel(redis, id);
+/** @returns whether the run is now here */
+async function collectRun(redis: Redis, { id }: TrialJob, directory: string): Promise<boolean> {
+  if (!(await fetchParcel(redis, { job: id, directory, places: nowhere }))) return false;
+  await dropParcel(redis, id);
   return true;
 }
 
 /** What makes a trial one for the queue, with its files by their content. */
-async function trialQueuing(plan: SweepPlan, folder: SweepFolder): Promise<(task: TrialTask) => QueuedTrial> {
+async function trialQueuing(plan: SweepPlan, folder: SweepFolder): Promise<(trial: Trial) => TrialJob> {
   const resolved = new Map(plan.settings.flatMap((own) => own.trials.map(({ id }) => [id, own.resolved] as const)));
   const auto = await backendNamedAuto(plan);
   return ({ directory, runs: _, ...told }) => {
     const id = basename(directory);
     const { files: paths = [], backend: asked = null } = resolved.get(id) ?? {};
     const files = paths.map((path) => ({ path, sha256: folder.fileHashes[path] }));
-    return { task: { ...told, backend: asked === 'auto' ? auto : asked }, files, id: trialName({ id, files }) };
+    const trial = { ...told, backend: asked === 'auto' ? auto : asked };
+    return { program: thisProgram(), trial, files, id: trialName({ id, files }) };
   };
 }
 

@@ -39,7 +39,7 @@ async function loadedBy(words: readonly string[], speak: (say: (message: object)
   child.on('message', (message) => {
     const said = fromProcessSchema.parse(message);
     if (said.say !== 'ended') return;
-    ends.push(...said.outcomes);
+    ends.push(said.outcome);
     child.send({ say: 'stop' });
   });
   speak((message) => child.send(message));
@@ -91,7 +91,7 @@ it('trains without pages, servers, queues, language models and tables', async ()
     backend: null,
   };
   const { own, ofPackages, packages, ends } = await loadedBy(['worker', '--parent'], (say) =>
-    say({ say: 'run', isWatched: false, tasks: [{ kind: 'stop-agent', config: tiny, seed: 1, ...place }] }),
+    say({ say: 'run', isWatched: false, trial: { kind: 'stop-agent', config: tiny, seed: 1, ...place } }),
   );
   expect(ends).toEqual([{ how: 'finished' }]);
   for (const name of ['openai', 'undici', 'vega', 'vega-lite', 'fastify', 'bullmq', 'ioredis', 'umap-js', 'ml-matrix'])

@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { sweepProgress } from '../../../experiments/cli/sweep-progress.ts';
 import type { Terminal } from '../../../experiments/cli/terminal.ts';
-import type { RunGroup, TrialOutcome, TrialTask } from '../../../experiments/run/trial.ts';
+import type { RunTrial, Trial, TrialOutcome } from '../../../experiments/run/trial.ts';
 import { planSweep } from '../../../experiments/sweep/plan.ts';
 import { loadSweepFile } from '../../../experiments/sweep/sweep-file.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
@@ -32,38 +32,29 @@ class Stderr extends Writable {
 
 const failure = { how: 'failed', severity: 1, message: 'no room' } as const;
 
-/** A group of trials that the test moves on. */
-function group(label: string, size: number) {
-  const tasks = Array.from(
-    { length: size },
-    (): TrialTask => ({
-      kind: 'stop-agent',
-      config: {},
-      seed: 1,
-      label,
-      directory: label,
-      runs: '',
-      detectorKey: null,
-      backend: null,
-    }),
-  );
+/** A trial that the test moves on. */
+function watchable(label: string) {
+  const trial: Trial = {
+    kind: 'stop-agent',
+    config: {},
+    seed: 1,
+    label,
+    directory: label,
+    runs: '',
+    detectorKey: null,
+    backend: null,
+  };
   let begin = () => {};
   let tell: (done: number) => void = () => {};
-  let end: (outcomes: readonly TrialOutcome[]) => void = () => {};
-  const run: RunGroup = (_, told) => {
-    begin = () => told?.onBegun?.();
-    tell = (done) => told?.onProgress?.('training', done, 100);
+  let end: (outcome: TrialOutcome) => void = () => {};
+  const run: RunTrial = (_, watch) => {
+    begin = () => watch?.onBegun?.();
+    tell = (done) => watch?.onProgress?.('training', done, 100);
     return new Promise((resolve) => {
       end = resolve;
     });
   };
-  return {
-    tasks,
-    run,
-    begin: () => begin(),
-    tell: (done: number) => tell(done),
-    fail: () => end(tasks.map(() => failure)),
-  };
+  return { trial, run, begin: () => begin(), tell: (done: number) => tell(done), fail: () => end(failure) };
 }
 
 async function watched(isTTY: boolean) {
@@ -82,23 +73,23 @@ async function watched(isTTY: boolean) {
   return { stderr, progress: sweepProgress(plan, { terminal, signal: new AbortController().signal }) };
 }
 
-it('tells a pipe once a minute how far trials are that end together, and how long yet', async () => {
+it('tells a pipe once a minute how far the trials are, and how long yet', async () => {
   const { stderr, progress } = await watched(false);
-  const { tasks, run, tell, fail } = group('alpha=0.6, seed 1', 15);
+  const trials = Array.from({ length: 15 }, (_, index) => watchable(`alpha=0.6, seed ${index + 1}`));
   progress.onTrials({ done: 0, total: 30 });
-  const outcome = progress.watching(run)(tasks);
+  const outcomes = trials.map(({ run, trial }) => progress.watching(run)(trial));
   for (let iteration = 0; iteration <= 100; iteration++) {
     vi.advanceTimersByTime(8000);
-    tell(iteration);
+    for (const { tell } of trials) tell(iteration);
   }
   const lines = stderr.text.trimEnd().split('\n');
   expect(lines).toHaveLength(12);
   expect(lines.at(-1)).toMatch(
-    /^tiny-sweep: 0\/30 trials · 1\.1\/min · \d+ min left · 15 under way, the first at training 95\/100$/,
+    /^tiny-sweep: 0\/30 trials · 1\.\d\/min · \d+ min left · 15 under way, the first at training \d+\/100$/,
   );
-  fail();
-  await outcome;
-  for (let trial = 0; trial < 15; trial++) progress.onFailure('alpha=0.6, seed 1', failure);
+  for (const { fail } of trials) fail();
+  await Promise.all(outcomes);
+  for (const { trial } of trials) progress.onFailure(trial.label, failure);
   vi.advanceTimersByTime(5000);
   progress.onTrials({ done: 15, total: 30 });
   expect(stderr.text).toContain('earshot: failed: alpha=0.6, seed 1: no room\n');
@@ -107,34 +98,32 @@ it('tells a pipe once a minute how far trials are that end together, and how lon
   );
 });
 
-it('shows the same on a terminal, the group on a line of its own', async () => {
+it('shows the same on a terminal, each trial on a line of its own', async () => {
   const { stderr, progress } = await watched(true);
-  const { tasks, run, tell, fail } = group('alpha=0.6, seed 1', 3);
-  progress.onTrials({ done: 0, total: 6 });
-  const outcome = progress.watching(run)(tasks);
+  const { trial, run, tell, fail } = watchable('alpha=0.6, seed 1');
+  progress.onTrials({ done: 0, total: 2 });
+  const outcome = progress.watching(run)(trial);
   for (let iteration = 0; iteration <= 50; iteration++) {
     vi.advanceTimersByTime(6000);
     tell(iteration);
   }
   progress.onNote('a note');
   const [, frame] = stderr.text.split('earshot: a note\n');
-  expect(frame).toContain('tiny-sweep 0/6 trials · 4 min each · 15 min left ████░░░░░░░░░░░░\n');
-  expect(frame).toContain(
-    '  alpha=0.6, seed 1 and 2 more: training 50/100 iterations · 10.0/min · 5 min left ████████',
-  );
+  expect(frame).toMatch(/tiny-sweep 0\/2 trials · \d+ min each · 15 min left ████░+\n/);
+  expect(frame).toContain('  alpha=0.6, seed 1: training 50/100 iterations · 10.0/min · 5 min left ████████');
   fail();
   await outcome;
   progress.onFailure('alpha=0.6, seed 1', failure);
-  progress.onTrials({ done: 3, total: 6 });
+  progress.onTrials({ done: 1, total: 2 });
   progress.stop();
-  expect(stderr.text).toContain('3/6 trials');
+  expect(stderr.text).toContain('1/2 trials');
   expect(stderr.text).toContain('· 1 failed');
 });
 
 it('adds up what the trials took by what they did, without the time that they waited for a process', async () => {
   const { progress } = await watched(false);
-  const [first, second] = [group('alpha=0.6, seed 1', 1), group('alpha=0.7, seed 1', 1)];
-  const ends = [first, second].map(({ run, tasks }) => progress.watching(run)(tasks));
+  const [first, second] = [watchable('alpha=0.6, seed 1'), watchable('alpha=0.7, seed 1')];
+  const ends = [first, second].map(({ run, trial }) => progress.watching(run)(trial));
   first.begin();
   vi.advanceTimersByTime(1500);
   second.begin();

@@ -146,45 +146,6 @@ describe('a sweep', () => {
     expect(report).toContain('**demonstrations=12**');
   });
 
-  it('trains trials together to the same bytes as alone, and lets those that cannot be trained fail alone', async () => {
-    const cwd = temporaryFolder();
-    writeSweep(join(cwd, 'sweep.yaml'));
-    const words = ['sweep', 'sweep.yaml', '--batched-runs', '4', '--runs', 'together'];
-    const together = await earshot(words, { cwd });
-    expect(together.code, together.errors).toBe(0);
-    for (const file of ['trials.csv', 'trials.parquet'])
-      expect(readFileSync(join(cwd, 'together/tiny-sweep', file))).toEqual(resultsOfWhole(file));
-    expect(readFileSync(join(cwd, 'together/tiny-sweep/report.md'), 'utf8')).toContain('--batched-runs 4');
-
-    writeSweep(join(cwd, 'failing.yaml'), { space: { 'split.demonstrations': [12, 1000] } });
-    const failing = await earshot(['sweep', 'failing.yaml', '--batched-runs', '4'], { cwd });
-    expect(failing.code).toBe(1);
-    expect(failing.out).toContain('4 trials: 2 finished, 2 failed.\n');
-  });
-
-  it('trains trials together on onnx where it is told to, and comes to the same but for rounding', async () => {
-    const cwd = temporaryFolder();
-    writeSweep(join(cwd, 'sweep.yaml'), { experiment: { ...tinySweep.experiment, backend: 'onnx' } });
-    const together = await earshot(['sweep', 'sweep.yaml', '--runs', 'together', '--batched-runs', '6'], { cwd });
-    expect(together.code, together.errors).toBe(0);
-    expect(together.errors.replaceAll('\n', ' ')).toContain('in this process, up to 6 together in each');
-    const alone = await earshot(['sweep', 'sweep.yaml', '--runs', 'alone'], { cwd });
-    expect(alone.code, alone.errors).toBe(0);
-    const measured = (runs: string) => {
-      const trials = join(cwd, runs, 'tiny-sweep/trials');
-      return readdirSync(trials).map((id): Record<string, number> => {
-        const lines = readFileSync(join(trials, id, 'metrics.jsonl'), 'utf8')
-          .trimEnd()
-          .split('\n');
-        return JSON.parse(lines[lines.length - 1]);
-      });
-    };
-    const own = measured('alone');
-    expect(own).toHaveLength(6);
-    for (const [index, metrics] of measured('together').entries())
-      for (const [name, value] of Object.entries(metrics)) expect(value, name).toBeCloseTo(own[index][name], 3);
-  });
-
   it.each(['/2', '0/', '2/2', '0/2/3', '0.5/2'])('refuses %s as a shard', async (shard) => {
     const cwd = temporaryFolder();
     writeSweep(join(cwd, 'sweep.yaml'));

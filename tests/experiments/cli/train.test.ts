@@ -122,34 +122,6 @@ describe('train', () => {
     );
   });
 
-  it('gives the same results in one program as in several, run by run, and whichever began it', async () => {
-    const cwd = temporaryFolder();
-    // Two shapes: one network is wider. Ratios and seeds share one.
-    const ratio = { agent: { imitation: { ...tiny.agent.imitation, alpha: 0.5, beta: 0.3 } } };
-    writeExperiment(join(cwd, 'tiny.yaml'), {
-      variants: { paper: {}, ratio, wide: { agent: { hidden: 9 } } },
-      seeds: [1, 2],
-    });
-    const words = ['train', 'tiny.yaml', '--jobs', '1'];
-    const alone = await earshot([...words, '--runs', 'alone'], { cwd });
-    expect(alone.code, alone.errors).toBe(0);
-    const together = await earshot([...words, '--runs', 'together', '--batched-runs', '3'], { cwd });
-    expect(together.code, together.errors).toBe(0);
-    expect(together.errors).toMatch(/\[1–3\/6\] 3 runs from paper, seed 1: testing: 3\/3 runs/);
-    const runs = ['paper', 'ratio', 'wide'].flatMap((variant) => [`${variant}/seed-1`, `${variant}/seed-2`]);
-    for (const run of runs)
-      expect(outcomeOf(join(cwd, 'together/tiny', run)), run).toEqual(outcomeOf(join(cwd, 'alone/tiny', run)));
-    // A run that was begun alone goes on in a batch.
-    const begun = join(cwd, 'together/tiny/ratio/seed-1');
-    for (const run of runs.slice(0, 3)) {
-      rmSync(join(cwd, 'together/tiny', run, 'result.json'));
-      rmSync(join(cwd, 'together/tiny', run, 'checkpoints/step-00000004.safetensors'));
-    }
-    const resumed = await earshot([...words, '--runs', 'together', '--batched-runs', '3'], { cwd });
-    expect(resumed.errors).toContain('resuming together/tiny/ratio/seed-1 at iteration 2 of 4');
-    expect(outcomeOf(begun)).toEqual(outcomeOf(join(cwd, 'alone/tiny/ratio/seed-1')));
-  });
-
   it.each<[string, string, Record<string, unknown>, RegExp]>([
     ['is empty', '', {}, /threads\.jsonl is empty \(0 bytes\)/],
     ['holds blank lines', '\n\n', {}, /threads\.jsonl holds no threads/],

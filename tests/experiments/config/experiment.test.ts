@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest';
 import { loadVariants } from '../../../experiments/config/experiment-file.ts';
 import type { PlainObject } from '../../../experiments/config/overrides.ts';
 import { resolveDetectorsExperiment } from '../../../experiments/detectors/experiment.ts';
-import { programsWanted } from '../../../experiments/kinds/experiment-kind.ts';
 import { openExperiment } from '../../../experiments/kinds/open-experiment.ts';
 import { experimentSchema, resolveExperiment } from '../../../experiments/stop-agent/experiment.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
@@ -58,16 +57,6 @@ describe('an experiment file', () => {
     await expect(openExperiment({ path, overrides: [], runs: 'runs' })).rejects.toThrow(
       `${path}: kind is "selctor"; it must be stop-agent (the default), selector or detectors`,
     );
-  });
-
-  it('gains from batched runs on onnx where every variant is imitation', async () => {
-    const gains = async (agents: string) => {
-      const yaml = `name: x\nvariants:\n  one: {}\n  other: { agent: ${agents} }`;
-      const path = join(temporaryFolder({ 'my.yaml': yaml }), 'my.yaml');
-      return programsWanted((await openExperiment({ path, overrides: [], runs: 'runs' })).variants).gainsOnOnnx;
-    };
-    expect(await gains('{ imitation: { alpha: 0.6, beta: 0.3, gamma: 0.1 } }')).toBe(true);
-    expect(await gains('{ algorithm: exact-policy-gradient }')).toBe(false);
   });
 
   it('says nothing of its own threads where others take their place', async () => {

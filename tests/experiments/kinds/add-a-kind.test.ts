@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
 import { experimentResolver } from '../../../experiments/config/config-problems.ts';
 import { experimentName, seedList } from '../../../experiments/config/experiment-file.ts';
-import { type ExperimentKind, trainedAlone } from '../../../experiments/kinds/experiment-kind.ts';
+import { type ExperimentKind, simpleExperiment } from '../../../experiments/kinds/experiment-kind.ts';
 import { kinds } from '../../../experiments/kinds/kinds.ts';
 import { kindReport } from '../../../experiments/report/kind-report.ts';
 import { noParts } from '../../../experiments/report/report.ts';
@@ -72,12 +72,13 @@ const coinsKind: ExperimentKind = {
   schema,
   resolve(raw, source) {
     const experiment = resolve(raw, source);
-    return { ...trainedAlone(experiment), threadFiles: [], files: [], sweepProblem: null, asksModels: false };
+    return { ...simpleExperiment(experiment), threadFiles: [], files: [], sweepProblem: null, asksModels: false };
   },
   soleVariant: 'caller',
   dataOverride: (path) => ({ data: path }),
-  start: async () => async (tasks) => {
-    for (const { config, seed, directory } of tasks) {
+  start:
+    async () =>
+    async ({ config, seed, directory }) => {
       const facts = { seed, backend: 'none', device: 'processor', hashes: {} };
       const run = RunDirectory.create(directory, { config, facts });
       writeParts(run, { test: [], development: [] });
@@ -85,8 +86,7 @@ const coinsKind: ExperimentKind = {
       for (const part of ['development', 'test'] as const)
         writeDecisions(directory, decisionsOf(part, { wrongEvery, seed }), part);
       run.writeResult({ seed });
-    }
-  },
+    },
   metrics,
   objective: 'accuracy',
   score: (path, part) => [

@@ -2,12 +2,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import type { TrialTask } from '../../../experiments/run/trial.ts';
-import { type StartTrials, type TrainTogether, trialsHere } from '../../../experiments/run/trials-here.ts';
+import type { Trial } from '../../../experiments/run/trial.ts';
+import { type StartTrials, type TrainTrial, trialsHere } from '../../../experiments/run/trials-here.ts';
 import { InputError, ProviderError } from '../../../src/errors.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 
-function task(config: TrialTask['config'] = {}): TrialTask {
+function trial(config: Trial['config'] = {}): Trial {
   const directory = temporaryFolder();
   return {
     kind: 'selector',
@@ -21,12 +21,10 @@ function task(config: TrialTask['config'] = {}): TrialTask {
   };
 }
 
-const finish: TrainTogether = async (tasks) => {
-  for (const { directory } of tasks) writeFileSync(join(directory, 'result.json'), '{}');
-};
+const finish: TrainTrial = async ({ directory }) => writeFileSync(join(directory, 'result.json'), '{}');
 
 /** A runner that trains so, what it noted, and what was started. */
-function here(train: TrainTogether) {
+function here(train: TrainTrial) {
   const controller = new AbortController();
   const notes: string[] = [];
   const starts: unknown[] = [];
@@ -40,42 +38,45 @@ function here(train: TrainTogether) {
 }
 
 it('says how trials ended by what lies in their folders', async () => {
-  expect(await here(finish).run([task(), task()])).toEqual([{ how: 'finished' }, { how: 'finished' }]);
+  expect(await here(finish).run(trial())).toEqual({ how: 'finished' });
   const { run, interrupt } = here(async (_, { signal }) => {
     interrupt();
     expect(signal.aborted).toBe(true);
   });
-  expect(await run([task()])).toEqual([{ how: 'interrupted' }]);
+  expect(await run(trial())).toEqual({ how: 'interrupted' });
   // What waited is not begun.
-  expect(await run([task()])).toEqual([{ how: 'interrupted' }]);
+  expect(await run(trial())).toEqual({ how: 'interrupted' });
 });
 
 it('never throws: a failure is told as what it is', async () => {
-  const failing = (error: unknown) => here(() => Promise.reject(error)).run([task()]);
-  expect(await failing(new InputError('no such file'))).toEqual([
-    { how: 'failed', severity: 1, message: 'no such file' },
-  ]);
-  expect(await failing(new ProviderError('busy'))).toMatchObject([{ severity: 2, message: 'busy' }]);
-  expect(await failing(new TypeError('x'))).toMatchObject([
-    { severity: 3, message: expect.stringMatching(/^TypeError: x\n {4}at /) },
-  ]);
+  const failing = (error: unknown) => here(() => Promise.reject(error)).run(trial());
+  expect(await failing(new InputError('no such file'))).toEqual({
+    how: 'failed',
+    severity: 1,
+    message: 'no such file',
+  });
+  expect(await failing(new ProviderError('busy'))).toMatchObject({ severity: 2, message: 'busy' });
+  expect(await failing(new TypeError('x'))).toMatchObject({
+    severity: 3,
+    message: expect.stringMatching(/^TypeError: x\n {4}at /),
+  });
   const { run, interrupt } = here((_, { signal }) => {
     interrupt();
     return delay(1000, undefined, { signal });
   });
-  expect(await run([task()])).toEqual([{ how: 'interrupted' }]);
+  expect(await run(trial())).toEqual({ how: 'interrupted' });
 });
 
-it('runs one group after the other, and prepares anew only for other needs', async () => {
+it('runs one trial after the other, and prepares anew only for other needs', async () => {
   let underWay = 0;
-  const { run, starts, notes } = here(async (tasks, context) => {
+  const { run, starts, notes } = here(async (own, context) => {
     expect(underWay++).toBe(0);
     await delay(1);
     underWay--;
-    return finish(tasks, context);
+    return finish(own, context);
   });
-  const groups = ['wasm', 'wasm', 'cpu'].map((backend) => run([task({ backend })]));
-  expect(await Promise.all(groups)).toEqual([[{ how: 'finished' }], [{ how: 'finished' }], [{ how: 'finished' }]]);
+  const outcomes = ['wasm', 'wasm', 'cpu'].map((backend) => run(trial({ backend })));
+  expect(await Promise.all(outcomes)).toEqual(Array(3).fill({ how: 'finished' }));
   expect(starts).toEqual(['wasm', 'cpu']);
   expect(notes).toEqual(['backend wasm (processor)', 'backend wasm (processor)']);
 });

@@ -2,7 +2,6 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startTrials } from '../../../experiments/kinds/kinds.ts';
 import { openExperiment } from '../../../experiments/kinds/open-experiment.ts';
-import { runInBatches } from '../../../experiments/run/batched-runs.ts';
 import { failureOf } from '../../../experiments/run/failures.ts';
 import type { TrialFailure } from '../../../experiments/run/trial.ts';
 import { trialsHere } from '../../../experiments/run/trials-here.ts';
@@ -39,13 +38,11 @@ export async function trainHere(cwd: string, overrides: Record<string, unknown> 
   const { trials } = await openExperiment({ path: join(cwd, 'tiny.yaml'), overrides: [overrides], runs });
   const { signal } = new AbortController();
   const failures: TrialFailure[] = [];
-  await runInBatches(trials, {
-    batchedRuns: 1,
-    run: trialsHere({ start: startTrials, signal, onNote: (line) => notes.push(line) }),
-    onEnded(ended) {
-      for (const { outcome } of ended) if (outcome.how === 'failed') failures.push(outcome);
-    },
-  });
+  const run = trialsHere({ start: startTrials, signal, onNote: (line) => notes.push(line) });
+  for (const trial of trials) {
+    const outcome = await run(trial);
+    if (outcome.how === 'failed') failures.push(outcome);
+  }
   if (failures.length > 0) throw failureOf(failures, failures[0].message);
   return notes;
 }
