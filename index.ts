@@ -55,17 +55,17 @@ export {
   type StopPolicy,
   stopProbabilities,
 } from './trainers/stop-agent/policy.ts';
-export type { StopMember, StopProblem } from './trainers/stop-agent/problem.ts';
+export type { StopAgentSettings, StopProblem } from './trainers/stop-agent/problem.ts';
 export { embeddingStates, type StateSource, stateTableOf } from './trainers/stop-agent/states.ts';
 export { selectorSchema } from './trainers/selector/config.ts';
 export { createSelector, type SelectorPolicies, type SelectorTrainer } from './trainers/selector/jsdrv.ts';
 export { selectGreedily } from './trainers/selector/select-greedily.ts';
-export { loadMember, saveMember } from './trainers/member-checkpoint.ts';
-export { type MemberState, type Metrics, type Trainer, trainToEnd, valuesOf } from './trainers/trainer.ts';
+export { type Metrics, type Trainer, type TrainerState, trainToEnd, valuesOf } from './trainers/trainer.ts';
+export { loadTrainer, saveTrainer } from './trainers/trainer-checkpoint.ts';
 
 // Runs: directories, the loop with checkpoints and resume.
 export { RunDirectory } from './checkpoints/run-directory.ts';
-export { trainInDirectories } from './experiments/run/train-in-directories.ts';
+export { trainInDirectory } from './experiments/run/train-in-directory.ts';
 
 // Out of the workbench: a policy that other programs load (they read it by `earshot/policy`), and decisions without labels.
 export { exportRun } from './experiments/stop-agent/export/export-run.ts';

@@ -4,9 +4,9 @@
  *
  *   python3 -m venv venv && venv/bin/pip install jax==0.10.2
  *   taskset -c 1 node --import tsx benchmarks/beside-jax.ts --python venv/bin/python [--mode alg] [--dimensions 256,1024]
- *     [--members 1,8] [--rounds 3] [--timed 20]
+ *     [--rounds 3] [--timed 20]
  *
- * `--script` names another program, which is called with numbers per state, members, mode and iterations and prints "<ms> a member".
+ * `--script` names another program, which is called with numbers per state, runs (1), mode and iterations and prints "<ms> per run".
  */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -26,7 +26,6 @@ const { values: given } = parseArgs({
     script: { type: 'string', default: join(import.meta.dirname, 'jax-iteration.py') },
     mode: { type: 'string', default: 'alg' },
     dimensions: { type: 'string', default: '256,1024' },
-    members: { type: 'string', default: '1,8' },
     rounds: { type: 'string', default: '3' },
     timed: { type: 'string', default: '20' },
     /** Of the process that times one shape of ours. */
@@ -41,45 +40,39 @@ else compare();
 
 function compare(): void {
   const rows: string[][] = [];
-  for (const dimensions of given.dimensions.split(','))
-    for (const members of given.members.split(',')) {
-      const rounds = Array.from({ length: Number(given.rounds) }, () => {
-        const theirs = memberMs(given.python, [given.script, dimensions, members, given.mode, given.timed]);
-        const script = [import.meta.filename, '--only', `${dimensions},${members}`, '--timed', given.timed];
-        return { theirs, ours: memberMs(process.execPath, [...process.execArgv, ...script]) };
-      });
-      const column = (of: (round: { theirs: number; ours: number }) => number, digits: number) =>
-        rounds.map((round) => of(round).toFixed(digits)).join(', ');
-      const ratio = ({ theirs, ours }: { theirs: number; ours: number }) => ours / theirs;
-      rows.push([
-        dimensions,
-        members,
-        column(({ theirs }) => theirs, 1),
-        column(({ ours }) => ours, 1),
-        column(ratio, 2),
-        mean(rounds.map(ratio)).toFixed(2),
-      ]);
-      console.log(rows.at(-1)?.join(' | '));
-    }
-  const head = ['numbers a state', 'members', 'JAX', 'ours', 'ours over JAX', 'mean'];
-  console.log(`\nms of processor time a member-iteration, in each round:\n\n${markdownTable([head, ...rows])}`);
+  for (const dimensions of given.dimensions.split(',')) {
+    const rounds = Array.from({ length: Number(given.rounds) }, () => {
+      const theirs = runMs(given.python, [given.script, dimensions, '1', given.mode, given.timed]);
+      const script = [import.meta.filename, '--only', dimensions, '--timed', given.timed];
+      return { theirs, ours: runMs(process.execPath, [...process.execArgv, ...script]) };
+    });
+    const column = (of: (round: { theirs: number; ours: number }) => number, digits: number) =>
+      rounds.map((round) => of(round).toFixed(digits)).join(', ');
+    const ratio = ({ theirs, ours }: { theirs: number; ours: number }) => ours / theirs;
+    rows.push([
+      dimensions,
+      column(({ theirs }) => theirs, 1),
+      column(({ ours }) => ours, 1),
+      column(ratio, 2),
+      mean(rounds.map(ratio)).toFixed(2),
+    ]);
+    console.log(rows.at(-1)?.join(' | '));
+  }
+  const head = ['numbers per state', 'JAX', 'ours', 'ours over JAX', 'mean'];
+  console.log(`\nms of processor time per iteration, in each round:\n\n${markdownTable([head, ...rows])}`);
 }
 
-function memberMs(program: string, words: readonly string[]): number {
+function runMs(program: string, words: readonly string[]): number {
   const printed = execFileSync(program, words, { encoding: 'utf8' });
-  const found = /([\d.]+) a member/.exec(printed);
-  if (found === null) throw new Error(`${program} ${words.join(' ')} printed no "<ms> a member": ${printed}`);
+  const found = /([\d.]+) per run/.exec(printed);
+  if (found === null) throw new Error(`${program} ${words.join(' ')} printed no "<ms> per run": ${printed}`);
   return Number(found[1]);
 }
 
-async function timeOurs(shape: string): Promise<void> {
-  const [dimensions, members] = shape.split(',').map(Number);
+async function timeOurs(dimensions: string): Promise<void> {
   await selectBackend('onnx');
   const config = stopAgentSchema.parse({ iterations: 1000, imitation: { discriminator: { warmupIterations: 0 } } });
-  const problem = paperShapedProblem(dimensions);
-  const trainer = await createImitation(
-    Array.from({ length: members }, (_, index) => ({ seed: index + 1, config, problem })),
-  );
+  const trainer = await createImitation({ seed: 1, config, problem: paperShapedProblem(Number(dimensions)) });
   for (let iteration = 0; iteration < warmup; iteration++) await trainer.iterate(workContext());
   const before = process.cpuUsage();
   for (let iteration = 0; iteration < Number(given.timed); iteration++) await trainer.iterate(workContext());
@@ -87,5 +80,5 @@ async function timeOurs(shape: string): Promise<void> {
   trainer.dispose();
   // Where EARSHOT_ONNX_PROFILE is set (iteration-profile.ts), a graph writes its profile now.
   tf.backend().dispose();
-  console.log(`${((user + system) / 1000 / Number(given.timed) / members).toFixed(1)} a member`);
+  console.log(`${((user + system) / 1000 / Number(given.timed)).toFixed(1)} per run`);
 }

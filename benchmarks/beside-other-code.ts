@@ -129,7 +129,7 @@ async function trainTheirs(other: OtherCode, { world, seed, iterations }: Traini
 async function trainOurs({ world, seed, iterations }: Training) {
   const { experiment, trial } = world;
   const config = { ...experiment.agent, iterations };
-  const trainer = await createStopAgent([{ seed, config, problem: trial.problem }]);
+  const trainer = await createStopAgent({ seed, config, problem: trial.problem });
   const secondsOfIterations: number[] = [];
   while (trainer.iteration < trainer.iterations) {
     const before = process.cpuUsage();
@@ -137,7 +137,7 @@ async function trainOurs({ world, seed, iterations }: Training) {
     const { user, system } = process.cpuUsage(before);
     secondsOfIterations.push((user + system) / 1e6);
   }
-  const [policy] = await trainer.policies();
+  const policy = await trainer.policy();
   trainer.dispose();
   return { policy, secondsOfIterations };
 }

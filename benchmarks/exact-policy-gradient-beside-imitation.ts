@@ -118,10 +118,10 @@ async function measure(parts: { state: object; agent: object }, seed: number) {
   const prepared = await prepareTrial(await splitMaterial(settings), settings);
   const { problem, sequences, materials } = prepared;
   const before = process.cpuUsage();
-  const trainer = await createStopAgent([{ seed, config: experiment.agent, problem }]);
+  const trainer = await createStopAgent({ seed, config: experiment.agent, problem });
   await trainToEnd(trainer, context);
   const { user, system } = process.cpuUsage(before);
-  const [policy] = await trainer.policies();
+  const policy = await trainer.policy();
   trainer.dispose();
   const task = taskOf(experiment);
   const learnt = await learntPolicy(policyNetwork(policy), { ...materials, threshold: halfway });

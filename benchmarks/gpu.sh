@@ -48,7 +48,7 @@ webgpu_beside_wasm() {
 programs_at_once() {
   for numbers in 256 1024; do
     node --import tsx benchmarks/programs-at-once.ts --dimensions "$numbers"
-    node --import tsx benchmarks/programs-at-once.ts --dimensions "$numbers" --backend webgpu --programs 4 --members 128
+    node --import tsx benchmarks/programs-at-once.ts --dimensions "$numbers" --backend webgpu --programs 4
   done
 }
 
@@ -58,7 +58,7 @@ trainer_tests() {
     npx vitest run --reporter=dot tests/trainers/stop-agent tests/trainers/gradients.test.ts
 }
 
-# Eight agents trained together, and the most memory and use of the GPU meanwhile.
+# Eight agents, and the most memory and use of the GPU meanwhile.
 training() {
   earshot train experiments/recipes/quickstart.yaml --set "backend=$1" --seeds 1,2,3,4,5,6,7,8 \
     --runs "$work/runs-$1" --no-html &
@@ -95,7 +95,7 @@ if [ "${EARSHOT_REHEARSE:-}" != 1 ]; then
   step 'The demo with eight seeds on webgpu' training webgpu
 fi
 step 'earshot backend install' earshot backend install
-step 'earshot doctor tensorflow' earshot doctor tensorflow onnx --batched-runs 1,8,32,128
+step 'earshot doctor tensorflow' earshot doctor tensorflow onnx
 step 'Tests of the trainers on the tensorflow backend' trainer_tests
 step 'The demo with eight seeds on tensorflow' training tensorflow
 

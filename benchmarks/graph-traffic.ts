@@ -3,7 +3,7 @@
  * device: what a GPU would wait for. The state table and the weights are inputs of the processor's graphs, where they cost nothing.
  * Usage:
  *
- *   node --import tsx benchmarks/graph-traffic.ts [--backend onnx] [--dimensions 256] [--members 1]
+ *   node --import tsx benchmarks/graph-traffic.ts [--backend onnx] [--dimensions 256]
  */
 import { parseArgs } from 'node:util';
 import * as tf from '@tensorflow/tfjs-core';
@@ -19,7 +19,6 @@ const { values: options } = parseArgs({
   options: {
     backend: { type: 'string', default: 'onnx' },
     dimensions: { type: 'string', default: '256' },
-    members: { type: 'string', default: '1' },
   },
 });
 await selectBackend(z.enum(['onnx', 'webgpu']).parse(options.backend));
@@ -27,10 +26,7 @@ const backend = tf.backend();
 if (!(backend instanceof OnnxBackend)) throw new Error('the backend runs no graphs');
 const { traffic } = backend;
 const config = stopAgentSchema.parse({ imitation: { discriminator: { warmupIterations: 0 } } });
-const problem = paperShapedProblem(Number(options.dimensions));
-const trainer = await createImitation(
-  Array.from({ length: Number(options.members) }, (_, index) => ({ seed: index + 1, config, problem })),
-);
+const trainer = await createImitation({ seed: 1, config, problem: paperShapedProblem(Number(options.dimensions)) });
 for (let iteration = 1; iteration <= 3; iteration++) {
   const { runs, bytesIn, bytesOut } = traffic;
   traffic.largestIn = 0;

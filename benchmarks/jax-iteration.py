@@ -1,8 +1,8 @@
 """
 One iteration of GAIL and PPO as a compiled JAX program, with the shapes of Earshot's defaults: 200 steps, 15 updates of the discriminator
 with its gradient penalty, 16 of policy and value. States and demonstrations are noise, and episodes have no ends: it is there to be timed.
-Called by beside-jax.ts with numbers per state, members, mode and timed iterations; mode is `alg` (the penalty by Earshot's identities) or
-`naive` (JAX differentiates twice). Prints "<ms> a member".
+Called by beside-jax.ts with numbers per state, runs, mode and timed iterations; mode is `alg` (the penalty by Earshot's identities) or
+`naive` (JAX differentiates twice). Prints "<ms> per run".
 """
 
 import os
@@ -181,4 +181,4 @@ for number in range(timed):
     states, rewards = compiled(states, keys_of(number + 100))
     jax.block_until_ready(rewards)
 milliseconds = (clock() - before) / timed * 1000
-print(f"JAX {jax.__version__}: {milliseconds / members:.1f} a member")
+print(f"JAX {jax.__version__}: {milliseconds / members:.1f} per run")

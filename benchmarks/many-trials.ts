@@ -44,7 +44,7 @@ async function queueOverhead(queue: string): Promise<number> {
     const name = `queue-${seeds}`;
     const file = { ...tinySweep, name, seeds: Array.from({ length: seeds }, (_, index) => index + 1) };
     writeFileSync(join(cwd, `${name}.yaml`), JSON.stringify(file));
-    const alone = await earshot('sweep', `${name}.yaml`, '--runs', 'alone', '--jobs', '1', '--batched-runs', '1');
+    const alone = await earshot('sweep', `${name}.yaml`, '--runs', 'alone', '--jobs', '1');
     const [head, worker] = await Promise.all([
       earshot('sweep', `${name}.yaml`, '--runs', 'queued', '--queue', queue),
       earshot('worker', '--runs', `worker-${seeds}`, '--queue', queue, '--jobs', '1', '--idle', '10'),

@@ -2,7 +2,7 @@
  * Iterations a second of several programs that train at the same time, on the cores of this machine or sharing its GPU: all together,
  * by the clock. Each is a process of its own; they are timed from when all of them have run a few iterations. Usage:
  *
- *   node --import tsx benchmarks/programs-at-once.ts [--backend onnx] [--programs 2] [--members 1] [--dimensions 256] [--seconds 10]
+ *   node --import tsx benchmarks/programs-at-once.ts [--backend onnx] [--programs 2] [--dimensions 256] [--seconds 10]
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,17 +20,11 @@ const { values: options } = parseArgs({
   options: {
     backend: { type: 'string', default: 'onnx' },
     programs: { type: 'string', default: String(availableParallelism()) },
-    members: { type: 'string', default: '1' },
     dimensions: { type: 'string', default: '256' },
     seconds: { type: 'string', default: '10' },
   },
 });
-const [programs, members, dimensions, seconds] = [
-  options.programs,
-  options.members,
-  options.dimensions,
-  options.seconds,
-].map(Number);
+const [programs, dimensions, seconds] = [options.programs, options.dimensions, options.seconds].map(Number);
 const warmup = 3;
 
 if (process.send === undefined) await compare();
@@ -44,17 +38,14 @@ async function compare(): Promise<void> {
   const rates = await Promise.all(children.map(next));
   const rate = rates.reduce((sum, own) => sum + own, 0);
   console.log(
-    `${options.backend}, ${dimensions} numbers, ${programs} programs of ${members} runs: ${rate.toFixed(0)} iterations a second`,
+    `${options.backend}, ${dimensions} numbers, ${programs} programs: ${rate.toFixed(0)} iterations a second`,
   );
 }
 
 async function train(): Promise<void> {
   await selectBackend(z.enum(backendNames).parse(options.backend));
   const config = stopAgentSchema.parse({ imitation: { discriminator: { warmupIterations: 0 } } });
-  const problem = paperShapedProblem(dimensions);
-  const trainer = await createImitation(
-    Array.from({ length: members }, (_, index) => ({ seed: index + 1, config, problem })),
-  );
+  const trainer = await createImitation({ seed: 1, config, problem: paperShapedProblem(dimensions) });
   for (let iteration = 0; iteration < warmup; iteration++) await trainer.iterate(workContext());
   process.send?.(0);
   await once(process, 'message');
@@ -64,5 +55,5 @@ async function train(): Promise<void> {
     await trainer.iterate(workContext());
     iterations++;
   }
-  process.send?.((1000 * members * iterations) / (performance.now() - startedMs), () => process.exit(0));
+  process.send?.((1000 * iterations) / (performance.now() - startedMs), () => process.exit(0));
 }

@@ -28,7 +28,7 @@ import {
   type Thread,
   type Trainer,
   testThreads,
-  trainInDirectories,
+  trainInDirectory,
   trainToEnd,
   workContext,
 } from '../index.ts';
@@ -86,9 +86,9 @@ it('takes a detector from outside: its judgements are kept, teach an agent, and 
   const config = stopAgentSchema.parse({ iterations: 3, imitation: { ppo: { stepsPerIteration: 64 } } });
   const problem = await buildStopProblem({ ...parts, sequences, task: rumorTask, tableOf, config, seed: 1 });
   expect(problem.demonstrations.length).toBeGreaterThan(10);
-  const trainer = await createStopAgent([{ seed: 1, config, problem }]);
+  const trainer = await createStopAgent({ seed: 1, config, problem });
   await trainToEnd(trainer, workContext());
-  const [policy] = await trainer.policies();
+  const policy = await trainer.policy();
   trainer.dispose();
   const decisions = await decideStops(policy, { threads: parts.test, tableOf });
   expect(decisions.map(({ threadId }) => threadId)).toEqual(parts.test.map(({ id }) => id));
@@ -114,11 +114,11 @@ function createFixedStopSearch(options: { seed: number; worthOf: (posts: number)
       const worth = options.worthOf(posts);
       if (worth > best.worth) best = { posts, worth };
       iteration++;
-      return [{ 'search/best_worth': best.worth }];
+      return { 'search/best_worth': best.worth };
     },
-    policies: async () => [best.posts],
-    state: async () => [{ arrays: {}, values: { iteration, best, random: random.state() } }],
-    restore([{ values }]) {
+    policy: async () => best.posts,
+    state: async () => ({ arrays: {}, values: { iteration, best, random: random.state() } }),
+    restore({ values }) {
       const saved = values as { iteration: number; best: typeof best; random: number[] };
       iteration = saved.iteration;
       best = saved.best;
@@ -137,9 +137,9 @@ it('takes a trainer from outside: the loop logs it, saves it, stops it and resum
   const train = async (run: RunDirectory, stopAt: number) => {
     const trainer = createFixedStopSearch({ seed: 4, worthOf: (posts) => -((posts - 7) ** 2) });
     const stop = new AbortController();
-    await trainInDirectories(trainer, {
-      runs: [run],
-      identities: ['toy'],
+    await trainInDirectory(trainer, {
+      run,
+      identity: 'toy',
       checkpointEvery: 2,
       context: workContext({
         signal: stop.signal,
@@ -148,7 +148,7 @@ it('takes a trainer from outside: the loop logs it, saves it, stops it and resum
         },
       }),
     });
-    return (await trainer.policies())[0];
+    return trainer.policy();
   };
   const whole = await train(runIn('whole'), Infinity);
   const halved = runIn('halved');
@@ -194,9 +194,9 @@ it('gives policies as plain arrays that outlive their trainer', async () => {
   const { sequences } = await judged();
   const config = stopAgentSchema.parse({ algorithm: 'exact-policy-gradient', iterations: 5 });
   const problem = await buildStopProblem({ ...parts, sequences, task: rumorTask, tableOf, config, seed: 1 });
-  const trainer = await createStopAgent([{ seed: 1, config, problem }]);
+  const trainer = await createStopAgent({ seed: 1, config, problem });
   await trainToEnd(trainer, workContext());
-  const [policy]: readonly StopPolicy[] = await trainer.policies();
+  const policy: StopPolicy = await trainer.policy();
   trainer.dispose();
   expect(policy.parameters.w1.rows).toBe(2);
   expect((await decideStops(policy, { threads: parts.test.slice(0, 1), tableOf })).length).toBe(1);

@@ -1,24 +1,17 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { z } from 'zod';
 import { InputError } from '../src/errors.ts';
-import type { MlpName } from '../src/tensor/batched-ops.ts';
 import { descent } from '../src/tensor/descent.ts';
+import type { MlpName } from '../src/tensor/operations.ts';
 import type { Random } from '../src/tensor/random.ts';
-import type { RowTables } from '../src/tensor/row-tables.ts';
-import type { Pairs } from './gail.ts';
+import type { RowTable } from '../src/tensor/row-table.ts';
+import type { BehaviorCloningConfig } from './config.ts';
+import type { Pairs } from './discriminator.ts';
 import { type BlockMasks, masked, type PolicyValue, policyForward } from './policy-value.ts';
 
 /*
- * Behaviour cloning (Pomerleau 1991): maximum likelihood of the demonstrated actions. Trains the policy of one member; a critic
- * beside it gets no gradient.
+ * Behaviour cloning (Pomerleau 1991): maximum likelihood of the demonstrated actions. A critic beside the policy gets no
+ * gradient.
  */
-
-export const behaviorCloningSchema = z.strictObject({
-  epochs: z.int().min(1).default(50).describe('passes over the demonstrated pairs'),
-  batchSize: z.int().min(1).default(64).describe('pairs in a minibatch'),
-  learningRate: z.number().positive().default(1e-3).describe('of Adam'),
-});
-export type BehaviorCloningConfig = z.infer<typeof behaviorCloningSchema>;
 
 /** Pairs to copy, each with its weight; [pairs] each. */
 export type WeightedPairs = Pairs & { readonly weights: Float32Array };
@@ -46,7 +39,7 @@ export function pairsToCopy(options: {
 export async function cloneEpoch(
   network: PolicyValue,
   pairs: WeightedPairs,
-  options: { states: RowTables; config: BehaviorCloningConfig; random: Random },
+  options: { states: RowTable; config: BehaviorCloningConfig; random: Random },
 ): Promise<number> {
   const { states, config, random } = options;
   const count = pairs.rows.length;
@@ -61,14 +54,14 @@ export async function cloneEpoch(
     const oneHot = new Float32Array(batch * 2);
     for (const [row, pair] of chosen.entries()) oneHot[row * 2 + pairs.actions[pair]] = pairs.weights[pair] / batch;
     return {
-      observations: states.gather([chosen.map((pair) => pairs.rows[pair])]),
-      weights: tf.tensor3d(oneHot, [1, batch, 2]),
+      observations: states.gather(chosen.map((pair) => pairs.rows[pair])),
+      weights: tf.tensor2d(oneHot, [batch, 2]),
     };
   });
   const { seen } = await descendCloning(network, {
     batches,
     shared: { blockMasks: network.blockMasks },
-    adam: { learningRates: [config.learningRate], epsilon: 1e-8 },
+    adam: { learningRate: config.learningRate, epsilon: 1e-8 },
   });
   let sum = 0;
   for (const { loss } of seen) sum += (await loss.data())[0];
@@ -77,9 +70,9 @@ export async function cloneEpoch(
 }
 
 interface CloningMinibatch {
-  readonly observations: tf.Tensor3D;
-  /** The weight of a demonstrated action, 0 of the other: [1, rows, 2]. */
-  readonly weights: tf.Tensor3D;
+  readonly observations: tf.Tensor2D;
+  /** The weight of a demonstrated action, 0 of the other: [rows, 2]. */
+  readonly weights: tf.Tensor2D;
 }
 
 /** −Σ weight · log π(action). */

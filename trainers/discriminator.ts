@@ -1,6 +1,10 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { type Optimized, optimized } from '../src/tensor/adam.ts';
+import type { ExpertName } from '../experts/trajectories.ts';
+import { disposeOptimized, type Optimized, optimized } from '../src/tensor/adam.ts';
+import { descent } from '../src/tensor/descent.ts';
+import { uniformFanIn } from '../src/tensor/initializers.ts';
 import {
+  columnOf,
   layer,
   matMul,
   sliceRows,
@@ -13,9 +17,10 @@ import {
   type UpperName,
   upperForward,
   withGradient,
-} from '../src/tensor/batched-ops.ts';
-import { stackMembers, uniformFanIn } from '../src/tensor/initializers.ts';
+} from '../src/tensor/operations.ts';
 import type { Random } from '../src/tensor/random.ts';
+import type { RowTable } from '../src/tensor/row-table.ts';
+import type { GailConfig } from './config.ts';
 
 /*
  * GAIL's discriminator, [state; action] → logit that is high for experts, and its loss over pairs whose first layer's sums z₁ are
@@ -24,32 +29,54 @@ import type { Random } from '../src/tensor/random.ts';
  * differentiation. The tests hold all of it to the definition and to finite differences.
  */
 
-export type DiscriminatorName = 'w1' | 'wAction' | 'b1' | UpperName;
-export type Discriminator = Optimized<DiscriminatorName>;
-
-/** What each row of a minibatch counts for; [members, rows, 1], constant through a run. */
-export interface GailRowWeights {
-  /** Label of each row: 1 expert, 0 agent. */
-  readonly labelsExpertIsOne: tf.Tensor3D;
-  /** Weight of each row in the cross-entropy, divided by the batch size; negative to subtract. */
-  readonly weights: tf.Tensor3D;
-  /** Weight of each mixture in the penalty, likewise; null for no penalty. */
-  readonly penalties: tf.Tensor3D | null;
+/** State-action pairs: a row of the state table and the action taken there, both [pairs]. */
+export interface Pairs {
+  readonly rows: Int32Array;
+  readonly actions: Uint8Array;
 }
 
-/** Weights and biases as PyTorch draws them, uniform in ±1/√fan-in. One member for each generator. */
-export function createDiscriminator(options: {
-  inputs: number;
-  hidden: number;
-  randoms: readonly Random[];
-}): Discriminator {
-  const { inputs, hidden, randoms } = options;
+/** One expert's pairs without end: passes in a fresh random order each. */
+export interface Expert {
+  readonly name: ExpertName;
+  readonly pairs: Pairs;
+  readonly labelExpertIsOne: number;
+  /** In the cross-entropy, over the agent's; negative to subtract. */
+  readonly weight: number;
+  order: Int32Array;
+  position: number;
+}
+
+/** Whose pairs a discriminator tells from the agent's, and what its reward counts. */
+export interface DiscriminatorTask {
+  readonly experts: readonly Expert[];
+  readonly rewardWeight: number;
+}
+
+export type DiscriminatorName = 'w1' | 'wAction' | 'b1' | UpperName;
+export interface Discriminator extends Optimized<DiscriminatorName>, DiscriminatorTask {
+  readonly rowWeights: GailRowWeights;
+}
+
+/** What each row of a minibatch counts for; [rows, 1], constant through a run. */
+export interface GailRowWeights {
+  /** Label of each row: 1 expert, 0 agent. */
+  readonly labelsExpertIsOne: tf.Tensor2D;
+  /** Weight of each row in the cross-entropy, divided by the batch size; negative to subtract. */
+  readonly weights: tf.Tensor2D;
+  /** Weight of each mixture in the penalty, likewise; null for no penalty. */
+  readonly penalties: tf.Tensor2D | null;
+}
+
+/** Weights and biases as PyTorch draws them, uniform in ±1/√fan-in: each tensor of all discriminators before the next. */
+export function createDiscriminators(
+  tasks: readonly DiscriminatorTask[],
+  options: { inputs: number; config: GailConfig['discriminator']; random: Random },
+): Discriminator[] {
+  const { inputs, config, random } = options;
+  const { hidden } = config;
   const draw = (rows: number, columns: number, fanIn: number) =>
-    stackMembers(
-      randoms.map((random) => uniformFanIn({ rows, columns, fanIn, random })),
-      { rows, columns },
-    );
-  return optimized({
+    tasks.map(() => tf.tensor2d(uniformFanIn({ rows, columns, fanIn, random }), [rows, columns]));
+  const drawn = {
     w1: draw(inputs, hidden, inputs + 1),
     wAction: draw(1, hidden, inputs + 1),
     b1: draw(1, hidden, inputs + 1),
@@ -57,82 +84,112 @@ export function createDiscriminator(options: {
     b2: draw(1, hidden, hidden),
     w3: draw(hidden, 1, hidden),
     b3: draw(1, 1, hidden),
-  });
+  };
+  const { w1, wAction, b1, w2, b2, w3, b3 } = drawn;
+  return tasks.map((task, i) => ({
+    ...task,
+    ...optimized({ w1: w1[i], wAction: wAction[i], b1: b1[i], w2: w2[i], b2: b2[i], w3: w3[i], b3: b3[i] }),
+    rowWeights: gailRowWeights(task, config),
+  }));
+}
+
+export function disposeDiscriminator(discriminator: Discriminator): void {
+  const { labelsExpertIsOne, weights, penalties } = discriminator.rowWeights;
+  disposeOptimized(discriminator);
+  tf.dispose([labelsExpertIsOne, weights, penalties ?? []]);
+}
+
+/** What each row of a minibatch counts for, from the weights of the experts over the agent's. */
+export function gailRowWeights(
+  { experts }: Pick<DiscriminatorTask, 'experts'>,
+  { batchSize, penalty }: GailConfig['discriminator'],
+): GailRowWeights {
+  const perRow = (values: readonly number[]) =>
+    columnOf(Float32Array.from(values.flatMap((value) => Array<number>(batchSize).fill(value))));
+  return {
+    labelsExpertIsOne: perRow([0, ...experts.map(({ labelExpertIsOne }) => labelExpertIsOne)]),
+    weights: perRow([1 / batchSize, ...experts.map(({ weight }) => weight / batchSize)]),
+    // A subtracted expert's is added.
+    penalties:
+      penalty === 0 || experts.length === 0
+        ? null
+        : perRow(experts.map(({ weight }) => (penalty * Math.abs(weight)) / batchSize)),
+  };
 }
 
 /** States with actions. */
 export interface PairTensors {
-  /** [members, rows, inputs]. */
-  readonly states: tf.Tensor3D;
-  /** [members, rows, 1]. */
-  readonly actions: tf.Tensor3D;
+  /** [rows, inputs]. */
+  readonly states: tf.Tensor2D;
+  /** [rows, 1]. */
+  readonly actions: tf.Tensor2D;
 }
 
-/** Logits, [members, rows, 1]. */
-export function logitsExpertIsHigh(parameters: Tensors<DiscriminatorName>, pairs: PairTensors): tf.Tensor3D {
+/** Logits, [rows, 1]. */
+export function logitsExpertIsHigh(parameters: Tensors<DiscriminatorName>, pairs: PairTensors): tf.Tensor2D {
   return upperForward(parameters, tanh(firstPreActivation(parameters, pairs))).output;
 }
 
-/** z₁, [members, rows, hidden]. */
+/** z₁, [rows, hidden]. */
 function firstPreActivation(
   { w1, wAction, b1 }: Tensors<DiscriminatorName>,
   { states, actions }: PairTensors,
-): tf.Tensor3D {
+): tf.Tensor2D {
   return tf.add(layer(states, { weights: w1, bias: b1 }, { inputIsData: true }), tf.mul(actions, wAction));
 }
 
 /** z₁ of mixed inputs is the mixture of their z₁: expert share ε of each expert row with the agent row beside it. */
-function mixPreActivations(preActivation1: tf.Tensor3D, mixture: tf.Tensor3D): tf.Tensor3D {
-  const [members, rows, hidden] = preActivation1.shape;
-  const expertRows = mixture.shape[1];
+function mixPreActivations(preActivation1: tf.Tensor2D, mixture: tf.Tensor2D): tf.Tensor2D {
+  const [rows, hidden] = preActivation1.shape;
+  const [expertRows] = mixture.shape;
   const batch = rows - expertRows;
   return withGradient([preActivation1], {
     saved: [mixture],
     value: () => {
       const agent = sliceRows(preActivation1, 0, batch);
-      const agentBesideEach = tf.concat(Array<tf.Tensor3D>(expertRows / batch).fill(agent), 1);
+      const agentBesideEach = tf.concat(Array<tf.Tensor2D>(expertRows / batch).fill(agent), 0);
       const expert = sliceRows(preActivation1, batch, expertRows);
       return tf.add(agentBesideEach, tf.mul(mixture, tf.sub(expert, agentBesideEach)));
     },
     gradients: (dy, [mixture]) => {
-      const ofExperts = tf.mul<tf.Tensor3D>(dy, mixture);
-      const besideEach = tf.reshape<tf.Rank.R3>(tf.sub(dy, ofExperts), [members, expertRows / batch, batch * hidden]);
-      const ofAgent = tf.reshape<tf.Rank.R3>(sumRows(besideEach), [members, batch, hidden]);
-      return [tf.concat([ofAgent, ofExperts], 1)];
+      const ofExperts = tf.mul<tf.Tensor2D>(dy, mixture);
+      const besideEach = tf.reshape<tf.Rank.R2>(tf.sub(dy, ofExperts), [expertRows / batch, batch * hidden]);
+      const ofAgent = tf.reshape<tf.Rank.R2>(sumRows(besideEach), [batch, hidden]);
+      return [tf.concat([ofAgent, ofExperts], 0)];
     },
   });
 }
 
-/** ‖∂logit/∂x‖ = √(vᵀGv) at each mixture, with v = ∂logit/∂z₁ and G = W₁ᵀW₁ over [state; action]: [members, mixtures, 1]. */
-function inputGradientNorm(parameters: Tensors<DiscriminatorName>, preActivation1: tf.Tensor3D): tf.Tensor3D {
+/** ‖∂logit/∂x‖ = √(vᵀGv) at each mixture, with v = ∂logit/∂z₁ and G = W₁ᵀW₁ over [state; action]: [mixtures, 1]. */
+function inputGradientNorm(parameters: Tensors<DiscriminatorName>, preActivation1: tf.Tensor2D): tf.Tensor2D {
   const { w1, wAction, w2, w3 } = parameters;
   const hidden1 = tanh(preActivation1);
   const { hidden2 } = upperForward(parameters, hidden1);
-  const v2 = tf.mul<tf.Tensor3D>(tanhDerivative(hidden2), transpose(w3));
-  const v = tf.mul<tf.Tensor3D>(matMul(v2, w2, { transposeRight: true }), tanhDerivative(hidden1));
-  return tf.sqrt(tf.add<tf.Tensor3D>(squaredNormsOfImages(v, [w1, wAction]), 1e-12));
+  const v2 = tf.mul<tf.Tensor2D>(tanhDerivative(hidden2), transpose(w3));
+  const v = tf.mul<tf.Tensor2D>(matMul(v2, w2, { transposeRight: true }), tanhDerivative(hidden1));
+  return tf.sqrt(tf.add<tf.Tensor2D>(squaredNormsOfImages(v, [w1, wAction]), 1e-12));
 }
 
-/** What the discriminator said before an update: for the log. */
+/** Of a minibatch before its update: for the log. */
 export interface DiscriminatorSeen {
-  /** [members, rows, 1]. */
-  readonly logits: tf.Tensor3D;
-  /** Σ weight·(‖∂logit/∂x‖ − 1)², [members, 1, 1]; null without a penalty. */
-  readonly penalty: tf.Tensor3D | null;
+  /** [rows, 1]. */
+  readonly logits: tf.Tensor2D;
+  /** Σ weight·(‖∂logit/∂x‖ − 1)², [1, 1]; null without a penalty. */
+  readonly penalty: tf.Tensor2D | null;
 }
 
-/** A minibatch: the agent's rows first, then as many of each expert, [members, (1 + experts)·batch, …]. */
+/** A minibatch: the agent's rows first, then as many of each expert, [(1 + experts)·batch, …]. */
 export interface GailMinibatch extends PairTensors {
-  /** Share of the expert in each mixture, uniform in [0, 1): [members, experts·batch, 1]. */
-  readonly mixture: tf.Tensor3D;
+  /** Share of the expert in each mixture, uniform in [0, 1): [experts·batch, 1]. */
+  readonly mixture: tf.Tensor2D;
 }
 
-/** The loss of each member, [members, 1, 1]: weighted cross-entropy plus gradient penalty. */
+/** The loss, [1, 1]: weighted cross-entropy plus gradient penalty. */
 export function gailLoss(
   parameters: Tensors<DiscriminatorName>,
   batch: GailMinibatch,
   { labelsExpertIsOne, weights, penalties }: GailRowWeights,
-): { loss: tf.Tensor3D; seen: DiscriminatorSeen } {
+): { loss: tf.Tensor2D; seen: DiscriminatorSeen } {
   const preActivation1 = firstPreActivation(parameters, batch);
   const logits = upperForward(parameters, tanh(preActivation1)).output;
   // Cross-entropy with logits: softplus(l) − label·l.
@@ -144,65 +201,136 @@ export function gailLoss(
   return { loss: tf.add(imitation, penalty), seen: { logits, penalty } };
 }
 
-/** How well the discriminator tells a member's pairs apart, before its updates of the last epoch. */
+/** What all updates of an iteration share. */
+interface GailUpdates {
+  readonly rowWeights: GailRowWeights;
+  /** The agent's new steps, whose logits are wanted after the last update. */
+  readonly agentSteps: PairTensors;
+}
+
+const descendGail = descent<DiscriminatorName, GailMinibatch, GailUpdates, DiscriminatorSeen, { logits: tf.Tensor2D }>(
+  (parameters, batch, { rowWeights }) => gailLoss(parameters, batch, rowWeights),
+  (parameters, { agentSteps }) => ({ logits: logitsExpertIsHigh(parameters, agentSteps) }),
+);
+
+/** Adam's own; PPO's is larger. */
+const ADAM_EPSILON = 1e-8;
+
+/** A discriminator after the updates of an iteration. */
+export interface Discriminated {
+  readonly rewardWeight: number;
+  /** Of the agent's new steps, [steps]. */
+  readonly logits: Float32Array;
+  readonly health: DiscriminatorHealth;
+}
+
+/**
+ * One iteration's updates (EARD Algorithm 1, line 8): epochs of minibatches over the agent's new steps, each beside as many pairs of
+ * every expert. A discriminator without an expert stays as it is.
+ */
+export async function updateDiscriminators(
+  discriminators: readonly Discriminator[],
+  agentSteps: Pairs,
+  options: { states: RowTable; config: GailConfig['discriminator']; epochs: number; random: Random },
+): Promise<Discriminated[]> {
+  const { states, config, epochs, random } = options;
+  const { batchSize, learningRate } = config;
+  const steps = agentSteps.rows.length;
+  const updates = Math.floor(steps / batchSize);
+  const drawn = discriminators.map((): DrawnPairs[] => []);
+  for (let epoch = 0; epoch < epochs; epoch++) {
+    const orders = discriminators.map(() => random.permutation(steps));
+    for (let update = 0; update < updates; update++)
+      for (const [place, { experts }] of discriminators.entries()) {
+        const chosen = orders[place].subarray(update * batchSize, (update + 1) * batchSize);
+        drawn[place].push(drawPairs(agentSteps, chosen, { experts, random }));
+      }
+  }
+  const all = { states: states.gather(agentSteps.rows), actions: columnOf(Float32Array.from(agentSteps.actions)) };
+  const discriminated: Discriminated[] = [];
+  for (const [place, discriminator] of discriminators.entries()) {
+    const { experts, rewardWeight, rowWeights } = discriminator;
+    if (experts.length === 0) continue;
+    const { seen, after } = await descendGail(discriminator, {
+      batches: drawn[place].map(({ rows, actions, mixture }) => () => ({
+        states: states.gather(rows),
+        actions: columnOf(actions),
+        mixture: columnOf(mixture),
+      })),
+      shared: { rowWeights, agentSteps: all },
+      adam: { learningRate, epsilon: ADAM_EPSILON },
+    });
+    const logits = await after.logits.data<'float32'>();
+    const health = await healthOf(seen.slice(-updates), { experts, batchSize });
+    tf.dispose([after.logits, ...seen.map((own) => [own.logits, own.penalty ?? []])]);
+    discriminated.push({ rewardWeight, logits, health });
+  }
+  tf.dispose([all.states, all.actions]);
+  return discriminated;
+}
+
+interface DrawnPairs {
+  readonly rows: Int32Array;
+  readonly actions: Float32Array;
+  /** Share of the expert in each mixture. */
+  readonly mixture: Float32Array;
+}
+
+/** A minibatch: the chosen steps of the agent, then as many pairs of each expert. */
+function drawPairs(
+  agentSteps: Pairs,
+  chosen: Int32Array,
+  { experts, random }: { experts: readonly Expert[]; random: Random },
+): DrawnPairs {
+  const batch = chosen.length;
+  const rows = new Int32Array((1 + experts.length) * batch);
+  const actions = new Float32Array(rows.length);
+  const put = (place: number, pairs: Pairs, pair: number) => {
+    rows[place] = pairs.rows[pair];
+    actions[place] = pairs.actions[pair];
+  };
+  for (const [place, step] of chosen.entries()) put(place, agentSteps, step);
+  for (const [set, expert] of experts.entries())
+    for (let i = 0; i < batch; i++) put((set + 1) * batch + i, expert.pairs, nextPair(expert, random));
+  const mixture = Float32Array.from({ length: experts.length * batch }, () => random.uniform());
+  return { rows, actions, mixture };
+}
+
+/** The expert's next pair, of passes in a fresh order when it has been through all. */
+export function nextPair(expert: Pick<Expert, 'pairs' | 'order' | 'position'>, random: Random): number {
+  if (expert.position === expert.order.length) {
+    expert.order = random.permutation(expert.pairs.rows.length);
+    expert.position = 0;
+  }
+  return expert.order[expert.position++];
+}
+
+/** How well a discriminator tells pairs apart, before its updates of the last epoch. */
 export interface DiscriminatorHealth {
   /** Share of the agent's steps that it took for the agent's. */
   readonly agent: number;
-  /** Share of each expert's pairs that it took for an expert's; null where the member has none. */
-  readonly saysExpert: readonly (number | null)[];
-  /** The gradient penalty as it stands in the loss, its weight included; null where the member has none. */
+  /** Share of each expert's pairs that it took for an expert's. */
+  readonly saysExpert: readonly { readonly name: ExpertName; readonly share: number }[];
+  /** The gradient penalty as it stands in the loss, its weight included; null without one. */
   readonly penalty: number | null;
 }
 
-/** What is read of a member of GAIL. */
-interface Member {
-  readonly config: { readonly discriminator: { readonly batchSize: number; readonly penalty: number } };
-  /** One for each expert; null where the member has none of it. */
-  readonly streams: readonly (object | null)[];
-}
-
 /** @param seen at each update of an epoch */
-export async function discriminatorHealth(
-  members: readonly Member[],
+async function healthOf(
   seen: readonly DiscriminatorSeen[],
-): Promise<DiscriminatorHealth[]> {
-  const accuracies = await accuraciesOf(members, seen);
-  const penalties = await meanPenalties(members, seen);
-  return members.map((_, member) => ({ ...accuracies[member], penalty: penalties[member] }));
-}
-
-/** Each member's mean over the updates; null for a member without a penalty. */
-async function meanPenalties(
-  members: readonly Member[],
-  seen: readonly DiscriminatorSeen[],
-): Promise<(number | null)[]> {
-  const sums = members.map(() => 0);
-  for (const { penalty } of seen) {
-    const values = (await penalty?.data()) ?? [];
-    for (const [member, value] of values.entries()) sums[member] += value;
-  }
-  // In a batch, the others' penalty is computed for a member that has none, with weight 0.
-  return members.map(({ config }, member) => (config.discriminator.penalty === 0 ? null : sums[member] / seen.length));
-}
-
-/** Counts the positive logits of each set of rows. */
-async function accuraciesOf(
-  members: readonly Member[],
-  seen: readonly DiscriminatorSeen[],
-): Promise<Omit<DiscriminatorHealth, 'penalty'>[]> {
-  const { batchSize } = members[0].config.discriminator;
-  const sets = 1 + members[0].streams.length;
-  const saysExpert = members.map(() => new Float64Array(sets));
-  for (const { logits } of seen) {
-    const values = await logits.data();
-    for (const [row, value] of values.entries()) {
-      const set = Math.floor(row / batchSize);
-      if (value > 0) saysExpert[Math.floor(set / sets)][set % sets]++;
-    }
+  { experts, batchSize }: { experts: readonly Expert[]; batchSize: number },
+): Promise<DiscriminatorHealth> {
+  const saysExpert = new Float64Array(1 + experts.length);
+  let penalties: number | null = null;
+  for (const { logits, penalty } of seen) {
+    for (const [row, logit] of (await logits.data()).entries())
+      if (logit > 0) saysExpert[Math.floor(row / batchSize)]++;
+    if (penalty !== null) penalties = (penalties ?? 0) + (await penalty.data())[0];
   }
   const pairs = seen.length * batchSize;
-  return members.map(({ streams }, member) => ({
-    agent: 1 - saysExpert[member][0] / pairs,
-    saysExpert: streams.map((stream, set) => (stream === null ? null : saysExpert[member][set + 1] / pairs)),
-  }));
+  return {
+    agent: 1 - saysExpert[0] / pairs,
+    saysExpert: experts.map(({ name }, set) => ({ name, share: saysExpert[set + 1] / pairs })),
+    penalty: penalties === null ? null : penalties / seen.length,
+  };
 }

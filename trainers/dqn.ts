@@ -1,10 +1,10 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { z } from 'zod';
-import { type MlpName, sumRows, type Tensors } from '../src/tensor/batched-ops.ts';
 import { descent } from '../src/tensor/descent.ts';
 import { compiled } from '../src/tensor/onnx/compiled.ts';
+import { columnOf, type MlpName, sumColumns, sumRows, type Tensors } from '../src/tensor/operations.ts';
 import type { Random } from '../src/tensor/random.ts';
-import type { RowTables } from '../src/tensor/row-tables.ts';
+import type { RowTable } from '../src/tensor/row-table.ts';
+import type { DqnConfig } from './config.ts';
 import { networkOutputs, type PolicyValue } from './policy-value.ts';
 
 /*
@@ -26,25 +26,6 @@ import { networkOutputs, type PolicyValue } from './policy-value.ts';
  *
  * All states are known, so what the target network would say of each is a table.
  */
-
-/** Options of the algorithm `dqn`. */
-export const dqnSchema = z.strictObject({
-  stepsPerIteration: z.int().min(1).default(200).describe('steps on labelled threads in each iteration'),
-  updates: z.int().min(1).default(4).describe('minibatch updates in each iteration'),
-  batchSize: z.int().min(1).default(50).describe('remembered steps in a minibatch'),
-  memory: z.int().min(1).default(80_000).describe('steps that are remembered; the oldest are forgotten'),
-  exploration: z.number().min(0).max(1).default(0.01).describe('share of the steps whose action is drawn by chance'),
-  discount: z.number().min(0).max(1).default(0.99).describe('γ: what a reward one step later is worth'),
-  rightGrowth: z
-    .number()
-    .min(0)
-    .default(0.2)
-    .describe('ρ: the M-th stop at which the detector is right earns 1 + ρ ln M'),
-  wrongCost: z.number().min(0).default(100).describe('P: subtracted for a stop at which the detector is wrong'),
-  waitCost: z.number().min(0).default(0.01).describe('ε: subtracted for each step of waiting'),
-  learningRate: z.number().positive().default(1e-3).describe('of Adam'),
-});
-export type DqnConfig = z.infer<typeof dqnSchema>;
 
 /** Remembered steps; every array is [capacity], of which the first `size` are filled. */
 export interface ReplayMemory {
@@ -94,27 +75,27 @@ export function bellmanTargets(
   );
 }
 
-/** Q of both actions, CONTINUE then STOP: [members, rows, 2]. */
+/** Q of both actions, CONTINUE then STOP: [rows, 2]. */
 export const actionValues = compiled(
-  ({ parameters, observations }: { parameters: Tensors<MlpName>; observations: tf.Tensor3D }) =>
+  ({ parameters, observations }: { parameters: Tensors<MlpName>; observations: tf.Tensor2D }) =>
     networkOutputs(parameters, observations),
 );
 
-/** A minibatch of each member; [members, rows, inputs], [members, rows, 2] and [members, rows, 1]. */
+/** A minibatch; [rows, inputs], [rows, 2] and [rows, 1]. */
 export interface QMinibatch {
-  readonly observations: tf.Tensor3D;
+  readonly observations: tf.Tensor2D;
   /** 1 at the action that was taken. */
-  readonly taken: tf.Tensor3D;
-  readonly targets: tf.Tensor3D;
+  readonly taken: tf.Tensor2D;
+  readonly targets: tf.Tensor2D;
 }
 
-/** The mean of (y − Q(s, a))² of each member, [members, 1, 1]. */
-export function qLoss(parameters: Tensors<MlpName>, { observations, taken, targets }: QMinibatch): tf.Tensor3D {
-  const ofTaken = tf.sum<tf.Tensor3D>(tf.mul(networkOutputs(parameters, observations), taken), 2, true);
-  return tf.mul(sumRows(tf.squaredDifference(ofTaken, targets)), 1 / targets.shape[1]);
+/** The mean of (y − Q(s, a))², [1, 1]. */
+export function qLoss(parameters: Tensors<MlpName>, { observations, taken, targets }: QMinibatch): tf.Tensor2D {
+  const ofTaken = sumColumns(tf.mul(networkOutputs(parameters, observations), taken));
+  return tf.mul(sumRows(tf.squaredDifference(ofTaken, targets)), 1 / targets.shape[0]);
 }
 
-const descendQ = descent<MlpName, QMinibatch, object, { loss: tf.Tensor3D }, null>(
+const descendQ = descent<MlpName, QMinibatch, object, { loss: tf.Tensor2D }, null>(
   (parameters, batch) => {
     const loss = qLoss(parameters, batch);
     return { loss, seen: { loss } };
@@ -122,50 +103,36 @@ const descendQ = descent<MlpName, QMinibatch, object, { loss: tf.Tensor3D }, nul
   () => null,
 );
 
-/** What one member learns from in an update. */
-export interface QMember {
-  readonly config: DqnConfig;
-  readonly random: Random;
-  readonly memory: ReplayMemory;
-  /** V of each row of the member's table. */
-  readonly values: Float32Array;
-}
-
-/** One iteration's updates on remembered steps. Returns each member's mean loss before them. */
+/**
+ * One iteration's updates on remembered steps. Returns the mean loss before them.
+ * @param options.values V of each row of the table
+ */
 export async function updateQ(
   network: PolicyValue,
-  members: readonly QMember[],
-  { states }: { states: RowTables },
-): Promise<number[]> {
-  const { updates, batchSize } = members[0].config;
+  memory: ReplayMemory,
+  options: { states: RowTable; values: Float32Array; config: DqnConfig; random: Random },
+): Promise<number> {
+  const { states, values, config, random } = options;
+  const { updates, batchSize, discount, learningRate } = config;
   const draw = (): QMinibatch => {
-    const drawn = members.map(({ random, memory }) =>
-      Int32Array.from({ length: batchSize }, () => random.integer(memory.size)),
-    );
-    const shape = (columns: number): [number, number, number] => [members.length, batchSize, columns];
-    const taken = new Float32Array(members.length * batchSize * 2);
-    const targets = new Float32Array(members.length * batchSize);
-    for (const [member, { config, memory, values }] of members.entries()) {
-      const start = member * batchSize;
-      targets.set(bellmanTargets(memory, { steps: drawn[member], values, discount: config.discount }), start);
-      for (const [i, step] of drawn[member].entries()) taken[(start + i) * 2 + memory.actions[step]] = 1;
-    }
+    const steps = Int32Array.from({ length: batchSize }, () => random.integer(memory.size));
+    const taken = new Float32Array(batchSize * 2);
+    for (const [place, step] of steps.entries()) taken[place * 2 + memory.actions[step]] = 1;
     return {
-      observations: states.gather(drawn.map((steps, member) => steps.map((step) => members[member].memory.rows[step]))),
-      taken: tf.tensor3d(taken, shape(2)),
-      targets: tf.tensor3d(targets, shape(1)),
+      observations: states.gather(steps.map((step) => memory.rows[step])),
+      taken: tf.tensor2d(taken, [batchSize, 2]),
+      targets: columnOf(bellmanTargets(memory, { steps, values, discount })),
     };
   };
   const { seen } = await descendQ(network, {
     batches: Array.from({ length: updates }, () => draw),
     shared: {},
-    adam: { learningRates: members.map(({ config }) => config.learningRate), epsilon: 1e-8 },
+    adam: { learningRate, epsilon: 1e-8 },
   });
-  const sums = members.map(() => 0);
+  let sum = 0;
   for (const { loss } of seen) {
-    const values = await loss.data();
-    for (const [member, value] of values.entries()) sums[member] += value;
+    sum += (await loss.data())[0];
     loss.dispose();
   }
-  return sums.map((sum) => sum / updates);
+  return sum / updates;
 }

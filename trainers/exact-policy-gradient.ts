@@ -1,8 +1,15 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { z } from 'zod';
-import { gatherRows, type MlpName, perMember, type Tensors } from '../src/tensor/batched-ops.ts';
 import { descent } from '../src/tensor/descent.ts';
 import { paddedCount } from '../src/tensor/onnx/compiled.ts';
+import {
+  gatherRows,
+  type MlpName,
+  single,
+  sliceColumns,
+  sumColumns,
+  sumRows,
+  type Tensors,
+} from '../src/tensor/operations.ts';
 import { type BlockMasks, masked, policyForward } from './policy-value.ts';
 
 /*
@@ -15,114 +22,84 @@ import { type BlockMasks, masked, policyForward } from './policy-value.ts';
  * Nothing is sampled: fifty threads are few enough that the noise of rollouts would drown the signal.
  */
 
-export const taskSchema = z.strictObject({
-  target: z
-    .enum(['right', 'probability'])
-    .default('probability')
-    .describe(
-      "what a stop is worth: 1 if the detector is right there, or the detector's probability of the right label",
-    ),
-  delayCost: z.number().min(0).default(0.2).describe('subtracted from the worth of a stop: this × share of posts used'),
-  queryCost: z.number().min(0).default(0).describe('subtracted as well: this × queries up to the stop'),
-  environment: z
-    .enum(['left-out', 'pseudo-labelled'])
-    .default('left-out')
-    .describe(
-      'pseudo-labelled: the environment’s threads count, too, each with the label that its last judgement gives: more threads, no labels, and queries in training',
-    ),
-  control: z
-    .enum(['none', 'shuffled-labels'])
-    .default('none')
-    .describe('shuffled-labels: the labelled threads swap their labels, so that there is nothing to learn from them'),
-  updates: z.int().min(1).default(4).describe('steps up the return in each iteration'),
-  learningRate: z.number().positive().default(3e-4).describe('of Adam; falls to 0 at the last iteration'),
-});
-export type TaskConfig = z.infer<typeof taskSchema>;
-
-/** The reward of a stop at each step of each labelled thread of one member, [threads][steps]. */
+/** The reward of a stop at each step of each labelled thread, [threads][steps]. */
 export type StopRewards = readonly Float32Array[];
 
-/** The members' labelled threads as tensors, a row a step, one thread after the other; the caller disposes them. */
+/** Labelled threads as tensors, a row a step, one thread after the other; the caller disposes them. */
 export type LabelledBatch = {
-  /** [members, rows, inputs]; a member with fewer rows is padded at its end. */
-  readonly observations: tf.Tensor3D;
-  /** Row of each step of each thread, counted over all members: [members · threads · steps of the longest], both padded. */
+  /** [rows, inputs]; padded at the end. */
+  readonly observations: tf.Tensor2D;
+  /** Row of each step of each thread: [threads · steps of the longest], both padded. */
   readonly rows: tf.Tensor1D;
-  /** R over the member's number of threads, 0 behind a thread's end; 1 before the last step, else 0: [members, threads, steps]. */
-  readonly stopRewards: tf.Tensor3D;
-  readonly goesOn: tf.Tensor3D;
-  /** What each member's return counts in the gradient, [members, 1, 1]. */
-  readonly weights: tf.Tensor3D;
+  /** R over the number of threads, 0 behind a thread's end; 1 before the last step, else 0: [threads, steps]. */
+  readonly stopRewards: tf.Tensor2D;
+  readonly goesOn: tf.Tensor2D;
+  /** What the return counts in the gradient, [1, 1]. */
+  readonly weight: tf.Tensor2D;
 };
 
-/** Takes ownership of the observations. A member may have no threads. */
+/** Takes ownership of the observations. */
 export function labelledBatch(
-  observations: tf.Tensor3D,
-  { stopRewards, weights }: { stopRewards: readonly StopRewards[]; weights: readonly number[] },
+  observations: tf.Tensor2D,
+  { stopRewards, weight }: { stopRewards: StopRewards; weight: number },
 ): LabelledBatch {
-  const [members, rows] = observations.shape;
-  // Sums of so many round alike whatever zeros stand behind them, so longer members do not change a return.
-  const threads = paddedCount(Math.max(...stopRewards.map(({ length }) => length)));
-  const longest = paddedCount(Math.max(...stopRewards.flat().map(({ length }) => length)));
-  const shape: [number, number, number] = [members, threads, longest];
-  const rowOf = new Int32Array(members * threads * longest);
+  const threads = paddedCount(stopRewards.length);
+  const longest = paddedCount(Math.max(...stopRewards.map(({ length }) => length)));
+  const shape: [number, number] = [threads, longest];
+  const rowOf = new Int32Array(threads * longest);
   const rewards = new Float32Array(rowOf.length);
   const goesOn = new Float32Array(rowOf.length);
-  for (const [member, own] of stopRewards.entries()) {
-    let row = member * rows;
-    for (const [thread, rewardsOfThread] of own.entries())
-      for (const [step, reward] of rewardsOfThread.entries()) {
-        const place = (member * threads + thread) * longest + step;
-        rowOf[place] = row;
-        rewards[place] = reward / own.length;
-        goesOn[place] = Number(step < rewardsOfThread.length - 1);
-        row++;
-      }
-  }
+  let row = 0;
+  for (const [thread, rewardsOfThread] of stopRewards.entries())
+    for (const [step, reward] of rewardsOfThread.entries()) {
+      const place = thread * longest + step;
+      rowOf[place] = row;
+      rewards[place] = reward / stopRewards.length;
+      goesOn[place] = Number(step < rewardsOfThread.length - 1);
+      row++;
+    }
   return {
     observations,
     rows: tf.tensor1d(rowOf, 'int32'),
-    stopRewards: tf.tensor3d(rewards, shape),
-    goesOn: tf.tensor3d(goesOn, shape),
-    weights: perMember(weights),
+    stopRewards: tf.tensor2d(rewards, shape),
+    goesOn: tf.tensor2d(goesOn, shape),
+    weight: single(weight),
   };
 }
 
-/** J of each policy on labelled threads. */
-export function returnsOf(network: Tensors<MlpName>, labelled: LabelledBatch): tf.Tensor3D {
-  return expectedReturns(policyForward(network, labelled.observations, { actions: 2 }), labelled);
+/** J of a policy on labelled threads. */
+export function returnOf(network: Tensors<MlpName>, labelled: LabelledBatch): tf.Tensor2D {
+  return expectedReturn(policyForward(network, labelled.observations, { actions: 2 }), labelled);
 }
 
 /**
- * J of each member, the mean over its threads: [members, 1, 1]; 0 without threads.
- * @param logProbabilities of both actions in each row, [members, rows, 2]
+ * J, the mean over the threads: [1, 1].
+ * @param logProbabilities of both actions in each row, [rows, 2]
  */
-export function expectedReturns(
-  logProbabilities: tf.Tensor3D,
+export function expectedReturn(
+  logProbabilities: tf.Tensor2D,
   { rows, stopRewards, goesOn }: Omit<LabelledBatch, 'observations'>,
-): tf.Tensor3D {
+): tf.Tensor2D {
   const ofSteps = gatherRows(logProbabilities, rows);
   // Whoever has not stopped by the last post is judged there: log p = 0.
-  const logOf = (action: number) => {
-    const own = tf.slice(ofSteps, [0, 0, action], [ofSteps.shape[0], ofSteps.shape[1], 1]);
-    return tf.mul<tf.Tensor3D>(tf.reshape(own, goesOn.shape), goesOn);
-  };
-  const logReached = tf.cumsum(logOf(0), 2, true);
+  const logOf = (action: number) =>
+    tf.mul<tf.Tensor2D>(tf.reshape(sliceColumns(ofSteps, action, 1), goesOn.shape), goesOn);
+  const logReached = tf.cumsum(logOf(0), 1, true);
   const stopping = tf.exp(tf.add(logReached, logOf(1)));
-  return tf.sum(tf.sum(tf.mul<tf.Tensor3D>(stopping, stopRewards), 2, true), 1, true);
+  return sumRows(sumColumns(tf.mul(stopping, stopRewards)));
 }
 
-/** Climbs the expected returns; a batch is empty, for every update takes all threads. */
-export const climbReturns = descent<
+/** Climbs the expected return; a batch is empty, for every update takes all threads. */
+export const climbReturn = descent<
   MlpName,
   object,
   { blockMasks: BlockMasks | null; task: LabelledBatch },
-  { returns: tf.Tensor3D },
+  { expected: tf.Tensor2D },
   null
 >(
   (parameters, _, { blockMasks, task }) => {
-    const returns = returnsOf(masked(parameters, blockMasks), task);
-    return { loss: tf.neg(tf.mul(returns, task.weights)), seen: { returns } };
+    const expected = returnOf(masked(parameters, blockMasks), task);
+    return { loss: tf.neg(tf.mul(expected, task.weight)), seen: { expected } };
   },
   () => null,
 );

@@ -4,22 +4,22 @@ import { InputError } from '../src/errors.ts';
 import type { WorkContext } from '../src/work-context.ts';
 
 /*
- * Whatever learns is a `Trainer`: it trains batched runs in lockstep, one iteration at a time. One loop
- * (experiments/run/train-in-directory.ts) runs any of them and owns resume, logging, checkpoints and progress.
+ * Whatever learns is a `Trainer`: it trains one agent, one iteration at a time. One loop (experiments/run/train-in-directory.ts) runs
+ * any of them and owns resume, logging, checkpoints and progress.
  */
 
-/** What one iteration measured of one member, by the name the metrics log uses, such as `ppo/entropy`. */
+/** What one iteration measured, by the name the metrics log uses, such as `ppo/entropy`. */
 export type Metrics = Readonly<Record<string, number>>;
 
-/** All of one member that changes while it trains: what a checkpoint stores. */
-export interface MemberState {
+/** All that changes while an agent trains: what a checkpoint stores. */
+export interface TrainerState {
   /** Weights, optimiser moments and the like, by name. */
   readonly arrays: NamedArrays;
   /** Counters, random streams and positions: plain JSON. */
   readonly values: unknown;
 }
 
-/** A batch in training. `Policy` is what one of its members comes to. */
+/** An agent in training. `Policy` is what it comes to. */
 export interface Trainer<Policy> {
   /** Names the algorithm in checkpoints, such as `imitation`. */
   readonly algorithm: string;
@@ -28,19 +28,19 @@ export interface Trainer<Policy> {
   /** Iterations in all. A trainer that ends early lowers it to `iteration`. */
   readonly iterations: number;
   /**
-   * One iteration of every member; returns the metrics of each.
+   * One iteration; returns its metrics.
    * @throws when `context.signal` aborts in the middle of it; what it learnt since the last checkpoint is then lost
    */
-  iterate(context: WorkContext): Promise<readonly Metrics[]>;
-  /** The policy of every member as it stands: plain arrays that outlive the trainer. */
-  policies(): Promise<readonly Policy[]>;
-  /** Everything each member needs to go on bit for bit. A member's state is the same alone and in a batch. */
-  state(): Promise<readonly MemberState[]>;
+  iterate(context: WorkContext): Promise<Metrics>;
+  /** The policy as it stands: plain arrays that outlive the trainer. */
+  policy(): Promise<Policy>;
+  /** Everything to go on bit for bit. */
+  state(): Promise<TrainerState>;
   /**
-   * Puts a freshly created trainer where the states were taken: one state a member, in their order.
-   * @throws InputError naming what does not fit: another algorithm, other sizes, members at different iterations
+   * Puts a freshly created trainer where the state was taken.
+   * @throws InputError naming what does not fit: another algorithm, other sizes
    */
-  restore(states: readonly MemberState[]): void;
+  restore(state: TrainerState): void;
   /** Frees the tensors. The trainer must not be used afterwards. */
   dispose(): void;
 }
@@ -57,7 +57,7 @@ export async function trainToEnd(trainer: Trainer<unknown>, context: WorkContext
 }
 
 /** @throws InputError where the state's values are not what a trainer stores */
-export function valuesOf<Values>({ values }: MemberState, schema: z.ZodType<Values>): Values {
+export function valuesOf<Values>({ values }: TrainerState, schema: z.ZodType<Values>): Values {
   const parsed = schema.safeParse(values);
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'the whole'}: ${issue.message}`);

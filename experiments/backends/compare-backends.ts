@@ -28,10 +28,10 @@ export async function compareBackends(
   const trained: Float32Array[][] = [];
   for (const name of names) {
     await selectBackend(name);
-    const trainer = await createStopAgent([{ seed: 1, config, problem: paperShapedProblem(dimensions) }]);
+    const trainer = await createStopAgent({ seed: 1, config, problem: paperShapedProblem(dimensions) });
     while (trainer.iteration < trainer.iterations) await trainer.iterate(workContext());
-    const [policy] = await trainer.policies();
-    trained.push(Object.values(policy.parameters).map(({ data }) => data));
+    const { parameters } = await trainer.policy();
+    trained.push(Object.values(parameters).map(({ data }) => data));
     trainer.dispose();
   }
   const [one, other] = trained;

@@ -39,7 +39,7 @@ export async function timeTrainingStep({ dimensions }: { dimensions: number }): 
     imitation: { discriminator: { warmupIterations: 0 } },
   });
   const problem = paperShapedProblem(dimensions);
-  const trainer = await createImitation([{ seed: 1, config, problem }]);
+  const trainer = await createImitation({ seed: 1, config, problem });
   const meanMs = async (atLeastMs: number) => {
     const startedMs = performance.now();
     let iterations = 0;
@@ -70,7 +70,7 @@ export async function iterateSmallAgent(): Promise<void> {
     discriminator: { batchSize: 24, epochs: 1, warmupIterations: 0 },
   };
   const config = stopAgentSchema.parse({ iterations: 1, imitation });
-  const trainer = await createImitation([{ seed: 1, config, problem: paperShapedProblem(8) }]);
+  const trainer = await createImitation({ seed: 1, config, problem: paperShapedProblem(8) });
   await trainer.iterate(workContext());
   trainer.dispose();
 }

@@ -6,7 +6,7 @@ import { sha256 } from '../../src/content-hash.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
-import { loadMember } from '../../trainers/member-checkpoint.ts';
+import { loadTrainer } from '../../trainers/trainer-checkpoint.ts';
 import { createSelector } from '../../trainers/selector/jsdrv.ts';
 import { type GreedySelection, selectGreedily } from '../../trainers/selector/select-greedily.ts';
 import type { SelectorClaim, SelectorTraining } from '../../trainers/selector/setup.ts';
@@ -70,7 +70,7 @@ export async function openSelectorRun(options: {
   const trainer = createSelector(await settingsFor({ experiment, seed, tools, claims, tally, context }));
   const { training } = trainer;
   const identity = selectorIdentity(training, tools.embeddings);
-  trainer.restore([loadMember(latest.path, { algorithm: trainer.algorithm, identity })]);
+  trainer.restore(loadTrainer(latest.path, { algorithm: trainer.algorithm, identity }));
   if (!run.isFinished())
     context.onNote(`${run.path} is not finished; its selector after ${training.epoch} epochs is used`);
   const decisions = run.isFinished() ? readDecisions(run.path, selectorDecisionSchema) : [];

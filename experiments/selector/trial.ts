@@ -12,7 +12,7 @@ import { createSelector, type SelectorTrainer } from '../../trainers/selector/js
 import type { SelectorTraining } from '../../trainers/selector/setup.ts';
 import { hasDecisions, readDecisions, writeDecisions } from '../run/decisions-file.ts';
 import { writeParts } from '../run/parts-file.ts';
-import { trainInDirectories } from '../run/train-in-directories.ts';
+import { trainInDirectory } from '../run/train-in-directory.ts';
 import { trainBaseline } from './baselines.ts';
 import { selectorDataHash } from './data.ts';
 import { decideTest, type SelectorDecision, type SelectorSystem, selectorDecisionSchema } from './decisions.ts';
@@ -124,9 +124,9 @@ async function trainLogged(
   const { claims, seed } = training.settings;
   const threads = shared.data.train;
   const lastPath = join(directory, 'last-epoch.json');
-  const isFinished = await trainInDirectories(trainer, {
-    runs: [run],
-    identities: [selectorIdentity(training, shared.embeddings)],
+  const isFinished = await trainInDirectory(trainer, {
+    run,
+    identity: selectorIdentity(training, shared.embeddings),
     checkpointEvery: 1,
     context,
     async afterIteration(own) {
@@ -145,7 +145,7 @@ async function trainLogged(
         });
         writeFileAtomically(join(directory, stancePictureFile), `${JSON.stringify(picture)}\n`);
       }
-      return [metrics];
+      return metrics;
     },
   });
   return isFinished ? readJsonFile(lastPath, z.record(z.string(), z.number())) : null;

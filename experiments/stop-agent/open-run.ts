@@ -7,7 +7,7 @@ import type { Task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { selectBackend } from '../../src/tensor/backend.ts';
 import type { WorkContext } from '../../src/work-context.ts';
-import { loadMember } from '../../trainers/member-checkpoint.ts';
+import { loadTrainer } from '../../trainers/trainer-checkpoint.ts';
 import { policyOfState } from '../../trainers/stop-agent/network-state.ts';
 import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
 import { openRunOf } from '../run/open-run-of.ts';
@@ -85,7 +85,7 @@ export async function openStopAgentRun(options: {
     task: taskOf(experiment),
     seed: run.readRecord().seed,
     step: latest.step,
-    agent: policyOfState(loadMember(latest.path, { algorithm: experiment.agent.algorithm, identity })),
+    agent: policyOfState(loadTrainer(latest.path, { algorithm: experiment.agent.algorithm, identity })),
     materials,
     detector: () => detectorOfRun(run.path, materials),
     async judged(threads, { maxPosts = experiment.maxJudgedPosts, ...asked } = {}) {

@@ -34,10 +34,10 @@ export async function chooseSchedule(
   };
   let best = { schedule: candidates[0], expectedReturn: Number.NEGATIVE_INFINITY };
   for (const [index, schedule] of candidates.entries()) {
-    const trainer = await createStopAgent([{ seed, config, problem: await problemOf(schedule) }]);
+    const trainer = await createStopAgent({ seed, config, problem: await problemOf(schedule) });
     let expectedReturn = Number.NEGATIVE_INFINITY;
     while (trainer.iteration < trainer.iterations) {
-      const [metrics] = await trainer.iterate(context);
+      const metrics = await trainer.iterate(context);
       expectedReturn = metrics['task/expected_return'];
     }
     trainer.dispose();

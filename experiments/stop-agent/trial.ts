@@ -19,7 +19,7 @@ import type { StopProblem } from '../../trainers/stop-agent/problem.ts';
 import { trainToEnd } from '../../trainers/trainer.ts';
 import { writeDecisions } from '../run/decisions-file.ts';
 import { writeParts } from '../run/parts-file.ts';
-import { trainInDirectories } from '../run/train-in-directories.ts';
+import { trainInDirectory } from '../run/train-in-directory.ts';
 import type { Cache } from './cache.ts';
 import { chooseThreshold } from './choose-threshold.ts';
 import { claimRegion, trainedClaimsFile } from './claim-region.ts';
@@ -74,18 +74,17 @@ export async function runTrial(settings: TrialSettings, surroundings: Surroundin
   if (await isFinishedAlready(settings, surroundings)) return true;
   const trial = await begin(settings, surroundings);
   const { experiment, seed, prepared, run } = trial;
-  const trainer = await createStopAgent([{ seed, config: experiment.agent, problem: prepared.problem }]);
+  const trainer = await createStopAgent({ seed, config: experiment.agent, problem: prepared.problem });
   try {
-    const isTrained = await trainInDirectories(trainer, {
-      runs: [run],
-      identities: [prepared.stateIdentity],
+    const isTrained = await trainInDirectory(trainer, {
+      run,
+      identity: prepared.stateIdentity,
       checkpointEvery: experiment.checkpointEvery,
       context,
       afterIteration: await watchTraining(trainer, trial, context),
     });
     if (!isTrained) return false;
-    const [policy] = await trainer.policies();
-    resultOfRun.write(run, await test(trial, policy, context));
+    resultOfRun.write(run, await test(trial, await trainer.policy(), context));
     return true;
   } finally {
     trainer.dispose();
@@ -235,9 +234,9 @@ async function clonedPolicy(
     initialization: 'random' as const,
   };
   const train = async () => {
-    const cloning = await createStopAgent([{ seed, config, problem }]);
+    const cloning = await createStopAgent({ seed, config, problem });
     await trainToEnd(cloning, context);
-    const [policy] = await cloning.policies();
+    const policy = await cloning.policy();
     cloning.dispose();
     return policy;
   };

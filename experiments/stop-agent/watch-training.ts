@@ -9,14 +9,14 @@ import { halfway } from './policy-settings.ts';
 import type { PreparedTrial } from './prepare.ts';
 import { decideByPolicies, learntPolicy } from './states.ts';
 
-type AfterIteration = (metrics: readonly Metrics[]) => Promise<readonly Metrics[]>;
+type AfterIteration = (metrics: Metrics) => Promise<Metrics>;
 
 /** How often a training is looked at, and on how many threads at most: looking must cost little beside training. */
 const looks = 25;
 const threadsLookedAt = 200;
 
 /**
- * Tells whoever watches how the first agent of a program does: its macro-F1 and ER on the development part, or what its trainer
+ * Tells whoever watches how the agent does: its macro-F1 and ER on the development part, or what its trainer
  * measures where there is none. Only reads the policy, so that a run is the same whether it is watched or not.
  */
 export async function watchTraining(
@@ -28,15 +28,14 @@ export async function watchTraining(
   const threads = prepared.parts.development.slice(0, threadsLookedAt);
   if (threads.length === 0)
     return async (metrics) => {
-      onMeasured(ofTrainer(metrics[0]));
+      onMeasured(ofTrainer(metrics));
       return metrics;
     };
   const { sequences, materials } = prepared;
   const every = Math.ceil(trainer.iterations / looks);
   return async (metrics) => {
     if (trainer.iteration % every !== 0) return metrics;
-    const [agent] = await trainer.policies();
-    const policy = await learntPolicy(policyNetwork(agent), { ...materials, threshold: halfway });
+    const policy = await learntPolicy(policyNetwork(await trainer.policy()), { ...materials, threshold: halfway });
     const { systems } = await decideByPolicies({ [agentName]: policy }, threads, { ...materials, sequences });
     const { values } = scoreSystem(systems[0], taskOf(experiment));
     onMeasured({ 'macro-F1': values.macroF1 ?? 0, ER: values.er ?? 0 });

@@ -1,9 +1,9 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { mapTensors, namesOf, sumOfSquares, type Tensors } from './batched-ops.ts';
+import { mapTensors, namesOf, sumOfSquares, type Tensors } from './operations.ts';
 
 /*
- * Adam (Kingma & Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015, Algorithm 1) on the tensors of batched runs. It uses
- * the paper's decay rates β₁ = 0.9 and β₂ = 0.999 and adds epsilon outside the root of the corrected second moment, as PyTorch does.
+ * Adam (Kingma & Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015, Algorithm 1). It uses the paper's
+ * decay rates β₁ = 0.9 and β₂ = 0.999 and adds epsilon outside the root of the corrected second moment, as PyTorch does.
  */
 
 /**
@@ -18,13 +18,12 @@ export interface Optimized<Name extends string = string> {
   updates: number;
 }
 
-/** Settings of one update, one number a member where members may differ. */
+/** Settings of one update. */
 export interface AdamOptions {
-  /** One learning rate a member. */
-  readonly learningRates: readonly number[];
+  readonly learningRate: number;
   readonly epsilon: number;
-  /** A member's gradients are scaled down to this norm over all its parameters, if they exceed it. */
-  readonly maxGradientNorm?: readonly number[];
+  /** Gradients are scaled down to this norm over all parameters, if they exceed it. */
+  readonly maxGradientNorm?: number;
 }
 
 export const beta1 = 0.9;
@@ -49,45 +48,40 @@ export function optimized<Name extends string>(parameters: Tensors<Name>): Optim
 export type Moving<Name extends string = string> = Pick<Optimized<Name>, 'parameters' | 'gradientSums' | 'squareSums'>;
 
 /**
- * Counts updates and returns the numbers of each, [members, count, 2 or 3]: step size, epsilon, and where gradients are clipped their
+ * Counts updates and returns the numbers of each, [count, 2 or 3]: step size, epsilon, and where gradients are clipped their
  * largest norm. They are a tensor, so that a compiled step takes others each time. The bias corrections and the factors 1 − β are folded
  * into step size and epsilon (the paper's §2, last paragraph), which spares the device four operations on every parameter.
  */
-export function nextAdamSteps(state: Optimized, { count, ...options }: AdamOptions & { count: number }): tf.Tensor3D {
-  const { learningRates, epsilon, maxGradientNorm } = options;
-  const steps = Array.from({ length: count }, () => {
-    state.updates++;
-    const corrections = biasCorrections(state.updates);
-    const rootOfSecond = Math.sqrt(corrections.second / (1 - beta2));
-    return { perRate: ((1 - beta1) * rootOfSecond) / corrections.first, epsilon: epsilon * rootOfSecond };
-  });
-  return tf.tensor3d(
-    learningRates.map((rate, member) =>
-      steps.map(({ perRate, epsilon }) => [
-        rate * perRate,
-        epsilon,
-        ...(maxGradientNorm === undefined ? [] : [maxGradientNorm[member]]),
-      ]),
-    ),
+export function nextAdamSteps(state: Optimized, { count, ...options }: AdamOptions & { count: number }): tf.Tensor2D {
+  const { learningRate, epsilon, maxGradientNorm } = options;
+  return tf.tensor2d(
+    Array.from({ length: count }, () => {
+      state.updates++;
+      const corrections = biasCorrections(state.updates);
+      const rootOfSecond = Math.sqrt(corrections.second / (1 - beta2));
+      const stepSize = learningRate * (((1 - beta1) * rootOfSecond) / corrections.first);
+      const numbers = [stepSize, epsilon * rootOfSecond];
+      return maxGradientNorm === undefined ? numbers : [...numbers, maxGradientNorm];
+    }),
   );
 }
 
 /**
- * One Adam step downhill for every member. Call it in a tidy.
+ * One Adam step downhill. Call it in a tidy.
  * @param gradients with the shapes of the parameters
- * @param numbers of this step, [members, 1, 2 or 3]
+ * @param numbers of this step, [1, 2 or 3]
  */
 export function adamStep<Name extends string>(
   { parameters, gradientSums, squareSums }: Moving<Name>,
   gradients: Tensors<Name>,
-  numbers: tf.Tensor3D,
+  numbers: tf.Tensor2D,
 ): Moving<Name> {
-  const [stepSize, epsilon, maxGradientNorm] = tf.split<tf.Tensor3D>(numbers, numbers.shape[2], 2);
+  const [stepSize, epsilon, maxGradientNorm] = tf.split<tf.Tensor2D>(numbers, numbers.shape[1], 1);
   const scale = maxGradientNorm === undefined ? null : clipScale(gradients, maxGradientNorm);
   const clipped = mapTensors(gradients, (own) => (scale === null ? own : tf.mul(own, scale)));
   // Subtracting takes ONNX Runtime twice as long as adding.
   const downhill = tf.neg(stepSize);
-  const decayed = (old: tf.Tensor3D, beta: number, more: tf.Tensor3D) => tf.add<tf.Tensor3D>(tf.mul(old, beta), more);
+  const decayed = (old: tf.Tensor2D, beta: number, more: tf.Tensor2D) => tf.add<tf.Tensor2D>(tf.mul(old, beta), more);
   const first = mapTensors(gradientSums, (old, name) => decayed(old, beta1, clipped[name]));
   const second = mapTensors(squareSums, (old, name) => decayed(old, beta2, tf.square(clipped[name])));
   return {
@@ -106,8 +100,8 @@ export function adopt<Name extends string>(state: Optimized<Name>, moved: Moving
   Object.assign(state, moved);
 }
 
-/** min(1, max / ‖g‖) for each member, [members, 1, 1]. */
-function clipScale(gradients: Tensors, maxGradientNorm: tf.Tensor3D): tf.Tensor {
+/** min(1, max / ‖g‖), [1, 1]. */
+function clipScale(gradients: Tensors, maxGradientNorm: tf.Tensor2D): tf.Tensor {
   const norm = tf.sqrt(tf.addN(Object.values(gradients).map(sumOfSquares)));
   return tf.minimum(1, tf.div(maxGradientNorm, tf.add(norm, 1e-6)));
 }

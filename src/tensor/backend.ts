@@ -14,7 +14,7 @@ export const backendSchema = z
   .enum(['auto', ...backendNames])
   .default('auto')
   .describe(
-    'where tensors live: tensorflow (see `earshot backend install`), webgpu (a GPU of any maker), onnx, wasm, cpu; auto takes the first that works but webgpu, which pays for hundreds of runs at once',
+    'where tensors live: tensorflow (see `earshot backend install`), webgpu (a GPU of any maker), onnx, wasm, cpu; auto takes the first that works but webgpu',
   );
 
 /** Which backend was taken and why. */

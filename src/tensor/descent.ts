@@ -1,14 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import * as tf from '@tensorflow/tfjs-core';
 import { type AdamOptions, adamStep, adopt, type Moving, nextAdamSteps, type Optimized } from './adam.ts';
-import { mapTensors, namesOf, type Tensors } from './batched-ops.ts';
 import { gradientsOf } from './gradients.ts';
 import { compiled, tidied } from './onnx/compiled.ts';
+import { mapTensors, namesOf, type Tensors } from './operations.ts';
 
 /**
  * Descent of a loss by Adam, compiled: a step for each batch, several in one graph. The loss also says what else of it is wanted
  * (`seen`), as it was before the step.
- * @param lossOf the loss of each member, from the parameters, one of the batches, and what all batches share
+ * @param lossOf the loss, from the parameters, one of the batches, and what all batches share
  * @param lookBack what is wanted of the parameters after the last step, in the same graph; null for nothing
  * @returns a function that moves the state, draws the batches in turn and disposes them, and returns what was seen at each step and
  *   after the last one, for the caller to dispose
@@ -24,11 +24,11 @@ export function descent<
   lookBack: (parameters: Tensors<Name>, shared: Shared) => After,
 ) {
   const steps = compiled(
-    (inputs: { state: Moving<Name>; batches: readonly Batch[]; shared: Shared; adam: tf.Tensor3D }) => {
+    (inputs: { state: Moving<Name>; batches: readonly Batch[]; shared: Shared; adam: tf.Tensor2D }) => {
       const { pack, unpack } = layoutOf(inputs.state.parameters);
       let state = mapMoving(inputs.state, pack);
       const seen: Seen[] = [];
-      const numbers = tf.split<tf.Tensor3D>(inputs.adam, inputs.batches.length, 1);
+      const numbers = tf.split<tf.Tensor2D>(inputs.adam, inputs.batches.length, 0);
       for (const [index, batch] of inputs.batches.entries()) {
         const step = tidied(() => {
           const at = gradientsOf(unpack(state.parameters), (parameters) => lossOf(parameters, batch, inputs.shared));
@@ -75,7 +75,7 @@ interface Layout<Name extends string> {
 }
 
 /**
- * On onnx all of a member's parameters are one row, for a node costs about as much as the numbers of a small tensor: an update then has
+ * On onnx all parameters are one row, for a node costs about as much as the numbers of a small tensor: an update then has
  * a third fewer nodes. Elsewhere every tensor is moved by itself.
  */
 function layoutOf<Name extends string>(parameters: Tensors<Name>): Layout<Name> {
@@ -86,19 +86,19 @@ function layoutOf<Name extends string>(parameters: Tensors<Name>): Layout<Name> 
   return {
     pack: (own) => ({
       all: tf.concat(
-        names.map((name) => tf.reshape<tf.Rank.R3>(own[name], [own[name].shape[0], 1, -1])),
-        2,
+        names.map((name) => tf.reshape<tf.Rank.R2>(own[name], [1, -1])),
+        1,
       ),
     }),
     unpack: ({ all }) => {
       const parts = tf.split(
         all,
-        shapes.map(([, rows, columns]) => rows * columns),
-        2,
+        shapes.map(([rows, columns]) => rows * columns),
+        1,
       );
       return mapTensors(parameters, (_, name) => {
         const place = names.indexOf(name);
-        return tf.reshape<tf.Rank.R3>(parts[place], shapes[place]);
+        return tf.reshape<tf.Rank.R2>(parts[place], shapes[place]);
       });
     },
   };

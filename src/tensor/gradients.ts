@@ -1,16 +1,13 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { namesOf, type Tensors } from './batched-ops.ts';
+import { namesOf, type Tensors } from './operations.ts';
 
 /*
  * Automatic gradients, so that a loss is all that an algorithm states. tfjs keeps the tape; what each operation passes back is
  * here for the operations that our losses are made of, because its core package comes without. Products, tanh and what else is
- * worth a gradient of its own have it in batched-ops.ts.
+ * worth a gradient of its own have it in operations.ts.
  */
 
-/**
- * The gradient of the sum of a loss, and what the loss saw on its way; the caller owns both. Batched runs do not
- * mix, so the gradient of the sum is that of each member's loss.
- */
+/** The gradient of the sum of a loss, and what the loss saw on its way; the caller owns both. */
 export function gradientsOf<Name extends string, Seen extends object>(
   parameters: Tensors<Name>,
   lossOf: (parameters: Tensors<Name>) => { loss: tf.Tensor; seen: Seen },

@@ -1,4 +1,3 @@
-import * as tf from '@tensorflow/tfjs-core';
 import type { Random } from './random.ts';
 
 interface Shape {
@@ -42,16 +41,6 @@ export function uniformFanIn(options: Shape & { fanIn: number; random: Random })
     { length: options.rows * options.columns },
     () => bound * (2 * options.random.uniform() - 1),
   );
-}
-
-/**
- * Stacks the matrices of the members, row-major [rows, columns] each.
- * @returns [members, rows, columns]; the caller disposes it
- */
-export function stackMembers(matrices: readonly Float32Array[], { rows, columns }: Shape): tf.Tensor3D {
-  const stacked = new Float32Array(matrices.length * rows * columns);
-  for (const [member, matrix] of matrices.entries()) stacked.set(matrix, member * rows * columns);
-  return tf.tensor3d(stacked, [matrices.length, rows, columns]);
 }
 
 function dot(a: Float64Array, b: Float64Array): number {

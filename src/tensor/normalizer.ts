@@ -1,4 +1,4 @@
-import type { Rows } from './row-tables.ts';
+import type { Rows } from './row-table.ts';
 
 /** Mean and variance to standardise with, [columns] each. */
 export interface Moments {

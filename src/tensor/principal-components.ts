@@ -1,6 +1,6 @@
 import { InputError } from '../errors.ts';
 import type { Projection } from './projection.ts';
-import type { Rows } from './row-tables.ts';
+import type { Rows } from './row-table.ts';
 
 /*
  * Principal component analysis (Pearson 1901): the directions along which rows vary most. The covariance is added up in

@@ -54,7 +54,7 @@ export function registerTensorflow(): void {
   if (tf.findBackendFactory('tensorflow') !== null) return;
   // TensorFlow writes about itself to stderr at every start.
   process.env.TF_CPP_MIN_LOG_LEVEL ??= '2';
-  // Otherwise it takes all of a GPU's memory at its start, and nothing else finds any, the estimate of batched runs included.
+  // Otherwise it takes all of a GPU's memory at its start, and nothing else finds any.
   process.env.TF_FORCE_GPU_ALLOW_GROWTH ??= 'true';
   const found = tensorflowPackage();
   if (found === null)

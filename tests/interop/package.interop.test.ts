@@ -62,7 +62,7 @@ describe('the package, installed in another project', () => {
   it('type-checks against its own types', async () => {
     const program = `import { type Detector, type Trainer, createStopAgent, stopAgentSchema } from 'earshot';
 export const iterations: number = stopAgentSchema.parse({}).iterations;
-export const create: (members: Parameters<typeof createStopAgent>[0]) => Promise<Trainer<unknown>> = createStopAgent;
+export const create: (settings: Parameters<typeof createStopAgent>[0]) => Promise<Trainer<unknown>> = createStopAgent;
 export type Name = Detector['name'];
 // @ts-expect-error there is no such option
 stopAgentSchema.parse({}).iteration;

@@ -110,41 +110,30 @@ it('a trainer: its algorithm, its name, a line in createStopAgent', async () => 
   add(
     'trainers/stop-agent/untrained-trainer.ts',
     `import type { Trainer } from '../trainer.ts';
-import { learnerPolicies } from './network-state.ts';
+import { learnerPolicy, momentsArrays, networkArrays } from './network-state.ts';
 import type { StopPolicy } from './policy.ts';
-import type { StopMember } from './problem.ts';
+import type { StopAgentSettings } from './problem.ts';
 import { createLearner, disposeLearner } from './setup.ts';
 
-/** Leaves the networks as they were drawn. */
-export async function createUntrained(members: readonly StopMember[]): Promise<Trainer<StopPolicy>> {
-  const learner = await createLearner(members, { hasCritic: false });
+/** Leaves the network as it was drawn. */
+export async function createUntrained(settings: StopAgentSettings): Promise<Trainer<StopPolicy>> {
+  const learner = await createLearner(settings, { hasCritic: false });
   let iteration = 0;
   return {
     algorithm: 'untrained',
-    iterations: members[0].config.iterations,
+    iterations: settings.config.iterations,
     get iteration() {
       return iteration;
     },
     async iterate() {
       iteration++;
-      return members.map(() => ({ 'untrained/loss': 0 }));
+      return { 'untrained/loss': 0 };
     },
-    policies: () => learnerPolicies(learner),
-    async state() {
-      return (await learnerPolicies(learner)).map(({ moments, parameters }) => ({
-        arrays: {
-          ...Object.fromEntries(
-            Object.entries(parameters).map(([name, { rows, columns, data }]) => [
-              \`agent/parameters/\${name}\`,
-              { shape: [1, rows, columns], data },
-            ]),
-          ),
-          'normalizer/mean': { shape: [moments.mean.length], data: moments.mean },
-          'normalizer/variance': { shape: [moments.variance.length], data: moments.variance },
-        },
-        values: { iteration },
-      }));
-    },
+    policy: () => learnerPolicy(learner),
+    state: async () => ({
+      arrays: { ...(await networkArrays('agent', learner.agent)), ...momentsArrays(learner.moments) },
+      values: { iteration },
+    }),
     restore() {},
     dispose: () => disposeLearner(learner),
   };

@@ -98,9 +98,9 @@ describe('the stop agent on the synthetic stream', () => {
       demonstrations: [],
       labelled: new Map(labelled),
     };
-    const trainer = await createStopAgent([{ seed: 1, config, problem }]);
+    const trainer = await createStopAgent({ seed: 1, config, problem });
     await trainToEnd(trainer, workContext());
-    const [policy] = await trainer.policies();
+    const policy = await trainer.policy();
     trainer.dispose();
     const stops = stopProbabilities(policy, await tableOf(test)).map((probabilities) => {
       const first = probabilities.findIndex((probability) => probability > 0.5);

@@ -109,9 +109,9 @@ describe('the stop agent', () => {
       })),
       labelled: new Map(),
     };
-    const trainer = await createStopAgent([{ seed: 1, config, problem }]);
+    const trainer = await createStopAgent({ seed: 1, config, problem });
     const metrics: Metrics[] = [];
-    while (trainer.iteration < trainer.iterations) metrics.push(...(await trainer.iterate(workContext())));
+    while (trainer.iteration < trainer.iterations) metrics.push(await trainer.iterate(workContext()));
     trainer.dispose();
     expect(metrics).toHaveLength(3);
     expect(metrics.flatMap((own) => Object.values(own)).every(Number.isFinite)).toBe(true);

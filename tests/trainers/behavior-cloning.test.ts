@@ -1,10 +1,11 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { selectBackend } from '../../src/tensor/backend.ts';
-import { namesOf } from '../../src/tensor/batched-ops.ts';
+import { namesOf } from '../../src/tensor/operations.ts';
 import { Random } from '../../src/tensor/random.ts';
-import { RowTables } from '../../src/tensor/row-tables.ts';
-import { behaviorCloningSchema, cloneEpoch, pairsToCopy, type WeightedPairs } from '../../trainers/behavior-cloning.ts';
+import { RowTable } from '../../src/tensor/row-table.ts';
+import { cloneEpoch, pairsToCopy, type WeightedPairs } from '../../trainers/behavior-cloning.ts';
+import { behaviorCloningSchema } from '../../trainers/config.ts';
 import {
   createPolicyValue,
   disposePolicyValue,
@@ -28,7 +29,7 @@ const newAgent = () =>
     actions: 2,
     hidden,
     hasCritic: true,
-    randoms: [Random.seeded({ seed: 1, purpose: 'behavior cloning' })],
+    random: Random.seeded({ seed: 1, purpose: 'behavior cloning' }),
   });
 const config = behaviorCloningSchema.parse({ epochs: 60, batchSize: 20, learningRate: 1e-2 });
 
@@ -41,8 +42,8 @@ afterEach(() => expect(tf.memory().numTensors).toBe(tensorsBefore));
 
 function stopProbabilitiesOf(agent: PolicyValue): Float32Array {
   const stop = tf.tidy(() => {
-    const { logProbabilities } = policyValueForward(agent.parameters, tf.tensor3d(data, [1, count, inputs]));
-    return tf.exp(tf.slice(logProbabilities, [0, 0, 1], [1, count, 1]));
+    const { logProbabilities } = policyValueForward(agent.parameters, tf.tensor2d(data, [count, inputs]));
+    return tf.exp(tf.slice(logProbabilities, [0, 1], [count, 1]));
   });
   const values = stop.dataSync() as Float32Array;
   stop.dispose();
@@ -51,7 +52,7 @@ function stopProbabilitiesOf(agent: PolicyValue): Float32Array {
 
 /** Epochs of cloning; returns the loss of each. */
 async function clone(agent: PolicyValue, pairs: WeightedPairs, epochs = config.epochs): Promise<number[]> {
-  const states = new RowTables([{ data, columns: inputs }]);
+  const states = new RowTable({ data, columns: inputs });
   const random = Random.seeded({ seed: 1, purpose: 'order' });
   const losses: number[] = [];
   try {
@@ -80,7 +81,7 @@ describe('cloneEpoch', () => {
     const before = new Map(namesOf(agent.parameters).map((name) => [name, agent.parameters[name].dataSync().slice()]));
     await clone(agent, { rows, actions: wanted, weights: ones });
     for (const name of namesOf(agent.parameters)) {
-      const [, height, width] = agent.parameters[name].shape;
+      const [height, width] = agent.parameters[name].shape;
       const after = agent.parameters[name].dataSync();
       let moved = 0;
       for (let i = 0; i < after.length; i++) {

@@ -1,23 +1,16 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { selectBackend } from '../../src/tensor/backend.ts';
-import { type MlpName, namesOf, type Tensors } from '../../src/tensor/batched-ops.ts';
 import { gradientsOf } from '../../src/tensor/gradients.ts';
+import { type MlpName, namesOf, type Tensors } from '../../src/tensor/operations.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { workContext } from '../../src/work-context.ts';
-import {
-  bellmanTargets,
-  dqnSchema,
-  emptyMemory,
-  type QMinibatch,
-  qLoss,
-  remember,
-  stopReward,
-} from '../../trainers/dqn.ts';
+import { dqnSchema } from '../../trainers/config.ts';
+import { bellmanTargets, emptyMemory, type QMinibatch, qLoss, remember, stopReward } from '../../trainers/dqn.ts';
 import { createStopAgent } from '../../trainers/stop-agent/create.ts';
 import { stopProbabilities } from '../../trainers/stop-agent/policy.ts';
 import { testBackend } from '../src/tensor/test-backend.ts';
-import { smallMember, smallProblem } from './stop-agent/small-problem.ts';
+import { smallProblem, smallSettings } from './stop-agent/small-problem.ts';
 
 beforeAll(async () => {
   await selectBackend(testBackend('cpu'));
@@ -58,29 +51,29 @@ describe('the memory', () => {
 });
 
 describe('the loss', () => {
-  const [members, rows, inputs, hidden] = [2, 4, 3, 5];
+  const [rows, inputs, hidden] = [4, 3, 5];
   const random = Random.seeded({ seed: 1, purpose: 'q loss' });
-  const draw = (shape: [number, number, number]) =>
-    tf.tensor3d(
-      Array.from({ length: shape[0] * shape[1] * shape[2] }, () => random.normal()),
+  const draw = (shape: [number, number]) =>
+    tf.tensor2d(
+      Array.from({ length: shape[0] * shape[1] }, () => random.normal()),
       shape,
     );
   const parametersOf = (): Tensors<MlpName> => ({
-    w1: draw([members, inputs, hidden]),
-    b1: draw([members, 1, hidden]),
-    w2: draw([members, hidden, hidden]),
-    b2: draw([members, 1, hidden]),
-    w3: draw([members, hidden, 2]),
-    b3: draw([members, 1, 2]),
+    w1: draw([inputs, hidden]),
+    b1: draw([1, hidden]),
+    w2: draw([hidden, hidden]),
+    b2: draw([1, hidden]),
+    w3: draw([hidden, 2]),
+    b3: draw([1, 2]),
   });
-  const actions = [0, 1, 1, 0, 1, 0, 0, 1];
+  const actions = [0, 1, 1, 0];
   const batchOf = (): QMinibatch => ({
-    observations: draw([members, rows, inputs]),
-    taken: tf.tensor3d(
+    observations: draw([rows, inputs]),
+    taken: tf.tensor2d(
       actions.flatMap((action) => [1 - action, action]),
-      [members, rows, 2],
+      [rows, 2],
     ),
-    targets: draw([members, rows, 1]),
+    targets: draw([rows, 1]),
   });
 
   it('is the mean squared error of the action that was taken', () => {
@@ -90,15 +83,8 @@ describe('the loss', () => {
     const second = tf.tanh(tf.add(tf.matMul(first, w2), b2));
     const q = tf.add(tf.matMul(second, w3), b3).dataSync();
     const y = batch.targets.dataSync();
-    const expected = [0, 1].map(
-      (member) =>
-        Array.from({ length: rows }, (_, row) => member * rows + row).reduce(
-          (sum, place) => sum + (y[place] - q[2 * place + actions[place]]) ** 2,
-          0,
-        ) / rows,
-    );
-    const loss = [...qLoss(parameters, batch).dataSync()];
-    for (const [member, value] of expected.entries()) expect(loss[member]).toBeCloseTo(value, 4);
+    const expected = actions.reduce((sum, action, row) => sum + (y[row] - q[2 * row + action]) ** 2, 0) / rows;
+    expect(qLoss(parameters, batch).dataSync()[0]).toBeCloseTo(expected, 4);
   });
 
   it('has the gradient of finite differences', () => {
@@ -107,8 +93,8 @@ describe('the loss', () => {
     const lossAt = (name: MlpName, place: number, by: number) => {
       const data = parameters[name].dataSync().slice();
       data[place] += by;
-      const moved = { ...parameters, [name]: tf.tensor3d(data, parameters[name].shape) };
-      return tf.sum(qLoss(moved, batch)).dataSync()[0];
+      const moved = { ...parameters, [name]: tf.tensor2d(data, parameters[name].shape) };
+      return qLoss(moved, batch).dataSync()[0];
     };
     for (const name of namesOf(parameters)) {
       const gradient = gradients[name].dataSync();
@@ -134,9 +120,9 @@ describe('trained to the end', () => {
     const rewards = { wrongCost: 1, waitCost: 0.1, rightGrowth: 0 };
     const dqn = { ...rewards, exploration: 0.5, learningRate: 0.01, updates: 8, memory: 1000 };
     const more = { algorithm: 'dqn', iterations: 100, hidden: 16, dqn } as const;
-    const trainer = await createStopAgent([smallMember({ more, problem })]);
+    const trainer = await createStopAgent(smallSettings({ more, problem }));
     while (trainer.iteration < trainer.iterations) await trainer.iterate(workContext());
-    const [policy] = await trainer.policies();
+    const policy = await trainer.policy();
     const probabilities = stopProbabilities(policy, problem.table);
     const stops = Array.from(problem.labelled.keys(), (thread) => {
       const first = probabilities[thread].findIndex((probability) => probability > 0.5);

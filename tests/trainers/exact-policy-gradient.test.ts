@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { selectBackend } from '../../src/tensor/backend.ts';
 import { gradientsOf } from '../../src/tensor/gradients.ts';
 import { Random } from '../../src/tensor/random.ts';
-import { expectedReturns, labelledBatch, type StopRewards } from '../../trainers/exact-policy-gradient.ts';
+import { expectedReturn, labelledBatch, type StopRewards } from '../../trainers/exact-policy-gradient.ts';
 import { testBackend } from '../src/tensor/test-backend.ts';
 
 beforeAll(async () => {
@@ -12,27 +12,23 @@ beforeAll(async () => {
 });
 afterAll(() => tf.engine().endScope());
 
-/** Returns of members, and their gradient, from the stop logit of each row. */
-function returnsAt(stopLogits: readonly (readonly number[])[], stopRewards: readonly StopRewards[]) {
-  const rows = Math.max(...stopLogits.map(({ length }) => length));
-  const logits = tf.tensor3d(
-    stopLogits.map((own) => Array.from({ length: rows }, (_, row) => [0, own[row] ?? 9])),
-    [stopLogits.length, rows, 2],
+/** The return, and its gradient, from the stop logit of each row; rows beyond those of the threads are padding. */
+function returnAt(stopLogits: readonly number[], stopRewards: StopRewards) {
+  const logits = tf.tensor2d(
+    stopLogits.map((own) => [0, own]),
+    [stopLogits.length, 2],
   );
-  const labelled = labelledBatch(tf.zeros([stopLogits.length, rows, 1]), {
-    stopRewards,
-    weights: stopLogits.map(() => 1),
-  });
+  const labelled = labelledBatch(tf.zeros([stopLogits.length, 1]), { stopRewards, weight: 1 });
   const { gradients, seen } = gradientsOf({ logits }, (parameters) => {
-    const returns = expectedReturns(tf.logSoftmax(parameters.logits), labelled);
-    return { loss: returns, seen: { returns } };
+    const expected = expectedReturn(tf.logSoftmax(parameters.logits), labelled);
+    return { loss: expected, seen: { expected } };
   });
-  return { returns: [...seen.returns.dataSync()], gradients: gradients.logits.arraySync() };
+  return { value: seen.expected.dataSync()[0], gradient: gradients.logits.arraySync() };
 }
 
 const logit = (p: number) => Math.log(p / (1 - p));
 const one = (stopProbability: readonly number[], rewards: readonly number[]) =>
-  returnsAt([stopProbability.map(logit)], [[Float32Array.from(rewards)]]).returns[0];
+  returnAt(stopProbability.map(logit), [Float32Array.from(rewards)]).value;
 
 describe('the expected return of a stopping policy', () => {
   it('is that of the hand-computed cases', () => {
@@ -43,35 +39,27 @@ describe('the expected return of a stopping policy', () => {
     expect(one([0.3], [0.9])).toBeCloseTo(0.9, 6);
   });
 
-  it('is the mean over the threads of each member, 0 of one without', () => {
-    const rewards = [[Float32Array.of(4, 8, 16), Float32Array.of(2)], [], [Float32Array.of(1, 3)]];
-    const { returns, gradients } = returnsAt([[0, 0, logit(0.1), 5], [], [0, 1]], rewards);
-    expect(returns.map((value) => Number(value.toFixed(5)))).toEqual([5, 0, 2]);
-    // Padding takes no part.
-    expect(gradients[1].flat().every((value) => value === 0)).toBe(true);
+  it('is the mean over the threads, in which padding takes no part', () => {
+    const rewards = [Float32Array.of(4, 8, 16), Float32Array.of(2)];
+    const { value, gradient } = returnAt([0, 0, logit(0.1), 5, 9, 9], rewards);
+    expect(value).toBeCloseTo(5, 5);
     expect(
-      gradients[2]
-        .slice(2)
+      gradient
+        .slice(4)
         .flat()
-        .every((value) => value === 0),
+        .every((own) => own === 0),
     ).toBe(true);
   });
 
   it('has the gradient of finite differences, with respect to the stop logits', () => {
     const random = Random.seeded({ seed: 1, purpose: 'task return' });
     const draw = (length: number) => Array.from({ length }, () => random.normal());
-    const logits = [draw(9), draw(5)];
-    const rewards = [
-      [Float32Array.from(draw(6)), Float32Array.from(draw(3))],
-      [Float32Array.from(draw(1)), Float32Array.from(draw(4))],
-    ];
-    const { gradients } = returnsAt(logits, rewards);
-    const sum = (own: readonly (readonly number[])[]) => returnsAt(own, rewards).returns.reduce((a, b) => a + b);
-    for (const [member, own] of logits.entries())
-      for (const [row, at] of own.entries()) {
-        const moved = (by: number) =>
-          sum(logits.map((other, index) => (index === member ? other.with(row, at + by) : other)));
-        expect(gradients[member][row][1]).toBeCloseTo((moved(0.01) - moved(-0.01)) / 0.02, 3);
-      }
+    const logits = draw(14);
+    const rewards = [6, 3, 1, 4].map((steps) => Float32Array.from(draw(steps)));
+    const { gradient } = returnAt(logits, rewards);
+    for (const [row, at] of logits.entries()) {
+      const moved = (by: number) => returnAt(logits.with(row, at + by), rewards).value;
+      expect(gradient[row][1]).toBeCloseTo((moved(0.01) - moved(-0.01)) / 0.02, 3);
+    }
   });
 });

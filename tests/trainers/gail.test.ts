@@ -1,11 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { ExpertName } from '../../experts/trajectories.ts';
-import { Random } from '../../src/tensor/random.ts';
-import { type ExpertStream, expertWeights, gailOptions, nextPair, rewardsOf } from '../../trainers/gail.ts';
+import { type ExpertName, expertNames as names } from '../../experts/trajectories.ts';
+import { gailOptions } from '../../trainers/config.ts';
+import { discriminatorTasks, rewardsOf, weightedSum } from '../../trainers/gail.ts';
 
-const pairs = { rows: Int32Array.from({ length: 6 }, (_, row) => row), actions: new Uint8Array(6) };
-const stream = (): ExpertStream => ({ pairs, order: new Int32Array(0), position: 0 });
+/** Discriminators where these experts have demonstrations. */
+function tasksOf(present: readonly ExpertName[], config: z.input<z.ZodObject<typeof gailOptions>> = {}) {
+  const pairs = (name: ExpertName) => {
+    const count = present.includes(name) ? 6 : 0;
+    return { rows: new Int32Array(count), actions: new Uint8Array(count) };
+  };
+  return discriminatorTasks(z.object(gailOptions).parse(config), {
+    conservative: pairs('conservative'),
+    earlyAction: pairs('earlyAction'),
+    misleading: pairs('misleading'),
+  });
+}
 
 describe('the reward of a step', () => {
   it('is the logit, or −log D with D the probability of the agent', () => {
@@ -22,16 +32,16 @@ describe('the reward of a step', () => {
 });
 
 describe('the weights of the experts', () => {
-  const names: ExpertName[] = ['conservative', 'earlyAction', 'misleading'];
-  const weightsOf = (present: readonly ExpertName[], misleading: 'as-agent' | 'subtract') =>
-    expertWeights({
-      config: z.object(gailOptions).parse({ misleading }),
-      random: Random.seeded({ seed: 1, purpose: 'test draws' }),
-      experts: names,
-      streams: names.map((name) => (present.includes(name) ? stream() : null)),
-    });
+  /** By the names of all, 0 for those without demonstrations. */
+  const weightsOf = (
+    present: readonly ExpertName[],
+    misleading: 'as-agent' | 'subtract',
+  ): { weight: number; labelExpertIsOne: number }[] => {
+    const [{ experts }] = tasksOf(present, { misleading });
+    return names.map((name) => experts.find((own) => own.name === name) ?? { weight: 0, labelExpertIsOne: 1 });
+  };
 
-  it.each<[string, ExpertName[]]>([
+  it.each<[string, readonly ExpertName[]]>([
     ['all', names],
     ['no misleading', ['conservative', 'earlyAction']],
     ['no early-action', ['conservative', 'misleading']],
@@ -57,11 +67,38 @@ describe('the weights of the experts', () => {
   });
 });
 
-describe('the pairs of an expert', () => {
-  it('come in passes, each once in a pass', () => {
-    const own = stream();
-    const random = Random.seeded({ seed: 1, purpose: 'test draws' });
-    const drawn = Array.from({ length: 12 }, () => nextPair(own, random));
-    for (const pass of [drawn.slice(0, 6), drawn.slice(6)]) expect([...pass].sort()).toEqual([0, 1, 2, 3, 4, 5]);
+describe('discriminators', () => {
+  const ratio = { alpha: 0.6, beta: 0.3, gamma: 0.1 };
+
+  it('are one of all experts, whose logit is the reward', () => {
+    const tasks = tasksOf(['conservative', 'misleading'], ratio);
+    expect(tasks.map(({ experts }) => experts.map(({ name }) => name))).toEqual([['conservative', 'misleading']]);
+    const logits = Float32Array.of(1, -2);
+    expect(weightedSum([{ ...tasks[0], logits }], (own) => own.logits)).toEqual(logits);
+  });
+
+  it('are one of each expert, whose rewards are added with α, β and −γ', () => {
+    const tasks = tasksOf(names, { ...ratio, objective: 'separate' });
+    const logits = [Float32Array.of(1, -2), Float32Array.of(0, 3), Float32Array.of(2, 2)];
+    const minusLogD = (logit: number) => -Math.log(1 - 1 / (1 + Math.exp(-logit)));
+    const rewards = weightedSum(
+      tasks.map((task, set) => ({ ...task, logits: logits[set] })),
+      (own) => rewardsOf(own.logits, 'minus-log-d'),
+    );
+    for (const step of [0, 1]) {
+      const [c, e, m] = logits.map((values) => minusLogD(values[step]));
+      expect(rewards[step]).toBeCloseTo((0.6 * c + 0.3 * e - 0.1 * m) / 0.8, 5);
+    }
+  });
+
+  it('of an expert without demonstrations tell nothing apart and do not count', () => {
+    const tasks = tasksOf(['conservative', 'earlyAction'], { ...ratio, objective: 'separate' });
+    const weights = tasks.map(({ experts }) =>
+      experts.map(({ labelExpertIsOne, weight }) => [labelExpertIsOne, weight]),
+    );
+    expect(weights).toEqual([[[1, 1]], [[1, 1]], []]);
+    expect(tasks.map(({ rewardWeight }) => rewardWeight)).toEqual(
+      [0.6, 0.3, 0].map((own) => expect.closeTo(own / 0.9, 12)),
+    );
   });
 });

@@ -3,23 +3,23 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type ExpertName, expertNames as experts } from '../../experts/trajectories.ts';
 import { selectBackend } from '../../src/tensor/backend.ts';
-import { layer, namesOf, type Tensors, upperForward } from '../../src/tensor/batched-ops.ts';
 import { gradientsOf } from '../../src/tensor/gradients.ts';
+import { layer, namesOf, single, type Tensors, upperForward } from '../../src/tensor/operations.ts';
 import { Random } from '../../src/tensor/random.ts';
-import { createDiscriminator, gailLoss } from '../../trainers/discriminator.ts';
-import { gailOptions, gailRowWeights } from '../../trainers/gail.ts';
+import { gailOptions } from '../../trainers/config.ts';
+import { createDiscriminators, gailLoss } from '../../trainers/discriminator.ts';
+import { discriminatorTasks } from '../../trainers/gail.ts';
 import { createPolicyValue, masked } from '../../trainers/policy-value.ts';
 import { ppoLoss } from '../../trainers/ppo.ts';
 import { testBackend } from '../src/tensor/test-backend.ts';
 
 beforeAll(() => selectBackend(testBackend('cpu')));
 
-const randomsFor = (members: number) =>
-  Array.from({ length: members }, (_, seed) => Random.seeded({ seed, purpose: 'gradients' }));
+const newRandom = () => Random.seeded({ seed: 0, purpose: 'gradients' });
 
-function normal(random: Random, shape: [number, number, number], scale = 1): tf.Tensor3D {
-  return tf.tensor3d(
-    Float32Array.from({ length: shape[0] * shape[1] * shape[2] }, () => scale * random.normal()),
+function normal(random: Random, shape: [number, number], scale = 1): tf.Tensor2D {
+  return tf.tensor2d(
+    Float32Array.from({ length: shape[0] * shape[1] }, () => scale * random.normal()),
     shape,
   );
 }
@@ -27,7 +27,7 @@ function normal(random: Random, shape: [number, number, number], scale = 1): tf.
 /** Largest difference between the gradients and central differences, relative to the largest gradient. */
 function differenceFromFiniteDifferences<Name extends string>(
   parameters: Tensors<Name>,
-  loss: (parameters: Tensors<Name>) => tf.Tensor3D,
+  loss: (parameters: Tensors<Name>) => tf.Tensor2D,
 ): number {
   const { gradients } = gradientsOf(parameters, (own) => ({ loss: loss(own), seen: {} }));
   const step = 1e-2;
@@ -41,7 +41,7 @@ function differenceFromFiniteDifferences<Name extends string>(
         const moved = values.slice();
         moved[i] += change;
         const total = tf.tidy(() =>
-          tf.sum(loss({ ...parameters, [name]: tf.tensor(moved, parameters[name].shape) as tf.Tensor3D })),
+          tf.sum(loss({ ...parameters, [name]: tf.tensor2d(moved, parameters[name].shape) })),
         );
         return total.dataSync()[0];
       };
@@ -57,45 +57,46 @@ function differenceFromFiniteDifferences<Name extends string>(
 }
 
 describe('the gradient of the PPO loss', () => {
-  const members = 2;
   const rows = 12;
   const inputs = 5;
   const hidden = 4;
   const actions = 3;
 
-  function problem() {
-    const randoms = randomsFor(members);
-    const [random] = randoms;
-    const agent = createPolicyValue({ inputs, actions, hidden, hasCritic: true, randoms });
+  function problem({ clip, entropy, value, valueClip }: Record<'clip' | 'entropy' | 'value' | 'valueClip', number>) {
+    const random = newRandom();
+    const agent = createPolicyValue({ inputs, actions, hidden, hasCritic: true, random });
     // A head of gain 0.01 would leave every ratio at 1: give the policy opinions.
     agent.parameters.w3 = tf.mul(agent.parameters.w3, 30);
-    const oneHot = new Float32Array(members * rows * actions);
-    for (let row = 0; row < members * rows; row++) oneHot[row * actions + random.integer(actions)] = 1;
+    const oneHot = new Float32Array(rows * actions);
+    for (let row = 0; row < rows; row++) oneHot[row * actions + random.integer(actions)] = 1;
     const batch = {
-      observations: normal(random, [members, rows, inputs]),
-      oneHotActions: tf.tensor3d(oneHot, [members, rows, actions]),
-      oldLogProbabilities: tf.sub(normal(random, [members, rows, 1], 0.3), 1.1) as tf.Tensor3D,
-      oldValues: normal(random, [members, rows, 1]),
-      advantages: normal(random, [members, rows, 1]),
-      policyWeights: tf.tensor3d(
-        Array.from({ length: members * rows }, (_, row) => [1, 0, 2][row % 3]),
-        [members, rows, 1],
+      observations: normal(random, [rows, inputs]),
+      oneHotActions: tf.tensor2d(oneHot, [rows, actions]),
+      oldLogProbabilities: tf.sub<tf.Tensor2D>(normal(random, [rows, 1], 0.3), 1.1),
+      oldValues: normal(random, [rows, 1]),
+      advantages: normal(random, [rows, 1]),
+      policyWeights: tf.tensor2d(
+        Array.from({ length: rows }, (_, row) => [1, 0, 2][row % 3]),
+        [rows, 1],
       ),
-      returns: normal(random, [members, rows, 1]),
+      returns: normal(random, [rows, 1]),
     };
     const { blockMasks } = agent;
     const coefficients = {
-      clip: tf.tensor3d([0.1, 0.4], [members, 1, 1]),
-      entropy: tf.tensor3d([0.01, 0.2], [members, 1, 1]),
-      value: tf.tensor3d([0.5, 1.5], [members, 1, 1]),
-      valueClip: tf.tensor3d([0.1, 1e30], [members, 1, 1]),
+      clip: single(clip),
+      entropy: single(entropy),
+      value: single(value),
+      valueClip: single(valueClip),
     };
     const loss = (parameters: typeof agent.parameters) => ppoLoss(masked(parameters, blockMasks), batch, coefficients);
     return { parameters: agent.parameters, loss };
   }
 
-  it('equals finite differences, for each member with its own coefficients', () => {
-    const { parameters, loss } = problem();
+  it.each([
+    { clip: 0.1, entropy: 0.01, value: 0.5, valueClip: 0.1 },
+    { clip: 0.4, entropy: 0.2, value: 1.5, valueClip: 1e30 },
+  ])('equals finite differences: %o', (coefficients) => {
+    const { parameters, loss } = problem(coefficients);
     expect(differenceFromFiniteDifferences(parameters, loss)).toBeLessThan(5e-3);
   });
 });
@@ -105,46 +106,39 @@ describe('the gradient of the GAIL loss', () => {
   const hidden = 7;
   const batchSize = 5;
 
+  const present = { rows: new Int32Array(1), actions: new Uint8Array(1) };
+  const absent = { rows: new Int32Array(0), actions: new Uint8Array(0) };
+
   function problem(options: {
     present: readonly ExpertName[];
-    config: { discriminator?: object; misleading?: string };
-    members?: number;
+    config: { discriminator?: object; misleading?: string; alpha?: number };
   }) {
-    const members = options.members ?? 2;
-    const randoms = randomsFor(members);
-    const [random] = randoms;
+    const random = newRandom();
     const sets = options.present.length;
     const { discriminator: ofDiscriminator = {}, ...ofGail } = options.config;
-    const stream = {
-      pairs: { rows: new Int32Array(1), actions: new Uint8Array(1) },
-      order: new Int32Array(0),
-      position: 0,
-    };
-    const gailMembers = randoms.map((random, member) => ({
-      random,
-      experts: options.present,
-      streams: options.present.map(() => stream),
-      config: z.strictObject(gailOptions).parse({
-        ...ofGail,
-        discriminator: { batchSize, ...ofDiscriminator },
-        ...(member === 1 ? { alpha: 0.5 } : {}),
-      }),
-    }));
+    const gail = z.strictObject(gailOptions).parse({
+      ...ofGail,
+      discriminator: { batchSize, hidden, ...ofDiscriminator },
+    });
+    const pairs = (name: ExpertName) => (options.present.includes(name) ? present : absent);
+    const tasks = discriminatorTasks(gail, {
+      conservative: pairs('conservative'),
+      earlyAction: pairs('earlyAction'),
+      misleading: pairs('misleading'),
+    });
+    const [{ parameters, rowWeights }] = createDiscriminators(tasks, { inputs, config: gail.discriminator, random });
     const rows = (sets + 1) * batchSize;
     const uniform = (count: number) =>
-      tf.tensor3d(
-        Float32Array.from({ length: members * count }, () => random.uniform()),
-        [members, count, 1],
+      tf.tensor2d(
+        Float32Array.from({ length: count }, () => random.uniform()),
+        [count, 1],
       );
-    const discriminator = createDiscriminator({ inputs, hidden, randoms });
     const batch = {
-      states: normal(random, [members, rows, inputs]),
-      actions: tf.round(uniform(rows)) as tf.Tensor3D,
+      states: normal(random, [rows, inputs]),
+      actions: tf.round(uniform(rows)),
       mixture: uniform(sets * batchSize),
     };
-    const rowWeights = gailRowWeights(gailMembers);
-    const loss = (parameters: typeof discriminator.parameters) => gailLoss(parameters, batch, rowWeights);
-    return { parameters: discriminator.parameters, loss };
+    return { parameters, batch, loss: (own: typeof parameters) => gailLoss(own, batch, rowWeights) };
   }
 
   it.each([
@@ -152,42 +146,31 @@ describe('the gradient of the GAIL loss', () => {
     ['the misleading set subtracted', { present: experts, config: { misleading: 'subtract' } }],
     ['no penalty', { present: experts, config: { discriminator: { penalty: 0 } } }],
     ['no misleading pairs', { present: ['conservative', 'earlyAction'], config: {} }],
-    ['one member', { present: experts, config: {}, members: 1 }],
+    ['another ratio', { present: experts, config: { alpha: 0.5 } }],
   ] as const)('equals finite differences: %s', (_, options) => {
     const { parameters, loss } = problem(options);
     expect(differenceFromFiniteDifferences(parameters, (own) => loss(own).loss)).toBeLessThan(5e-3);
   });
 
   it('has a penalty that is the squared distance of the true input gradient from its target', () => {
-    const config = { present: experts, config: { discriminator: { penalty: 3 } }, members: 1 };
-    const { parameters, loss } = problem(config);
+    const config = { present: experts, config: { discriminator: { penalty: 3 } } };
+    const { parameters, batch, loss } = problem(config);
     const withoutPenalty = problem({ ...config, config: { discriminator: { penalty: 0 } } });
     const { penalty } = loss(parameters).seen;
     const byIdentity = tf.sub(loss(parameters).loss, withoutPenalty.loss(parameters).loss).dataSync()[0];
 
     // The definition: mix the inputs, differentiate the logit with respect to them.
-    const randoms = randomsFor(1);
-    const [random] = randoms;
-    createDiscriminator({ inputs, hidden, randoms });
-    const states = normal(random, [1, 4 * batchSize, inputs]);
-    const uniform = (count: number) =>
-      tf.tensor3d(
-        Float32Array.from({ length: count }, () => random.uniform()),
-        [1, count, 1],
-      );
-    const actions = tf.round(uniform(4 * batchSize)) as tf.Tensor3D;
-    const mixture = uniform(3 * batchSize);
-    const pairs = tf.concat([states, actions], 2);
-    const agent = tf.tile(tf.slice(pairs, [0, 0, 0], [1, batchSize, -1]), [1, 3, 1]);
-    const expert = tf.slice(pairs, [0, batchSize, 0], [1, 3 * batchSize, -1]);
-    const mixed = tf.add(agent, tf.mul(mixture, tf.sub(expert, agent)));
-    const whole = tf.concat([parameters.w1, parameters.wAction], 1);
-    const { gradients } = gradientsOf({ mixed: tf.reshape<tf.Rank.R3>(mixed, [1, -1, inputs + 1]) }, (own) => ({
+    const pairs = tf.concat([batch.states, batch.actions], 1);
+    const agent = tf.tile(tf.slice(pairs, [0, 0], [batchSize, -1]), [3, 1]);
+    const expert = tf.slice(pairs, [batchSize, 0], [3 * batchSize, -1]);
+    const mixed = tf.add<tf.Tensor2D>(agent, tf.mul(batch.mixture, tf.sub(expert, agent)));
+    const whole = tf.concat([parameters.w1, parameters.wAction], 0);
+    const { gradients } = gradientsOf({ mixed }, (own) => ({
       loss: upperForward(parameters, layer(own.mixed, { weights: whole, bias: parameters.b1 }, { isTanh: true }))
         .output,
       seen: {},
     }));
-    const norms = Array.from(tf.norm(tf.reshape(gradients.mixed, [-1, inputs + 1]), 2, 1).dataSync());
+    const norms = Array.from(tf.norm(gradients.mixed, 2, 1).dataSync());
     const shares = [0.7, 0.15, 0.15].map((share) => share / 0.7);
     const expected = norms.reduce(
       (sum, norm, row) => sum + (3 * shares[Math.floor(row / batchSize)] * (norm - 1) ** 2) / batchSize,
@@ -201,7 +184,7 @@ describe('the gradient of the GAIL loss', () => {
 
   it('is of Eq. 3, over the weight of the agent, where misleading pairs are subtracted without a penalty', () => {
     const literal = { misleading: 'subtract', discriminator: { penalty: 0 } };
-    const { parameters, loss } = problem({ present: experts, config: literal, members: 1 });
+    const { parameters, loss } = problem({ present: experts, config: literal });
     const { loss: own, seen } = loss(parameters);
     // D is the agent's probability in the paper; rows are the agent's, then those of CE, EAE and ME.
     const d = Array.from(seen.logits.dataSync(), (logit) => 1 / (1 + Math.exp(logit)));

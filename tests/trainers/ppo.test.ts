@@ -8,7 +8,7 @@ import { testBackend } from '../src/tensor/test-backend.ts';
 
 beforeAll(() => selectBackend(testBackend('cpu')));
 
-const column = (...values: number[]) => tf.tensor3d(values, [1, values.length, 1]);
+const column = (...values: number[]) => tf.tensor2d(values, [values.length, 1]);
 
 describe('EARD’s Eq. 5 at ε = 0.1', () => {
   it.each([
@@ -24,14 +24,14 @@ describe('EARD’s Eq. 5 at ε = 0.1', () => {
 });
 
 describe('EARD’s Eq. 6', () => {
-  const randoms = [Random.seeded({ seed: 1, purpose: 'ppo' })];
-  const { parameters } = createPolicyValue({ inputs: 2, actions: 2, hidden: 3, hasCritic: true, randoms });
-  const observations = tf.tensor3d([1, 2, -1, 0.5, 0, 3], [1, 3, 2]);
+  const random = Random.seeded({ seed: 1, purpose: 'ppo' });
+  const { parameters } = createPolicyValue({ inputs: 2, actions: 2, hidden: 3, hasCritic: true, random });
+  const observations = tf.tensor2d([1, 2, -1, 0.5, 0, 3], [3, 2]);
   const returns = [2, -1, 0.5];
 
   function valueLoss({ oldValues, valueClip }: { oldValues: readonly number[]; valueClip: number }): number {
     const zeros = column(0, 0, 0);
-    const oneHotActions = tf.tensor3d([1, 0, 1, 0, 1, 0], [1, 3, 2]);
+    const oneHotActions = tf.tensor2d([1, 0, 1, 0, 1, 0], [3, 2]);
     const batch = { observations, oneHotActions, oldLogProbabilities: zeros, advantages: zeros, policyWeights: zeros };
     const coefficients = { clip: column(0.1), entropy: column(0), value: column(1), valueClip: column(valueClip) };
     return ppoLoss(

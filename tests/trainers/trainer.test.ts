@@ -13,10 +13,10 @@ function countingTrainer(onIteration: (iteration: number) => void): Trainer<null
     },
     async iterate() {
       onIteration(++iteration);
-      return [];
+      return {};
     },
-    policies: async () => [],
-    state: async () => [],
+    policy: async () => null,
+    state: async () => ({ arrays: {}, values: null }),
     restore() {},
     dispose() {},
   };

@@ -3,7 +3,7 @@ import type { NamedArray, NamedArrays } from '../../checkpoints/tensor-file.ts';
 import type { TaskModelState } from '../../experts/task-models/task-model.ts';
 import { InputError } from '../../src/errors.ts';
 import { Random } from '../../src/tensor/random.ts';
-import { type MemberState, valuesOf } from '../trainer.ts';
+import { type TrainerState, valuesOf } from '../trainer.ts';
 import { levels, type SelectorTraining } from './setup.ts';
 
 const levelSchema = z.strictObject({
@@ -26,7 +26,7 @@ const parts = ['parameters', 'firstMoments', 'secondMoments'] as const;
 const modelNames = ['stance', 'veracity'] as const;
 
 /** Everything to go on bit for bit: both policies with their moments, both task models, the random stream. */
-export function selectorState(training: SelectorTraining): MemberState {
+export function selectorState(training: SelectorTraining): TrainerState {
   const arrays: Record<string, NamedArray> = {};
   for (const level of levels)
     for (const part of parts) {
@@ -56,12 +56,11 @@ export function selectorState(training: SelectorTraining): MemberState {
 
 /**
  * Puts a freshly created training where the state was taken.
- * @throws InputError when the state is of other policies, or of more than one selector
+ * @throws InputError when the state is of other policies
  */
-export function restoreSelector(training: SelectorTraining, states: readonly MemberState[]): void {
-  if (states.length !== 1) throw new InputError(`there are states of ${states.length} selectors, and one is trained`);
-  const [{ arrays }] = states;
-  const values = valuesOf(states[0], valuesSchema);
+export function restoreSelector(training: SelectorTraining, state: TrainerState): void {
+  const { arrays } = state;
+  const values = valuesOf(state, valuesSchema);
   for (const level of levels) {
     const policy = training.policies[level];
     for (const part of parts) policy[part].set(floats64(arrays, `${level}/${part}`, policy[part].length));

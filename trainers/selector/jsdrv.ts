@@ -80,7 +80,7 @@ export interface EpochSelection {
 /** Both levels of a selector that has learnt: plain arrays. */
 export type SelectorPolicies = Readonly<Record<Level, SelectorPolicy>>;
 
-/** A batch of one, for its task models serve one selector. */
+/** A selector in training. */
 export interface SelectorTrainer extends Trainer<SelectorPolicies> {
   /** Policies, task models and counters as they stand. */
   readonly training: SelectorTraining;
@@ -122,21 +122,19 @@ export function createSelector(settings: SelectorSettings): SelectorTrainer {
         posts: countRetention(selection.posts, { classes: stanceModel.classes.length, claims }),
         claims: countRetention(selection.claims, { classes: veracityModel.classes.length, claims }),
       });
-      return [
-        {
-          'reward/posts': selection.meanPostReward,
-          'reward/claims': mean(selection.claims.map(({ reward }) => reward)),
-          'retained/posts': retainedOf(selection.posts) / Math.max(1, selection.posts.length),
-          'retained/claims': retainedOf(selection.claims) / Math.max(1, selection.claims.length),
-        },
-      ];
+      return {
+        'reward/posts': selection.meanPostReward,
+        'reward/claims': mean(selection.claims.map(({ reward }) => reward)),
+        'retained/posts': retainedOf(selection.posts) / Math.max(1, selection.posts.length),
+        'retained/claims': retainedOf(selection.claims) / Math.max(1, selection.claims.length),
+      };
     },
-    async policies() {
+    async policy() {
       const copyOf = (policy: SelectorPolicy) => ({ ...policy, parameters: policy.parameters.slice() });
-      return [{ posts: copyOf(training.policies.posts), claims: copyOf(training.policies.claims) }];
+      return { posts: copyOf(training.policies.posts), claims: copyOf(training.policies.claims) };
     },
-    state: async () => [selectorState(training)],
-    restore: (states) => restoreSelector(training, states),
+    state: async () => selectorState(training),
+    restore: (state) => restoreSelector(training, state),
     dispose() {},
   };
 }

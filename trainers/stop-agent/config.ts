@@ -1,10 +1,13 @@
 import { z } from 'zod';
 import { trajectoriesSchema } from '../../experts/trajectories.ts';
-import { behaviorCloningSchema } from '../behavior-cloning.ts';
-import { dqnSchema } from '../dqn.ts';
-import { taskSchema } from '../exact-policy-gradient.ts';
-import { expertWeightsProblem, gailOptions } from '../gail.ts';
-import { ppoSchema } from '../ppo.ts';
+import {
+  behaviorCloningSchema,
+  dqnSchema,
+  expertWeightsProblem,
+  gailOptions,
+  ppoSchema,
+  taskSchema,
+} from '../config.ts';
 
 /** What the policy is trained by. Each has a group of options of its own; those of the others are not read. */
 export const algorithms = ['imitation', 'behavior-cloning', 'exact-policy-gradient', 'settled', 'dqn'] as const;

@@ -5,9 +5,9 @@ import { createDqn } from './dqn-trainer.ts';
 import { createExactPolicyGradient } from './exact-policy-gradient-trainer.ts';
 import { createImitation } from './imitation-trainer.ts';
 import type { StopPolicy } from './policy.ts';
-import type { StopMember } from './problem.ts';
+import type { StopAgentSettings } from './problem.ts';
 
-type Create = (members: readonly StopMember[]) => Trainer<StopPolicy> | Promise<Trainer<StopPolicy>>;
+type Create = (settings: StopAgentSettings) => Promise<Trainer<StopPolicy>>;
 
 /** A new algorithm is a file, a line here and a name in `algorithms` (config.ts). */
 const trainers: Readonly<Record<Algorithm, Create>> = {
@@ -19,9 +19,9 @@ const trainers: Readonly<Record<Algorithm, Create>> = {
 };
 
 /**
- * The trainer of a batch of stop agents, by their `algorithm`. The caller disposes it.
- * @throws InputError when the problem gives the algorithm nothing to learn from, or the members cannot share a program
+ * The trainer of a stop agent, by its `algorithm`. The caller disposes it.
+ * @throws InputError when the problem gives the algorithm nothing to learn from
  */
-export async function createStopAgent(members: readonly StopMember[]): Promise<Trainer<StopPolicy>> {
-  return trainers[members[0].config.algorithm](members);
+export async function createStopAgent(settings: StopAgentSettings): Promise<Trainer<StopPolicy>> {
+  return trainers[settings.config.algorithm](settings);
 }

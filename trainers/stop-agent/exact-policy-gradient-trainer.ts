@@ -1,19 +1,12 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
-import { climbReturns } from '../exact-policy-gradient.ts';
+import { climbReturn } from '../exact-policy-gradient.ts';
 import { ADAM_EPSILON } from '../ppo.ts';
 import { type Trainer, valuesOf } from '../trainer.ts';
 import { labelledRows, labelledThreads } from './labelled-threads.ts';
-import {
-  checkMembers,
-  learnerPolicies,
-  momentsArrays,
-  networkArrays,
-  restoreNetwork,
-  sameForAll,
-} from './network-state.ts';
+import { learnerPolicy, momentsArrays, networkArrays, restoreNetwork } from './network-state.ts';
 import type { StopPolicy } from './policy.ts';
-import type { StopMember } from './problem.ts';
+import type { StopAgentSettings } from './problem.ts';
 import { createLearner, disposeLearner } from './setup.ts';
 
 /** Global norm that the gradient is clipped to, as PPO's is unless told otherwise. */
@@ -23,16 +16,16 @@ const valuesSchema = z.strictObject({ iteration: z.int(), updates: z.int() });
 
 /**
  * Gradient ascent on the task's own return (trainers/exact-policy-gradient.ts) as a trainer: no rollouts, no discriminator.
- * @throws InputError when a member has no labelled thread, or the members do not fit together
+ * @throws InputError when there is no labelled thread
  */
-export async function createExactPolicyGradient(members: readonly StopMember[]): Promise<Trainer<StopPolicy>> {
+export async function createExactPolicyGradient(settings: StopAgentSettings): Promise<Trainer<StopPolicy>> {
   // Before there is a network to dispose.
-  members.forEach(labelledRows);
-  const learner = await createLearner(members, { hasCritic: false });
-  const { agent, states } = learner;
-  const task = labelledThreads(members, { states, weights: members.map(() => 1) });
-  const configs = members.map(({ config }) => config.task);
-  const { iterations } = members[0].config;
+  labelledRows(settings);
+  const learner = await createLearner(settings, { hasCritic: false });
+  const { agent, states, moments } = learner;
+  const task = labelledThreads(settings, { states, weight: 1 });
+  const { iterations } = settings.config;
+  const { updates, learningRate } = settings.config.task;
   let iteration = 0;
 
   return {
@@ -42,38 +35,30 @@ export async function createExactPolicyGradient(members: readonly StopMember[]):
       return iteration;
     },
     async iterate() {
-      const remaining = 1 - iteration / iterations;
-      const { seen } = await climbReturns(agent, {
-        batches: Array.from({ length: configs[0].updates }, () => () => ({})),
+      const { seen } = await climbReturn(agent, {
+        batches: Array.from({ length: updates }, () => () => ({})),
         shared: { blockMasks: agent.blockMasks, task },
         adam: {
-          learningRates: configs.map(({ learningRate }) => learningRate * remaining),
+          learningRate: learningRate * (1 - iteration / iterations),
           epsilon: ADAM_EPSILON,
-          maxGradientNorm: configs.map(() => MAX_GRADIENT_NORM),
+          maxGradientNorm: MAX_GRADIENT_NORM,
         },
       });
       // Before the last update.
-      const returns = await seen[seen.length - 1].returns.data();
-      tf.dispose(seen.map((own) => own.returns));
+      const [expected] = await seen[seen.length - 1].expected.data();
+      tf.dispose(seen.map((own) => own.expected));
       iteration++;
-      return Array.from(returns, (value) => ({ 'task/expected_return': value }));
+      return { 'task/expected_return': expected };
     },
-    policies: () => learnerPolicies(learner),
-    async state() {
-      const arrays = await networkArrays(['agent'], agent);
-      return learner.members.map(({ moments }, member) => ({
-        arrays: { ...arrays[member], ...momentsArrays(moments) },
-        values: { iteration, updates: agent.updates },
-      }));
-    },
-    restore(states) {
-      checkMembers(states, members);
-      const values = states.map((state) => valuesOf(state, valuesSchema));
-      restoreNetwork(states, { names: ['agent'], network: agent, updates: values.map(({ updates }) => updates) });
-      iteration = sameForAll(
-        values.map((own) => own.iteration),
-        'iterations',
-      );
+    policy: () => learnerPolicy(learner),
+    state: async () => ({
+      arrays: { ...(await networkArrays('agent', agent)), ...momentsArrays(moments) },
+      values: { iteration, updates: agent.updates },
+    }),
+    restore(saved) {
+      const values = valuesOf(saved, valuesSchema);
+      restoreNetwork(saved, { name: 'agent', network: agent, updates: values.updates });
+      iteration = values.iteration;
     },
     dispose() {
       tf.dispose(task);

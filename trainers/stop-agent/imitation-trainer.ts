@@ -1,28 +1,19 @@
+import * as tf from '@tensorflow/tfjs-core';
+import { initialState } from '../../envs/stop-env.ts';
 import { expertNames } from '../../experts/trajectories.ts';
 import { InputError } from '../../src/errors.ts';
-import type { DiscriminatorHealth } from '../discriminator.ts';
-import { generalizedAdvantages, scaleRewards } from '../gae.ts';
-import { agentWeight, updateDiscriminator } from '../gail.ts';
-import { ppoUpdate } from '../ppo.ts';
-import type { Metrics, Trainer } from '../trainer.ts';
-import { imitationStates, restoreImitation } from './imitation-checkpoint.ts';
-import {
-  byMember,
-  discriminatorEpochs,
-  discriminatorMembers,
-  disposeImitation,
-  type Imitation,
-  memberHealth,
-  memberRewards,
-  perDiscriminator,
-  startImitation,
-} from './imitation-state.ts';
+import { Random } from '../../src/tensor/random.ts';
+import { createDiscriminators, disposeDiscriminator } from '../discriminator.ts';
+import { initialRunningReturn } from '../gae.ts';
+import { agentWeight, discriminatorTasks, type GailTraining, gailIteration } from '../gail.ts';
+import type { Trainer } from '../trainer.ts';
+import { imitationState, restoreImitation } from './imitation-checkpoint.ts';
+import { labelledThreads } from './labelled-threads.ts';
 import { imitationMetrics } from './metrics.ts';
-import { learnerPolicies } from './network-state.ts';
+import { learnerPolicy } from './network-state.ts';
 import type { StopPolicy } from './policy.ts';
-import type { StopMember } from './problem.ts';
-import { type Collected, collect, type EstimatedSteps } from './rollout.ts';
-import { createLearner } from './setup.ts';
+import type { StopAgentSettings } from './problem.ts';
+import { createLearner, disposeLearner, pairsOf, type StopLearner } from './setup.ts';
 
 /*
  * The stop agent of EARD (§4): PPO against a discriminator of three experts, over the states of a table. What the published code
@@ -42,109 +33,63 @@ import { createLearner } from './setup.ts';
 
 /**
  * GAIL with PPO as a trainer.
- * @throws InputError when there is nothing to imitate, no thread to roam, or the members do not fit together
+ * @throws InputError when there is nothing to imitate, or no thread to roam
  */
-export async function createImitation(members: readonly StopMember[]): Promise<Trainer<StopPolicy>> {
-  for (const member of members) checkProblem(member);
-  const learner = await createLearner(members, { hasCritic: true });
-  const training = startImitation(learner);
-  const { iterations } = members[0].config;
+export async function createImitation(settings: StopAgentSettings): Promise<Trainer<StopPolicy>> {
+  checkProblem(settings);
+  const learner = await createLearner(settings, { hasCritic: true });
+  const training = startTraining(learner);
+  const config = settings.config.imitation;
 
   return {
     algorithm: 'imitation',
-    iterations,
+    iterations: settings.config.iterations,
     get iteration() {
       return training.iteration;
     },
-    async iterate() {
-      const metrics = await iterate(training);
-      training.iteration++;
-      return metrics;
-    },
-    policies: () => learnerPolicies(learner),
-    state: () => imitationStates(training),
-    restore: (states) => restoreImitation(training, states),
+    iterate: async () => imitationMetrics(config, await gailIteration(training)),
+    policy: () => learnerPolicy(learner),
+    state: () => imitationState(training, learner.moments),
+    restore: (state) => restoreImitation(training, state),
     dispose() {
-      disposeImitation(training);
+      if (training.task !== null) tf.dispose(training.task);
+      training.discriminators.forEach(disposeDiscriminator);
+      disposeLearner(learner);
     },
   };
 }
 
-/** Algorithm 1, one round: lines 2 and 4, 8, 3 and 5, 6 and 7. */
-async function iterate(training: Imitation): Promise<Metrics[]> {
-  const { learner, members } = training;
-  const steps = members[0].config.ppo.stepsPerIteration;
-  const collected = await collect(learner, members, { steps });
-  const { health, logits } = await discriminate(training, collected);
-  const estimated = estimate(training, { collected, logits });
-  const { returns, after } = await updatePolicy(training, estimated);
-  return members.map(({ config }, index) =>
-    imitationMetrics({
-      config,
-      experts: training.experts,
-      discriminator: health[index],
-      steps: estimated[index],
-      after: after[index],
-      expectedReturn: config.taskWeight > 0 ? (returns?.[index] ?? null) : null,
+/** Before the first iteration. */
+function startTraining(learner: StopLearner): GailTraining {
+  const { seed, problem, agent, states, weightRandom } = learner;
+  const { imitation: config, iterations } = learner.config;
+  const pairs = { conservative: pairsOf(learner, 'conservative'), earlyAction: pairsOf(learner, 'earlyAction') };
+  const tasks = discriminatorTasks(config, { ...pairs, misleading: pairsOf(learner, 'misleading') });
+  return {
+    config,
+    iterations,
+    states,
+    environment: {
+      table: problem.table,
+      threads: problem.environment,
+      episodeEnd: config.episodeEnd,
+      afterStop: config.afterStop,
+    },
+    environmentState: initialState(),
+    agent,
+    discriminators: createDiscriminators(tasks, {
+      inputs: problem.table.columns,
+      config: config.discriminator,
+      random: weightRandom,
     }),
-  );
+    runningReturn: initialRunningReturn(),
+    task: config.taskWeight > 0 ? labelledThreads(learner, { states, weight: config.taskWeight }) : null,
+    random: Random.seeded({ seed, purpose: 'stop-agent training' }),
+    iteration: 0,
+  };
 }
 
-/** Line 8, before the rewards as in the published code: the discriminator learns to tell these steps from the experts'. */
-async function discriminate(
-  training: Imitation,
-  collected: readonly Collected[],
-): Promise<{ health: DiscriminatorHealth[]; logits: Float32Array[] }> {
-  const { learner, members, discriminator, rowWeights } = training;
-  const { health, logits } = await updateDiscriminator(discriminator, perDiscriminator(members, collected), {
-    members: discriminatorMembers(members),
-    states: learner.states,
-    rowWeights,
-    epochs: discriminatorEpochs(training),
-  });
-  return { health: byMember(members, health).map(memberHealth), logits };
-}
-
-/** Lines 3 and 5: rewards are the logit, or −log D, over the running standard deviation of their discounted sum. */
-function estimate(
-  { members }: Imitation,
-  { collected, logits }: { collected: readonly Collected[]; logits: readonly Float32Array[] },
-): EstimatedSteps[] {
-  const ofEach = byMember(members, logits);
-  return members.map((member, index) => {
-    const own = collected[index];
-    const { rewardScale, ppo } = member.config;
-    const { discount, gaeLambda } = ppo;
-    const { logits, rewards } = memberRewards(member, ofEach[index]);
-    const scaled =
-      rewardScale === 'none' ? rewards : scaleRewards(member.runningReturn, { rewards, ends: own.ends, discount });
-    const estimates = generalizedAdvantages({
-      rewards: scaled,
-      values: own.values,
-      ends: own.ends,
-      bootstrapValue: own.nextValue,
-      discount,
-      lambda: gaeLambda,
-    });
-    return { ...own, ...estimates, logits, rewards: scaled };
-  });
-}
-
-/** Lines 6 and 7, and the task's gradient where a member gives it a weight. Returns the expected returns before. */
-function updatePolicy(
-  { learner, members, iteration, task }: Imitation,
-  steps: readonly EstimatedSteps[],
-): ReturnType<typeof ppoUpdate> {
-  const remaining = 1 - iteration / learner.members[0].config.iterations;
-  const ppoMembers = members.map(({ config, random }, member) => ({
-    steps: steps[member],
-    config: config.ppo,
-    random,
-  }));
-  return ppoUpdate(learner.agent, ppoMembers, { states: learner.states, remaining, task });
-}
-
-function checkProblem({ problem, config }: StopMember): void {
+function checkProblem({ problem, config }: StopAgentSettings): void {
   const { demonstrations, environment } = problem;
   if (environment.length === 0)
     throw new InputError(

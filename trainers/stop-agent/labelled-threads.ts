@@ -1,35 +1,30 @@
 import { CONTINUE, stateRow } from '../../envs/state-table.ts';
 import { InputError } from '../../src/errors.ts';
-import type { RowTables } from '../../src/tensor/row-tables.ts';
-import { type LabelledBatch, labelledBatch, type StopRewards, type TaskConfig } from '../exact-policy-gradient.ts';
-import type { LabelledThread, StopMember } from './problem.ts';
+import type { RowTable } from '../../src/tensor/row-table.ts';
+import type { TaskConfig } from '../config.ts';
+import { type LabelledBatch, labelledBatch, type StopRewards } from '../exact-policy-gradient.ts';
+import type { LabelledThread, StopAgentSettings } from './problem.ts';
 
-/** The labelled threads of one member: the rows of all their steps, one thread after the other, and the rewards of stops. */
+/** Labelled threads: the rows of all their steps, one thread after the other, and the rewards of stops. */
 export interface LabelledRows {
   readonly rows: Int32Array;
   readonly stopRewards: StopRewards;
 }
 
 /**
- * The labelled threads of a batch, as the loss takes them. The caller disposes it.
- * @throws InputError when a member gives its task a weight and has no labelled thread
+ * The labelled threads as the loss takes them. The caller disposes them.
+ * @throws InputError when there are none
  */
 export function labelledThreads(
-  members: readonly StopMember[],
-  { states, weights }: { states: RowTables; weights: readonly number[] },
+  settings: StopAgentSettings,
+  { states, weight }: { states: RowTable; weight: number },
 ): LabelledBatch {
-  const own = members.map(
-    (member, index): LabelledRows =>
-      weights[index] > 0 ? labelledRows(member) : { rows: new Int32Array(0), stopRewards: [] },
-  );
-  return labelledBatch(states.gatherPadded(own.map(({ rows }) => rows)), {
-    stopRewards: own.map(({ stopRewards }) => stopRewards),
-    weights,
-  });
+  const { rows, stopRewards } = labelledRows(settings);
+  return labelledBatch(states.gatherPadded(rows), { stopRewards, weight });
 }
 
-/** @throws InputError when the member has no labelled thread */
-export function labelledRows({ problem, config }: StopMember): LabelledRows {
+/** @throws InputError when there are none */
+export function labelledRows({ problem, config }: StopAgentSettings): LabelledRows {
   const { labelled, table } = problem;
   if (labelled.size === 0)
     throw new InputError(

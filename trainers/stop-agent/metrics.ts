@@ -1,37 +1,29 @@
-import type { ExpertName } from '../../experts/trajectories.ts';
-import type { DiscriminatorHealth } from '../discriminator.ts';
-import type { GailConfig } from '../gail.ts';
+import type { PpoConfig } from '../config.ts';
+import type { Discriminated } from '../discriminator.ts';
+import type { GailIteration } from '../gail.ts';
 import { logComplement, type RowScores } from '../policy-value.ts';
-import type { PpoConfig, PpoSteps } from '../ppo.ts';
+import type { PpoSteps } from '../ppo.ts';
 import type { Metrics } from '../trainer.ts';
-import type { EstimatedSteps } from './rollout.ts';
 
-/** The metrics of one member's iteration, by their names in the metrics log. */
-export function imitationMetrics(iteration: {
-  config: GailConfig & { ppo: PpoConfig };
-  /** Names the member's streams. */
-  experts: readonly ExpertName[];
-  discriminator: DiscriminatorHealth;
-  steps: EstimatedSteps;
-  /** What the policy and the value say of the steps after the update. */
-  after: RowScores;
-  expectedReturn: number | null;
-}): Metrics {
-  const { config, experts, discriminator, steps, after, expectedReturn } = iteration;
+/** The metrics of an iteration, by their names in the metrics log. */
+export function imitationMetrics(
+  { ppo }: { readonly ppo: PpoConfig },
+  { steps, discriminated, after, expectedReturn }: GailIteration,
+): Metrics {
   const stops = Array.from(steps.steps).filter((_, step) => steps.decides[step] === 1);
   const episodes = steps.ends.reduce((sum, end) => sum + end, 0);
   return {
     'rollout/mean_logit': meanOf(steps.logits),
     'rollout/mean_return': (meanOf(steps.rewards) * steps.rewards.length) / Math.max(1, episodes),
     ...(stops.length > 0 && { 'rollout/mean_stop_post': meanOf(stops) + 1 }),
-    ...ppoDiagnostics(config.ppo, steps, after),
-    ...discriminatorMetrics(experts, discriminator),
+    ...ppoDiagnostics(ppo, steps, after),
+    ...discriminatorMetrics(discriminated),
     ...(expectedReturn !== null && { 'task/expected_return': expectedReturn }),
   };
 }
 
 /**
- * How far an update of a two-action policy went, over the whole batch: clipped surrogate and value loss, entropy, the
+ * How far an update of a two-action policy went, over all steps: clipped surrogate and value loss, entropy, the
  * k3 estimate of the KL divergence (Schulman 2020, http://joschu.net/blog/kl-approx.html), share of clipped ratios,
  * and the variance of the returns that the old values explained.
  */
@@ -72,16 +64,16 @@ function variance(values: Float32Array): number {
   return sum;
 }
 
-/** How well the discriminator tells the agent's steps and each expert's, and how smooth it is. `experts` names the member's streams. */
-function discriminatorMetrics(experts: readonly ExpertName[], discriminator: DiscriminatorHealth): Metrics {
-  const { agent, saysExpert, penalty } = discriminator;
-  const metrics: Record<string, number> = { 'discriminator/accuracy_agent': agent };
-  for (const [set, expert] of experts.entries()) {
-    const share = saysExpert[set];
-    if (share !== null) metrics[`discriminator/says_expert_${expert}`] = share;
-  }
-  if (penalty !== null) metrics['discriminator/penalty'] = penalty;
-  return metrics;
+/** How well the discriminators tell the agent's steps and each expert's, and how smooth they are: means, but the penalties are added up. */
+function discriminatorMetrics(discriminated: readonly Discriminated[]): Metrics {
+  const all = discriminated.map(({ health }) => health);
+  const penalties = all.flatMap(({ penalty }) => penalty ?? []);
+  const experts = all.flatMap(({ saysExpert }) => saysExpert);
+  return {
+    'discriminator/accuracy_agent': all.reduce((sum, { agent }) => sum + agent, 0) / all.length,
+    ...Object.fromEntries(experts.map(({ name, share }) => [`discriminator/says_expert_${name}`, share])),
+    ...(penalties.length > 0 && { 'discriminator/penalty': penalties.reduce((sum, own) => sum + own, 0) }),
+  };
 }
 
 function meanOf(values: Float32Array | readonly number[]): number {

@@ -2,67 +2,50 @@ import * as tf from '@tensorflow/tfjs-core';
 import type { NamedArray, NamedArrays } from '../../checkpoints/tensor-file.ts';
 import { InputError } from '../../src/errors.ts';
 import type { Optimized } from '../../src/tensor/adam.ts';
-import { namesOf, type Tensors } from '../../src/tensor/batched-ops.ts';
 import type { Moments } from '../../src/tensor/normalizer.ts';
-import type { MemberState } from '../trainer.ts';
+import { namesOf, type Tensors } from '../../src/tensor/operations.ts';
+import type { TrainerState } from '../trainer.ts';
 import type { PolicyMatrix, StopPolicy } from './policy.ts';
 import type { StopLearner } from './setup.ts';
 
 /*
- * Networks and normalisers as the named arrays of a checkpoint, one set a member: `agent/parameters/w1`,
- * `agent/gradientSums/w1`, …, `normalizer/mean`, `normalizer/variance`.
+ * Networks and normalisers as the named arrays of a checkpoint: `agent/parameters/w1`, `agent/gradientSums/w1`, …,
+ * `normalizer/mean`, `normalizer/variance`.
  */
 
 const parts = ['parameters', 'gradientSums', 'squareSums'] as const;
 
-/** The arrays of each member's networks, [1, rows, columns] each. A member has one for each of the names, in their order. */
-export async function networkArrays(
-  names: readonly string[],
-  network: Optimized,
-): Promise<Record<string, NamedArray>[]> {
-  const perMember: Record<string, NamedArray>[] = [];
+/** The arrays of a network, [rows, columns] each. */
+export async function networkArrays(name: string, network: Optimized): Promise<Record<string, NamedArray>> {
+  const arrays: Record<string, NamedArray> = {};
   for (const part of parts)
-    for (const [tensorName, tensor] of Object.entries(network[part])) {
-      const [networks, rows, columns] = tensor.shape;
-      const data = await tensor.data<'float32'>();
-      for (let place = 0; place < networks; place++) {
-        const member = Math.floor(place / names.length);
-        perMember[member] ??= {};
-        perMember[member][`${names[place % names.length]}/${part}/${tensorName}`] = {
-          shape: [1, rows, columns],
-          data: data.slice(place * rows * columns, (place + 1) * rows * columns),
-        };
-      }
-    }
-  return perMember;
+    for (const [tensorName, tensor] of Object.entries(network[part]))
+      arrays[`${name}/${part}/${tensorName}`] = {
+        shape: tensor.shape,
+        data: (await tensor.data<'float32'>()).slice(),
+      };
+  return arrays;
 }
 
 /** @throws InputError naming the array that is missing or of another size */
 export function restoreNetwork<Name extends string>(
-  states: readonly MemberState[],
-  target: { names: readonly string[]; network: Optimized<Name>; updates: readonly number[] },
+  { arrays }: Pick<TrainerState, 'arrays'>,
+  { name, network, updates }: { name: string; network: Optimized<Name>; updates: number },
 ): void {
-  const { names, network, updates } = target;
   for (const part of parts) {
     const tensors: Tensors<Name> = network[part];
     for (const tensorName of namesOf(tensors)) {
-      const [networks, rows, columns] = tensors[tensorName].shape;
-      const data = new Float32Array(networks * rows * columns);
-      for (const [place, { name, arrays }] of states
-        .flatMap(({ arrays }) => names.map((name) => ({ name, arrays })))
-        .entries())
-        data.set(
-          floats32(arrays, { name: `${name}/${part}/${tensorName}`, shape: [1, rows, columns] }),
-          place * rows * columns,
-        );
+      const { shape } = tensors[tensorName];
+      const data = floats32(arrays, { name: `${name}/${part}/${tensorName}`, shape });
       tensors[tensorName].dispose();
-      tensors[tensorName] = tf.tensor3d(data, [networks, rows, columns]);
+      // A copy, because a backend may keep the array and fill it again.
+      tensors[tensorName] = tf.tensor2d(data.slice(), shape);
     }
   }
-  network.updates = sameForAll(updates, `updates of ${names.join(', ')}`);
+  network.updates = updates;
 }
 
-/** The normaliser of one member. */
+/** A normaliser. */
 export function momentsArrays({ mean, variance }: Moments): Record<string, NamedArray> {
   return {
     'normalizer/mean': { shape: [mean.length], data: mean.slice() },
@@ -70,34 +53,16 @@ export function momentsArrays({ mean, variance }: Moments): Record<string, Named
   };
 }
 
-/** The value that every batched run must share. */
-export function sameForAll(values: readonly number[], what: string): number {
-  const [first] = values;
-  const other = values.find((value) => value !== first);
-  if (other !== undefined)
-    throw new InputError(
-      `batched runs go on together, and their ${what} differ: ${first} and ${other}; resume them in separate runs`,
-    );
-  return first;
-}
-
-/** One state a member. */
-export function checkMembers(states: readonly MemberState[], members: readonly unknown[]): void {
-  if (states.length !== members.length)
-    throw new InputError(`there are states of ${states.length} members, and ${members.length} are trained`);
-}
-
-export async function learnerPolicies({ agent, members }: StopLearner): Promise<StopPolicy[]> {
-  const arrays = await networkArrays(['agent'], agent);
-  return members.map(({ moments }, member) => policyOf(arrays[member], { moments, actions: agent.actions }));
+export async function learnerPolicy({ agent, moments }: StopLearner): Promise<StopPolicy> {
+  return policyOf(await networkArrays('agent', agent), { moments, actions: agent.actions });
 }
 
 /**
- * The policy in one member's state, whatever algorithm trained it.
+ * The policy in a trainer's state, whatever algorithm trained it.
  * @param options.actions continue and stop unless given
  * @throws InputError where the state has none
  */
-export function policyOfState({ arrays }: MemberState, { actions = 2 }: { actions?: number } = {}): StopPolicy {
+export function policyOfState({ arrays }: TrainerState, { actions = 2 }: { actions?: number } = {}): StopPolicy {
   const moments = {
     mean: floats64(arrays, 'normalizer/mean'),
     variance: floats64(arrays, 'normalizer/variance'),
@@ -112,8 +77,8 @@ function policyOf(
   const matrix = (name: string): PolicyMatrix => {
     const full = `agent/parameters/${name}`;
     const array = arrays[full];
-    if (!(array?.data instanceof Float32Array) || array.shape.length !== 3) throw missing(full);
-    return { rows: array.shape[1], columns: array.shape[2], data: array.data };
+    if (!(array?.data instanceof Float32Array) || array.shape.length !== 2) throw missing(full);
+    return { rows: array.shape[0], columns: array.shape[1], data: array.data };
   };
   const [w1, b1, w2, b2, w3, b3] = ['w1', 'b1', 'w2', 'b2', 'w3', 'b3'].map(matrix);
   // A critic lies behind the policy (policy-value.ts).

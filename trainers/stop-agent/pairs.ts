@@ -1,5 +1,5 @@
 import { CONTINUE, STOP, type StateTable, stateRow } from '../../envs/state-table.ts';
-import type { Pairs } from '../gail.ts';
+import type { Pairs } from '../discriminator.ts';
 import type { StopAgentConfig } from './config.ts';
 import type { TableDemonstration } from './problem.ts';
 
@@ -41,12 +41,12 @@ function trajectoryPairs(table: StateTable, { thread, stopStep }: TableDemonstra
 function balanced(trajectories: readonly { stratum: number; pairs: Pair[] }[]): Pair[][] {
   const strata = new Map<number, Pair[][]>();
   for (const { stratum, pairs } of trajectories) strata.set(stratum, [...(strata.get(stratum) ?? []), pairs]);
-  const largest = Math.max(...Array.from(strata.values(), (members) => members.flat().length));
-  return Array.from(strata.values()).flatMap((members) => {
+  const largest = Math.max(...Array.from(strata.values(), (own) => own.flat().length));
+  return Array.from(strata.values()).flatMap((own) => {
     const repeated: Pair[][] = [];
     let count = 0;
     for (let i = 0; count < largest; i++) {
-      const pairs = members[i % members.length];
+      const pairs = own[i % own.length];
       repeated.push(pairs);
       count += pairs.length;
     }

@@ -1,10 +1,9 @@
-import * as tf from '@tensorflow/tfjs-core';
 import { columnsOfNetwork, policyNetwork, stopProbabilitiesOf } from '../../checkpoints/policy/network.ts';
 import { readsAll, type Stop, stopIn } from '../../checkpoints/policy/stops.ts';
 import { CONTINUE, type StateTable, stateRow } from '../../envs/state-table.ts';
 import { hoursSinceClaim, type Thread } from '../../src/data/thread.ts';
-import type { MlpName, Tensors } from '../../src/tensor/batched-ops.ts';
 import type { Moments } from '../../src/tensor/normalizer.ts';
+import type { MlpName } from '../../src/tensor/operations.ts';
 
 /** A trained stop agent: plain arrays, nothing to dispose. */
 export interface StopPolicy {
@@ -80,11 +79,4 @@ export async function decideStops(
     }
   }
   return decisions;
-}
-
-/** [1, rows, columns] each. */
-export function parameterTensors({ parameters }: StopPolicy): Tensors<MlpName> {
-  const tensor = ({ rows, columns, data }: PolicyMatrix) => tf.tensor3d(data, [1, rows, columns]);
-  const { w1, b1, w2, b2, w3, b3 } = parameters;
-  return { w1: tensor(w1), b1: tensor(b1), w2: tensor(w2), b2: tensor(b2), w3: tensor(w3), b3: tensor(b3) };
 }

@@ -41,8 +41,8 @@ export interface LabelledThread {
   readonly costs?: { readonly expected: Float32Array; readonly decided: Float32Array } | undefined;
 }
 
-/** One of the batched runs: its own seed, options and problem. */
-export interface StopMember {
+/** What a stop agent is trained with. */
+export interface StopAgentSettings {
   readonly seed: number;
   readonly config: StopAgentConfig;
   readonly problem: StopProblem;

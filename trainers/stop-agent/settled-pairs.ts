@@ -1,7 +1,7 @@
 import { CONTINUE, STOP, stateRow } from '../../envs/state-table.ts';
 import { InputError } from '../../src/errors.ts';
 import type { WeightedPairs } from '../behavior-cloning.ts';
-import type { StopMember } from './problem.ts';
+import type { StopAgentSettings } from './problem.ts';
 
 /*
  * The settled agent: learns to tell from a state whether the detector's judgement is the one after all posts. Its π(stop) is that
@@ -14,7 +14,7 @@ import type { StopMember } from './problem.ts';
  * do not decide.
  * @throws InputError without judged threads
  */
-export function settledPairs({ problem, config }: StopMember): WeightedPairs {
+export function settledPairs({ problem, config }: StopAgentSettings): WeightedPairs {
   const { labelled, table } = problem;
   if (labelled.size === 0)
     throw new InputError(

@@ -7,6 +7,6 @@ export function deviceFailure(message: string): string {
   return /out of memory|allocat|exceeds .*(limit|size)|larger than .*limit|max(Storage)?Buffer(Binding)?Size/i.test(
     message,
   )
-    ? `the GPU has too little memory (${reason}). Train fewer runs in one program with --batched-runs, or use --set backend=onnx.`
+    ? `the GPU has too little memory (${reason}). Use --set backend=onnx.`
     : `the GPU failed during a run (${reason}). Give the same command again: it resumes from the last checkpoint. If it fails again, use --set backend=onnx.`;
 }

@@ -7,7 +7,6 @@ import { selectBackend } from '../../../src/tensor/backend.ts';
 import { standardized } from '../../../src/tensor/normalizer.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { policyForward } from '../../../trainers/policy-value.ts';
-import { parameterTensors } from '../../../trainers/stop-agent/policy.ts';
 import { randomNetwork } from './small-bundle.ts';
 
 const inputs = 4;
@@ -66,22 +65,28 @@ describe('the network that decides', () => {
       columns,
       data: Float32Array.from({ length: rows * columns }, () => draws.normal()),
     });
-    const policy = {
-      parameters: {
-        w1: matrix(inputs, hidden),
-        b1: matrix(1, hidden),
-        w2: matrix(hidden, hidden),
-        b2: matrix(1, hidden),
-        w3: matrix(hidden, 2),
-        b3: matrix(1, 2),
-      },
-      moments: network.moments,
+    const parameters = {
+      w1: matrix(inputs, hidden),
+      b1: matrix(1, hidden),
+      w2: matrix(hidden, hidden),
+      b2: matrix(1, hidden),
+      w3: matrix(hidden, 2),
+      b3: matrix(1, 2),
     };
+    const policy = { parameters, moments: network.moments };
     await selectBackend('wasm');
     const exported = policyNetwork(policy);
     const { data } = standardized({ data: states, columns: inputs }, policy.moments);
-    const observations = tf.tensor3d(data, [1, data.length / inputs, inputs]);
-    const logProbabilities = policyForward(parameterTensors(policy), observations, { actions: 2 });
+    const observations = tf.tensor2d(data, [data.length / inputs, inputs]);
+    const tensor = (name: keyof typeof parameters) => {
+      const { rows, columns, data } = parameters[name];
+      return tf.tensor2d(data, [rows, columns]);
+    };
+    const tensors = {
+      ...{ w1: tensor('w1'), b1: tensor('b1'), w2: tensor('w2') },
+      ...{ b2: tensor('b2'), w3: tensor('w3'), b3: tensor('b3') },
+    };
+    const logProbabilities = policyForward(tensors, observations, { actions: 2 });
     const ofStopping = logProbabilities.dataSync().filter((_, place) => place % 2 === 1);
     const expected = Float32Array.from(ofStopping, Math.exp);
     const found = stopProbabilitiesOf(exported, states);

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { selectBackend } from '../../../src/tensor/backend.ts';
-import { orthogonal, stackMembers, uniformFanIn } from '../../../src/tensor/initializers.ts';
+import { orthogonal, uniformFanIn } from '../../../src/tensor/initializers.ts';
 import { Random } from '../../../src/tensor/random.ts';
 
 const seeded = (seed: number) => Random.seeded({ seed, purpose: 'initializers' });
@@ -56,17 +56,5 @@ describe('uniformFanIn', () => {
     expect(Math.min(...values)).toBeGreaterThanOrEqual(-0.25);
     expect(Math.min(...values)).toBeLessThan(-0.24);
     expect(values.reduce((sum, value) => sum + value, 0) / 2000).toBeCloseTo(0, 1);
-  });
-});
-
-describe('stackMembers', () => {
-  it('puts one matrix a member behind the other', () => {
-    const stacked = stackMembers([Float32Array.of(1, 2, 3, 4, 5, 6), Float32Array.of(7, 8, 9, 10, 11, 12)], {
-      rows: 3,
-      columns: 2,
-    });
-    expect(stacked.shape).toEqual([2, 3, 2]);
-    expect([...stacked.dataSync()]).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
-    stacked.dispose();
   });
 });

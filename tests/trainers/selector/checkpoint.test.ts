@@ -5,10 +5,10 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { InputError } from '../../../src/errors.ts';
 import { workContext } from '../../../src/work-context.ts';
-import { loadMember, saveMember } from '../../../trainers/member-checkpoint.ts';
 import type { selectorSchema } from '../../../trainers/selector/config.ts';
 import { createSelector, type EpochSelection, type SelectorTrainer } from '../../../trainers/selector/jsdrv.ts';
 import { levels } from '../../../trainers/selector/setup.ts';
+import { loadTrainer, saveTrainer } from '../../../trainers/trainer-checkpoint.ts';
 import { createScene, leaning, veracityAfter } from './scripted-task-models.ts';
 import { trainEpochs } from './train-epochs.ts';
 
@@ -47,13 +47,12 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const owner = { algorithm: 'selector', identity: 'these models' };
 
 async function save(trainer: SelectorTrainer): Promise<void> {
-  const [state] = await trainer.state();
-  saveMember(path, owner, state);
+  saveTrainer(path, owner, await trainer.state());
 }
 
 function restored(config: Config = {}): SelectorTrainer {
   const trainer = movingTrainer(config);
-  trainer.restore([loadMember(path, owner)]);
+  trainer.restore(loadTrainer(path, owner));
   return trainer;
 }
 
@@ -103,9 +102,9 @@ describe('a checkpoint', () => {
 
   it('shares nothing with the training that was saved', async () => {
     const trainer = movingTrainer({});
-    const states = await trainer.state();
+    const state = await trainer.state();
     const again = movingTrainer({});
-    again.restore(states);
+    again.restore(state);
     await trainEpochs(trainer);
     for (const level of levels) {
       expect(again.training.policies[level].updates).toBe(0);
@@ -115,7 +114,7 @@ describe('a checkpoint', () => {
 
   it('is refused with other models', async () => {
     await save(movingTrainer({}));
-    const load = () => loadMember(path, { ...owner, identity: 'others' });
+    const load = () => loadTrainer(path, { ...owner, identity: 'others' });
     expect(load).toThrow(InputError);
     expect(load).toThrow(`${path} was trained on states made by these models, and these are made by others; use`);
   });
@@ -128,8 +127,8 @@ describe('a checkpoint', () => {
   });
 
   it('is refused of anything that is no state of a selector', async () => {
-    const [state] = await movingTrainer({}).state();
-    expect(() => movingTrainer({}).restore([{ ...state, values: { epoch: 'x' } }])).toThrow(
+    const state = await movingTrainer({}).state();
+    expect(() => movingTrainer({}).restore({ ...state, values: { epoch: 'x' } })).toThrow(
       /not what this trainer expects \(epoch: Invalid input/,
     );
   });

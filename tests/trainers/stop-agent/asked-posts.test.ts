@@ -6,7 +6,7 @@ import { rumorTask } from '../../../src/data/task.ts';
 import { selectBackend } from '../../../src/tensor/backend.ts';
 import { gradientsOf } from '../../../src/tensor/gradients.ts';
 import { Random } from '../../../src/tensor/random.ts';
-import { expectedReturns, labelledBatch } from '../../../trainers/exact-policy-gradient.ts';
+import { expectedReturn, labelledBatch } from '../../../trainers/exact-policy-gradient.ts';
 import { labelledRows } from '../../../trainers/stop-agent/labelled-threads.ts';
 import { buildStopProblem } from '../../../trainers/stop-agent/problem.ts';
 import { stateTableOf } from '../../../trainers/stop-agent/states.ts';
@@ -92,9 +92,9 @@ function enumerated(index: number, schedule: PrefixSchedule, stopAt: (posts: num
 /** The return on one thread and its gradient, from the stop logit of each step. */
 function returnAt(logits: readonly number[], rewards: Float32Array) {
   return tf.tidy(() => {
-    const labelled = labelledBatch(tf.zeros([1, logits.length, 1]), { stopRewards: [[rewards]], weights: [1] });
-    const at = gradientsOf({ z: tf.tensor3d([...logits], [1, logits.length, 1]) }, ({ z }) => {
-      const value = expectedReturns(tf.logSoftmax(tf.concat([tf.zeros<tf.Rank.R3>(z.shape), z], 2)), labelled);
+    const labelled = labelledBatch(tf.zeros([logits.length, 1]), { stopRewards: [rewards], weight: 1 });
+    const at = gradientsOf({ z: tf.tensor2d([...logits], [logits.length, 1]) }, ({ z }) => {
+      const value = expectedReturn(tf.logSoftmax(tf.concat([tf.zeros<tf.Rank.R2>(z.shape), z], 1)), labelled);
       return { loss: value, seen: { value } };
     });
     const [value] = at.seen.value.dataSync();

@@ -2,8 +2,8 @@ import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
 import { buildStateTable, CONTINUE, stateRow } from '../../../envs/state-table.ts';
 import { selectBackend } from '../../../src/tensor/backend.ts';
-import type { MlpName } from '../../../src/tensor/batched-ops.ts';
 import { columnMoments } from '../../../src/tensor/normalizer.ts';
+import type { MlpName } from '../../../src/tensor/operations.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { createPolicyValue, disposePolicyValue, policyForward } from '../../../trainers/policy-value.ts';
 import { momentsArrays, networkArrays, policyOfState } from '../../../trainers/stop-agent/network-state.ts';
@@ -21,11 +21,11 @@ await selectBackend(testBackend());
 describe('the policy in a state', () => {
   it('is the same with a critic beside it and without', async () => {
     const ofNetwork = async (hasCritic: boolean) => {
-      const randoms = [Random.seeded({ seed: 3, purpose: 'weights' })];
-      const network = createPolicyValue({ inputs: 5, actions: 2, hidden: 4, hasCritic, randoms });
-      const [arrays] = await networkArrays(['agent'], network);
+      const random = Random.seeded({ seed: 3, purpose: 'weights' });
+      const network = createPolicyValue({ inputs: 5, actions: 2, hidden: 4, hasCritic, random });
+      const arrays = await networkArrays('agent', network);
       const moments = momentsArrays({ mean: new Float64Array(5), variance: new Float64Array(5).fill(1) });
-      const output = policyForward(network.parameters, tf.ones([1, 1, 5]), { actions: 2 });
+      const output = policyForward(network.parameters, tf.ones([1, 5]), { actions: 2 });
       const logs = await output.data();
       output.dispose();
       disposePolicyValue(network);
@@ -58,10 +58,10 @@ describe('stopProbabilities', () => {
     actions: 2,
     hidden,
     hasCritic: false,
-    randoms: [Random.seeded({ seed: 5, purpose: 'weights' })],
+    random: Random.seeded({ seed: 5, purpose: 'weights' }),
   });
   const matrixOf = (name: MlpName, factor = 1): PolicyMatrix => {
-    const [, rows, columns] = weights.parameters[name].shape;
+    const [rows, columns] = weights.parameters[name].shape;
     const data = Float32Array.from(weights.parameters[name].dataSync(), (value) => value * factor);
     return { rows, columns, data };
   };

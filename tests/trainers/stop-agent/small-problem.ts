@@ -4,7 +4,7 @@ import { Random } from '../../../src/tensor/random.ts';
 import { stopAgentSchema } from '../../../trainers/stop-agent/config.ts';
 import type {
   LabelledThread,
-  StopMember,
+  StopAgentSettings,
   StopProblem,
   TableDemonstration,
 } from '../../../trainers/stop-agent/problem.ts';
@@ -96,7 +96,9 @@ export function smallConfig(more: AgentInput = {}) {
   });
 }
 
-export function smallMember(options: { seed?: number; more?: AgentInput; problem?: StopProblem } = {}): StopMember {
+export function smallSettings(
+  options: { seed?: number; more?: AgentInput; problem?: StopProblem } = {},
+): StopAgentSettings {
   const { seed = 1, more = {}, problem = smallProblem() } = options;
   return { seed, config: smallConfig(more), problem };
 }

@@ -2,40 +2,36 @@ import * as tf from '@tensorflow/tfjs-core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { buildStateTable } from '../../../envs/state-table.ts';
 import { selectBackend } from '../../../src/tensor/backend.ts';
-import type { BackendName } from '../../../src/tensor/backend-names.ts';
 import { workContext } from '../../../src/work-context.ts';
 import { stopAgentSchema } from '../../../trainers/stop-agent/config.ts';
 import { createStopAgent } from '../../../trainers/stop-agent/create.ts';
 import { policyOfState } from '../../../trainers/stop-agent/network-state.ts';
 import { type StopPolicy, stopProbabilities } from '../../../trainers/stop-agent/policy.ts';
-import type { StopMember, StopProblem } from '../../../trainers/stop-agent/problem.ts';
+import type { StopProblem } from '../../../trainers/stop-agent/problem.ts';
 import { settledPairs } from '../../../trainers/stop-agent/settled-pairs.ts';
-import type { MemberState, Metrics, Trainer } from '../../../trainers/trainer.ts';
+import type { Metrics, Trainer, TrainerState } from '../../../trainers/trainer.ts';
 import { trainerBackends } from '../../src/tensor/test-backend.ts';
-import { type AgentInput, everyPost, smallConfig, smallMember, smallProblem } from './small-problem.ts';
+import { type AgentInput, everyPost, smallConfig, smallProblem, smallSettings } from './small-problem.ts';
 
 type StopTrainer = Trainer<StopPolicy>;
 
-function create(seeds: number[] = [1], more: AgentInput = {}, problem = smallProblem()): Promise<StopTrainer> {
-  return createStopAgent(seeds.map((seed) => smallMember({ seed, more, problem })));
+function create(seed = 1, more: AgentInput = {}, problem = smallProblem()): Promise<StopTrainer> {
+  return createStopAgent(smallSettings({ seed, more, problem }));
 }
 
-/**
- * Trains to the end, or to the given iteration, and returns the metrics of every iteration and member. No iteration may leave a
- * tensor behind.
- */
-async function train(trainer: StopTrainer, until = Infinity): Promise<Metrics[][]> {
-  const metrics: Metrics[][] = [];
+/** Trains to the end, or to the given iteration, and returns the metrics of every iteration. No iteration may leave a tensor behind. */
+async function train(trainer: StopTrainer, until = Infinity): Promise<Metrics[]> {
+  const metrics: Metrics[] = [];
   const before = tf.memory().numTensors;
   while (trainer.iteration < Math.min(until, trainer.iterations)) {
-    metrics.push([...(await trainer.iterate(workContext()))]);
+    metrics.push(await trainer.iterate(workContext()));
     expect(tf.memory().numTensors).toBe(before);
   }
   return metrics;
 }
 
 /** Largest difference between the weights of two states. */
-function difference(a: MemberState, b: MemberState): number {
+function difference(a: TrainerState, b: TrainerState): number {
   // Sums of Adam's decayed gradients and squares as the means that they stand for.
   const scaleOf = (name: string) => (name.includes('/squareSums/') ? 1e-3 : name.includes('/gradientSums/') ? 0.1 : 1);
   return Math.max(
@@ -49,29 +45,20 @@ function difference(a: MemberState, b: MemberState): number {
   );
 }
 
-async function expectFinite(trainer: StopTrainer, metrics: Metrics[][]): Promise<void> {
-  for (const { arrays } of await trainer.state())
-    for (const [name, { data }] of Object.entries(arrays))
-      expect(Array.from(data).every(Number.isFinite), name).toBe(true);
-  for (const own of metrics.flat())
+async function expectFinite(trainer: StopTrainer, metrics: Metrics[]): Promise<void> {
+  const { arrays } = await trainer.state();
+  for (const [name, { data }] of Object.entries(arrays))
+    expect(Array.from(data).every(Number.isFinite), name).toBe(true);
+  for (const own of metrics)
     for (const [name, value] of Object.entries(own)) expect(Number.isFinite(value), name).toBe(true);
 }
 
 /** Multiplies the last layer, so that the policy has opinions; a fresh one says one half everywhere. */
 async function scaleHead(trainer: StopTrainer, factor: number): Promise<void> {
-  const states = await trainer.state();
-  trainer.restore(
-    states.map(({ arrays, values }) => {
-      const { shape, data } = arrays['agent/parameters/w3'];
-      return {
-        values,
-        arrays: {
-          ...arrays,
-          'agent/parameters/w3': { shape, data: Float32Array.from(data, (value) => value * factor) },
-        },
-      };
-    }),
-  );
+  const { arrays, values } = await trainer.state();
+  const { shape, data } = arrays['agent/parameters/w3'];
+  const scaled = { shape, data: Float32Array.from(data, (value) => value * factor) };
+  trainer.restore({ values, arrays: { ...arrays, 'agent/parameters/w3': scaled } });
 }
 
 /** Where long trainings run: the others are held to each step of it, so that they learn the same. */
@@ -95,187 +82,86 @@ describe.each(trainerBackends)('on %s', (backend) => {
   ];
 
   it.each(everyAlgorithm)('seeds give other weights: %s', async (_, more) => {
-    const [one, other] = [await create([7], more), await create([8], more)];
-    expect(difference((await one.state())[0], (await other.state())[0])).toBeGreaterThan(0.01);
+    const [one, other] = [await create(7, more), await create(8, more)];
+    expect(difference(await one.state(), await other.state())).toBeGreaterThan(0.01);
     for (const trainer of [one, other]) trainer.dispose();
   });
 
-  describe('a batch', () => {
-    const otherProblem = smallProblem({ seed: 2, left: ['misleading'] });
-    const ownOptions: AgentInput = {
-      initialStopProbability: 0.2,
-      balance: 'stop-step',
-      imitation: {
-        alpha: 0.5,
-        beta: 0.4,
-        gamma: 0.1,
-        reward: 'minus-log-d',
-        afterStop: 'stop',
-        misleading: 'subtract',
-        taskWeight: 0.5,
-        ppo: { learningRate: 1e-3, clip: 0.3, entropyCoefficient: 0.1, discount: 0.9, gaeLambda: 0.5 },
-        discriminator: { learningRate: 3e-4, penalty: 3 },
-      },
-      task: { target: 'right', delayCost: 0.5, learningRate: 1e-3 },
-    };
-    const onCpu: [string, BackendName, AgentInput][] = [
-      ['imitation', 'cpu', { imitation: { episodeEnd: 'stop' } }],
-      ['exact-policy-gradient', 'cpu', { algorithm: 'exact-policy-gradient' }],
-    ];
-    const cases: [string, BackendName, AgentInput][] = [
-      ['imitation', backend, {}],
-      ['imitation from a copy', backend, { initialization: 'behavior-cloning' }],
-      ['a discriminator for each expert', backend, { imitation: { objective: 'separate' } }],
-      ['exact-policy-gradient', backend, { algorithm: 'exact-policy-gradient' }],
-      ['behavior-cloning', backend, { algorithm: 'behavior-cloning' }],
-      ['settled', backend, { algorithm: 'settled' }],
-      ['dqn', backend, { algorithm: 'dqn' }],
-      ...(backend === 'wasm' ? onCpu : []),
-    ];
-
-    it.each(cases)('is its members trained alone, bit for bit on plain matrices: %s on %s', async (_, own, more) => {
-      await selectBackend(own);
-      const shared = smallProblem();
-      const withOwn = { ...ownOptions, ...more, imitation: { ...more.imitation, ...ownOptions.imitation } };
-      const members: StopMember[] = [
-        smallMember({ seed: 3, more, problem: shared }),
-        smallMember({ seed: 4, more: withOwn, problem: shared }),
-        // Another table, other demonstrations, no misleading expert.
-        smallMember({ seed: 5, more, problem: otherProblem }),
-      ];
-      const together = await createStopAgent(members);
-      const metrics = await train(together);
-      const states = await together.state();
-      for (const [index, member] of members.entries()) {
-        const alone = await createStopAgent([member]);
-        const ownMetrics = await train(alone);
-        const [ownState] = await alone.state();
-        if (own === 'tensorflow') {
-          // One product of all members rounds in another order than one of each.
-          expect(difference(ownState, states[index])).toBeLessThan(1e-5);
-        } else {
-          for (const [name, array] of Object.entries(ownState.arrays))
-            expect(states[index].arrays[name], `${name} of member ${index}`).toEqual(array);
-          expect(metrics.map((own) => own[index])).toEqual(ownMetrics.map(([own]) => own));
-        }
-        alone.dispose();
-      }
-      together.dispose();
-    });
-
-    it('refuses members that differ in what the program shares', async () => {
-      const creating = (more: AgentInput, problem = smallProblem()) =>
-        createStopAgent([smallMember(), smallMember({ seed: 2, more, problem })]);
-      await expect(creating({ hidden: 9 })).rejects.toThrow(/hidden, and run 1 has 6 where run 2 has 9/);
-      await expect(creating({ iterations: 5 })).rejects.toThrow(/agree on iterations/);
-      await expect(creating({ imitation: { discriminator: { hidden: 9 } } })).rejects.toThrow(/discriminator\.hidden/);
-      const { table } = smallProblem();
-      const wider = { ...smallProblem(), table: { ...table, columns: 2 * table.columns } };
-      await expect(creating({}, wider)).rejects.toThrow(/run 1 has 8 columns where run 2 has 16/);
-    });
-  });
-
   describe('a state', () => {
-    it.each<[string, number[], AgentInput]>([
-      ['one agent', [5], { iterations: 4 }],
-      ['a batch', [5, 6], { iterations: 4 }],
-      ['episodes that end with the stop', [5], { imitation: { episodeEnd: 'stop' } }],
-      ['stops that are final, and −log D', [5], { imitation: { afterStop: 'stop', reward: 'minus-log-d' } }],
-      ['a discriminator for each expert', [5, 6], { imitation: { objective: 'separate' } }],
-      ['a task weight', [5, 6], { imitation: { taskWeight: 1 } }],
-      ['a start from a copy', [5], { initialization: 'behavior-cloning' }],
-      ['exact policy gradient', [5, 6], { algorithm: 'exact-policy-gradient' }],
-      ['behaviour cloning', [5, 6], { algorithm: 'behavior-cloning' }],
-      ['settled', [5, 6], { algorithm: 'settled' }],
-      ['deep Q-learning', [5, 6], { algorithm: 'dqn' }],
-    ])('holds all of a run: 2k iterations equal k, save, restore, k, bit for bit: %s', async (_, seeds, more) => {
-      const whole = await create(seeds, more);
+    it.each<[string, AgentInput]>([
+      ['the defaults', { iterations: 4 }],
+      ['episodes that end with the stop', { imitation: { episodeEnd: 'stop' } }],
+      ['stops that are final, and −log D', { imitation: { afterStop: 'stop', reward: 'minus-log-d' } }],
+      ['a discriminator for each expert', { imitation: { objective: 'separate' } }],
+      ['a task weight', { imitation: { taskWeight: 1 } }],
+      ['a start from a copy', { initialization: 'behavior-cloning' }],
+      ['exact policy gradient', { algorithm: 'exact-policy-gradient' }],
+      ['behaviour cloning', { algorithm: 'behavior-cloning' }],
+      ['settled', { algorithm: 'settled' }],
+      ['deep Q-learning', { algorithm: 'dqn' }],
+    ])('holds all of a run: 2k iterations equal k, save, restore, k, bit for bit: %s', async (_, more) => {
+      const whole = await create(5, more);
       const wholeMetrics = await train(whole);
       await expectFinite(whole, wholeMetrics);
-      const first = await create(seeds, more);
+      const first = await create(5, more);
       const half = whole.iterations / 2;
       const firstMetrics = await train(first, half);
       expect(first.iteration).toBe(half);
       const saved = await first.state();
       first.dispose();
-      const second = await create(seeds, more);
+      const second = await create(5, more);
       second.restore(saved);
       const secondMetrics = await train(second);
       expect([...firstMetrics, ...secondMetrics]).toEqual(wholeMetrics);
-      const states = await whole.state();
-      expect(await second.state()).toEqual(states);
+      const state = await whole.state();
+      expect(await second.state()).toEqual(state);
       // The policy, with what standardises its states.
       const { table } = smallProblem();
-      const [policy] = await whole.policies();
-      const probabilities = await stopProbabilities(policy, table);
+      const probabilities = stopProbabilities(await whole.policy(), table);
       expect(probabilities.map(({ length }) => length)).toEqual(Array.from(table.lengths));
-      expect(await stopProbabilities(policyOfState(states[0]), table)).toEqual(probabilities);
+      expect(stopProbabilities(policyOfState(state), table)).toEqual(probabilities);
       for (const trainer of [whole, second]) trainer.dispose();
-    });
-
-    it('of one of the batched runs goes on alone', async () => {
-      const together = await create([5, 6]);
-      await train(together, 1);
-      const [, second] = await together.state();
-      await train(together);
-      const alone = await create([6]);
-      alone.restore([second]);
-      await train(alone);
-      // The products of a batch round otherwise on onnx, where they are one call.
-      if (backend === 'wasm') expect(await alone.state()).toEqual([(await together.state())[1]]);
-      else expect(difference((await alone.state())[0], (await together.state())[1])).toBeLessThan(1e-5);
-      for (const trainer of [together, alone]) trainer.dispose();
     });
 
     it('is refused where it does not fit, with the reason', async () => {
       const trainer = await create();
       const saved = await trainer.state();
-      const two = await create([1, 2]);
-      expect(() => two.restore(saved)).toThrow(/states of 1 members, and 2 are trained/);
-      const ahead = await create();
-      await train(ahead, 1);
-      const [later] = await ahead.state();
-      expect(() => two.restore([saved[0], later])).toThrow(/their updates of agent differ: 0 and 4/);
-      const wider = await create([1], { hidden: 9 });
-      expect(() => wider.restore(saved)).toThrow(/agent\/parameters\/w1 is 1 × 8 × 12, and 1 × 8 × 18 is needed/);
-      const { 'agent/parameters/w2': _, ...lacking } = saved[0].arrays;
-      expect(() => trainer.restore([{ ...saved[0], arrays: lacking }])).toThrow(/agent\/parameters\/w2 is missing/);
-      for (const made of [trainer, two, ahead, wider]) made.dispose();
+      const wider = await create(1, { hidden: 9 });
+      expect(() => wider.restore(saved)).toThrow(/agent\/parameters\/w1 is 8 × 12, and 8 × 18 is needed/);
+      const { 'agent/parameters/w2': _, ...lacking } = saved.arrays;
+      expect(() => trainer.restore({ ...saved, arrays: lacking })).toThrow(/agent\/parameters\/w2 is missing/);
+      for (const made of [trainer, wider]) made.dispose();
     });
   });
 
   describe('backends', () => {
     // From the third iteration on, the graphs are neither traced nor compared any more.
-    it.each<[string, AgentInput]>(everyAlgorithm)(
-      'agree after each of three iterations of a batch: %s',
-      async (_, more) => {
-        const members = [1, 2, 3, 4].map((seed) =>
-          smallMember({ seed, more: { ...more, imitation: { ...more.imitation, taskWeight: seed } } }),
-        );
-        const states: MemberState[][][] = [];
-        for (const own of [backend, 'cpu'] as const) {
-          await selectBackend(own);
-          const trainer = await createStopAgent(members);
-          const reached: MemberState[][] = [];
-          for (let iteration = 0; iteration < 3; iteration++) {
-            await trainer.iterate(workContext());
-            reached.push([...(await trainer.state())]);
-          }
-          trainer.dispose();
-          states.push(reached);
+    it.each<[string, AgentInput]>([
+      ...everyAlgorithm,
+      ['imitation of three discriminators beside a task', { imitation: { objective: 'separate', taskWeight: 2 } }],
+    ])('agree after each of three iterations: %s', async (_, more) => {
+      const states: TrainerState[][] = [];
+      for (const own of [backend, 'cpu'] as const) {
+        await selectBackend(own);
+        const trainer = await create(1, more);
+        const reached: TrainerState[] = [];
+        for (let iteration = 0; iteration < 3; iteration++) {
+          await trainer.iterate(workContext());
+          reached.push(await trainer.state());
         }
-        for (const [iteration, reached] of states[0].entries())
-          for (const [member, state] of reached.entries())
-            expect(difference(state, states[1][iteration][member])).toBeLessThan(1e-4);
-      },
-    );
+        trainer.dispose();
+        states.push(reached);
+      }
+      for (const [iteration, state] of states[0].entries())
+        expect(difference(state, states[1][iteration])).toBeLessThan(1e-4);
+    });
   });
 
   describe('what cannot be trained', () => {
     it('is refused with the reason and what to do', async () => {
       const noneLeft = smallProblem({ left: ['conservative', 'earlyAction', 'misleading'] });
       const onlyMisleading = smallProblem({ left: ['conservative', 'earlyAction'] });
-      const creating = (more: AgentInput, problem?: StopProblem) => create([1], more, problem);
+      const creating = (more: AgentInput, problem?: StopProblem) => create(1, more, problem);
       await expect(creating({}, noneLeft)).rejects.toThrow(/nothing to imitate: 0 demonstrations/);
       await expect(creating({}, onlyMisleading)).rejects.toThrow(
         /nothing to imitate: 2 demonstrations, none of them conservative or early-action/,
@@ -332,46 +218,44 @@ describe.each(trainerBackends)('on %s', (backend) => {
       ['no weight on the misleading expert', { imitation: { alpha: 1, beta: 0, gamma: 0 } }],
       ['no warm-up', { imitation: { discriminator: { warmupIterations: 0 } } }],
     ])('trains a few iterations to finite numbers: %s', async (_, more) => {
-      const trainer = await create([1, 2], more);
-      const [start] = await trainer.state();
+      const trainer = await create(1, more);
+      const start = await trainer.state();
       const metrics = await train(trainer);
       expect(metrics).toHaveLength(2);
       await expectFinite(trainer, metrics);
-      expect(difference((await trainer.state())[0], start)).toBeGreaterThan(1e-3);
+      expect(difference(await trainer.state(), start)).toBeGreaterThan(1e-3);
       trainer.dispose();
     });
 
     it('trains without demonstrations where nothing is imitated', async () => {
       const problem = smallProblem({ left: ['conservative', 'earlyAction', 'misleading'] });
-      const trainer = await create([1], { algorithm: 'exact-policy-gradient' }, problem);
+      const trainer = await create(1, { algorithm: 'exact-policy-gradient' }, problem);
       await expectFinite(trainer, await train(trainer));
       trainer.dispose();
     });
 
     it('trains without any misleading trajectory, the other two as they would', async () => {
-      const trainer = await create([1], {}, smallProblem({ left: ['misleading'] }));
+      const trainer = await create(1, {}, smallProblem({ left: ['misleading'] }));
       const metrics = await train(trainer);
       await expectFinite(trainer, metrics);
-      const names = Object.keys(metrics[0][0]).filter((name) => name.startsWith('discriminator/says'));
+      const names = Object.keys(metrics[0]).filter((name) => name.startsWith('discriminator/says'));
       expect(names).toEqual(['discriminator/says_expert_conservative', 'discriminator/says_expert_earlyAction']);
       trainer.dispose();
     });
 
-    it('logs the penalty of members that have one', async () => {
-      const penaltiesOf = async (weights: readonly number[]) => {
-        const members = weights.map((penalty) => smallMember({ more: { imitation: { discriminator: { penalty } } } }));
-        const trainer = await createStopAgent(members);
+    it('logs the penalty where there is one', async () => {
+      const penaltyOf = async (penalty: number) => {
+        const trainer = await create(1, { imitation: { discriminator: { penalty } } });
         const [metrics] = await train(trainer);
         trainer.dispose();
-        return metrics.map((own) => own['discriminator/penalty']);
+        return metrics['discriminator/penalty'];
       };
-      const [heavy, light] = await penaltiesOf([10, 5]);
+      const [heavy, light] = [await penaltyOf(10), await penaltyOf(5)];
       expect(heavy).toBeGreaterThan(0);
       // In the first iteration few updates separate the two: half the weight makes half of it, nearly.
       expect(heavy / light).toBeGreaterThan(1.9);
       expect(heavy / light).toBeLessThan(2.1);
-      expect(await penaltiesOf([10, 0])).toEqual([heavy, undefined]);
-      expect(await penaltiesOf([0])).toEqual([undefined]);
+      expect(await penaltyOf(0)).toBeUndefined();
     });
 
     it.each([1e6, -1e6])('trains a policy that is certain (head times %d)', async (factor) => {
@@ -382,7 +266,7 @@ describe.each(trainerBackends)('on %s', (backend) => {
     });
 
     it('trains on threads of one post', async () => {
-      const trainer = await create([1], {}, { ...smallProblem(), environment: Int32Array.of(2, 9) });
+      const trainer = await create(1, {}, { ...smallProblem(), environment: Int32Array.of(2, 9) });
       await expectFinite(trainer, await train(trainer));
       trainer.dispose();
     });
@@ -390,14 +274,14 @@ describe.each(trainerBackends)('on %s', (backend) => {
 
   describe('a start from a copy', () => {
     it('differs from random weights and leaves a fresh optimiser behind', async () => {
-      const copied = await create([1], { initialization: 'behavior-cloning' });
+      const copied = await create(1, { initialization: 'behavior-cloning' });
       const random = await create();
-      const [{ arrays, values }] = await copied.state();
+      const { arrays, values } = await copied.state();
       expect(values).toMatchObject({ updates: { agent: 0 } });
       const moments = Object.entries(arrays).filter(([name]) => /^agent\/(gradient|square)Sums/.test(name));
       expect(moments).toHaveLength(12);
       for (const [, { data }] of moments) expect(Array.from(data).every((value) => value === 0)).toBe(true);
-      const [{ arrays: fresh }] = await random.state();
+      const { arrays: fresh } = await random.state();
       expect(arrays['agent/parameters/w3']).not.toEqual(fresh['agent/parameters/w3']);
       for (const trainer of [copied, random]) trainer.dispose();
     });
@@ -423,12 +307,12 @@ describe.each(trainerBackends)('on %s', (backend) => {
       expect(pairs.weights.subarray(0, 5).reduce((sum, own) => sum + own, 0)).toBeCloseTo(6, 5);
       expect(pairs.weights.subarray(5).reduce((sum, own) => sum + own, 0)).toBeCloseTo(6, 5);
       const trainer = await create(
-        [1],
+        1,
         { algorithm: 'settled', behaviorCloning: { epochs: 300, batchSize: 12, learningRate: 0.01 } },
         problem,
       );
       await train(trainer);
-      const [policy] = await trainer.policies();
+      const policy = await trainer.policy();
       const all = await stopProbabilities(policy, problem.table);
       for (const [place, { isFinal }] of labelled)
         for (const [step, final] of isFinal.entries()) expect(all[place][step]).toBeCloseTo(final, 1);
@@ -437,7 +321,7 @@ describe.each(trainerBackends)('on %s', (backend) => {
 
     it('needs judged threads', async () => {
       const problem = { ...smallProblem(), labelled: new Map() };
-      await expect(create([1], { algorithm: 'settled' }, problem)).rejects.toThrow(/needs judged threads/);
+      await expect(create(1, { algorithm: 'settled' }, problem)).rejects.toThrow(/needs judged threads/);
     });
   });
 
@@ -452,11 +336,11 @@ describe.each(trainerBackends)('on %s', (backend) => {
         const thread = { right: Uint8Array.of(1), probability: Float32Array.of(0.75), ...everyPost(1), weight: 1.5 };
         const problem = { ...smallProblem(), labelled: new Map([2, 9].map((i) => [i, thread])) };
         const trainer = await create(
-          [1],
+          1,
           { algorithm: 'exact-policy-gradient', task: { delayCost: 0.3, target } },
           problem,
         );
-        for (const [own] of await train(trainer)) expect(own['task/expected_return']).toBeCloseTo(expected, 5);
+        for (const own of await train(trainer)) expect(own['task/expected_return']).toBeCloseTo(expected, 5);
         trainer.dispose();
       },
     );
@@ -470,16 +354,16 @@ describe.each(trainerBackends)('on %s', (backend) => {
       };
       const problem = { ...smallProblem(), environment: new Int32Array(0), labelled: new Map([[4, thread]]) };
       const trainer = await create(
-        [1],
+        1,
         { algorithm: 'exact-policy-gradient', iterations: 100, task: { delayCost: 0.4 } },
         problem,
       );
       const metrics = await train(trainer);
-      const returns = metrics.map(([own]) => own['task/expected_return']);
+      const returns = metrics.map((own) => own['task/expected_return']);
       expect(returns.at(-1)).toBeGreaterThan(0.75);
       expect(returns.at(-1)).toBeLessThanOrEqual(0.8);
       expect(returns[0]).toBeLessThan(0.6);
-      expect(Object.keys(metrics[0][0])).toEqual(['task/expected_return']);
+      expect(Object.keys(metrics[0])).toEqual(['task/expected_return']);
       trainer.dispose();
     });
 
@@ -495,13 +379,13 @@ describe.each(trainerBackends)('on %s', (backend) => {
         const problem = { ...smallProblem(), labelled: new Map([[4, thread]]) };
         const lastReturn = async (taskWeight: number) => {
           const trainer = await create(
-            [1],
+            1,
             { iterations: 40, imitation: { taskWeight }, task: { delayCost: 0.4 } },
             problem,
           );
           const metrics = await train(trainer);
           trainer.dispose();
-          return metrics.at(-1)?.[0]['task/expected_return'] ?? Number.NaN;
+          return metrics.at(-1)?.['task/expected_return'] ?? Number.NaN;
         };
         const [little, much] = [await lastReturn(1e-6), await lastReturn(100)];
         expect(much).toBeGreaterThan(0.7);
@@ -556,15 +440,15 @@ describe.each(trainerBackends)('on %s', (backend) => {
           },
         },
       });
-      const trainer = await createStopAgent([{ seed: 1, config, problem }]);
+      const trainer = await createStopAgent({ seed: 1, config, problem });
       const metrics = await train(trainer);
-      const [policy] = await trainer.policies();
+      const policy = await trainer.policy();
       const [probabilities] = await stopProbabilities(policy, table);
       expect(Math.max(...probabilities.subarray(0, 2))).toBeLessThan(0.3);
       // Where a stop is final, later posts are hardly ever acted upon.
       const certain = afterStop === 'stop' ? probabilities.subarray(2, 3) : probabilities.subarray(2);
       expect(Math.min(...certain)).toBeGreaterThan(0.7);
-      expect(metrics[119][0]['rollout/mean_stop_post']).toBeCloseTo(3, 0);
+      expect(metrics[119]['rollout/mean_stop_post']).toBeCloseTo(3, 0);
       trainer.dispose();
     });
   });

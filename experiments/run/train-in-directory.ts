@@ -6,8 +6,8 @@ import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { type HyperParameter, openTensorBoard } from '../../checkpoints/tensorboard.ts';
 import { InputError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
-import { loadMember, saveMember } from '../../trainers/member-checkpoint.ts';
 import type { Metrics, Trainer } from '../../trainers/trainer.ts';
+import { loadTrainer, saveTrainer } from '../../trainers/trainer-checkpoint.ts';
 import { isPlainObject } from '../config/overrides.ts';
 
 /** Keeps this many checkpoints of a run. */
@@ -16,35 +16,31 @@ const checkpointsKept = 2;
 const smallHeapBytes = 2 ** 28;
 
 /**
- * The loop that runs any trainer, one run directory a member: goes on from the last checkpoint, logs every iteration,
- * saves checkpoints, tells progress, and stops where the signal says so.
- * @param options.identities what each member's states are made of; a checkpoint of other states is refused
+ * The loop that runs any trainer in a run directory: goes on from the last checkpoint, logs every iteration, saves checkpoints, tells
+ * progress, and stops where the signal says so.
+ * @param options.identity what the states are made of; a checkpoint of other states is refused
  * @param options.afterIteration looks at what the iteration did and returns the metrics to be logged in place of the
  *   trainer's; it runs before the checkpoint is written
  * @returns false when the signal stopped the training before its last iteration
  * @throws InputError when a checkpoint does not fit, or the training diverged
  */
-export async function trainInDirectories(
+export async function trainInDirectory(
   trainer: Trainer<unknown>,
   options: {
-    runs: readonly RunDirectory[];
-    identities: readonly string[];
+    run: RunDirectory;
+    identity: string;
     checkpointEvery: number;
     context: WorkContext;
-    afterIteration?: (metrics: readonly Metrics[]) => Promise<readonly Metrics[]>;
+    afterIteration?: (metrics: Metrics) => Promise<Metrics>;
   },
 ): Promise<boolean> {
-  const { runs, identities, checkpointEvery, context, afterIteration = async (metrics) => metrics } = options;
+  const { run, identity, checkpointEvery, context, afterIteration = async (metrics) => metrics } = options;
   const { signal, onProgress, onNote } = context;
-  const resumeStep = restoreLatest(trainer, { runs, identities });
-  if (resumeStep !== null)
-    for (const run of runs) onNote(`resuming ${run.path} at iteration ${trainer.iteration} of ${trainer.iterations}`);
-  const logs = runs.map((run) => ({
-    lines: openMetricsLog(run.metricsPath, { resumeStep }),
-    board: openTensorBoard(run.path, { resumeStep }),
-  }));
-  if (resumeStep === null)
-    for (const [member, { board }] of logs.entries()) board.hyperParameters(hyperParametersOf(runs[member]));
+  const resumeStep = restoreLatest(trainer, { run, identity });
+  if (resumeStep !== null) onNote(`resuming ${run.path} at iteration ${trainer.iteration} of ${trainer.iterations}`);
+  const log = openMetricsLog(run.metricsPath, { resumeStep });
+  const board = openTensorBoard(run.path, { resumeStep });
+  if (resumeStep === null) board.hyperParameters(hyperParametersOf(run));
   let savedAt = trainer.iteration;
   collectRarely();
   try {
@@ -52,10 +48,8 @@ export async function trainInDirectories(
     while (trainer.iteration < trainer.iterations && !signal.aborted) {
       const metrics = await afterIteration(await trainer.iterate(context));
       checkFinite(metrics, trainer.iteration);
-      for (const [member, { lines, board }] of logs.entries()) {
-        lines.append({ step: trainer.iteration, ...metrics[member] });
-        board.scalars(trainer.iteration, metrics[member]);
-      }
+      log.append({ step: trainer.iteration, ...metrics });
+      board.scalars(trainer.iteration, metrics);
       const isLast = trainer.iteration >= trainer.iterations;
       if (isLast || trainer.iteration % checkpointEvery === 0) await checkpoint();
       onProgress('training', trainer.iteration, trainer.iterations);
@@ -64,57 +58,45 @@ export async function trainInDirectories(
     }
     if (trainer.iteration !== savedAt) await checkpoint();
   } finally {
-    for (const { lines, board } of logs) {
-      lines.close();
-      board.close();
-    }
+    log.close();
+    board.close();
   }
   return trainer.iteration >= trainer.iterations;
 
   async function checkpoint(): Promise<void> {
-    const states = await trainer.state();
-    for (const [member, run] of runs.entries()) {
-      logs[member].lines.sync();
-      saveMember(
-        run.checkpointPath(trainer.iteration),
-        { algorithm: trainer.algorithm, identity: identities[member] },
-        states[member],
-      );
-      run.pruneCheckpoints({ keepLast: checkpointsKept });
-    }
-    savedAt = trainer.iteration;
+    log.sync();
+    const { algorithm, iteration } = trainer;
+    saveTrainer(run.checkpointPath(iteration), { algorithm, identity }, await trainer.state());
+    run.pruneCheckpoints({ keepLast: checkpointsKept });
+    savedAt = iteration;
   }
 }
 
-/** Restores the newest checkpoints that all members have; returns their step, null where there are none. */
+/** Restores the newest checkpoint; returns its step, null where there is none. */
 function restoreLatest(
   trainer: Trainer<unknown>,
-  { runs, identities }: { runs: readonly RunDirectory[]; identities: readonly string[] },
+  { run, identity }: { run: RunDirectory; identity: string },
 ): number | null {
-  const steps = runs.map((run) => run.checkpointSteps());
-  const step = steps[0].findLast((candidate) => steps.every((own) => own.includes(candidate)));
-  if (step === undefined) return null;
-  const paths = runs.map((run) => run.checkpointPath(step));
-  const states = paths.map((path, member) =>
-    loadMember(path, { algorithm: trainer.algorithm, identity: identities[member] }),
-  );
+  const latest = run.latestCheckpoint();
+  if (latest === null) return null;
+  const { path, step } = latest;
+  const state = loadTrainer(path, { algorithm: trainer.algorithm, identity });
   try {
-    trainer.restore(states);
+    trainer.restore(state);
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
-    throw new InputError(`${paths.join(', ')}: ${error.message}`, { cause: error });
+    throw new InputError(`${path}: ${error.message}`, { cause: error });
   }
   return step;
 }
 
 /** A policy of NaN never stops and would read as "all posts". */
-function checkFinite(members: readonly Metrics[], iteration: number): void {
-  for (const metrics of members)
-    for (const [name, value] of Object.entries(metrics))
-      if (!Number.isFinite(value))
-        throw new InputError(
-          `the training diverged: ${name} is ${value} at iteration ${iteration}. Lower the learning rate, or use misleading: as-agent, whose loss is bounded`,
-        );
+function checkFinite(metrics: Metrics, iteration: number): void {
+  for (const [name, value] of Object.entries(metrics))
+    if (!Number.isFinite(value))
+      throw new InputError(
+        `the training diverged: ${name} is ${value} at iteration ${iteration}. Lower the learning rate, or use misleading: as-agent, whose loss is bounded`,
+      );
 }
 
 /** The seed and every setting of the experiment that is one value, by its path. */

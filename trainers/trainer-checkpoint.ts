@@ -1,15 +1,12 @@
 import { z } from 'zod';
 import { loadCheckpoint, saveCheckpoint } from '../checkpoints/checkpoint.ts';
 import { InputError } from '../src/errors.ts';
-import type { MemberState } from './trainer.ts';
+import type { TrainerState } from './trainer.ts';
 
-/*
- * One member of a trainer in one file. A member trained in a batch leaves the same checkpoint as one trained alone,
- * so either can be resumed as the other.
- */
+/* A trainer's state in one file. */
 
-const kind = 'member';
-const formatVersion = 1;
+const kind = 'trainer';
+const formatVersion = 2;
 const stateSchema = z.strictObject({ algorithm: z.string(), identity: z.string(), values: z.unknown() });
 
 /** What a checkpoint must have been made by, for its weights to mean anything. */
@@ -21,7 +18,7 @@ export interface CheckpointOwner {
 }
 
 /** Writes the file whole or not at all. */
-export function saveMember(path: string, owner: { algorithm: string; identity: string }, state: MemberState): void {
+export function saveTrainer(path: string, owner: { algorithm: string; identity: string }, state: TrainerState): void {
   const { algorithm, identity } = owner;
   saveCheckpoint(path, {
     kind,
@@ -32,7 +29,7 @@ export function saveMember(path: string, owner: { algorithm: string; identity: s
 }
 
 /** @throws InputError when the file is damaged, of another algorithm, or of other states */
-export function loadMember(path: string, owner: CheckpointOwner): MemberState {
+export function loadTrainer(path: string, owner: CheckpointOwner): TrainerState {
   const { arrays, state } = loadCheckpoint(path, { kind, formatVersion, stateSchema });
   if (owner.algorithm !== null && state.algorithm !== owner.algorithm)
     throw new InputError(

@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
-import { trainInDirectories } from '../../../experiments/run/train-in-directories.ts';
+import { trainInDirectory } from '../../../experiments/run/train-in-directory.ts';
 import { InputError } from '../../../src/errors.ts';
 import { selectBackend } from '../../../src/tensor/backend.ts';
 import { workContext } from '../../../src/work-context.ts';
-import { loadMember } from '../../../trainers/member-checkpoint.ts';
 import { createStopAgent } from '../../../trainers/stop-agent/create.ts';
 import { type Trainer, valuesOf } from '../../../trainers/trainer.ts';
+import { loadTrainer } from '../../../trainers/trainer-checkpoint.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
-import { type AgentInput, smallMember } from '../../trainers/stop-agent/small-problem.ts';
+import { type AgentInput, smallSettings } from '../../trainers/stop-agent/small-problem.ts';
 
 beforeAll(() => selectBackend('wasm'));
 
@@ -21,7 +21,7 @@ function runIn(folder: string, name: string): RunDirectory {
 }
 
 interface Settings {
-  seeds?: number[];
+  seed?: number;
   more?: AgentInput;
   identity?: string;
   checkpointEvery?: number;
@@ -29,17 +29,17 @@ interface Settings {
   notes?: string[];
 }
 
-/** Trains members in the runs; stops by signal after an iteration where asked to. */
-async function trainIn(runs: RunDirectory[], settings: Settings = {}): Promise<boolean> {
-  const { seeds = runs.map((_, index) => index + 1), more = {}, identity = 'states', stopAt, notes = [] } = settings;
+/** Trains in the run; stops by signal after an iteration where asked to. */
+async function trainIn(run: RunDirectory, settings: Settings = {}): Promise<boolean> {
+  const { seed = 1, more = {}, identity = 'states', stopAt, notes = [] } = settings;
   const trainer = await createStopAgent(
-    seeds.map((seed) => smallMember({ seed, more: { iterations: 4, behaviorCloning: { epochs: 4 }, ...more } })),
+    smallSettings({ seed, more: { iterations: 4, behaviorCloning: { epochs: 4 }, ...more } }),
   );
   const controller = new AbortController();
   try {
-    return await trainInDirectories(trainer, {
-      runs,
-      identities: runs.map(() => identity),
+    return await trainInDirectory(trainer, {
+      run,
+      identity,
       checkpointEvery: settings.checkpointEvery ?? 3,
       context: workContext({
         signal: controller.signal,
@@ -64,61 +64,61 @@ describe.each<[string, AgentInput]>([
   ['exact-policy-gradient', { algorithm: 'exact-policy-gradient' }],
   ['behavior-cloning', { algorithm: 'behavior-cloning' }],
 ])('the loop runs %s', (_, more) => {
-  it('to the same bytes whether a signal stopped it or not, alone and as a batch', async () => {
+  it('to the same bytes whether a signal stopped it or not', async () => {
     const folder = temporaryFolder();
-    const whole = runIn(folder, 'whole');
-    expect(await trainIn([whole], { more })).toBe(true);
+    const [whole, stopped, other] = ['whole', 'stopped', 'other'].map((name) => runIn(folder, name));
+    expect(await trainIn(whole, { more })).toBe(true);
     expect(whole.checkpointSteps()).toEqual([3, 4]);
-    const [one, other] = [runIn(folder, 'one'), runIn(folder, 'other')];
-    expect(await trainIn([one, other], { more, stopAt: 2 })).toBe(false);
-    expect(one.checkpointSteps()).toEqual([2]);
+    expect(await trainIn(stopped, { more, stopAt: 2 })).toBe(false);
+    expect(stopped.checkpointSteps()).toEqual([2]);
     const notes: string[] = [];
-    expect(await trainIn([one, other], { more, notes })).toBe(true);
-    expect(notes).toEqual([one, other].map(({ path }) => `resuming ${path} at iteration 2 of 4`));
-    expect(leftBy(one)).toEqual(leftBy(whole));
+    expect(await trainIn(stopped, { more, notes })).toBe(true);
+    expect(notes).toEqual([`resuming ${stopped.path} at iteration 2 of 4`]);
+    expect(leftBy(stopped)).toEqual(leftBy(whole));
+    await trainIn(other, { more, seed: 2 });
     expect(leftBy(other)).not.toEqual(leftBy(whole));
   });
 });
 
 describe('resuming', () => {
-  it('goes on from the newest checkpoint that all members have', async () => {
+  it('goes on from the newest checkpoint that is there', async () => {
     const folder = temporaryFolder();
-    const runs = [runIn(folder, 'one'), runIn(folder, 'other')];
-    await trainIn(runs, { stopAt: 2, checkpointEvery: 1 });
-    rmSync(runs[1].checkpointPath(2));
+    const run = runIn(folder, 'run');
+    await trainIn(run, { stopAt: 2, checkpointEvery: 1 });
+    rmSync(run.checkpointPath(2));
     const notes: string[] = [];
-    await trainIn(runs, { notes });
+    await trainIn(run, { notes });
     expect(notes[0]).toMatch(/at iteration 1 of 4/);
     const whole = runIn(folder, 'whole');
-    await trainIn([whole], {});
-    expect(leftBy(runs[0])).toEqual(leftBy(whole));
+    await trainIn(whole);
+    expect(leftBy(run)).toEqual(leftBy(whole));
   });
 
   it('of what is finished trains nothing', async () => {
     const run = runIn(temporaryFolder(), 'run');
-    await trainIn([run]);
+    await trainIn(run);
     const before = leftBy(run);
-    expect(await trainIn([run])).toBe(true);
+    expect(await trainIn(run)).toBe(true);
     expect(leftBy(run)).toEqual(before);
   });
 
   it('is refused with the file, the values and what to do', async () => {
     const run = runIn(temporaryFolder(), 'run');
-    await trainIn([run], { stopAt: 2 });
+    await trainIn(run, { stopAt: 2 });
     const { path } = run.latestCheckpoint() ?? { path: '' };
-    await expect(trainIn([run], { identity: 'other states' })).rejects.toThrow(
+    await expect(trainIn(run, { identity: 'other states' })).rejects.toThrow(
       `${path} was trained on states made by states, and these are made by other states; use the same encoder`,
     );
-    await expect(trainIn([run], { more: { algorithm: 'exact-policy-gradient' } })).rejects.toThrow(
+    await expect(trainIn(run, { more: { algorithm: 'exact-policy-gradient' } })).rejects.toThrow(
       `${path} is of the algorithm imitation, and exact-policy-gradient is trained`,
     );
-    await expect(trainIn([run], { more: { hidden: 9 } })).rejects.toThrow(
-      `${path}: agent/parameters/w1 is 1 × 8 × 12, and 1 × 8 × 18 is needed`,
+    await expect(trainIn(run, { more: { hidden: 9 } })).rejects.toThrow(
+      `${path}: agent/parameters/w1 is 8 × 12, and 8 × 18 is needed`,
     );
     const file = readFileSync(path);
     for (const bytes of [20, 300, file.length - 1]) {
       writeFileSync(path, file.subarray(0, bytes));
-      await expect(trainIn([run])).rejects.toThrow(/truncated/);
+      await expect(trainIn(run)).rejects.toThrow(/truncated/);
     }
   });
 });
@@ -128,18 +128,18 @@ describe('a training that diverges', () => {
     algorithm: 'diverging',
     iteration: 0,
     iterations: 3,
-    iterate: async () => [{ 'ppo/policy_loss': Number.NaN }],
-    policies: async () => [null],
-    state: async () => [],
+    iterate: async () => ({ 'ppo/policy_loss': Number.NaN }),
+    policy: async () => null,
+    state: async () => ({ arrays: {}, values: null }),
     restore() {},
     dispose() {},
   };
 
   it('stops at the first number that is none, and keeps no checkpoint of it', async () => {
     const run = runIn(temporaryFolder(), 'run');
-    const training = trainInDirectories(diverging, {
-      runs: [run],
-      identities: ['states'],
+    const training = trainInDirectory(diverging, {
+      run,
+      identity: 'states',
       checkpointEvery: 1,
       context: workContext(),
     });
@@ -150,11 +150,11 @@ describe('a training that diverges', () => {
 });
 
 describe('a checkpoint', () => {
-  it('holds one member: its algorithm, what its states are made of, and its values', async () => {
+  it('holds the algorithm, what the states are made of, arrays and values', async () => {
     const run = runIn(temporaryFolder(), 'run');
-    await trainIn([run]);
+    await trainIn(run);
     const { path } = run.latestCheckpoint() ?? { path: '' };
-    const state = loadMember(path, { algorithm: null, identity: 'states' });
+    const state = loadTrainer(path, { algorithm: null, identity: 'states' });
     expect(valuesOf(state, z.looseObject({ iteration: z.int() })).iteration).toBe(4);
     expect(() => valuesOf(state, z.strictObject({ epoch: z.int() }))).toThrow(/not what this trainer expects \(epoch/);
     expect(Object.keys(state.arrays)).toContain('agent/parameters/w1');

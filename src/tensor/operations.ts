@@ -1,0 +1,233 @@
+import * as tf from '@tensorflow/tfjs-core';
+
+/*
+ * The few operations that Earshot's networks are made of. Every tensor is a matrix, [rows, columns]. The caller disposes what these
+ * functions return.
+ */
+
+/** Matrices by name. */
+export type Tensors<Name extends string = string> = Record<Name, tf.Tensor2D>;
+
+/** The names of a record of tensors, in the order of its keys. */
+export function namesOf<Name extends string>(tensors: Tensors<Name>): Name[] {
+  return Object.keys(tensors) as Name[];
+}
+
+/** `f` of every tensor, by the same names. The inputs are left alone; the results belong to the caller. */
+export function mapTensors<Name extends string>(
+  tensors: Tensors<Name>,
+  f: (tensor: tf.Tensor2D, name: Name) => tf.Tensor2D,
+): Tensors<Name> {
+  return Object.fromEntries(namesOf(tensors).map((name) => [name, f(tensors[name], name)])) as Tensors<Name>;
+}
+
+/** Whether the current backend gathers rows of a table fast, so that the table belongs to it. */
+export function isOnDevice(): boolean {
+  return ['tensorflow', 'onnx'].includes(tf.getBackend());
+}
+
+/** A number as [1, 1]. */
+export function single(value: number): tf.Tensor2D {
+  return tf.tensor2d([value], [1, 1]);
+}
+
+/** Numbers below one another, [length, 1]. */
+export function columnOf(values: Float32Array): tf.Tensor2D {
+  return tf.tensor2d(values, [values.length, 1]);
+}
+
+/** Which factors of a product are transposed first. */
+interface ProductOptions {
+  readonly transposeLeft?: boolean;
+  readonly transposeRight?: boolean;
+}
+
+/**
+ * [m, k] · [k, n] → [m, n], with either factor transposed first where asked.
+ * @param options.leftIsData nobody asks for the gradient of the left factor, the larger one of a first layer
+ */
+export function matMul(
+  left: tf.Tensor2D,
+  right: tf.Tensor2D,
+  options: ProductOptions & { leftIsData?: boolean } = {},
+): tf.Tensor2D {
+  const { transposeLeft = false, transposeRight = false, leftIsData = false } = options;
+  return withGradient(leftIsData ? [right] : [left, right], {
+    saved: [left, right],
+    value: () => product(left, right, options),
+    gradients: (dy, [left, right]) => {
+      const ofRight = () =>
+        transposeRight
+          ? product(dy, left, { transposeLeft: true, transposeRight: transposeLeft })
+          : product(left, dy, { transposeLeft: !transposeLeft });
+      if (leftIsData) return [ofRight()];
+      const ofLeft = transposeLeft
+        ? product(right, dy, { transposeLeft: transposeRight, transposeRight: true })
+        : product(dy, right, { transposeRight: !transposeRight });
+      return [ofLeft, ofRight()];
+    },
+  });
+}
+
+/**
+ * ‖Wv‖² of each row v, where W are the matrices one above the other: [rows, n] and [k, n] each → [rows, 1]. It is vᵀGv with G = WᵀW, so
+ * that nothing of a length of k is computed for a row.
+ */
+export function squaredNormsOfImages(v: tf.Tensor2D, matrices: readonly tf.Tensor2D[]): tf.Tensor2D {
+  const g = tf.addN(matrices.map((own) => product(own, own, { transposeLeft: true })));
+  const vg = product(v, g);
+  return withGradient([v, ...matrices], {
+    saved: [v, vg, ...matrices],
+    value: () => sumColumns(tf.mul(v, vg)),
+    gradients: (dy, [v, vg, ...saved]) => {
+      const twice = tf.mul<tf.Tensor2D>(dy, 2);
+      const ofG = product(v, tf.mul(v, twice), { transposeLeft: true });
+      return [tf.mul(vg, twice), ...matrices.map((_, place) => product(saved[place], ofG))];
+    },
+  });
+}
+
+/** The wasm backend multiplies transposed operands about ten times slower, so there they are transposed beforehand. */
+function product(
+  left: tf.Tensor2D,
+  right: tf.Tensor2D,
+  { transposeLeft = false, transposeRight = false }: ProductOptions = {},
+): tf.Tensor2D {
+  if (tf.getBackend() !== 'wasm') return tf.matMul(left, right, transposeLeft, transposeRight);
+  return tf.tidy(() =>
+    tf.matMul(transposeLeft ? tf.transpose(left) : left, transposeRight ? tf.transpose(right) : right),
+  );
+}
+
+/** [rows, columns] → [columns, rows]. */
+export function transpose(x: tf.Tensor2D): tf.Tensor2D {
+  return withGradient([x], { saved: [], value: () => tf.transpose(x), gradients: (dy) => [tf.transpose(dy)] });
+}
+
+/** Logarithm of the softmax over the columns. On onnx it is one node instead of six. */
+export function logSoftmax(x: tf.Tensor2D): tf.Tensor2D {
+  if (tf.getBackend() !== 'onnx') return tf.logSoftmax(x);
+  return withGradient([x], {
+    saved: [],
+    value: () => tf.engine().runKernel('LogSoftmax', { logits: x }) as tf.Tensor2D,
+    gradients: (dy, [y]) => [tf.sub(dy, tf.mul(sumColumns(dy), tf.exp(y)))],
+  });
+}
+
+/** tanh x, on wasm and cpu as 2σ(2x) − 1: wasm has a fast sigmoid and a slow tanh. */
+export function tanh(x: tf.Tensor2D): tf.Tensor2D {
+  const value = () => {
+    if (isOnDevice()) return tf.tanh(x);
+    return tf.tidy(() => tf.sub<tf.Tensor2D>(tf.mul(tf.sigmoid(tf.mul(x, 2)), 2), 1));
+  };
+  return withGradient([x], { saved: [], value, gradients: (dy, [y]) => [tf.mul(dy, tanhDerivative(y))] });
+}
+
+/** d tanh x / dx where `y` = tanh x. */
+export function tanhDerivative(y: tf.Tensor2D): tf.Tensor2D {
+  return withGradient([y], {
+    saved: [y],
+    value: () => tf.tidy(() => tf.sub(1, tf.square(y))),
+    gradients: (dy, [y]) => [tf.mul(dy, tf.mul(y, -2))],
+  });
+}
+
+/** Sum over the rows: [rows, columns] → [1, columns]. */
+export function sumRows(x: tf.Tensor2D): tf.Tensor2D {
+  return tf.sum(x, 0, true);
+}
+
+/** Sum over the columns: [rows, columns] → [rows, 1]. */
+export function sumColumns(x: tf.Tensor2D): tf.Tensor2D {
+  return tf.sum(x, 1, true);
+}
+
+/** The sum of all squares, [1, 1]. On onnx it is a product, which is one node instead of two. */
+export function sumOfSquares(x: tf.Tensor2D): tf.Tensor2D {
+  if (tf.getBackend() !== 'onnx') return tf.sum<tf.Tensor2D>(tf.square(x), [0, 1], true);
+  const row = tf.reshape<tf.Rank.R2>(x, [1, -1]);
+  return product(row, row, { transposeRight: true });
+}
+
+/** Rows `start` to `start + count − 1`. */
+export function sliceRows(x: tf.Tensor2D, start: number, count: number): tf.Tensor2D {
+  return tf.slice(x, [start, 0], [count, x.shape[1]]);
+}
+
+/** Columns `start` to `start + count − 1`. */
+export function sliceColumns(x: tf.Tensor2D, start: number, count: number): tf.Tensor2D {
+  return tf.slice(x, [0, start], [x.shape[0], count]);
+}
+
+/**
+ * Rows by their numbers, each any number of times: [rows, columns] → [numbers, columns]. The gradient of a row is the sum of those of
+ * its copies.
+ */
+export function gatherRows(x: tf.Tensor2D, numbers: tf.Tensor1D): tf.Tensor2D {
+  return withGradient([x], {
+    saved: [numbers],
+    value: () => tf.gather(x, numbers),
+    gradients: (dy, [numbers]) => [tf.scatterND(tf.reshape(numbers, [-1, 1]), dy, x.shape)],
+  });
+}
+
+/** Parameters of a perceptron with two hidden tanh layers, above the product of its input with the first layer. */
+export type UpperName = 'w2' | 'b2' | 'w3' | 'b3';
+/** All parameters: weights are [in, out] and biases [1, out]. */
+export type MlpName = 'w1' | 'b1' | UpperName;
+
+/**
+ * A layer of a perceptron, x·w + b or its tanh: one operation with one gradient, which spares wasm half of the kernels.
+ * @param options.inputIsData nobody asks for the gradient of x
+ */
+export function layer(
+  x: tf.Tensor2D,
+  { weights, bias }: { weights: tf.Tensor2D; bias: tf.Tensor2D },
+  { isTanh = false, inputIsData = false }: { isTanh?: boolean; inputIsData?: boolean } = {},
+): tf.Tensor2D {
+  return withGradient(inputIsData ? [weights, bias] : [weights, bias, x], {
+    saved: [x, weights],
+    value: () => {
+      const sum = tf.add<tf.Tensor2D>(product(x, weights), bias);
+      return isTanh ? tanh(sum) : sum;
+    },
+    gradients: (dy, [x, weights, y]) => {
+      const ofSum = isTanh ? tf.mul<tf.Tensor2D>(dy, tanhDerivative(y)) : dy;
+      const own = [product(x, ofSum, { transposeLeft: true }), sumRows(ofSum)];
+      return inputIsData ? own : [...own, product(ofSum, weights, { transposeRight: true })];
+    },
+  });
+}
+
+/**
+ * The network of Ho & Ermon ("Generative Adversarial Imitation Learning", 2016) and of EARD above its first layer h₁, for the caller
+ * knows how its input is composed: h₂ = tanh(h₁·w2 + b2), output = h₂·w3 + b3.
+ * @returns tensors that the caller disposes
+ */
+export function upperForward({ w2, b2, w3, b3 }: Tensors<UpperName>, hidden1: tf.Tensor2D) {
+  const hidden2 = layer(hidden1, { weights: w2, bias: b2 }, { isTanh: true });
+  return { hidden2, output: layer(hidden2, { weights: w3, bias: b3 }) };
+}
+
+/**
+ * An operation whose gradient is written out.
+ * @param inputs those that a gradient is passed on to
+ * @param options.saved what `gradients` gets beside the gradient of the value, with the value as the last
+ */
+export function withGradient(
+  inputs: readonly tf.Tensor2D[],
+  options: {
+    saved: readonly tf.Tensor[];
+    value: () => tf.Tensor2D;
+    gradients: (dy: tf.Tensor2D, saved: tf.Tensor2D[]) => tf.Tensor2D[];
+  },
+): tf.Tensor2D {
+  const { saved, value, gradients } = options;
+  const operation = tf.customGrad<tf.Tensor2D>((...given) => {
+    const result = value();
+    const save = given[given.length - 1];
+    if (typeof save === 'function') save([...saved, result]);
+    return { value: result, gradFunc: (dy, kept) => gradients(dy as tf.Tensor2D, kept as tf.Tensor2D[]) };
+  });
+  return operation(...inputs);
+}

@@ -1,0 +1,111 @@
+import * as tf from '@tensorflow/tfjs-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { selectBackend } from '../../../src/tensor/backend.ts';
+import '../../../src/tensor/gradients.ts';
+import {
+  matMul,
+  sliceColumns,
+  sliceRows,
+  squaredNormsOfImages,
+  sumColumns,
+  sumOfSquares,
+  sumRows,
+  tanh,
+  tanhDerivative,
+  transpose,
+} from '../../../src/tensor/operations.ts';
+import { Random } from '../../../src/tensor/random.ts';
+import { testBackends } from './test-backend.ts';
+
+type Rows = number[][];
+
+const random = Random.seeded({ seed: 1, purpose: 'operations' });
+const draw = (rows: number, columns: number): Rows =>
+  Array.from({ length: rows }, () => Array.from({ length: columns }, () => random.normal()));
+
+function expectClose(actual: tf.Tensor2D, expected: Rows): void {
+  expect(actual.shape).toEqual([expected.length, expected[0].length]);
+  const flat = expected.flat();
+  for (const [i, value] of actual.dataSync().entries()) expect(value).toBeCloseTo(flat[i], 5);
+}
+
+describe.each(testBackends)('on %s', (backend) => {
+  let before = 0;
+  beforeAll(async () => {
+    await selectBackend(backend);
+    before = tf.memory().numTensors;
+    tf.engine().startScope();
+  });
+  afterAll(() => {
+    tf.engine().endScope();
+    expect(tf.memory().numTensors).toBe(before);
+  });
+
+  const left = draw(4, 5);
+  const right = draw(5, 2);
+
+  it('matMul multiplies, and transposes either factor first where asked', () => {
+    const [x, y] = [tf.tensor2d(left), tf.tensor2d(right)];
+    const product = left.map((row) =>
+      [0, 1].map((column) => row.reduce((sum, value, k) => sum + value * right[k][column], 0)),
+    );
+    expectClose(matMul(x, y), product);
+    expectClose(matMul(transpose(x), transpose(y), { transposeLeft: true, transposeRight: true }), product);
+  });
+
+  it('squaredNormsOfImages is |Wv|² of each row, with the gradients of the product that it stands for', () => {
+    const v = tf.tensor2d(left);
+    const matrices = [7, 1].map((rows) => tf.mul<tf.Tensor2D>(tf.tensor2d(draw(rows, 5)), 0.2));
+    const weights = tf.tensor2d(draw(4, 1));
+    const image = (v: tf.Tensor2D, own: tf.Tensor2D) => matMul(v, own, { transposeRight: true });
+    const written = (v: tf.Tensor2D, [first, second]: readonly tf.Tensor2D[]) =>
+      tf.add<tf.Tensor2D>(sumColumns(tf.square(image(v, first))), sumColumns(tf.square(image(v, second))));
+    expectClose(squaredNormsOfImages(v, matrices), written(v, matrices).arraySync());
+    const gradients = (of: typeof written) =>
+      tf.grads((v, ...given) => tf.mul(of(v as tf.Tensor2D, given as tf.Tensor2D[]), weights))([v, ...matrices]);
+    const expected = gradients(written);
+    for (const [index, own] of gradients(squaredNormsOfImages).entries())
+      expectClose(own as tf.Tensor2D, (expected[index] as tf.Tensor2D).arraySync());
+  });
+
+  it('transpose swaps rows and columns', () => {
+    expectClose(
+      transpose(tf.tensor2d(left)),
+      left[0].map((_, column) => left.map((row) => row[column])),
+    );
+  });
+
+  it('sums run over rows, columns or squares, and keep both axes', () => {
+    const x = tf.tensor2d(left);
+    expectClose(sumRows(x), [left[0].map((_, column) => left.reduce((sum, row) => sum + row[column], 0))]);
+    const ofRow = (row: readonly number[]) => row.reduce((sum, value) => sum + value, 0);
+    expectClose(
+      sumColumns(x),
+      left.map((row) => [ofRow(row)]),
+    );
+    expectClose(sumOfSquares(x), [[left.flat().reduce((sum, value) => sum + value ** 2, 0)]]);
+  });
+
+  it('slices take rows or columns', () => {
+    expectClose(sliceRows(tf.tensor2d(left), 1, 2), left.slice(1, 3));
+    expectClose(
+      sliceColumns(tf.tensor2d(left), 2, 3),
+      left.map((row) => row.slice(2)),
+    );
+  });
+
+  it('tanh and its derivative hold from the middle to the tails', () => {
+    const inputs = [-50, -3, -0.5, -1e-3, 0, 1e-3, 0.5, 3, 50];
+    const outputs = tanh(tf.tensor2d([inputs]));
+    expectClose(outputs, [inputs.map(Math.tanh)]);
+    expectClose(tanhDerivative(outputs), [inputs.map((x) => 1 - Math.tanh(x) ** 2)]);
+  });
+
+  it('leaves nothing behind but its result', () => {
+    const [x, y] = [tf.tensor2d(left), tf.tensor2d(right)];
+    const count = tf.memory().numTensors;
+    const results = [matMul(x, y), transpose(x), tanh(x), tanhDerivative(x), sumRows(x)];
+    expect(tf.memory().numTensors).toBe(count + results.length);
+    tf.dispose([x, y, results]);
+  });
+});
