@@ -48,12 +48,12 @@ export function loadCheckpoint<State>(
     throw new InputError(
       `${path} holds tensors but is not a checkpoint of Earshot; give a file from a run's checkpoints/`,
     );
+  if (formatVersion !== String(expected.formatVersion))
+    throw notOurs(path, `format ${formatVersion} of ${kind}, and this version reads ${expected.formatVersion}`);
   if (kind !== expected.kind)
     throw new InputError(
       `${path} is a checkpoint of kind ${JSON.stringify(kind)}, and ${JSON.stringify(expected.kind)} is needed; give one of a run of that kind`,
     );
-  if (formatVersion !== String(expected.formatVersion))
-    throw notOurs(path, `format ${formatVersion} of ${kind}, and this version reads ${expected.formatVersion}`);
   return {
     kind: expected.kind,
     formatVersion: expected.formatVersion,

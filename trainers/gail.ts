@@ -74,46 +74,47 @@ export interface EstimatedSteps extends Collected {
   readonly returns: Float32Array;
 }
 
-/** One iteration of EARD's Algorithm 1, by its lines. */
-export async function gailIteration(training: GailTraining): Promise<GailIteration> {
-  const { config, states, environment, environmentState, agent, discriminators, random, iteration } = training;
+/** EARD's Algorithm 1, by its lines: yields after each iteration. Training that was restored goes on from where it was. */
+export async function* gail(training: GailTraining): AsyncGenerator<GailIteration, void> {
+  const { config, iterations, states, environment, environmentState, agent, discriminators, task } = training;
   const { discount, gaeLambda: lambda, stepsPerIteration } = config.ppo;
-
-  // 2 and 4: run the policy for K steps, and compute V of their states.
-  const collected = await collect(agent, { states, environment, environmentState, steps: stepsPerIteration, random });
-  const { ends, values, nextValue } = collected;
-
-  // 8, before the rewards as in the published code: the discriminators learn to tell these steps from the experts'.
   const { epochs, warmupEpochs, warmupIterations } = config.discriminator;
-  const discriminated = await updateDiscriminators(discriminators, collected, {
-    states,
-    config: config.discriminator,
-    epochs: iteration < warmupIterations ? warmupEpochs : epochs,
-    random,
-  });
+  while (training.iteration < iterations) {
+    const { random, runningReturn, iteration } = training;
 
-  // 3: the rewards.
-  const logits = weightedSum(discriminated, (own) => own.logits);
-  const unscaled = weightedSum(discriminated, (own) => rewardsOf(own.logits, config.reward));
-  const rewards =
-    config.rewardScale === 'none'
-      ? unscaled
-      : scaleRewards(training.runningReturn, { rewards: unscaled, ends, discount });
+    // 2 and 4: run the policy for K steps, and compute V of their states.
+    const collected = await collect(agent, { states, environment, environmentState, steps: stepsPerIteration, random });
+    const { ends, values, nextValue } = collected;
 
-  // 5: advantages, and the returns that the value is fitted to.
-  const estimates = generalizedAdvantages({ rewards, values, ends, bootstrapValue: nextValue, discount, lambda });
-  const steps = { ...collected, ...estimates, logits, rewards };
+    // 8, before the rewards as in the published code: the discriminators learn to tell these steps from the experts'.
+    const discriminated = await updateDiscriminators(discriminators, collected, {
+      states,
+      config: config.discriminator,
+      epochs: iteration < warmupIterations ? warmupEpochs : epochs,
+      random,
+    });
 
-  // 6 and 7: update policy and value, by the task's gradient as well where it has a weight.
-  const { after, expectedReturn } = await ppoUpdate(agent, steps, {
-    config: config.ppo,
-    states,
-    random,
-    remaining: 1 - iteration / training.iterations,
-    task: training.task,
-  });
-  training.iteration++;
-  return { steps, discriminated, after, expectedReturn };
+    // 3: the rewards.
+    const logits = weightedSum(discriminated, (own) => own.logits);
+    const unscaled = weightedSum(discriminated, (own) => rewardsOf(own.logits, config.reward));
+    const rewards =
+      config.rewardScale === 'none' ? unscaled : scaleRewards(runningReturn, { rewards: unscaled, ends, discount });
+
+    // 5: advantages, and the returns that the value is fitted to.
+    const estimates = generalizedAdvantages({ rewards, values, ends, bootstrapValue: nextValue, discount, lambda });
+    const steps = { ...collected, ...estimates, logits, rewards };
+
+    // 6 and 7: update policy and value, by the task's gradient as well where it has a weight.
+    const { after, expectedReturn } = await ppoUpdate(agent, steps, {
+      config: config.ppo,
+      states,
+      random,
+      remaining: 1 - iteration / iterations,
+      task,
+    });
+    training.iteration++;
+    yield { steps, discriminated, after, expectedReturn };
+  }
 }
 
 /** r of steps from the discriminator's logits, high for experts; [steps]. */
@@ -124,7 +125,7 @@ export function rewardsOf(logits: Float32Array, reward: GailConfig['reward']): F
     : logits.map((logit) => Math.max(logit, 0) + Math.log1p(Math.exp(-Math.abs(logit))));
 }
 
-/** Σ w x over the discriminators, [steps]: with one for each expert, w is α, β or −γ over their sum. */
+/** Σ w x over the discriminators, [steps]: with one for each expert, w is α, β or −γ over α + β − γ. */
 export function weightedSum(
   discriminated: readonly Pick<Discriminated, 'rewardWeight' | 'logits'>[],
   valuesOf: (own: Pick<Discriminated, 'rewardWeight' | 'logits'>) => Float32Array,

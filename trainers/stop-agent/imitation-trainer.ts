@@ -5,7 +5,7 @@ import { InputError } from '../../src/errors.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { createDiscriminators, disposeDiscriminator } from '../discriminator.ts';
 import { initialRunningReturn } from '../gae.ts';
-import { agentWeight, discriminatorTasks, type GailTraining, gailIteration } from '../gail.ts';
+import { agentWeight, discriminatorTasks, type GailTraining, gail } from '../gail.ts';
 import type { Trainer } from '../trainer.ts';
 import { imitationState, restoreImitation } from './imitation-checkpoint.ts';
 import { labelledThreads } from './labelled-threads.ts';
@@ -40,6 +40,7 @@ export async function createImitation(settings: StopAgentSettings): Promise<Trai
   const learner = await createLearner(settings, { hasCritic: true });
   const training = startTraining(learner);
   const config = settings.config.imitation;
+  const iterations = gail(training);
 
   return {
     algorithm: 'imitation',
@@ -47,7 +48,11 @@ export async function createImitation(settings: StopAgentSettings): Promise<Trai
     get iteration() {
       return training.iteration;
     },
-    iterate: async () => imitationMetrics(config, await gailIteration(training)),
+    async iterate() {
+      const { value, done } = await iterations.next();
+      if (done) throw new Error('the training is over, or an iteration failed before');
+      return imitationMetrics(config, value);
+    },
     policy: () => learnerPolicy(learner),
     state: () => imitationState(training, learner.moments),
     restore: (state) => restoreImitation(training, state),

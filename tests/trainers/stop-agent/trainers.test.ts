@@ -143,7 +143,7 @@ describe.each(trainerBackends)('on %s', (backend) => {
       const states: TrainerState[][] = [];
       for (const own of [backend, 'cpu'] as const) {
         await selectBackend(own);
-        const trainer = await create(1, more);
+        const trainer = await create(1, { ...more, iterations: 3 });
         const reached: TrainerState[] = [];
         for (let iteration = 0; iteration < 3; iteration++) {
           await trainer.iterate(workContext());
