@@ -13,7 +13,8 @@ import {
   type Pairs,
   updateDiscriminators,
 } from '../../trainers/discriminator.ts';
-import { discriminatorTasks, weightedSum } from '../../trainers/gail.ts';
+import { discriminatorTasks } from '../../trainers/expert-weights.ts';
+import { weightedSum } from '../../trainers/gail.ts';
 import { testBackend } from '../src/tensor/test-backend.ts';
 
 beforeAll(() => selectBackend(testBackend()));

@@ -8,7 +8,7 @@ import { layer, namesOf, single, type Tensors, upperForward } from '../../src/te
 import { Random } from '../../src/tensor/random.ts';
 import { gailOptions } from '../../trainers/config.ts';
 import { createDiscriminators, gailLoss } from '../../trainers/discriminator.ts';
-import { discriminatorTasks } from '../../trainers/gail.ts';
+import { discriminatorTasks } from '../../trainers/expert-weights.ts';
 import { createPolicyValue, masked } from '../../trainers/policy-value.ts';
 import { ppoLoss } from '../../trainers/ppo.ts';
 import { testBackend } from '../src/tensor/test-backend.ts';
