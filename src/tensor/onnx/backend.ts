@@ -1,6 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
-import type { Engine, Numbers, Resident, Session, Shaped, Traffic } from './engine.ts';
-import { isKnown, type Kind, Recorder, type TakenRows, type Value } from './recorder.ts';
+import type { Engine, Resident, Session, Shaped, Traffic } from '../engine.ts';
+import { type Graph, graphKey, type Kind, type Numbers } from '../graph.ts';
+import { isKnown, Recorder, type TakenRows, type Value } from './recorder.ts';
 
 /*
  * A tfjs backend whose kernels (kernels.ts) append nodes to a graph instead of computing. The graph runs when one of its
@@ -48,6 +49,11 @@ export class OnnxBackend extends tf.KernelBackend {
   /** Whether results may stay where they are made. */
   get hasDeviceMemory(): boolean {
     return this.engine.memory !== null;
+  }
+
+  /** See `Engine`. */
+  get isWebgpu(): boolean {
+    return this.engine.isWebgpu;
   }
 
   valueBehind({ dataId }: tf.TensorInfo): Value {
@@ -130,20 +136,20 @@ export class OnnxBackend extends tf.KernelBackend {
 
   /** Appends a node to the graph in hand; see `Recorder.append`. */
   append(
-    node: Parameters<Recorder['append']>[0],
+    operation: Parameters<Recorder['append']>[0],
     inputs: readonly tf.TensorInfo[],
     output: Parameters<Recorder['append']>[2],
   ): tf.TensorInfo {
-    return this.tensorOf(this.recorderWithRoom().append(node, this.operandsOf(inputs), output));
+    return this.tensorOf(this.recorderWithRoom().append(operation, this.operandsOf(inputs), output));
   }
 
-  /** The same for a node with several outputs. */
+  /** Appends a node with several outputs. */
   appendSeveral(
-    node: Parameters<Recorder['append']>[0],
+    operation: Parameters<Recorder['append']>[0],
     inputs: readonly tf.TensorInfo[],
     outputs: Parameters<Recorder['appendSeveral']>[2],
   ): tf.TensorInfo[] {
-    const values = this.recorderWithRoom().appendSeveral(node, this.operandsOf(inputs), outputs);
+    const values = this.recorderWithRoom().appendSeveral(operation, this.operandsOf(inputs), outputs);
     return values.map((value) => this.tensorOf(value));
   }
 
@@ -163,7 +169,7 @@ export class OnnxBackend extends tf.KernelBackend {
     const outputs = recorder.made.filter(({ references }) => references > 0);
     if (outputs.length === 0) return;
     const inputs = recorder.read;
-    const session = this.session(recorder.file({ inputs, outputs }));
+    const session = this.session(recorder.graph({ inputs, outputs }));
     const arrays = outputs.map((value) => this.emptyArray(value));
     session.run(
       new Map(inputs.map((value) => [recorder.nameOf(value), this.fed(value)])),
@@ -229,12 +235,12 @@ export class OnnxBackend extends tf.KernelBackend {
     }
   }
 
-  /** The session of an ONNX file; kept until others are used more. */
+  /** The session of a graph; kept until others are used more. */
   session(
-    file: Uint8Array,
-    { key = Buffer.from(file).toString('latin1'), staying = [] }: { key?: string; staying?: readonly string[] } = {},
+    graph: Graph,
+    { key = graphKey(graph), staying = [] }: { key?: string; staying?: readonly string[] } = {},
   ): Session {
-    const session = this.sessions.get(key) ?? this.engine.session(file, staying);
+    const session = this.sessions.get(key) ?? this.engine.session(graph, staying);
     this.sessions.delete(key);
     this.sessions.set(key, session);
     for (const [oldest, own] of this.sessions) {

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import * as tf from '@tensorflow/tfjs-core';
+import type { Shaped } from '../engine.ts';
+import { type Graph, graphKey } from '../graph.ts';
 import { OnnxBackend } from './backend.ts';
-import type { Shaped } from './engine.ts';
 import { isKnown, type TakenRows, type Value } from './recorder.ts';
 
 /*
@@ -24,8 +24,8 @@ interface Feed {
 
 /** A traced function, for one set of shapes. */
 interface Program {
-  readonly file: Uint8Array;
-  /** Of the file: trainings of one shape share a session. */
+  readonly graph: Graph;
+  /** Of the graph: trainings of one shape share a session. */
   readonly key: string;
   readonly inputs: readonly { readonly name: string; readonly feed: Feed }[];
   readonly outputs: readonly Pick<Value, 'shape' | 'kind'>[];
@@ -160,11 +160,11 @@ function traced<I>(
     value.kind === 'float32' &&
     given.has(paths[place]) &&
     outputs.indexOf(value) === outputs.lastIndexOf(value);
-  const file = recorder.file({ inputs: used.map(({ value }) => value), outputs: [...new Set(outputs)] });
+  const graph = recorder.graph({ inputs: used.map(({ value }) => value), outputs: [...new Set(outputs)] });
   const staying = outputs.filter(stays).map((value) => recorder.nameOf(value));
   return {
-    file,
-    key: createHash('sha256').update(file).update(staying.join()).digest('hex'),
+    graph,
+    key: [graphKey(graph), ...staying].join(),
     inputs: used.map(({ value, feed }) => ({ name: recorder.nameOf(value), feed })),
     outputs: outputs.map(({ shape, kind }) => ({ shape, kind })),
     names: outputs.map((value) => recorder.nameOf(value)),
@@ -175,7 +175,7 @@ function traced<I>(
 }
 
 function check(first: Program, second: Program): void {
-  if (Buffer.compare(first.file, second.file) !== 0)
+  if (first.key !== second.key)
     throw new Error(
       'a compiled step computes something else at its second call: a number that changes is a constant of its graph; pass it in as a tensor',
     );
@@ -185,7 +185,7 @@ function check(first: Program, second: Program): void {
 function run(backend: OnnxBackend, { program, tensors }: { program: Program; tensors: readonly tf.Tensor[] }): unknown {
   const given = tensors.map((tensor) => backend.valueBehind(tensor));
   if (given.some((value) => !isKnown(value) && value.taken === undefined)) backend.settle();
-  const { file, key, names, staying } = program;
+  const { graph, key, names, staying } = program;
   const outputs = new Map<string, Shaped>();
   for (const [index, name] of names.entries()) {
     if (staying.includes(name)) continue;
@@ -200,16 +200,16 @@ function run(backend: OnnxBackend, { program, tensors }: { program: Program; ten
       return [name, backend.fed(part === 'all' || taken === undefined ? given[place] : taken[part])];
     }),
   );
-  const stayed = backend.session(file, { key, staying }).run(inputs, outputs);
+  const stayed = backend.session(graph, { key, staying }).run(inputs, outputs);
   let next = 0;
   return rebuilt(program.result, () => {
     const { shape, kind } = program.outputs[next];
     const name = names[next++];
-    const resident = stayed.get(name);
+    const tensor = stayed.get(name);
     const value =
-      resident === undefined
+      tensor === undefined
         ? backend.made(outputs.get(name)?.array ?? null, { shape, kind })
-        : backend.stayed({ ...resident, kind: 'float32', shape });
+        : backend.stayed({ tensor, kind: 'float32', shape });
     return tensorOf(backend, value);
   });
 }

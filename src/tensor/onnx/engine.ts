@@ -4,71 +4,25 @@ import { cpus } from 'node:os';
 import type { Tensor } from 'onnxruntime-node';
 import type { Binding } from 'onnxruntime-node/dist/binding.js';
 import { ProviderError } from '../../errors.ts';
+import {
+  count,
+  type DeviceMemory,
+  type Engine,
+  newTraffic,
+  type Resident,
+  type Session,
+  type Shaped,
+} from '../engine.ts';
+import type { Graph, Numbers } from '../graph.ts';
 import { deviceFailure } from './device-failure.ts';
 import { float, int32, onnxFile } from './onnx-file.ts';
+import { onnxGraph } from './onnx-graph.ts';
 
 /*
  * ONNX Runtime as the npm package `onnxruntime-node` brings it. Its class InferenceSession puts a timer in front of a call that
  * blocks anyway; the binding below it, of the version that package.json pins, is called without one. So nothing waits in a queue:
  * a graph has run when the call returns, and arrays may change after.
  */
-
-/** What a tensor's numbers are held in: 32-bit floats and integers, and truth values as bytes. */
-export type Numbers = Float32Array | Int32Array | Uint8Array;
-
-/** A tensor's numbers with their shape. */
-export interface Shaped {
-  readonly shape: readonly number[];
-  readonly array: Numbers;
-}
-
-/** Numbers in the device's memory: graphs read them, and `DeviceMemory` brings them back. */
-export interface Resident {
-  readonly shape: readonly number[];
-  readonly kind: DeviceKind;
-  readonly tensor: Tensor;
-}
-
-/** Truth values stay in this process. */
-export type DeviceKind = 'float32' | 'int32';
-
-/** A graph that is ready to run. */
-export interface Session {
-  /**
-   * All by name. The outputs' arrays are filled; none of them may be an input's. Outputs that stay on the device are not among them
-   * but returned, and the caller disposes their tensors.
-   */
-  run(
-    inputs: ReadonlyMap<string, Shaped | Resident>,
-    outputs: ReadonlyMap<string, Shaped>,
-  ): ReadonlyMap<string, Pick<Resident, 'tensor'>>;
-  dispose(): void;
-}
-
-/** Moves numbers between a device's memory and that of this process. Sessions go on while both are used: never two runs at once. */
-export interface DeviceMemory {
-  upload(numbers: Shaped): Resident;
-  download(resident: Resident, into: Numbers): void;
-}
-
-/** What graphs were given and gave since the start. */
-export interface Traffic {
-  runs: number;
-  /** From and to the memory of this process. */
-  bytesIn: number;
-  bytesOut: number;
-  /** Bytes of the largest input since `largestIn` was set to 0. */
-  largestIn: number;
-}
-
-/** What runs graphs. */
-export interface Engine {
-  /** Makes a session of the bytes of an ONNX file. `staying` are outputs that stay in the device's memory. */
-  session(file: Uint8Array, staying?: readonly string[]): Session;
-  /** Null where the device is the processor. */
-  readonly memory: DeviceMemory | null;
-  readonly traffic: Traffic;
-}
 
 /**
  * One thread: two are no faster on graphs of this size, spin while they wait, and may round otherwise, so that a run would
@@ -99,7 +53,7 @@ export type Provider = 'cpu' | 'webgpu';
 export async function loadEngine(provider: Provider): Promise<{ engine: Engine; device: string }> {
   const { binding, initOrt } = await import('onnxruntime-node/dist/binding.js');
   initOrt();
-  const traffic: Traffic = { runs: 0, bytesIn: 0, bytesOut: 0, largestIn: 0 };
+  const traffic = newTraffic();
   const session = (file: Uint8Array, staying: readonly string[] = []): Session => {
     const own: Binding.InferenceSession = new binding.InferenceSession();
     // A copy, for the binding reads the whole buffer that a small array may be a part of.
@@ -123,7 +77,7 @@ export async function loadEngine(provider: Provider): Promise<{ engine: Engine; 
     };
     return {
       run(inputs, outputs) {
-        count(traffic, inputs, outputs);
+        count(traffic, inputs.values(), outputs.values());
         const given = tensorsOf(inputs);
         if (staying.length === 0) {
           runOwn(given, tensorsOf(outputs));
@@ -133,7 +87,7 @@ export async function loadEngine(provider: Provider): Promise<{ engine: Engine; 
         const none = [...outputs.keys(), ...staying].map((name) => [name, null] as const);
         const made = runOwn(given, Object.fromEntries(none));
         for (const [name, { array }] of outputs) array.set(made[name].data as Numbers);
-        return new Map(staying.map((name) => [name, { tensor: made[name] }]));
+        return new Map(staying.map((name) => [name, made[name]]));
       },
       dispose() {
         if (profileFilePrefix !== undefined) own.endProfiling();
@@ -144,28 +98,19 @@ export async function loadEngine(provider: Provider): Promise<{ engine: Engine; 
   const memory = provider === 'cpu' ? null : deviceMemory(session);
   const runtime = `ONNX Runtime ${version()}`;
   const device = provider === 'cpu' ? `${runtime}, one thread of ${processor()}` : runtime;
-  return { engine: { session, memory, traffic }, device };
-}
-
-function count(traffic: Traffic, inputs: ReadonlyMap<string, Shaped | Resident>, outputs: ReadonlyMap<string, Shaped>) {
-  traffic.runs++;
-  for (const own of inputs.values()) {
-    if (!('array' in own)) continue;
-    traffic.bytesIn += own.array.byteLength;
-    traffic.largestIn = Math.max(traffic.largestIn, own.array.byteLength);
-  }
-  for (const { array } of outputs.values()) traffic.bytesOut += array.byteLength;
+  const ofGraph = (graph: Graph, staying?: readonly string[]) => session(onnxGraph(graph), staying);
+  return { engine: { session: ofGraph, memory, traffic, isWebgpu: provider === 'webgpu' }, device };
 }
 
 /** By graphs that add nothing, for the binding itself reads no tensor of a device. */
-function deviceMemory(session: Engine['session']): DeviceMemory {
+function deviceMemory(session: (file: Uint8Array, staying: readonly string[]) => Session): DeviceMemory {
   const copies = {
     float32: copyGraph({ type: float, nothing: Float32Array.of(0) }),
     int32: copyGraph({ type: int32, nothing: Int32Array.of(0) }),
   };
   // Never disposed: the last session to go would take the device with it, and the tensors that are on it.
   const made = new Map<string, Session>();
-  const copying = (kind: DeviceKind, way: 'up' | 'down'): Session => {
+  const copying = (kind: keyof typeof copies, way: 'up' | 'down'): Session => {
     const own = made.get(kind + way) ?? session(copies[kind], way === 'up' ? ['there'] : []);
     made.set(kind + way, own);
     return own;
@@ -176,12 +121,13 @@ function deviceMemory(session: Engine['session']): DeviceMemory {
       const here = { shape: [array.length], array };
       const tensor = copying(kind, 'up')
         .run(new Map([['here', here]]), new Map())
-        .get('there')?.tensor;
+        .get('there');
       if (tensor === undefined) throw new Error('nothing came to the device');
       return { shape, kind, tensor };
     },
     download(resident, into) {
       const shape = [into.length];
+      if (resident.kind === 'bool') throw new Error('truth values stay in this process');
       copying(resident.kind, 'down').run(
         new Map([['here', { ...resident, shape }]]),
         new Map([['there', { shape, array: into }]]),
@@ -211,8 +157,13 @@ function tensorsOf(values: ReadonlyMap<string, Shaped | Resident>): Record<strin
     tensors[name] =
       'array' in own
         ? { type: typeOf(own.array), dims: own.shape, data: own.array, location: 'cpu' }
-        : { type: own.kind, dims: own.shape, gpuBuffer: own.tensor.gpuBuffer, location: 'gpu-buffer' };
+        : { type: own.kind, dims: own.shape, gpuBuffer: gpuBufferOf(own), location: 'gpu-buffer' };
   return tensors as Record<string, Tensor>;
+}
+
+function gpuBufferOf({ tensor }: Resident): unknown {
+  if (!('gpuBuffer' in tensor)) throw new Error('a tensor of another device was given to ONNX Runtime');
+  return tensor.gpuBuffer;
 }
 
 function typeOf(array: Numbers): 'float32' | 'int32' | 'bool' {

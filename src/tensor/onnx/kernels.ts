@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
+import type { Arithmetic, Comparison, Elementwise, Reduction } from '../graph.ts';
 import { kindOf, type OnnxBackend } from './backend.ts';
-import { onnxTypeOf } from './recorder.ts';
 import { filled, like, ofIntermediate, register, type Single } from './register-kernel.ts';
 import { registerShapes, transposed } from './shape-kernels.ts';
 
@@ -25,28 +25,25 @@ export function registerKernels(): void {
     );
   for (const [kernel, type] of Object.entries(functions))
     register<Single>(kernel, ({ inputs: { x }, backend }) => backend.append({ type }, [x], like(x)));
-  for (const [kernel, { type, operands }] of Object.entries(reductions))
+  for (const [kernel, type] of Object.entries(reductions))
     register<Single, { axis?: Axes; reductionIndices?: Axes; keepDims: boolean }>(
       kernel,
       ({ inputs: { x }, attrs, backend }) => {
         // The name of the axes is another for the largest number.
         const axis = attrs.axis ?? attrs.reductionIndices ?? null;
-        return reduced(x, { axis, keepDims: attrs.keepDims, type, operands, backend });
+        return reduced(x, { axis, keepDims: attrs.keepDims, type, backend });
       },
     );
-  for (const type of ['Softmax', 'LogSoftmax'])
+  for (const type of ['Softmax', 'LogSoftmax'] as const)
     register<{ logits: tf.TensorInfo }>(type, ({ inputs: { logits }, backend }) =>
-      type === 'LogSoftmax' && backend.hasDeviceMemory
+      type === 'LogSoftmax' && backend.isWebgpu
         ? composedLogSoftmax(backend, logits)
-        : backend.append({ type, attributes: { axis: logits.shape.length - 1 } }, [logits], like(logits)),
+        : backend.append({ type }, [logits], like(logits)),
     );
   register<Single, { axis: number; exclusive: boolean; reverse: boolean }>(
     'Cumsum',
     ({ inputs: { x }, attrs: { axis, exclusive, reverse }, backend }) =>
-      backend.append({ type: 'CumSum', attributes: { exclusive: Number(exclusive), reverse: Number(reverse) } }, [x], {
-        ...like(x),
-        operands: [[axis]],
-      }),
+      backend.append({ type: 'CumSum', axis, exclusive, reverse }, [x], like(x)),
   );
   registerShapes();
   registerConstants();
@@ -69,8 +66,7 @@ export function registerKernels(): void {
   register<Pair, { transposeA: boolean; transposeB: boolean }>('BatchMatMul', ({ inputs, attrs, backend }) => {
     const { a, b } = inputs;
     const isRowByItself = a.dataId === b.dataId && a.shape[a.shape.length - 2] === 1;
-    if (backend.hasDeviceMemory && isRowByItself && attrs.transposeB && !attrs.transposeA)
-      return squaredRows(backend, a);
+    if (backend.isWebgpu && isRowByItself && attrs.transposeB && !attrs.transposeA) return squaredRows(backend, a);
     const left = attrs.transposeA ? swapped(backend, a) : backend.shared(a);
     const right = attrs.transposeB ? swapped(backend, b) : backend.shared(b);
     const batches = tf.broadcast_util.assertAndGetBroadcastShape(a.shape.slice(0, -2), b.shape.slice(0, -2));
@@ -86,12 +82,11 @@ export function registerKernels(): void {
   );
   register<Single, { dtype: tf.DataType }>('Cast', ({ inputs: { x }, attrs, backend }) => {
     if (x.dtype === attrs.dtype) return backend.shared(x);
-    const kind = kindOf(attrs.dtype);
-    return backend.append({ type: 'Cast', attributes: { to: onnxTypeOf(kind) } }, [x], { shape: x.shape, kind });
+    return backend.append({ type: 'Cast' }, [x], { shape: x.shape, kind: kindOf(attrs.dtype) });
   });
 }
 
-const arithmetic = {
+const arithmetic: Readonly<Record<string, Arithmetic>> = {
   Add: 'Add',
   Sub: 'Sub',
   Multiply: 'Mul',
@@ -99,9 +94,9 @@ const arithmetic = {
   Minimum: 'Min',
   Maximum: 'Max',
   Pow: 'Pow',
-} as const;
+};
 
-const comparisons = {
+const comparisons: Readonly<Record<string, Comparison | Arithmetic>> = {
   Equal: 'Equal',
   Less: 'Less',
   LessEqual: 'LessOrEqual',
@@ -109,9 +104,9 @@ const comparisons = {
   GreaterEqual: 'GreaterOrEqual',
   LogicalAnd: 'And',
   LogicalOr: 'Or',
-} as const;
+};
 
-const functions = {
+const functions: Readonly<Record<string, Elementwise>> = {
   Abs: 'Abs',
   Exp: 'Exp',
   Log: 'Log',
@@ -124,15 +119,14 @@ const functions = {
   Softplus: 'Softplus',
   Sqrt: 'Sqrt',
   Tanh: 'Tanh',
-} as const;
+};
 
-/** Opset 17 takes the axes of a sum as an operand, of the others as an attribute. */
-const reductions = {
-  Sum: { type: 'ReduceSum', operands: true },
-  Mean: { type: 'ReduceMean', operands: false },
-  Max: { type: 'ReduceMax', operands: false },
-  Min: { type: 'ReduceMin', operands: false },
-} as const;
+const reductions: Readonly<Record<string, Reduction>> = {
+  Sum: 'ReduceSum',
+  Mean: 'ReduceMean',
+  Max: 'ReduceMax',
+  Min: 'ReduceMin',
+};
 
 function registerConstants(): void {
   register<Single>('ZerosLike', ({ inputs: { x }, backend }) => filled(backend, x, 0));
@@ -144,17 +138,14 @@ function registerConstants(): void {
 
 function reduced(
   x: tf.TensorInfo,
-  options: { axis: Axes; keepDims: boolean; type: string; operands: boolean; backend: OnnxBackend },
+  options: { axis: Axes; keepDims: boolean; type: Reduction; backend: OnnxBackend },
 ): tf.TensorInfo {
-  const { type, operands, keepDims, backend } = options;
+  const { type, keepDims, backend } = options;
   const axes = tf.util.parseAxisParam(options.axis ?? x.shape.map((_, axis) => axis), x.shape);
   const shape = x.shape.flatMap((length, axis) => (axes.includes(axis) ? (keepDims ? [1] : []) : [length]));
-  const keepdims = Number(keepDims);
   if (type === 'ReduceSum' && keepDims && x.dtype === 'float32' && isRowAxis(axes, x.shape))
     return summedRows(backend, x, shape);
-  return operands
-    ? backend.append({ type, attributes: { keepdims } }, [x], { ...like(x), shape, operands: [axes] })
-    : backend.append({ type, attributes: { keepdims, axes } }, [x], { ...like(x), shape });
+  return backend.append({ type, axes, keepDims }, [x], { ...like(x), shape });
 }
 
 /** Whether rows are reduced, all columns at once. */
@@ -175,7 +166,7 @@ function summedRows(backend: OnnxBackend, x: tf.TensorInfo, shape: number[]): tf
 function squaredRows(backend: OnnxBackend, x: tf.TensorInfo): tf.TensorInfo {
   const axes = [x.shape.length - 1];
   const shape = [...x.shape.slice(0, -1), 1];
-  return backend.append({ type: 'ReduceSumSquare', attributes: { keepdims: 1, axes } }, [x], { ...like(x), shape });
+  return backend.append({ type: 'ReduceSumSquare', axes, keepDims: true }, [x], { ...like(x), shape });
 }
 
 /**
@@ -185,13 +176,10 @@ function squaredRows(backend: OnnxBackend, x: tf.TensorInfo): tf.TensorInfo {
 function composedLogSoftmax(backend: OnnxBackend, x: tf.TensorInfo): tf.TensorInfo {
   const axes = [x.shape.length - 1];
   const ofRow = { ...like(x), shape: [...x.shape.slice(0, -1), 1] };
-  const largest = backend.append({ type: 'ReduceMax', attributes: { keepdims: 1, axes } }, [x], ofRow);
+  const largest = backend.append({ type: 'ReduceMax', axes, keepDims: true }, [x], ofRow);
   const below = backend.append({ type: 'Sub' }, [x, largest], like(x));
   const exponentials = backend.append({ type: 'Exp' }, [below], like(x));
-  const sum = backend.append({ type: 'ReduceSum', attributes: { keepdims: 1 } }, [exponentials], {
-    ...ofRow,
-    operands: [axes],
-  });
+  const sum = backend.append({ type: 'ReduceSum', axes, keepDims: true }, [exponentials], ofRow);
   const logarithm = backend.append({ type: 'Log' }, [sum], ofRow);
   const result = backend.append({ type: 'Sub' }, [below, logarithm], like(x));
   for (const { dataId } of [largest, below, exponentials, sum, logarithm]) backend.disposeData(dataId);

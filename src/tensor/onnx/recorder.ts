@@ -1,15 +1,5 @@
-import type { Numbers, Resident } from './engine.ts';
-import { bool, float, int32, type OnnxNode, type OnnxTensor, type OnnxValue, onnxFile } from './onnx-file.ts';
-
-/** The types of tensors that this backend knows. */
-export type Kind = 'float32' | 'int32' | 'bool';
-
-const onnxTypes: Readonly<Record<Kind, number>> = { float32: float, int32, bool };
-
-/** TensorProto.DataType of a tensor's type, for casts. */
-export function onnxTypeOf(kind: Kind): number {
-  return onnxTypes[kind];
-}
+import type { Resident } from '../engine.ts';
+import type { Graph, GraphNode, GraphValue, Kind, Numbers, Operation } from '../graph.ts';
 
 /** What one or several tensors of tfjs stand for: an array, or a node of a graph that has not run. */
 export interface Value {
@@ -39,14 +29,11 @@ export function isKnown({ array, resident }: Value): boolean {
   return array !== null || resident !== null;
 }
 
-type Appended = Pick<OnnxNode, 'type' | 'attributes'>;
 type Described = Pick<Value, 'shape' | 'kind'>;
-type Operand = readonly number[] | number;
 
 /** A graph while kernels append nodes to it. */
 export class Recorder {
-  private readonly nodes: { readonly node: OnnxNode; readonly values: readonly Value[] }[] = [];
-  private readonly constants: OnnxTensor[] = [];
+  private readonly nodes: { readonly node: GraphNode; readonly values: readonly Value[] }[] = [];
   private readonly names = new Map<Value, string>();
 
   /** Nodes so far. */
@@ -78,22 +65,14 @@ export class Recorder {
     return name;
   }
 
-  /** Appends a node. `operands` are further inputs that are known, such as the axes of a sum. */
-  append(
-    node: Appended,
-    inputs: readonly Value[],
-    { shape, kind, operands }: Described & { operands?: readonly Operand[] },
-  ): Value {
-    return this.appendSeveral(node, inputs, { outputs: [{ shape, kind }], operands })[0];
+  /** Appends a node. */
+  append(operation: Operation, inputs: readonly Value[], output: Described): Value {
+    return this.appendSeveral(operation, inputs, [output])[0];
   }
 
-  /** The same for a node with several outputs. */
-  appendSeveral(
-    node: Appended,
-    inputs: readonly Value[],
-    { outputs, operands = [] }: { outputs: readonly Described[]; operands?: readonly Operand[] | undefined },
-  ): Value[] {
-    const names = [...inputs.map((input) => this.nameOf(input)), ...operands.map((own) => this.constant(own))];
+  /** Appends a node with several outputs. */
+  appendSeveral(operation: Operation, inputs: readonly Value[], outputs: readonly Described[]): Value[] {
+    const names = inputs.map((input) => this.nameOf(input));
     const values = outputs.map(
       ({ shape, kind }): Value => ({
         shape,
@@ -105,45 +84,34 @@ export class Recorder {
         references: 1,
       }),
     );
-    this.nodes.push({ node: { ...node, inputs: names, outputs: values.map((value) => this.nameOf(value)) }, values });
+    const node = { operation, inputs: names, outputs: values.map((value) => this.described(value)) };
+    this.nodes.push({ node, values });
     return values;
   }
 
-  private constant(operand: Operand): string {
-    const name = `c${this.constants.length}`;
-    this.constants.push(
-      typeof operand === 'number'
-        ? { name, shape: [], data: Float32Array.of(operand) }
-        : { name, shape: [operand.length], data: BigInt64Array.from(operand, BigInt) },
-    );
-    return name;
+  private described(value: Value): GraphValue {
+    return { name: this.nameOf(value), shape: value.shape, kind: value.kind };
   }
 
-  /** The ONNX file of what the outputs need. Values that were read and are not inputs become constants. */
-  file({ inputs, outputs }: { inputs: readonly Value[]; outputs: readonly Value[] }): Uint8Array {
+  /** The graph of what the outputs need. Values that were read and are not inputs become constants. */
+  graph({ inputs, outputs }: { inputs: readonly Value[]; outputs: readonly Value[] }): Graph {
     const needed = new Set(outputs.map((value) => this.nameOf(value)));
-    const nodes: OnnxNode[] = [];
+    const nodes: GraphNode[] = [];
     for (const { node } of this.nodes.toReversed())
-      if (node.outputs.some((output) => needed.has(output))) {
+      if (node.outputs.some(({ name }) => needed.has(name))) {
         nodes.unshift(node);
         for (const input of node.inputs) needed.add(input);
       }
-    const fixed = this.read.flatMap((value): OnnxTensor[] =>
-      value.array === null || inputs.includes(value)
+    const constants = this.read.flatMap((value) =>
+      value.array === null || inputs.includes(value) || !needed.has(this.nameOf(value))
         ? []
-        : [{ name: this.nameOf(value), shape: value.shape, data: value.array }],
+        : [{ ...this.described(value), array: value.array }],
     );
-    const described = (value: Value): OnnxValue => ({
-      name: this.nameOf(value),
-      type: onnxTypeOf(value.kind),
-      shape: value.shape,
-    });
-    return onnxFile({
-      name: 'step',
+    return {
       nodes,
-      constants: [...this.constants, ...fixed].filter(({ name }) => needed.has(name)),
-      inputs: inputs.map(described),
-      outputs: outputs.map(described),
-    });
+      constants,
+      inputs: inputs.map((value) => this.described(value)),
+      outputs: outputs.map((value) => this.described(value)),
+    };
   }
 }

@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
+import type { Kind } from '../graph.ts';
 import { kindOf, OnnxBackend } from './backend.ts';
-import type { Kind } from './recorder.ts';
 
 /** What a kernel is called with. tfjs checks nothing of it, so each kernel says what it reads. */
 interface Call<Inputs, Attributes> {

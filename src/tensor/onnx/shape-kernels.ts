@@ -1,6 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
 import type { OnnxBackend } from './backend.ts';
-import { int64 } from './onnx-file.ts';
 import { filled, like, ofIntermediate, register, type Single } from './register-kernel.ts';
 
 /** Kernels that move numbers about. */
@@ -33,9 +32,9 @@ export function registerShapes(): void {
       const axis = tf.util.parseAxisParam(attrs.axis, x.shape)[0];
       const lengths = tf.backend_util.prepareSplitSize(x, attrs.numOrSizeSplits, axis);
       const shapes = lengths.map((length) => x.shape.with(axis, length));
-      if (!backend.hasDeviceMemory) {
+      if (!backend.isWebgpu) {
         const outputs = shapes.map((shape) => ({ ...like(x), shape }));
-        return backend.appendSeveral({ type: 'Split', attributes: { axis } }, [x], { outputs, operands: [lengths] });
+        return backend.appendSeveral({ type: 'Split', axis, lengths }, [x], outputs);
       }
       // A shader has a buffer for each output, and GPUs need give it no more than eight.
       let start = 0;
@@ -51,13 +50,12 @@ export function registerShapes(): void {
     const [axis] = tf.util.parseAxisParam(attrs.axis, all[0].shape);
     const shapes = all.map((input) => input.shape);
     const shape = tf.backend_util.computeOutShape(shapes, axis);
-    return backend.append({ type: 'Concat', attributes: { axis } }, all, { ...like(all[0]), shape });
+    return backend.append({ type: 'Concat', axis }, all, { ...like(all[0]), shape });
   });
   register<Single, { reps: number[] }>('Tile', ({ inputs: { x }, attrs: { reps }, backend }) =>
-    backend.append({ type: 'Tile' }, [x], {
+    backend.append({ type: 'Tile', repeats: reps }, [x], {
       ...like(x),
       shape: x.shape.map((length, axis) => length * reps[axis]),
-      operands: [reps],
     }),
   );
   register<Single, { paddings: [number, number][]; constantValue: number }>(
@@ -65,11 +63,8 @@ export function registerShapes(): void {
     ({ inputs: { x }, attrs, backend }) => {
       const { paddings, constantValue } = attrs;
       const shape = x.shape.map((length, axis) => length + paddings[axis][0] + paddings[axis][1]);
-      const operands = [
-        paddings.flatMap(([before]) => before).concat(paddings.flatMap(([, after]) => after)),
-        constantValue,
-      ];
-      return backend.append({ type: 'Pad' }, [x], { ...like(x), shape, operands });
+      const [before, after] = [paddings.map(([own]) => own), paddings.map(([, own]) => own)];
+      return backend.append({ type: 'Pad', before, after, value: constantValue }, [x], { ...like(x), shape });
     },
   );
   register<Single & { indices: tf.TensorInfo }, { axis: number }>(
@@ -77,22 +72,15 @@ export function registerShapes(): void {
     ({ inputs, attrs: { axis }, backend }) => {
       const { x, indices } = inputs;
       const shape = [...x.shape.slice(0, axis), ...indices.shape, ...x.shape.slice(axis + 1)];
-      return backend.append({ type: 'Gather', attributes: { axis } }, [x, indices], { ...like(x), shape });
+      return backend.append({ type: 'Gather', axis }, [x, indices], { ...like(x), shape });
     },
   );
   register<{ indices: tf.TensorInfo; updates: tf.TensorInfo }, { shape: number[] }>(
     'ScatterNd',
     ({ inputs: { indices, updates }, attrs: { shape }, backend }) => {
-      // ONNX takes 64-bit places only. This type is nobody else's: the value is read by the next node alone.
-      const places = backend.append({ type: 'Cast', attributes: { to: int64 } }, [indices], like(indices));
       const zeros = filled(backend, { shape, dtype: updates.dtype }, 0);
-      return ofIntermediate(backend, places, () =>
-        ofIntermediate(backend, zeros, () =>
-          backend.append({ type: 'ScatterND', attributes: { reduction: 'add' } }, [zeros, places, updates], {
-            ...like(updates),
-            shape,
-          }),
-        ),
+      return ofIntermediate(backend, zeros, () =>
+        backend.append({ type: 'ScatterAdd' }, [zeros, indices, updates], { ...like(updates), shape }),
       );
     },
   );
@@ -100,19 +88,15 @@ export function registerShapes(): void {
 
 function reshaped(backend: OnnxBackend, x: tf.TensorInfo, shape: number[]): tf.TensorInfo {
   if (tf.util.arraysEqual(x.shape, shape)) return backend.shared(x);
-  return backend.append({ type: 'Reshape' }, [x], { ...like(x), shape, operands: [shape] });
+  return backend.append({ type: 'Reshape' }, [x], { ...like(x), shape });
 }
 
 export function transposed(backend: OnnxBackend, x: tf.TensorInfo, perm: readonly number[]): tf.TensorInfo {
   const shape = perm.map((axis) => x.shape[axis]);
-  return backend.append({ type: 'Transpose', attributes: { perm } }, [x], { ...like(x), shape });
+  return backend.append({ type: 'Transpose', perm }, [x], { ...like(x), shape });
 }
 
 function sliced(backend: OnnxBackend, x: tf.TensorInfo, { begin, size }: { begin: number[]; size: number[] }) {
-  const ends = begin.map((start, axis) => start + size[axis]);
-  return backend.append({ type: 'Slice' }, [x], {
-    ...like(x),
-    shape: size,
-    operands: [begin, ends, begin.map((_, axis) => axis)],
-  });
+  const end = begin.map((start, axis) => start + size[axis]);
+  return backend.append({ type: 'Slice', begin, end }, [x], { ...like(x), shape: size });
 }

@@ -1,0 +1,78 @@
+import type { Graph, Kind, Numbers } from './graph.ts';
+
+/*
+ * What the recording backend needs of a runtime.
+ */
+
+/** A tensor's numbers with their shape. */
+export interface Shaped {
+  readonly shape: readonly number[];
+  readonly array: Numbers;
+}
+
+/** A runtime's handle of numbers in its device's memory. */
+export interface DeviceTensor {
+  dispose(): void;
+}
+
+/** Numbers in the device's memory: graphs read them, and `DeviceMemory` brings them back. */
+export interface Resident {
+  readonly shape: readonly number[];
+  readonly kind: Kind;
+  readonly tensor: DeviceTensor;
+}
+
+/** A graph that is ready to run. */
+export interface Session {
+  /**
+   * All by name. The outputs' arrays are filled; none of them may be an input's. Outputs that stay on the device are not among them
+   * but returned, and the caller disposes their tensors.
+   */
+  run(
+    inputs: ReadonlyMap<string, Shaped | Resident>,
+    outputs: ReadonlyMap<string, Shaped>,
+  ): ReadonlyMap<string, DeviceTensor>;
+  dispose(): void;
+}
+
+/** Moves numbers between a device's memory and that of this process. Sessions go on while both are used: never two runs at once. */
+export interface DeviceMemory {
+  upload(numbers: Shaped): Resident;
+  download(resident: Resident, into: Numbers): void;
+}
+
+/** What graphs were given and gave since the start. */
+export interface Traffic {
+  runs: number;
+  /** From and to the memory of this process. */
+  bytesIn: number;
+  bytesOut: number;
+  /** Bytes of the largest input since `largestIn` was set to 0. */
+  largestIn: number;
+}
+
+/** What runs graphs. */
+export interface Engine {
+  /** `staying` are outputs that stay in the device's memory. */
+  session(graph: Graph, staying?: readonly string[]): Session;
+  /** Null where the device is the processor. */
+  readonly memory: DeviceMemory | null;
+  readonly traffic: Traffic;
+  /** Whether some nodes are left to the processor or need too many buffers, so that others take their place. */
+  readonly isWebgpu: boolean;
+}
+
+export function newTraffic(): Traffic {
+  return { runs: 0, bytesIn: 0, bytesOut: 0, largestIn: 0 };
+}
+
+/** Counts a run. */
+export function count(traffic: Traffic, inputs: Iterable<Shaped | Resident>, outputs: Iterable<Shaped>): void {
+  traffic.runs++;
+  for (const input of inputs) {
+    if (!('array' in input)) continue;
+    traffic.bytesIn += input.array.byteLength;
+    traffic.largestIn = Math.max(traffic.largestIn, input.array.byteLength);
+  }
+  for (const { array } of outputs) traffic.bytesOut += array.byteLength;
+}

@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto';
+
+/*
+ * Graphs that belong to no runtime. The recorder makes them; onnx/ and xla/ translate them.
+ */
+
+/** The types of tensors in a graph. */
+export type Kind = 'float32' | 'int32' | 'bool';
+
+/** What a tensor's numbers are held in: 32-bit floats and integers, and truth values as bytes. */
+export type Numbers = Float32Array | Int32Array | Uint8Array;
+
+/** What a node computes. Axes count from 0, and both inputs of arithmetic are broadcast to the shape of the output. */
+export type Operation =
+  | { readonly type: Arithmetic | Comparison | Elementwise | 'MatMul' | 'Reshape' | 'Softmax' | 'LogSoftmax' }
+  /** The second input where the first is true, else the third. */
+  | { readonly type: 'Where' }
+  /** To the type of the output. */
+  | { readonly type: 'Cast' }
+  | { readonly type: Reduction; readonly axes: readonly number[]; readonly keepDims: boolean }
+  | { readonly type: 'CumSum'; readonly axis: number; readonly exclusive: boolean; readonly reverse: boolean }
+  | { readonly type: 'Transpose'; readonly perm: readonly number[] }
+  | { readonly type: 'Slice'; readonly begin: readonly number[]; readonly end: readonly number[] }
+  | { readonly type: 'Split'; readonly axis: number; readonly lengths: readonly number[] }
+  | { readonly type: 'Concat' | 'Gather'; readonly axis: number }
+  | { readonly type: 'Tile'; readonly repeats: readonly number[] }
+  | {
+      readonly type: 'Pad';
+      readonly before: readonly number[];
+      readonly after: readonly number[];
+      readonly value: number;
+    }
+  /** The first input, with the rows of the third added at the places in the second. */
+  | { readonly type: 'ScatterAdd' };
+
+export type Arithmetic = 'Add' | 'Sub' | 'Mul' | 'Div' | 'Min' | 'Max' | 'Pow' | 'And' | 'Or';
+export type Comparison = 'Equal' | 'Less' | 'LessOrEqual' | 'Greater' | 'GreaterOrEqual';
+export type Elementwise =
+  | ('Abs' | 'Exp' | 'Log' | 'Neg' | 'Not' | 'Relu')
+  | ('Round' | 'Sigmoid' | 'Sign' | 'Softplus' | 'Sqrt' | 'Tanh');
+/** The last one sums squares. */
+export type Reduction = 'ReduceSum' | 'ReduceMean' | 'ReduceMax' | 'ReduceMin' | 'ReduceSumSquare';
+
+/** A value in a graph; its name is unique. */
+export interface GraphValue {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly kind: Kind;
+}
+
+export interface GraphNode {
+  readonly operation: Operation;
+  readonly inputs: readonly string[];
+  readonly outputs: readonly GraphValue[];
+}
+
+export interface Graph {
+  /** In the order of computation. */
+  readonly nodes: readonly GraphNode[];
+  readonly constants: readonly (GraphValue & { readonly array: Numbers })[];
+  readonly inputs: readonly GraphValue[];
+  readonly outputs: readonly GraphValue[];
+}
+
+/** The same for graphs that compute the same from the same constants. */
+export function graphKey({ nodes, constants, inputs, outputs }: Graph): string {
+  const hash = createHash('sha256');
+  const values = constants.map(({ name, shape, kind }) => ({ name, shape, kind }));
+  hash.update(JSON.stringify({ nodes, values, inputs, outputs }));
+  for (const { array } of constants) hash.update(array);
+  return hash.digest('hex');
+}

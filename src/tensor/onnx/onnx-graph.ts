@@ -1,0 +1,86 @@
+import type { Graph, GraphNode, GraphValue, Kind } from '../graph.ts';
+import { bool, float, int32, int64, type OnnxNode, type OnnxTensor, onnxFile } from './onnx-file.ts';
+
+/*
+ * A recorded graph as an ONNX file. Kinds of nodes have ONNX's names; what differs is where a node's numbers stand, among its
+ * attributes or as constants.
+ */
+
+const onnxTypes: Readonly<Record<Kind, number>> = { float32: float, int32, bool };
+
+export function onnxGraph({ nodes, constants, inputs, outputs }: Graph): Uint8Array {
+  const operands: OnnxTensor[] = [];
+  const described = ({ name, shape, kind }: GraphValue) => ({ name, type: onnxTypes[kind], shape });
+  const translated = nodes.flatMap((node) => onnxNodes(node, operands));
+  return onnxFile({
+    name: 'step',
+    nodes: translated,
+    constants: [...operands, ...constants.map(({ name, shape, array }) => ({ name, shape, data: array }))],
+    inputs: inputs.map(described),
+    outputs: outputs.map(described),
+  });
+}
+
+function onnxNodes({ operation, inputs, outputs }: GraphNode, operands: OnnxTensor[]): OnnxNode[] {
+  const operand = (numbers: readonly number[] | number): string => {
+    const name = `c${operands.length}`;
+    operands.push(
+      typeof numbers === 'number'
+        ? { name, shape: [], data: Float32Array.of(numbers) }
+        : { name, shape: [numbers.length], data: BigInt64Array.from(numbers, BigInt) },
+    );
+    return name;
+  };
+  const [output] = outputs;
+  const names = outputs.map(({ name }) => name);
+  const node = (attributes?: OnnxNode['attributes'], more: readonly string[] = []): OnnxNode[] => [
+    { type: operation.type, inputs: [...inputs, ...more], outputs: names, ...(attributes && { attributes }) },
+  ];
+  switch (operation.type) {
+    case 'ReduceSum':
+      // Opset 17 takes the axes of a sum as an operand, of the others as an attribute.
+      return node({ keepdims: Number(operation.keepDims) }, [operand(operation.axes)]);
+    case 'ReduceMean':
+    case 'ReduceMax':
+    case 'ReduceMin':
+    case 'ReduceSumSquare':
+      return node({ keepdims: Number(operation.keepDims), axes: operation.axes });
+    case 'Softmax':
+    case 'LogSoftmax':
+      return node({ axis: output.shape.length - 1 });
+    case 'CumSum':
+      return node({ exclusive: Number(operation.exclusive), reverse: Number(operation.reverse) }, [
+        operand([operation.axis]),
+      ]);
+    case 'Cast':
+      return node({ to: onnxTypes[output.kind] });
+    case 'Reshape':
+      return node(undefined, [operand(output.shape)]);
+    case 'Transpose':
+      return node({ perm: operation.perm });
+    case 'Slice': {
+      const { begin, end } = operation;
+      return node(undefined, [begin, end, begin.map((_, axis) => axis)].map(operand));
+    }
+    case 'Split':
+      return node({ axis: operation.axis }, [operand(operation.lengths)]);
+    case 'Concat':
+    case 'Gather':
+      return node({ axis: operation.axis });
+    case 'Tile':
+      return node(undefined, [operand(operation.repeats)]);
+    case 'Pad':
+      return node(undefined, [operand([...operation.before, ...operation.after]), operand(operation.value)]);
+    case 'ScatterAdd': {
+      // ONNX takes 64-bit places only.
+      const [onto, places, updates] = inputs;
+      const wide = `${output.name}places`;
+      return [
+        { type: 'Cast', inputs: [places], outputs: [wide], attributes: { to: int64 } },
+        { type: 'ScatterND', inputs: [onto, wide, updates], outputs: names, attributes: { reduction: 'add' } },
+      ];
+    }
+    default:
+      return node();
+  }
+}
