@@ -111,12 +111,13 @@ export function networkOutputs(parameters: Tensors<MlpName>, observations: tf.Te
 }
 
 /** log π(stop) and V of two-action networks with a critic, [rows, 1] each. */
-export const scored = compiled(
-  ({ parameters, observations }: { parameters: Tensors<MlpName>; observations: tf.Tensor2D }) => {
-    const { logProbabilities, values } = policyValueForward(parameters, observations);
-    return { stopLogProbabilities: sliceColumns(logProbabilities, 1, 1), values };
-  },
-);
+export function scores({ parameters, observations }: { parameters: Tensors<MlpName>; observations: tf.Tensor2D }) {
+  const { logProbabilities, values } = policyValueForward(parameters, observations);
+  return { stopLogProbabilities: sliceColumns(logProbabilities, 1, 1), values };
+}
+
+/** `scores`, compiled. */
+export const scored = compiled(scores);
 
 /** log π(stop) and V of rows, [rows] each. */
 export interface RowScores {
@@ -126,7 +127,7 @@ export interface RowScores {
 
 /** Reads and disposes the scores of the first `count` rows. */
 export async function readScores(
-  { stopLogProbabilities, values }: ReturnType<typeof scored>,
+  { stopLogProbabilities, values }: ReturnType<typeof scores>,
   count: number,
 ): Promise<RowScores> {
   const [stops, ofStates] = [await stopLogProbabilities.data<'float32'>(), await values.data<'float32'>()];

@@ -12,7 +12,7 @@ import {
   policyValueForward,
   type RowScores,
   readScores,
-  scored,
+  scores,
 } from './policy-value.ts';
 
 /*
@@ -184,7 +184,7 @@ const descendPpo = descent<
   PackedMinibatch,
   PpoUpdates,
   { expected: tf.Tensor2D | null },
-  ReturnType<typeof scored>
+  ReturnType<typeof scores>
 >(
   (parameters, batch, { blockMasks, coefficients, task }) => {
     const network = masked(parameters, blockMasks);
@@ -193,7 +193,7 @@ const descendPpo = descent<
     const expected = returnOf(network, task);
     return { loss: tf.sub(loss, tf.mul(task.weight, expected)), seen: { expected } };
   },
-  (parameters, { observations }) => scored({ parameters, observations }),
+  (parameters, { observations }) => scores({ parameters, observations }),
 );
 
 function takeMinibatch(

@@ -33,7 +33,7 @@ export async function collect(
     shuffle: (length) => random.permutation(length),
   });
   const observations = states.gatherPadded(reachable);
-  const scores = scored({ parameters: agent.parameters, observations });
+  const scores = await scored({ parameters: agent.parameters, observations });
   observations.dispose();
   const of = byTableRow(reachable, await readScores(scores, reachable.length), firstRows[lengths.length]);
   const rollout = rollOut(environment, environmentState, {

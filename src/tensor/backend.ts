@@ -1,20 +1,24 @@
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
 import { InputError } from '../errors.ts';
 import { type BackendName, backendNames } from './backend-names.ts';
+import type { Engine } from './engine.ts';
 import { adapterInUse, headlessNvidiaDriver, missingForVulkan } from './gpu-adapter.ts';
 import { OnnxBackend } from './onnx/backend.ts';
 import { loadEngine, type Provider } from './onnx/engine.ts';
 import { registerKernels } from './onnx/kernels.ts';
 import { describeTensorflow, registerTensorflow } from './tensorflow.ts';
+import { xlaEngine } from './xla/engine.ts';
+import { installedPlugin, installedPluginFile, keptPrograms, openPlugin } from './xla/plugin.ts';
 
 /** The `backend` part of every configuration. */
 export const backendSchema = z
   .enum(['auto', ...backendNames])
   .default('auto')
   .describe(
-    'where tensors live: tensorflow (see `earshot backend install`), webgpu (a GPU of any maker), onnx, wasm, cpu; auto takes the first that works but webgpu',
+    'where tensors live: xla and tensorflow (see `earshot backend install`), webgpu (a GPU of any maker), onnx, wasm, cpu; auto takes the first that works, xla where a plugin for another device than the processor is installed, and never webgpu',
   );
 
 /** Which backend was taken and why. */
@@ -28,6 +32,7 @@ export interface BackendChoice {
 
 /** Each starts a backend and says what it runs on. */
 const loaders: Readonly<Record<BackendName, (options: { isAsked: boolean }) => Promise<string>>> = {
+  xla: loadXla,
   tensorflow: loadTensorflow,
   webgpu: loadWebgpu,
   onnx: loadOnnx,
@@ -54,7 +59,7 @@ async function start(requested: BackendSetting): Promise<BackendChoice> {
   // Otherwise tfjs prints advice on every start; `earshot doctor` says what matters.
   tf.enableProdMode();
   const skipped: string[] = [];
-  for (const name of requested === 'auto' ? backendNames.filter((name) => name !== 'webgpu') : [requested]) {
+  for (const name of requested === 'auto' ? autoNames() : [requested]) {
     try {
       const device = await loaders[name]({ isAsked: requested === name });
       return { name, device, skipped };
@@ -63,6 +68,11 @@ async function start(requested: BackendSetting): Promise<BackendChoice> {
     }
   }
   throw new InputError(`no tensor backend could be used: ${skipped.join('; ')}. Try \`--set backend=auto\`.`);
+}
+
+/** xla only where somebody installed a plugin. */
+function autoNames(): BackendName[] {
+  return backendNames.filter((name) => name !== 'webgpu' && (name !== 'xla' || existsSync(installedPluginFile())));
 }
 
 /**
@@ -122,13 +132,33 @@ async function loadWebgpu(): Promise<string> {
   }
 }
 
+/** Compiled steps on the device of the installed plugin, all else on the processor by ONNX Runtime. */
+async function loadXla({ isAsked }: { isAsked: boolean }): Promise<string> {
+  const installed = installedPlugin();
+  if (installed === null)
+    throw new Error('no plugin is installed; install one with `earshot backend install xla --device …`');
+  const client = await openPlugin(installed);
+  const { platform, platformVersion, deviceKind } = client;
+  if (platform === 'cpu' && !isAsked) throw new Error('its plugin is for the processor, on which onnx is faster');
+  const { engine: eager } = await loadEngine('cpu');
+  const compile = keptPrograms(client, installed);
+  const onNote = (line: string) => process.stderr.write(`earshot: ${line}\n`);
+  await useEngine('xla', xlaEngine({ client, compile, eager, onNote }));
+  return `${platform === 'cpu' ? 'the processor' : `GPU ${deviceKind}`} by XLA (${platformVersion})`;
+}
+
 /** What the backend `onnx` runs on in this process; null where it is stopped. */
-let running: Provider | null = null;
+let running: Provider | 'xla' | null = null;
 let hasKernels = false;
 
 /** @returns the runtime's version, and the processor */
 async function startOnnx(provider: Provider): Promise<string> {
   const { engine, device } = await loadEngine(provider);
+  await useEngine(provider, engine);
+  return device;
+}
+
+async function useEngine(provider: Provider | 'xla', engine: Engine): Promise<void> {
   if (!hasKernels) registerKernels();
   hasKernels = true;
   if (running !== provider) {
@@ -137,7 +167,6 @@ async function startOnnx(provider: Provider): Promise<string> {
     running = provider;
   }
   await activate('onnx');
-  return device;
 }
 
 function stopOnnx(): void {
@@ -160,7 +189,7 @@ async function loadCpu(): Promise<string> {
   return 'processor, plain JavaScript';
 }
 
-async function activate(name: BackendName): Promise<void> {
+async function activate(name: Exclude<BackendName, 'webgpu' | 'xla'>): Promise<void> {
   if (!(await tf.setBackend(name))) throw new Error(`the ${name} backend did not start`);
   await tf.ready();
 }

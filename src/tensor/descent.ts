@@ -42,6 +42,7 @@ export function descent<
       const moved = mapMoving(state, unpack);
       return { state: moved, seen, after: lookBack(moved.parameters, inputs.shared) };
     },
+    { spends: 'state' },
   );
   return async (
     state: Optimized<Name>,
@@ -55,7 +56,7 @@ export function descent<
       const some = batches.slice(start, start + atOnce).map((draw) => draw());
       const adam = nextAdamSteps(state, { ...options.adam, count: some.length });
       const { parameters, gradientSums, squareSums } = state;
-      const moved = steps({ state: { parameters, gradientSums, squareSums }, batches: some, shared, adam });
+      const moved = await steps({ state: { parameters, gradientSums, squareSums }, batches: some, shared, adam });
       adopt(state, moved.state);
       seen.push(...moved.seen);
       if (last?.after) tf.dispose(Object.values(last.after));

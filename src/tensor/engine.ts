@@ -22,17 +22,32 @@ export interface Resident {
   readonly tensor: DeviceTensor;
 }
 
+/** What a graph is given and fills, all by name. */
+export interface Call {
+  readonly inputs: ReadonlyMap<string, Shaped | Resident>;
+  /** Their arrays are filled; none of them may be an input's. Outputs that stay on the device are not among them. */
+  readonly outputs: ReadonlyMap<string, Shaped>;
+  /** Inputs that nobody reads after the call, so that what replaces them may be written over them. */
+  readonly spent?: ReadonlySet<string>;
+}
+
+/** Outputs that stayed on the device, by name; whoever made the call disposes them. */
+export type Stayed = ReadonlyMap<string, DeviceTensor>;
+
 /** A graph that is ready to run. */
 export interface Session {
-  /**
-   * All by name. The outputs' arrays are filled; none of them may be an input's. Outputs that stay on the device are not among them
-   * but returned, and the caller disposes their tensors.
-   */
-  run(
-    inputs: ReadonlyMap<string, Shaped | Resident>,
-    outputs: ReadonlyMap<string, Shaped>,
-  ): ReadonlyMap<string, DeviceTensor>;
+  run(call: Call): Stayed;
+  /** The calls of several runs as one program; null where they would run one by one. */
+  readonly runTogether: ((calls: readonly Call[]) => Stayed[]) | null;
   dispose(): void;
+}
+
+/** Parts that values of a graph play. */
+export interface Roles {
+  /** Outputs that stay in the device's memory, each with the input that it replaces or null. */
+  readonly staying: ReadonlyMap<string, string | null>;
+  /** Inputs that several runs may share: tables whose rows are taken. */
+  readonly tables: ReadonlySet<string>;
 }
 
 /** Moves numbers between a device's memory and that of this process. Sessions go on while both are used: never two runs at once. */
@@ -53,13 +68,16 @@ export interface Traffic {
 
 /** What runs graphs. */
 export interface Engine {
-  /** `staying` are outputs that stay in the device's memory. */
-  session(graph: Graph, staying?: readonly string[]): Session;
+  session(graph: Graph, roles?: Roles): Session;
   /** Null where the device is the processor. */
   readonly memory: DeviceMemory | null;
   readonly traffic: Traffic;
   /** Whether some nodes are left to the processor or need too many buffers, so that others take their place. */
   readonly isWebgpu: boolean;
+  /** Whether the steps of several runs can be one program. */
+  readonly gathers: boolean;
+  /** Runs what is no compiled step and differs from call to call, where compiling takes long. */
+  readonly eager?: Engine;
 }
 
 export function newTraffic(): Traffic {

@@ -56,7 +56,7 @@ export async function createDqn(settings: StopAgentSettings): Promise<Trainer<St
   /** Q(stop) − Q(continue), and V, in every state of the labelled threads, by row of the table. */
   async function scored(): Promise<{ gains: Float32Array; values: Float32Array }> {
     const observations = states.gatherPadded(rows);
-    const scores = actionValues({ parameters: agent.parameters, observations });
+    const scores = await actionValues({ parameters: agent.parameters, observations });
     const all = await scores.data<'float32'>();
     tf.dispose([observations, scores]);
     const tableRows = table.firstRows[table.lengths.length];

@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
-import type { Engine, Resident, Session, Shaped, Traffic } from '../engine.ts';
+import type { Engine, Resident, Roles, Session, Shaped, Traffic } from '../engine.ts';
 import { type Graph, graphKey, type Kind, type Numbers } from '../graph.ts';
 import { isKnown, Recorder, type TakenRows, type Value } from './recorder.ts';
 
@@ -54,6 +54,11 @@ export class OnnxBackend extends tf.KernelBackend {
   /** See `Engine`. */
   get isWebgpu(): boolean {
     return this.engine.isWebgpu;
+  }
+
+  /** See `Engine`. */
+  get gathers(): boolean {
+    return this.engine.gathers;
   }
 
   valueBehind({ dataId }: tf.TensorInfo): Value {
@@ -165,16 +170,21 @@ export class OnnxBackend extends tf.KernelBackend {
   /** Runs what was recorded. */
   settle(): void {
     const { recorder } = this;
+    const { eager } = this.engine;
     this.recorder = new Recorder();
     const outputs = recorder.made.filter(({ references }) => references > 0);
     if (outputs.length === 0) return;
     const inputs = recorder.read;
-    const session = this.session(recorder.graph({ inputs, outputs }));
+    const session = this.session(recorder.graph({ inputs, outputs }), { engine: eager });
     const arrays = outputs.map((value) => this.emptyArray(value));
-    session.run(
-      new Map(inputs.map((value) => [recorder.nameOf(value), this.fed(value)])),
-      new Map(outputs.map((value, place) => [recorder.nameOf(value), { shape: value.shape, array: arrays[place] }])),
-    );
+    const fed = (value: Value) =>
+      eager === undefined ? this.fed(value) : { shape: value.shape, array: this.arrayOf(value) };
+    session.run({
+      inputs: new Map(inputs.map((value) => [recorder.nameOf(value), fed(value)])),
+      outputs: new Map(
+        outputs.map((value, place) => [recorder.nameOf(value), { shape: value.shape, array: arrays[place] }]),
+      ),
+    });
     for (const [place, value] of outputs.entries()) value.array = arrays[place];
   }
 
@@ -238,9 +248,10 @@ export class OnnxBackend extends tf.KernelBackend {
   /** The session of a graph; kept until others are used more. */
   session(
     graph: Graph,
-    { key = graphKey(graph), staying = [] }: { key?: string; staying?: readonly string[] } = {},
+    options: { key?: string | undefined; roles?: Roles | undefined; engine?: Engine | undefined } = {},
   ): Session {
-    const session = this.sessions.get(key) ?? this.engine.session(graph, staying);
+    const { key = graphKey(graph), roles, engine = this.engine } = options;
+    const session = this.sessions.get(key) ?? engine.session(graph, roles);
     this.sessions.delete(key);
     this.sessions.set(key, session);
     for (const [oldest, own] of this.sessions) {

@@ -1,6 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
-import type { Shaped } from '../engine.ts';
+import type { Call, Roles, Session, Shaped, Stayed } from '../engine.ts';
 import { type Graph, graphKey } from '../graph.ts';
+import { Meeting } from '../meeting.ts';
 import { OnnxBackend } from './backend.ts';
 import { isKnown, type TakenRows, type Value } from './recorder.ts';
 
@@ -14,6 +15,9 @@ import { isKnown, type TakenRows, type Value } from './recorder.ts';
  *
  * On a device with memory of its own, a result that stands where an input stood, such as the weights that a step moves, stays
  * there: it is what the next call is given. It comes back when somebody reads it.
+ *
+ * A call is asynchronous, so that the loops of several trainers can meet at it (`together`): where the runtime can, their calls run
+ * as one program.
  */
 
 /** What an input of a graph holds: the tensor at a place among those given, or one of both parts of rows that are taken there. */
@@ -27,12 +31,11 @@ interface Program {
   readonly graph: Graph;
   /** Of the graph: trainings of one shape share a session. */
   readonly key: string;
+  readonly roles: Roles;
   readonly inputs: readonly { readonly name: string; readonly feed: Feed }[];
   readonly outputs: readonly Pick<Value, 'shape' | 'kind'>[];
   /** Their names in the graph; two outputs may be one value. */
   readonly names: readonly string[];
-  /** Names of those that stay on the device. */
-  readonly staying: readonly string[];
   /** What the function returned, with tensors that are no more. */
   readonly result: unknown;
   isChecked: boolean;
@@ -41,16 +44,38 @@ interface Program {
 /** Programs kept of one function; one that meets new shapes at every call should pad them. */
 const mostPrograms = 24;
 
+/** A call of a compiled function. */
+interface StepCall {
+  readonly backend: OnnxBackend;
+  readonly program: Program;
+  readonly tensors: readonly tf.Tensor[];
+  /** Those among them that the call takes for itself. */
+  readonly spent: ReadonlySet<tf.Tensor>;
+}
+
+const meeting = new Meeting<StepCall, unknown>({ keyOf: ({ program }) => program.key, run: runTogether });
+
+/**
+ * Runs loops that call compiled functions, and gathers their calls: those of the same program run as one, where the backend can. The
+ * others go on when one ends, fails, or becomes something else.
+ * @returns what each loop came to, in their order
+ */
+export function together<T>(loops: readonly (() => Promise<T>)[]): Promise<PromiseSettledResult<T>[]> {
+  return meeting.together(loops);
+}
+
 /**
  * The function, to be called in its place. What goes in and comes out are tensors, and objects and arrays of them or null.
- * The caller owns what comes out, as after a tidy.
+ * The caller owns what comes out, as after a tidy. Within another compiled function the function itself is called.
+ * @param options.spends an input whose tensors each call disposes, since their successors are among the results
  */
-export function compiled<I, O>(f: (inputs: I) => O): (inputs: I) => O {
+export function compiled<I extends object, O>(
+  f: (inputs: I) => O,
+  { spends }: { spends?: keyof I } = {},
+): (inputs: I) => Promise<O> {
   const programs = new Map<string, Program>();
   let tracedOn: OnnxBackend | null = null;
-  const compute = (inputs: I): unknown => {
-    const backend = tf.backend();
-    if (!(backend instanceof OnnxBackend) || backend.isTracing) return tidied(() => f(inputs));
+  const programOf = (backend: OnnxBackend, inputs: I): StepCall => {
     // The graphs of a device with memory of its own are others.
     if (tracedOn !== backend) programs.clear();
     tracedOn = backend;
@@ -68,9 +93,21 @@ export function compiled<I, O>(f: (inputs: I) => O): (inputs: I) => O {
     programs.set(shapes, program);
     const [oldest] = programs.keys();
     if (programs.size > mostPrograms) programs.delete(oldest);
-    return run(backend, { program, tensors });
+    return { backend, program, tensors, spent: new Set(spentOf(inputs)) };
   };
-  return (inputs) => compute(inputs) as O;
+  const spentOf = (inputs: I) => (spends === undefined ? [] : tensorsOf(inputs[spends]).map(({ tensor }) => tensor));
+  const compute = (inputs: I): unknown => {
+    const backend = tf.backend();
+    if (!(backend instanceof OnnxBackend)) return tidied(() => f(inputs));
+    if (backend.isTracing) throw new Error('a compiled step cannot call another; call its function');
+    const call = programOf(backend, inputs);
+    return backend.gathers && meeting.isInLoop ? meeting.call(call) : run(call);
+  };
+  return async (inputs) => {
+    const result = await compute(inputs);
+    tf.dispose(spentOf(inputs));
+    return result as O;
+  };
 }
 
 /** `tf.tidy` for results of any type. */
@@ -80,10 +117,15 @@ export function tidied<T>(f: () => T): T {
 
 /** A count of rows that differs from call to call, rounded up where every count needs a graph of its own. */
 export function paddedCount(count: number): number {
-  return tf.getBackend() === 'onnx' ? Math.ceil(count / countStep) * countStep : count;
+  const backend = tf.backend();
+  if (!(backend instanceof OnnxBackend)) return count;
+  const step = backend.gathers ? longCountStep : countStep;
+  return Math.ceil(count / step) * step;
 }
 
 const countStep = 64;
+/** Where compiling takes long, and runs with the same count are one program. */
+const longCountStep = 256;
 
 /**
  * Rows by their numbers, each a row of the table: [...numbers, columns]. On onnx they stay a table and numbers until a compiled step, or
@@ -154,21 +196,30 @@ function traced<I>(
       );
   const read = new Set(recorder.read);
   const used = placeholders.filter(({ value }) => read.has(value));
-  const given = new Set(tensorsOf(inputs).map(({ path }) => path));
+  const givenPaths = tensorsOf(inputs).map(({ path }) => path);
+  const given = new Set(givenPaths);
   const stays = (value: Value, place: number) =>
     backend.hasDeviceMemory &&
     value.kind === 'float32' &&
     given.has(paths[place]) &&
     outputs.indexOf(value) === outputs.lastIndexOf(value);
   const graph = recorder.graph({ inputs: used.map(({ value }) => value), outputs: [...new Set(outputs)] });
-  const staying = outputs.filter(stays).map((value) => recorder.nameOf(value));
+  const staying = new Map<string, string | null>();
+  for (const [place, value] of outputs.entries()) {
+    if (!stays(value, place)) continue;
+    const from = givenPaths.indexOf(paths[place]);
+    const replaced = used.find(({ feed }) => feed.part === 'all' && feed.place === from)?.value;
+    const isAlike = replaced !== undefined && tf.util.arraysEqual([...replaced.shape], [...value.shape]);
+    staying.set(recorder.nameOf(value), isAlike ? recorder.nameOf(replaced) : null);
+  }
+  const tables = new Set(used.flatMap(({ value, feed }) => (feed.part === 'table' ? [recorder.nameOf(value)] : [])));
   return {
     graph,
     key: [graphKey(graph), ...staying].join(),
+    roles: { staying, tables },
     inputs: used.map(({ value, feed }) => ({ name: recorder.nameOf(value), feed })),
     outputs: outputs.map(({ shape, kind }) => ({ shape, kind })),
     names: outputs.map((value) => recorder.nameOf(value)),
-    staying,
     result,
     isChecked: false,
   };
@@ -182,13 +233,31 @@ function check(first: Program, second: Program): void {
   first.isChecked = true;
 }
 
-function run(backend: OnnxBackend, { program, tensors }: { program: Program; tensors: readonly tf.Tensor[] }): unknown {
+function run(step: StepCall): unknown {
+  const call = callOf(step);
+  return resultOf(step, call, sessionOf(step).run(call));
+}
+
+/** Calls of one program, each of another run. */
+function runTogether(steps: readonly StepCall[]): unknown[] {
+  const { runTogether } = sessionOf(steps[0]);
+  if (runTogether === null) return steps.map(run);
+  const calls = steps.map(callOf);
+  const stayed = runTogether(calls);
+  return steps.map((step, index) => resultOf(step, calls[index], stayed[index]));
+}
+
+function sessionOf({ backend, program: { graph, key, roles } }: StepCall): Session {
+  return backend.session(graph, { key, roles });
+}
+
+function callOf({ backend, program, tensors, spent }: StepCall): Call {
   const given = tensors.map((tensor) => backend.valueBehind(tensor));
   if (given.some((value) => !isKnown(value) && value.taken === undefined)) backend.settle();
-  const { graph, key, names, staying } = program;
+  const { names, roles } = program;
   const outputs = new Map<string, Shaped>();
   for (const [index, name] of names.entries()) {
-    if (staying.includes(name)) continue;
+    if (roles.staying.has(name)) continue;
     const known = outputs.get(name);
     // Two tensors of one value: neither may give its array away.
     if (known !== undefined) backend.keep(known.array);
@@ -200,11 +269,20 @@ function run(backend: OnnxBackend, { program, tensors }: { program: Program; ten
       return [name, backend.fed(part === 'all' || taken === undefined ? given[place] : taken[part])];
     }),
   );
-  const stayed = backend.session(graph, { key, staying }).run(inputs, outputs);
+  // A value that another tensor shares, or another input, is still read.
+  const isSpent = (place: number) =>
+    spent.has(tensors[place]) &&
+    given[place].references === 1 &&
+    given.filter((own) => own === given[place]).length === 1;
+  const spentNames = program.inputs.flatMap(({ name, feed }) => (isSpent(feed.place) ? [name] : []));
+  return { inputs, outputs, spent: new Set(spentNames) };
+}
+
+function resultOf({ backend, program }: StepCall, { outputs }: Call, stayed: Stayed): unknown {
   let next = 0;
   return rebuilt(program.result, () => {
     const { shape, kind } = program.outputs[next];
-    const name = names[next++];
+    const name = program.names[next++];
     const tensor = stayed.get(name);
     const value =
       tensor === undefined

@@ -10,6 +10,7 @@ import {
   type Engine,
   newTraffic,
   type Resident,
+  type Roles,
   type Session,
   type Shaped,
 } from '../engine.ts';
@@ -76,7 +77,7 @@ export async function loadEngine(provider: Provider): Promise<{ engine: Engine; 
       }
     };
     return {
-      run(inputs, outputs) {
+      run({ inputs, outputs }) {
         count(traffic, inputs.values(), outputs.values());
         const given = tensorsOf(inputs);
         if (staying.length === 0) {
@@ -89,6 +90,7 @@ export async function loadEngine(provider: Provider): Promise<{ engine: Engine; 
         for (const [name, { array }] of outputs) array.set(made[name].data as Numbers);
         return new Map(staying.map((name) => [name, made[name]]));
       },
+      runTogether: null,
       dispose() {
         if (profileFilePrefix !== undefined) own.endProfiling();
         own.dispose();
@@ -98,8 +100,8 @@ export async function loadEngine(provider: Provider): Promise<{ engine: Engine; 
   const memory = provider === 'cpu' ? null : deviceMemory(session);
   const runtime = `ONNX Runtime ${version()}`;
   const device = provider === 'cpu' ? `${runtime}, one thread of ${processor()}` : runtime;
-  const ofGraph = (graph: Graph, staying?: readonly string[]) => session(onnxGraph(graph), staying);
-  return { engine: { session: ofGraph, memory, traffic, isWebgpu: provider === 'webgpu' }, device };
+  const ofGraph = (graph: Graph, roles?: Roles) => session(onnxGraph(graph), [...(roles?.staying.keys() ?? [])]);
+  return { engine: { session: ofGraph, memory, traffic, isWebgpu: provider === 'webgpu', gathers: false }, device };
 }
 
 /** By graphs that add nothing, for the binding itself reads no tensor of a device. */
@@ -120,7 +122,7 @@ function deviceMemory(session: (file: Uint8Array, staying: readonly string[]) =>
       const kind = array instanceof Int32Array ? 'int32' : 'float32';
       const here = { shape: [array.length], array };
       const tensor = copying(kind, 'up')
-        .run(new Map([['here', here]]), new Map())
+        .run({ inputs: new Map([['here', here]]), outputs: new Map() })
         .get('there');
       if (tensor === undefined) throw new Error('nothing came to the device');
       return { shape, kind, tensor };
@@ -128,10 +130,10 @@ function deviceMemory(session: (file: Uint8Array, staying: readonly string[]) =>
     download(resident, into) {
       const shape = [into.length];
       if (resident.kind === 'bool') throw new Error('truth values stay in this process');
-      copying(resident.kind, 'down').run(
-        new Map([['here', { ...resident, shape }]]),
-        new Map([['there', { shape, array: into }]]),
-      );
+      copying(resident.kind, 'down').run({
+        inputs: new Map([['here', { ...resident, shape }]]),
+        outputs: new Map([['there', { shape, array: into }]]),
+      });
     },
   };
 }

@@ -64,10 +64,14 @@ const numbersOf = ({ weights, bias }: Record<Name, Float32Array>): Numbers => ({
   bias: [...bias],
 });
 
-function update(state: Optimized<Name>, gradients: Record<Name, Float32Array>, options: AdamOptions): void {
+async function update(
+  state: Optimized<Name>,
+  gradients: Record<Name, Float32Array>,
+  options: AdamOptions,
+): Promise<void> {
   const given = { gradients: tensors(gradients), step: nextAdamSteps(state, { ...options, count: 1 }) };
   const { parameters, gradientSums, squareSums } = state;
-  adopt(state, compiledStep({ ...given, state: { parameters, gradientSums, squareSums } }));
+  adopt(state, await compiledStep({ ...given, state: { parameters, gradientSums, squareSums } }));
   tf.dispose([given.gradients, given.step]);
 }
 
@@ -93,13 +97,13 @@ describe.each(testBackends)('adamStep on %s', (backend) => {
     ['clipping at a norm', { learningRate: 0.1, epsilon: 1e-5, maxGradientNorm: 0.5 }],
     ['a norm that is never reached', { learningRate: 0.1, epsilon: 1e-5, maxGradientNorm: 1e9 }],
     ['a learning rate of 0', { learningRate: 0, epsilon: 1e-8 }],
-  ])('equals Adam on plain arrays: %s', (_, options) => {
+  ])('equals Adam on plain arrays: %s', async (_, options) => {
     const start = draw(1);
     const state = optimized(tensors(start));
     const plain = new PlainAdam(numbersOf(start));
     for (let step = 0; step < 25; step++) {
       const gradients = draw(step % 3 === 0 ? 4 : 0.2);
-      update(state, gradients, options);
+      await update(state, gradients, options);
       const { learningRate, epsilon, maxGradientNorm = Infinity } = options;
       plain.update(numbersOf(gradients), { learningRate, epsilon, maxNorm: maxGradientNorm });
     }
@@ -108,28 +112,28 @@ describe.each(testBackends)('adamStep on %s', (backend) => {
     disposeOptimized(state);
   });
 
-  it('owns its tensors: the state keeps its three sets, dispose frees all', () => {
+  it('owns its tensors: the state keeps its three sets, dispose frees all', async () => {
     const before = tf.memory().numTensors;
     const state = optimized(tensors(draw(1)));
     expect(tf.memory().numTensors).toBe(before + 6);
     for (let step = 0; step < 3; step++)
-      update(state, draw(1), { learningRate: 0.1, epsilon: 1e-8, maxGradientNorm: 1 });
+      await update(state, draw(1), { learningRate: 0.1, epsilon: 1e-8, maxGradientNorm: 1 });
     resetOptimizer(state);
     expect(tf.memory().numTensors).toBe(before + 6);
     disposeOptimized(state);
     expect(tf.memory().numTensors).toBe(before);
   });
 
-  it('starts anew after resetOptimizer, from the parameters it has', () => {
+  it('starts anew after resetOptimizer, from the parameters it has', async () => {
     const start = draw(1);
     const state = optimized(tensors(start));
     const options = { learningRate: 0.1, epsilon: 1e-8 };
-    update(state, draw(1), options);
+    await update(state, draw(1), options);
     resetOptimizer(state);
     const reached = { weights: state.parameters.weights.dataSync(), bias: state.parameters.bias.dataSync() };
     const plain = new PlainAdam(numbersOf(reached as Record<Name, Float32Array>));
     const gradients = draw(1);
-    update(state, gradients, options);
+    await update(state, gradients, options);
     plain.update(numbersOf(gradients), { learningRate: 0.1, epsilon: 1e-8, maxNorm: Infinity });
     expect(difference(state, plain)).toBeLessThan(1e-6);
     disposeOptimized(state);

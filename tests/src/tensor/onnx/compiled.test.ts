@@ -7,7 +7,7 @@ import { compiled, takenRows } from '../../../../src/tensor/onnx/compiled.ts';
 describe('a compiled function', () => {
   beforeEach(() => selectBackend('onnx'));
 
-  it('computes from its inputs at every call, and runs no kernel from the third on', () => {
+  it('computes from its inputs at every call, and runs no kernel from the third on', async () => {
     let traces = 0;
     const scaled = compiled(({ x, rate }: { x: tf.Tensor; rate: tf.Tensor }) => {
       traces++;
@@ -16,7 +16,7 @@ describe('a compiled function', () => {
     const before = tf.memory().numTensors;
     for (let call = 1; call <= 4; call++) {
       const inputs = { x: tf.tensor1d([1, 2, 3]), rate: tf.scalar(1 / call) };
-      const { both, none } = scaled(inputs);
+      const { both, none } = await scaled(inputs);
       for (const [index, value] of both[0].dataSync().entries()) expect(value).toBeCloseTo((index + 1) / call, 6);
       expect([...both[1].dataSync()]).toEqual([6]);
       expect(none).toBeNull();
@@ -26,70 +26,80 @@ describe('a compiled function', () => {
     expect(traces).toBe(2);
     // Other shapes are another graph.
     const inputs = { x: tf.tensor2d([[1], [2]]), rate: tf.scalar(2) };
-    const { both } = scaled(inputs);
+    const { both } = await scaled(inputs);
     expect([...both[0].dataSync()]).toEqual([2, 4]);
     tf.dispose([both, inputs]);
   });
 
-  it('takes gradients, one tensor as two inputs, and results of kernels that have not run', () => {
-    const step = compiled(({ a, b }: { a: tf.Tensor; b: tf.Tensor }) => tf.sub(tf.mul(a, 3), b));
+  it('takes gradients, one tensor as two inputs, and results of kernels that have not run', async () => {
+    const difference = ({ a, b }: { a: tf.Tensor; b: tf.Tensor }) => tf.sub(tf.mul(a, 3), b);
+    const step = compiled(difference);
     const pending = tf.add(tf.tensor1d([1, 2]), 1);
     for (let call = 0; call < 3; call++) {
-      const result = step({ a: pending, b: pending });
+      const result = await step({ a: pending, b: pending });
       expect([...result.dataSync()]).toEqual([4, 6]);
       result.dispose();
     }
-    const nested = compiled(({ a }: { a: tf.Tensor }) => tf.add(step({ a, b: a }), 1));
-    const result = nested({ a: pending });
+    const nested = compiled(({ a }: { a: tf.Tensor }) => tf.add(difference({ a, b: a }), 1));
+    const result = await nested({ a: pending });
     expect([...result.dataSync()]).toEqual([5, 7]);
     tf.dispose([pending, result]);
   });
 
-  it('is refused at its second call where a number was baked in', () => {
+  it('is refused at its second call where a number was baked in', async () => {
     let calls = 0;
     const baked = compiled(({ x }: { x: tf.Tensor }) => tf.mul(x, 1 / ++calls));
     const x = tf.tensor1d([1, 2, 3]);
-    baked({ x }).dispose();
-    expect(() => baked({ x })).toThrow(/computes something else at its second call.*pass it in as a tensor/);
+    (await baked({ x })).dispose();
+    await expect(baked({ x })).rejects.toThrow(/computes something else at its second call.*pass it in as a tensor/);
     x.dispose();
   });
 
-  it('is refused where it reads what is not among its inputs, reads a value, or returns what it did not compute', () => {
+  it('is refused where it reads what is not among its inputs, reads a value, returns what it did not compute, or calls another', async () => {
     const before = tf.memory().numTensors;
     const [x, other] = [tf.tensor1d([1, 2]), tf.tensor2d([[1, 2]])];
-    expect(() => compiled((inputs: { x: tf.Tensor }) => tf.add(inputs.x, other))({ x })).toThrow(
+    await expect(compiled((inputs: { x: tf.Tensor }) => tf.add(inputs.x, other))({ x })).rejects.toThrow(
       /reads a tensor of shape \[1,2\] that is not among its inputs/,
     );
-    expect(() =>
+    await expect(
       compiled((inputs: { x: tf.Tensor }) => tf.mul(inputs.x, tf.sum(inputs.x).dataSync()[0]))({ x }),
-    ).toThrow(/cannot read a tensor/);
-    expect(() => compiled((inputs: { x: tf.Tensor }) => inputs)({ x })).toThrow(
+    ).rejects.toThrow(/cannot read a tensor/);
+    await expect(compiled((inputs: { x: tf.Tensor }) => inputs)({ x })).rejects.toThrow(
       /returns a tensor that it did not compute/,
     );
-    expect(() =>
+    await expect(
       compiled((inputs: { x: tf.Tensor; rate: number }) => tf.mul(inputs.x, inputs.rate))({ x, rate: 2 }),
-    ).toThrow(/was given \.rate = 2; make it a tensor/);
+    ).rejects.toThrow(/was given \.rate = 2; make it a tensor/);
+    const inner = compiled((inputs: { x: tf.Tensor }) => tf.neg(inputs.x));
+    let called: Promise<tf.Tensor> | null = null;
+    const outer = compiled((inputs: { x: tf.Tensor }) => {
+      called = inner(inputs);
+      called.catch(() => {});
+      return tf.neg(inputs.x);
+    });
+    (await outer({ x })).dispose();
+    await expect(called).rejects.toThrow('a compiled step cannot call another; call its function');
     tf.dispose([x, other]);
     expect(tf.memory().numTensors).toBe(before);
   });
 
-  it('keeps a bounded number of programs, and traces again what it has forgotten', () => {
+  it('keeps a bounded number of programs, and traces again what it has forgotten', async () => {
     let traces = 0;
     const doubled = compiled(({ x }: { x: tf.Tensor }) => {
       traces++;
       return tf.mul(x, 2);
     });
-    const call = (length: number) => {
+    const call = async (length: number) => {
       const x = tf.ones([length]);
-      const result = doubled({ x });
+      const result = await doubled({ x });
       expect([...result.dataSync()]).toEqual(Array(length).fill(2));
       tf.dispose([x, result]);
     };
-    for (let length = 1; length <= 60; length++) call(length);
+    for (let length = 1; length <= 60; length++) await call(length);
     expect(traces).toBe(60);
-    call(60);
+    await call(60);
     expect(traces).toBe(61);
-    call(1);
+    await call(1);
     expect(traces).toBe(62);
   });
 });
@@ -105,7 +115,7 @@ describe('rows of a table', () => {
   const table = () => tf.tensor2d([0, 1, 10, 11, 20, 21], [3, 2]);
   const numbers = (rows: number[]) => tf.tensor2d(rows, [1, rows.length], 'int32');
 
-  it('are gathered by the step that takes them, by other numbers at every call, and copied by nobody', () => {
+  it('are gathered by the step that takes them, by other numbers at every call, and copied by nobody', async () => {
     const before = tf.memory().numTensors;
     let traces = 0;
     const [first, second] = [table(), tf.tensor2d([5, 6, 7, 8], [2, 2])];
@@ -113,35 +123,35 @@ describe('rows of a table', () => {
       traces++;
       return tf.add(tf.mul(a, b), c);
     });
-    const result = (from: tf.Tensor2D, rows: [number[], number[], number[]]) => {
+    const result = async (from: tf.Tensor2D, rows: [number[], number[], number[]]) => {
       const [a, b, c] = [first, first, from].map((own, index) => {
         const by = numbers(rows[index]);
         const taken = takenRows(own, by);
         by.dispose();
         return taken;
       });
-      const sum = step({ a, b, c });
+      const sum = await step({ a, b, c });
       for (const taken of [a, b, c]) expect(onnxBackend().valueBehind(taken).array).toBeNull();
       const values = [...sum.dataSync()];
       tf.dispose([a, b, c, sum]);
       return values;
     };
     expect(
-      result(first, [
+      await result(first, [
         [2, 0],
         [1, 1],
         [0, 2],
       ]),
     ).toEqual([200, 232, 20, 32]);
     expect(
-      result(first, [
+      await result(first, [
         [0, 1],
         [2, 1],
         [1, 1],
       ]),
     ).toEqual([10, 32, 110, 132]);
     expect(
-      result(first, [
+      await result(first, [
         [1, 1],
         [1, 1],
         [2, 2],
@@ -150,7 +160,7 @@ describe('rows of a table', () => {
     expect(traces).toBe(2);
     // One of them from another table is another graph.
     expect(
-      result(second, [
+      await result(second, [
         [2, 0],
         [1, 1],
         [0, 1],
@@ -203,27 +213,27 @@ describe('an array for a tensor', () => {
     sum.dispose();
   });
 
-  it('is a result’s that nobody read, unless two tensors share it', () => {
+  it('is a result’s that nobody read, unless two tensors share it', async () => {
     const twice = compiled(({ x }: { x: tf.Tensor }) => {
       const doubled = tf.mul(x, 2);
       return { once: tf.mul(x, 3), both: [doubled, tf.clone(doubled)] };
     });
     const x = tf.ones([779]);
-    const { once, both } = twice({ x });
+    const { once, both } = await twice({ x });
     tf.dispose([once, both[0]]);
     const [first, second] = [emptyNumbers(779).fill(-1), emptyNumbers(779).fill(-1)];
     expect(first).not.toBe(second);
     expect(new Set(both[1].dataSync())).toEqual(new Set([2]));
-    const { once: again } = twice({ x });
+    const { once: again } = await twice({ x });
     again.dispose();
     const left = emptyNumbers(779);
     expect(new Set(left)).toEqual(new Set([3]));
     tf.dispose([x, both[1]]);
   });
 
-  it('outlives the trace of a function that was given it', () => {
+  it('outlives the trace of a function that was given it', async () => {
     const { numbers, tensor } = filled(4);
-    compiled(({ x }: { x: tf.Tensor }) => tf.mul(x, 2))({ x: tensor }).dispose();
+    (await compiled(({ x }: { x: tf.Tensor }) => tf.mul(x, 2))({ x: tensor })).dispose();
     expect(emptyNumbers(777)).not.toBe(numbers);
     tensor.dispose();
   });
@@ -236,7 +246,7 @@ it('is the function in a tidy on other backends', async () => {
   let calls = 0;
   const step = compiled((inputs: { x: tf.Tensor }) => tf.mul(tf.add(inputs.x, 1), ++calls));
   for (const factor of [1, 2, 3]) {
-    const result = step({ x });
+    const result = await step({ x });
     expect([...result.dataSync()]).toEqual([2 * factor, 3 * factor]);
     result.dispose();
   }

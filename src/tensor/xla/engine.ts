@@ -1,0 +1,365 @@
+import { createHash } from 'node:crypto';
+import { ProviderError } from '../../errors.ts';
+import {
+  type Call,
+  count,
+  type DeviceTensor,
+  type Engine,
+  newTraffic,
+  type Resident,
+  type Roles,
+  type Session,
+  type Shaped,
+  type Stayed,
+  type Traffic,
+} from '../engine.ts';
+import type { Graph, GraphValue, Kind, Numbers } from '../graph.ts';
+import { type Executable, type Handle, type Pjrt, PjrtError } from './pjrt.ts';
+import { runFailure } from './plugin-failure.ts';
+import { resultLayout, stablehlo } from './stablehlo.ts';
+
+/*
+ * Compiled steps on XLA. Calls of several runs become one program with a leading axis, a lane for each run, and what stays on the
+ * device stays stacked. A run keeps its lane: when another one ends or fails, its lane computes on and nobody reads it, so the others
+ * go on with the same program and end with the same bytes.
+ */
+
+const arrays = { float32: Float32Array, int32: Int32Array, bool: Uint8Array } as const;
+
+function sizeOf(shape: readonly number[]): number {
+  return shape.reduce((product, length) => product * length, 1);
+}
+
+/** A buffer on the device, of one run or with a lane for each of several. */
+class Stack {
+  readonly handle: Handle;
+  /** 0 without a leading axis. */
+  readonly lanes: number;
+  users = 0;
+  private readonly client: Pjrt;
+  private readonly onFreed: () => void;
+  private fetched: Numbers | null = null;
+
+  constructor(client: Pjrt, of: { handle: Handle; lanes: number; onFreed?: () => void }) {
+    this.client = client;
+    this.handle = of.handle;
+    this.lanes = of.lanes;
+    this.onFreed = of.onFreed ?? (() => {});
+  }
+
+  release(): void {
+    this.users--;
+    if (this.users > 0) return;
+    this.client.free(this.handle);
+    this.onFreed();
+  }
+
+  /** All lanes; fetched once, for one lane's numbers are seldom wanted alone. */
+  numbers({ shape, kind }: { shape: readonly number[]; kind: Kind }): Numbers {
+    if (this.fetched === null) {
+      this.fetched = new arrays[kind](Math.max(this.lanes, 1) * sizeOf(shape));
+      this.client.download(this.handle, this.fetched);
+    }
+    return this.fetched;
+  }
+}
+
+/** A run's numbers on the device. */
+class LaneTensor implements DeviceTensor {
+  stack: Stack;
+  lane: number;
+  private isDisposed = false;
+
+  constructor(stack: Stack, lane: number) {
+    this.stack = stack;
+    this.lane = lane;
+    stack.users++;
+  }
+
+  move(stack: Stack, lane: number): void {
+    stack.users++;
+    this.stack.release();
+    this.stack = stack;
+    this.lane = lane;
+  }
+
+  dispose(): void {
+    if (!this.isDisposed) this.stack.release();
+    this.isDisposed = true;
+  }
+}
+
+function laneOf({ tensor }: Resident): LaneTensor {
+  if (!(tensor instanceof LaneTensor)) throw new Error('a tensor of another device was given to XLA');
+  return tensor;
+}
+
+/** What sessions share. */
+interface Shared {
+  readonly client: Pjrt;
+  readonly compile: (text: string) => Executable;
+  readonly traffic: Traffic;
+  readonly onNote: (line: string) => void;
+  /** Runs that fit the device's memory at once. */
+  mostLanes: number;
+}
+
+export interface XlaOptions {
+  readonly client: Pjrt;
+  /** Compiles a program, or finds it compiled. */
+  readonly compile: (text: string) => Executable;
+  readonly eager: Engine;
+  /** Is told, once each, what a user should learn. */
+  readonly onNote?: (line: string) => void;
+}
+
+export function xlaEngine({ client, compile, eager, onNote = () => {} }: XlaOptions): Engine {
+  const shared: Shared = { client, compile, traffic: newTraffic(), onNote, mostLanes: Number.POSITIVE_INFINITY };
+  /** By their content: runs whose tables are alike share one. */
+  const uploaded = new Map<string, Stack>();
+  return {
+    session: (graph, roles = { staying: new Map(), tables: new Set() }) => new XlaSession(graph, roles, shared),
+    traffic: shared.traffic,
+    isWebgpu: false,
+    gathers: true,
+    eager,
+    memory: {
+      upload({ shape, array }) {
+        const kind = kindOf(array);
+        const key = contentKey(array, shape);
+        const handle = () => guarded(() => client.upload(array, { shape, kind }));
+        const stack =
+          uploaded.get(key) ?? new Stack(client, { handle: handle(), lanes: 0, onFreed: () => uploaded.delete(key) });
+        uploaded.set(key, stack);
+        return { shape, kind, tensor: new LaneTensor(stack, 0) };
+      },
+      download: (resident, into) => into.set(numbersOf(resident)),
+    },
+  };
+}
+
+function kindOf(array: Numbers): Kind {
+  if (array instanceof Float32Array) return 'float32';
+  return array instanceof Int32Array ? 'int32' : 'bool';
+}
+
+function contentKey(array: Numbers, shape: readonly number[]): string {
+  return createHash('sha256')
+    .update(`${kindOf(array)} ${shape}`)
+    .update(array)
+    .digest('hex');
+}
+
+/** The numbers of one run. */
+function numbersOf(value: Shaped | Resident): Numbers {
+  if ('array' in value) return value.array;
+  const { stack, lane } = laneOf(value);
+  const size = sizeOf(value.shape);
+  return stack.numbers(value).subarray(lane * size, (lane + 1) * size);
+}
+
+/** @throws ProviderError with what can be done, for errors of the plugin */
+function guarded<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof PjrtError)) throw error;
+    throw new ProviderError(runFailure(error), { cause: error });
+  }
+}
+
+/** Which lanes there are, and which one each call has. */
+interface Layout {
+  readonly lanes: number;
+  readonly of: readonly number[];
+}
+
+const alone: Layout = { lanes: 0, of: [0] };
+
+class XlaSession implements Session {
+  private readonly graph: Graph;
+  private readonly roles: Roles;
+  private readonly shared: Shared;
+  private readonly executables = new Map<string, Executable>();
+  private readonly results: ReturnType<typeof resultLayout>;
+
+  constructor(graph: Graph, roles: Roles, shared: Shared) {
+    this.graph = graph;
+    this.roles = roles;
+    this.shared = shared;
+    this.results = resultLayout(graph, roles);
+  }
+
+  run(call: Call): Stayed {
+    return guarded(() => this.execute([call], alone))[0];
+  }
+
+  /** Runs that share their tables, or of which each has others, as one program; where the tables are mixed, as several. */
+  readonly runTogether = (calls: readonly Call[]): Stayed[] => {
+    const groups = new Map<string, number[]>();
+    const ids = new Map<Stack, number>();
+    for (const [index, { inputs }] of calls.entries()) {
+      const stacks = [...this.roles.tables].flatMap((name) => {
+        const table = inputs.get(name);
+        return table === undefined || 'array' in table ? [] : [laneOf(table).stack];
+      });
+      for (const stack of stacks) if (!ids.has(stack)) ids.set(stack, ids.size);
+      const key = stacks.map((stack) => ids.get(stack)).join();
+      groups.set(key, [...(groups.get(key) ?? []), index]);
+    }
+    const parts = groups.size === calls.length ? [calls.map((_, index) => index)] : [...groups.values()];
+    const stayed: Stayed[] = [];
+    for (const part of parts) {
+      const results = this.inLanes(part.map((index) => calls[index]));
+      for (const [place, index] of part.entries()) stayed[index] = results[place];
+    }
+    return stayed;
+  };
+
+  /** As many at once as fit the memory. */
+  private inLanes(calls: readonly Call[]): Stayed[] {
+    const { shared } = this;
+    if (calls.length > shared.mostLanes)
+      return [...this.inLanes(calls.slice(0, shared.mostLanes)), ...this.inLanes(calls.slice(shared.mostLanes))];
+    const layout = this.layoutOf(calls);
+    try {
+      return this.execute(calls, layout);
+    } catch (error) {
+      if (!(error instanceof PjrtError)) throw error;
+      if (!error.isOutOfMemory || layout.lanes < 2) throw new ProviderError(runFailure(error), { cause: error });
+      shared.mostLanes = Math.ceil(Math.min(calls.length, layout.lanes) / 2);
+      shared.onNote(
+        `${layout.lanes} runs at once do not fit the memory of ${shared.client.deviceKind}; they go on in groups of ${shared.mostLanes}`,
+      );
+      return this.inLanes(calls);
+    }
+  }
+
+  /** The lanes that the runs have had, or new ones. */
+  private layoutOf(calls: readonly Call[]): Layout {
+    const homes = calls.map(({ inputs }) => {
+      for (const [name, value] of inputs)
+        if (!('array' in value) && !this.roles.tables.has(name) && laneOf(value).stack.lanes > 0) return laneOf(value);
+      return null;
+    });
+    const lanes = homes[0]?.stack.lanes ?? 0;
+    const of = homes.map((home) => (home?.stack.lanes === lanes ? home.lane : -1));
+    const isKept = lanes > 0 && lanes <= this.shared.mostLanes && !of.includes(-1) && new Set(of).size === of.length;
+    if (isKept) return { lanes, of };
+    return calls.length === 1 ? alone : { lanes: calls.length, of: calls.map((_, index) => index) };
+  }
+
+  private execute(calls: readonly Call[], layout: Layout): Stayed[] {
+    const { client, traffic } = this.shared;
+    for (const { inputs, outputs } of calls) count(traffic, inputs.values(), outputs.values());
+    traffic.runs -= calls.length - 1;
+    const ours: Handle[] = [];
+    try {
+      const sharedTables = new Set([...this.roles.tables].filter((name) => isShared(valuesOf(calls, name))));
+      const executable = this.executable(layout, sharedTables);
+      const kept: number[] = [];
+      const replaced = new Set(this.roles.staying.values());
+      const inputs = this.graph.inputs.map((input, place) => {
+        const values = valuesOf(calls, input.name);
+        const stack = sharedTables.has(input.name) ? stackOf(values) : this.stacked(values, { input, layout });
+        const handle = stack?.handle ?? this.uploaded(values, { input, layout });
+        if (stack === null) ours.push(handle);
+        const isSpent =
+          stack === null || (stack.users === calls.length && calls.every((own) => own.spent?.has(input.name)));
+        if (replaced.has(input.name) && !isSpent) kept.push(place);
+        return handle;
+      });
+      const made = client.execute(executable, inputs, { kept });
+      return this.read(made, { calls, layout });
+    } finally {
+      for (const handle of ours) client.free(handle);
+    }
+  }
+
+  private executable({ lanes }: Layout, tables: ReadonlySet<string>): Executable {
+    const key = lanes === 0 ? '' : [lanes, ...tables].join();
+    const executable =
+      this.executables.get(key) ??
+      this.shared.compile(stablehlo(this.graph, { lanes, shared: tables, staying: this.roles.staying }));
+    this.executables.set(key, executable);
+    return executable;
+  }
+
+  /** What lies on the device as the program wants it, or is put together there; null for numbers of this process. */
+  private stacked(values: readonly (Shaped | Resident)[], to: { input: GraphValue; layout: Layout }): Stack | null {
+    const { layout, input } = to;
+    const tensors = values.flatMap((value) => ('array' in value ? [] : [laneOf(value)]));
+    if (tensors.length < values.length) return null;
+    const [{ stack }] = tensors;
+    const isThere = tensors.every((tensor, index) => tensor.stack === stack && tensor.lane === layout.of[index]);
+    if (isThere && stack.lanes === layout.lanes) return stack;
+    const handle = this.uploaded(values, { input, layout });
+    const own = new Stack(this.shared.client, { handle, lanes: layout.lanes });
+    for (const [index, tensor] of tensors.entries()) tensor.move(own, layout.of[index]);
+    return own;
+  }
+
+  private uploaded(values: readonly (Shaped | Resident)[], to: { input: GraphValue; layout: Layout }): Handle {
+    const { lanes, of } = to.layout;
+    const { shape, kind } = to.input;
+    const { client } = this.shared;
+    if (lanes === 0) return client.upload(numbersOf(values[0]), { shape, kind });
+    const size = sizeOf(shape);
+    const all = new arrays[kind](lanes * size);
+    for (const [index, value] of values.entries()) all.set(numbersOf(value), of[index] * size);
+    return client.upload(all, { shape: [lanes, ...shape], kind });
+  }
+
+  private read(made: readonly Handle[], { calls, layout }: { calls: readonly Call[]; layout: Layout }): Stayed[] {
+    const { client } = this.shared;
+    const { single, packed } = this.results;
+    const stayed = calls.map(() => new Map<string, DeviceTensor>());
+    const rows = Math.max(layout.lanes, 1);
+    for (const [place, output] of single.entries()) {
+      if (!this.roles.staying.has(output.name)) continue;
+      const stack = new Stack(client, { handle: made[place], lanes: layout.lanes });
+      for (const [index, own] of stayed.entries()) own.set(output.name, new LaneTensor(stack, layout.of[index]));
+    }
+    const fetch = (handle: Handle, outputs: readonly GraphValue[]) => {
+      const width = outputs.reduce((sum, { shape }) => sum + sizeOf(shape), 0);
+      const all = new arrays[outputs[0].kind](rows * width);
+      client.download(handle, all);
+      client.free(handle);
+      for (const [index, call] of calls.entries()) {
+        let start = layout.of[index] * width;
+        for (const { name, shape } of outputs) {
+          call.outputs.get(name)?.array.set(all.subarray(start, start + sizeOf(shape)));
+          start += sizeOf(shape);
+        }
+      }
+    };
+    if (packed.length > 0) fetch(made[single.length], packed);
+    for (const [place, output] of single.entries())
+      if (!this.roles.staying.has(output.name)) fetch(made[place], [output]);
+    return stayed;
+  }
+
+  dispose(): void {
+    for (const executable of this.executables.values()) this.shared.client.unload(executable);
+    this.executables.clear();
+  }
+}
+
+function valuesOf(calls: readonly Call[], name: string): (Shaped | Resident)[] {
+  return calls.map(({ inputs }) => {
+    const value = inputs.get(name);
+    if (value === undefined) throw new Error(`a step was called without its input ${name}`);
+    return value;
+  });
+}
+
+/** The one that all values are, without lanes. */
+function stackOf(values: readonly (Shaped | Resident)[]): Stack | null {
+  const [first] = values;
+  return 'array' in first ? null : laneOf(first).stack;
+}
+
+function isShared(values: readonly (Shaped | Resident)[]): boolean {
+  const stack = stackOf(values);
+  return stack !== null && stack.lanes === 0 && values.every((value) => stackOf([value]) === stack);
+}
