@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { Argument, Command } from '@commander-js/extra-typings';
 import { markdownTable } from 'markdown-table';
 import { type BackendName, backendNames } from '../../src/tensor/backend-names.ts';
+import type { PluginReport } from '../../src/tensor/xla/plugin.ts';
 import type { Timing } from '../backends/time-backend.ts';
 import { wrapped } from '../report/narrow-table.ts';
 import { doctorGpuCommand } from './doctor-gpu.ts';
@@ -28,6 +29,7 @@ export function doctorCommand(terminal: Terminal) {
       ]);
       const onNote = notesTo(terminal);
       const chosen = await selectBackend('auto');
+      const xla = names.includes('xla') ? await pluginReport() : null;
       const rows: (Timing & { backend: BackendName })[] = [];
       for (const name of names) {
         onNote(`timing ${name}`);
@@ -36,7 +38,7 @@ export function doctorCommand(terminal: Terminal) {
       const node = process.versions.node;
       const gpu = nvidiaGpu();
       const cores = availableParallelism();
-      if (options.json) return printJson({ stdout }, { node, cores, gpu, chosen, backends: rows });
+      if (options.json) return printJson({ stdout }, { node, cores, gpu, chosen, xla, backends: rows });
       const describe = ({ backend, iterationMs, device, problem }: (typeof rows)[number]): string[] => [
         backend,
         iterationMs === null ? '–' : (1000 / iterationMs).toPrecision(2),
@@ -44,9 +46,10 @@ export function doctorCommand(terminal: Terminal) {
       ];
       const whole = rows.flatMap(({ backend, problem }) => (problem === null ? [] : [`${backend}: ${problem}`]));
       stdout.write(`Node ${node}, ${cores} processor cores. Chosen by auto: ${chosen.name} (${chosen.device}).\n\n`);
+      if (xla !== null) stdout.write(`${wrapped(`xla: ${aboutPlugin(xla)}`)}\n\n`);
       if (gpu !== null && !chosen.device.includes('GPU'))
         stdout.write(
-          `${wrapped(`This machine has a GPU (${gpu}). auto leaves it alone. \`earshot doctor gpu\` times it.`)}\n\n`,
+          `${wrapped(`This machine has a GPU (${gpu}). auto uses it when a plugin of XLA is installed (\`earshot backend install xla\`).`)}\n\n`,
         );
       const title = ['backend', 'iterations per second', 'device, or why not'];
       stdout.write(`${markdownTable([title, ...rows.map(describe)])}\n\n`);
@@ -55,6 +58,25 @@ export function doctorCommand(terminal: Terminal) {
         `${wrapped(`An iteration is 200 environment steps with 16 policy and 15 discriminator updates at ${dimensions} dimensions. On the processor, each process of --jobs trains a run at this rate.`)}\n`,
       );
     });
+}
+
+/** Null where no plugin is installed, or it does not work: its row says why. */
+async function pluginReport(): Promise<PluginReport | null> {
+  const { installedPlugin, reportOn } = await import('../../src/tensor/xla/plugin.ts');
+  try {
+    const installed = installedPlugin();
+    return installed === null ? null : await reportOn(installed);
+  } catch {
+    return null;
+  }
+}
+
+function aboutPlugin({ plugin, device, platform, version, apiVersion, memory, compiledMs }: PluginReport): string {
+  const gib = (bytes: number) => `${(bytes / 2 ** 30).toFixed(1)} GiB`;
+  const limit = memory?.limitBytes ?? null;
+  const space =
+    memory === null || limit === null ? '' : `, ${gib(limit)} of memory, ${gib(memory.usedBytes)} of it used`;
+  return `${device} (${platform}, ${version}${space}) by ${plugin}, PJRT API ${apiVersion}. A small program was compiled in ${Math.ceil(compiledMs)} ms and is right.`;
 }
 
 /** Keeps the table within the width of a summary. */

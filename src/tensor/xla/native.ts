@@ -23,15 +23,11 @@ const loaded = new Map<string, LibraryHandle>();
 const stackBytes = 16 * 2 ** 20;
 let isConfigured = false;
 
-/** `dlopen` of now, for all libraries to come, and never to be unloaded: threads of a plugin still run when Node unloads at its end. */
-const keptOpen: Partial<Record<NodeJS.Platform, number>> = { linux: 0x1102, darwin: 0x8a };
+/** `dlopen` of now, never to be unloaded: threads of a plugin still run when Node unloads its libraries at its end. */
+const keptOpen: Partial<Record<NodeJS.Platform, number>> = { linux: 0x1002, darwin: 0x82 };
 
-/**
- * Loads a library.
- * @param options.before libraries that it needs and the loader would not find
- * @throws Error with what the system's loader says
- */
-export async function loadLibrary(path: string, { before }: { before: readonly string[] }): Promise<NativeLibrary> {
+/** @throws Error with what the system's loader says */
+export async function loadLibrary(path: string): Promise<NativeLibrary> {
   const { default: koffi } = await import('koffi').catch((cause: unknown) => {
     throw new Error(
       'the package koffi, by which plugins are called, is not installed for this machine; install it with `npm install koffi@3.3.4`',
@@ -41,17 +37,14 @@ export async function loadLibrary(path: string, { before }: { before: readonly s
   if (!isConfigured) koffi.config({ sync_stack_size: stackBytes, sync_heap_size: 2 ** 20 });
   isConfigured = true;
   const flags = keptOpen[process.platform];
-  const open = flags === undefined ? null : koffi.load(null).func('void *dlopen(const char *file, int flags)');
-  for (const file of [...before, path]) {
-    open?.(file, flags);
-    if (!loaded.has(file)) loaded.set(file, koffi.load(file));
-  }
-  const library = loaded.get(path);
+  if (flags !== undefined) koffi.load(null).func('void *dlopen(const char *file, int flags)')(path, flags);
+  const library = loaded.get(path) ?? koffi.load(path);
+  loaded.set(path, library);
   const call = koffi.proto('void *', ['void *']);
   const number = (value: bigint | number | null): bigint => BigInt(value ?? 0);
   return {
     api() {
-      const struct: bigint = library?.func('void *GetPjrtApi()')();
+      const struct: bigint = library.func('void *GetPjrtApi()')();
       return {
         size: (at) => Number(koffi.decode(struct, at, 'uint64_t')),
         int: (at) => Number(koffi.decode(struct, at, 'int')),

@@ -63,13 +63,11 @@ export class Pjrt {
 
   /**
    * Loads a plugin and takes its first device.
-   * @param options.before libraries that the plugin needs and the loader would not find
    * @param options.isGpu whether it knows the options of XLA's GPU clients
    * @throws PjrtError, or Error where the library or the API does not fit
    */
-  static async open(path: string, options: { before?: readonly string[]; isGpu?: boolean } = {}): Promise<Pjrt> {
-    const { before = [], isGpu = false } = options;
-    return new Pjrt(await loadLibrary(path, { before }), { path, isGpu });
+  static async open(path: string, { isGpu }: { isGpu: boolean }): Promise<Pjrt> {
+    return new Pjrt(await loadLibrary(path), { path, isGpu });
   }
 
   constructor(native: NativeLibrary, { path, isGpu }: { path: string; isGpu: boolean }) {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { writeFileAtomically } from '../../atomic-file.ts';
 import { jsonOrUndefined } from '../../json.ts';
-import { type Executable, Pjrt, PjrtError } from './pjrt.ts';
+import { type DeviceMemoryUse, type Executable, Pjrt, PjrtError } from './pjrt.ts';
 import { openFailure } from './plugin-failure.ts';
 
 /*
@@ -14,9 +14,10 @@ import { openFailure } from './plugin-failure.ts';
 
 const installedSchema = z.strictObject({
   plugin: z.string().describe('path of the shared library'),
-  device: z.string().describe('what it was installed for, such as cuda13; plugin for one that the user named'),
-  libraries: z.array(z.string()).describe('libraries that it needs and the system would not find'),
-  dataFolder: z.string().nullable().describe('of CUDA, with its assembler'),
+  device: z
+    .string()
+    .nullable()
+    .describe('what it was installed for, such as cuda13; null for a file that the user named'),
 });
 export type InstalledPlugin = z.infer<typeof installedSchema>;
 
@@ -47,21 +48,59 @@ const opened = new Map<string, Promise<Pjrt>>();
  * Starts a plugin, once in a process.
  * @throws Error with what can be done
  */
-export function openPlugin({ plugin, libraries, dataFolder }: InstalledPlugin): Promise<Pjrt> {
-  const flag = `--xla_gpu_cuda_data_dir=${dataFolder}`;
-  if (dataFolder !== null && !process.env.XLA_FLAGS?.includes(flag))
-    process.env.XLA_FLAGS = [process.env.XLA_FLAGS ?? [], flag].flat().join(' ');
+export function openPlugin({ plugin }: Pick<InstalledPlugin, 'plugin'>): Promise<Pjrt> {
+  // The wheels of NVIDIA beside that of the plugin, as pip lays them out, too: their libraries it finds by itself.
+  const assembler = ['cu13', 'cuda_nvcc'].map((name) => join(plugin, '../../../nvidia', name)).find(existsSync);
+  if (assembler !== undefined && !process.env.XLA_FLAGS?.includes('xla_gpu_cuda_data_dir'))
+    process.env.XLA_FLAGS = `${process.env.XLA_FLAGS ?? ''} --xla_gpu_cuda_data_dir=${assembler}`.trim();
   // Otherwise a plugin writes about itself to stderr.
   process.env.TF_CPP_MIN_LOG_LEVEL ??= '2';
   const client =
     opened.get(plugin) ??
-    Pjrt.open(plugin, { before: libraries, isGpu: /cuda|rocm/.test(plugin) }).catch((error: unknown) => {
+    Pjrt.open(plugin, { isGpu: /cuda|rocm/.test(plugin) }).catch((error: unknown) => {
       opened.delete(plugin);
       const message = error instanceof Error ? error.message : String(error);
       throw new Error(openFailure(message, plugin), { cause: error });
     });
   opened.set(plugin, client);
   return client;
+}
+
+/** What a plugin runs on; it compiles a program and runs it. */
+export interface PluginReport {
+  readonly plugin: string;
+  readonly device: string;
+  readonly platform: string;
+  readonly version: string;
+  /** Of the PJRT API. */
+  readonly apiVersion: string;
+  readonly memory: DeviceMemoryUse | null;
+  readonly compiledMs: number;
+}
+
+const probe = `module @probe {
+func.func public @main(%x: tensor<2xf32>) -> (tensor<2xf32>) {
+  %y = stablehlo.add %x, %x : tensor<2xf32>
+  return %y : tensor<2xf32>
+}
+}
+`;
+
+export async function reportOn({ plugin }: Pick<InstalledPlugin, 'plugin'>): Promise<PluginReport> {
+  const client = await openPlugin({ plugin });
+  const started = performance.now();
+  const executable = client.compile(probe);
+  const compiledMs = performance.now() - started;
+  const input = client.upload(Float32Array.of(1, 2), { shape: [2], kind: 'float32' });
+  const [output] = client.execute(executable, [input], { kept: [] });
+  const sums = new Float32Array(2);
+  client.download(output, sums);
+  for (const buffer of [input, output]) client.free(buffer);
+  client.unload(executable);
+  if (sums.join() !== '2,4')
+    throw new Error(`${plugin} computed 1 + 1 and 2 + 2 as ${sums.join(' and ')}; use another plugin`);
+  const { deviceKind: device, platform, platformVersion: version, apiVersion } = client;
+  return { plugin, device, platform, version, apiVersion, memory: client.memory(), compiledMs };
 }
 
 /** Compiles programs, and keeps them for the next process with this plugin on this kind of device. */
