@@ -48,7 +48,7 @@ it('tells a script what it timed and what auto chose', async () => {
 it('refuses a backend that is not known and a width that is no number', async () => {
   const cwd = temporaryFolder();
   const unknown = await earshot(['doctor', 'cuda'], { cwd });
-  expect(unknown.errors).toContain('Allowed choices are tensorflow, webgpu, onnx, wasm, cpu.');
+  expect(unknown.errors).toContain('Allowed choices are xla, tensorflow, webgpu, onnx, wasm, cpu.');
   const wrong = await earshot(['doctor', '--dimensions', 'wide'], { cwd });
   expect(wrong.code).toBe(1);
   expect(wrong.errors).toContain("argument 'wide' is invalid. It must be a whole number.");
@@ -63,11 +63,11 @@ it.runIf(process.platform === 'linux')('says what webgpu lacks', async () => {
   vi.unstubAllEnvs();
 });
 
-it('names a GPU that is there, and the command that times it', async () => {
+it('names a GPU that is there, and the command that installs what uses it', async () => {
   const words = ['doctor', 'wasm', '--dimensions', '8'];
   const cwd = temporaryFolder();
   const { out } = await withPrograms({ 'nvidia-smi': driver }, () => earshot(words, { cwd }));
-  expect(out.replaceAll('\n', ' ')).toMatch(/has a GPU \(NVIDIA H100 80GB HBM3\)\. .*`earshot doctor gpu` times it/);
+  expect(out.replaceAll('\n', ' ')).toMatch(/has a GPU \(NVIDIA H100 80GB HBM3\)\. .*`earshot backend install xla`/);
 });
 
 it.skipIf(existsSync('/dev/nvidia0'))('is silent about GPUs where the driver finds none', async () => {

@@ -1,0 +1,105 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import * as tf from '@tensorflow/tfjs-core';
+import { paperShapedProblem } from '../experiments/backends/time-training-step.ts';
+import { OnnxBackend } from '../src/tensor/onnx/backend.ts';
+import { together } from '../src/tensor/onnx/compiled.ts';
+import { loadEngine } from '../src/tensor/onnx/engine.ts';
+import { registerKernels } from '../src/tensor/onnx/kernels.ts';
+import { xlaEngine } from '../src/tensor/xla/engine.ts';
+import { installedPlugin, keptPrograms, openPlugin } from '../src/tensor/xla/plugin.ts';
+import { workContext } from '../src/work-context.ts';
+import { stopAgentSchema } from '../trainers/stop-agent/config.ts';
+import { createStopAgent } from '../trainers/stop-agent/create.ts';
+
+/*
+ * Iterations per second of imitation at the paper's shapes, of several runs together on the installed plugin, with what goes to and
+ * from the device and the milliseconds that are spent outside of it:
+ *
+ *   npx tsx benchmarks/xla-runs.ts --runs 1,32,128 [--dimensions 256] [--iterations 20] [--programs folder]
+ *
+ * --programs writes the StableHLO of every program, which xla-kernels.ts compiles for a GPU that is not there.
+ */
+
+const { values: given } = parseArgs({
+  options: {
+    runs: { type: 'string', default: '1,32,128' },
+    dimensions: { type: 'string', default: '256' },
+    iterations: { type: 'string', default: '20' },
+    programs: { type: 'string' },
+  },
+});
+const [dimensions, timed] = [Number(given.dimensions), Number(given.iterations)];
+/** Until every program is compiled, and V8 has compiled what is called often. */
+const warmup = 6;
+
+const installed = installedPlugin();
+if (installed === null) throw new Error('install a plugin with `earshot backend install xla --device …`');
+const client = await openPlugin(installed);
+const { engine: eager } = await loadEngine('cpu');
+const compile = keptPrograms(client, installed);
+let inPluginMs = 0;
+/** The same client, whose calls are timed. */
+const timedClient = new Proxy(client, {
+  get(target, name) {
+    const member: unknown = Reflect.get(target, name);
+    if (typeof member !== 'function') return member;
+    return (...words: unknown[]) => {
+      const started = performance.now();
+      try {
+        return member.apply(target, words);
+      } finally {
+        inPluginMs += performance.now() - started;
+      }
+    };
+  },
+});
+const programs: string[] = [];
+const engine = xlaEngine({
+  client: timedClient,
+  eager,
+  compile(text) {
+    programs.push(text);
+    return compile(text);
+  },
+  onNote: (line) => console.log(line),
+});
+tf.enableProdMode();
+registerKernels();
+tf.registerBackend('onnx', () => new OnnxBackend(engine));
+await tf.setBackend('onnx');
+
+console.log(`${client.deviceKind} by ${installed.plugin} (${client.platformVersion}); ${dimensions} numbers a state`);
+const problem = paperShapedProblem(dimensions);
+for (const runs of given.runs.split(',').map(Number)) {
+  programs.length = 0;
+  const config = stopAgentSchema.parse({
+    iterations: warmup + timed,
+    imitation: { discriminator: { warmupIterations: 0 } },
+  });
+  const { traffic } = engine;
+  let [started, inPlugin, before] = [0, 0, { ...traffic }];
+  const loop = (index: number) => async () => {
+    const trainer = await createStopAgent([{ seed: index + 1, config, problem }]);
+    for (let iteration = 0; iteration < warmup + timed; iteration++) {
+      if (iteration === warmup && index === 0)
+        [started, inPlugin, before] = [performance.now(), inPluginMs, { ...traffic }];
+      await trainer.iterate(workContext());
+    }
+    trainer.dispose();
+  };
+  const results = await together(Array.from({ length: runs }, (_, index) => loop(index)));
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+  const tookMs = performance.now() - started;
+  const outsideMs = (tookMs - (inPluginMs - inPlugin)) / timed / runs;
+  const each = (now: number, then: number) => Math.round((now - then) / timed);
+  const memory = client.memory();
+  console.log(
+    `${runs} runs: ${((1000 * timed * runs) / tookMs).toPrecision(3)} iterations per second; per iteration of all: ${each(traffic.runs, before.runs)} programs, ${each(traffic.bytesIn, before.bytesIn)} bytes in, ${each(traffic.bytesOut, before.bytesOut)} bytes out; ${outsideMs.toFixed(2)} ms of JavaScript per run${memory === null ? '' : `; ${(memory.usedBytes / 2 ** 20).toFixed(0)} MiB in use`}`,
+  );
+  if (given.programs === undefined) continue;
+  mkdirSync(given.programs, { recursive: true });
+  for (const [index, text] of programs.entries())
+    writeFileSync(join(given.programs, `${runs}-runs-${index + 1}.mlir`), text);
+}
