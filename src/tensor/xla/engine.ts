@@ -30,17 +30,20 @@ function sizeOf(shape: readonly number[]): number {
   return shape.reduce((product, length) => product * length, 1);
 }
 
+/** What the engine needs of a client. */
+export type XlaClient = Pick<Pjrt, 'upload' | 'execute' | 'download' | 'free' | 'unload' | 'deviceKind'>;
+
 /** A buffer on the device, of one run or with a lane for each of several. */
 class Stack {
   readonly handle: Handle;
   /** 0 without a leading axis. */
   readonly lanes: number;
   users = 0;
-  private readonly client: Pjrt;
+  private readonly client: XlaClient;
   private readonly onFreed: () => void;
   private fetched: Numbers | null = null;
 
-  constructor(client: Pjrt, of: { handle: Handle; lanes: number; onFreed?: () => void }) {
+  constructor(client: XlaClient, of: { handle: Handle; lanes: number; onFreed?: () => void }) {
     this.client = client;
     this.handle = of.handle;
     this.lanes = of.lanes;
@@ -96,7 +99,7 @@ function laneOf({ tensor }: Resident): LaneTensor {
 
 /** What sessions share. */
 interface Shared {
-  readonly client: Pjrt;
+  readonly client: XlaClient;
   readonly compile: (text: string) => Executable;
   readonly traffic: Traffic;
   readonly onNote: (line: string) => void;
@@ -105,7 +108,7 @@ interface Shared {
 }
 
 export interface XlaOptions {
-  readonly client: Pjrt;
+  readonly client: XlaClient;
   /** Compiles a program, or finds it compiled. */
   readonly compile: (text: string) => Executable;
   readonly eager: Engine;
