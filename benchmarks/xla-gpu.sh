@@ -45,7 +45,7 @@ export runs iterations
 
 step 'Machine' bash -c 'nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv; nproc; node --version'
 step 'Install and try' bash -c install
-step 'Device, memory, versions; an iteration beside the processor' bash -c 'earshot doctor xla onnx --batched-runs 1'
+step 'Device, memory, versions; an iteration beside the processor' bash -c 'earshot doctor xla onnx'
 step 'Every trainer beside wasm: alone, together, resumed, with one that fails and one that diverges' bash -c trainers
 for columns in 256 1024; do
   step "Runs together, $columns numbers a state" bash -c "script benchmarks/xla-runs.ts --runs $runs --dimensions $columns --iterations $iterations"

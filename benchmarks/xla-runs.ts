@@ -81,7 +81,7 @@ for (const runs of given.runs.split(',').map(Number)) {
   const { traffic } = engine;
   let [started, inPlugin, before] = [0, 0, { ...traffic }];
   const loop = (index: number) => async () => {
-    const trainer = await createStopAgent([{ seed: index + 1, config, problem }]);
+    const trainer = await createStopAgent({ seed: index + 1, config, problem });
     for (let iteration = 0; iteration < warmup + timed; iteration++) {
       if (iteration === warmup && index === 0)
         [started, inPlugin, before] = [performance.now(), inPluginMs, { ...traffic }];

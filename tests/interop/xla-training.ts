@@ -7,7 +7,7 @@ import { workContext } from '../../src/work-context.ts';
 import { createStopAgent } from '../../trainers/stop-agent/create.ts';
 import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
 import type { Trainer } from '../../trainers/trainer.ts';
-import { type AgentInput, smallMember, smallProblem } from '../trainers/stop-agent/small-problem.ts';
+import { type AgentInput, smallProblem, smallSettings } from '../trainers/stop-agent/small-problem.ts';
 
 /*
  * Trains small agents on wasm, and on xla alone and together, and prints what came out. Arguments: the options of the agents as
@@ -19,12 +19,12 @@ const iterations = 4;
 const settled = 2;
 
 function create(options: AgentInput, seed: number): Promise<Trainer<StopPolicy>> {
-  return createStopAgent([smallMember({ seed, more: { iterations, ...options } })]);
+  return createStopAgent(smallSettings({ seed, more: { iterations, ...options } }));
 }
 
 async function weightsOf(trainer: Trainer<StopPolicy>): Promise<number[]> {
-  const policies = await trainer.policies();
-  return policies.flatMap(({ parameters }) => Object.values(parameters).flatMap(({ data }) => [...data]));
+  const { parameters } = await trainer.policy();
+  return Object.values(parameters).flatMap(({ data }) => [...data]);
 }
 
 interface Interruption {
@@ -42,11 +42,11 @@ async function trained(options: AgentInput, seed: number, { resumeAt, failAt, di
     for (let iteration = 0; iteration < iterations; iteration++) {
       if (iteration === failAt) throw new Error('this run was told to fail');
       if (iteration === resumeAt || iteration === divergeAt) {
-        const states = await trainer.state();
-        if (iteration === divergeAt) for (const { data } of Object.values(states[0].arrays)) data.fill(Number.NaN);
+        const state = await trainer.state();
+        if (iteration === divergeAt) for (const { data } of Object.values(state.arrays)) data.fill(Number.NaN);
         trainer.dispose();
         trainer = await create(options, seed);
-        trainer.restore(states);
+        trainer.restore(state);
       }
       await trainer.iterate(workContext());
     }

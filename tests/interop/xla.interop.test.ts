@@ -60,7 +60,7 @@ describe('earshot backend install xla', () => {
 
   it('is not what auto takes on the processor, and is described and timed by doctor', async () => {
     const report = JSON.parse(
-      await earshot('doctor', 'xla', 'onnx', '--dimensions', '8', '--batched-runs', '1', '--json'),
+      await earshot('doctor', 'xla', 'onnx', '--dimensions', '8', '--json'),
     );
     expect(report).toMatchObject({
       chosen: {

@@ -62,7 +62,7 @@ it('installs nothing where the file is no plugin, and keeps what was there', asy
   expect(wrong.code).toBe(1);
   expect(wrong.errors).toMatch(/text\.so was not built for this machine|koffi, by which plugins are called/);
   expect(readFileSync(join(cwd, 'plugin.json'), 'utf8')).toBe(before);
-  const gone = await earshot(['doctor', 'xla', '--dimensions', '8', '--batched-runs', '1'], { cwd });
+  const gone = await earshot(['doctor', 'xla', '--dimensions', '8'], { cwd });
   expect(gone.out.replaceAll('\n', ' ')).toContain(
     'xla: no tensor backend could be used: xla: the plugin /before.so is gone; install it again',
   );
