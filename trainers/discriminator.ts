@@ -217,7 +217,7 @@ const descendGail = descent<DiscriminatorName, GailMinibatch, GailUpdates, Discr
 const ADAM_EPSILON = 1e-8;
 
 /** A discriminator after the updates of an iteration. */
-export interface Discriminated {
+export interface DiscriminatorOutcome {
   readonly rewardWeight: number;
   /** Of the agent's new steps, [steps]. */
   readonly logits: Float32Array;
@@ -232,7 +232,7 @@ export async function updateDiscriminators(
   discriminators: readonly Discriminator[],
   agentSteps: Pairs,
   options: { states: RowTable; config: GailConfig['discriminator']; epochs: number; random: Random },
-): Promise<Discriminated[]> {
+): Promise<DiscriminatorOutcome[]> {
   const { states, config, epochs, random } = options;
   const { batchSize, learningRate } = config;
   const steps = agentSteps.rows.length;
@@ -247,7 +247,7 @@ export async function updateDiscriminators(
       }
   }
   const all = { states: states.gather(agentSteps.rows), actions: columnOf(Float32Array.from(agentSteps.actions)) };
-  const discriminated: Discriminated[] = [];
+  const outcomes: DiscriminatorOutcome[] = [];
   for (const [place, discriminator] of discriminators.entries()) {
     const { experts, rewardWeight, rowWeights } = discriminator;
     if (experts.length === 0) continue;
@@ -263,10 +263,10 @@ export async function updateDiscriminators(
     const logits = await after.logits.data<'float32'>();
     const health = await healthOf(seen.slice(-updates), { experts, batchSize });
     tf.dispose([after.logits, ...seen.map((own) => [own.logits, own.penalty ?? []])]);
-    discriminated.push({ rewardWeight, logits, health });
+    outcomes.push({ rewardWeight, logits, health });
   }
   tf.dispose([all.states, all.actions]);
-  return discriminated;
+  return outcomes;
 }
 
 interface DrawnPairs {

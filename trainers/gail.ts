@@ -2,7 +2,7 @@ import type { StopEnvOptions, StopEnvState } from '../envs/stop-env.ts';
 import type { Random } from '../src/tensor/random.ts';
 import type { RowTable } from '../src/tensor/row-table.ts';
 import type { GailConfig, PpoConfig } from './config.ts';
-import { type Discriminated, type Discriminator, updateDiscriminators } from './discriminator.ts';
+import { type Discriminator, type DiscriminatorOutcome, updateDiscriminators } from './discriminator.ts';
 import type { LabelledBatch } from './exact-policy-gradient.ts';
 import { generalizedAdvantages, type RunningReturn, scaleRewards } from './gae.ts';
 import type { PolicyValue, RowScores } from './policy-value.ts';
@@ -52,7 +52,7 @@ export interface GailTraining {
 /** What an iteration did, for the log. */
 export interface GailIteration {
   readonly steps: EstimatedSteps;
-  readonly discriminated: readonly Discriminated[];
+  readonly outcomes: readonly DiscriminatorOutcome[];
   /** The steps' scores after the update. */
   readonly after: RowScores;
   readonly expectedReturn: number | null;
@@ -80,7 +80,7 @@ export async function* gail(training: GailTraining): AsyncGenerator<GailIteratio
     const { ends, values, nextValue } = collected;
 
     // 8, before the rewards as in the published code: the discriminators learn to tell these steps from the experts'.
-    const discriminated = await updateDiscriminators(discriminators, collected, {
+    const outcomes = await updateDiscriminators(discriminators, collected, {
       states,
       config: config.discriminator,
       epochs: iteration < warmupIterations ? warmupEpochs : epochs,
@@ -88,8 +88,8 @@ export async function* gail(training: GailTraining): AsyncGenerator<GailIteratio
     });
 
     // 3: the rewards.
-    const logits = weightedSum(discriminated, (own) => own.logits);
-    const unscaled = weightedSum(discriminated, (own) => rewardsOf(own.logits, config.reward));
+    const logits = weightedSum(outcomes, (outcome) => outcome.logits);
+    const unscaled = weightedSum(outcomes, (outcome) => rewardsOf(outcome.logits, config.reward));
     const rewards =
       config.rewardScale === 'none' ? unscaled : scaleRewards(runningReturn, { rewards: unscaled, ends, discount });
 
@@ -106,7 +106,7 @@ export async function* gail(training: GailTraining): AsyncGenerator<GailIteratio
       task,
     });
     training.iteration++;
-    yield { steps, discriminated, after, expectedReturn };
+    yield { steps, outcomes, after, expectedReturn };
   }
 }
 
@@ -120,9 +120,9 @@ export function rewardsOf(logits: Float32Array, reward: GailConfig['reward']): F
 
 /** Σ w x over the discriminators, [steps]: with one for each expert, w is α, β or −γ over α + β − γ. */
 export function weightedSum(
-  discriminated: readonly Pick<Discriminated, 'rewardWeight' | 'logits'>[],
-  valuesOf: (own: Pick<Discriminated, 'rewardWeight' | 'logits'>) => Float32Array,
+  outcomes: readonly Pick<DiscriminatorOutcome, 'rewardWeight' | 'logits'>[],
+  valuesOf: (outcome: Pick<DiscriminatorOutcome, 'rewardWeight' | 'logits'>) => Float32Array,
 ): Float32Array {
-  const parts = discriminated.map((own) => ({ weight: own.rewardWeight, values: valuesOf(own) }));
+  const parts = outcomes.map((outcome) => ({ weight: outcome.rewardWeight, values: valuesOf(outcome) }));
   return parts[0].values.map((_, step) => parts.reduce((sum, { weight, values }) => sum + weight * values[step], 0));
 }

@@ -121,6 +121,10 @@ describe('a file that cannot be gone on from is refused', () => {
     );
   });
 
+  it('of another format, also where the kind had another name in it', () => {
+    load(saved(), { kind: 'trainer', formatVersion: 3 }).toThrow(/format 2 of stop-agent, and this version reads 3/);
+  });
+
   it('of another format version', () => {
     load(saved(), { formatVersion: 3 }).toThrow(
       /made by another version of Earshot.*\(format 2 of stop-agent, and this version reads 3\): run again/,

@@ -43,30 +43,29 @@ async function trained(pairsOf: typeof demonstrated, epochs: number) {
   const states = new RowTable({ data: Float32Array.of(1), columns: 1 });
   const before = tf.memory().numTensors;
   const discriminators = createDiscriminators(discriminatorTasks(gail, pairsOf), { inputs: 1, config, random });
-  const discriminated = await updateDiscriminators(discriminators, agentSteps, { states, config, epochs, random });
+  const outcomes = await updateDiscriminators(discriminators, agentSteps, { states, config, epochs, random });
   discriminators.forEach(disposeDiscriminator);
   expect(tf.memory().numTensors).toBe(before);
   states.dispose();
-  return discriminated;
+  return outcomes;
 }
 
 describe('a discriminator for each expert', () => {
   it('learns the log ratio of that expert to the agent, and the reward adds them with α, β and −γ', async () => {
-    const discriminated = await trained(demonstrated, 200);
+    const outcomes = await trained(demonstrated, 200);
     const expected = [
       [0.5, 0.5],
       [0.25, 0.75],
       [0.75, 0.25],
     ].map(([continuing, stopping]) => [Math.log(continuing / 0.75), Math.log(stopping / 0.25)]);
-    const rewards = weightedSum(discriminated, ({ logits }) => logits);
+    const rewards = weightedSum(outcomes, ({ logits }) => logits);
     for (const [step, action] of agentSteps.actions.entries()) {
-      for (const [set, { logits }] of discriminated.entries())
-        expect(logits[step]).toBeCloseTo(expected[set][action], 2);
+      for (const [set, { logits }] of outcomes.entries()) expect(logits[step]).toBeCloseTo(expected[set][action], 2);
       // (0.6 c + 0.3 e − 0.1 m) / 0.8
       const [c, e, m] = expected.map((values) => values[action]);
       expect(rewards[step]).toBeCloseTo((0.6 * c + 0.3 * e - 0.1 * m) / 0.8, 2);
     }
-    expect(discriminated.flatMap(({ health }) => health.saysExpert.map(({ name }) => name))).toEqual([
+    expect(outcomes.flatMap(({ health }) => health.saysExpert.map(({ name }) => name))).toEqual([
       'conservative',
       'earlyAction',
       'misleading',

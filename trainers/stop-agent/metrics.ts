@@ -1,5 +1,5 @@
 import type { PpoConfig } from '../config.ts';
-import type { Discriminated } from '../discriminator.ts';
+import type { DiscriminatorOutcome } from '../discriminator.ts';
 import type { GailIteration } from '../gail.ts';
 import { logComplement, type RowScores } from '../policy-value.ts';
 import type { PpoSteps } from '../ppo.ts';
@@ -8,7 +8,7 @@ import type { Metrics } from '../trainer.ts';
 /** The metrics of an iteration, by their names in the metrics log. */
 export function imitationMetrics(
   { ppo }: { readonly ppo: PpoConfig },
-  { steps, discriminated, after, expectedReturn }: GailIteration,
+  { steps, outcomes, after, expectedReturn }: GailIteration,
 ): Metrics {
   const stops = Array.from(steps.steps).filter((_, step) => steps.decides[step] === 1);
   const episodes = steps.ends.reduce((sum, end) => sum + end, 0);
@@ -17,7 +17,7 @@ export function imitationMetrics(
     'rollout/mean_return': (meanOf(steps.rewards) * steps.rewards.length) / Math.max(1, episodes),
     ...(stops.length > 0 && { 'rollout/mean_stop_post': meanOf(stops) + 1 }),
     ...ppoDiagnostics(ppo, steps, after),
-    ...discriminatorMetrics(discriminated),
+    ...discriminatorMetrics(outcomes),
     ...(expectedReturn !== null && { 'task/expected_return': expectedReturn }),
   };
 }
@@ -65,8 +65,8 @@ function variance(values: Float32Array): number {
 }
 
 /** How well the discriminators tell the agent's steps and each expert's, and how smooth they are: means, but the penalties are added up. */
-function discriminatorMetrics(discriminated: readonly Discriminated[]): Metrics {
-  const all = discriminated.map(({ health }) => health);
+function discriminatorMetrics(outcomes: readonly DiscriminatorOutcome[]): Metrics {
+  const all = outcomes.map(({ health }) => health);
   const penalties = all.flatMap(({ penalty }) => penalty ?? []);
   const experts = all.flatMap(({ saysExpert }) => saysExpert);
   return {
