@@ -9,7 +9,16 @@ export type TrainTrial = (trial: Trial, context: WorkContext) => Promise<unknown
 /** Prepares what the trials of a process share that are like the first one. */
 export type StartTrials = (first: Trial, told: { onBackend: (backend: BackendChoice) => void }) => Promise<TrainTrial>;
 
-/** Runs trials in this process, one after the other. It keeps data and tables from one to the next. */
+interface Waiting {
+  readonly trial: Trial;
+  readonly watch: TrialWatch;
+  readonly resolve: (outcome: TrialOutcome) => void;
+}
+
+/**
+ * Runs trials in this process, keeping data and tables from one to the next: one after the other, or on xla, where runs become one
+ * program, all that wait at once.
+ */
 export function trialsHere(options: {
   start: StartTrials;
   signal: AbortSignal;
@@ -18,24 +27,32 @@ export function trialsHere(options: {
   onBackend?: (line: string) => void;
 }): RunTrial {
   const { start, signal, onNote, onBackend = onNote } = options;
+  const waiting: Waiting[] = [];
+  let backend: BackendChoice['name'] | null = null;
   const told = {
-    onBackend: ({ name, device }: BackendChoice) => onBackend(`backend ${name} (${device})`),
+    onBackend: (choice: BackendChoice) => {
+      backend = choice.name;
+      onBackend(`backend ${choice.name} (${choice.device})`);
+    },
   };
   let last: Promise<unknown> = Promise.resolve();
   let shared: { readonly by: string; readonly train: TrainTrial } | null = null;
+  const sharedBy = ({ kind, config, runs, ...trial }: Trial) =>
+    JSON.stringify([kind, trial.backend ?? config.backend, runs]);
 
-  async function run(trial: Trial, { onBegun, ...watch }: TrialWatch): Promise<TrialOutcome> {
-    if (signal.aborted) return { how: 'interrupted' };
+  async function run({ trial, watch: { onBegun, ...watch } }: Waiting, train: TrainTrial): Promise<TrialOutcome> {
     onBegun?.();
+    const { directory, maxWaitMs = null } = trial;
+    // Loaded by a process that trains, and not by one that waits.
+    const { holdingRun } = await import('../../checkpoints/run-lock.ts');
+    await holdingRun(directory, () => train(trial, workContext({ ...watch, onNote, signal, maxWaitMs })));
+    return { how: isFinished(directory) ? 'finished' : 'interrupted' };
+  }
+
+  async function outcomeOf(work: () => Promise<TrialOutcome>): Promise<TrialOutcome> {
+    if (signal.aborted) return { how: 'interrupted' };
     try {
-      const { directory, maxWaitMs = null } = trial;
-      const by = JSON.stringify([trial.kind, trial.backend ?? trial.config.backend, trial.runs]);
-      if (shared?.by !== by) shared = { by, train: await start(trial, told) };
-      const { train } = shared;
-      // Loaded by a process that trains, and not by one that waits.
-      const { holdingRun } = await import('../../checkpoints/run-lock.ts');
-      await holdingRun(directory, () => train(trial, workContext({ ...watch, onNote, signal, maxWaitMs })));
-      return { how: isFinished(directory) ? 'finished' : 'interrupted' };
+      return await work();
     } catch (error) {
       if (signal.aborted && error instanceof Error && error.name === 'AbortError') return { how: 'interrupted' };
       const severity = severityOf(error);
@@ -44,9 +61,33 @@ export function trialsHere(options: {
     }
   }
 
-  return (trial, watch = {}) => {
-    const outcome = last.then(() => run(trial, watch));
-    last = outcome;
-    return outcome;
-  };
+  /** Runs the trial that waits longest, with the others that can be trained beside it. */
+  async function runNext(): Promise<void> {
+    const first = waiting.shift();
+    if (first === undefined) return;
+    const outcome = await outcomeOf(async () => {
+      const by = sharedBy(first.trial);
+      if (shared?.by !== by) shared = { by, train: await start(first.trial, told) };
+      const { train } = shared;
+      if (backend !== 'xla') return run(first, train);
+      const others = waiting.filter(({ trial }) => sharedBy(trial) === by);
+      for (const other of others) waiting.splice(waiting.indexOf(other), 1);
+      const { together } = await import('../../src/tensor/onnx/compiled.ts');
+      const loops = [first, ...others].map((one) => async () => {
+        const ended = await outcomeOf(() => run(one, train));
+        one.resolve(ended);
+        return ended;
+      });
+      const [result] = await together(loops);
+      if (result.status === 'rejected') throw result.reason;
+      return result.value;
+    });
+    first.resolve(outcome);
+  }
+
+  return (trial, watch = {}) =>
+    new Promise((resolve) => {
+      waiting.push({ trial, watch, resolve });
+      last = last.then(runNext);
+    });
 }
