@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { gpuFlags } from '../src/tensor/xla/plugin.ts';
 
 /*
  * Compiles StableHLO for an NVIDIA H100 on a machine without a GPU, and counts what an iteration would launch there:
@@ -46,7 +47,7 @@ if (given.plugin === undefined || files.length === 0)
   throw new Error('give --plugin with the path of xla_cuda_plugin.so, and files of StableHLO');
 const dump = mkdtempSync(join(tmpdir(), 'earshot-kernels-'));
 const data = join(given.plugin, '../../../nvidia/cu13');
-process.env.XLA_FLAGS = `--xla_gpu_cuda_data_dir=${data} --xla_dump_to=${dump}`;
+process.env.XLA_FLAGS = gpuFlags(`${process.env.XLA_FLAGS ?? ''} --xla_dump_to=${dump}`.trim(), data);
 process.env.TF_CPP_MIN_LOG_LEVEL ??= '3';
 
 const { loadLibrary } = await import('../src/tensor/xla/native.ts');

@@ -42,6 +42,21 @@ export function installedPlugin(): InstalledPlugin | null {
   return data;
 }
 
+/**
+ * XLA's flags for a GPU, those that the user set first. A run must end with the same bytes as it did before: sums by places are in one
+ * order, and algorithms are not chosen by how long they take.
+ * @param assembler the folder of CUDA's, if it is known
+ */
+export function gpuFlags(set: string, assembler?: string): string {
+  const flags = {
+    xla_gpu_enable_scatter_determinism_expander: 'true',
+    xla_gpu_autotune_level: '0',
+    xla_gpu_cuda_data_dir: assembler,
+  };
+  const more = Object.entries(flags).filter(([name, value]) => value !== undefined && !set.includes(`--${name}=`));
+  return [set, ...more.map(([name, value]) => `--${name}=${value}`)].join(' ').trim();
+}
+
 const opened = new Map<string, Promise<Pjrt>>();
 
 /**
@@ -51,13 +66,13 @@ const opened = new Map<string, Promise<Pjrt>>();
 export function openPlugin({ plugin }: Pick<InstalledPlugin, 'plugin'>): Promise<Pjrt> {
   // The wheels of NVIDIA beside that of the plugin, as pip lays them out, too: their libraries it finds by itself.
   const assembler = ['cu13', 'cuda_nvcc'].map((name) => join(plugin, '../../../nvidia', name)).find(existsSync);
-  if (assembler !== undefined && !process.env.XLA_FLAGS?.includes('xla_gpu_cuda_data_dir'))
-    process.env.XLA_FLAGS = `${process.env.XLA_FLAGS ?? ''} --xla_gpu_cuda_data_dir=${assembler}`.trim();
+  const isGpu = /cuda|rocm/.test(plugin);
+  if (isGpu) process.env.XLA_FLAGS = gpuFlags(process.env.XLA_FLAGS ?? '', assembler);
   // Otherwise a plugin writes about itself to stderr.
   process.env.TF_CPP_MIN_LOG_LEVEL ??= '2';
   const client =
     opened.get(plugin) ??
-    Pjrt.open(plugin, { isGpu: /cuda|rocm/.test(plugin) }).catch((error: unknown) => {
+    Pjrt.open(plugin, { isGpu }).catch((error: unknown) => {
       opened.delete(plugin);
       const message = error instanceof Error ? error.message : String(error);
       throw new Error(openFailure(message, plugin), { cause: error });
