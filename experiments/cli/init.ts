@@ -200,13 +200,10 @@ async function threadsUsed(threads: readonly Thread[], of: { experiment: Experim
   }
   const { crossFittedFacts } = await import('../stop-agent/cross-fitting.ts');
   const { labelled, environment, calibration } = crossFittedFacts(threads, of);
-  if (
-    guarantee !== null &&
-    calibration.length === 0 &&
-    labelled.filter(isFairTest).length < smallestOnAverage(guarantee)
-  )
+  const tested = labelled.filter(isFairTest).length;
+  if (guarantee !== null && calibration.length === 0 && tested < smallestOnAverage(guarantee))
     throw new InputError(
-      `a guarantee of ${100 * guarantee.level}% takes ${smallestOnAverage(guarantee)} labelled threads, or about ${Math.ceil(1.5 * smallestCalibration(guarantee))} without a label, and there are ${labelled.length} and ${threads.length - labelled.length}; add threads, or allow more with --risk-level`,
+      `a guarantee of ${100 * guarantee.level}% takes ${smallestOnAverage(guarantee)} labelled threads that test, or about ${Math.ceil(1.5 * smallestCalibration(guarantee))} without a label, and there are ${tested} and ${threads.length - labelled.length}; add threads, or allow more with --risk-level`,
     );
   refuseShortThreads(labelled, of);
   const unlabelled = [

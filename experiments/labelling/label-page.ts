@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { grouped } from '../../src/counted.ts';
+import { counted, grouped } from '../../src/counted.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { type Chart, dots, draw, figure, quantity, silent } from '../report/page/chart.ts';
 import { html, type Markup, trusted } from '../report/page/html.ts';
@@ -127,7 +127,7 @@ function progressMarkup({ counts, agreement, history, isLearning, curve }: Label
   );
   const learnt = history.at(-1);
   return html`<table><caption>Answers</caption><tbody>${rows}</tbody></table>
-${agreement.kappa === null ? null : html`<p>${agreement.threads} threads were asked twice; Cohen’s kappa is ${agreement.kappa.toFixed(2)}.</p>`}
+${agreement.kappa === null ? null : html`<p>${counted(agreement.threads, 'answer')} to a thread that was labelled before; Cohen’s kappa is ${agreement.kappa.toFixed(2)}.</p>`}
 <h2>What the labels teach</h2>
 <p>${learnt === undefined ? 'A detector learns from the labels once there are two of two classes, and then every ten.' : scoreInWords(learnt)}</p>
 ${history.length < 2 ? null : html`<p>${changeInWords(history.slice(-2))}</p>`}
@@ -136,7 +136,7 @@ ${curve}`;
 }
 
 function scoreInWords({ macroF1, labels, tested }: Learnt): string {
-  const drawn = `${tested} of the ${labels} labels were drawn at random, and they alone test`;
+  const drawn = `${tested} of the ${labels} labels are a random sample that chose nothing, and they alone test`;
   if (macroF1 === null) return `${drawn}: too few for a score so far.`;
   return `Macro-F1 after all posts is ${macroF1.toFixed(3)} with ${labels} labels, cross-validated. ${drawn}; all train.`;
 }

@@ -134,7 +134,7 @@ describe('the page of labels', () => {
         },
         { timeout: 100_000, interval: 2000 },
       )
-      .toContain('were drawn at random');
+      .toContain('are a random sample');
     expect(await page.title()).not.toBe('taken');
     expect(complaints.filter((line) => !line.startsWith(again.address))).toEqual([]);
     expect(await problems(page)).toEqual([]);

@@ -87,7 +87,7 @@ describe('init', () => {
       cwd,
     });
     expect(few.errors.replace(/\s+/g, ' ')).toContain(
-      'a guarantee of 0.1% takes 999 labelled threads, or about 3453 without a label, and there are 80 and 180;',
+      'a guarantee of 0.1% takes 999 labelled threads that test, or about 3453 without a label, and there are 80 and 180;',
     );
   });
 
