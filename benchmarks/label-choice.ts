@@ -8,7 +8,7 @@
  *   node --import tsx benchmarks/label-choice.ts --lines lines.jsonl        prints the tables
  *
  * Threads have their first 30 posts. 600 of them are tested on, or two fifths of a small set; the others are the pool. `estimate` is
- * the cross-validated macro-F1 over the labels drawn at random after the first 30, `naive` over all labels.
+ * the cross-validated macro-F1 over the labels drawn at random, `naive` over all labels.
  */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -73,14 +73,12 @@ async function* asked(
   const byId = new Map(pool.map((thread) => [thread.id, thread]));
   const order = chanceOrder(byId.keys(), seed);
   const labelled = new Set<string>();
-  const byMargin = new Set<string>();
   let ranking: string[] = [];
   for (;;) {
     const open = order.filter((id) => !labelled.has(id));
     const whole = (ids: Iterable<string>) => Array.from(ids, (id) => byId.get(id)!);
     if (strategy === 'chosen' && labelled.size >= randomStart && labelled.size % learnEvery === 0) {
-      const start = new Set(order.slice(0, randomStart));
-      const threads = whole([...labelled].filter((id) => start.has(id) || byMargin.has(id)));
+      const threads = whole(labelled);
       if (hasEveryLabel(threads, task)) {
         const detector = await trainLocalDetector({ threads, task, seed, options: quickOptions });
         ({ ranking } = await leastSure(whole(open), detector));
@@ -89,7 +87,6 @@ async function* asked(
     const choice = nextChoice({ open, answered: labelled.size, ranking });
     if (choice === null) return;
     labelled.add(choice.thread);
-    if (choice.chosen === 'margin') byMargin.add(choice.thread);
     yield { thread: byId.get(choice.thread)!, chosen: choice.chosen };
   }
 }
@@ -127,11 +124,9 @@ async function measured(set: Line['set'], seed: number, strategy: Line['strategy
     if (length === estimateAt) {
       const has = new Set(labelled.map(({ id }) => id));
       const first = [...places].find(([id]) => !has.has(id))?.[1] ?? places.size;
-      const marked = labelled.map((own): Thread => {
-        const place = places.get(own.id) ?? 0;
-        const isStart = strategy === 'chosen' && place < randomStart;
-        return { ...own, chosen: isStart ? 'start' : place < first ? 'random' : 'margin' };
-      });
+      const marked = labelled.map(
+        (own): Thread => ({ ...own, chosen: (places.get(own.id) ?? 0) < first ? 'random' : 'margin' }),
+      );
       const { heldOut } = await crossValidate({ threads: marked, task, seed, detector: {}, curve: false });
       const naive =
         strategy === 'random'

@@ -25,7 +25,7 @@ export function labelledThreads(
   return labelled;
 }
 
-/** Without the threads that were chosen by margin, and those that chose them: no score counts them. */
+/** Without the threads that were chosen by margin, over which no score is counted. */
 export function fairTests<Of extends Pick<Thread, 'chosen'>>(
   labelled: readonly Of[],
   { onNote }: Pick<WorkContext, 'onNote'>,
@@ -33,7 +33,7 @@ export function fairTests<Of extends Pick<Thread, 'chosen'>>(
   const fair = labelled.filter(isFairTest);
   if (fair.length < labelled.length)
     onNote(
-      `${labelled.length - fair.length} of ${labelled.length} labelled threads were chosen by margin, or chose them, and are harder than others; only the other ${fair.length} test`,
+      `${labelled.length - fair.length} of ${labelled.length} labelled threads were chosen by margin and are harder than others; only the other ${fair.length} test`,
     );
   return fair;
 }

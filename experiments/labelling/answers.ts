@@ -1,7 +1,6 @@
 import type { Task } from '../../src/data/task.ts';
 import { type Thread, veracities } from '../../src/data/thread.ts';
 import { cohensKappa } from '../../src/metrics/cohens-kappa.ts';
-import { randomStart } from './choose.ts';
 import type { LabelRecord } from './label-file.ts';
 
 /** What the records of a label file come to, after what was undone. */
@@ -64,16 +63,15 @@ export function agreement({ given }: Answers): { threads: number; kappa: number 
 }
 
 /**
- * The threads with the labels that they were given, and how they were chosen. Random are the beginning of the order by chance, as far as
- * every thread of it was answered or passed over, without those of the start where these have chosen others.
+ * The threads with the labels that they were given. The sample that was drawn at random is the beginning of the order by chance, as far
+ * as every thread of it was answered or passed over; other labels are marked as chosen by margin.
  * @param options.order ids of all threads that had no label, in the order by chance
  */
 export function threadsWithLabels(
   threads: readonly Thread[],
   { answers, order, task }: { answers: Answers; order: readonly string[]; task: Task },
 ): Thread[] {
-  const { given, classOf, skippedBy } = answers;
-  const start = new Set(given.some(({ chosen }) => chosen === 'margin') ? order.slice(0, randomStart) : []);
+  const { classOf, skippedBy } = answers;
   const end = order.findIndex((id) => !classOf.has(id) && !skippedBy.has(id));
   const sample = new Set(end < 0 ? order : order.slice(0, end));
   const isAsked = new Set(order);
@@ -82,8 +80,7 @@ export function threadsWithLabels(
     const { chosen: _, ...plain } = thread;
     const own = classOf.get(thread.id) ?? null;
     if (own === null) return task.goldLabel(thread) === null ? thread : withLabel(plain, task.name, null);
-    const chosen = start.has(thread.id) ? 'start' : sample.has(thread.id) ? 'random' : 'margin';
-    return { ...withLabel(plain, task.name, own), chosen };
+    return { ...withLabel(plain, task.name, own), chosen: sample.has(thread.id) ? 'random' : 'margin' };
   });
 }
 

@@ -6,11 +6,7 @@ import { prefixOf, type Thread } from '../../src/data/thread.ts';
 /*
  * Which thread to label next: 30 at random, then those whose class the current detector is least sure of, and others at random between
  * them: every other one up to 100 labels, because a weak detector is unsure of the wrong threads, and then two of ten. "At random" means the next of one order by chance of all threads, whatever was labelled by margin before. So the threads up
- * to any place of that order are a random sample of the file.
- *
- * The detector that chooses learns from the first 30 and from what was chosen by margin. Nothing like a thread that it knows is chosen, so
- * that a cross-validation, which leaves this thread out, finds it harder than new ones. Random threads after the first 30 have no part in
- * the choice, and scores over them are those of new threads. The detector that is trained at the end learns from all.
+ * to any place of that order are a random sample of the file, and scores over them are those of new threads.
  */
 
 export const randomStart = 30;

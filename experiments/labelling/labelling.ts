@@ -4,7 +4,7 @@ import { type Task, taskOfLabel, tasks } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { writeThreads } from '../../src/data/thread-file.ts';
 import { answersOf, threadsWithLabels } from './answers.ts';
-import { chanceOrder, randomStart } from './choose.ts';
+import { chanceOrder } from './choose.ts';
 import { type LabelFile, openLabelFile } from './label-file.ts';
 import { type Learnt, learn } from './learn.ts';
 
@@ -61,12 +61,9 @@ export function openLabelling(
     labelled,
     async learn() {
       const { classOf } = answersOf(file.records());
-      const known = labelled().filter((thread) => task.goldLabel(thread) !== null);
-      const start = new Set(order.slice(0, randomStart));
       const found = await learn({
         threads: {
-          labelled: known,
-          choosing: known.filter(({ id, chosen }) => start.has(id) || chosen === 'margin'),
+          labelled: labelled().filter((thread) => task.goldLabel(thread) !== null),
           open: order.flatMap((id) => (classOf.has(id) ? [] : (byId.get(id) ?? []))),
         },
         task,

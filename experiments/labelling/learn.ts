@@ -11,7 +11,7 @@ export interface Learnt {
   readonly labels: number;
   /** Open threads, the one whose class the detector is least sure of first. */
   readonly ranking: readonly string[];
-  /** Cross-validated after all posts, over random labels that had no part in the choice; null while they are too few. */
+  /** Cross-validated after all posts, over the labels that were drawn at random; null while they are too few. */
   readonly macroF1: number | null;
   /** Labels that it was tested on. */
   readonly tested: number;
@@ -24,25 +24,21 @@ const fewestTested = 20;
 
 /**
  * Trains a detector on the labels so far, which chooses what to label next, and tests it.
- * @param options.threads labelled ones with their labels, those of them that choose, and open ones in the order by chance
+ * @param options.threads labelled ones with their labels, and open ones in the order by chance
  * @param options.before labels that the detector before gave open threads
  * @returns null while fewer than two classes have two labels
  */
 export async function learn(options: {
-  threads: {
-    readonly labelled: readonly Thread[];
-    readonly choosing: readonly Thread[];
-    readonly open: readonly Thread[];
-  };
+  threads: { readonly labelled: readonly Thread[]; readonly open: readonly Thread[] };
   task: Task;
   seed: number;
   before: Readonly<Record<string, string>>;
 }): Promise<{ learnt: Learnt; labels: Record<string, string> } | null> {
   const { threads, seed, before } = options;
-  const { labelled, choosing, open } = threads;
-  const task = taskWith(options.task, { labelled: choosing, fewest: 2 });
+  const { labelled, open } = threads;
+  const task = taskWith(options.task, { labelled, fewest: 2 });
   if (task === null) return null;
-  const detector = await trainLocalDetector({ threads: choosing, task, seed, options: quickOptions });
+  const detector = await trainLocalDetector({ threads: labelled, task, seed, options: quickOptions });
   const { ranking, labels } = await leastSure(open, detector);
   const compared = Object.keys(labels).filter((id) => before[id] !== undefined);
   return {

@@ -84,10 +84,10 @@ const threadFields = {
     .optional()
     .describe('labels of your own by name; null where unknown'),
   chosen: z
-    .enum(['start', 'random', 'margin'])
+    .enum(['random', 'margin'])
     .optional()
     .describe(
-      'how `earshot label` chose it; only a random one is tested, and those of the start and by margin only train',
+      'how `earshot label` chose it; those chosen by margin are harder than others, so they train and test nothing',
     ),
   posts: z.array(postSchema).min(1, 'a thread needs at least one post, the claim'),
 };
@@ -190,9 +190,9 @@ export function prefixOf(thread: Thread, length: number): Prefix {
 }
 
 /**
- * Whether a score over labelled threads may count this one. Those chosen by margin are harder than the threads that a detector will read.
- * Those of the start chose them, and none like them was chosen, so a detector without them knows less of them than of new threads.
+ * Whether a score over labelled threads may count this one: those chosen by margin are harder than the threads that a detector will read.
+ * Threads of a random sample stay one without them, because the order of the sample was drawn before any margin.
  */
 export function isFairTest({ chosen }: Pick<Thread, 'chosen'>): boolean {
-  return chosen === undefined || chosen === 'random';
+  return chosen !== 'margin';
 }

@@ -134,7 +134,7 @@ describe('the page of labels', () => {
         },
         { timeout: 100_000, interval: 2000 },
       )
-      .toContain('are a random sample');
+      .toContain('were drawn at random');
     expect(await page.title()).not.toBe('taken');
     expect(complaints.filter((line) => !line.startsWith(again.address))).toEqual([]);
     expect(await problems(page)).toEqual([]);

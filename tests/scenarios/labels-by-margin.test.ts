@@ -15,11 +15,11 @@ import { sourceOfThreads } from '../../src/data/thread-source.ts';
 import { earshot, threadLines, tiny, writeExperiment } from '../experiments/cli/command-line.ts';
 import { temporaryFolder, writeFiles } from '../src/data/fixtures.ts';
 
-/** Labels as `earshot label` writes them: one of three tests. */
+/** Labels as `earshot label` writes them: two of three chosen by margin, on threads whose texts mislead. */
 const threads = threadLines(45)
   .split('\n')
   .slice(0, -1)
-  .map((line, index): Thread => ({ ...JSON.parse(line), chosen: (['random', 'start', 'margin'] as const)[index % 3] }));
+  .map((line, index): Thread => ({ ...JSON.parse(line), chosen: index % 3 === 0 ? 'random' : 'margin' }));
 const fair = threads.filter(isFairTest).map(({ id }) => id);
 const lines = threads.map((thread) => `${JSON.stringify(thread)}\n`).join('');
 
@@ -34,7 +34,7 @@ describe('labels that were chosen by margin', () => {
     expect(json.heldOut).toMatchObject({ threads: 15, chosen: 30 });
     const { out } = await earshot(detect, { cwd });
     expect(out.replaceAll(/\s+/g, ' ')).toContain(
-      '15 of the 45 labelled threads test, because they are a random sample. The other 30 were chosen by margin, or chose them',
+      '15 of the 45 labelled threads test, because they were drawn at random. The other 30 were chosen by margin',
     );
   });
 
@@ -59,7 +59,7 @@ describe('labels that were chosen by margin', () => {
     expect(guarantee).toMatchObject({ threads: 15 });
     const fresh = await earshot(['evaluate', run, '--data', 'threads.jsonl', '--include-trained'], { cwd });
     expect(fresh.code, fresh.errors).toBe(0);
-    expect(fresh.errors).toContain('30 of 45 labelled threads were chosen by margin, or chose them');
+    expect(fresh.errors).toContain('30 of 45 labelled threads were chosen by margin');
   });
 
   it('are in no test part', async () => {
@@ -99,7 +99,7 @@ describe('labels that were chosen by margin', () => {
     const words = ['detect', 'threads.jsonl', '--detector', 'detector.json', '--at', 'all', '--json'];
     const { out, errors } = await earshot(words, { cwd });
     expect(errors).toContain(
-      '30 of 45 labelled threads were chosen by margin, or chose them, and are harder than others; only the other 15 test',
+      '30 of 45 labelled threads were chosen by margin and are harder than others; only the other 15 test',
     );
     expect(JSON.parse(out).evaluations[0].at[0].items).toBe(15);
   });
@@ -108,7 +108,7 @@ describe('labels that were chosen by margin', () => {
     const experiment = resolveExperiment({ ...tiny, split: undefined, crossFitting: { folds: 3 } }, 'x');
     const all = threads.map((thread): Thread => ({ ...thread, chosen: 'margin' }));
     await expect(loadCrossFitted(sourceOfThreads(all), { experiment, seed: 1 })).rejects.toThrow(
-      'fold 1 of 3 has no label that tests',
+      'fold 1 of 3 has no label that was drawn at random',
     );
   });
 });

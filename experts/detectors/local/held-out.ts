@@ -15,9 +15,7 @@ export const heldOutSchema = z.strictObject({
   chosen: z
     .int()
     .optional()
-    .describe(
-      'labelled threads that are not tested, because they were chosen by margin or chose them; absent without any',
-    ),
+    .describe('labelled threads that were chosen by margin and are not tested; absent without any'),
   support: recordOf(z.int()).describe('threads of each label'),
   systems: z.array(
     z.strictObject({

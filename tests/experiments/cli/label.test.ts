@@ -42,7 +42,7 @@ describe('label without the page', () => {
     fillIn((id) => outcomeOf.get(id) ?? '');
     const { out, errors } = await succeed('--read', 'next.csv', '--next', '20', '--csv', 'next.csv');
     expect(errors).toContain('next.csv: 30 labels read');
-    expect(out).toContain('30 of 120 threads have the label outcome. 30 of them are a random');
+    expect(out).toContain('30 of 120 threads have the label outcome. 30 of them were drawn at');
     expect(out).toContain('Next: the same command; training and testing take 40 labels at least');
     // The detector has learned from thirty, and chooses five of ten.
     expect(table().match(/,,margin,/g)).toHaveLength(10);

@@ -2,7 +2,7 @@ import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { agreement, answersOf, threadsWithLabels } from '../../../experiments/labelling/answers.ts';
-import { type LabelRecord, openLabelFile } from '../../../experiments/labelling/label-file.ts';
+import { openLabelFile } from '../../../experiments/labelling/label-file.ts';
 import { labelSession } from '../../../experiments/labelling/session.ts';
 import { rumorTask, taskOfLabel } from '../../../src/data/task.ts';
 import { isFairTest } from '../../../src/data/thread.ts';
@@ -184,42 +184,37 @@ describe('a label file', () => {
 });
 
 describe('threads with their labels', () => {
-  const task = taskOfLabel({ name: 'outcome', labels: classes });
-  const ids = Array.from({ length: 40 }, (_, index) => `t${index}`);
-  const threads = ids.map((id) => makeThread(id, { rumor: null }));
-
-  /** Threads of which the first so many are labelled, some others by margin, and what else the file holds. */
-  function marked(first: number, others: readonly Partial<LabelRecord>[]) {
+  it('mark as random the beginning of the order, whatever labelled it, up to the first that nobody answered', () => {
     const file = openLabelFile(join(temporaryFolder(), 'labels.jsonl'), head);
-    const common = { class: 'resolved', annotator: 'anna', time: at(0).toISOString(), chance: 1 } as const;
-    for (const thread of ids.slice(0, first)) file.append({ kind: 'label', ...common, thread, chosen: 'random' });
-    for (const own of others) file.append({ kind: 'label', ...common, thread: '', chosen: 'margin', ...own });
-    const labelled = threadsWithLabels(threads, { answers: answersOf(file.records()), order: ids, task });
-    return Object.fromEntries(labelled.flatMap(({ id, chosen }) => (chosen === undefined ? [] : [[id, chosen]])));
-  }
-
-  it('mark as random the beginning of the order without the start, up to the first thread that has no answer', () => {
-    const found = marked(32, [
-      { thread: 't32' },
-      { kind: 'skip', thread: 't33', class: null, chosen: 'random' },
-      { kind: 'cannot-tell', thread: 't34', class: null, chosen: 'random' },
-      { thread: 't35', chosen: 'random' },
-      { thread: 't37' },
-    ]);
-    const start = Object.fromEntries(ids.slice(0, 30).map((id) => [id, 'start']));
-    expect(found).toEqual({
-      ...start,
-      ...{ t30: 'random', t31: 'random', t32: 'random', t35: 'random', t37: 'margin' },
+    const add = (
+      thread: string,
+      own: string | null,
+      chosen: 'random' | 'margin',
+      kind: 'label' | 'skip' | 'cannot-tell' = 'label',
+    ) => file.append({ kind, thread, class: own, annotator: 'anna', time: at(0).toISOString(), chosen, chance: 1 });
+    add('a', 'resolved', 'random');
+    add('b', 'escalated', 'margin');
+    add('c', null, 'random', 'skip');
+    add('d', null, 'random', 'cannot-tell');
+    add('e', 'resolved', 'random');
+    add('g', 'escalated', 'margin');
+    const threads = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((id) => makeThread(id, { rumor: null }));
+    const task = taskOfLabel({ name: 'outcome', labels: classes });
+    const labelled = threadsWithLabels(threads, {
+      answers: answersOf(file.records()),
+      order: ['a', 'b', 'c', 'd', 'e', 'f', 'g'],
+      task,
     });
-    expect(isFairTest({ chosen: 'random' })).toBe(true);
-    expect(isFairTest({})).toBe(true);
-    expect(['start', 'margin'].some((chosen) => isFairTest({ chosen: chosen === 'start' ? chosen : 'margin' }))).toBe(
-      false,
-    );
-  });
-
-  it('mark all as random where none was chosen by margin', () => {
-    expect(new Set(Object.values(marked(32, [])))).toEqual(new Set(['random']));
+    expect(labelled.map(({ id, labels, chosen }) => [id, labels?.outcome, chosen])).toEqual([
+      ['a', 'resolved', 'random'],
+      ['b', 'escalated', 'random'],
+      ['c', undefined, undefined],
+      ['d', undefined, undefined],
+      ['e', 'resolved', 'random'],
+      ['f', undefined, undefined],
+      ['g', 'escalated', 'margin'],
+    ]);
+    expect(labelled.filter(isFairTest)).toHaveLength(6);
   });
 
   it('have the known labels in their own fields', () => {
