@@ -59,9 +59,7 @@ describe('earshot backend install xla', () => {
   });
 
   it('is not what auto takes on the processor, and is described and timed by doctor', async () => {
-    const report = JSON.parse(
-      await earshot('doctor', 'xla', 'onnx', '--dimensions', '8', '--json'),
-    );
+    const report = JSON.parse(await earshot('doctor', 'xla', 'onnx', '--dimensions', '8', '--json'));
     expect(report).toMatchObject({
       chosen: {
         name: expect.not.stringMatching('xla'),
