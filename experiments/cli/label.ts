@@ -22,7 +22,7 @@ type LabelOptions = OptionsOf<typeof labelOptions> & { terminal: Terminal };
 
 function labelOptions() {
   return new Command('label')
-    .description('Label threads on a page of this machine, the most instructive ones first.')
+    .description('Label threads on a page of this machine: some at random, and those that a detector is least sure of.')
     .argument('<threads>', 'thread file, .jsonl or .jsonl.gz')
     .requiredOption('--label <name>', 'the label that is given, such as outcome; or rumor, veracity, rumor-veracity')
     .option(
