@@ -21,8 +21,8 @@ export function learningCurveInWords(curve: readonly CurvePoint[], seed?: number
   const times = last.labels / before.labels;
   const more = Math.round(times) === 2 ? 'Doubling the labels' : `Going from ${before.labels} to ${last.labels} labels`;
   const outlook = labelsHelp(curve) ? `${last.labels} more may bring about as much` : 'more labels may bring little';
-  const whose = seed === undefined ? '' : `, in the folds of seed ${seed}`;
-  return `Labels: macro-F1 after all posts${whose} is ${listed(scores)}${read.length === curve.length ? `; the agent reads ${listed(read)}` : ''}. ${more} brought ${gain < 0 ? '−' : '+'}${Math.abs(gain).toFixed(3)} last time; ${outlook}.`;
+  const whose = seed === undefined ? '' : `in the folds of seed ${seed}, `;
+  return `Labels: ${whose}macro-F1 after all posts is ${listed(scores)}${read.length === curve.length ? `; the agent reads ${listed(read)}` : ''}. ${more} brought ${gain < 0 ? '−' : '+'}${Math.abs(gain).toFixed(3)} last time; ${outlook}.`;
 }
 
 /** Whether the last labels brought something, so that more are likely to. */

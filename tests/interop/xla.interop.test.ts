@@ -114,7 +114,7 @@ const training = z.object({
 it.each([
   ['imitation', {}, 4, 3],
   ['imitation, of many', {}, 32, 3],
-  ['imitation with two discriminators', { imitation: { objective: 'separate' } }, 4, 3],
+  ['imitation with a discriminator for each expert', { imitation: { objective: 'separate' } }, 4, 5],
   ['behaviour cloning', { algorithm: 'behavior-cloning' }, 4, 1],
   ['the exact policy gradient', { algorithm: 'exact-policy-gradient' }, 4, 1],
   ['the settled agent', { algorithm: 'settled' }, 4, 1],

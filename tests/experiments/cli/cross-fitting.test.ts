@@ -38,7 +38,7 @@ it('tests every labelled thread once a seed, ships what learned from all, and de
     /^mine: Reads \d+% of the posts; with 90% confidence at most 5% of predictions would change\. /,
   );
   expect(words(trained.out)).toContain('cross-validated over 60 labelled threads');
-  expect(words(trained.out)).toContain('Labels: macro-F1 after all posts is');
+  expect(words(trained.out)).toContain('Labels: in the folds of seed 1, macro-F1 after all posts is');
   expect(trained.errors).toContain('Policy: runs/mine/policy');
   expect(trained.errors).toContain(
     'Next: npx earshot decide threads.jsonl --policy runs/mine/policy --include-trained # or new threads',
