@@ -43,13 +43,11 @@ export function installedPlugin(): InstalledPlugin | null {
 }
 
 /**
- * XLA's flags for a GPU, those that the user set first. Sums by places are in one order, so that a run ends with the
- * same bytes as before.
+ * XLA's flags for a GPU, those that the user set first.
  * @param assembler the folder of CUDA's, if it is known
  */
 export function gpuFlags(set: string, assembler?: string): string {
   const flags = {
-    xla_gpu_enable_scatter_determinism_expander: 'true',
     xla_gpu_cuda_data_dir: assembler,
   };
   const more = Object.entries(flags).filter(([name, value]) => value !== undefined && !set.includes(`--${name}=`));
