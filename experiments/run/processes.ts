@@ -6,8 +6,8 @@ import { type BackendChoice, type backendSchema, selectBackend } from '../../src
 export type RequestedBackend = z.infer<typeof backendSchema>;
 
 /**
- * How many processes share the trials, each training one at a time: as many as the user says, otherwise one per core. One process
- * has a GPU for itself, and one queries language models, whose limits of rates hold for a process.
+ * How many processes share the trials: as many as the user says, otherwise one per core. One process has a GPU for itself, one makes a
+ * single program of all trials on xla, and one queries language models, whose limits of rates hold for a process.
  * @param options.backend null where no trial uses tensors
  */
 export async function processesFor(options: {
@@ -16,16 +16,16 @@ export async function processesFor(options: {
   asksModels: boolean;
   jobs: number | undefined;
   /** Starts a backend, and says what it runs on. */
-  start?: (backend: RequestedBackend) => Promise<Pick<BackendChoice, 'device'>>;
+  start?: (backend: RequestedBackend) => Promise<Pick<BackendChoice, 'name' | 'device'>>;
 }): Promise<number> {
   const { trials, asksModels, jobs } = options;
-  const most = jobs ?? (asksModels || (await isOnGpu(options)) ? 1 : availableParallelism());
+  const most = jobs ?? (asksModels || (await isShared(options)) ? 1 : availableParallelism());
   return Math.max(1, Math.min(most, trials));
 }
 
-/** A backend is started only where its name does not tell. */
-async function isOnGpu({ backend, start = selectBackend }: Parameters<typeof processesFor>[0]): Promise<boolean> {
+/** Whether one process should have the device. A backend is started only where its name does not tell. */
+async function isShared({ backend, start = selectBackend }: Parameters<typeof processesFor>[0]): Promise<boolean> {
   if (backend === null || backend === 'onnx' || backend === 'wasm' || backend === 'cpu') return false;
-  const { device } = await start(backend);
-  return device.includes('GPU');
+  const { name, device } = await start(backend);
+  return name === 'xla' || device.includes('GPU');
 }

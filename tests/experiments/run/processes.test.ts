@@ -1,14 +1,16 @@
 import { availableParallelism } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { processesFor } from '../../../experiments/run/processes.ts';
+import type { BackendName } from '../../../src/tensor/backend-names.ts';
 
 const cores = availableParallelism();
 const asked = { trials: 45, asksModels: false, jobs: undefined };
 
 /** A backend that is found on this device. */
-const on = (device: string) => ({ start: async () => ({ device }) });
+const on = (device: string, name: BackendName = 'onnx') => ({ start: async () => ({ name, device }) });
 const onProcessor = on('ONNX Runtime 1.30.0, one thread of a processor x64 with avx2');
 const onGpu = on('ONNX Runtime 1.30.0, GPU NVIDIA H100');
+const onTpu = on('TPU v6 lite', 'xla');
 const never = { start: () => Promise.reject(new Error('nothing has to be started')) };
 
 describe('how many processes share the trials', () => {
@@ -19,9 +21,10 @@ describe('how many processes share the trials', () => {
     expect(await processesFor({ ...asked, ...never, backend: 'wasm', trials: 1 })).toBe(1);
   });
 
-  it('is one on a GPU and with language models', async () => {
+  it('is one on a GPU, on xla and with language models', async () => {
     expect(await processesFor({ ...asked, ...onGpu, backend: 'webgpu' })).toBe(1);
     expect(await processesFor({ ...asked, ...onGpu, backend: 'auto' })).toBe(1);
+    expect(await processesFor({ ...asked, ...onTpu, backend: 'auto' })).toBe(1);
     expect(await processesFor({ ...asked, ...never, backend: 'auto', asksModels: true })).toBe(1);
   });
 

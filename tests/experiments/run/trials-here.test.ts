@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import type { Trial } from '../../../experiments/run/trial.ts';
 import { type StartTrials, type TrainTrial, trialsHere } from '../../../experiments/run/trials-here.ts';
 import { InputError, ProviderError } from '../../../src/errors.ts';
+import type { BackendName } from '../../../src/tensor/backend-names.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 
 function trial(config: Trial['config'] = {}): Trial {
@@ -24,13 +25,13 @@ function trial(config: Trial['config'] = {}): Trial {
 const finish: TrainTrial = async ({ directory }) => writeFileSync(join(directory, 'result.json'), '{}');
 
 /** A runner that trains so, what it noted, and what was started. */
-function here(train: TrainTrial) {
+function here(train: TrainTrial, name: BackendName = 'wasm') {
   const controller = new AbortController();
   const notes: string[] = [];
   const starts: unknown[] = [];
   const start: StartTrials = async ({ config }, { onBackend }) => {
     starts.push(config.backend);
-    onBackend({ name: 'wasm', device: 'processor', skipped: [] });
+    onBackend({ name, device: 'processor', skipped: [] });
     return train;
   };
   const run = trialsHere({ start, signal: controller.signal, onNote: (line) => notes.push(line) });
@@ -79,4 +80,17 @@ it('runs one trial after the other, and prepares anew only for other needs', asy
   expect(await Promise.all(outcomes)).toEqual(Array(3).fill({ how: 'finished' }));
   expect(starts).toEqual(['wasm', 'cpu']);
   expect(notes).toEqual(['backend wasm (processor)', 'backend wasm (processor)']);
+});
+
+it('runs all trials that wait at once on xla; one that fails leaves the others running', async () => {
+  let begun = 0;
+  const { run, starts } = here(async (own, context) => {
+    const place = begun++;
+    if (place === 1) throw new InputError('no such file');
+    while (begun < 3) await delay(1);
+    await finish(own, context);
+  }, 'xla');
+  const outcomes = await Promise.all(['xla', 'xla', 'xla', 'auto'].map((backend) => run(trial({ backend }))));
+  expect(outcomes.map(({ how }) => how)).toEqual(['finished', 'failed', 'finished', 'finished']);
+  expect(starts).toEqual(['xla', 'auto']);
 });
