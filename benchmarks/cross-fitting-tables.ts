@@ -214,10 +214,12 @@ function beside(
           signed(mean(at.map(({ estimate, shipped }) => estimate.end.macroF1 - shipped.end.macroF1)), 3),
         ];
       });
-      return [[title, String(of[0].labels), of[0].protocol, ...cells, String(own.length)]];
+      const [took, tookOther] = [0, 1].map((place) => mean(own.map((pair) => pair[place].seconds)));
+      const ratio = (tookOther / took).toFixed(1);
+      return [[title, String(of[0].labels), of[0].protocol, ...cells, ratio, String(own.length)]];
     },
   );
   const columns = ['first post', 'at the stop', 'all posts', 'posts read', 'estimate − held-out'];
   const header = names.flatMap((name) => columns.map((column) => `${name}: ${column}`));
-  return tableOf(['set', 'labels', 'protocol', ...header, 'draws'], rows);
+  return tableOf(['set', 'labels', 'protocol', ...header, 'processor time, ratio', 'draws'], rows);
 }

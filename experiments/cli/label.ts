@@ -55,8 +55,8 @@ On the page, 1 to 9 give the class, t means can't tell, s skips and u takes back
 before the next thread is shown, so the same command resumes after Ctrl-C or a crash.
 
 30 threads are drawn at random. Then every other one, and from 100 labels on eight of ten, are those whose class the detector is
-least sure of; the others are drawn at random. The detector learns again every ten labels. detect --train and train test on the labels that were drawn
-at random, and train on all. One thread in twenty is asked again.
+least sure of; the others are drawn at random. The detector learns again every ten labels. detect --train and train test on the
+labels that were drawn at random, and train on all. One thread in twenty is asked again.
 
 Examples:
   earshot label threads.jsonl --label outcome --classes resolved,escalated

@@ -5,8 +5,9 @@ import { prefixOf, type Thread } from '../../src/data/thread.ts';
 
 /*
  * Which thread to label next: 30 at random, then those whose class the current detector is least sure of, and others at random between
- * them: every other one up to 100 labels, because a weak detector is unsure of the wrong threads, and then two of ten. "At random" means the next of one order by chance of all threads, whatever was labelled by margin before. So the threads up
- * to any place of that order are a random sample of the file, and scores over them are those of new threads.
+ * them: every other one up to 100 labels, because a weak detector is unsure of the wrong threads, and then two of ten. "At random" means
+ * the next of one order by chance of all threads, whatever was labelled by margin before. So the threads up to any place of that order
+ * are a random sample of the file, and scores over them are those of new threads.
  */
 
 export const randomStart = 30;

@@ -4,14 +4,14 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AxeResults } from 'axe-core';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { answersOf } from '../../experiments/labelling/answers.ts';
 import { openLabelFile } from '../../experiments/labelling/label-file.ts';
 import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { until } from '../experiments/cli/command-line.ts';
-import { installed } from './serving.ts';
+import { launchedChromium } from './browser.ts';
 
 /*
  * The page of `earshot label` in Debian's Chromium, by keyboard alone: 5,000 threads, texts that attack, run from right to left or are
@@ -35,11 +35,7 @@ beforeAll(async () => {
     return { ...thread, rumor: null, veracity: null, posts };
   });
   writeFileSync(join(cwd, 'threads.jsonl'), threads.map((thread) => `${JSON.stringify(thread)}\n`).join(''));
-  if (process.env.EARSHOT_CHROMIUM === undefined) installed('chromium', 'chromium');
-  browser = await chromium.launch({
-    executablePath: process.env.EARSHOT_CHROMIUM ?? '/usr/bin/chromium',
-    args: ['--no-sandbox'],
-  });
+  browser = await launchedChromium();
 });
 afterAll(async () => {
   await browser?.close();

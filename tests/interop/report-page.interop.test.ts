@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { AxeResults } from 'axe-core';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
 import { earshot, tiny, writeExperiment } from '../experiments/cli/command-line.ts';
 import { tinySelector } from '../experiments/selector/tiny-selector.ts';
-import { installed } from './serving.ts';
+import { launchedChromium } from './browser.ts';
 
 /*
  * Report pages in Debian's Chromium (`apt-get install chromium`), opened from disk: clicks, keys, filters, light and dark, a
@@ -53,11 +53,7 @@ beforeAll(async () => {
   await succeed('train', 'tiny.yaml');
   await succeed('train', 'selector.yaml');
   await succeed('compare', 'runs/tiny/imitation', 'runs/tiny/exact', '--html');
-  if (process.env.EARSHOT_CHROMIUM === undefined) installed('chromium', 'chromium');
-  browser = await chromium.launch({
-    executablePath: process.env.EARSHOT_CHROMIUM ?? '/usr/bin/chromium',
-    args: ['--no-sandbox'],
-  });
+  browser = await launchedChromium();
 });
 afterAll(async () => {
   await browser?.close();

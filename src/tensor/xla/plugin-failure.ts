@@ -20,7 +20,7 @@ export function openFailure(message: string, plugin: string): string {
       message,
     )
   )
-    return `${plugin} was not built for this machine, ${process.platform} on ${process.arch} (${line}); choose another --device`;
+    return `${plugin} was not built for this machine, ${process.platform} on ${process.arch} (${line}); choose another --device, or another file with --plugin`;
   if (/undefined symbol.*GetPjrtApi|cannot find function 'GetPjrtApi'/i.test(message))
     return `${plugin} is no PJRT plugin, for it has no function GetPjrtApi; name a plugin such as xla_cuda_plugin.so with --plugin`;
   if (/driver version is insufficient|driver.*too old|INSUFFICIENT_DRIVER|forward compat/i.test(message))
