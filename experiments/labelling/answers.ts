@@ -11,7 +11,7 @@ export interface Answers {
   readonly classOf: ReadonlyMap<string, string | null>;
   /** Who passed over a thread. */
   readonly skippedBy: ReadonlyMap<string, ReadonlySet<string>>;
-  /** What each annotator is shown and has not answered. */
+  /** What each annotator is shown and has not answered, in the order of the file. */
   readonly shownTo: ReadonlyMap<string, LabelRecord>;
 }
 
@@ -20,6 +20,7 @@ export function answersOf(records: readonly LabelRecord[]): Answers {
   const kept: LabelRecord[] = [];
   for (const record of records) {
     if (record.kind === 'shown') {
+      shownTo.delete(record.annotator);
       shownTo.set(record.annotator, record);
       continue;
     }

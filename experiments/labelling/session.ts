@@ -38,30 +38,39 @@ export function labelSession(options: {
     const time = now().toISOString();
     file.append({ kind, thread, class: record.class ?? null, annotator, time, chosen, chance });
   };
-  const inSight = () => {
-    const shown = answersOf(file.records()).shownTo.get(annotator) ?? null;
+  const inSight = (records: readonly LabelRecord[]) => {
+    const shown = answersOf(records).shownTo.get(annotator) ?? null;
     return shown !== null && inFile.has(shown.thread) ? shown : null;
   };
-  /** Threads that another annotator has in sight, and who that is. */
-  const held = ({ shownTo }: Answers) =>
-    new Map(
-      Array.from(shownTo.values())
-        .filter((shown) => shown.annotator !== annotator && Date.parse(shown.time) > now().getTime() - leaseMs)
-        .map((shown) => [shown.thread, shown.annotator]),
+  const isLeased = ({ time }: LabelRecord) => Date.parse(time) > now().getTime() - leaseMs;
+  /**
+   * Of two annotators who took a thread at the same time, the one whose record is first in the file keeps it: whoever reads the file after
+   * adding a record sees all that stand before it.
+   */
+  const isTaken = (shown: LabelRecord, records: readonly LabelRecord[]) => {
+    if (shown.chosen === 'again') return false;
+    const inOrder = [...answersOf(records).shownTo.values()];
+    const rivals = isLeased(shown) ? inOrder.slice(0, inOrder.indexOf(shown)) : inOrder.filter((own) => own !== shown);
+    const later = records
+      .slice(records.indexOf(shown) + 1)
+      .filter(({ kind }) => kind === 'label' || kind === 'cannot-tell');
+    return [...rivals.filter(isLeased), ...later].some(
+      (other) => other.thread === shown.thread && other.annotator !== annotator,
     );
+  };
   return {
     annotator,
     current(ranking) {
       for (;;) {
-        const shown = inSight();
-        const answers = answersOf(file.records());
-        const others = held(answers);
-        // Of two annotators who took a thread at the same time, one gives way.
-        const isTaken = shown?.chosen !== 'again' && (others.get(shown?.thread ?? '') ?? annotator) < annotator;
-        if (shown !== null && !isTaken) return shown;
-        const { classOf, skippedBy } = answers;
+        const records = file.records();
+        const shown = inSight(records);
+        if (shown !== null && !isTaken(shown, records)) return shown;
+        const answers = answersOf(records);
+        const { classOf, skippedBy, shownTo } = answers;
+        const others = Array.from(shownTo.values()).filter((own) => own.annotator !== annotator && isLeased(own));
+        const held = new Set(others.map(({ thread }) => thread));
         const isSkipped = (id: string) => skippedBy.get(id)?.has(annotator) === true;
-        const open = order.filter((id) => !classOf.has(id) && !others.has(id) && !isSkipped(id));
+        const open = order.filter((id) => !classOf.has(id) && !held.has(id) && !isSkipped(id));
         const choice =
           again(answers, { annotator, seed: file.seed, isSkipped }) ??
           nextChoice({ open, answered: classOf.size, ranking });
@@ -70,7 +79,7 @@ export function labelSession(options: {
       }
     },
     answer(thread, answer) {
-      const shown = inSight();
+      const shown = inSight(file.records());
       if (shown?.thread !== thread) return;
       const { chosen, chance } = shown;
       add({ thread, chosen, chance, ...answer });

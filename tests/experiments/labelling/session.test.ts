@@ -64,6 +64,43 @@ describe('a session', () => {
     });
   });
 
+  it.each([
+    ['anna', 'bob'],
+    ['bob', 'anna'],
+  ])(
+    'shows a thread that two take at the same time to the one who is first in the file: %s before %s',
+    (one, other) => {
+      const { path, session } = opened();
+      const file = openLabelFile(path, head);
+      // The other takes a thread between this one's choice and its record.
+      let taken: string | undefined;
+      const append = (record: Parameters<typeof file.append>[0]) => {
+        taken ??= session(one).current([])?.thread;
+        file.append(record);
+      };
+      const late = labelSession({ file: { ...file, append }, order, annotator: other, now: () => at(0) });
+      expect(late.current([])?.thread).toBe('t1');
+      expect(taken).toBe('t0');
+      expect(session(one).current([])?.thread).toBe('t0');
+    },
+  );
+
+  it('shows a thread again that was taken back, also where somebody else has labelled it', () => {
+    const { session, path } = opened();
+    label(session('anna'), 1);
+    const record = {
+      thread: 't0',
+      class: 'escalated',
+      annotator: 'bob',
+      time: at(0).toISOString(),
+      chosen: 'again',
+      chance: 1,
+    };
+    appendFileSync(path, `${JSON.stringify({ kind: 'label', ...record })}\n`);
+    session('anna').undo();
+    expect(session('anna').current([])?.thread).toBe('t0');
+  });
+
   it('ignores an answer to what is not in sight, such as a form that is sent twice', () => {
     const { session, answers } = opened();
     const own = session();
@@ -111,18 +148,6 @@ describe('a session', () => {
     label(bob, 1);
     expect(bob.current([])?.thread).toBe('t0');
     expect(bob.current([])?.thread).toBe('t0');
-  });
-
-  it('lets one of two give way who took a thread at the same time', () => {
-    const { session, path } = opened();
-    const time = at(0).toISOString();
-    for (const annotator of ['bob', 'anna'])
-      appendFileSync(
-        openLabelFile(path, head).path,
-        `${JSON.stringify({ kind: 'shown', thread: 't5', annotator, time, chosen: 'random', chance: 1 })}\n`,
-      );
-    expect(session('anna').current([])?.thread).toBe('t5');
-    expect(session('bob').current([])?.thread).toBe('t0');
   });
 
   it('asks one thread in twenty again, of others where there are some, and not one that was skipped', () => {
