@@ -68,8 +68,8 @@ export { RunDirectory } from './checkpoints/run-directory.ts';
 export { trainInDirectory } from './experiments/run/train-in-directory.ts';
 
 // Out of the workbench: a policy that other programs load (they read it by `earshot/policy`), and decisions without labels.
-export { exportRun } from './experiments/stop-agent/export/export-run.ts';
-export { type OpenedPolicy, openPolicy } from './experiments/stop-agent/open-policy.ts';
+export { exportPolicy } from './experiments/stop-agent/policy/export-policy.ts';
+export { type OpenedPolicy, openPolicy } from './experiments/stop-agent/policy/policy-folder.ts';
 export { threadDecider } from './experiments/stop-agent/decide.ts';
 export { type ThreadDecision, threadDecisionSchema } from './experiments/stop-agent/thread-decision.ts';
 export { loadPolicy, type Policy } from './checkpoints/policy/load-policy.ts';

@@ -21,8 +21,8 @@ import { readJudged, readStops } from '../experiments/stop-agent/decided-files.t
 import { agentName } from '../experiments/stop-agent/decisions.ts';
 import { type Experiment, taskOf } from '../experiments/stop-agent/experiment.ts';
 import { scoreSystem } from '../experiments/stop-agent/metrics.ts';
-import { type OpenedPolicy, openPolicy } from '../experiments/stop-agent/open-policy.ts';
-import type { ScoredThread } from '../experiments/stop-agent/scored-thread.ts';
+import { type OpenedPolicy, openPolicy } from '../experiments/stop-agent/policy/policy-folder.ts';
+import { type ScoredThread, scoreThreads } from '../experiments/stop-agent/scored-thread.ts';
 import { runTrial } from '../experiments/stop-agent/trial.ts';
 import { nearDuplicateAt, nearDuplicates } from '../src/data/near-duplicates.ts';
 import type { Thread } from '../src/data/thread.ts';
@@ -69,11 +69,14 @@ async function measured(own: Case, { threads, runs }: { threads: readonly Thread
   const run = own.protocol === 'split' ? runTrial : runCrossFitted;
   await run(trial, { backend, context });
   const { user, system } = process.cpuUsage(before);
-  const policy = await openPolicy({ folder: directory, runs, context });
-  const known = fresh.find((thread) => policy.isKnown(thread));
+  const policy = await openPolicy(directory);
+  const known = fresh.find((thread) => policy.isFamiliar(thread));
   if (known !== undefined) throw new Error(`${known.id} is fresh, and the policy knows it`);
-  const scored = await policy.score(fresh);
-  const calibrating = await policy.score(unlabelled.filter((thread) => !policy.isTrainedOn(thread)));
+  const scored = await scoreThreads(fresh, { policy });
+  const calibrating = await scoreThreads(
+    unlabelled.filter((thread) => !policy.isFamiliar(thread)),
+    { policy },
+  );
   cache.annotations.close();
   return {
     ...own,
@@ -124,6 +127,7 @@ function newClaimsOf(
 /** What the policy decides of threads that it has not seen. */
 function worthOf(policy: OpenedPolicy, scored: readonly ScoredThread[]): Line['shipped'] {
   const { task, threshold, limits } = policy.definition;
+  const { guarantee = null } = policy.manifest;
   const stops = scored.map(({ posts }) => stopIn({ threshold, limits }, posts).postsUsed);
   const at = (lengthOf: (index: number) => number) => {
     const answers = scored.map(({ thread, labelAt, confidence }, index) => {
@@ -145,11 +149,7 @@ function worthOf(policy: OpenedPolicy, scored: readonly ScoredThread[]): Line['s
     end: at((index) => lengths[index]),
     read: mean(stops.map((stop, index) => stop / lengths[index])),
     changed: mean(scored.map(({ labelAt }, index) => Number(labelAt(stops[index]) !== labelAt(lengths[index])))),
-    guarantee: policy.guarantee && {
-      threshold,
-      bound: policy.guarantee.bound,
-      confidence: policy.guarantee.confidence,
-    },
+    guarantee: guarantee && { threshold, bound: guarantee.bound, confidence: guarantee.confidence },
   };
 }
 

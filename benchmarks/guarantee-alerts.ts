@@ -11,12 +11,12 @@ import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
 import { stopIn } from '../checkpoints/policy/stops.ts';
 import { type CalibrationThread, keptBy } from '../experiments/stop-agent/calibrate.ts';
-import { openPolicy } from '../experiments/stop-agent/open-policy.ts';
+import { openPolicy } from '../experiments/stop-agent/policy/policy-folder.ts';
+import { scoreThreads } from '../experiments/stop-agent/scored-thread.ts';
 import { readThreads } from '../src/data/thread-file.ts';
 import { InputError } from '../src/errors.ts';
 import { mean } from '../src/metrics/summary-statistics.ts';
 import { Random } from '../src/tensor/random.ts';
-import { workContext } from '../src/work-context.ts';
 
 const { values: given, positionals: runs } = parseArgs({
   allowPositionals: true,
@@ -43,10 +43,10 @@ interface Drawn {
 }
 
 async function populationOf(folder: string) {
-  const policy = await openPolicy({ folder, runs: given.runs, context: workContext() });
+  const policy = await openPolicy(folder);
   const threads = [];
-  for await (const thread of readThreads(given.threads)) if (!policy.isKnown(thread)) threads.push(thread);
-  const scored = await policy.score(threads);
+  for await (const thread of readThreads(given.threads)) if (!policy.isFamiliar(thread)) threads.push(thread);
+  const scored = await scoreThreads(threads, { policy });
   const labelled = scored
     .map((own) => ({ ...own, gold: policy.goldOf(own.thread) }))
     .filter(({ gold }) => gold !== null);

@@ -11,12 +11,13 @@ import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
 import { openRunOf } from '../experiments/run/open-run-of.ts';
-import { readParts, threadIdentity } from '../experiments/run/parts-file.ts';
+import { readParts } from '../experiments/run/parts-file.ts';
 import { calibrationThreads } from '../experiments/stop-agent/calibration-threads.ts';
-import { openPolicy } from '../experiments/stop-agent/open-policy.ts';
+import { openPolicy } from '../experiments/stop-agent/policy/policy-folder.ts';
+import { scoreThreads } from '../experiments/stop-agent/scored-thread.ts';
 import type { Thread } from '../src/data/thread.ts';
 import { readThreads } from '../src/data/thread-file.ts';
-import { workContext } from '../src/work-context.ts';
+import { threadIdentity } from '../src/data/thread-identity.ts';
 import type { ScoredRow } from './guarantee-rows.ts';
 
 const { values: given, positionals: runs } = parseArgs({
@@ -35,14 +36,14 @@ const all: Thread[] = [];
 for await (const thread of readThreads(path)) if (event === undefined || thread.event === event) all.push(thread);
 
 for (const folder of runs) {
-  const policy = await openPolicy({ folder, runs: given.runs, context: workContext() });
+  const policy = await openPolicy(folder);
   const { demonstrations = [], environment = [] } = readParts(openRunOf(folder, 'stop-agent'));
   const learntFrom = new Set([...demonstrations, ...environment].map(({ identity }) => identity));
-  const known = all.filter((thread) => policy.isKnown(thread));
-  const fresh = all.filter((thread) => !policy.isKnown(thread));
+  const known = all.filter((thread) => policy.isFamiliar(thread));
+  const fresh = all.filter((thread) => !policy.isFamiliar(thread));
   const { threads } = calibrationThreads(fresh, { known, quietHours: 0 });
   const learnt = known.filter((thread) => learntFrom.has(threadIdentity(thread)));
-  const scored = await policy.score([...learnt, ...threads]);
+  const scored = await scoreThreads([...learnt, ...threads], { policy });
   const rows = scored.map(({ thread, posts, labelAt, confidence }, index): ScoredRow => {
     const labels = posts.map((_, post) => labelAt(post + 1));
     const classes = [...new Set(labels)];

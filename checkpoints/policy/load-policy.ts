@@ -71,6 +71,11 @@ export interface PolicySource {
    * detector, which is then a language model; `manifest.training.experiment.detector` names it.
    */
   readonly judge?: ((posts: readonly PolicyPost[], threadId: string) => Promise<DetectorOutput>) | undefined;
+  /**
+   * Begins a thread for the student: each call takes the next post and returns the probability of each label. Needed where the policy
+   * reads a student that the bundle cannot run, because it has an encoder.
+   */
+  readonly student?: ((threadId: string) => (post: PolicyPost) => Promise<readonly number[]>) | undefined;
 }
 
 /** A policy of a bundle, a rule or a learnt one. */
@@ -239,10 +244,10 @@ async function partsOf({ manifest, file, text }: Bundle, given: PolicySource): P
     definition: { task, fields, queries, limits, threshold, score },
     own: {
       embed,
-      openStudent: student === null ? null : () => readerOf(student),
+      openStudent: given.student ?? (student === null ? null : () => readerOf(student)),
       openDetector: detector === null ? null : () => judgeOfThread(detector),
     },
-    readsTexts: (dimensions === 0 || embed !== null) && (!readsStudent || student !== null),
+    readsTexts: (dimensions === 0 || embed !== null) && (!readsStudent || (given.student ?? student) !== null),
   };
 }
 

@@ -8,8 +8,8 @@ export interface CardFacts {
   readonly data: string;
   /** Threads in each part of the data. */
   readonly threads: Readonly<Record<string, number>>;
-  /** The agent beside its baselines, in Markdown; null where the run was not finished. */
-  readonly table: string | null;
+  /** The agent beside its baselines, in Markdown. */
+  readonly table: string;
   /** What the table was measured on, as the beginning of a sentence. */
   readonly measuredOn: string;
   /** Whether its detector or its student reads times. */
@@ -26,7 +26,7 @@ export function policyCard(manifest: Omit<Manifest, 'sha256' | 'files'>, facts: 
   const hashes = Object.entries(training.hashes).map(([name, hash]) => `- ${name}: \`${hash}\``);
   return `# A stop policy for ${markdownText(task.name)}: ${markdownText(system)}
 
-Exported by Earshot ${madeBy.earshot}${madeBy.commit === null ? '' : ` (commit ${madeBy.commit.slice(0, 12)})`}. It reads a thread post by post and stops when enough was read for a
+Made by Earshot ${madeBy.earshot}${madeBy.commit === null ? '' : ` (commit ${madeBy.commit.slice(0, 12)})`}. It reads a thread post by post and stops when enough was read for a
 prediction. Its detector then decides between ${task.labels.map(markdownText).join(', ')}.
 
 ## Use
@@ -74,7 +74,9 @@ Trained for ${training.step} iterations with seed ${training.seed}; every settin
 
 ## Measures
 
-${table === null ? 'None: the run was not finished when it was exported.' : `${measuredOn}, with 95% intervals by bootstrap over threads:\n\n${table}`}
+${measuredOn}, with 95% intervals by bootstrap over threads:
+
+${table}
 
 Earliness is the share of a thread's posts that were seen at the decision. Lower is earlier.
 

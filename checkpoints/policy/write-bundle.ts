@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { makeFolders, writeFileAtomically } from '../../src/atomic-file.ts';
@@ -56,18 +56,25 @@ export function writeBundle(
   }
 }
 
+/** A line for each guarantee that another one replaced, so that what a policy promised at any time can be told. */
+const earlierGuarantees = 'earlier-guarantees.jsonl';
+
 /**
- * Puts a guarantee into the manifest and the card of a bundle.
+ * Puts a guarantee into the manifest and the card of a bundle. The one before is kept in a file of its own.
  * @throws InputError for a folder without a bundle, or where the disk refuses
  */
 export async function guaranteeInBundle(folder: string, guarantee: Guarantee): Promise<void> {
   const paths = { manifest: join(folder, bundleFiles.manifest), card: join(folder, bundleFiles.card) };
   try {
     const text = readFileSync(paths.manifest, 'utf8');
-    const { rule, limits, task } = await readManifest(text);
+    const { rule, limits, task, guarantee: earlier = null } = await readManifest(text);
     const { sha256: _, ...manifest } = z.looseObject({}).parse(JSON.parse(text));
     const guaranteed = stopRuleInWords({ threshold: guarantee.threshold, limits, alerts: task.alerts });
     const card = cardWithGuarantee(readFileSync(paths.card, 'utf8'), { rule, guaranteed, guarantee });
+    if (earlier !== null) {
+      const line = { ...earlier, replaced: new Date().toISOString() };
+      appendFileSync(join(folder, earlierGuarantees), `${JSON.stringify(line)}\n`);
+    }
     writeFileAtomically(paths.manifest, await manifestText({ ...manifest, rule: guaranteed, guarantee }));
     writeFileAtomically(paths.card, card);
   } catch (error) {
@@ -130,7 +137,7 @@ function filesOfBundle(folder: string): ReadonlySet<string> | null {
   if (!existsSync(path)) return null;
   const parsed = listedFilesSchema.safeParse(jsonOrUndefined(readFileSync(path, 'utf8')));
   if (!parsed.success) return null;
-  return new Set([...Object.keys(parsed.data.files), bundleFiles.manifest, bundleFiles.card]);
+  return new Set([...Object.keys(parsed.data.files), bundleFiles.manifest, bundleFiles.card, earlierGuarantees]);
 }
 
 const listedFilesSchema = z.object({ format: z.literal(bundleFormat), files: z.record(z.string(), z.string()) });

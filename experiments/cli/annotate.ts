@@ -92,7 +92,7 @@ An answer that cannot be read is a failure: it is counted, and its text is kept 
 
 Examples:
   echo "The bridge is gone!" | earshot annotate - --detector experiments/recipes/detectors/single-prompt.yaml
-  earshot annotate threads.jsonl --store judged.sqlite --detector runs/quickstart/one-query/seed-1/detector.json
+  earshot annotate threads.jsonl --store judged.sqlite --detector runs/quickstart/one-query/seed-1/policy/detector.json
   earshot annotate threads.jsonl --store judged.sqlite --detector mine.json --train-on labelled.jsonl
   earshot annotate threads.jsonl --store judged.sqlite --detector mine.json --schedule geometric:1.5 --max-posts 200
   earshot annotate threads.jsonl --store judged.sqlite --detector experiments/recipes/detectors/s2mad.yaml --dry-run

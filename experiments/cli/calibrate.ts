@@ -4,9 +4,8 @@ import type { Guarantee } from '../../checkpoints/policy/guarantee.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import type { curveOf, curveOverSizes } from '../stop-agent/calibrate.ts';
-import type { OpenedPolicy } from '../stop-agent/open-policy.ts';
+import type { OpenedPolicy } from '../stop-agent/policy/policy-folder.ts';
 import { hours, type OptionsOf, properShare } from './option-values.ts';
-import { systemOption } from './system-option.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
 const losses = ['disagreement', 'harm', 'withdrawn', 'false-alert'] as const;
@@ -24,8 +23,10 @@ function calibrateOptions() {
     .description(
       'Find the threshold at which a policy stops, so that a guarantee about its predictions or its alerts holds. No labels are needed.',
     )
-    .argument('<policy>', 'run directory or bundle; the guarantee is written into it, and decide and serve use it')
-    .addOption(systemOption())
+    .argument(
+      '<policy>',
+      'a policy, or an experiment or a run that has one; the guarantee is written into it, and decide and serve use it',
+    )
     .requiredOption(
       '--threads <path>',
       'file of finished threads, labelled or not; those that the policy learnt from or was tested on are left out',
@@ -52,7 +53,7 @@ function calibrateOptions() {
     )
     .option('--curve', 'show what other risk levels and more threads would read, and write nothing')
     .option('--dry-run', 'language models: count queries, tokens and cost, and send nothing')
-    .option('--runs <folder>', 'where the shared cache is; only for a run', 'runs')
+    .option('--runs <folder>', 'language models: where the cache with their answers is', 'runs')
     .option('--skip-invalid', 'leave invalid lines out instead of stopping')
     .option('--json', 'print what was found as JSON')
     .addHelpText(
@@ -64,9 +65,9 @@ these: \`decide\`, \`serve\` and the readers of a bundle mark each thread whose 
 Choose the risk level before you look at the curve, or calibrate on other threads afterwards.
 
 Examples:
-  earshot calibrate runs/quickstart/one-query/seed-1 --threads old.jsonl
+  earshot calibrate runs/quickstart --threads old.jsonl
   earshot calibrate policy --threads old.jsonl --risk-level 0.1 --loss harm
-  earshot calibrate runs/debated/agent/seed-1 --threads old.jsonl --dry-run   # what a language model would cost`,
+  earshot calibrate runs/debated --threads old.jsonl --dry-run   # what a language model would cost`,
     );
 }
 
@@ -76,25 +77,30 @@ async function calibrate(folder: string, options: CalibrateOptions & { terminal:
   const [
     { openPolicy },
     { curveOf, curveOverSizes, keptByConfidence, guaranteeFor },
+    { scoreThreads },
+    { askOwnModels, costOfOwnModels },
     { guaranteeInWords },
-    { dryRunSummary },
     { watched },
   ] = await Promise.all([
-    import('../stop-agent/open-policy.ts'),
+    import('../stop-agent/policy/policy-folder.ts'),
     import('../stop-agent/calibrate.ts'),
+    import('../stop-agent/scored-thread.ts'),
+    import('../stop-agent/policy/own-models.ts'),
     import('../../checkpoints/policy/guarantee.ts'),
-    import('../../experts/llm/cost/dry-run-chat-service.ts'),
     import('./progress.ts'),
   ]);
   const { policy, loss, read } = await watched(folder, terminal, async (context) => {
-    const policy = await openPolicy({ folder, system: options.system, runs: options.runs, context });
+    const policy = await openPolicy(folder);
     const loss = options.loss ?? (policy.definition.task.alerts === undefined ? 'disagreement' : 'withdrawn');
     const threads = await freshThreads(policy, { ...options, loss, onNote: context.onNote });
-    const { missing, estimates } = await policy.missing(threads);
-    if (estimates !== null) context.onNote(`${missing} prefixes to query; ${dryRunSummary(estimates)}`);
+    const asking = { threads, runs: options.runs, context };
+    const cost = await costOfOwnModels(policy, asking);
+    if (cost !== null) context.onNote(cost);
     if (options.dryRun) return { policy, loss, read: null };
-    const scored = await policy.score(threads);
-    return { policy, loss, read: scored.map((own) => ({ ...own, gold: policy.goldOf(own.thread) })) };
+    const sequences = await askOwnModels(policy, asking);
+    const scored = await scoreThreads(threads, { policy, sequences });
+    const read = scored.map((thread) => ({ ...thread, gold: policy.goldOf(thread.thread) }));
+    return { policy, loss, read };
   });
   if (read === null) return void stderr.write('Nothing was sent, and no guarantee was written.\n');
   const { limits, task } = policy.definition;
@@ -107,7 +113,7 @@ async function calibrate(folder: string, options: CalibrateOptions & { terminal:
     return;
   }
   const guarantee = await guaranteeFor(read, wanted);
-  await policy.keep(guarantee);
+  await policy.writeGuarantee(guarantee);
   const byConfidence = keptByConfidence(read, wanted);
   const { claims: _, calibratedOn: __, ...found } = guarantee;
   if (json) return printJson(terminal, { agent: folder, ...found, confidenceRule: byConfidence });
@@ -123,7 +129,7 @@ async function calibrate(folder: string, options: CalibrateOptions & { terminal:
         ]),
   ];
   stdout.write(`${lines.join('\n')}\n`);
-  stderr.write(`\nThe guarantee is in ${folder}; decide, serve and export use it.\n`);
+  stderr.write(`\nThe guarantee is in ${policy.folder}; decide, serve and export use it.\n`);
 }
 
 function foundInWords({ loss, threads, alerts, losses: lost, bound }: Guarantee): string {
@@ -153,12 +159,12 @@ async function freshThreads(
   const known: Thread[] = [];
   let unlabelled = 0;
   for await (const thread of readThreads(path, { skipInvalid, onSkipped: onNote })) {
-    if (policy.isKnown(thread)) known.push(thread);
+    if (policy.isFamiliar(thread)) known.push(thread);
     else if (labelled.has(loss) && policy.goldOf(thread) === null) unlabelled++;
     else fresh.push(thread);
   }
   if (known.length > 0)
-    onNote(`${policy.name} learnt from ${known.length} of these threads or was tested on them; they are left out`);
+    onNote(`${policy.folder} learnt from ${known.length} of these threads or was tested on them; they are left out`);
   if (unlabelled > 0) onNote(`${unlabelled} threads have no label, which --loss ${loss} needs; they are left out`);
   const { threads, duplicates, unfinished, quietHours } = calibrationThreads(fresh, { known, quietHours: quiet });
   if (duplicates > 0) onNote(`${duplicates} threads repeat the claim of one of those; they are left out`);
@@ -168,7 +174,7 @@ async function freshThreads(
     );
   if (threads.length === 0)
     throw new InputError(
-      `no thread of ${path} is left to calibrate on; give threads that ${policy.name} has never seen`,
+      `no thread of ${path} is left to calibrate on; give threads that ${policy.folder} has never seen`,
     );
   return [...threads];
 }

@@ -6,13 +6,12 @@ import { InputError, ProviderError } from '../../src/errors.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 import type { PrefixJudge } from '../judging/judge-single-prefixes.ts';
 import { shareWork } from '../run/line-processes.ts';
-import type { OpenedPolicy } from '../stop-agent/open-policy.ts';
+import type { OpenedPolicy } from '../stop-agent/policy/policy-folder.ts';
 import type { ThreadDecision } from '../stop-agent/thread-decision.ts';
 import { auditOptions } from './audit-options.ts';
 import { budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption, unreadableOptions } from './budget-options.ts';
 import { jobsFor } from './jobs.ts';
 import { type OptionsOf, positiveInteger } from './option-values.ts';
-import { systemOption } from './system-option.ts';
 import type { Terminal } from './terminal.ts';
 
 export function decideCommand(terminal: Terminal) {
@@ -29,10 +28,8 @@ function decideOptions() {
     .argument('[threads]', 'thread file; without one, or with -, lines of standard input are decided as they arrive')
     .requiredOption(
       '--policy <folder>',
-      'a run, such as runs/quickstart/one-query/seed-1, or what `earshot export` made',
+      'a policy, or an experiment or a run that has one, such as runs/quickstart; what `earshot export` made, too',
     )
-    .addOption(systemOption())
-    .option('--runs <folder>', 'where the shared cache of runs is', 'runs')
     .option('--include-trained', 'keep threads that the policy learnt from, known by their id and claim')
     .option('--skip-invalid', 'leave invalid lines out instead of stopping')
     .option('--detector <file>', "detector file (.yaml) of language models, in place of the policy's own detector")
@@ -61,8 +58,8 @@ prediction, and the number of queries. With "stopped": false, the thread ended f
 guarantee, it compares with the training threads.
 
 Examples:
-  earshot decide threads.jsonl --policy runs/quickstart/one-query/seed-1 > decisions.jsonl
-  earshot decide threads.jsonl --policy runs/quickstart/one-query/seed-1 --system "after 1 h"
+  earshot decide threads.jsonl --policy runs/quickstart > decisions.jsonl
+  earshot decide threads.jsonl --policy runs/quickstart/one-query/seed-1
   tail -f threads.jsonl | earshot decide --policy policy
   earshot decide threads.jsonl --policy policy --audit 10%  # then: earshot monitor policy audits.jsonl
   earshot decide threads.jsonl --policy policy --detector experiments/recipes/detectors/s2mad.yaml --budget-requests 1000`,
@@ -81,18 +78,17 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
     options.detector === undefined ? {} : { signal: terminal.interruptSignal('waiting for what was asked') };
   const context = workContext({ onNote: note, maxWaitMs: maxWaitMsOf(options), ...stopping });
   const [{ openPolicy }, { threadDecider }, { manyFlagged }] = await Promise.all([
-    import('../stop-agent/open-policy.ts'),
+    import('../stop-agent/policy/policy-folder.ts'),
     import('../stop-agent/decide.ts'),
     import('../../checkpoints/policy/out-of-distribution.ts'),
   ]);
   const jobs = processesFor(path, options);
   const judge = await judgeOf(options, context);
   try {
-    const { policy: folder, system, runs } = options;
-    const policy = await openPolicy({ folder, system, runs, judge, context });
+    const policy = await openPolicy(options.policy, { judge });
     if (!policy.hasDetector)
       note(
-        `${policy.name} has no detector of its own, so decisions come without a prediction; name one with --detector`,
+        `${policy.folder} has no detector of its own, so decisions come without a prediction; name one with --detector`,
       );
     const decideHere = threadDecider(policy);
     /** Made with the first thread, so that a command which reads none leaves no file of audits. */
@@ -145,10 +141,11 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
 
 /** Counts what happened to the threads, and says it at the end. */
 function tallyOf(
-  policy: Pick<OpenedPolicy, 'name' | 'guarantee' | 'isTrainedOn' | 'isCalibratedOn'>,
+  policy: Pick<OpenedPolicy, 'folder' | 'manifest' | 'isTrainedOn' | 'isCalibratedOn'>,
   { includeTrained, note }: { includeTrained: boolean; note: (line: string) => void },
 ) {
-  const { name, guarantee } = policy;
+  const { folder, manifest } = policy;
+  const { guarantee = null } = manifest;
   const counts = { threads: 0, trained: 0, calibrated: 0, decided: 0, flagged: 0, missing: 0 };
   let firstMissing = '';
   return {
@@ -156,7 +153,7 @@ function tallyOf(
     async takes(thread: Thread): Promise<boolean> {
       counts.threads++;
       if (await policy.isCalibratedOn(thread)) counts.calibrated++;
-      if (!policy.isTrainedOn(thread)) return true;
+      if (!(await policy.isTrainedOn(thread))) return true;
       counts.trained++;
       return includeTrained;
     },
@@ -170,19 +167,19 @@ function tallyOf(
       const { threads, trained, calibrated, decided, flagged } = counts;
       if (trained > 0)
         note(
-          `${name} was trained on ${trained} of the ${threads} threads; they are ${includeTrained ? 'not left out' : 'left out (--include-trained keeps them)'}`,
+          `${folder} was trained on ${trained} of the ${threads} threads; they are ${includeTrained ? 'not left out' : 'left out (--include-trained keeps them)'}`,
         );
       if (calibrated > 0)
         note(
-          `the guarantee of ${name} was found on ${calibrated} of the ${threads} threads; it holds on these by construction, so audits leave them out`,
+          `the guarantee of ${folder} was found on ${calibrated} of the ${threads} threads; it holds on these by construction, so audits leave them out`,
         );
       if (flagged > 0 && guarantee !== null)
         note(
-          `${flagged} of the ${decided} decided threads are out of distribution for the guarantee of ${name} (outOfDistribution.isFlagged); 5% of threads like the calibration threads are. The guarantee does not cover them`,
+          `${flagged} of the ${decided} decided threads are out of distribution for the guarantee of ${folder} (outOfDistribution.isFlagged); 5% of threads like the calibration threads are. The guarantee does not cover them`,
         );
       else if (flagged > manyFlagged * decided)
         note(
-          `${flagged} of the ${decided} decided threads are out of distribution for ${name} (outOfDistribution.isFlagged); 5% of threads like its training threads are. Its predictions may be worse on them`,
+          `${flagged} of the ${decided} decided threads are out of distribution for ${folder} (outOfDistribution.isFlagged); 5% of threads like its training threads are. Its predictions may be worse on them`,
         );
     },
     /** @throws ProviderError where a language model owes predictions */
@@ -209,16 +206,8 @@ function processesFor(path: string | null, options: DecideOptions): number {
 }
 
 /** Of the command that decides threads of its standard input with the same policy. */
-function wordsOf({ policy, system, runs }: DecideOptions): string[] {
-  return [
-    'decide',
-    '--policy',
-    policy,
-    '--runs',
-    runs,
-    '--include-trained',
-    ...(system === undefined ? [] : ['--system', system]),
-  ];
+function wordsOf({ policy }: DecideOptions): string[] {
+  return ['decide', '--policy', policy, '--include-trained'];
 }
 
 /** Null without --audit. */

@@ -4,9 +4,8 @@ import type { Guarantee } from '../../checkpoints/policy/guarantee.ts';
 import { counted } from '../../src/counted.ts';
 import { GuaranteeViolated, InputError } from '../../src/errors.ts';
 import type { Monitored, Watch, Watched } from '../stop-agent/monitor.ts';
-import type { OpenedPolicy } from '../stop-agent/open-policy.ts';
+import type { OpenedPolicy } from '../stop-agent/policy/policy-folder.ts';
 import { amount, type OptionsOf, properShare } from './option-values.ts';
-import { systemOption } from './system-option.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
 export function monitorCommand(terminal: Terminal) {
@@ -16,9 +15,8 @@ export function monitorCommand(terminal: Terminal) {
 function monitorOptions() {
   return new Command('monitor')
     .description('Check from audits whether the guarantee of a policy holds. No labels are needed.')
-    .argument('<policy>', 'run directory or bundle with a guarantee')
+    .argument('<policy>', 'a policy with a guarantee, or an experiment or a run that has one')
     .argument('<audits...>', 'files that `decide` or `serve` wrote with --audit')
-    .addOption(systemOption())
     .option(
       '--alarm-level <share>',
       'probability of ever raising an alarm while the guarantee holds',
@@ -39,7 +37,6 @@ function monitorOptions() {
       ).conflicts('recalibrate'),
     )
     .option('--recalibrate', 'calibrate again on the audits since the alarm, or on all of them where there was none')
-    .option('--runs <folder>', 'where the shared cache is; only for a run', 'runs')
     .option('--json', 'print what was found as JSON')
     .addHelpText(
       'after',
@@ -61,17 +58,16 @@ async function monitor(
   folder: string,
   options: OptionsOf<typeof monitorOptions> & { files: readonly string[]; terminal: Terminal },
 ): Promise<void> {
-  const { files, alarmLevel, quiet, picture, runs, json = false, terminal } = options;
-  const [{ openPolicy }, { readAudits }, { monitored }, { workContext }] = await Promise.all([
-    import('../stop-agent/open-policy.ts'),
+  const { files, alarmLevel, quiet, picture, json = false, terminal } = options;
+  const [{ openPolicy }, { readAudits }, { monitored }] = await Promise.all([
+    import('../stop-agent/policy/policy-folder.ts'),
     import('../stop-agent/audit-file.ts'),
     import('../stop-agent/monitor.ts'),
-    import('../../src/work-context.ts'),
   ]);
   const { stdout, stderr } = terminal;
-  const onNote = (line: string) => stderr.write(`earshot: ${line}\n`);
-  const policy = await openPolicy({ folder, system: options.system, runs, context: workContext({ onNote }) });
-  const { guarantee, digest } = policy;
+  const policy = await openPolicy(folder);
+  const { digest } = policy;
+  const { guarantee = null } = policy.manifest;
   if (guarantee === null)
     throw new InputError(`${folder} has no guarantee to monitor; \`earshot calibrate ${folder}\` gives it one`);
   if (guarantee.loss === 'harm' || guarantee.loss === 'false-alert')
@@ -93,7 +89,7 @@ async function monitor(
   else stdout.write(await monitorText(found, { guarantee, alarmLevel }));
   const changed = await answered(audits, { ...options, watched, alarm: found.alarm, policy });
   if (changed !== null)
-    return void stderr.write(`\nNow: ${changed}.\nIt is in ${folder}; decide, serve and export use it.\n`);
+    return void stderr.write(`\nNow: ${changed}.\nIt is in ${policy.folder}; decide, serve and export use it.\n`);
   if (found.alarm !== null && (guarantee.adapted ?? null) === null)
     throw new GuaranteeViolated(
       `the guarantee of ${folder} is violated: ${found.alarm.losses} of the first ${found.alarm.items} audited ${auditedWords(guarantee)}; calibrate again on threads of now, or on these audits (--recalibrate)`,
@@ -126,7 +122,7 @@ async function answered(
   const next = adapt
     ? adapted(guarantee, ended, { now, alerts })
     : recalibrated(guarantee, since, { limits: policy.definition.limits, alerts });
-  await policy.keep(next);
+  await policy.writeGuarantee(next);
   return guaranteeInWords(next);
 }
 

@@ -17,8 +17,8 @@ export function serveCommand(terminal: Terminal) {
 
 function serveOptions() {
   return new Command('serve')
-    .description('Serve exported policies over HTTP: threads post by post, or whole.')
-    .argument('<bundles...>', 'folders that `earshot export` made; <name>=<folder> gives one another name')
+    .description('Serve policies over HTTP: threads post by post, or whole.')
+    .argument('<policies...>', 'policies, or experiments or runs that have one; <name>=<folder> gives one another name')
     .option('--host <address>', 'address to listen at', '127.0.0.1')
     .option('--port <number>', 'port to listen at; 0 chooses a free one', port, 8600)
     .option('--no-auth', `serve other machines without a token, where something in front asks who is calling`)

@@ -126,11 +126,7 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
   printResult(terminal, { json: options.json, value: results, text });
   const page = options.html ? `   Page: ${await writePage()}` : '';
   // Last, so that a policy which cannot be exported hides no result.
-  const policy = await opened.shipPolicy(experiment, {
-    recommended,
-    isNew: left > 0,
-    onNote: (line) => stderr.write(`earshot: ${line}\n`),
-  });
+  const policy = await opened.shipPolicy(experiment, { recommended, isNew: left > 0 });
   const shipped = policy === null ? '' : `   Policy: ${policy}`;
   stderr.write(
     `\nRuns: ${runs}/${name}${shipped}   Report: ${runs}/${name}/report.md${page}\n${options.json ? '' : nextSteps(next)}`,

@@ -144,7 +144,7 @@ async function savedOrTrained(options: AnnotateThreadsOptions, judged: readonly 
   }
   if (trainOn === undefined)
     throw new InputError(
-      `there is no detector ${path}; give the detector.json of a run, or train one with --train-on <threads>`,
+      `there is no detector ${path}; give the policy/detector.json of a run, or train one with --train-on <threads>`,
     );
   const threads = await threadsOf(trainOn, options);
   const ids = new Set(threads.map(({ id }) => id));

@@ -5,9 +5,7 @@ import type { Judgement } from '../../experts/detector.ts';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import type { EndpointUsage } from '../../experts/llm/cost/usage.ts';
 import { judgementLabels } from '../../experts/tasks/task-file.ts';
-import type { Task } from '../../src/data/task.ts';
 import type { Prefix } from '../../src/data/thread.ts';
-import { InputError } from '../../src/errors.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 import { loadDetectorFile } from '../config/detector-file.ts';
@@ -65,12 +63,4 @@ export async function openPrefixJudge(options: {
       store.close();
     },
   };
-}
-
-/** @throws InputError where a detector does not answer with the labels of a task */
-export function checkDecides(judge: PrefixJudge, task: Pick<Task, 'name' | 'labels'>): void {
-  if (task.labels.every((label) => judge.labels.includes(label))) return;
-  throw new InputError(
-    `the detector ${judge.name} answers ${judge.labels.join(' or ')}, and the agent decides ${task.name} (${task.labels.join(', ')}); give a detector of that task`,
-  );
 }

@@ -31,7 +31,9 @@ export async function openJudge(path: string): Promise<Judge> {
     return judgeByModels(await loadDetectorFile(path));
   }
   if (!existsSync(path))
-    throw new InputError(`there is no detector ${path}; give a detector file (.yaml), or the detector.json of a run`);
+    throw new InputError(
+      `there is no detector ${path}; give a detector file (.yaml), or the policy/detector.json of a run`,
+    );
   const detector = await LocalDetector.load({ path });
   return judgeBy(detector, { name: basename(path).replace(/\.json$/, ''), task: taskOfDetector(detector) });
 }

@@ -54,7 +54,6 @@ export const detectorsKind: ExperimentKind = {
   compare: compareDetectors,
   report: async () => (await import('../detectors/report/detectors-report.ts')).detectorsReport,
   evaluate: refuseEvaluation,
-  exportProblem: (run) => `${run} is a run of detectors, which have no policy; export a run of a stop agent`,
   soleVariant: 'detector',
   dataOverride: (path) => ({ data: { threads: path } }),
   async resolve(raw, source) {

@@ -1,6 +1,5 @@
 import type { z } from 'zod';
 import type { ThreadFacts } from '../../src/data/thread-source.ts';
-import type { WorkContext } from '../../src/work-context.ts';
 import type { ExperimentHead } from '../config/experiment-file.ts';
 import type { PlainObject } from '../config/overrides.ts';
 import type { KindReport } from '../report/kind-report.ts';
@@ -91,13 +90,8 @@ export interface ExperimentKind {
   report(): Promise<KindReport>;
   /** The systems of a run on other data: scores for `--json`, and a table. @throws InputError where that cannot be */
   evaluate(of: EvaluateRunSettings): Promise<{ readonly scores: object; readonly text: string }>;
-  /**
-   * Writes what a finished experiment recommends as a policy in `out`, in the place of an earlier one.
-   * @returns false where its runs are exported one by one
-   */
-  ship?(of: { recommended: object; out: string; runs: string; context: WorkContext }): Promise<boolean>;
-  /** Why a run cannot be exported; null if it can. */
-  exportProblem(run: string): string | null;
+  /** Writes what a finished experiment recommends as a policy in `out`, in the place of an earlier one. */
+  ship?(of: { recommended: object; out: string }): Promise<void>;
 }
 
 /** A training of an experiment with one of its seeds. */

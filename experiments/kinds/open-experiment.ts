@@ -3,7 +3,6 @@ import { dirname, join } from 'node:path';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
-import { workContext } from '../../src/work-context.ts';
 import { type ExperimentFile, loadVariants, readExperimentYaml } from '../config/experiment-file.ts';
 import { isPlainObject, type PlainObject } from '../config/overrides.ts';
 import type { VariantRuns } from '../report/kind-report.ts';
@@ -150,7 +149,7 @@ export async function writeReport(
  */
 export async function shipPolicy(
   { name, kind, runs }: OpenedExperiment,
-  { recommended, isNew, onNote }: { recommended: object | null; isNew: boolean; onNote: (line: string) => void },
+  { recommended, isNew }: { recommended: object | null; isNew: boolean },
 ): Promise<string | null> {
   const { ship } = await kindOf(kind);
   const out = join(runs, name, 'policy');
@@ -161,7 +160,8 @@ export async function shipPolicy(
     return null;
   }
   if (ship === undefined) return null;
-  return (await ship({ recommended, out, runs, context: workContext({ onNote }) })) ? out : null;
+  await ship({ recommended, out });
+  return out;
 }
 
 /**

@@ -81,7 +81,6 @@ export const selectorKind: ExperimentKind = {
   compare: compareSelectors,
   report: async () => (await import('../selector/report/selector-report.ts')).selectorReport,
   evaluate: evaluateSelector,
-  exportProblem: (run) => `${run} is a selector: it is applied with \`earshot select ${run}\`, not exported`,
   soleVariant: 'agent',
   dataOverride: (path) => ({ data: { train: path } }),
   resolve(raw, source) {

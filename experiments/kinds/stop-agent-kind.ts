@@ -1,4 +1,4 @@
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { bundleFiles } from '../../checkpoints/policy/manifest.ts';
@@ -84,22 +84,14 @@ export const stopAgentKind: ExperimentKind = {
   compare: compareAgents,
   report: async () => (await import('../stop-agent/report/stop-agent-report.ts')).stopAgentReport,
   evaluate: evaluateAgent,
-  exportProblem: () => null,
-  async ship({ recommended, out, runs, context }) {
+  async ship({ recommended, out }) {
     const { run, system } = recommendedRun.parse(recommended);
-    const { crossFitting }: Experiment = RunDirectory.open(run).readConfig(experimentSchema);
-    if (crossFitting === null) return false;
     if (existsSync(out) && !existsSync(join(out, bundleFiles.manifest)))
       throw new InputError(
         `${out} holds no policy, and the recommended one goes there; move that folder, or rename the variant "policy", and give the command again`,
       );
-    const { exportRun } = await import('../stop-agent/export/export-run.ts');
-    const made = `${out}.new`;
-    rmSync(made, { recursive: true, force: true });
-    await exportRun({ run, out: made, system, data: null, runs, context });
-    rmSync(out, { recursive: true, force: true });
-    renameSync(made, out);
-    return true;
+    const { exportPolicy } = await import('../stop-agent/policy/export-policy.ts');
+    await exportPolicy({ run, system, out, force: true });
   },
   soleVariant: 'agent',
   dataOverride: (path) => ({ data: { threads: path } }),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import type { Thread } from '../../src/data/thread.ts';
+import { threadIdentity } from '../../src/data/thread-identity.ts';
 import { InputError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { runFile } from './run-file.ts';
@@ -39,11 +40,6 @@ export function readParts(run: RunDirectory): Readonly<Record<string, readonly P
 
 function partItem(thread: Thread): PartItem {
   return { id: thread.id, identity: threadIdentity(thread), sha256: sha256(thread) };
-}
-
-/** Names a thread by its id and claim, so that it is known again when further replies have come or labels are gone. */
-export function threadIdentity({ id, posts: [claim] }: Thread): string {
-  return sha256({ id, claim: claim.text });
 }
 
 /** The items whose threads are not among these, or were changed: their ids for a message, the first few of many. */

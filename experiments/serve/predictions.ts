@@ -4,7 +4,6 @@ import type { Prefix } from '../../src/data/thread.ts';
 import { ProviderError } from '../../src/errors.ts';
 import { PromiseCache } from '../../src/promise-cache.ts';
 import { sleep } from '../../src/sleep.ts';
-import { checkDecides, type PrefixJudge } from '../judging/judge-single-prefixes.ts';
 
 /**
  * Asks a detector about the posts that were seen at the stop; null where it does not decide.
@@ -19,22 +18,13 @@ export interface Asked {
   readonly said: { readonly prediction: Prediction | null; readonly predictionMissing: string | null };
 }
 
-/** Asks the local detector of a bundle. */
-export function localPrediction({ definition, sources }: Policy): AskPrediction {
+/** Asks the detector of a policy. */
+export function detectorPrediction({ definition, sources }: Policy): AskPrediction {
   const { maxPosts } = definition.queries;
   return async ({ threadId, posts }) => {
     const output = await sources.openDetector?.(threadId)(posts.slice(0, maxPosts));
     return output === undefined ? null : predictionOf(output);
   };
-}
-
-/**
- * Asks a detector on language models.
- * @throws InputError where the detector and the bundle decide different things
- */
-export function judgedPrediction(judge: PrefixJudge, { manifest: { task } }: Policy): AskPrediction {
-  checkDecides(judge, task);
-  return async (prefix) => predictionOf(await judge.judge(prefix));
 }
 
 function predictionOf({ label, probabilities }: DetectorOutput): Prediction | null {

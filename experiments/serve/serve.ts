@@ -1,19 +1,18 @@
-import { existsSync, unwatchFile, watchFile } from 'node:fs';
+import { unwatchFile, watchFile } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { bundleFiles } from '../../checkpoints/policy/manifest.ts';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import { diskError, InputError } from '../../src/errors.ts';
 import { sleep } from '../../src/sleep.ts';
-import { workContext } from '../../src/work-context.ts';
-import { judgePostsBy } from '../judging/judge-posts.ts';
-import { openPrefixJudge, type PrefixJudge } from '../judging/judge-single-prefixes.ts';
-import { policyOfBundle } from '../stop-agent/bundle-folder.ts';
+import { type WorkContext, workContext } from '../../src/work-context.ts';
+import type { PrefixJudge } from '../judging/judge-single-prefixes.ts';
+import { openPolicy, policyFolder } from '../stop-agent/policy/policy-folder.ts';
 import type { Access } from './access.ts';
 import { type AuditSettings, auditLog } from './audit-log.ts';
 import { memoryThreads, type ThreadLimits } from './memory-threads.ts';
 import { type ModelSource, type ServedBundle, servedModels } from './models.ts';
-import { judgedPrediction, localPrediction, predictionOrReason } from './predictions.ts';
+import { detectorPrediction, predictionOrReason } from './predictions.ts';
 import { redisThreads } from './redis-threads.ts';
 import { createServer, type EarshotServer, type ServerLimits } from './server.ts';
 import type { ThreadStore } from './thread-store.ts';
@@ -67,18 +66,14 @@ const manifestPollMs = 2000;
  */
 export async function serve(options: ServeOptions): Promise<Serving> {
   const { host, port, access, limits, threadLimits, log, predictionMs } = options;
-  for (const { folder } of options.models)
-    if (!existsSync(join(folder, bundleFiles.manifest)))
-      throw new InputError(
-        `${folder} holds no policy: there is no ${bundleFiles.manifest} in it; give a folder that \`earshot export\` made`,
-      );
+  const sources = options.models.map(({ name, folder }) => ({ name, folder: policyFolder(folder) }));
   const logger = pino({ level: options.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, log);
   const { detector } = options;
   const onNote = (note: string) => logger.info({ note }, 'detector');
   const context = workContext({ onNote, maxWaitMs: detector?.maxWaitMs ?? null });
   // Whoever asks for a thread again wants another answer than the one that could not be read.
-  const judge = detector === undefined ? null : await openPrefixJudge({ retryUnreadable: true, ...detector, context });
-  const models = servedModels(options.models, async (source) => {
+  const judge = detector === undefined ? null : await openModels({ ...detector, context });
+  const models = servedModels(sources, async (source) => {
     const bundle = await servedBundle(source, { judge, timeoutMs: predictionMs });
     const { name, sha256 } = bundle;
     logger.info({ model: name, sha256 }, 'the golden threads are decided as at the export');
@@ -93,7 +88,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     quietTimer = setTimeout(endQuiet, Math.min(60_000, idleMs / 10)).unref();
   };
   let quietTimer: NodeJS.Timeout | undefined;
-  const watched = options.models.map(({ folder }) => join(folder, bundleFiles.manifest));
+  const watched = sources.map(({ folder }) => join(folder, bundleFiles.manifest));
   const close = async () => {
     clearTimeout(quietTimer);
     for (const path of watched) unwatchFile(path);
@@ -130,17 +125,24 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   }
 }
 
+/** Language models, which are loaded by those servers alone that query them. */
+async function openModels(
+  options: NonNullable<ServeOptions['detector']> & { context: WorkContext },
+): Promise<PrefixJudge> {
+  const { openPrefixJudge } = await import('../judging/judge-single-prefixes.ts');
+  return openPrefixJudge({ retryUnreadable: true, ...options });
+}
+
 /** @throws InputError for a bundle that cannot be used */
 async function servedBundle(
   { name, folder }: ModelSource,
   { judge, timeoutMs }: { judge: PrefixJudge | null; timeoutMs: number },
 ): Promise<ServedBundle> {
-  const policy = await policyOfBundle(folder, judge === null ? undefined : judgePostsBy(judge));
-  const none =
-    judge === null && policy.manifest.detector === null
-      ? 'the bundle holds no detector; start the server with --detector'
-      : 'the detector does not decide on these posts';
-  const ask = judge === null ? localPrediction(policy) : judgedPrediction(judge, policy);
+  const policy = await openPolicy(folder, { judge });
+  const none = policy.hasDetector
+    ? 'the detector does not decide on these posts'
+    : 'the bundle holds no detector; start the server with --detector';
+  const ask = detectorPrediction(policy);
   if (policy.definition.queries.lengths.length > 0 && !policy.hasDetector)
     throw new InputError(
       `the policy of ${folder} queries its detector while it reads, and the bundle does not hold the detector; start the server with --detector`,

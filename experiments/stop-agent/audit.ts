@@ -1,8 +1,8 @@
 import { type AuditDraw, type AuditSources, auditedThread, isAudited } from '../../checkpoints/policy/audit.ts';
 import type { Audit } from '../../checkpoints/policy/audit-schema.ts';
+import type { Policy } from '../../checkpoints/policy/load-policy.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { ProviderError } from '../../src/errors.ts';
-import type { OpenedPolicy } from './open-policy.ts';
 import type { ThreadDecision } from './thread-decision.ts';
 
 export interface AuditOptions extends AuditDraw {
@@ -13,7 +13,7 @@ export interface AuditOptions extends AuditDraw {
 
 /** Audits decided threads: those that are drawn are read on to their end. */
 export function threadAuditor(
-  policy: AuditSources & Pick<OpenedPolicy, 'digest' | 'isCalibratedOn'>,
+  policy: AuditSources & Pick<Policy, 'digest' | 'isCalibratedOn'>,
   { mostQueries, add, ...draw }: AuditOptions,
 ) {
   let queries = 0;

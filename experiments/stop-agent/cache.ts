@@ -1,13 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
-import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { loadStudent, type Student, saveStudent, trainStudent } from '../../experts/detectors/local/student.ts';
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
 import { makeFolder } from '../../src/atomic-file.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import { identityOf } from '../../src/data/task.ts';
-import { createEncoder, type EncoderConfig } from '../../src/text/create-encoder.ts';
+import { createEncoder } from '../../src/text/create-encoder.ts';
 import { EmbeddingStore } from '../../src/text/embedding-store.ts';
 import { type DetectorCache, openDetectorCache } from '../judging/cached-detector.ts';
 import type { Experiment } from './experiment.ts';
@@ -52,33 +51,4 @@ export async function cachedStudent(
   const student = await trainStudent({ ...settings, encoder });
   saveStudent(path, student);
   return student;
-}
-
-/**
- * A local model that a run saved.
- * @param options.name file in the run's folder
- * @throws InputError when the file is damaged, or its encoder is not the one that the experiment names
- */
-async function localModelOfRun(
-  directory: string,
-  options: { name: 'detector.json' | 'student.json'; encoder: EncoderConfig | null; cache: Cache },
-): Promise<LocalDetector> {
-  const { name, encoder, cache } = options;
-  return LocalDetector.load({ path: join(directory, name), encoder: await cache.encoderOf(encoder) });
-}
-
-type OfRun = Readonly<{ experiment: Experiment; cache: Cache }>;
-
-/** The local detector of a run; null where the experiment names a file. */
-export async function detectorOfRun(directory: string, { experiment, cache }: OfRun): Promise<LocalDetector | null> {
-  const { detector } = experiment;
-  if ('file' in detector) return null;
-  return localModelOfRun(directory, { name: 'detector.json', encoder: detector.encoder, cache });
-}
-
-/** What reads for the student of a run; null where it has none. */
-export async function studentOfRun(directory: string, { experiment, cache }: OfRun): Promise<LocalDetector | null> {
-  const { student, studentOptions } = experiment.state;
-  if (!student) return null;
-  return localModelOfRun(directory, { name: 'student.json', encoder: studentOptions.encoder, cache });
 }

@@ -1,6 +1,7 @@
 import { listedIdentity } from '../../checkpoints/policy/calibrated-on.ts';
 import { type Guarantee, guaranteeSchema, isAboutAlerts } from '../../checkpoints/policy/guarantee.ts';
 import { type Limits, stopIn } from '../../checkpoints/policy/stops.ts';
+import { threadIdentity } from '../../src/data/thread-identity.ts';
 import { InputError } from '../../src/errors.ts';
 import { controlRisk } from '../../src/metrics/conformal-risk-control.ts';
 import {
@@ -14,7 +15,6 @@ import {
 } from '../../src/metrics/learn-then-test.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
 import { Random } from '../../src/tensor/random.ts';
-import { threadIdentity } from '../run/parts-file.ts';
 import { claimRegion } from './claim-region.ts';
 import type { ScoredThread } from './scored-thread.ts';
 

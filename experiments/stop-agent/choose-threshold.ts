@@ -1,6 +1,7 @@
 import { policyNetwork } from '../../checkpoints/policy/network.ts';
 import type { PolicyDefinition } from '../../checkpoints/policy/policy.ts';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
+import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
 import type { PrefixSchedule } from '../../experts/prefix-schedule.ts';
 import type { Task } from '../../src/data/task.ts';
 import { isFairTest, type Thread } from '../../src/data/thread.ts';
@@ -10,12 +11,12 @@ import { GuaranteeNotShown, guaranteeFor, guaranteeOnAverage, keptOnAverage, thr
 import { agentName, countingScores, type Decision, decide, stopByScores, type TestThread } from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 import { stopColumns } from './metrics.ts';
-import { guaranteesFile, keepThreshold, unshownGuaranteeFile } from './operating-point.ts';
+import { guaranteeFile, keepThreshold, unshownGuaranteeFile } from './operating-point.ts';
 import { agentQueries, halfway, limitsOf } from './policy-settings.ts';
 import type { PreparedTrial } from './prepare.ts';
 import { worth } from './recommendation.ts';
-import { scoredThreads } from './scored-thread.ts';
-import { decideByPolicies, learntPolicy } from './states.ts';
+import { type ScoredThread, scoredThread } from './scored-thread.ts';
+import { decideByPolicies, learntPolicy, type StateMaterials, seenPosts } from './states.ts';
 
 interface Trained {
   readonly prepared: PreparedTrial;
@@ -68,7 +69,7 @@ async function keepGuarantee(
     scored.map((thread) => ({ ...thread, gold: null })),
     wanted,
   );
-  guaranteesFile.write(run, { ...guaranteesFile.find(run), [agentName]: guarantee });
+  guaranteeFile.write(run, guarantee);
   keepThreshold(run, guarantee);
 }
 
@@ -100,8 +101,28 @@ async function keepAverage(
       `${scored.length} labelled threads cannot show that at most ${100 * options.level}% of predictions would change on average`,
       `Label more, give at least 150 threads without labels, or allow more with guarantee.level`,
     );
-  guaranteesFile.write(run, { ...guaranteesFile.find(run), [agentName]: guarantee });
+  guaranteeFile.write(run, guarantee);
   keepThreshold(run, guarantee);
+}
+
+/** Threads as a trained policy and its detector read them. */
+async function scoredThreads(
+  threads: readonly Thread[],
+  of: StateMaterials & {
+    definition: PolicyDefinition;
+    sequences: ReadonlyMap<string, JudgementSequence>;
+    /** By thread id; the policy scores the others. */
+    heldOutScores?: ReadonlyMap<string, readonly number[]> | undefined;
+  },
+): Promise<ScoredThread[]> {
+  const { definition, sequences, heldOutScores, ...materials } = of;
+  const { fields } = definition;
+  const scored: ScoredThread[] = [];
+  for (const thread of threads) {
+    const seen = await seenPosts(thread, { ...materials, sequence: sequences.get(thread.id), fields });
+    scored.push(scoredThread(thread, { definition, seen, scores: heldOutScores?.get(thread.id) }));
+  }
+  return scored;
 }
 
 /** One training of a settled agent serves every threshold. Of those that are worth most on these threads, the most careful. */

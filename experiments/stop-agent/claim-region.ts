@@ -2,10 +2,6 @@ import { type ClaimRegion, claimRegionSchema, distanceFrom } from '../../checkpo
 import { floatsToBase64 } from '../../src/base64-floats.ts';
 import { quantile } from '../../src/metrics/summary-statistics.ts';
 import { createHashingEncoder } from '../../src/text/hashing-encoder.ts';
-import { runFile } from '../run/run-file.ts';
-
-/** Where the claims of a run's training threads lie. */
-export const trainedClaimsFile = runFile('trained-claims.json', claimRegionSchema);
 
 /** Of the claims' scores, so many are no higher than the threshold. */
 const alikeShare = 0.95;

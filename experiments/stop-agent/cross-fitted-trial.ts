@@ -22,8 +22,9 @@ import { agentName, type Decision, type TestThread } from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 import { scoreSystem } from './metrics.ts';
 import { keepThreshold } from './operating-point.ts';
+import { policyFolderName } from './policy/policy-folder.ts';
 import type { TrialMaterial } from './prepare.ts';
-import { resultOfRun, type StoredResult } from './result.ts';
+import { resultOfRun, type StoredResult, trialResult } from './result.ts';
 import { shippedFolder } from './shipped-run.ts';
 import { runTrial, type Surroundings, type TrialSettings } from './trial.ts';
 
@@ -33,6 +34,7 @@ import { runTrial, type Surroundings, type TrialSettings } from './trial.ts';
  *   seed-1/                  what folds decided of all labelled threads, none of which they learned from
  *     fold-1/ … fold-5/      a run for each fold
  *     shipped/               the run that learned from all labels; of the first seed
+ *     policy/                its policy, as a bundle
  *     labels-87/fold-1/ …    the folds with fewer labels, for the learning curve; of the first seed
  */
 
@@ -64,6 +66,7 @@ export async function runCrossFitted(trial: TrialSettings, surroundings: Surroun
   writeJudged(directory, joined.judged, 'test');
   writeStopProbabilities(directory, joined.scores, 'test');
 
+  const threads = { test: tested.length, environment: environment.length, calibration: calibration.length };
   let learningCurve: StoredResult['learningCurve'] = null;
   // One seed ships a policy: the first. Others say how much results vary.
   if (seed === experiment.seeds[0]) {
@@ -71,13 +74,18 @@ export async function runCrossFitted(trial: TrialSettings, surroundings: Surroun
       ...trial,
       directory: join(directory, shippedFolder),
       material: await material.whole(),
+      policy: {
+        folder: join(directory, policyFolderName),
+        threads: tested,
+        result: () =>
+          trialResult(run, { ...joined.result, seed, threads, learningCurve: null }, { withIntervals: true }),
+      },
       heldOutScores: new Map(joined.scores.map(({ threadId, scores }) => [threadId, scores])),
     };
     if (!(await runTrial(whole, { backend, context: within(context, 'all labels') }))) return false;
     learningCurve = await learningCurveOf(trial, { labelled, joined, surroundings });
     if (context.signal.aborted) return false;
   }
-  const threads = { test: tested.length, environment: environment.length, calibration: calibration.length };
   resultOfRun.write(run, { ...joined.result, seed, threads, learningCurve });
   return true;
 }
@@ -104,7 +112,7 @@ async function foldsTogether(
   for (const [index, material] of folds.entries()) {
     const directory = join(below, `fold-${index + 1}`);
     const of = within(context, foldName(index, folds.length));
-    if (!(await runTrial({ ...trial, directory, material }, { backend, context: of }))) return null;
+    if (!(await runTrial({ ...trial, directory, material, policy: null }, { backend, context: of }))) return null;
     paths.push(directory);
   }
   const placeOf = new Map(trial.data.threads.map(({ id, place }) => [id, place]));

@@ -1,15 +1,13 @@
+import type { Policy } from '../../checkpoints/policy/load-policy.ts';
 import { alertOf, type Prediction } from '../../checkpoints/policy/policy.ts';
 import { endsAllCalls } from '../../experts/llm/failures.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { ProviderError } from '../../src/errors.ts';
-import type { OpenedPolicy } from './open-policy.ts';
 import type { ThreadDecision } from './thread-decision.ts';
 
 /** Decides threads. Once the detector cannot be queried any more, it is not tried again. */
 export function threadDecider(
-  policy: Pick<OpenedPolicy, 'definition' | 'hasDetector' | 'open' | 'outOfDistribution'> & {
-    isTrainedOn(thread: Thread): boolean | Promise<boolean>;
-  },
+  policy: Pick<Policy, 'definition' | 'hasDetector' | 'open' | 'outOfDistribution' | 'isTrainedOn'>,
 ): (thread: Thread) => Promise<ThreadDecision> {
   const { limits } = policy.definition;
   /** Why nothing more is asked. */

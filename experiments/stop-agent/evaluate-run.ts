@@ -1,17 +1,28 @@
-import { policyNetwork } from '../../checkpoints/policy/network.ts';
+import { replay } from '../../checkpoints/policy/replay.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { loadIndexed } from '../../src/data/thread-source.ts';
 import { InputError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { fairTests } from '../judging/drawn-threads.ts';
+import { openRunOf } from '../run/open-run-of.ts';
 import { withoutTrained } from '../run/parts-file.ts';
-import { agentName, decideByRules, isShown } from './decisions.ts';
-import { labelField } from './experiment.ts';
+import {
+  type AskedStop,
+  agentName,
+  askedStop,
+  decide,
+  decideByRules,
+  isShown,
+  type TestThread,
+  testThreads,
+} from './decisions.ts';
+import { experimentSchema, labelField, taskOf } from './experiment.ts';
 import { type SystemScores, scoreSystem } from './metrics.ts';
-import { openStopAgentRun } from './open-run.ts';
-import { thresholdOf } from './operating-point.ts';
-import { openData, trainedThreads } from './parts.ts';
-import { decideByPolicies, learntPolicy } from './states.ts';
+import { openData } from './parts.ts';
+import { askOwnModels } from './policy/own-models.ts';
+import { openPolicy } from './policy/policy-folder.ts';
+import { resultOfRun } from './result.ts';
+import { readWhole } from './scored-thread.ts';
 
 /** A run, and other data to test it on. */
 export interface EvaluateRunSettings {
@@ -31,19 +42,23 @@ export interface EvaluateRunSettings {
 /**
  * A run's agent on another data set, with its own detector or with that of another run: every labelled thread is tested that neither
  * has learnt from. The rules stand beside.
- * @throws InputError when a run has no checkpoint or they have different labels, or the data has no labelled thread, or none that is
- * new to both
+ * @throws InputError when a run has no policy or they have different labels, or the data has no labelled thread, or none that is new to
+ *   both
  */
 export async function evaluateRun(
   settings: EvaluateRunSettings,
 ): Promise<{ systems: SystemScores[]; threads: number; seed: number }> {
-  const { data, detector, skipInvalid, includeTrained, context } = settings;
-  const opened = await openStopAgentRun(settings);
-  const { run, experiment, task, seed, materials } = opened;
-  const judging = detector === undefined ? opened : await openStopAgentRun({ ...settings, run: detector });
-  if (judging.task.labels.join('\n') !== task.labels.join('\n'))
+  const { run, data, detector, runs, skipInvalid, includeTrained, context } = settings;
+  const { schedule } = resultOfRun.read(openRunOf(run, 'stop-agent'));
+  const agent = await openPolicy(run);
+  const judging = detector === undefined ? agent : await openPolicy(detector);
+  const { seed, experiment: saved } = agent.manifest.training;
+  const experiment = experimentSchema.parse(saved);
+  const task = taskOf(experiment);
+  const { labels } = judging.definition.task;
+  if (labels.join('\n') !== task.labels.join('\n'))
     throw new InputError(
-      `the detector of ${judging.run.path} says ${judging.task.labels.join(', ')}, and the agent of ${run.path} learnt from one that says ${task.labels.join(', ')}; give a run of the same task`,
+      `the detector of ${detector} says ${labels.join(', ')}, and the agent of ${run} learnt from one that says ${task.labels.join(', ')}; give a run of the same task`,
     );
   const all = await openData({ ...experiment, data: { threads: data, skipInvalid } }, context.onNote);
   const labelled = await loadIndexed(
@@ -55,13 +70,24 @@ export async function evaluateRun(
   );
   if (labelled.length === 0)
     throw new InputError(`none of the ${all.threads.length} threads of ${data} has a label (${labelField(task)})`);
-  const trained = new Set([run, judging.run].flatMap((own) => [...trainedThreads(own)]));
+  const trained = new Set([...agent.trained, ...judging.trained]);
   const threads: Thread[] = withoutTrained(labelled, { trained, includeTrained, name: data, onNote: context.onNote });
 
-  const sequences = await judging.judged(threads, { maxPosts: experiment.maxJudgedPosts });
-  const policy = await learntPolicy(policyNetwork(opened.agent), { ...materials, threshold: thresholdOf(run) });
-  const decided = await decideByPolicies({ [agentName]: policy }, threads, { ...materials, sequences });
-  const systems = [...decided.systems, ...decideByRules(experiment, decided.tested, materials.schedule)];
+  const { definition } = agent;
+  const sequences = await askOwnModels(judging, { threads, runs, maxPosts: experiment.maxJudgedPosts, context });
+  const policy = { definition, sources: { ...agent.sources, openDetector: judging.sources.openDetector } };
+  const tested: TestThread[] = [];
+  const stops: AskedStop[] = [];
+  for await (const { thread, sequence, seen } of readWhole(threads, { policy, sequences })) {
+    const [plain] = testThreads([thread], { sequences: new Map([[thread.id, sequence]]), task });
+    const studentConfidence = seen.flatMap(({ student }) => (student === null ? [] : Math.max(...student)));
+    tested.push({ ...plain, studentConfidence: experiment.state.student ? studentConfidence : null });
+    stops.push(askedStop(replay(definition, seen), task));
+  }
+  const systems = [
+    decide(agentName, tested, stops, definition.queries),
+    ...decideByRules(experiment, tested, schedule),
+  ];
   const resample = { seed, resamples: experiment.evaluation.resamples };
   return {
     systems: systems.map((system) =>

@@ -1,4 +1,3 @@
-import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import type { Detector } from '../../experts/detector.ts';
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
@@ -7,9 +6,9 @@ import type { Thread } from '../../src/data/thread.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 import { cachedDetector } from '../judging/cached-detector.ts';
 import { checkJudged } from '../judging/check-judged.ts';
-import { type Judge, judgeBy, openJudgeOf, taskOfDetector } from '../judging/judge.ts';
+import { type Judge, judgeBy, openJudgeOf } from '../judging/judge.ts';
 import type { Judged } from '../judging/judge-options.ts';
-import { type Cache, detectorOfRun } from './cache.ts';
+import type { Cache } from './cache.ts';
 import { type Experiment, type ModelDetectorOptions, taskOf } from './experiment.ts';
 
 /** Who judges the threads of an experiment, and how. */
@@ -40,17 +39,6 @@ export async function trainedOrFromFile(settings: {
   const task = taskOf(experiment);
   const detector = await cachedDetector({ ...shared, options, task }, detectorThreads);
   return { judge: judgeBy(detector, { name: 'local', task }), options: trainedHere };
-}
-
-/** The judge that a run was trained with. */
-export async function judgeOfRun(
-  run: RunDirectory,
-  { experiment, cache }: { experiment: Experiment; cache: Cache },
-): Promise<TrainingJudge> {
-  const { detector } = experiment;
-  if ('file' in detector) return { judge: await openJudgeOf(detector.file, taskOf(experiment)), options: detector };
-  const trained = (await detectorOfRun(run.path, { experiment, cache }))!;
-  return { judge: judgeBy(trained, { name: 'local', task: taskOfDetector(trained) }), options: trainedHere };
 }
 
 export interface JudgedForTraining {

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { type Guarantee, guaranteeSchema } from '../../checkpoints/policy/guarantee.ts';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { runFile } from '../run/run-file.ts';
-import { agentName } from './decisions.ts';
 import { halfway } from './policy-settings.ts';
 import { deployedRun } from './shipped-run.ts';
 
@@ -13,8 +12,8 @@ import { deployedRun } from './shipped-run.ts';
 
 const thresholdFile = runFile('threshold.json', z.strictObject({ threshold: z.number() }));
 
-/** What `earshot calibrate` found for the systems of a run, by their names. */
-export const guaranteesFile = runFile('guarantees.json', z.record(z.string(), guaranteeSchema));
+/** The guarantee by which the agent of a run stops and was tested. */
+export const guaranteeFile = runFile('guarantee.json', guaranteeSchema);
 
 /** Why the training could not show the guarantee that was asked for. */
 export const unshownGuaranteeFile = runFile(
@@ -34,7 +33,5 @@ export function keepThreshold(run: Pick<RunDirectory, 'path'>, { threshold }: { 
 
 /** The guarantee of what a run deploys, if its agent was tested by one; null otherwise. */
 export function testedGuarantee({ path }: Pick<RunDirectory, 'path'>): Guarantee | null {
-  const run = { path: deployedRun(path) };
-  const guarantee = guaranteesFile.find(run)?.[agentName] ?? null;
-  return guarantee?.threshold === thresholdOf(run) ? guarantee : null;
+  return guaranteeFile.find({ path: deployedRun(path) });
 }

@@ -13,9 +13,8 @@ import {
 } from '../../src/data/thread-source.ts';
 import { InputError } from '../../src/errors.ts';
 import { Random } from '../../src/tensor/random.ts';
-import type { WorkContext } from '../../src/work-context.ts';
-import { missingThreads, type PartItem, readParts } from '../run/parts-file.ts';
-import { type Experiment, experimentSchema, labelField, taskOf } from './experiment.ts';
+import { type PartItem, readParts } from '../run/parts-file.ts';
+import { type Experiment, labelField, taskOf } from './experiment.ts';
 
 /** The threads of an experiment. */
 export interface ExperimentData extends ThreadSource {
@@ -172,27 +171,6 @@ export function trainedThreads(run: RunDirectory): ReadonlySet<string> {
 export function testedThreads(run: RunDirectory): ReadonlySet<string> {
   const { test, calibration } = partsOfRun(run);
   return new Set([...test, ...calibration].map(({ identity }) => identity));
-}
-
-/**
- * The test threads of a run, looked up by their hashes.
- * @param options.data where the data is now; null for the place that the run's configuration names
- * @throws InputError that names the threads which are missing or were changed
- */
-export async function testThreadsOfRun(
-  run: RunDirectory,
-  { data, context }: { data: string | null; context: WorkContext },
-): Promise<Thread[]> {
-  const saved = run.readConfig(experimentSchema);
-  const experiment = data === null ? saved : { ...saved, data: { threads: data, skipInvalid: saved.data.skipInvalid } };
-  const { test } = partsOfRun(run);
-  const threads = await threadsOfItems(test, await openData(experiment, context.onNote));
-  const missing = missingThreads(test, threads);
-  if (missing !== null)
-    throw new InputError(
-      `${experiment.data.threads ?? 'the synthetic stream'} lacks ${missing.count} of the ${test.length} threads that ${run.path} was tested on, or they were changed: ${missing.ids}. Restore the file, or say where it is with --data`,
-    );
-  return threads;
 }
 
 /** The threads of these items, in their order, without those that the source lacks or that were changed since. */

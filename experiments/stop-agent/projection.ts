@@ -13,10 +13,8 @@ import { statesOf } from './states.ts';
 
 /*
  * `state.components`: the directions along which the pooled posts of the demonstration and environment threads vary most. Both
- * actions' states count, as they stand in the table. It is kept in the run's `projection.safetensors`.
+ * actions' states count, as they stand in the table.
  */
-
-const fileName = 'projection.safetensors';
 
 /**
  * The projection for these threads: from the cache, or fitted and put there.
@@ -45,18 +43,6 @@ export async function projectionOf(
   const projection = await principalComponents(table, { components, inputs: dimensions });
   writeProjection(path, projection);
   return projection;
-}
-
-export function saveProjection(directory: string, projection: Projection): void {
-  writeProjection(join(directory, fileName), projection);
-}
-
-/**
- * The projection that a run was trained with; null where it has none.
- * @throws InputError when the file is missing or damaged
- */
-export function projectionOfRun(directory: string, { state }: Experiment): Projection | null {
-  return state.components === null ? null : readProjection(join(directory, fileName));
 }
 
 function writeProjection(path: string, { inputs, components, weights, explained }: Projection): void {

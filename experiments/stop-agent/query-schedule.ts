@@ -1,19 +1,14 @@
-import type { RunDirectory } from '../../checkpoints/run-directory.ts';
-import { type PrefixSchedule, prefixScheduleSchema } from '../../experts/prefix-schedule.ts';
+import type { PrefixSchedule } from '../../experts/prefix-schedule.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { createStopAgent } from '../../trainers/stop-agent/create.ts';
 import type { StopProblem } from '../../trainers/stop-agent/problem.ts';
-import { runFile } from '../run/run-file.ts';
 import type { Experiment } from './experiment.ts';
 import { schedulesOf } from './state-options.ts';
 
 /*
  * When an agent queries its detector. `querySchedule: best` trains an exact-policy-gradient agent for each candidate and takes the
- * one with the largest expected return on the demonstration threads, queries included. It is kept in the run's
- * `schedule.json`.
+ * one with the largest expected return on the demonstration threads, queries included.
  */
-
-export const scheduleFile = runFile('schedule.json', prefixScheduleSchema.unwrap());
 
 /**
  * @param options.problemOf what an agent learns from that queries on a schedule
@@ -45,14 +40,4 @@ export async function chooseSchedule(
     if (expectedReturn > best.expectedReturn) best = { schedule, expectedReturn };
   }
   return best.schedule;
-}
-
-/**
- * The schedule that a run's agent queries on; null where it does not observe its detector.
- * @throws InputError when it was chosen and its file is missing or damaged
- */
-export function scheduleOfRun(run: RunDirectory, { state }: Experiment): PrefixSchedule | null {
-  if (!state.observesDetector) return null;
-  if (state.querySchedule.name !== 'best') return state.querySchedule;
-  return scheduleFile.read(run);
 }

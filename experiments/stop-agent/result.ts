@@ -105,8 +105,12 @@ export interface TrialResult
  * @param part of the threads; the one that the run is evaluated on unless given
  * @throws InputError when a file of the run is missing or damaged
  */
-export function systemsOfRun(run: RunDirectory, part?: EvaluationSplit): SystemDecisions[] {
-  const { systems, schedule } = resultOfRun.read(run);
+export function systemsOfRun(
+  run: RunDirectory,
+  part?: EvaluationSplit,
+  result: Pick<StoredResult, 'systems' | 'schedule'> = resultOfRun.read(run),
+): SystemDecisions[] {
+  const { systems, schedule } = result;
   const experiment: Experiment = run.readConfig(experimentSchema);
   const decidedPart = part ?? experiment.evaluation.part;
   const { labels } = taskOf(experiment);
@@ -131,16 +135,25 @@ export function readTrialResult(
   run: RunDirectory,
   options: { withIntervals: boolean; part?: EvaluationSplit },
 ): TrialResult {
-  const { systems: _, ...stored } = resultOfRun.read(run);
+  return trialResult(run, resultOfRun.read(run), options);
+}
+
+/** A result before it is written: what a run comes to, whose decisions are there already. */
+export function trialResult(
+  run: RunDirectory,
+  result: StoredResult,
+  options: Parameters<typeof readTrialResult>[1],
+): TrialResult {
+  const { systems: _, ...stored } = result;
   const experiment: Experiment = run.readConfig(experimentSchema);
   const { costs } = experiment;
   const { resamples } = experiment.evaluation;
-  const decisions = systemsOfRun(run, options.part);
+  const decisions = systemsOfRun(run, options.part, result);
   const rankedPart = experiment.split.development > 0 ? 'development' : stored.part;
   const { delayCost, queryCost } = experiment.agent.task;
   const part = options.part ?? stored.part;
   const { name: taskName, labels, alerts } = taskOf(experiment);
-  const ranked = rankedPart === part ? decisions : systemsOfRun(run, rankedPart);
+  const ranked = rankedPart === part ? decisions : systemsOfRun(run, rankedPart, result);
   return {
     ...stored,
     directory: run.path,

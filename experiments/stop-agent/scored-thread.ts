@@ -1,11 +1,13 @@
-import type { PolicyDefinition } from '../../checkpoints/policy/policy.ts';
+import type { PolicyDefinition, PolicySources } from '../../checkpoints/policy/policy.ts';
 import { alertingScores, replay } from '../../checkpoints/policy/replay.ts';
 import type { SeenPost } from '../../checkpoints/policy/state-fields.ts';
-import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
-import type { Thread } from '../../src/data/thread.ts';
-import { type StateMaterials, seenPosts } from './states.ts';
+import { type JudgementSequence, judgementSequence } from '../../experts/judgement-sequence.ts';
+import { hoursSinceClaim, type Thread } from '../../src/data/thread.ts';
+import { InputError } from '../../src/errors.ts';
 
-/** A whole thread as a policy and its detector read it. */
+/* A whole thread as a policy and its detector read it, so that any threshold and any rule can be tried on it without asking again. */
+
+/** The scores and the labels of every prefix of a thread. */
 export interface ScoredThread {
   readonly thread: Thread;
   /** At every post, given that the policy read on before; 0 where it does not act, or the prediction raises no alert. */
@@ -37,22 +39,91 @@ export function scoredThread(
   };
 }
 
-/** Threads as a policy of a run and its detector read them. */
-export async function scoredThreads(
+/** A thread with what fields may read at every post. */
+export interface ReadThread {
+  readonly thread: Thread;
+  readonly seen: readonly SeenPost[];
+}
+
+/**
+ * Reads threads with the sources of a policy, up to the last post that it would read.
+ * @param options.sequences judgements that are there already; the detector judges every prefix of the other threads
+ * @throws InputError for a thread without judgements where the policy has no detector
+ */
+export async function* readWhole(
   threads: readonly Thread[],
-  of: StateMaterials & {
-    definition: PolicyDefinition;
-    sequences: ReadonlyMap<string, JudgementSequence>;
-    /** By thread id; the policy scores the others. */
-    heldOutScores?: ReadonlyMap<string, readonly number[]> | undefined;
+  options: {
+    policy: { readonly definition: PolicyDefinition; readonly sources: PolicySources };
+    sequences?: ReadonlyMap<string, JudgementSequence> | undefined;
   },
-): Promise<ScoredThread[]> {
-  const { definition, sequences, heldOutScores, ...materials } = of;
-  const { fields } = definition;
-  const scored: ScoredThread[] = [];
-  for (const thread of threads) {
-    const seen = await seenPosts(thread, { ...materials, sequence: sequences.get(thread.id), fields });
-    scored.push(scoredThread(thread, { definition, seen, scores: heldOutScores?.get(thread.id) }));
+): AsyncGenerator<ReadThread & { readonly sequence: JudgementSequence }> {
+  const { policy, sequences } = options;
+  const { fields, limits } = policy.definition;
+  const { embed, openStudent } = policy.sources;
+  const isEmbedded = fields.some(({ name }) => name === 'posts');
+  for (const whole of threads) {
+    const posts = whole.posts.slice(0, limits.maxPosts);
+    const thread: Thread = { ...whole, posts: [posts[0], ...posts.slice(1)] };
+    const sequence = sequences?.get(thread.id) ?? (await judgedThread(thread, policy));
+    const embeddings = isEmbedded && embed !== null ? await embed(posts.map(({ text }) => text)) : null;
+    const readStudent = openStudent?.(thread.id);
+    const student: (readonly number[] | null)[] = [];
+    for (const post of posts) student.push((await readStudent?.(post)) ?? null);
+    yield { thread, sequence, seen: seenPostsOf(thread, { sequence, embeddings, student }) };
   }
+}
+
+/** Threads as a policy and its detector read them. @throws as `readWhole` does */
+export async function scoreThreads(
+  threads: readonly Thread[],
+  of: Parameters<typeof readWhole>[1],
+): Promise<ScoredThread[]> {
+  const { definition } = of.policy;
+  const scored: ScoredThread[] = [];
+  for await (const { thread, seen } of readWhole(threads, of)) scored.push(scoredThread(thread, { definition, seen }));
   return scored;
+}
+
+async function judgedThread(
+  thread: Thread,
+  { definition, sources }: { definition: PolicyDefinition; sources: PolicySources },
+): Promise<JudgementSequence> {
+  if (sources.openDetector === null)
+    throw new InputError('the policy holds no detector, and its predictions are needed; name one with --detector');
+  const judge = sources.openDetector(thread.id);
+  const judgements = [];
+  for (let length = 1; length <= Math.min(thread.posts.length, definition.queries.maxPosts); length++)
+    judgements.push(await judge(thread.posts.slice(0, length)));
+  return judgementSequence({ threadId: thread.id, labels: definition.task.labels, judgements });
+}
+
+/**
+ * What fields read at each post of a thread, from all that is known of it.
+ * @param known.embeddings row-major [posts, dimensions]
+ * @param known.student probabilities after each post; shorter where there are none
+ */
+export function seenPostsOf(
+  thread: Thread,
+  known: {
+    sequence: JudgementSequence | undefined;
+    embeddings: Float32Array | null;
+    student: readonly (readonly number[] | null)[];
+  },
+): SeenPost[] {
+  const { sequence, embeddings, student } = known;
+  const dimensions = embeddings === null ? 0 : embeddings.length / thread.posts.length;
+  return thread.posts.map((_, index) => ({
+    hours: hoursSinceClaim(thread, index),
+    embedding: embeddings?.subarray(index * dimensions, (index + 1) * dimensions) ?? null,
+    student: student[index] ?? null,
+    judgement: judgementAt(sequence, index),
+  }));
+}
+
+/** What a sequence says of the first `index + 1` posts; null where it does not go so far. */
+function judgementAt(sequence: JudgementSequence | undefined, index: number): SeenPost['judgement'] {
+  if (sequence === undefined || index >= sequence.predicted.length) return null;
+  const { predicted, probabilities, labels } = sequence;
+  const row = probabilities.subarray(index * labels.length, (index + 1) * labels.length);
+  return { label: predicted[index], probabilities: row.some(Number.isNaN) ? null : row };
 }

@@ -14,13 +14,14 @@ import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
 import { type PrefixSchedule, queriedLengths } from '../../experts/prefix-schedule.ts';
 import { canonicalJson, sha256 } from '../../src/content-hash.ts';
 import { tellsPostCount } from '../../src/data/post-pooling.ts';
-import { hoursSinceClaim, type Thread } from '../../src/data/thread.ts';
+import type { Thread } from '../../src/data/thread.ts';
 import { type Projection, projected } from '../../src/tensor/projection.ts';
 import { actionTexts, stateTableOf } from '../../trainers/stop-agent/states.ts';
 import type { Cache } from './cache.ts';
 import { askedStop, decide, type SystemDecisions, type TestThread, testThreads } from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 import { agentQueries, decidedBy, limitsOf } from './policy-settings.ts';
+import { seenPostsOf } from './scored-thread.ts';
 
 /*
  * What the agent of an experiment reads, and with which limits: the state fields and their numbers for whole threads. Training tables,
@@ -101,37 +102,6 @@ export async function seenPosts(
   const width = reader.labels.length;
   const probabilities = thread.posts.map((_, index) => [...rows.subarray(index * width, (index + 1) * width)]);
   return seenPostsOf(thread, { sequence, embeddings, student: probabilities });
-}
-
-/**
- * The same from what is known already.
- * @param known.embeddings row-major [posts, dimensions]
- * @param known.student probabilities after each post; shorter where there are none
- */
-export function seenPostsOf(
-  thread: Thread,
-  known: {
-    sequence: JudgementSequence | undefined;
-    embeddings: Float32Array | null;
-    student: readonly (readonly number[] | null)[];
-  },
-): SeenPost[] {
-  const { sequence, embeddings, student } = known;
-  const dimensions = embeddings === null ? 0 : embeddings.length / thread.posts.length;
-  return thread.posts.map((_, index) => ({
-    hours: hoursSinceClaim(thread, index),
-    embedding: embeddings?.subarray(index * dimensions, (index + 1) * dimensions) ?? null,
-    student: student[index] ?? null,
-    judgement: judgementAt(sequence, index),
-  }));
-}
-
-/** What a sequence says of the first `index + 1` posts; null where it does not go so far. */
-function judgementAt(sequence: JudgementSequence | undefined, index: number): SeenPost['judgement'] {
-  if (sequence === undefined || index >= sequence.predicted.length) return null;
-  const { predicted, probabilities, labels } = sequence;
-  const row = probabilities.subarray(index * labels.length, (index + 1) * labels.length);
-  return { label: predicted[index], probabilities: row.some(Number.isNaN) ? null : row };
 }
 
 /** A trained agent as a policy. */

@@ -1,15 +1,17 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { policyNetwork } from '../../checkpoints/policy/network.ts';
-import { outOfDistributionFrom } from '../../checkpoints/policy/out-of-distribution.ts';
+import { type ClaimRegion, outOfDistributionFrom } from '../../checkpoints/policy/out-of-distribution.ts';
 import type { PolicyDefinition } from '../../checkpoints/policy/policy.ts';
-import { weightsFile } from '../../checkpoints/policy/write-bundle.ts';
+import { unicodeThreads } from '../../checkpoints/policy/unicode-threads.ts';
+import { weightsFile, writeBundle } from '../../checkpoints/policy/write-bundle.ts';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { detectorIdentity } from '../../experts/detector.ts';
-import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
+import { fittedModelSchema, LocalDetector } from '../../experts/detectors/local/local-detector.ts';
+import { type JudgementSequence, judgementSequence } from '../../experts/judgement-sequence.ts';
 import { expertNames } from '../../experts/trajectories.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
-import type { Thread } from '../../src/data/thread.ts';
+import { prefixOf, type Thread } from '../../src/data/thread.ts';
 import { present } from '../../src/present.ts';
 import { type BackendChoice, isOnGpu, onBackend } from '../../src/tensor/backend.ts';
 import type { WorkContext } from '../../src/work-context.ts';
@@ -17,18 +19,21 @@ import { createStopAgent } from '../../trainers/stop-agent/create.ts';
 import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
 import type { StopProblem } from '../../trainers/stop-agent/problem.ts';
 import { trainToEnd } from '../../trainers/trainer.ts';
+import { openJudgeOf } from '../judging/judge.ts';
 import { writeDecisions } from '../run/decisions-file.ts';
 import { writeParts } from '../run/parts-file.ts';
 import { trainInDirectory } from '../run/train-in-directory.ts';
 import type { Cache } from './cache.ts';
 import { chooseThreshold } from './choose-threshold.ts';
-import { claimRegion, trainedClaimsFile } from './claim-region.ts';
+import { claimRegion } from './claim-region.ts';
 import { linesOfStops, writeJudged, writeStopProbabilities } from './decided-files.ts';
 import { agentName, cloningFile, cloningName, type SystemDecisions } from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
-import { annotationsHash, judgeOfRun, recallForTraining } from './judge-for-training.ts';
-import { thresholdOf } from './operating-point.ts';
-import { type ExperimentData, loadParts, notedParts, type Parts } from './parts.ts';
+import { annotationsHash, recallForTraining } from './judge-for-training.ts';
+import { guaranteeFile, thresholdOf } from './operating-point.ts';
+import { type ExperimentData, loadParts, notedParts, type Parts, testedThreads, trainedThreads } from './parts.ts';
+import { policyFolderName } from './policy/policy-folder.ts';
+import { type BundledModel, bundleOf, goldenPosts, readsField } from './policy/write-policy.ts';
 import { halfway } from './policy-settings.ts';
 import {
   decidedParts,
@@ -38,10 +43,9 @@ import {
   splitMaterial,
   type TrialMaterial,
 } from './prepare.ts';
-import { saveProjection } from './projection.ts';
-import { scheduleFile } from './query-schedule.ts';
-import { resultOfRun, type StoredResult } from './result.ts';
-import { decideByPolicies, learntPolicy } from './states.ts';
+import { resultOfRun, type StoredResult, type TrialResult, trialResult } from './result.ts';
+import type { ReadThread } from './scored-thread.ts';
+import { decideByPolicies, learntPolicy, seenPosts } from './states.ts';
 import { streamOptimum } from './stream-optimum.ts';
 import { watchTraining } from './watch-training.ts';
 
@@ -56,6 +60,17 @@ export interface TrialSettings {
   readonly material?: TrialMaterial;
   /** Scores of its demonstration threads by agents that have not seen them, by thread id; its own agent scores them unless given. */
   readonly heldOutScores?: ReadonlyMap<string, readonly number[]>;
+  /** Where its policy goes, and what that is worth; a fold has none. The folder `policy` of the trial and its own result unless given. */
+  readonly policy?: PolicyPlace | null;
+}
+
+/** The policy of a trial that is tested elsewhere. */
+export interface PolicyPlace {
+  readonly folder: string;
+  /** Threads of which readers of the bundle decide some again. */
+  readonly threads: readonly Thread[];
+  /** Called once the trial's threshold is known. */
+  result(): TrialResult;
 }
 
 /** What the trials of one process share. */
@@ -84,7 +99,10 @@ export async function runTrial(settings: TrialSettings, surroundings: Surroundin
       afterIteration: await watchTraining(trainer, trial, context),
     });
     if (!isTrained) return false;
-    resultOfRun.write(run, await test(trial, await trainer.policy(), context));
+    const agent = await trainer.policy();
+    const result = await test(trial, agent, context);
+    await writePolicy(trial, { agent, result });
+    resultOfRun.write(run, result);
     return true;
   } finally {
     trainer.dispose();
@@ -105,12 +123,6 @@ async function begin(trial: TrialSettings, { backend, context }: Surroundings): 
     facts: { seed, backend: backend.name, device: backend.device, hashes: prepared.hashes },
   });
   writeParts(run, notedParts(prepared.parts));
-  // Nothing is decided by the detector of a fold again; the cache has it.
-  const isFold = trial.material !== undefined && prepared.parts.test.length > 0;
-  if (!isFold) prepared.detector.save?.(join(directory, 'detector.json'));
-  prepared.student?.reader.save(join(directory, 'student.json'));
-  if (prepared.projection !== null) saveProjection(directory, prepared.projection);
-  if (prepared.schedule !== null) scheduleFile.write(run, prepared.schedule);
   return { ...trial, prepared, run };
 }
 
@@ -135,8 +147,10 @@ async function isFinishedAlready(trial: TrialSettings, { backend, context }: Sur
     create({ detector: detectorIdentity(detector), annotations: annotationsHash(sequences) });
     return true;
   }
+  // A local detector was trained from what has been compared.
+  if (!('file' in experiment.detector)) return true;
   const recalled = await recallForTraining({
-    judge: await judgeOfRun(run, trial),
+    judge: { judge: await openJudgeOf(experiment.detector.file, taskOf(experiment)), options: experiment.detector },
     threads: judgedThreads(await loadParts(data, { experiment, seed }), experiment),
     store: cache.annotations,
     maxPosts: experiment.maxJudgedPosts,
@@ -189,21 +203,110 @@ async function test(
     schedule,
     detector: prepared.detector instanceof LocalDetector ? prepared.detector.model.training.heldOut : null,
     learningCurve: null,
-    unlikeTraining: await unlikeTraining(run, prepared.parts, experiment),
+    unlikeTraining: unlikeTraining(prepared.parts, { experiment, region: await trainingRegion(prepared.parts) }),
   };
 }
 
-/** Keeps where the training claims lie, and returns the share of the decided threads that is out of distribution. */
-async function unlikeTraining(run: RunDirectory, parts: Parts, { evaluation }: Experiment): Promise<number> {
-  const { detector, demonstrations, environment } = parts;
-  const claimsOf = (threads: readonly Thread[]) => threads.map(({ posts }) => posts[0].text);
-  // Predictions are the detector's. A detector from a file was trained elsewhere, so the agent's threads stand in.
-  const region = await claimRegion(claimsOf(detector.length > 0 ? detector : [...demonstrations, ...environment]));
-  trainedClaimsFile.write(run, region);
+/** Writes the policy of a trial as a bundle. */
+async function writePolicy(
+  trial: BegunTrial,
+  { agent, result }: { agent: StopPolicy; result: StoredResult },
+): Promise<void> {
+  const { experiment, seed, prepared, run } = trial;
+  const { parts, materials, detector, student, projection, hashes } = prepared;
+  const {
+    folder = join(run.path, policyFolderName),
+    threads = parts[result.part],
+    result: measured = () => trialResult(run, result, { withIntervals: true }),
+  } = trial.policy ?? {};
+  if (trial.policy === null) return;
+  const network = policyNetwork(agent);
+  const definition = await learntPolicy(network, { ...materials, threshold: thresholdOf(run) });
+  const local = detector instanceof LocalDetector ? detector : null;
+  const contents = await bundleOf({
+    system: agentName,
+    definition,
+    network,
+    projection,
+    encoder: readsField(definition, 'posts') ? materials.cache.embeddings.encoderIdentity : null,
+    detector: local && bundledModel(local),
+    student: student && bundledModel(student.reader),
+    guarantee: guaranteeFile.find(run),
+    trainedClaims: await trainingRegion(parts),
+    experiment,
+    training: { seed, step: run.trainedCheckpoint().step, hashes: { ...hashes } },
+    identities: { trained: trainedThreads(run), tested: testedThreads(run) },
+    golden: await goldenThreads(threads, { prepared, definition, local }),
+    result: measured(),
+  });
+  writeBundle(folder, contents, { force: true });
+}
+
+function bundledModel({ model }: LocalDetector): BundledModel {
+  const text = `${JSON.stringify(fittedModelSchema.parse(model), null, 1)}\n`;
+  return { text, isSelfContained: model.encoder === null };
+}
+
+const mostGoldenThreads = 16;
+
+/** The first of some threads, and threads of odd characters. Language models are not asked for their sake. */
+async function goldenThreads(
+  threads: readonly Thread[],
+  {
+    prepared,
+    definition,
+    local,
+  }: { prepared: PreparedTrial; definition: PolicyDefinition; local: LocalDetector | null },
+): Promise<ReadThread[]> {
+  const { materials, sequences } = prepared;
+  const { fields, queries, task } = definition;
+  const first = threads.slice(0, mostGoldenThreads).map(({ posts, ...thread }): Thread => {
+    return { ...thread, posts: [posts[0], ...posts.slice(1, goldenPosts)] };
+  });
+  const odd = queries.lengths.length > 0 && local === null ? [] : unicodeThreads.map(threadOfTexts);
+  // A reader has no other student than this one.
+  const student = materials.student && { ...materials.student, heldOut: new Map() };
+  const golden: ReadThread[] = [];
+  for (const thread of [...first, ...odd]) {
+    const sequence =
+      local === null ? sequences.get(thread.id) : await sequenceBy(local, { thread, labels: task.labels });
+    golden.push({ thread, seen: await seenPosts(thread, { ...materials, student, sequence, fields }) });
+  }
+  return golden;
+}
+
+/** What a detector says of every prefix. */
+async function sequenceBy(
+  detector: LocalDetector,
+  { thread, labels }: { thread: Thread; labels: readonly string[] },
+): Promise<JudgementSequence> {
+  const judgements = [];
+  for (const index of thread.posts.keys()) judgements.push(await detector.judge(prefixOf(thread, index + 1)));
+  return judgementSequence({ threadId: thread.id, labels, judgements });
+}
+
+function threadOfTexts({ id, texts }: { id: string; texts: readonly string[] }): Thread {
+  const [claim, ...replies] = texts.map((text, index) => {
+    return { id: `${id}:${index + 1}`, time: null, author: null, parent: null, text, stance: null };
+  });
+  return { id, event: null, veracity: null, rumor: null, posts: [claim, ...replies] };
+}
+
+/** Where the training claims lie. Predictions are the detector's; one from a file was trained elsewhere, so the agent's threads stand in. */
+function trainingRegion({ detector, demonstrations, environment }: Parts): Promise<ClaimRegion> {
+  return claimRegion(claimsOf(detector.length > 0 ? detector : [...demonstrations, ...environment]));
+}
+
+/** The share of the decided threads that is out of distribution for the training claims. */
+function unlikeTraining(parts: Parts, { experiment, region }: { experiment: Experiment; region: ClaimRegion }): number {
   const outOfDistributionOf = outOfDistributionFrom(region);
-  const decided = claimsOf(parts[evaluation.part]);
-  if (decided.length === 0) return 0;
-  return decided.filter((claim) => outOfDistributionOf(claim).isFlagged).length / decided.length;
+  const claims = claimsOf(parts[experiment.evaluation.part]);
+  if (claims.length === 0) return 0;
+  return claims.filter((claim) => outOfDistributionOf(claim).isFlagged).length / claims.length;
+}
+
+function claimsOf(threads: readonly Thread[]): string[] {
+  return threads.map(({ posts: [claim] }) => claim.text);
 }
 
 /** What learnt policies decide of these threads, and what rules need to decide them, too. */

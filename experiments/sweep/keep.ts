@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { RunDirectory } from '../../checkpoints/run-directory.ts';
-import { readTensorFile, tensorFile } from '../../checkpoints/tensor-file.ts';
-import { writeFileAtomically } from '../../src/atomic-file.ts';
+import { policyFolderName } from '../stop-agent/policy/policy-folder.ts';
 
 /*
  * What the finished trials of a sweep leave behind. Ten thousand trials are ten thousand folders, most of whose bytes nobody asks for
@@ -17,12 +15,14 @@ import { writeFileAtomically } from '../../src/atomic-file.ts';
 export const keeps = ['all', 'policies', 'results'] as const;
 export type Keep = (typeof keeps)[number];
 
-/** Logs and charts of the training. */
-const ofTraining = /^(metrics\.jsonl|(development-)?stop-probabilities\.jsonl|events\.out\.tfevents\..+)$/;
+/** What only further training, and a look at it, would read. */
+const ofTraining = /^(checkpoints|metrics\.jsonl|(development-)?stop-probabilities\.jsonl|events\.out\.tfevents\..+)$/;
 /** What decides. */
-const ofPolicy = /^(checkpoints|(detector|student|schedule|trained-claims|threshold)\.json|(projection|cloning)\..+)$/;
+const ofPolicy = /^(policy|threshold\.json|cloning\..+)$/;
 /** The same in every trial of a seed. */
-const shared = /^((parts|trained-claims)\.json|(development-)?judged\.jsonl)$/;
+const shared = /^(parts\.json|(development-)?judged\.jsonl)$/;
+/** The same in the policies of a seed, or in all. */
+const sharedInPolicies = ['characters.json', 'detector.json', 'earshot_policy.py', 'refusals.jsonl'];
 
 /**
  * Removes what is not to be kept of a finished trial. A trial that was reduced already is left as it is.
@@ -35,21 +35,10 @@ export function reduceTrial(directory: string, { keep, sharedFolder }: { keep: K
       rmSync(join(directory, name), { recursive: true, force: true });
     else if (shared.test(name)) shareFile(join(directory, name), sharedFolder);
   }
-  if (keep === 'policies') keepPolicy(RunDirectory.open(directory));
-}
-
-/** What only further training would read: moments of optimisers, discriminators, places in streams. */
-const ofTrainer = /^(discriminator|stream|environment)\b|\/(first|second)Moments\//;
-
-/** Leaves the last checkpoint, without what only further training would read. */
-function keepPolicy(run: RunDirectory): void {
-  const latest = run.latestCheckpoint();
-  if (latest === null) return;
-  run.pruneCheckpoints({ keepLast: 1 });
-  const { arrays, metadata } = readTensorFile(latest.path);
-  const kept = Object.entries(arrays).filter(([name]) => !ofTrainer.test(name));
-  if (kept.length === Object.keys(arrays).length) return;
-  writeFileAtomically(latest.path, tensorFile({ arrays: Object.fromEntries(kept), metadata }));
+  for (const name of sharedInPolicies) {
+    const path = join(directory, policyFolderName, name);
+    if (existsSync(path)) shareFile(path, sharedFolder);
+  }
 }
 
 /** Puts a link in the place of a file whose bytes are in the folder already. Runs never change these files. */

@@ -8,7 +8,7 @@ import type { Audit } from '../../checkpoints/policy/audit-schema.ts';
 import { auditLog } from '../../experiments/serve/audit-log.ts';
 import { redisThreads } from '../../experiments/serve/redis-threads.ts';
 import { readAudits } from '../../experiments/stop-agent/audit-file.ts';
-import { policyOfBundle } from '../../experiments/stop-agent/bundle-folder.ts';
+import { openPolicy } from '../../experiments/stop-agent/policy/policy-folder.ts';
 import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
 import { earshot, tiny, writeExperiment } from '../experiments/cli/command-line.ts';
 import { smallServer, threadLimits } from '../experiments/serve/small-server.ts';
@@ -49,7 +49,7 @@ const byId = (audits: readonly Audit[]) =>
   new Map(audits.map(({ opened: _, outcome, ...own }) => [own.threadId, { ...own, ...outcome, closed: '' }]));
 
 it('in Python as in Node', async () => {
-  const policy = await policyOfBundle(bundle());
+  const policy = await openPolicy(bundle());
   const old = readFileSync(join(cwd, 'old.jsonl'), 'utf8').trim().split('\n').slice(100, 110);
   const all = [...threads, ...old.map((line): (typeof threads)[number] => JSON.parse(line))];
   const expected = await Promise.all(all.map((thread) => policy.audit(thread, { share: 0.2, seed: 3 })));
@@ -100,7 +100,7 @@ it('by two servers on one Redis, one of which is gone before the threads end', a
       const { status, body } = await servers[index % 2].post(id, { posts: [post], end });
       expect(status, JSON.stringify(body)).toBe(200);
     }
-  const policy = await policyOfBundle(bundle());
+  const policy = await openPolicy(bundle());
   const isEnded = ({ outcome }: Audit) => outcome !== null;
   expect(readAudits(files).filter(isEnded).length).toBeLessThan(drawn.length);
   await servers[0].app.close();
@@ -167,7 +167,7 @@ it('of two servers under load, one of which is killed, are all kept and counted 
 
   const files = ['load-1.jsonl', 'load-2.jsonl'].map((name) => join(cwd, name));
   const drawn = many.filter(({ id }) => isAudited(id, { share, seed: 1 }));
-  const policy = await policyOfBundle(bundle());
+  const policy = await openPolicy(bundle());
   const expected = await Promise.all(drawn.map((thread) => policy.audit(thread, { share, seed: 1 })));
   expect(byId(readAudits(files))).toEqual(byId(expected));
   const monitored = await earshot(['monitor', 'policy', ...files, '--json'], { cwd });

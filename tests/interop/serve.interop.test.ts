@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { problemSchema, type ThreadView, threadViewSchema } from '../../experiments/serve/schemas.ts';
-import { policyOfBundle } from '../../experiments/stop-agent/bundle-folder.ts';
 import { threadDecider } from '../../experiments/stop-agent/decide.ts';
+import { openPolicy } from '../../experiments/stop-agent/policy/policy-folder.ts';
 import type { ThreadDecision } from '../../experiments/stop-agent/thread-decision.ts';
 import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
 import type { Thread } from '../../src/data/thread.ts';
@@ -39,7 +39,7 @@ beforeAll(async () => {
   const { parts } = JSON.parse(readFileSync(join(cwd, 'runs/tiny/agent/seed-1/parts.json'), 'utf8'));
   const tested = new Set(parts.test.map(({ id }: { id: string }) => id));
   threads = synthesizeThreads({ threads: 160, seed: 1 }).filter(({ id }) => tested.has(id));
-  const decide = threadDecider(await policyOfBundle(bundle));
+  const decide = threadDecider(await openPolicy(bundle));
   expected = new Map();
   for (const thread of threads) expected.set(thread.id, await decide(thread));
   // Every test thread, and threads that go on for a while, or killing a server would interrupt nothing.

@@ -106,7 +106,7 @@ describe('a guarantee of a policy that alerts', () => {
       /^tiny: Reads \d+% of the posts; with 90% confidence at most 30% of early alerts would be withdrawn after all posts\. The agent/,
     );
     const folder = join(cwd, 'runs/tiny/agent/seed-1');
-    const { 'stop agent': guarantee } = JSON.parse(readFileSync(join(folder, 'guarantees.json'), 'utf8'));
+    const guarantee = JSON.parse(readFileSync(join(folder, 'guarantee.json'), 'utf8'));
     expect(guarantee).toMatchObject({ loss: 'withdrawn', level: 0.3, threads: 300, alerts: expect.any(Number) });
     const page = readFileSync(join(cwd, 'runs/tiny/report.html'), 'utf8');
     const charts = [...page.matchAll(/<figure id="chart-([^"]*)">\s*<h3>([^<]*)<\/h3>[\s\S]*?<\/figure>/g)];
@@ -146,8 +146,8 @@ describe('a guarantee of a policy that alerts', () => {
     alerting(cwd, { guarantee: { level: 0.2, loss: 'disagreement' } });
     const { code, out, errors } = await earshot(['train', 'tiny.yaml'], { cwd });
     expect(code, errors).toBe(0);
-    const path = join(cwd, 'runs/tiny/agent/seed-1/guarantees.json');
-    const { alerts, withdrawn, low, high } = JSON.parse(readFileSync(path, 'utf8'))['stop agent'].earlyAlerts;
+    const path = join(cwd, 'runs/tiny/agent/seed-1/guarantee.json');
+    const { alerts, withdrawn, low, high } = JSON.parse(readFileSync(path, 'utf8')).earlyAlerts;
     expect(low).toBeLessThan(withdrawn / alerts);
     expect(high).toBeGreaterThan(withdrawn / alerts);
     const percent = (share: number) => `${Math.round(100 * share)}%`;
@@ -167,11 +167,13 @@ describe('a guarantee of a policy that alerts', () => {
     const text = oneLine(out);
     expect(text).toMatch(/^tiny: No guarantee could be shown\. .* is recommended: on 36 test threads, it raises/);
     const [, level] =
-      /There is no guarantee of runs\/tiny\/agent\/seed-1: 300 threads cannot show .*guarantee\.level: (\d\.\d+) can be shown\./.exec(
+      /No guarantee could be shown for runs\/tiny\/agent\/seed-1: 300 threads cannot show .*guarantee\.level: (\d\.\d+) can be shown\./.exec(
         text,
       ) ?? [];
-    expect(existsSync(join(cwd, 'runs/tiny/agent/seed-1/guarantees.json'))).toBe(false);
-    expect(readFileSync(join(cwd, 'runs/tiny/report.md'), 'utf8')).toContain('**Warning:** There is no guarantee of');
+    expect(existsSync(join(cwd, 'runs/tiny/agent/seed-1/guarantee.json'))).toBe(false);
+    expect(readFileSync(join(cwd, 'runs/tiny/report.md'), 'utf8')).toContain(
+      '**Warning:** No guarantee could be shown for',
+    );
     const shown = await earshot(['train', 'tiny.yaml', '--name', 'shown', '--set', `guarantee.level=${level}`], {
       cwd,
     });

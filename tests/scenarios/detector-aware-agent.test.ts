@@ -1,18 +1,20 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type DetectorOutput, loadPolicy } from '../../checkpoints/policy/load-policy.ts';
+import { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { readParts } from '../../experiments/run/parts-file.ts';
 import { readStops } from '../../experiments/stop-agent/decided-files.ts';
-import { openPolicy } from '../../experiments/stop-agent/open-policy.ts';
-import { openStopAgentRun } from '../../experiments/stop-agent/open-run.ts';
-import { testThreadsOfRun } from '../../experiments/stop-agent/parts.ts';
+import { experimentSchema } from '../../experiments/stop-agent/experiment.ts';
+import { openData, threadsOfItems } from '../../experiments/stop-agent/parts.ts';
+import { openPolicy } from '../../experiments/stop-agent/policy/policy-folder.ts';
+import { resultOfRun } from '../../experiments/stop-agent/result.ts';
 import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { lengthsUntil } from '../../experts/prefix-schedule.ts';
 import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
 import { type Prefix, prefixOf, type Thread } from '../../src/data/thread.ts';
-import { workContext } from '../../src/work-context.ts';
 import { earshot, tiny, writeExperiment } from '../experiments/cli/command-line.ts';
 
 /** An agent that decides at every post and queries at some; one that decides where it queries; one whose schedule was chosen. */
@@ -61,18 +63,17 @@ async function inFolder<T>(work: () => Promise<T>): Promise<T> {
 describe.each(variants)('a detector-aware agent (%s)', (variant) => {
   it('queries a counting detector as often as its decisions and its table say, and decides the same', async () => {
     await inFolder(async () => {
-      const context = workContext();
-      const opened = await openStopAgentRun({ run: runOf(variant), runs: 'runs', context });
-      const { run, experiment } = opened;
-      const { schedule } = opened.materials;
+      const run = RunDirectory.open(runOf(variant));
+      const experiment = run.readConfig(experimentSchema);
+      const { schedule } = resultOfRun.read(run);
       if (schedule === null) throw new Error('the agent has no schedule');
-      const detector = await LocalDetector.load({ path: join(run.path, 'detector.json') });
+      const detector = await LocalDetector.load({ path: join(run.path, 'policy/detector.json') });
       const reported = new Map(
-        readStops(run.path, { labels: opened.task.labels, part: 'test' }).flatMap((own) =>
+        readStops(run.path, { labels: detector.labels, part: 'test' }).flatMap((own) =>
           own.system === 'stop agent' ? [[own.threadId, own] as const] : [],
         ),
       );
-      const threads = await testThreadsOfRun(run, { data: null, context });
+      const threads = await threadsOfItems(readParts(run).test, await openData(experiment, () => {}));
       expect(threads).toHaveLength(16);
       let asked: number[] = [];
       const judge = {
@@ -82,7 +83,7 @@ describe.each(variants)('a detector-aware agent (%s)', (variant) => {
           return detector.judge(prefix);
         },
       };
-      const policy = await openPolicy({ folder: runOf(variant), runs: 'runs', judge, context });
+      const policy = await openPolicy(runOf(variant), { judge });
       let total = 0;
       for (const thread of threads) {
         asked = [];
@@ -121,7 +122,7 @@ async function openedJudge({ labels }: LocalDetector) {
 
 it('a bundle without its detector asks the one it is given, with what it has seen', async () => {
   const read = (name: string) => readFile(join(cwd, 'queried', name));
-  const detector = await LocalDetector.load({ path: join(cwd, runOf('queried'), 'detector.json') });
+  const detector = await LocalDetector.load({ path: join(cwd, runOf('queried'), 'policy/detector.json') });
   const own = await loadPolicy({ read });
   for (const thread of fresh) {
     const seen: number[] = [];
@@ -143,15 +144,6 @@ it('an agent may not ask about prefixes that its detector does not judge', async
   const { code, errors } = await earshot(['train', 'gap.yaml'], { cwd });
   expect(code).toBe(1);
   expect(errors).toContain('state.querySchedule queries 3 posts, which this schedule leaves out');
-});
-
-it('a run whose chosen schedule is gone says so', async () => {
-  const folder = join(cwd, 'runs/tiny/without');
-  cpSync(join(cwd, runOf('chosen')), folder, { recursive: true });
-  rmSync(join(folder, 'schedule.json'));
-  const { code, errors } = await earshot(['decide', 'fresh.jsonl', '--policy', 'runs/tiny/without'], { cwd });
-  expect(code).toBe(1);
-  expect(errors).toContain('schedule.json');
 });
 
 /** Settings that are at odds with each other. */

@@ -66,11 +66,11 @@ describe('evaluate', () => {
     cpSync(join(cwd, run), join(cwd, 'begun'), { recursive: true });
     rmSync(join(cwd, 'begun/result.json'));
     const { code, errors } = await earshot(['evaluate', 'begun', '--data', 'other.jsonl'], { cwd });
-    expect(code).toBe(0);
-    expect(errors).toContain('earshot: begun is not finished; its agent after 4 iterations is used\n');
+    expect(code).toBe(1);
+    expect(errors).toContain('begun has no result.json: the run is not finished');
   });
 
-  it('says what is wrong with a run, a checkpoint or the data', async () => {
+  it('says what is wrong with a run, its policy or the data', async () => {
     const evaluate = async (folder: string, data = 'other.jsonl') => {
       const { code, out, errors } = await earshot(['evaluate', folder, '--data', data], { cwd });
       expect({ code, out }).toEqual({ code: 1, out: '' });
@@ -85,23 +85,12 @@ describe('evaluate', () => {
       'none of the 3 threads of unlabelled.jsonl has a label (rumor: true or false)',
     );
 
-    cpSync(join(cwd, run), join(cwd, 'other-encoder'), { recursive: true });
-    edited('other-encoder/config.json', (text) => {
-      const config = JSON.parse(text);
-      return JSON.stringify({ ...config, encoder: { ...config.encoder, dimensions: 16 } });
-    });
-    expect(await evaluate('other-encoder')).toMatch(
-      /step-00000004\.safetensors was trained on states made by .*, and these are made by .*; use the same encoder, models and state options/,
-    );
-
     cpSync(join(cwd, run), join(cwd, 'cut'), { recursive: true });
-    const checkpoint = join(cwd, 'cut/checkpoints/step-00000004.safetensors');
-    truncateSync(checkpoint, statSync(checkpoint).size - 8);
-    expect(await evaluate('cut')).toMatch(/step-00000004\.safetensors is truncated: it has \d+ bytes and should have/);
-    rmSync(join(cwd, 'cut/checkpoints'), { recursive: true });
-    expect(await evaluate('cut')).toContain(
-      'cut has no checkpoint any more (a sweep with --keep results leaves none); train it again',
-    );
+    const weights = join(cwd, 'cut/policy/policy.safetensors');
+    truncateSync(weights, statSync(weights).size - 8);
+    expect(await evaluate('cut')).toContain('policy.safetensors was changed after the export');
+    rmSync(join(cwd, 'cut/policy'), { recursive: true });
+    expect(await evaluate('cut')).toContain('cut holds no policy: there is no manifest.json in it');
   });
 });
 

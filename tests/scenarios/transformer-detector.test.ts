@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -51,8 +51,14 @@ it('is read again by the commands that come after training, with stored vectors'
   expect(readdirSync(join(cwd, 'runs/cache/embeddings'))).toHaveLength(2);
 });
 
-it('is left out of a bundle, which then does not read texts', async () => {
+it('travels with the policy, of which other programs read no texts', async () => {
   const { code, errors } = await earshot(['export', run, '--out', 'bundle'], { cwd });
   expect(code, errors).toBe(0);
-  expect(readdirSync(join(cwd, 'bundle'))).not.toContain('student.json');
+  expect(readdirSync(join(cwd, 'bundle'))).toContain('student.json');
+  const manifest = JSON.parse(readFileSync(join(cwd, 'bundle/manifest.json'), 'utf8'));
+  expect(manifest).toMatchObject({ student: null, detector: null, readsTexts: false });
+  const [ofRun, ofBundle] = await Promise.all(
+    [run, 'bundle'].map((policy) => earshot(['decide', 'fresh.jsonl', '--policy', policy], { cwd })),
+  );
+  expect(ofBundle.out).toBe(ofRun.out);
 });

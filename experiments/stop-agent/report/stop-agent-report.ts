@@ -14,6 +14,7 @@ import { agentName, isLearnt, isShown } from '../decisions.ts';
 import { taskOf } from '../experiment.ts';
 import { labelsHelp } from '../learning-curve.ts';
 import { alertMetricNames, type StopMetric } from '../metrics.ts';
+import { policyFolderName } from '../policy/policy-folder.ts';
 import type { TrialResult } from '../result.ts';
 import { readTrialResult, trialJson } from '../result.ts';
 import { optimumName } from '../stream-optimum.ts';
@@ -63,7 +64,7 @@ export function reportOf(
     next:
       recommended === null
         ? [`npx ${command}${isCrossFitted ? ' --restart' : ''} # once more threads are labelled`]
-        : [...nextCommands(recommended, { threadFile, isCrossFitted }), ...labelCommands(results)],
+        : [...nextCommands(recommended, { threadFile }), ...labelCommands(results)],
     facts: [
       ...provenanceFacts(variants, threadFile ?? 'a synthetic stream'),
       threadCounts(threads, { isCrossFitted }),
@@ -162,25 +163,14 @@ function agentsTable(
   );
 }
 
-/** Exports the system, and decides threads that are there: those of the experiment, or some that are made first. */
-function nextCommands(
-  { run, system }: RecommendedSystem,
-  { threadFile, isCrossFitted }: { threadFile: string | null; isCrossFitted: boolean },
-): string[] {
-  // A cross-fitted training exports what it recommends at its end.
-  if (isCrossFitted && threadFile !== null) {
-    const bundle = quoted(join(dirname(dirname(run)), 'policy'));
-    return [
-      `npx earshot decide ${quoted(threadFile)} --policy ${bundle} --include-trained # or new threads`,
-      `npx earshot serve ${bundle}`,
-    ];
-  }
-  const policy = `${quoted(run)}${system === agentName ? '' : ` --system ${quoted(system)}`}`;
+/** Decides threads that are there, those of the experiment or some that are made first, with the policy that the training leaves. */
+function nextCommands({ run }: RecommendedSystem, { threadFile }: { threadFile: string | null }): string[] {
+  const policy = quoted(join(dirname(dirname(run)), policyFolderName));
   const path = threadFile ?? 'made-up.jsonl';
   return present([
-    `npx earshot export ${policy} --out policy`,
     threadFile === null && `npx earshot data synth --threads 20 --seed 2 --out ${path}`,
-    `npx earshot decide ${quoted(path)} --policy ${policy}`,
+    `npx earshot decide ${quoted(path)} --policy ${policy}${threadFile === null ? '' : ' --include-trained # or new threads'}`,
+    `npx earshot serve ${policy}`,
     threadFile === null && 'npx earshot init # the same with your own threads',
   ]);
 }

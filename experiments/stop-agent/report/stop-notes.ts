@@ -7,9 +7,8 @@ import { present } from '../../../src/present.ts';
 import type { VariantResults } from '../../report/kind-report.ts';
 import type { Paragraph } from '../../report/report.ts';
 import { directionOf, percent, shownScore } from '../../report/shown-numbers.ts';
-import { agentName } from '../decisions.ts';
 import { learningCurveInWords } from '../learning-curve.ts';
-import { guaranteesFile, testedGuarantee, unshownGuaranteeFile } from '../operating-point.ts';
+import { testedGuarantee, unshownGuaranteeFile } from '../operating-point.ts';
 import type { TrialResult } from '../result.ts';
 import { deployedRun } from '../shipped-run.ts';
 import { isCollapsed, type RankedAgent, raisesAlerts } from './agents.ts';
@@ -137,13 +136,12 @@ export function unshownGuarantees(trials: readonly TrialResult[]): Paragraph | n
   const deployed = [...new Set(trials.map(({ directory }) => deployedRun(directory)))];
   const unshown = deployed.flatMap((path) => {
     const found = unshownGuaranteeFile.find({ path });
-    const isFoundSince = guaranteesFile.find({ path })?.[agentName] !== undefined;
-    return found === null || isFoundSince ? [] : [{ path, ...found }];
+    return found === null ? [] : [{ path, ...found }];
   });
   if (unshown.length === 0) return null;
   const [first, ...others] = unshown;
   const remedies = others.map(({ path, remedy }) => ` ${path}: ${remedy}.`);
-  return { warning: `There is no guarantee of ${first.path}: ${first.reason}.${remedies.join('')}` };
+  return { warning: `No guarantee could be shown for ${first.path}: ${first.reason}.${remedies.join('')}` };
 }
 
 /** What is guaranteed for each run, where the first sentence does not tell it all. */
@@ -153,10 +151,5 @@ export function guaranteeNotes(trials: readonly TrialResult[]): string[] {
     const guarantee = testedGuarantee({ path });
     return guarantee === null ? [] : [`${path} ${percent(guarantee.er)}`];
   });
-  const later = deployed.flatMap((path) => {
-    const guarantee = guaranteesFile.find({ path })?.[agentName] ?? null;
-    if (guarantee === null || testedGuarantee({ path }) !== null) return [];
-    return [`Guarantee of ${path}: ${guaranteeInWords(guarantee)}. The tables here are of the agent without it.`];
-  });
-  return present([tested.length > 1 && `Posts read with the guarantee, by run: ${tested.join(', ')}.`, ...later]);
+  return tested.length > 1 ? [`Posts read with the guarantee, by run: ${tested.join(', ')}.`] : [];
 }

@@ -13,7 +13,7 @@ describe('annotate', () => {
     const missing = await earshot(judge, { cwd });
     expect(missing).toMatchObject({ code: 1, out: '' });
     expect(missing.errors).toBe(
-      'earshot: there is no detector made/mine.json; give the detector.json of a run, or train one with --train-on <threads>\n',
+      'earshot: there is no detector made/mine.json; give the policy/detector.json of a run, or train one with --train-on <threads>\n',
     );
     const first = await earshot([...judge, '--train-on', 'labelled.jsonl'], { cwd });
     expect(first).toMatchObject({

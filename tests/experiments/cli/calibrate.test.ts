@@ -78,9 +78,6 @@ describe('calibrate', () => {
     expect(er).toBeCloseTo(guarantee.er, 9);
     expect(decided.filter(({ outOfDistribution }) => outOfDistribution.isFlagged).length).toBeLessThanOrEqual(8);
 
-    const { out: report } = await earshot(['report', run], { cwd });
-    expect(report).toContain(': Reads ');
-
     expect((await earshot(['export', run, '--out', 'guaranteed'], { cwd })).code).toBe(0);
     const again = await calibrate('plain', '--threads', 'fresh.jsonl', '--risk-level', '0.2', '--json');
     expect(json(again.out)).toMatchObject({
@@ -88,6 +85,10 @@ describe('calibrate', () => {
       losses: guarantee.losses,
       confidenceRule: guarantee.confidenceRule,
     });
+    // A second guarantee replaces the first, which is kept.
+    expect((await calibrate('plain', '--threads', 'fresh.jsonl', '--risk-level', '0.2')).code).toBe(0);
+    const [earlier] = lines(readFileSync(join(cwd, 'plain/earlier-guarantees.jsonl'), 'utf8'));
+    expect(earlier).toMatchObject({ threshold: guarantee.threshold, replaced: expect.any(String) });
     for (const bundle of ['guaranteed', 'plain']) {
       const same = await earshot(['decide', 'fresh.jsonl', '--policy', bundle], { cwd });
       expect(lines(same.out).map(({ postsUsed }) => postsUsed)).toEqual(decided.map(({ postsUsed }) => postsUsed));
@@ -109,7 +110,7 @@ describe('calibrate', () => {
       });
       expect(lines(decided.out)).toHaveLength(100);
       expect(decided.errors).toContain(
-        `the guarantee of ${policy} was found on 80 of the 100 threads; it holds on these by construction, so audits leave them out`,
+        `the guarantee of ${policy === run ? `${run}/policy` : policy} was found on 80 of the 100 threads; it holds on these by construction, so audits leave them out`,
       );
       const audits = lines(readFileSync(join(cwd, file), 'utf8')).map(({ threadId }) => threadId);
       expect(audits).toEqual(more.map(({ id }) => id));
@@ -150,14 +151,14 @@ describe('calibrate', () => {
   });
 
   it('shows the curve and writes nothing', async () => {
-    const before = readFileSync(join(cwd, run, 'guarantees.json'), 'utf8');
+    const before = readFileSync(join(cwd, run, 'policy/manifest.json'), 'utf8');
     const { out, code } = await calibrate(run, '--threads', 'fresh.jsonl', '--curve', '--json');
     expect(code).toBe(0);
     const curve: { level: number; kept: { er: number } | null }[] = json(out).curve;
     expect(curve.map(({ kept }) => kept === null)).toEqual([true, true, false, false, false, false]);
     const rates = curve.flatMap(({ kept }) => kept?.er ?? []);
     expect(rates).toEqual([...rates].sort((a, b) => b - a));
-    expect(readFileSync(join(cwd, run, 'guarantees.json'), 'utf8')).toBe(before);
+    expect(readFileSync(join(cwd, run, 'policy/manifest.json'), 'utf8')).toBe(before);
     const shown = await calibrate(run, '--threads', 'fresh.jsonl', '--curve');
     expect(shown.out).toContain('more threads needed');
   });
@@ -168,7 +169,7 @@ describe('calibrate', () => {
     const trainedOn = synthesizeThreads(tiny.data.synthetic).filter(({ id }) => known.has(id));
     expect(trainedOn.length).toBeGreaterThan(50);
     writeFileSync(join(cwd, 'few.jsonl'), linesOf([...trainedOn, ...fresh.slice(0, 30)]));
-    const before = existsSync(join(cwd, run, 'guarantees.json'));
+    const before = existsSync(join(cwd, run, 'policy/manifest.json'));
     const few = await calibrate(run, '--threads', 'few.jsonl');
     expect(few.code).toBe(1);
     expect(few.errors).toContain(
@@ -177,7 +178,7 @@ describe('calibrate', () => {
     expect(few.errors).toContain(
       'threads cannot show that at most 5% of predictions would change, with 90% confidence: that takes 45',
     );
-    expect(existsSync(join(cwd, run, 'guarantees.json'))).toBe(before);
+    expect(existsSync(join(cwd, run, 'policy/manifest.json'))).toBe(before);
     // Its bundle knows them, too; one of an earlier version those alone that it learnt from.
     expect((await earshot(['export', run, '--out', 'knowing'], { cwd })).code).toBe(0);
     const ofBundle = await calibrate('knowing', '--threads', 'few.jsonl');

@@ -35,7 +35,7 @@ describe('export', () => {
     const { code, out, errors } = exported;
     expect({ code, errors }).toEqual({ code: 0, errors: '' });
     expect(out).toMatch(
-      /^The ONNX file decides as the checkpoint does: \d+ golden, 1024 random, \d+ extreme states in batches of 1, 7, 1024, scores at most \d\.\de-\d+ apart\nSystem: stop agent\nGolden threads: (?:1[5-9]|20)\n\nBundle: bundle\n$/,
+      /^The ONNX file decides as the checkpoint does: \d+ golden, 1024 random, \d+ extreme states in batches of 1, 7, 1024, scores at most \d\.\de-\d+ apart\nSystem: stop agent\nGolden threads: (?:1[5-9]|20)\n\nPolicy: bundle\n$/,
     );
     const folder = join(cwd, 'bundle');
     const manifest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8'));
@@ -110,26 +110,6 @@ describe('export', () => {
       expect(readFileSync(join(cwd, 'bundle', name)).equals(readFileSync(join(cwd, 'again', name))), name).toBe(true);
   });
 
-  it('finds the data where it was moved, and names the threads that are missing or changed', async () => {
-    const lines = readFileSync(join(cwd, 'threads.jsonl'), 'utf8').split('\n');
-    const { parts } = JSON.parse(readFileSync(join(cwd, run, 'parts.json'), 'utf8'));
-    const [first, second] = parts.test.map(({ id }: { id: string }) => id);
-    writeFileSync(join(cwd, 'moved.jsonl'), lines.toReversed().join('\n'));
-    expect((await exportTo('from-moved', '--data', 'moved.jsonl')).code).toBe(0);
-    const changed = lines.flatMap((line) => {
-      if (line.includes(`"id":"${first}"`)) return [];
-      return line.includes(`"id":"${second}"`) ? [line.replace('"text":"', '"text":"not ')] : [line];
-    });
-    writeFileSync(join(cwd, 'changed.jsonl'), changed.join('\n'));
-    const { code, errors } = await exportTo('from-changed', '--data', 'changed.jsonl');
-    expect(code).toBe(1);
-    expect(errors).toContain(
-      `changed.jsonl lacks 2 of the 16 threads that ${run} was tested on, or they were changed: `,
-    );
-    expect(errors).toContain(first);
-    expect(errors).toContain(second);
-  });
-
   it('writes over its own earlier folder when it is told to, and over nothing else', async () => {
     expect((await exportTo('mine', '--system', 'after 1 h')).code).toBe(0);
     const again = await exportTo('mine');
@@ -150,14 +130,17 @@ describe('export', () => {
     expect(readdirSync(cwd).filter((name) => /unfinished|earlier/.test(name))).toEqual([]);
   });
 
-  it('refuses a folder that holds something, and exports a run that is not finished without measures', async () => {
+  it('says what is wrong with the folder, the run or the system', async () => {
     expect((await exportTo('runs')).errors).toContain('runs is not empty (');
     expect((await earshot(['export', 'nowhere', '--out', 'x'], { cwd })).errors).toContain('there is no nowhere');
     cpSync(join(cwd, run), join(cwd, 'begun'), { recursive: true });
-    rmSync(join(cwd, 'begun/result.json'));
-    const begun = await earshot(['export', 'begun', '--out', 'of-begun'], { cwd });
-    expect(begun.errors).toContain('begun is not finished');
-    expect(readFileSync(join(cwd, 'of-begun/README.md'), 'utf8')).toContain('None: the run was not finished');
+    rmSync(join(cwd, 'begun/policy'), { recursive: true });
+    expect((await earshot(['export', 'begun', '--out', 'x'], { cwd })).errors).toMatch(
+      /begun holds no policy: .*a run of a stop agent has one when it is finished/,
+    );
+    expect((await exportTo('x', '--system', 'after 7 h')).errors).toContain(
+      'has no system "after 7 h" that can be deployed; did you mean "after 1 h"?',
+    );
   });
 });
 

@@ -93,8 +93,8 @@ describe('the page of an experiment', () => {
     expect(page).toMatch(
       /<p class="quiet">\d{4}-\d\d-\d\d · Earshot \d.* · data: threads\.jsonl · .*earshot train tiny\.yaml/,
     );
-    expect(first.errors).toContain(`npx earshot export ${recommended.run}`);
-    expect(first.errors.includes('--system')).toBe(recommended.system !== 'stop agent');
+    expect(first.errors).toContain('npx earshot decide threads.jsonl --policy runs/tiny/policy ');
+    expect(JSON.parse(read('runs/tiny/policy/manifest.json')).system).toBe(recommended.system);
     expect(dataOf(page).results).toEqual(results);
     const json = await earshot(['report', 'tiny.yaml', '--json'], { cwd });
     expect(JSON.parse(json.out)).toEqual(results);

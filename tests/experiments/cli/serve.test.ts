@@ -50,7 +50,7 @@ describe('serve', () => {
       const { code, errors } = await earshot(['serve', ...words], { cwd });
       return `${code} ${errors}`;
     };
-    expect(await fails('nowhere')).toMatch(/^1 earshot: nowhere holds no policy/);
+    expect(await fails('nowhere')).toMatch(/^1 earshot: there is no nowhere/);
     expect(await fails(folder, '--host', '0.0.0.0')).toMatch(
       /^1 earshot: 0\.0\.0\.0 can be reached from other machines/,
     );

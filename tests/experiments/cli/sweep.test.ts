@@ -340,10 +340,9 @@ it('keeps of finished trials what it is told to: the scores stay, and policies w
   const kept = await swept('results');
   const scores = ['config.json', 'decisions.jsonl', 'development-decisions.jsonl', 'development-judged.jsonl'];
   expect(kept.files).toEqual([...scores, 'judged.jsonl', 'parts.json', 'result.json', 'run.json']);
-  expect(policies.files).toEqual(
-    [...kept.files, 'checkpoints', 'cloning.safetensors', 'detector.json', 'trained-claims.json'].sort(),
-  );
-  expect(all.files).toEqual(expect.arrayContaining([...policies.files, 'metrics.jsonl', 'stop-probabilities.jsonl']));
+  expect(policies.files).toEqual([...kept.files, 'cloning.safetensors', 'policy'].sort());
+  const training = ['checkpoints', 'metrics.jsonl', 'stop-probabilities.jsonl'];
+  expect(all.files).toEqual(expect.arrayContaining([...policies.files, ...training]));
 
   // The same tables, from nothing but what was kept.
   for (const keep of ['policies', 'results']) {
@@ -360,10 +359,7 @@ it('keeps of finished trials what it is told to: the scores stay, and policies w
 
   const threads = synthesizeThreads({ threads: 5, seed: 8 });
   writeFileSync(join(cwd, 'new.jsonl'), threads.map((thread) => `${JSON.stringify(thread)}\n`).join(''));
-  const decided = async (runs: string, trial: string) =>
-    earshot(['decide', 'new.jsonl', '--policy', trial, '--runs', runs], { cwd });
+  const decided = async (_runs: string, trial: string) => earshot(['decide', 'new.jsonl', '--policy', trial], { cwd });
   expect((await decided('policies', policies.trial)).out).toBe((await decided('all', all.trial)).out);
-  expect((await decided('results', kept.trial)).errors).toContain(
-    'no checkpoint any more (a sweep with --keep results leaves none)',
-  );
+  expect((await decided('results', kept.trial)).errors).toContain('unless a sweep keeps results alone');
 });

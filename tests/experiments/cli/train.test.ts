@@ -41,7 +41,7 @@ describe('train', () => {
       expect(report).toContain(`| ${system} `);
     expect(first.errors).toContain('[1/1] agent, seed 1: training: 4/4 iterations');
     expect(first.errors).toMatch(
-      /\nRuns: runs\/tiny {3}Report: runs\/tiny\/report\.md {3}Page: runs\/tiny\/report\.html\nNext: npx earshot export .*\n +npx earshot data synth .*\n +npx earshot decide made-up\.jsonl --policy /,
+      /\nRuns: runs\/tiny {3}Policy: runs\/tiny\/policy {3}Report: runs\/tiny\/report\.md {3}Page: runs\/tiny\/report\.html\nNext: npx earshot data synth .*\n +npx earshot decide made-up\.jsonl --policy runs\/tiny\/policy\n/,
     );
     expect(first.errors).toMatch(/^tiny: 1 run in this process, into runs\/tiny; then a table and a report\. /);
 
@@ -52,15 +52,14 @@ describe('train', () => {
       'cloning.safetensors',
       'config.json',
       'decisions.jsonl',
-      'detector.json',
       'events.out.tfevents',
       'judged.jsonl',
       'metrics.jsonl',
       'parts.json',
+      'policy',
       'result.json',
       'run.json',
       'stop-probabilities.jsonl',
-      'trained-claims.json',
     ]);
     expect(checkpoints(run)).toEqual(['step-00000002.safetensors', 'step-00000004.safetensors']);
     expect(logged(run)).toBe(4);

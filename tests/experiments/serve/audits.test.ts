@@ -4,11 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Audit } from '../../../checkpoints/policy/audit-schema.ts';
 import { guaranteeInBundle } from '../../../checkpoints/policy/write-bundle.ts';
-import { threadIdentity } from '../../../experiments/run/parts-file.ts';
 import { auditLog } from '../../../experiments/serve/audit-log.ts';
 import { memoryThreads } from '../../../experiments/serve/memory-threads.ts';
 import { readAudits } from '../../../experiments/stop-agent/audit-file.ts';
-import { policyOfBundle } from '../../../experiments/stop-agent/bundle-folder.ts';
+import { openPolicy } from '../../../experiments/stop-agent/policy/policy-folder.ts';
+import { threadIdentity } from '../../../src/data/thread-identity.ts';
 import { smallGuarantee } from '../../checkpoints/policy/small-bundle.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { biasedBundle, listening, mixedBundle, smallServer, threadLimits, threads } from './small-server.ts';
@@ -26,7 +26,7 @@ describe('audits of a server', () => {
     const folder = await mixedBundle({ guarantee: smallGuarantee(0.5) });
     const { audits, read } = logged();
     const server = await smallServer({ bundles: { small: folder }, audits });
-    const policy = await policyOfBundle(folder);
+    const policy = await openPolicy(folder);
     const expected: Audit[] = [];
     for (const thread of threads) {
       for (let from = 0; from < thread.posts.length; from += size) {
@@ -56,7 +56,7 @@ describe('audits of a server', () => {
     const namesake = { ...others[0], id: first.id };
     for (const { id, posts } of [first, ...others]) await server.post(id, { posts, end: true });
     expect(new Set(read().map(({ threadId }) => threadId))).toEqual(new Set(others.map(({ id }) => id)));
-    const policy = await policyOfBundle(folder);
+    const policy = await openPolicy(folder);
     expect(await Promise.all([first, namesake, ...others].map(policy.isCalibratedOn))).toEqual([
       true,
       ...[namesake, ...others].map(() => false),

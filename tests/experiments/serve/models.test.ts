@@ -2,7 +2,7 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { modelSources, servedModels } from '../../../experiments/serve/models.ts';
-import { policyOfBundle } from '../../../experiments/stop-agent/bundle-folder.ts';
+import { openPolicy } from '../../../experiments/stop-agent/policy/policy-folder.ts';
 import { biasedBundle, json, listening, mixedBundle, smallServer } from './small-server.ts';
 
 it('names models by their folders, or as they are told', () => {
@@ -18,7 +18,7 @@ it('names models by their folders, or as they are told', () => {
 });
 
 it('is ready when the golden threads of every bundle are decided, and not before', async () => {
-  const policy = await policyOfBundle(await mixedBundle());
+  const policy = await openPolicy(await mixedBundle());
   let finish = () => {};
   const tested = new Promise<void>((resolve) => {
     finish = resolve;
@@ -42,7 +42,7 @@ it('does not start with a bundle whose files were changed or whose golden thread
   bytes[bytes.length - 1] ^= 1;
   writeFileSync(join(folder, 'policy.safetensors'), bytes);
   await expect(listening({ folder })).rejects.toThrow('policy.safetensors was changed after the export');
-  await expect(listening({ folder: '/nowhere' })).rejects.toThrow('/nowhere holds no policy');
+  await expect(listening({ folder: '/nowhere' })).rejects.toThrow('there is no /nowhere');
 });
 
 it('keeps the bundle before it where a new one fails, and drops no request while it loads', async () => {

@@ -5,12 +5,12 @@ import type { Access } from '../../../experiments/serve/access.ts';
 import type { AuditLog } from '../../../experiments/serve/audit-log.ts';
 import { memoryThreads } from '../../../experiments/serve/memory-threads.ts';
 import { servedModels } from '../../../experiments/serve/models.ts';
-import { type AskPrediction, localPrediction, predictionOrReason } from '../../../experiments/serve/predictions.ts';
+import { type AskPrediction, detectorPrediction, predictionOrReason } from '../../../experiments/serve/predictions.ts';
 import { type ServeOptions, type Serving, serve } from '../../../experiments/serve/serve.ts';
 import { createServer } from '../../../experiments/serve/server.ts';
 import type { ThreadStore } from '../../../experiments/serve/thread-store.ts';
 
-import { policyOfBundle } from '../../../experiments/stop-agent/bundle-folder.ts';
+import { openPolicy } from '../../../experiments/stop-agent/policy/policy-folder.ts';
 import type { PrefixModel } from '../../../src/data/prefix-model.ts';
 import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
 import { dimensions, randomNetwork, replyModel, smallBundle } from '../../checkpoints/policy/small-bundle.ts';
@@ -62,8 +62,8 @@ export async function smallServer(options: SmallServerOptions = {}) {
   const log: string[] = [];
   const logger = pino({ level: 'info' }, { write: (line: string) => void log.push(line) });
   const models = servedModels(sources, async ({ name, folder }) => {
-    const policy = await policyOfBundle(folder);
-    const predictionOf = predictionOrReason(ask ?? localPrediction(policy), {
+    const policy = await openPolicy(folder);
+    const predictionOf = predictionOrReason(ask ?? detectorPrediction(policy), {
       none: 'it does not decide',
       timeoutMs: predictionMs,
     });

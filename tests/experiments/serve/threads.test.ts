@@ -3,8 +3,8 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { Guarantee } from '../../../checkpoints/policy/guarantee.ts';
 import { memoryThreads } from '../../../experiments/serve/memory-threads.ts';
-import { policyOfBundle } from '../../../experiments/stop-agent/bundle-folder.ts';
 import { threadDecider } from '../../../experiments/stop-agent/decide.ts';
+import { openPolicy } from '../../../experiments/stop-agent/policy/policy-folder.ts';
 import type { PrefixModel } from '../../../src/data/prefix-model.ts';
 import type { Prefix } from '../../../src/data/thread.ts';
 import { ProviderError } from '../../../src/errors.ts';
@@ -23,7 +23,7 @@ describe('a thread that comes post by post', () => {
     [2, null, timedModel],
   ])('is decided as a whole one is, %d posts at a time (guarantee: %j, times: %j)', async (size, guarantee, model) => {
     const folder = await mixedBundle({ guarantee }, model);
-    const decide = threadDecider(await policyOfBundle(folder));
+    const decide = threadDecider(await openPolicy(folder));
     const server = await smallServer({ bundles: { small: folder } });
     const stops = new Set<string>();
     for (const thread of threads) {

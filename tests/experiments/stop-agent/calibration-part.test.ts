@@ -42,10 +42,10 @@ it('lets a training find its guarantee there, by which it is tested and decides'
   expect(trained.code, trained.errors).toBe(0);
   const run = join(cwd, 'runs/tiny/agent/seed-1');
   const read = (name: string) => JSON.parse(readFileSync(join(run, name), 'utf8'));
-  const guarantee = read('guarantees.json')['stop agent'];
+  const guarantee = read('guarantee.json');
   expect(guarantee).toMatchObject({ level: 0.1, confidence: 0.9, threads: 80 });
   expect(read('threshold.json').threshold).toBe(guarantee.threshold);
-  const other = JSON.parse(readFileSync(join(cwd, 'runs/tiny/agent/seed-2/guarantees.json'), 'utf8'))['stop agent'];
+  const other = JSON.parse(readFileSync(join(cwd, 'runs/tiny/agent/seed-2/guarantee.json'), 'utf8'));
   const percent = (share: number) => `${Math.round(100 * share)}%`;
   expect(trained.out.replace(/\s+/g, ' ')).toContain(
     `tiny: Reads ${percent((guarantee.er + other.er) / 2)} of the posts; with 90% confidence at most 10% of predictions would change (mean of 2 seeds, which read ${percent(Math.min(guarantee.er, other.er))} to ${percent(Math.max(guarantee.er, other.er))}).`,

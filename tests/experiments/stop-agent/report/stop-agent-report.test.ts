@@ -174,18 +174,18 @@ describe('the report', () => {
     ];
     const { recommended, next } = report(...results);
     expect(recommended).toMatchObject({ variant: 'good', run: 'runs/x/seed-2' });
-    const named = `--system '${recommended?.system}'`;
     expect(next).toEqual([
-      `npx earshot export runs/x/seed-2 ${named} --out policy`,
-      `npx earshot decide 'my threads.jsonl' --policy runs/x/seed-2 ${named}`,
+      "npx earshot decide 'my threads.jsonl' --policy runs/policy --include-trained # or new threads",
+      'npx earshot serve runs/policy',
     ]);
     const madeUp = results.map(({ variant, trials }) => ({
       variant,
       trials: trials.map((own) => ({ ...own, threadFile: null })),
     }));
-    expect(report(...madeUp).next.slice(1)).toEqual([
+    expect(report(...madeUp).next).toEqual([
       'npx earshot data synth --threads 20 --seed 2 --out made-up.jsonl',
-      `npx earshot decide made-up.jsonl --policy runs/x/seed-2 ${named}`,
+      'npx earshot decide made-up.jsonl --policy runs/policy',
+      'npx earshot serve runs/policy',
       'npx earshot init # the same with your own threads',
     ]);
   });

@@ -1,0 +1,73 @@
+import * as z from 'zod/mini';
+import type { PolicySource } from '../../../checkpoints/policy/load-policy.ts';
+import { bundleFiles, checkDigest, type Manifest, parseBundleJson } from '../../../checkpoints/policy/manifest.ts';
+import type { PolicyPost } from '../../../checkpoints/policy/policy-post.ts';
+import type { LocalDetector } from '../../../experts/detectors/local/local-detector.ts';
+import { canonicalJson } from '../../../src/content-hash.ts';
+import type { Post } from '../../../src/data/thread.ts';
+import { entryOf } from '../../../src/entry-of.ts';
+import { InputError } from '../../../src/errors.ts';
+import { createEncoder, encoderSchema } from '../../../src/text/create-encoder.ts';
+import { judgePostsBy, wholePost } from '../../judging/judge-posts.ts';
+
+/**
+ * What a bundle with encoders needs beside its files: the encoder of posts, and its detector and student where they have one.
+ * @throws InputError where an encoder cannot be made as it was at the training
+ */
+export async function encodingSources(
+  read: PolicySource['read'],
+  manifest: Manifest,
+): Promise<Pick<PolicySource, 'embed' | 'judge' | 'student'>> {
+  const detector = await modelWithEncoder(read, { manifest, name: 'detector' });
+  const student = await modelWithEncoder(read, { manifest, name: 'student' });
+  return {
+    embed: await embedderOf(manifest),
+    judge: detector === null ? undefined : judgePostsBy(detector),
+    student: student === null ? undefined : (threadId) => studentReader(student, threadId),
+  };
+}
+
+/** The encoder of posts, which the bundle does not hold; undefined where none is needed. */
+async function embedderOf({ encoder: identity, training }: Manifest): Promise<PolicySource['embed']> {
+  if (identity === null || identity.name === 'hashing') return undefined;
+  const encoder = await createEncoder(encoderSchema.parse(training.experiment.encoder));
+  if (canonicalJson(encoder.identity) !== canonicalJson(identity))
+    throw new InputError(
+      `the bundle was made with the encoder ${JSON.stringify(identity)}, and this is ${JSON.stringify(encoder.identity)}; use the same model files`,
+    );
+  return (texts) => encoder.encode(texts);
+}
+
+const encodersOf = z.object({
+  detector: z.object({ encoder: z.optional(z.unknown()) }),
+  state: z.object({ studentOptions: z.object({ encoder: z.optional(z.unknown()) }) }),
+});
+
+/** A detector or student that readers of a bundle cannot run, because it has an encoder; null where there is none. */
+async function modelWithEncoder(
+  read: PolicySource['read'],
+  { manifest, name }: { manifest: Manifest; name: 'detector' | 'student' },
+): Promise<LocalDetector | null> {
+  const file = bundleFiles[name];
+  if (manifest[name] !== null || manifest.files[file] === undefined) return null;
+  const bytes = new Uint8Array(await read(file));
+  await checkDigest(bytes, { name: file, sha256: manifest.files[file] });
+  const { LocalDetector, fittedModelSchema } = await import('../../../experts/detectors/local/local-detector.ts');
+  const model = parseBundleJson(new TextDecoder().decode(bytes), { name: file, schema: fittedModelSchema });
+  const { detector, state } = encodersOf.parse(manifest.training.experiment);
+  const { encoder } = name === 'detector' ? detector : state.studentOptions;
+  const config = encoderSchema.safeParse(encoder);
+  return LocalDetector.open(model, {
+    path: file,
+    encoder: config.success ? await createEncoder(config.data) : undefined,
+  });
+}
+
+function studentReader(student: LocalDetector, threadId: string): (post: PolicyPost) => Promise<number[]> {
+  const posts: Post[] = [];
+  return async (post) => {
+    posts.push(wholePost(post, posts.length));
+    const { probabilities } = await student.judge({ threadId, posts });
+    return student.labels.map((label) => entryOf(probabilities ?? {}, label) ?? 1 / student.labels.length);
+  };
+}

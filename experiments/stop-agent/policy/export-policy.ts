@@ -1,0 +1,189 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { closest } from 'fastest-levenshtein';
+import * as z from 'zod/mini';
+import { type Golden, goldenSchema } from '../../../checkpoints/policy/golden.ts';
+import { bundleFiles, type Manifest, parseBundleJson } from '../../../checkpoints/policy/manifest.ts';
+import { stopProbabilitiesOf } from '../../../checkpoints/policy/network.ts';
+import { checkParity, type Parity } from '../../../checkpoints/policy/parity.ts';
+import { joinedStates } from '../../../checkpoints/policy/probe-states.ts';
+import { readWeights } from '../../../checkpoints/policy/read-weights.ts';
+import { columnsOf } from '../../../checkpoints/policy/state-fields.ts';
+import { checkFree, writeBundle } from '../../../checkpoints/policy/write-bundle.ts';
+import type { RunDirectory } from '../../../checkpoints/run-directory.ts';
+import { type JudgementSequence, judgementSequence } from '../../../experts/judgement-sequence.ts';
+import type { PrefixSchedule } from '../../../experts/prefix-schedule.ts';
+import { floatsFromBase64 } from '../../../src/base64-floats.ts';
+import type { Thread } from '../../../src/data/thread.ts';
+import { diskError, InputError } from '../../../src/errors.ts';
+import { wholePost } from '../../judging/judge-posts.ts';
+import { openRunOf } from '../../run/open-run-of.ts';
+import { agentName, cloningFile, cloningName, rulesOf } from '../decisions.ts';
+import { detectorProblem } from '../detector-problem.ts';
+import { type Experiment, experimentSchema } from '../experiment.ts';
+import { testedGuarantee } from '../operating-point.ts';
+import { halfway, rulePolicy } from '../policy-settings.ts';
+import { isCandidate, recommended } from '../recommendation.ts';
+import { readTrialResult } from '../result.ts';
+import { type ReadThread, readWhole } from '../scored-thread.ts';
+import { type OpenedPolicy, openPolicy } from './policy-folder.ts';
+import { type BundledModel, bundleOf, readsField, type TrainedPolicy } from './write-policy.ts';
+
+export interface ExportedPolicy {
+  /** The row of the report that it is. */
+  readonly system: string;
+  readonly parity: Parity;
+  readonly goldenThreads: number;
+  /** Whether Python and JavaScript can decide from texts with the bundle alone. */
+  readonly readsTexts: boolean;
+}
+
+/**
+ * Writes a policy of a run to another folder: that of its agent as it is, or another row of its report. The golden threads are decided
+ * again, and the ONNX file is run on them.
+ * @param options.run a run with its policy; for the agent, a bundle will do
+ * @param options.system the row of the report, or `best` for the one that is recommended; the agent unless given
+ * @param options.force writes over an earlier bundle
+ * @throws InputError for a run without a policy or without that system, and for a folder that cannot be used; Error that says where the
+ *   ONNX file and the policy differ
+ */
+export async function exportPolicy(options: {
+  run: string;
+  out: string;
+  system?: string | undefined;
+  force?: boolean;
+}): Promise<ExportedPolicy> {
+  const { run, out, force = false } = options;
+  checkFree(out, { force });
+  const agent = await openPolicy(run);
+  const system = options.system === 'best' ? recommendedSystem(run) : (options.system ?? agent.manifest.system);
+  const contents =
+    system === agent.manifest.system ? filesOf(agent.folder) : await bundleOfSystem(system, { run, agent });
+  writeBundle(out, contents, { force });
+  const policy = await openPolicy(out);
+  await checkOnnx(out, policy);
+  const { parity, readsTexts } = policy.manifest;
+  return { system, parity, goldenThreads: goldenIn(out).length, readsTexts };
+}
+
+/** The system that the report of a run recommends. @throws InputError where it recommends none */
+function recommendedSystem(path: string): string {
+  const run = openRunOf(path, 'stop-agent');
+  const { ranking, detector } = readTrialResult(run, { withIntervals: false });
+  const problem = detector === null ? null : detectorProblem([detector]);
+  if (problem !== null)
+    throw new InputError(
+      `${path} recommends nothing. ${problem}. Label more threads, or name a system, such as --system ${JSON.stringify(agentName)}`,
+    );
+  // No rule carries a guarantee, so none is recommended in the place of an agent that does.
+  if (testedGuarantee(run) !== null) return agentName;
+  const candidates = ranking.decisions.filter(isCandidate).map((system) => ({ name: system.name, seeds: [system] }));
+  return recommended(candidates, ranking).system.name;
+}
+
+/** The bundle of another row of a run's report: it shares everything with that of the agent but what decides. */
+async function bundleOfSystem(
+  system: string,
+  { run: path, agent }: { run: string; agent: OpenedPolicy },
+): Promise<ReadonlyMap<string, Uint8Array>> {
+  const run = openRunOf(path, 'stop-agent');
+  const { manifest, folder, sources, hasDetector } = agent;
+  const { experiment: settings, ...training } = manifest.training;
+  const experiment = experimentSchema.parse(settings);
+  const result = readTrialResult(run, { withIntervals: true });
+  const { definition, network } = systemNamed(system, { run, agent, experiment, schedule: result.schedule });
+  const lines = goldenIn(folder);
+  const judged = new Map(lines.map((line) => [line.threadId, judgedIn(line, manifest.task)]));
+  const golden: ReadThread[] = [];
+  const policy = { definition, sources };
+  for await (const thread of readWhole(lines.map(threadOf), { policy, ...(!hasDetector && { sequences: judged }) }))
+    golden.push(thread);
+  const textOf = (name: string) => readFileSync(join(folder, name), 'utf8');
+  const modelOf = (name: 'detector' | 'student'): BundledModel | null => {
+    const file = bundleFiles[name];
+    return manifest.files[file] === undefined ? null : { text: textOf(file), isSelfContained: manifest[name] !== null };
+  };
+  const identitiesIn = (name: string) => parseBundleJson(textOf(name), { name, schema: z.array(z.string()) });
+  const hasPosts = readsField(definition, 'posts');
+  return bundleOf({
+    system,
+    definition,
+    network,
+    projection: hasPosts ? weightsIn(folder, manifest).projection : null,
+    encoder: hasPosts ? manifest.encoder : null,
+    detector: modelOf('detector'),
+    student: modelOf('student'),
+    guarantee: null,
+    trainedClaims: manifest.trainedClaims,
+    experiment,
+    training,
+    identities: { trained: identitiesIn(bundleFiles.trained), tested: identitiesIn(bundleFiles.tested) },
+    golden,
+    result,
+  });
+}
+
+/** @throws InputError for a name that is no system of the run which can be deployed */
+function systemNamed(
+  system: string,
+  {
+    run,
+    agent,
+    experiment,
+    schedule,
+  }: { run: RunDirectory; agent: OpenedPolicy; experiment: Experiment; schedule: PrefixSchedule | null },
+): Pick<TrainedPolicy, 'definition' | 'network'> {
+  const rules = rulesOf(experiment, schedule);
+  const rule = rules.find(({ name }) => name === system);
+  if (rule !== undefined) return { definition: rulePolicy(rule, experiment), network: null };
+  const cloning = join(run.path, cloningFile);
+  if (system === cloningName && existsSync(cloning)) {
+    const { network } = readWeights(readFileSync(cloning), agent.manifest.state);
+    const score = (states: Float32Array) => stopProbabilitiesOf(network, states);
+    return { definition: { ...agent.definition, threshold: halfway, score }, network };
+  }
+  const names = [agentName, ...rules.map(({ name }) => name)];
+  throw new InputError(
+    `${run.path} has no system ${JSON.stringify(system)} that can be deployed; did you mean ${JSON.stringify(closest(system, names))}? \`earshot report ${run.path}\` lists them`,
+  );
+}
+
+/** Holds the ONNX file of a bundle against its policy on the golden states. */
+async function checkOnnx(folder: string, { definition }: Pick<OpenedPolicy, 'definition'>): Promise<void> {
+  const states = joinedStates(goldenIn(folder).map((line) => floatsFromBase64(line.states)));
+  const onnx = readFileSync(join(folder, bundleFiles.onnx));
+  const columns = columnsOf(definition.fields);
+  await checkParity(onnx, [{ name: 'golden', states, columns, expected: definition.score(states) }]);
+}
+
+function filesOf(folder: string): ReadonlyMap<string, Uint8Array> {
+  try {
+    return new Map(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))]));
+  } catch (error) {
+    throw diskError(error, { what: `read the bundle ${folder}` });
+  }
+}
+
+function weightsIn(folder: string, { state }: Manifest) {
+  return readWeights(readFileSync(join(folder, bundleFiles.weights)), state);
+}
+
+function goldenIn(folder: string): Golden[] {
+  const name = bundleFiles.golden;
+  const lines = readFileSync(join(folder, name), 'utf8').split('\n').slice(0, -1);
+  return lines.map((line) => parseBundleJson(line, { name, schema: goldenSchema }));
+}
+
+function threadOf({ threadId, texts, times }: Golden): Thread {
+  const [claim, ...replies] = texts.map((text, index) => wholePost({ text, time: times[index] }, index));
+  return { id: threadId, event: null, veracity: null, rumor: null, posts: [claim, ...replies] };
+}
+
+/** What a detector that is not at hand said of a golden thread. */
+function judgedIn({ threadId, judgements }: Golden, { labels }: Manifest['task']): JudgementSequence {
+  const outputs = judgements.map(({ label, probabilities }) => ({
+    label,
+    probabilities: probabilities && Object.fromEntries(labels.map((name, index) => [name, probabilities[index]])),
+  }));
+  return judgementSequence({ threadId, labels, judgements: outputs });
+}

@@ -1,0 +1,55 @@
+import { join } from 'node:path';
+import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
+import type { JudgementSequence } from '../../../experts/judgement-sequence.ts';
+import { dryRunSummary } from '../../../experts/llm/cost/dry-run-chat-service.ts';
+import type { Thread } from '../../../src/data/thread.ts';
+import type { WorkContext } from '../../../src/work-context.ts';
+import { openJudgeOf } from '../../judging/judge.ts';
+import { experimentSchema, taskOf } from '../experiment.ts';
+import { judgeForTraining, recallForTraining } from '../judge-for-training.ts';
+import type { OpenedPolicy } from './policy-folder.ts';
+
+interface Asking {
+  threads: readonly Thread[];
+  /** Folder with the cache of runs, which keeps the answers. */
+  runs: string;
+  maxPosts?: number;
+  context: WorkContext;
+}
+
+/**
+ * What the language models that a policy was trained with say of every prefix of threads. Answers that are in the store cost nothing.
+ * @returns undefined for a policy with a detector at hand, whose judgements cost nothing
+ * @throws InputError where the detector file that the training named cannot be used; ProviderError where the models fail
+ */
+export async function askOwnModels(
+  policy: OpenedPolicy,
+  asking: Asking,
+): Promise<ReadonlyMap<string, JudgementSequence> | undefined> {
+  if (policy.hasDetector) return undefined;
+  return (await withStore(policy, asking, judgeForTraining)).sequences;
+}
+
+/** What that would take, in words; null for a policy with a detector at hand. Nothing is sent. */
+export async function costOfOwnModels(policy: OpenedPolicy, asking: Asking): Promise<string | null> {
+  if (policy.hasDetector) return null;
+  const { missing, estimates } = await withStore(policy, asking, recallForTraining);
+  return estimates === null ? null : `${missing} prefixes to query; ${dryRunSummary(estimates)}`;
+}
+
+async function withStore<Result>(
+  { manifest, definition }: OpenedPolicy,
+  { threads, runs, maxPosts = definition.queries.maxPosts, context }: Asking,
+  ask: (settings: Parameters<typeof judgeForTraining>[0]) => Promise<Result>,
+): Promise<Result> {
+  const experiment = experimentSchema.parse(manifest.training.experiment);
+  const { detector: options } = experiment;
+  if (!('file' in options)) throw new Error('the bundle lacks the local detector of its training');
+  const judge = { judge: await openJudgeOf(options.file, taskOf(experiment)), options };
+  const store = AnnotationStore.open(join(runs, 'cache', 'annotations.sqlite'));
+  try {
+    return await ask({ judge, threads, store, maxPosts, context });
+  } finally {
+    store.close();
+  }
+}
