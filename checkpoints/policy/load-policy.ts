@@ -209,7 +209,7 @@ function threadIdentity(id: string, claim: string): Promise<string> {
 }
 
 /** What a bundle decides by. */
-interface Parts {
+interface LoadedParts {
   /** Without the guarantee. */
   readonly definition: PolicyDefinition;
   /** What the bundle brings along. */
@@ -218,7 +218,7 @@ interface Parts {
   readonly readsTexts: boolean;
 }
 
-async function partsOf({ manifest, file, text }: Bundle, given: PolicySource): Promise<Parts> {
+async function partsOf({ manifest, file, text }: Bundle, given: PolicySource): Promise<LoadedParts> {
   const { state, task, queries, limits, threshold } = manifest;
   const model = async (name: string | null) =>
     name === null ? null : prefixReader(parseBundleJson(await text(name), { name, schema: bundledModelSchema }));
@@ -252,7 +252,7 @@ async function partsOf({ manifest, file, text }: Bundle, given: PolicySource): P
 }
 
 /** @throws InputError that names the golden thread which is decided differently */
-async function checkGoldenThreads({ text }: Bundle, { definition, own, readsTexts }: Parts): Promise<void> {
+async function checkGoldenThreads({ text }: Bundle, { definition, own, readsTexts }: LoadedParts): Promise<void> {
   const { task, queries } = definition;
   for (const line of (await text(bundleFiles.golden)).split('\n')) {
     if (line === '') continue;

@@ -29,13 +29,13 @@ export function onnxModel(network: PolicyNetwork | null): Uint8Array {
   });
 }
 
-interface Graph {
+interface ScoreGraph {
   readonly nodes: OnnxNode[];
   readonly constants: OnnxTensor[];
   readonly columns: number;
 }
 
-const columnGraph: Graph = {
+const columnGraph: ScoreGraph = {
   columns: 1,
   constants: [{ name: 'first', shape: [], data: BigInt64Array.of(0n) }],
   nodes: [
@@ -48,7 +48,7 @@ const columnGraph: Graph = {
   ],
 };
 
-function networkGraph(network: PolicyNetwork): Graph {
+function networkGraph(network: PolicyNetwork): ScoreGraph {
   const { hidden, layers, moments } = network;
   const columns = columnsOfNetwork(network);
   const scale = moments.variance.map((variance) => (variance < 1e-12 ? 0 : 1 / Math.sqrt(variance)));

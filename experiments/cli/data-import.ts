@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { findImporter, importers, importThreads } from '../../src/data/import-threads.ts';
-import type { TableOptions } from '../../src/data/importers/table/columns.ts';
+import type { TableImportOptions } from '../../src/data/importers/table/columns.ts';
 import { optionOf, type TableColumns, type TableField, tableFields } from '../../src/data/importers/table/columns.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { writeThreads } from '../../src/data/thread-file.ts';
@@ -121,7 +121,7 @@ const meanings: Readonly<Record<TableField, string>> = {
 };
 
 /** Undefined where no option on columns was given, so that other formats do not refuse it. */
-function tableOptions({ labelMap, dateOrder, delimiter, quote, ...options }: Options): TableOptions | undefined {
+function tableOptions({ labelMap, dateOrder, delimiter, quote, ...options }: Options): TableImportOptions | undefined {
   const columns: TableColumns = Object.fromEntries(
     tableFields.flatMap((field) => (options[field] === undefined ? [] : [[field, options[field]]])),
   );

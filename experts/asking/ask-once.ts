@@ -60,7 +60,7 @@ const LONGEST_LOOK_MS = 500;
 
 type Kept = Judgement | MalformedAnswerError;
 
-interface Waiting {
+interface WaitingQuestion {
   /** With null, the question is to be asked here. */
   resolve(kept: Kept | null): void;
   reject(error: unknown): void;
@@ -73,9 +73,9 @@ class OnceAsker {
   private readonly retriedUpTo: number;
   private readonly underWay = new Map<string, Promise<Judgement>>();
   /** What is asked in this turn of the event loop: looked up and leased in one go. */
-  private newcomers = new Map<string, Waiting>();
+  private newcomers = new Map<string, WaitingQuestion>();
   /** What other processes are asking. */
-  private readonly elsewhere = new Map<string, Waiting>();
+  private readonly elsewhere = new Map<string, WaitingQuestion>();
 
   constructor(options: AskOnceOptions) {
     const { store, calls, signal, retryUnreadable = false } = options;
@@ -142,7 +142,7 @@ class OnceAsker {
   }
 
   /** Answers those who wait from the store, lets one of all processes ask, and has the others wait. */
-  private admit(waiting: ReadonlyMap<string, Waiting>): void {
+  private admit(waiting: ReadonlyMap<string, WaitingQuestion>): void {
     const { store } = this.options;
     let leased: ReadonlySet<string> = new Set();
     try {

@@ -3,7 +3,7 @@ import { addedUsage, type ChatAnswer, type ChatRequest, type ChatService, usageO
 import type { Endpoint } from '../llm/endpoint.ts';
 
 /** The calls of one judgement. */
-export interface Session {
+export interface JudgementSession {
   /** Counts every answer, including unusable ones. */
   readonly service: ChatService;
   readonly answers: ChatAnswer[];
@@ -19,7 +19,7 @@ export interface Session {
  */
 export async function inSession<T>(
   options: { service: ChatService; context: Parameters<Detector['judge']>[1] },
-  work: (session: Session) => Promise<T>,
+  work: (session: JudgementSession) => Promise<T>,
 ): Promise<T> {
   const { service, context } = options;
   const controller = new AbortController();
@@ -40,7 +40,7 @@ export async function inSession<T>(
 }
 
 /** What a judgement has taken so far, and what of it could not be read. */
-export function countsIn(session: Session): Pick<Judgement, 'usage' | 'partsUsage' | 'unreadableParts'> {
+export function countsIn(session: JudgementSession): Pick<Judgement, 'usage' | 'partsUsage' | 'unreadableParts'> {
   const { answers, parts, unreadableParts } = session;
   return {
     usage: usageOf(answers),
@@ -56,7 +56,7 @@ const pretendedArgument = 'This is one of the sentences that an argument in a de
 export const pretendedReason = 'This is one of the sentences that explain a verdict. '.repeat(3);
 
 interface Speech extends Pick<ChatRequest, 'endpoint' | 'messages'> {
-  session: Session;
+  session: JudgementSession;
   /** How the answer of a dry run ends. */
   dryRunText?: string;
   /** The same for the fewest calls. */

@@ -13,7 +13,7 @@ import type { DetectorSettings } from './detector-settings.ts';
 import { withDrawnComments } from './drawn-comments.ts';
 import { checkSamples, endpointOf, endpointsSchema, modelSchema } from './models-by-role.ts';
 import { loadPrompts, promptsSchema } from './prompt-templates.ts';
-import { countsIn, entryOf, inSession, pretendedReason, type Session } from './session.ts';
+import { countsIn, entryOf, inSession, type JudgementSession, pretendedReason } from './session.ts';
 
 /*
  * The prompt of EARD (§5.1.3): one question about the posts seen so far, to be answered in one word.
@@ -66,7 +66,7 @@ interface CategoryQuestion {
   readonly words: AnswerWords;
 }
 
-interface Answer {
+interface LabelAnswer {
   readonly label: string;
   readonly probabilities: Readonly<Record<string, number>> | null;
   /** What was said before the answer. */
@@ -88,7 +88,7 @@ export function createSinglePrompt({ options, task, service }: DetectorSettings<
     return reasons ? `${content}\n\n${lastLineAsked(words)}` : content;
   };
 
-  async function judge(whole: Prefix, session: Session): Promise<Judgement> {
+  async function judge(whole: Prefix, session: JudgementSession): Promise<Judgement> {
     const prefix = comments === null ? whole : withDrawnComments(whole, { most: comments, seed });
     const answers = await Promise.all(
       questions.map((question) =>
@@ -137,15 +137,15 @@ function whatCounts({ samples }: SinglePromptOptions, { maxTokens, logprobs }: E
   return { ...(samples > 1 && { maxTokens }), ...(logprobs === 'on' && { logprobs }) };
 }
 
-interface Asked {
+interface LabelQuestion {
   readonly content: string;
   readonly words: AnswerWords;
   readonly endpoint: Endpoint;
   readonly options: SinglePromptOptions;
-  readonly session: Session;
+  readonly session: JudgementSession;
 }
 
-async function answerTo(asked: Asked): Promise<Answer> {
+async function answerTo(asked: LabelQuestion): Promise<LabelAnswer> {
   const { words, options, session } = asked;
   const { samples, reasons } = options;
   const { service } = session;
@@ -170,7 +170,7 @@ async function answerTo(asked: Asked): Promise<Answer> {
   return answer;
 }
 
-function requestOf({ content, words, endpoint, options: { reasons } }: Asked): ChatRequest {
+function requestOf({ content, words, endpoint, options: { reasons } }: LabelQuestion): ChatRequest {
   const [label] = Object.keys(words);
   return {
     endpoint,
@@ -217,7 +217,7 @@ function questionsOf(task: JudgingTask, instructionOf: (parts: InstructionParts)
 }
 
 function transcriptOf(
-  { answers, label }: Answer,
+  { answers, label }: LabelAnswer,
   { role, endpoint }: { role: string; endpoint: Endpoint },
 ): TranscriptEntry[] {
   return answers.flatMap((answer) => [

@@ -3,10 +3,10 @@ const LONG_WAIT_MS = 5000;
 
 /** What requests wait for, the most telling first. */
 const KINDS = ['endpoint', 'pace', 'budget', 'answer', 'process'] as const;
-type Kind = (typeof KINDS)[number];
+type WaitKind = (typeof KINDS)[number];
 
 interface Wait {
-  readonly kind: Kind;
+  readonly kind: WaitKind;
   readonly what: string;
   readonly sinceMs: number;
   /** When it is over by itself; infinite where somebody ends it. */
@@ -21,7 +21,15 @@ export class Waits {
   /**
    * @param wait.forMs ends it after that time; otherwise the returned function does
    */
-  begin({ kind, what, forMs = Number.POSITIVE_INFINITY }: { kind: Kind; what: string; forMs?: number }): () => void {
+  begin({
+    kind,
+    what,
+    forMs = Number.POSITIVE_INFINITY,
+  }: {
+    kind: WaitKind;
+    what: string;
+    forMs?: number;
+  }): () => void {
     const sinceMs = performance.now();
     const wait = { kind, what, sinceMs, untilMs: sinceMs + forMs };
     this.open.add(wait);

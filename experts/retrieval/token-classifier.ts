@@ -25,7 +25,7 @@ export interface TokenClassifier {
   classify(text: string): Promise<ClassifiedToken[]>;
 }
 
-interface Word {
+interface WordTokens {
   readonly start: number;
   readonly end: number;
   readonly tokens: readonly number[];
@@ -57,7 +57,7 @@ export async function loadTokenClassifier(options: z.output<typeof tokenClassifi
   const [before, after] = special.length === 2 ? [[special[0]], [special[1]]] : [[], special];
   const room = Math.min(maxTokens, limit) - special.length;
 
-  async function classifyWindow(words: readonly Word[]): Promise<ClassifiedToken[]> {
+  async function classifyWindow(words: readonly WordTokens[]): Promise<ClassifiedToken[]> {
     const ids = [...before, ...words.flatMap(({ tokens }) => tokens), ...after];
     const input = {
       ids: BigInt64Array.from(ids, BigInt),
@@ -93,7 +93,7 @@ export async function loadTokenClassifier(options: z.output<typeof tokenClassifi
     },
     async classify(text) {
       const sentences = splitSentences(text).map((sentence) =>
-        [...sentence.text.matchAll(WORD)].map(({ 0: word, index }): Word => {
+        [...sentence.text.matchAll(WORD)].map(({ 0: word, index }): WordTokens => {
           const start = sentence.start + index;
           // Byte-level vocabularies distinguish a word after a space from one that directly follows other characters.
           const blank = start > 0 && /\s/.test(text[start - 1]) ? ' ' : '';
@@ -109,9 +109,9 @@ export async function loadTokenClassifier(options: z.output<typeof tokenClassifi
 }
 
 /** Windows of whole sentences, as many as fit. A sentence longer than a window is cut between words. */
-function windows(sentences: readonly (readonly Word[])[], room: number): Word[][] {
-  const size = (words: readonly Word[]) => words.reduce((sum, { tokens }) => sum + tokens.length, 0);
-  const all: Word[][] = [];
+function windows(sentences: readonly (readonly WordTokens[])[], room: number): WordTokens[][] {
+  const size = (words: readonly WordTokens[]) => words.reduce((sum, { tokens }) => sum + tokens.length, 0);
+  const all: WordTokens[][] = [];
   for (const sentence of sentences) {
     const last = all.at(-1);
     if (last !== undefined && size(last) + size(sentence) <= room) last.push(...sentence);

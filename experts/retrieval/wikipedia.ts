@@ -40,7 +40,7 @@ const pageSchema = z.object({
   index: z.number().default(0),
   pageprops: z.object({ disambiguation: z.string().optional() }).optional(),
 });
-type Page = z.output<typeof pageSchema>;
+type WikipediaPage = z.output<typeof pageSchema>;
 
 /** An article that a keyword may mean, with its beginning on the last day of evidence. */
 interface Sense {
@@ -100,12 +100,12 @@ export function createWikipedia(settings: {
 }
 
 /** Asks the wiki's API; the same question once for all. */
-type Ask = <T>(parameters: Record<string, string>, schema: z.ZodType<T>) => Promise<T>;
+type AskWikipedia = <T>(parameters: Record<string, string>, schema: z.ZodType<T>) => Promise<T>;
 
 function askerWith(
   askShared: AskShared,
   { options: { baseURL, userAgent, timeoutMs }, context }: { options: WikipediaOptions; context: FetchContext },
-): Ask {
+): AskWikipedia {
   return async (parameters, schema) => {
     const query = { ...parameters, format: 'json', formatversion: '2' };
     const { value } = await askShared(
@@ -126,7 +126,7 @@ function askerWith(
   };
 }
 
-async function senses(keyword: string, ask: Ask): Promise<Page[]> {
+async function senses(keyword: string, ask: AskWikipedia): Promise<WikipediaPage[]> {
   const words = searchWords(keyword).slice(0, MOST_CHARACTERS);
   if (words === '') return [];
   const search = { action: 'query', generator: 'search', gsrsearch: words, gsrlimit: String(SENSES) };
@@ -137,13 +137,16 @@ async function senses(keyword: string, ask: Ask): Promise<Page[]> {
 }
 
 /** The senses as they were on the day, so that none is chosen for what was written later. */
-async function beginningsOf(pages: readonly Page[], when: { day: string; ask: Ask }): Promise<Sense[]> {
+async function beginningsOf(
+  pages: readonly WikipediaPage[],
+  when: { day: string; ask: AskWikipedia },
+): Promise<Sense[]> {
   const found = await Promise.all(pages.map(({ title }) => beginningOn(title, when)));
   return found.flatMap((sense) => sense ?? []);
 }
 
 /** The article as it was at the end of a day; null where it did not exist, or where that revision is hidden. */
-async function beginningOn(title: string, { day, ask }: { day: string; ask: Ask }): Promise<Sense | null> {
+async function beginningOn(title: string, { day, ask }: { day: string; ask: AskWikipedia }): Promise<Sense | null> {
   const latest = { rvlimit: '1', rvdir: 'older', rvstart: `${day}T23:59:59Z`, rvprop: 'ids|timestamp' };
   const { query } = await ask({ action: 'query', prop: 'revisions', titles: title, ...latest }, revisionSchema);
   const revision = query.pages[0]?.revisions?.[0];

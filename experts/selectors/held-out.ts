@@ -19,7 +19,7 @@ export interface Gain {
   readonly logLikelihood: Interval & { readonly difference: number };
 }
 
-type Predictions = Pick<HeldOut, 'predicted' | 'logLikelihoods'>;
+type HeldOutPredictions = Pick<HeldOut, 'predicted' | 'logLikelihoods'>;
 
 /** What gains are of. */
 interface Compared {
@@ -30,16 +30,18 @@ interface Compared {
 }
 
 /** Means over the sets of both, paired by gold rows. */
-export function gainOver({ first, ...of }: Compared & { first: Predictions; second: Predictions }): Gain {
+export function gainOver({ first, ...of }: Compared & { first: HeldOutPredictions; second: HeldOutPredictions }): Gain {
   const [gain] = gainsOver({ ...of, firsts: [first] });
   return gain;
 }
 
 /** `gainOver` of each, with the same resamples. */
-export function gainsOver(options: Compared & { firsts: readonly Predictions[]; second: Predictions }): Gain[] {
+export function gainsOver(
+  options: Compared & { firsts: readonly HeldOutPredictions[]; second: HeldOutPredictions },
+): Gain[] {
   const { firsts, second, gold, classCount, groups } = options;
   const labels = Int32Array.from(gold, ({ label }) => label);
-  const macroF1Of = ({ predicted }: Predictions, items: Int32Array) =>
+  const macroF1Of = ({ predicted }: HeldOutPredictions, items: Int32Array) =>
     mean(predicted, (own) => macroF1({ gold: labels, predicted: own, classes: classCount, items }));
   const gains = firsts.map((first) => gold.map((_, row) => logLikelihoodOf(first, row) - logLikelihoodOf(second, row)));
   const intervals = bootstrapGroups({
@@ -60,7 +62,7 @@ export function gainsOver(options: Compared & { firsts: readonly Predictions[]; 
 }
 
 /** Mean over the sets. */
-function logLikelihoodOf({ logLikelihoods }: Predictions, row: number): number {
+function logLikelihoodOf({ logLikelihoods }: HeldOutPredictions, row: number): number {
   return mean(logLikelihoods, (own) => own[row]);
 }
 

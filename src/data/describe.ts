@@ -56,7 +56,7 @@ export interface Describing {
 
 export function describing(): Describing {
   const [rumor, veracity, stance, event, split] = [counts(), counts(), counts(), counts(), counts()];
-  const labels = new Map<string, Counts>();
+  const labels = new Map<string, NameCounts>();
   const [ids, claimTexts, postTexts] = [textFingerprints(), textFingerprints(), textFingerprints()];
   const lengths: number[] = [];
   const spans: number[] = [];
@@ -134,13 +134,13 @@ export function describeOverlaps(
   );
 }
 
-interface Counts {
+interface NameCounts {
   add(name: string): void;
   /** The most frequent first. */
   record(): Record<string, number>;
 }
 
-function counts(): Counts {
+function counts(): NameCounts {
   const counted = new Map<string, number>();
   return {
     add: (name) => void counted.set(name, (counted.get(name) ?? 0) + 1),

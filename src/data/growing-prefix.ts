@@ -38,7 +38,7 @@ export function prefixGrower(
   const openTiming = timingGrower(model);
 
   return () => {
-    const partsOf = (blocks: readonly Block[], weights: Float32Array | undefined) => [
+    const partsOf = (blocks: readonly NgramBlock[], weights: Float32Array | undefined) => [
       ...blocks.map((block) => growingCounts(block, classCount)),
       ...(weights === undefined ? [] : [growingSum(weights, classCount)]),
     ];
@@ -115,14 +115,14 @@ function timingGrower({ timing, labels: { length: classCount } }: Omit<PrefixMod
   };
 }
 
-interface Block {
+interface NgramBlock {
   /** Column of an n-gram, by its hash; −1 for one that no training text had. */
   readonly columnOf: (hash: number) => number;
   readonly idf: Float32Array;
   readonly weights: Float32Array;
 }
 
-function openBlock(saved: SavedBlock, classCount: number): Block {
+function openBlock(saved: SavedBlock, classCount: number): NgramBlock {
   const keys = integersFromBase64(saved.keys);
   const idf = floatsFromBase64(saved.idf);
   const weights = floatsFromBase64(saved.weights);
@@ -158,7 +158,7 @@ interface GrowingPart {
 }
 
 /** 1 + ln count of each n-gram so far, times its idf. */
-function growingCounts({ columnOf, idf, weights }: Block, classCount: number): GrowingPart {
+function growingCounts({ columnOf, idf, weights }: NgramBlock, classCount: number): GrowingPart {
   const counts = new Map<number, number>();
   let squares = 0;
   return growingPart(classCount, ({ ngrams }, product) => {

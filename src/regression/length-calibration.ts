@@ -1,5 +1,5 @@
 import { goldenSection } from './golden-section.ts';
-import { calibratedTemperature, type Scored } from './logit-calibration.ts';
+import { calibratedTemperature, type ScoredRows } from './logit-calibration.ts';
 
 /** A factor for the logits of a prefix: scale · min(posts, mostPosts)^growth. It is the same for all classes, so it changes no decision. */
 export interface LengthCalibration {
@@ -23,7 +23,7 @@ export function fitLengthCalibration({
   scored,
   lengths,
 }: {
-  scored: Scored;
+  scored: ScoredRows;
   lengths: ArrayLike<number>;
 }): LengthCalibration {
   const { logits, rowWeights, classCount } = scored;

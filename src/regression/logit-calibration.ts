@@ -2,7 +2,7 @@ import { likeliest } from '../likeliest.ts';
 import { goldenSection } from './golden-section.ts';
 
 /** Logits of rows by a classifier that has not seen them, and what they should have been. */
-export interface Scored {
+export interface ScoredRows {
   /** Row-major `[rows, classes]`. */
   readonly logits: Float64Array;
   /** Row-major `[rows, classes]`; each row adds up to 1. */
@@ -13,7 +13,7 @@ export interface Scored {
 }
 
 /** Weighted mean of −Σ target · log p(class), in nats, after dividing the logits by `temperature`. */
-export function logLoss(scored: Scored, temperature = 1): number {
+export function logLoss(scored: ScoredRows, temperature = 1): number {
   const { logits, targets, rowWeights, classCount } = scored;
   let loss = 0;
   let weight = 0;
@@ -32,7 +32,7 @@ export function logLoss(scored: Scored, temperature = 1): number {
   return loss / weight;
 }
 
-function withOneMoreOfEach({ targets, ...scored }: Scored): Scored {
+function withOneMoreOfEach({ targets, ...scored }: ScoredRows): ScoredRows {
   const { classCount } = scored;
   const items = scored.rowWeights.reduce((sum, weight) => sum + weight, 0);
   return { ...scored, targets: targets.map((target) => (items * target + 1) / (items + classCount)) };
@@ -48,12 +48,12 @@ const LARGEST = 20;
  * One more item of each class is counted, as Platt does (1999, "Probabilistic outputs for support vector machines"): of n that
  * were all right, the next is right with (n + 1) / (n + 2). Otherwise a few items that a word separates would be certainties.
  */
-export function fitTemperature(scored: Scored): number {
+export function fitTemperature(scored: ScoredRows): number {
   return calibratedTemperature(scored).temperature;
 }
 
 /** That temperature, and the loss with one more item of each class that is smallest there. */
-export function calibratedTemperature(given: Scored): { temperature: number; loss: number } {
+export function calibratedTemperature(given: ScoredRows): { temperature: number; loss: number } {
   const scored = withOneMoreOfEach(given);
   const lossAt = (logTemperature: number) => logLoss(scored, Math.exp(logTemperature));
   const logTemperature = goldenSection({ low: Math.log(SMALLEST), high: Math.log(LARGEST), width: 1e-4, lossAt });
@@ -71,7 +71,7 @@ const leastGain = 1e-9;
  * where its offset changes the label of a row, for quantiles of these values over the rows.
  * @returns [classes], 0 of class 0
  */
-export function fitClassOffsets({ logits, targets, rowWeights, classCount }: Scored): number[] {
+export function fitClassOffsets({ logits, targets, rowWeights, classCount }: ScoredRows): number[] {
   const rows = Array.from(rowWeights, (weight, row) => ({
     weight,
     logits: logits.subarray(row * classCount, (row + 1) * classCount),

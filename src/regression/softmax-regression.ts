@@ -198,7 +198,7 @@ export async function minimize(options: {
   let nextPoint = new Float64Array(size);
   let nextGradient = new Float64Array(size);
   let loss = lossAt(point, gradient);
-  const pairs: Pair[] = [];
+  const pairs: CurvaturePair[] = [];
   const gapOf = () => dot(gradient, gradient) / (2 * convexity);
   let steps = 0;
   for (; steps < maximumSteps && gapOf() > tolerance; steps++) {
@@ -223,14 +223,14 @@ export async function minimize(options: {
   return { point, steps, gap: gapOf() };
 }
 
-interface Pair {
+interface CurvaturePair {
   readonly move: Float64Array;
   readonly change: Float64Array;
   readonly product: number;
 }
 
 function pushPair(options: {
-  pairs: Pair[];
+  pairs: CurvaturePair[];
   point: Float64Array;
   nextPoint: Float64Array;
   gradient: Float64Array;
@@ -248,7 +248,7 @@ function pushPair(options: {
 
 function descentDirection(options: {
   gradient: Float64Array;
-  pairs: readonly Pair[];
+  pairs: readonly CurvaturePair[];
   dot: InnerProduct;
 }): Float64Array {
   const { gradient, pairs, dot } = options;

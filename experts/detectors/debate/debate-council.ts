@@ -8,8 +8,8 @@ import type { DetectorSettings } from '../detector-settings.ts';
 import { endpointOf, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
 import { loadPrompts, type Prompts, promptsSchema } from '../prompt-templates.ts';
 import { speak } from '../session.ts';
-import { askForSide, sidesInWords, type Verdict } from './debate-question.ts';
-import { type Debate, type DebateOutcome, debatingDetector } from './debating-detector.ts';
+import { askForSide, type DebateVerdict, sidesInWords } from './debate-question.ts';
+import { type DebateOutcome, type DebateSetting, debatingDetector } from './debating-detector.ts';
 
 /*
  * Council debate (TurQUaz at CheckThat! 2025, §3.3, Algorithm 3; prompts of A.5 in meaning).
@@ -58,7 +58,7 @@ type Votes = readonly (string | null)[];
 /** What came of a round of votes. */
 interface Ballot {
   readonly votes: Votes;
-  readonly verdicts: readonly (Verdict | null)[];
+  readonly verdicts: readonly (DebateVerdict | null)[];
   readonly abstentions: readonly MalformedAnswerError[];
 }
 
@@ -94,7 +94,7 @@ export function createDebateCouncil({ options, task, service }: DetectorSettings
   });
 }
 
-type Discussion = Debate & Council & { readonly discussion: TranscriptEntry[] };
+type Discussion = DebateSetting & Council & { readonly discussion: TranscriptEntry[] };
 
 const roundName = (round: number) => (round === 0 ? 'Initial votes' : `Round ${round}`);
 

@@ -3,10 +3,10 @@ import { namesAsWords } from '../../llm/answers/answer-words.ts';
 import { askVerdict, lastLineAsked, verdictInWords } from '../../llm/answers/verdict.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
 import type { JudgingTask } from '../../tasks/task-file.ts';
-import { entryOf, pretendedReason, type Session } from '../session.ts';
+import { entryOf, type JudgementSession, pretendedReason } from '../session.ts';
 
 /** One of the possible outcomes of a debate, with somebody to argue for it. */
-export interface Side {
+export interface DebateSide {
   /** Its name in votes and verdicts. */
   readonly name: string;
   /** The meaning of that name as an answer. */
@@ -23,7 +23,7 @@ export interface DebateQuestion {
   readonly category: string | null;
   readonly question: string;
   /** The proponent's side comes first. */
-  readonly sides: readonly Side[];
+  readonly sides: readonly DebateSide[];
 }
 
 /**
@@ -55,14 +55,14 @@ export function sidesInWords({ question, sides }: DebateQuestion): string {
   return `${question}\n${sides.map(({ name, meaning }) => `- ${name}: ${meaning}`).join('\n')}`;
 }
 
-export interface Verdict {
+export interface DebateVerdict {
   readonly explanation: string;
   /** The name of one of the question's sides. */
   readonly verdict: string;
 }
 
 /** A verdict as an entry of the transcript, too. */
-export interface SaidVerdict extends Verdict {
+export interface SaidVerdict extends DebateVerdict {
   readonly entry: TranscriptEntry;
 }
 
@@ -73,10 +73,10 @@ export interface SaidVerdict extends Verdict {
 export async function askForSide(options: {
   /** What the transcript calls who decides, when, and what the decision is. */
   said: Pick<TranscriptEntry, 'role' | 'round'> & { readonly as: 'Vote' | 'Verdict' | 'Decision' };
-  session: Session;
+  session: JudgementSession;
   endpoint: Endpoint;
   content: string;
-  question: { readonly sides: readonly Pick<Side, 'name'>[] };
+  question: { readonly sides: readonly Pick<DebateSide, 'name'>[] };
   /** Index of the side that a dry run decides for, where it takes the most calls. */
   dryRunSide?: number;
   dryRunReason?: string;

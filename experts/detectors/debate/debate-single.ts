@@ -5,8 +5,8 @@ import type { DetectorSettings } from '../detector-settings.ts';
 import { endpointsByRole, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
 import { loadPrompts, promptsSchema } from '../prompt-templates.ts';
 import { speak } from '../session.ts';
-import { askForSide, type Side } from './debate-question.ts';
-import { type Debate, type DebateOutcome, debatingDetector } from './debating-detector.ts';
+import { askForSide, type DebateSide } from './debate-question.ts';
+import { type DebateOutcome, type DebateSetting, debatingDetector } from './debating-detector.ts';
 
 /*
  * Single debate (TurQUaz at CheckThat! 2025, §3.1, Algorithm 1; prompts of A.1 and A.3 in meaning).
@@ -51,10 +51,10 @@ export function createDebateSingle({ options, task, service }: DetectorSettings<
   const of = endpointsByRole({ models, byDefault: models.proponent, endpoints: options.endpoints });
   const endpoints = { proponent: of('proponent'), opponent: of('opponent'), judge: of('judge') };
 
-  async function debate({ question, session, about, asked }: Debate): Promise<DebateOutcome> {
+  async function debate({ question, session, about, asked }: DebateSetting): Promise<DebateOutcome> {
     const { sides } = question;
     const transcript: TranscriptEntry[] = [];
-    const argue = (side: Side, { turn, round }: { turn: Turn; round: string }) => {
+    const argue = (side: DebateSide, { turn, round }: { turn: Turn; round: string }) => {
       const content = prompts.render('debater', {
         about,
         asked,

@@ -6,8 +6,8 @@ import type { DetectorSettings } from '../detector-settings.ts';
 import { endpointOf, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
 import { loadPrompts, type Prompts, promptsSchema } from '../prompt-templates.ts';
 import { speak } from '../session.ts';
-import { askForSide, type Side } from './debate-question.ts';
-import { type Debate, type DebateOutcome, debatingDetector } from './debating-detector.ts';
+import { askForSide, type DebateSide } from './debate-question.ts';
+import { type DebateOutcome, type DebateSetting, debatingDetector } from './debating-detector.ts';
 
 /*
  * Team debate (TurQUaz at CheckThat! 2025, §3.2, Algorithm 2; prompts of A.4 in meaning).
@@ -63,7 +63,7 @@ export const debateTeamOptionsSchema = z.strictObject({
 export type DebateTeamOptions = z.infer<typeof debateTeamOptionsSchema>;
 
 interface Team {
-  readonly side: Side;
+  readonly side: DebateSide;
   readonly members: readonly Endpoint[];
   /** What its members said among themselves in all rounds, S_P or S_O. */
   readonly discussion: TranscriptEntry[];
@@ -78,7 +78,7 @@ export function createDebateTeam({ options, task, service }: DetectorSettings<De
   const opponents = models.opponents === undefined ? proponents : teamOf('opponents', models.opponents);
   const judge = endpointOf({ role: 'judge', model: models.judge, endpoints });
 
-  async function debate(given: Debate): Promise<DebateOutcome> {
+  async function debate(given: DebateSetting): Promise<DebateOutcome> {
     const { question, session, about, asked } = given;
     const heard: TranscriptEntry[] = [];
     const whole: TranscriptEntry[] = [];
@@ -123,7 +123,7 @@ export function createDebateTeam({ options, task, service }: DetectorSettings<De
 }
 
 /** A debate as its teams see it. */
-interface TeamDebate extends Debate {
+interface TeamDebate extends DebateSetting {
   /** What was argued before all. */
   readonly heard: Entries;
   readonly prompts: Prompts;

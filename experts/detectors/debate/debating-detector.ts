@@ -3,19 +3,19 @@ import type { Detector, Judgement, TranscriptEntry } from '../../detector.ts';
 import type { ChatService } from '../../llm/chat.ts';
 import { quotedPosts } from '../../llm/prompt-text.ts';
 import { combinedCategories, type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';
-import { countsIn, inSession, type Session } from '../session.ts';
-import { type DebateQuestion, debateQuestions, sidesInWords, type Verdict } from './debate-question.ts';
+import { countsIn, inSession, type JudgementSession } from '../session.ts';
+import { type DebateQuestion, type DebateVerdict, debateQuestions, sidesInWords } from './debate-question.ts';
 
 /** What the participants of one debate share. */
-export interface Debate {
+export interface DebateSetting {
   readonly question: DebateQuestion;
-  readonly session: Session;
+  readonly session: JudgementSession;
   /** The beginning of every prompt: the posts. A longer prefix only adds to its end, for the sake of prompt caches. */
   readonly about: string;
   readonly asked: string;
 }
 
-export interface DebateOutcome extends Verdict {
+export interface DebateOutcome extends DebateVerdict {
   /** Each side's share of the votes, where there were votes. */
   readonly shares?: Readonly<Record<string, number>>;
   readonly transcript: readonly TranscriptEntry[];
@@ -29,7 +29,7 @@ export function debatingDetector(settings: {
   options: Readonly<Record<string, unknown>>;
   task: JudgingTask;
   service: ChatService;
-  debate: (debate: Debate) => Promise<DebateOutcome>;
+  debate: (debate: DebateSetting) => Promise<DebateOutcome>;
 }): Detector {
   const { name, version, options, task, service, debate } = settings;
   const questions = debateQuestions(task);

@@ -3,7 +3,7 @@ import { isFairTest, type Thread } from '../../../src/data/thread.ts';
 import { likeliest } from '../../../src/likeliest.ts';
 import { classificationScores } from '../../../src/metrics/classification.ts';
 import { recordOf } from '../../../src/record-of.ts';
-import type { Scored } from '../../../src/regression/logit-calibration.ts';
+import type { ScoredRows } from '../../../src/regression/logit-calibration.ts';
 import { weightsWithout } from '../../../src/regression/softmax-fitter.ts';
 import type { TrainingRows } from './training-rows.ts';
 
@@ -51,11 +51,11 @@ export function heldOutScores(options: {
 
 /** What the folds say of threads that they have not seen, with offsets that were not chosen on these threads either. */
 export function heldOutTruth(options: {
-  scored: Scored;
+  scored: ScoredRows;
   rows: TrainingRows;
   foldOfRow: Int32Array;
   folds: number;
-  offsetsOf: (scored: Scored) => number[];
+  offsetsOf: (scored: ScoredRows) => number[];
   labels: readonly string[];
   threads: readonly Thread[];
 }): HeldOutScores {

@@ -6,7 +6,12 @@ import type { Thread } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
 import { stratifiedFolds } from '../../../src/metrics/stratified-folds.ts';
 import { fitLengthCalibration } from '../../../src/regression/length-calibration.ts';
-import { fitClassOffsets, fitTemperature, logLoss, type Scored } from '../../../src/regression/logit-calibration.ts';
+import {
+  fitClassOffsets,
+  fitTemperature,
+  logLoss,
+  type ScoredRows,
+} from '../../../src/regression/logit-calibration.ts';
 import {
   crossFitted,
   type FittedRows,
@@ -124,7 +129,7 @@ export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFi
   const scored = { ...words, logits: timing?.logits ?? words.logits };
 
   // A student is to be as sure as its detector, and is held against no label. Times change no offset: claims alone would pay for it.
-  const offsetsOf = (of: Scored) =>
+  const offsetsOf = (of: ScoredRows) =>
     targetOf === undefined ? fitClassOffsets({ ...of, logits: words.logits }) : task.labels.map(() => 0);
   const offsets = offsetsOf(words);
 
@@ -190,7 +195,7 @@ function meanOf(all: readonly Float64Array[]): Float64Array {
 function weightedTargets(
   wanted: readonly Target[],
   { rows: { threadOfRow }, classCount }: { rows: TrainingRows; classCount: number },
-): Omit<Scored, 'logits'> {
+): Omit<ScoredRows, 'logits'> {
   const targets = new Float64Array(wanted.length * classCount);
   const rowsOfThread = new Map<number, number>();
   for (const [row, target] of wanted.entries()) {
@@ -204,7 +209,7 @@ function weightedTargets(
   return { targets, rowWeights, classCount };
 }
 
-interface Candidate {
+interface FittedCandidate {
   readonly characterWeight: number;
   readonly l2: number;
   readonly fitRows: SoftmaxFitter;
@@ -217,13 +222,13 @@ interface Candidate {
 
 /** The words' fit with the smallest held-out loss: first the weight of the characters, at the middle penalty, then the penalty. */
 async function chosenFit(
-  settings: Omit<Scored, 'logits'> &
+  settings: Omit<ScoredRows, 'logits'> &
     Pick<LocalTraining, 'onProgress' | 'signal'> & {
       options: LocalDetectorOptions;
       rows: TrainingRows;
       folded: FoldedRows;
     },
-): Promise<{ best: Candidate; whole: FittedRows }> {
+): Promise<{ best: FittedCandidate; whole: FittedRows }> {
   const { options, rows, folded, onProgress, signal, targets, rowWeights, classCount } = settings;
   const total = (options.characterWeights.length + options.l2.length - 1) * folded.folds + 1;
   let done = 0;
@@ -235,7 +240,9 @@ async function chosenFit(
       onProgress?.({ done: ++done, total });
       return own;
     };
-  const candidate = async (own: Pick<Candidate, 'characterWeight' | 'l2' | 'fitRows'>): Promise<Candidate> => {
+  const candidate = async (
+    own: Pick<FittedCandidate, 'characterWeight' | 'l2' | 'fitRows'>,
+  ): Promise<FittedCandidate> => {
     const fitted = await crossFitted(own.fitRows, { ...folded, l2: own.l2 });
     const scored = { logits: fitted.heldOut, targets, rowWeights, classCount };
     const temperature = fitTemperature(scored);
@@ -243,8 +250,8 @@ async function chosenFit(
   };
   const penalties = options.l2.toSorted((left, right) => left - right);
   const [middle] = penalties.splice((penalties.length - 1) >> 1, 1);
-  const better = (left: Candidate, right: Candidate) => (right.loss < left.loss ? right : left);
-  let best: Candidate | null = null;
+  const better = (left: FittedCandidate, right: FittedCandidate) => (right.loss < left.loss ? right : left);
+  let best: FittedCandidate | null = null;
   for (const characterWeight of options.characterWeights) {
     const features = weighted(rows, characterWeight);
     const fitRows = counted(await softmaxFitter({ features, targets, classCount, signal }));
@@ -278,7 +285,7 @@ const timingTolerance = 1e-6;
  */
 async function fitTiming(settings: {
   values: SparseMatrix;
-  words: Scored;
+  words: ScoredRows;
   folded: FoldedRows;
   signal?: AbortSignal;
 }): Promise<{ whole: Float64Array; ofFolds: readonly Float64Array[]; logits: Float64Array }> {

@@ -10,7 +10,7 @@ import { answerRelevantOptions, type Endpoint } from '../../llm/endpoint.ts';
 import { MalformedAnswerError, orUnreadable } from '../../llm/failures.ts';
 import { quotedEvidence } from '../../llm/prompt-text.ts';
 import type { Prompts } from '../prompt-templates.ts';
-import type { Session } from '../session.ts';
+import type { JudgementSession } from '../session.ts';
 
 /*
  * The two questions of S2MAD whose answers do not depend on the prefix, so that each is asked once a thread: how far a
@@ -42,7 +42,7 @@ interface Settings {
 /** How far a comment supports the claim, in [−1, 1]; null where no score could be read, even after one repair. */
 export function createCommentScorer({ prompts, service, endpoint, askOnce }: Settings) {
   const askReadable = readablePart(askOnce);
-  return async (question: { claim: string; comment: Comment; threadId: string; session: Session }) => {
+  return async (question: { claim: string; comment: Comment; threadId: string; session: JudgementSession }) => {
     const { claim, comment, threadId, session } = question;
     const judgement = await askReadable({
       part: {
@@ -90,7 +90,7 @@ export function createCommentScorer({ prompts, service, endpoint, askOnce }: Set
 /** Whether a claim is nothing but an opinion (§3.3): yes or no; null where it cannot be read even after one repair. */
 export function createSubjectivityClassifier({ prompts, service, endpoint, askOnce }: Settings) {
   const askReadable = readablePart(askOnce);
-  return (question: { claim: string; threadId: string; session: Session }) => {
+  return (question: { claim: string; threadId: string; session: JudgementSession }) => {
     const { claim, threadId, session } = question;
     return askReadable({
       part: {
@@ -121,7 +121,7 @@ export function createSubjectivityClassifier({ prompts, service, endpoint, askOn
 /** Asks a part that a judgement can do without: null where the answer could not be read. */
 function readablePart(askOnce: AskOnce | undefined) {
   const askPart = partAsker(askOnce);
-  return async (question: { part: Question; session: Session; ask: Parameters<AskPart>[2] }) => {
+  return async (question: { part: Question; session: JudgementSession; ask: Parameters<AskPart>[2] }) => {
     const { part, session, ask } = question;
     const judgement = await orUnreadable(askPart(part, session, ask));
     if (!(judgement instanceof MalformedAnswerError)) return judgement;

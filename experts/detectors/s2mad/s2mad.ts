@@ -11,7 +11,7 @@ import { type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';
 import type { DetectorSettings } from '../detector-settings.ts';
 import { speakerOptions } from '../models-by-role.ts';
 import { loadPrompts, type Prompts } from '../prompt-templates.ts';
-import { countsIn, entryOf, inSession, type Session, speechRequest } from '../session.ts';
+import { countsIn, entryOf, inSession, type JudgementSession, speechRequest } from '../session.ts';
 import {
   type Comment,
   createCommentScorer,
@@ -19,7 +19,7 @@ import {
   neutralComments,
 } from './comments-and-claim.ts';
 import { type S2madOptions, s2madEndpoints } from './options.ts';
-import { dealtOut, inTimeOrder, type Sides, separated } from './sides.ts';
+import { type CommentSides, dealtOut, inTimeOrder, separated } from './sides.ts';
 
 /*
  * S2MAD, stance-separated multi-agent debate (Algorithm 1).
@@ -99,7 +99,7 @@ interface Debating {
   readonly isSubjective: ReturnType<typeof createSubjectivityClassifier>;
 }
 
-type Debate = Debating & { readonly session: Session };
+type S2madDebate = Debating & { readonly session: JudgementSession };
 
 function questionOf({ name, question, labels }: JudgingTask): Pick<Debating, 'form' | 'choice' | 'ending'> {
   if (labels === undefined)
@@ -113,7 +113,7 @@ function questionOf({ name, question, labels }: JudgingTask): Pick<Debating, 'fo
 }
 
 /** Algorithm 1. */
-async function judge(prefix: Prefix, debate: Debate): Promise<Judgement> {
+async function judge(prefix: Prefix, debate: S2madDebate): Promise<Judgement> {
   const { options, prompts, endpoints, ending, choice, session } = debate;
   const [claim, ...comments] = prefix.posts.map(({ text }, index) => ({ index, text: oneLine(text) }));
   const { threadId } = prefix;
@@ -165,8 +165,8 @@ async function judge(prefix: Prefix, debate: Debate): Promise<Judgement> {
 /** P and N; without stance separation, comments dealt out at random. */
 async function sidesOf(
   { claim, comments, threadId }: { claim: Comment; comments: readonly Comment[]; threadId: string },
-  { options, endpoints, scoreOf, session }: Debate,
-): Promise<Sides & { said: TranscriptEntry[] }> {
+  { options, endpoints, scoreOf, session }: S2madDebate,
+): Promise<CommentSides & { said: TranscriptEntry[] }> {
   const { topComments, stanceSeparation, seed } = options;
   if (!stanceSeparation) return { ...dealtOut({ comments, claim: claim.text, topComments, seed }), said: [] };
   const scored = await Promise.all(
@@ -182,7 +182,7 @@ async function sidesOf(
 /** What the debaters are to look at: it depends on whether the claim is an opinion. */
 async function guidanceOn(
   { claim, threadId }: { claim: Comment; threadId: string },
-  { options, prompts, endpoints, isSubjective, session }: Debate,
+  { options, prompts, endpoints, isSubjective, session }: S2madDebate,
 ): Promise<{ guide: string; said: TranscriptEntry[] }> {
   if (options.claimPrompt !== 'by-subjectivity')
     return { guide: prompts.render(`guide-${options.claimPrompt}`), said: [] };
@@ -218,7 +218,7 @@ interface Opinion {
 /** A debater with a conversation of its own: what it is asked, and what it said before. */
 function createDebater(
   { endpoint, side }: { endpoint: Endpoint; side: 0 | 1 },
-  { session, form }: Debate,
+  { session, form }: S2madDebate,
 ): (asked: string) => Promise<Opinion> {
   const messages: ChatMessage[] = [];
   const names = Object.keys(form.words);
@@ -246,7 +246,7 @@ function createDebater(
 /** A decision by one agent, which must end with a label. */
 async function decision(
   asked: { role: 'supporter' | 'judge'; content: string; transcript: TranscriptEntry[] },
-  { endpoints, session, form }: Debate,
+  { endpoints, session, form }: S2madDebate,
 ): Promise<Pick<Judgement, 'label' | 'explanation'>> {
   const { role, content, transcript } = asked;
   const endpoint = endpoints[role];

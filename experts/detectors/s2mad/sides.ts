@@ -2,7 +2,7 @@ import { drawnComments } from '../drawn-comments.ts';
 import type { Comment } from './comments-and-claim.ts';
 
 /** The comments that each debater reads. */
-export interface Sides {
+export interface CommentSides {
   readonly support: readonly Comment[];
   readonly oppose: readonly Comment[];
 }
@@ -12,7 +12,7 @@ export function separated(options: {
   comments: readonly Comment[];
   scored: readonly (number | null)[];
   topComments: number;
-}): Sides {
+}): CommentSides {
   const { comments, scored, topComments } = options;
   const top = (sign: 1 | -1) => {
     const strength = (comment: Comment) => sign * (scored[comment.index - 1] ?? 0);
@@ -28,7 +28,7 @@ export function dealtOut(options: {
   claim: string;
   topComments: number;
   seed: number;
-}): Sides {
+}): CommentSides {
   const { comments, claim, topComments, seed } = options;
   const drawn = drawnComments({ comments, claim, most: 2 * topComments, seed });
   const every = (parity: number) => inTimeOrder(drawn.filter((_, place) => place % 2 === parity));

@@ -8,7 +8,7 @@ import type { Evidence } from '../../retrieval/evidence.ts';
 import type { Retrieval } from '../../retrieval/retrieval.ts';
 import { type AskShared, askModel, type ModelQuestion } from '../../retrieval/shared-questions.ts';
 import type { Prompts } from '../prompt-templates.ts';
-import { bothSides, type Sides, type ZofiaOptions, type ZofiaRole } from './options.ts';
+import { bothSides, type ZofiaOptions, type ZofiaRole, type ZofiaSides } from './options.ts';
 import { linguisticDimensions } from './words.ts';
 
 /** To be raised with every change of an analyst that changes what it says. */
@@ -24,7 +24,7 @@ export interface AnalystSettings {
    * fails.
    */
   readonly service: ChatService;
-  readonly sides: Sides;
+  readonly sides: ZofiaSides;
   readonly retrieval: Retrieval;
 }
 

@@ -3,9 +3,9 @@ import type { ChatMessage } from '../../llm/chat.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
 import { askForSide, type SaidVerdict } from '../debate/debate-question.ts';
 import type { Prompts } from '../prompt-templates.ts';
-import { type Session, speak } from '../session.ts';
+import { type JudgementSession, speak } from '../session.ts';
 import { pretended } from './analysts.ts';
-import { bothSides, type Side, type Sides } from './options.ts';
+import { bothSides, type ZofiaSide, type ZofiaSides } from './options.ts';
 import { insufficient } from './words.ts';
 
 interface Debater {
@@ -20,14 +20,14 @@ interface Debater {
 /** M_pro or M_con. Each has a conversation of its own, which grows with every turn. */
 export function createDebater(settings: {
   prompts: Prompts;
-  own: Side;
-  other: Side;
+  own: ZofiaSide;
+  other: ZofiaSide;
   pool: string;
   endpoint: Endpoint;
-  session: Session;
+  session: JudgementSession;
 }): Debater {
   const { prompts, own, other, pool, endpoint, session } = settings;
-  const named = ({ name, meaning }: Side) => `${name} (${meaning})`;
+  const named = ({ name, meaning }: ZofiaSide) => `${name} (${meaning})`;
   const briefing = prompts.render('debater', { side: named(own), other: named(other), pool });
   const messages: ChatMessage[] = [];
   return {
@@ -48,9 +48,9 @@ export function assess(question: {
   prompts: Prompts;
   round: string;
   material: string;
-  sides: Sides;
+  sides: ZofiaSides;
   endpoint: Endpoint;
-  session: Session;
+  session: JudgementSession;
 }): Promise<SaidVerdict> {
   const { prompts, round, material, sides, endpoint, session } = question;
   return askForSide({

@@ -103,14 +103,14 @@ export function zofiaEndpoints({ models, endpoints, temperature }: ZofiaOptions)
 }
 
 /** A label that a debater argues for. */
-export interface Side {
+export interface ZofiaSide {
   readonly name: string;
   readonly meaning: string;
 }
 
-export interface Sides {
-  readonly real: Side;
-  readonly fake: Side;
+export interface ZofiaSides {
+  readonly real: ZofiaSide;
+  readonly fake: ZofiaSide;
 }
 
 /**
@@ -124,7 +124,7 @@ export function sidesOf(settings: {
     readonly insufficientLabel: string | null;
   };
   task: JudgingTask;
-}): Sides {
+}): ZofiaSides {
   const { options, task } = settings;
   const { labels } = task;
   if (labels === undefined)
@@ -132,7 +132,7 @@ export function sidesOf(settings: {
       `zofia debates between two labels; the task ${task.name} has categories, which debate-single, debate-team, debate-council and single-prompt can judge`,
     );
   const names = labels.map(({ name }) => name).join(', ');
-  const sideOf = (side: 'real' | 'fake', byDefault: number): Side => {
+  const sideOf = (side: 'real' | 'fake', byDefault: number): ZofiaSide => {
     const wanted = options.sides[side] ?? (labels.length === 2 ? labels[byDefault].name : undefined);
     const label = labels.find(({ name }) => name === wanted);
     if (label === undefined)
@@ -154,6 +154,6 @@ export function sidesOf(settings: {
 }
 
 /** Both sides, as described to the analysts and the judge. */
-export function bothSides({ real, fake }: Sides): string {
+export function bothSides({ real, fake }: ZofiaSides): string {
   return [real, fake].map(({ name, meaning }) => `- ${name}: ${meaning}`).join('\n');
 }

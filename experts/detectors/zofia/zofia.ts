@@ -7,11 +7,11 @@ import { dialogueOf, quotedEvidence, quotedPosts } from '../../llm/prompt-text.t
 import { createRetrieval, type EvidenceServices } from '../../retrieval/retrieval.ts';
 import { sharedAsker } from '../../retrieval/shared-questions.ts';
 import { judgementLabels } from '../../tasks/task-file.ts';
-import type { Verdict } from '../debate/debate-question.ts';
+import type { DebateVerdict } from '../debate/debate-question.ts';
 import type { DetectorSettings } from '../detector-settings.ts';
 import { speakerOptions } from '../models-by-role.ts';
 import { loadPrompts } from '../prompt-templates.ts';
-import { countsIn, inSession, type Session } from '../session.ts';
+import { countsIn, inSession, type JudgementSession } from '../session.ts';
 import {
   type Analysis,
   type AnalystInput,
@@ -118,7 +118,7 @@ export async function createZofia(settings: DetectorSettings<ZofiaOptions> & Evi
 interface Judging {
   readonly analysts: AnalystSettings;
   readonly askPart: AskPart;
-  readonly session: Session;
+  readonly session: JudgementSession;
 }
 
 async function judge(prefix: Prefix, { analysts, askPart, session }: Judging): Promise<Judgement> {
@@ -173,8 +173,8 @@ async function analysed(settings: AnalystSettings, input: AnalystInput) {
 /** Algorithm 1; without debate, one decision from E. */
 async function decided(
   { options, prompts, sides, endpoints }: AnalystSettings,
-  { text, pool, session }: { text: string; pool: string; session: Session },
-): Promise<Verdict & { readonly spoken: readonly TranscriptEntry[] }> {
+  { text, pool, session }: { text: string; pool: string; session: JudgementSession },
+): Promise<DebateVerdict & { readonly spoken: readonly TranscriptEntry[] }> {
   const judge = (material: string, round: string) =>
     assess({ prompts, round, material, sides, endpoint: endpoints.judge, session });
   if (!options.use.debate) {

@@ -2,7 +2,7 @@ import { type ChatAnswer, type ChatMessage, type ChatRequest, type ChatService, 
 import { CannotAskError, MalformedAnswerError } from '../failures.ts';
 
 /** What an answer says, or why that cannot be told, as a sentence that its model can act upon. */
-export type Reading<T> = { readonly value: T } | { readonly problem: string };
+export type ReadAnswer<T> = { readonly value: T } | { readonly problem: string };
 
 export interface RepairableQuestion<T> {
   readonly service: ChatService;
@@ -10,7 +10,7 @@ export interface RepairableQuestion<T> {
   /** The answer to it, where that is there already. */
   readonly first?: ChatAnswer;
   /** Is given whole answers only: what was cut off or refused is no answer, whatever it says. */
-  readonly read: (answer: ChatAnswer) => Reading<T>;
+  readonly read: (answer: ChatAnswer) => ReadAnswer<T>;
   /** What is asked the second time, in the same conversation. */
   readonly again: (problem: string) => { readonly content: string } & Pick<ChatRequest, 'jsonSchema' | 'reader'>;
   /** For messages: "the JSON asked for (verdict)". */
@@ -43,7 +43,7 @@ export async function askWithRepair<T>(
   throw unreadable(question, { answers: [first, second], problem: rereading.problem });
 }
 
-function readWhole<T>({ read }: RepairableQuestion<T>, answer: ChatAnswer): Reading<T> {
+function readWhole<T>({ read }: RepairableQuestion<T>, answer: ChatAnswer): ReadAnswer<T> {
   const incomplete = whyIncomplete(answer);
   return incomplete === null ? read(answer) : { problem: `${incomplete}.` };
 }

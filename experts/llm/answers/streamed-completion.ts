@@ -25,7 +25,7 @@ const choiceSchema = z.looseObject({
     .catch(null),
 });
 const chunkSchema = z.looseObject({ choices: z.array(choiceSchema).default([]) });
-type Parts = z.infer<typeof partsSchema>;
+type StreamedParts = z.infer<typeof partsSchema>;
 
 /** Whether a body is a stream, whatever its type says. */
 export function isStream(body: string): boolean {
@@ -74,7 +74,7 @@ function mergedChoices(pieces: readonly z.infer<typeof choiceSchema>[]) {
   });
 }
 
-function joined(messages: readonly Parts[], name: 'content' | 'refusal' | 'reasoning_content' | 'reasoning') {
+function joined(messages: readonly StreamedParts[], name: 'content' | 'refusal' | 'reasoning_content' | 'reasoning') {
   const texts = messages.flatMap((message) => message[name] ?? []);
   return texts.length === 0 ? null : texts.join('');
 }

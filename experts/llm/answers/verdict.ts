@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ChatAnswer, ChatRequest } from '../chat.ts';
 import { type AnswerWords, answerWord, namedAnswers } from './answer-words.ts';
-import { askWithRepair, type Reading, type RepairableQuestion } from './ask-with-repair.ts';
+import { askWithRepair, type ReadAnswer, type RepairableQuestion } from './ask-with-repair.ts';
 import { classProbabilities } from './class-probabilities.ts';
 import { readWholeJson, toJsonSchema } from './whole-json.ts';
 
@@ -63,7 +63,7 @@ function answerSchema(words: AnswerWords) {
 }
 
 /** Reads JSON that fits the schema, with a reason or without, or else a text that is an answer word or whose last line is one. */
-export function readVerdict({ text }: Pick<ChatAnswer, 'text'>, words: AnswerWords): Reading<Verdict> {
+export function readVerdict({ text }: Pick<ChatAnswer, 'text'>, words: AnswerWords): ReadAnswer<Verdict> {
   const value = jsonVerdict(text, words) ?? wordVerdict(text, words);
   return value === null ? { problem: 'neither it nor its last line is exactly one of these.' } : { value };
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { jsonOrUndefined } from '../../../src/json.ts';
 import { answerWord, namesAsWords } from './answer-words.ts';
-import type { Reading } from './ask-with-repair.ts';
+import type { ReadAnswer } from './ask-with-repair.ts';
 
 /** To be raised whenever the same text could be read differently. */
 export const jsonReaderVersion = 3;
@@ -22,7 +22,7 @@ function wholeJson(text: string): unknown {
 }
 
 /** Reads a text that is one JSON value. The value of an enum may be written as an answer word may, everything else is taken as it is. */
-export function readWholeJson<T>(text: string, schema: z.ZodType<T>): Reading<T> {
+export function readWholeJson<T>(text: string, schema: z.ZodType<T>): ReadAnswer<T> {
   const value = wholeJson(text);
   if (value === undefined) return { problem: 'it is not one complete JSON value and nothing else.' };
   if (contradictsKey(text)) return { problem: 'a key stands twice in it, with two values.' };

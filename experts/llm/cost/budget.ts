@@ -45,7 +45,7 @@ const UNITS = ['tokens', 'money'] as const;
 const FIRST_LOOK_MS = 10;
 const LONGEST_LOOK_MS = 500;
 
-interface Waiting {
+interface WaitingReservation {
   readonly model: string;
   readonly most: Spending;
   grant(reservation: Reservation): void;
@@ -63,7 +63,7 @@ interface Waiting {
 export class Budget {
   private readonly limits: BudgetLimits;
   private readonly ledger: Ledger;
-  private readonly waiting = new Set<Waiting>();
+  private readonly waiting = new Set<WaitingReservation>();
   private readonly reserved = new Map<string, CountedSpending>();
   /** What is not in the ledger yet. */
   private unwritten = nothingSpent;
@@ -95,7 +95,7 @@ export class Budget {
         this.waiting.delete(waiting);
         reject(signal?.reason);
       };
-      const waiting: Waiting = {
+      const waiting: WaitingReservation = {
         model,
         most,
         grant: (reservation) => {
@@ -200,7 +200,7 @@ export class Budget {
     return isLimited && isUnknown && isUnderWay ? 'wait' : 'grant';
   }
 
-  private reservation({ model, most: estimate }: Waiting, most: Spending): Reservation {
+  private reservation({ model, most: estimate }: WaitingReservation, most: Spending): Reservation {
     return {
       settle: (took) => {
         this.addReserved(model, { requests: -1, tokens: -most.tokens, money: -most.money });

@@ -5,7 +5,7 @@ export interface Permit {
   release(outcome: 'success' | 'congested' | 'neutral'): void;
 }
 
-interface Waiting {
+interface WaitingRequest {
   readonly admit: (permit: Permit) => void;
 }
 
@@ -24,7 +24,7 @@ export class ConcurrencyLimiter {
   private pausedUntilMs = 0;
   private wake: NodeJS.Timeout | null = null;
   private readonly most: number;
-  private readonly queue = new Set<Waiting>();
+  private readonly queue = new Set<WaitingRequest>();
 
   constructor(most: number) {
     this.most = most;
@@ -44,7 +44,7 @@ export class ConcurrencyLimiter {
         if (this.queue.size === 0) this.stopWaking();
         reject(signal?.reason);
       };
-      const waiting: Waiting = {
+      const waiting: WaitingRequest = {
         admit: (permit) => {
           signal?.removeEventListener('abort', onAbort);
           resolve(permit);

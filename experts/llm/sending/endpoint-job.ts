@@ -14,7 +14,7 @@ import { RetriesEndedError, retrySchema, withRetries } from './retry.ts';
 /** For one step, including the transfer of a whole file. */
 const STEP_TIMEOUT_MS = 600_000;
 
-type Step<T> = (request: { signal: AbortSignal; timeout: number }) => Promise<T>;
+type JobRequest<T> = (request: { signal: AbortSignal; timeout: number }) => Promise<T>;
 
 export interface EndpointJobOptions {
   endpoint: Endpoint;
@@ -33,12 +33,12 @@ export interface EndpointJobOptions {
 export interface EndpointJob {
   readonly client: OpenAI;
   /** Does one step, with retries of its own. */
-  tried<T>(step: Step<T>): Promise<T>;
+  tried<T>(step: JobRequest<T>): Promise<T>;
   /** Returns the id of the file. */
   upload(path: string, purpose: 'batch' | 'fine-tune'): Promise<string>;
   /** Looks again and again until the job has one of these statuses; tells `onLook` before each decision. */
   followed<Job extends { readonly status: string }>(
-    look: Step<Job>,
+    look: JobRequest<Job>,
     options: { ended: readonly string[]; onLook: (job: Job) => void },
   ): Promise<Job>;
   /** A text of the endpoint without keys that it quotes. */
@@ -59,7 +59,7 @@ export async function endpointJob(
   const secrets = secretsOf({ endpoint, env });
   const client = await endpointClient({ endpoint, env });
 
-  async function attempt<T>(step: Step<T>): Promise<T> {
+  async function attempt<T>(step: JobRequest<T>): Promise<T> {
     const timeout = AbortSignal.timeout(STEP_TIMEOUT_MS);
     try {
       return await step({
@@ -74,7 +74,7 @@ export async function endpointJob(
     }
   }
 
-  async function tried<T>(step: Step<T>): Promise<T> {
+  async function tried<T>(step: JobRequest<T>): Promise<T> {
     try {
       return await withRetries({ attempt: () => attempt(step), policy, random, signal });
     } catch (error) {

@@ -19,7 +19,7 @@ import { type RateLimiter, rateLimiter } from './rate-limiter.ts';
 import type { RetryPolicy } from './retry.ts';
 
 /** What all calls to one model at one address share. */
-export interface Line {
+export interface EndpointLine {
   readonly limiter: ConcurrencyLimiter;
   readonly breaker: CircuitBreaker;
   readonly rate: RateLimiter;
@@ -40,7 +40,7 @@ export interface Signals {
 export interface Attempt {
   readonly request: ChatRequest;
   readonly form: RequestForm;
-  readonly line: Line;
+  readonly line: EndpointLine;
   readonly signals: Signals;
   /** Of the call. */
   readonly counter: { requests: number };
@@ -55,7 +55,7 @@ export class RequestSender {
     readonly policy: RetryPolicy;
     readonly graceMs: number;
   };
-  private readonly lines = new Map<string, Line>();
+  private readonly lines = new Map<string, EndpointLine>();
   // Hard private, so that no dump or log of the service shows a key.
   readonly #clients = new WeakMap<Endpoint, Promise<OpenAI>>();
   readonly #env: Environment;
@@ -65,13 +65,13 @@ export class RequestSender {
     this.#env = env;
   }
 
-  lineOf(endpoint: Endpoint): Line {
+  lineOf(endpoint: Endpoint): EndpointLine {
     const key = lineKey(endpoint);
     const found = this.lines.get(key);
     if (found) return found;
     const { requestsPerMinute, tokensPerMinute, concurrency } = endpoint;
     const { baseMs, capMs } = this.shared.policy;
-    const line: Line = {
+    const line: EndpointLine = {
       answers: 0,
       ending: endingController(),
       limiter: new ConcurrencyLimiter(concurrency),

@@ -49,7 +49,7 @@ const tolerance = 1e-3;
 const maximumSteps = 300;
 
 /** Rows with their labels. Rows of the same thread are held out together. */
-interface LabelledRows {
+interface LabelledReplies {
   readonly features: SparseMatrix;
   /** Class indices, checked by `checkLabels`. */
   readonly labels: readonly number[];
@@ -100,14 +100,14 @@ export function fineTunedClassifier(setup: {
           );
       return examples.map(({ label }) => label);
     },
-    async pretrain(rows: LabelledRows): Promise<void> {
+    async pretrain(rows: LabelledReplies): Promise<void> {
       // Labels of other data may lack some classes (favor and against know no query). Such classes take no part in the
       // loss. Otherwise they would be unlearnt, and nothing would be predicted as one of them again.
       const candidates = Array.from({ length: classCount }, (_, label) => rows.labels.includes(label));
       pretrained = await fitFolds(rows, { candidates, priors: untrained, l2: pretrainL2, options });
       tuned = { weights: pretrained.weights, threadIds: new Set() };
     },
-    async tune(rows: LabelledRows): Promise<void> {
+    async tune(rows: LabelledReplies): Promise<void> {
       const candidates = Array.from({ length: classCount }, () => true);
       // Without examples the pretrained model comes back, whatever tuning starts from.
       const isAnew = tuneFrom === 'nothing' && rows.labels.length > 0;
@@ -135,7 +135,7 @@ export function fineTunedClassifier(setup: {
 
 /** Fits all rows, and the rows without each fold. */
 async function fitFolds(
-  rows: LabelledRows,
+  rows: LabelledReplies,
   {
     candidates,
     priors,

@@ -9,7 +9,7 @@ import type { Post, Thread } from '../thread.ts';
 import { itemsOfLines, parseJson } from '../thread-file.ts';
 import { assembleThread, earliest, unixSeconds } from './assemble-thread.ts';
 import { namesIn } from './foreign-files.ts';
-import type { Importer, Reading } from './importer.ts';
+import type { ImportContext, Importer } from './importer.ts';
 import { noteOnZones, readTime } from './read-time.ts';
 import { zippedFiles } from './zip-archive.ts';
 
@@ -60,7 +60,7 @@ interface CorpusFile {
   read(): AsyncIterable<Uint8Array>;
 }
 
-async function* readCorpus(corpus: Corpus, options: Reading): AsyncGenerator<Thread> {
+async function* readCorpus(corpus: Corpus, options: ImportContext): AsyncGenerator<Thread> {
   const metadata = await metadataOf(corpus, options);
   // A conversation is yielded with its last utterance, so that few are in memory, however large the corpus.
   const missing = new Map<string, number>();
@@ -86,7 +86,7 @@ async function* readCorpus(corpus: Corpus, options: Reading): AsyncGenerator<Thr
 
 function utterancesOf(
   corpus: Corpus,
-  options: Pick<Reading, 'skipInvalid' | 'onSkipped'> & Partial<Pick<Reading, 'count'>>,
+  options: Pick<ImportContext, 'skipInvalid' | 'onSkipped'> & Partial<Pick<ImportContext, 'count'>>,
 ) {
   const { place, read } = corpus.utterances;
   return itemsOfLines(jsonLinesOf(read(), { path: place }), { ...options, name: place }, (value, at) => {
@@ -99,7 +99,7 @@ function utterancesOf(
 /** @throws BadItemError for a text that is no time */
 function timeOf(
   timestamp: number | string | null | undefined,
-  { place, count }: { place: string; count?: Reading['count'] | undefined },
+  { place, count }: { place: string; count?: ImportContext['count'] | undefined },
 ): string | null {
   if (timestamp === null || timestamp === undefined || timestamp === '') return null;
   if (typeof timestamp === 'number') return new Date(Math.round(timestamp * 1000)).toISOString();
@@ -114,7 +114,7 @@ function timeOf(
 function postsOf(
   conversation: string,
   utterances: readonly Utterance[],
-  { count }: Reading,
+  { count }: ImportContext,
 ): Partial<Post>[] & { id: string; text: string }[] {
   const parentOf = (own: Utterance) => own['reply-to'] ?? own.reply_to ?? null;
   const ids = new Set(utterances.map(({ id }) => id));
@@ -142,7 +142,7 @@ type Metadata = (conversation: string) => Pick<Thread, 'labels' | 'split'>;
  * Labels and split of a conversation.
  * @throws InputError for a label that no conversation has, with the names that there are
  */
-async function metadataOf({ utterances, conversations }: Corpus, options: Reading): Promise<Metadata> {
+async function metadataOf({ utterances, conversations }: Corpus, options: ImportContext): Promise<Metadata> {
   const { label: wanted = [], count } = options;
   if (conversations === null && wanted.length > 0)
     throw new InputError(

@@ -4,7 +4,7 @@ import { readWholeText } from '../text-lines.ts';
 import type { Thread } from '../thread.ts';
 import { parseJson } from '../thread-file.ts';
 import { assembleThread } from './assemble-thread.ts';
-import type { Importer, Reading } from './importer.ts';
+import type { ImportContext, Importer } from './importer.ts';
 import { noteOnZones, readTime } from './read-time.ts';
 import { snowflakeTime } from './twitter-post.ts';
 
@@ -44,7 +44,7 @@ export const eardImporter: Importer = {
   },
 };
 
-function threadOf(id: string, input: { value: unknown; place: string; count: Reading['count'] }): Thread {
+function threadOf(id: string, input: { value: unknown; place: string; count: ImportContext['count'] }): Thread {
   const { label, seq } = parseItem(entrySchema, input);
   const ids = seq.tids?.map(String) ?? seq.texts.map((_, index) => (index === 0 ? id : `${id}-${index}`));
   for (const [name, list] of Object.entries({ timeline: seq.timeline, tids: ids }))
@@ -66,7 +66,10 @@ function threadOf(id: string, input: { value: unknown; place: string; count: Rea
 }
 
 /** Offsets from 0 are taken for times in 1970. */
-function timeOf(value: number | string, { place, count }: { place: string; count: Reading['count'] }): string | null {
+function timeOf(
+  value: number | string,
+  { place, count }: { place: string; count: ImportContext['count'] },
+): string | null {
   if (value === '') return null;
   const read = readTime(String(value), { dateOrder: null, areOffsets: true });
   if (typeof read === 'string')

@@ -11,7 +11,7 @@ import { readLines } from '../text-lines.ts';
 import { type Thread, threadSchema } from '../thread.ts';
 import { withoutEntities } from './entities.ts';
 import { checkSize, namesIn } from './foreign-files.ts';
-import type { Importer, Reading } from './importer.ts';
+import type { ImportContext, Importer } from './importer.ts';
 import { readTime } from './read-time.ts';
 
 const idElement = /<ID>\s*([^<]*?)\s*<\/ID>/;
@@ -58,7 +58,7 @@ async function filesBelow(path: string): Promise<string[]> {
 }
 
 /** Labels by subject: numbers where they are written as such. */
-async function readTruth(files: readonly string[], options: Reading): Promise<Map<string, string | number>> {
+async function readTruth(files: readonly string[], options: ImportContext): Promise<Map<string, string | number>> {
   const truth = new Map<string, string | number>();
   for (const file of files.filter((own) => /truth.*\.txt$/i.test(basename(own))))
     for await (const { text, number } of readLines(file))
@@ -106,7 +106,7 @@ interface Writing {
 /** Null for a subject that wrote nothing. */
 async function readSubject(
   of: { subject: string; files: readonly string[] },
-  options: Reading,
+  options: ImportContext,
 ): Promise<Thread | null> {
   const writings: Writing[] = [];
   for (const file of of.files) {

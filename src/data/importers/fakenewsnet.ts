@@ -6,7 +6,7 @@ import type { Thread } from '../thread.ts';
 import { assembleThread, unixSeconds } from './assemble-thread.ts';
 import { readDelimitedFile } from './delimited-file.ts';
 import { jsonIn, namesIn } from './foreign-files.ts';
-import type { Importer, Reading } from './importer.ts';
+import type { ImportContext, Importer } from './importer.ts';
 import { snowflakeTime } from './twitter-post.ts';
 
 const contentFile = 'news content.json';
@@ -38,7 +38,7 @@ export const fakeNewsNetImporter: Importer = {
   },
 };
 
-async function* readRelease(path: string, options: Reading): AsyncGenerator<Thread> {
+async function* readRelease(path: string, options: ImportContext): AsyncGenerator<Thread> {
   const [, event, label] = basename(path).match(/^(.+)_(fake|real)\.csv$/) ?? [];
   yield* eachOrSkip(readDelimitedFile(path, { ...options, delimiter: ',', quote: '"' }), options, (row) => {
     const { id, title, tweet_ids } = parseItem(rowSchema, row);
@@ -51,7 +51,7 @@ async function* readRelease(path: string, options: Reading): AsyncGenerator<Thre
   });
 }
 
-async function readArticle(folder: string, options: Reading): Promise<Thread> {
+async function readArticle(folder: string, options: ImportContext): Promise<Thread> {
   const id = basename(folder);
   const place = join(folder, contentFile);
   const { title, text, publish_date } = parseItem(contentSchema, { value: await jsonIn(place), place });
@@ -68,7 +68,7 @@ async function readArticle(folder: string, options: Reading): Promise<Thread> {
 
 function countLacks(
   { isTitleOnly, published, time }: { isTitleOnly: boolean; published: string | null; time: string | null },
-  { count }: Reading,
+  { count }: ImportContext,
 ): void {
   if (isTitleOnly) count('# articles have a title only');
   if (time === null) count('# articles have no time');

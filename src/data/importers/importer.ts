@@ -2,7 +2,7 @@ import type { SkipOptions } from '../bad-item.ts';
 import type { ReadingOptions } from '../text-lines.ts';
 import type { Thread } from '../thread.ts';
 import type { NothingRules } from './nothing.ts';
-import type { TableOptions } from './table/columns.ts';
+import type { TableImportOptions } from './table/columns.ts';
 
 /** What an importer is told beside the paths. */
 export interface ImportOptions extends SkipOptions, ReadingOptions {
@@ -13,7 +13,7 @@ export interface ImportOptions extends SkipOptions, ReadingOptions {
   /** Labels to take, by their names in the source. */
   readonly label?: readonly string[] | undefined;
   /** How the columns of a table of posts are to be read. */
-  readonly table?: TableOptions | undefined;
+  readonly table?: TableImportOptions | undefined;
   /** Words that mean nothing, beside empty cells and \N. */
   readonly nulls?: readonly string[] | undefined;
   /** Times behind it are in the future, which is a warning. */
@@ -25,7 +25,7 @@ export interface ImportOptions extends SkipOptions, ReadingOptions {
 }
 
 /** What an importer reads by. */
-export interface Reading extends ImportOptions {
+export interface ImportContext extends ImportOptions {
   /** Counts what was dropped or guessed. At the end it becomes a note, with the number in the place of #. */
   readonly count: (note: string, by?: number) => void;
   /** The same for what is likely wrong. */
@@ -47,5 +47,5 @@ export interface Importer {
    * Yields the threads one at a time. A bad item goes through `orSkip`; keys that the format does not need are ignored.
    * @throws InputError for a bad item that is not to be skipped, or paths that are not what the format expects
    */
-  read(paths: readonly string[], options: Reading): AsyncGenerator<Thread>;
+  read(paths: readonly string[], options: ImportContext): AsyncGenerator<Thread>;
 }

@@ -1,6 +1,6 @@
 import { BadItemError, shortened } from '../bad-item.ts';
 import { itemsOfJson } from './foreign-files.ts';
-import type { Importer, Reading } from './importer.ts';
+import type { ImportContext, Importer } from './importer.ts';
 import type { TableRow } from './table/cells.ts';
 import { type PostTable, threadsOfTables } from './table/threads-of-tables.ts';
 
@@ -17,7 +17,7 @@ export const postsImporter: Importer = {
     const silent = { ...options, skipInvalid: true, onSkipped: undefined, count: () => {} };
     for await (const rows of rowsOf(silent))
       for (const { value } of rows) for (const name of Object.keys(value)) headings.add(name);
-    async function* rowsOf(reading: Reading): AsyncGenerator<readonly TableRow[]> {
+    async function* rowsOf(reading: ImportContext): AsyncGenerator<readonly TableRow[]> {
       for (const path of paths)
         yield* itemsOfJson(path, reading, (value, place) =>
           postsOf(value, { place, reading }).map(({ post, place }) => ({ place, value: fields(post) })),
@@ -49,7 +49,7 @@ const besidePosts: ReadonlySet<string> = new Set([
 ]);
 
 /** @throws BadItemError for what is neither a post nor a page of posts */
-function postsOf(value: unknown, { place, reading }: { place: string; reading: Reading }): PlacedPost[] {
+function postsOf(value: unknown, { place, reading }: { place: string; reading: ImportContext }): PlacedPost[] {
   if (!isRecord(value)) throw new BadItemError({ place, value: shortened(value), reason: 'is not a post' });
   if (Array.isArray(value.posts) && typeof value.id === 'string')
     throw new BadItemError({
@@ -70,7 +70,10 @@ function postsOf(value: unknown, { place, reading }: { place: string; reading: R
 }
 
 /** Submissions and comments of a listing of Reddit's API, whose comments hold listings of their replies. */
-function thingsOf({ children }: JsonObject, { place, reading }: { place: string; reading: Reading }): PlacedPost[] {
+function thingsOf(
+  { children }: JsonObject,
+  { place, reading }: { place: string; reading: ImportContext },
+): PlacedPost[] {
   if (!Array.isArray(children)) return [];
   return children.flatMap((child: unknown, index) => {
     if (!isRecord(child) || !isRecord(child.data)) return [];

@@ -52,7 +52,7 @@ type Day =
   | { readonly year: string; readonly first: string; readonly second: string };
 
 type Groups = Readonly<Record<string, string | undefined>>;
-type Parts = Day & { readonly clock: Groups };
+type TimeParts = Day & { readonly clock: Groups };
 
 const clock = String.raw`(?<hour>\d{1,2}):(?<minute>\d\d)(?::(?<seconds>\d\d)(?:[.,](?<fraction>\d+))?)?(?: ?(?<half>[ap])\.?m\.?)?`;
 const basicClock = String.raw`(?<hour>\d\d)(?:(?<minute>\d\d)(?:(?<seconds>\d\d)(?:[.,](?<fraction>\d+))?)?)?`;
@@ -65,8 +65,8 @@ function form(text: string): RegExp {
   return new RegExp(`^${text}$`, 'i');
 }
 
-const ordered = (groups: Groups): Parts => ({ ...dated(groups), clock: groups });
-const unordered = ({ year = '', first = '', second = '', ...rest }: Groups): Parts => ({
+const ordered = (groups: Groups): TimeParts => ({ ...dated(groups), clock: groups });
+const unordered = ({ year = '', first = '', second = '', ...rest }: Groups): TimeParts => ({
   ...{ year, first, second },
   clock: rest,
 });
@@ -76,7 +76,7 @@ function dated({ year = '', month, day = '', name = '' }: Groups) {
   return { year, month: month ?? String(months.indexOf(name.slice(0, 3).toLowerCase()) + 1), day };
 }
 
-const forms: readonly (readonly [RegExp, (groups: Groups) => Parts])[] = [
+const forms: readonly (readonly [RegExp, (groups: Groups) => TimeParts])[] = [
   // 2024-03-05T10:00:00.5+01:00, 2024/3/5 10:00, 2024.03.05
   [form(`(?<year>\\d{4})([-/.])(?<month>\\d{1,2})\\2(?<day>\\d{1,2})(?:(?:T|,? ) ?${clock})? ?${zone}?`), ordered],
   [form(`(?<year>\\d{4})-(?<month>\\d\\d)-(?<day>\\d\\d)T${basicClock} ?${zone}?`), ordered],
@@ -102,7 +102,7 @@ const forms: readonly (readonly [RegExp, (groups: Groups) => Parts])[] = [
   ],
 ];
 
-function partsTime({ clock, ...day }: Parts, reading: TimeReading): ForeignTime | string {
+function partsTime({ clock, ...day }: TimeParts, reading: TimeReading): ForeignTime | string {
   const found = 'first' in day ? orderedDay(day, reading) : day;
   if (typeof found === 'string') return found;
   if (found.year.length === 2) return `has a year of two digits, ${found.year}; write all four`;

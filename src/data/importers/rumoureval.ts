@@ -8,7 +8,7 @@ import { type Post, stances, type Thread } from '../thread.ts';
 import { assembleThread, unixSeconds } from './assemble-thread.ts';
 import { type PostReader, readConversation, sourceFolders } from './conversation-folder.ts';
 import { jsonIn, namesIn } from './foreign-files.ts';
-import type { Importer, Reading } from './importer.ts';
+import type { ImportContext, Importer } from './importer.ts';
 import { twitterPost } from './twitter-post.ts';
 
 /** Stance by post id, as the label files have it. */
@@ -43,7 +43,7 @@ interface RumourEvalYear {
  */
 async function* readRumourEval(
   paths: readonly string[],
-  options: Reading & { year: RumourEvalYear },
+  options: ImportContext & { year: RumourEvalYear },
 ): AsyncGenerator<Thread> {
   const { year } = options;
   const found = { threads: new Set<string>(), keys: [] as LabelKey[] };

@@ -5,7 +5,7 @@ import { assertFile, readLines } from '../text-lines.ts';
 import { type Thread, veracities } from '../thread.ts';
 import { assembleThread } from './assemble-thread.ts';
 import { namesIn } from './foreign-files.ts';
-import type { Importer, Reading } from './importer.ts';
+import type { ImportContext, Importer } from './importer.ts';
 import { snowflakeTime } from './twitter-post.ts';
 
 /** The release names all tweets of a tree but has the texts of the claims only. */
@@ -30,7 +30,7 @@ export const twitter1516Importer: Importer = {
 
 async function* readFolder(
   path: string,
-  options: Reading & { extra: ReadonlyMap<string, string>; replies: { all: number; dropped: number } },
+  options: ImportContext & { extra: ReadonlyMap<string, string>; replies: { all: number; dropped: number } },
 ): AsyncGenerator<Thread> {
   const names = await namesIn(path);
   for (const needed of ['label.txt', 'source_tweets.txt', 'tree'])

@@ -1,12 +1,12 @@
 import { InputError } from '../../errors.ts';
 import type { Thread } from '../thread.ts';
 import { type SyntheticModel, type SyntheticOptions, syntheticModel } from './options.ts';
-import { type Evidence, tellingWords } from './words.ts';
+import { type SyntheticEvidence, tellingWords } from './words.ts';
 
-export type { Evidence };
+export type { SyntheticEvidence as Evidence };
 
 /** All kinds of evidence, in the order in which they are enumerated. */
-export const evidences: readonly Evidence[] = ['rumor', 'nonRumor', 'neutral'];
+export const evidences: readonly SyntheticEvidence[] = ['rumor', 'nonRumor', 'neutral'];
 
 /**
  * All that the posts so far say about the class and what is still to come. Early posts are counted separately because
@@ -28,7 +28,7 @@ export const noEvidence: EvidenceCounts = { posts: 0, isQuick: false, earlyRumor
 /** The counts after one more post. */
 export function addEvidence(
   counts: EvidenceCounts,
-  next: { evidence: Evidence; model: SyntheticModel },
+  next: { evidence: SyntheticEvidence; model: SyntheticModel },
 ): EvidenceCounts {
   const { evidence, model } = next;
   const rumor = Number(evidence === 'rumor');
@@ -97,7 +97,7 @@ export function rumorProbability(counts: EvidenceCounts, model: SyntheticModel):
 }
 
 /** P(the next post's evidence | the posts so far), if there is a next post. */
-export function nextEvidence(counts: EvidenceCounts, model: SyntheticModel): Record<Evidence, number> {
+export function nextEvidence(counts: EvidenceCounts, model: SyntheticModel): Record<SyntheticEvidence, number> {
   const next = { rumor: 0, nonRumor: 0, neutral: 0 };
   for (const kind of hypotheses(counts, model)) {
     const chances = evidenceProbabilities({ kind, post: counts.posts }, model);
@@ -110,7 +110,7 @@ export function nextEvidence(counts: EvidenceCounts, model: SyntheticModel): Rec
 export function evidenceProbabilities(
   { kind, post }: { kind: ThreadKind; post: number },
   model: SyntheticModel,
-): Record<Evidence, number> {
+): Record<SyntheticEvidence, number> {
   if (kind.slow && post < model.slowPosts) return { rumor: 0, nonRumor: 0, neutral: 1 };
   const early = kind.misleading ? model.misleadingAccuracy : model.earlyAccuracy;
   const right = post < model.earlyPosts ? early : model.lateAccuracy;
@@ -120,7 +120,7 @@ export function evidenceProbabilities(
 }
 
 /** The evidence of each post of a synthetic thread, read back from its words. */
-export function evidenceOf(thread: Thread): Evidence[] {
+export function evidenceOf(thread: Thread): SyntheticEvidence[] {
   return thread.posts.map(({ text }) => {
     const words = new Set(text.toLowerCase().split(/[^a-z]+/));
     if (tellingWords.rumor.some((word) => words.has(word))) return 'rumor';
@@ -134,7 +134,7 @@ export function evidenceOf(thread: Thread): Evidence[] {
  * @returns [posts]: P(rumor | the first 1, 2, … posts)
  * @throws InputError for more posts than the stream's threads can have, or options that are not valid
  */
-export function bayesPosterior(stream: Thread | readonly Evidence[], options: SyntheticOptions): Float64Array {
+export function bayesPosterior(stream: Thread | readonly SyntheticEvidence[], options: SyntheticOptions): Float64Array {
   const model = syntheticModel(options);
   const evidence = 'posts' in stream ? evidenceOf(stream) : stream;
   if (evidence.length > model.maxPosts)

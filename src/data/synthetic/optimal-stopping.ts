@@ -47,10 +47,10 @@ export interface OptimalStopping {
   readonly earlyRate: number;
 }
 
-interface Node {
+interface StoppingNode {
   readonly counts: EvidenceCounts;
   readonly rumorProbability: number;
-  readonly next: readonly { probability: number; node: Node }[];
+  readonly next: readonly { probability: number; node: StoppingNode }[];
   value: number;
   stop: boolean;
 }
@@ -91,7 +91,7 @@ export function optimalStopping(options: SyntheticOptions & DelayCosts): Optimal
 
   const [first] = layers;
   const start = nextEvidence(noEvidence, model);
-  const reached = new Map<Node, number>();
+  const reached = new Map<StoppingNode, number>();
   for (const node of first.values()) reached.set(node, start[firstEvidence(node.counts, model)]);
   const outcome = { expectedReward: 0, accuracy: 0, meanPosts: 0, earlyRate: 0 };
   for (const [node, probability] of reached) outcome.expectedReward += probability * node.value;
@@ -148,15 +148,15 @@ function keyOf(counts: EvidenceCounts): string {
 }
 
 /** All reachable counts after 1, 2, … maxPosts posts, each linked to those that may follow. */
-function buildLayers(model: SyntheticModel): Map<string, Node>[] {
+function buildLayers(model: SyntheticModel): Map<string, StoppingNode>[] {
   const after = (counts: EvidenceCounts) => evidences.map((evidence) => addEvidence(counts, { evidence, model }));
   const reachable: EvidenceCounts[][] = [];
   for (let previous = [noEvidence]; reachable.length < model.maxPosts; previous = reachable[reachable.length - 1])
     reachable.push([...new Map(previous.flatMap(after).map((counts) => [keyOf(counts), counts])).values()]);
-  const layers: Map<string, Node>[] = [];
-  let below = new Map<string, Node>();
+  const layers: Map<string, StoppingNode>[] = [];
+  let below = new Map<string, StoppingNode>();
   for (const layer of reachable.toReversed()) {
-    const nodes = new Map<string, Node>();
+    const nodes = new Map<string, StoppingNode>();
     for (const counts of layer) {
       const chances = nextEvidence(counts, model);
       const next = evidences.flatMap((evidence) => {
@@ -183,7 +183,7 @@ function firstEvidence(counts: EvidenceCounts, model: SyntheticModel): Evidence 
   return found ?? 'neutral';
 }
 
-function ruleOf(layers: readonly Map<string, Node>[], model: SyntheticModel): StoppingRule {
+function ruleOf(layers: readonly Map<string, StoppingNode>[], model: SyntheticModel): StoppingRule {
   return {
     decide(evidence) {
       const counts = evidence.reduce((sum, next) => addEvidence(sum, { evidence: next, model }), noEvidence);

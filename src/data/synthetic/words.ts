@@ -2,9 +2,9 @@ import type { Random } from '../../tensor/random.ts';
 import { stories } from './stories.ts';
 
 /** The class a post speaks for, rightly or wrongly. */
-export type Evidence = 'rumor' | 'nonRumor' | 'neutral';
+export type SyntheticEvidence = 'rumor' | 'nonRumor' | 'neutral';
 
-type Telling = Exclude<Evidence, 'neutral'>;
+type Telling = Exclude<SyntheticEvidence, 'neutral'>;
 
 const list = (words: string) => words.split(' ');
 
@@ -99,7 +99,7 @@ const neutralClaims: readonly string[] = [
 
 /** The text of one post: a claim of its story, or a reply, with what it tells of the class. */
 export function writeText(
-  post: { evidence: Evidence; distractor: boolean; event: number; claim: boolean },
+  post: { evidence: SyntheticEvidence; distractor: boolean; event: number; claim: boolean },
   random: Random,
 ): string {
   const { evidence, distractor, claim } = post;

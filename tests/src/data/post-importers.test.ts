@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { importThreads } from '../../../src/data/import-threads.ts';
-import type { TableOptions } from '../../../src/data/importers/table/columns.ts';
+import type { TableImportOptions } from '../../../src/data/importers/table/columns.ts';
 import { collect, temporaryFolder } from './fixtures.ts';
 
 interface Importing {
   readonly format?: string;
-  readonly table?: TableOptions;
+  readonly table?: TableImportOptions;
   readonly encoding?: string;
   readonly skipInvalid?: boolean;
 }
@@ -66,7 +66,7 @@ describe('JSON with an object for each post', () => {
     expect(threads).toMatchObject([{ id: 'r', rumor: true, posts: { length: 601 } }]);
   });
 
-  it.each<[string, Record<string, unknown>, TableOptions, unknown]>([
+  it.each<[string, Record<string, unknown>, TableImportOptions, unknown]>([
     [
       'X’s API, page by page',
       {

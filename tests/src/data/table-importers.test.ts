@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import { describe, expect, it } from 'vitest';
 import { importThreads } from '../../../src/data/import-threads.ts';
-import type { TableOptions } from '../../../src/data/importers/table/columns.ts';
+import type { TableImportOptions } from '../../../src/data/importers/table/columns.ts';
 import { collect, temporaryFolder } from './fixtures.ts';
 
 async function imported(
@@ -12,7 +12,7 @@ async function imported(
     format = 'csv',
     table,
     skipInvalid,
-  }: { name?: string; format?: string; table?: TableOptions; skipInvalid?: boolean } = {},
+  }: { name?: string; format?: string; table?: TableImportOptions; skipInvalid?: boolean } = {},
 ) {
   const folder = temporaryFolder({ [name]: content });
   const notes: string[] = [];

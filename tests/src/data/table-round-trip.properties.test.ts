@@ -3,7 +3,7 @@ import { parquetWriteBuffer } from 'hyparquet-writer';
 import { describe, expect, it } from 'vitest';
 import { foldedName } from '../../../src/data/folded-name.ts';
 import { importThreads } from '../../../src/data/import-threads.ts';
-import type { TableOptions } from '../../../src/data/importers/table/columns.ts';
+import type { TableImportOptions } from '../../../src/data/importers/table/columns.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
 import { collect, temporaryFolder, writeFiles } from './fixtures.ts';
@@ -151,7 +151,7 @@ function delimited(
   return lines.map((line) => `${line.map(field).join(delimiter)}${end}`).join('');
 }
 
-async function read(path: string, format: string, table: TableOptions | undefined) {
+async function read(path: string, format: string, table: TableImportOptions | undefined) {
   return (await collect(importThreads(format, { paths: [path], table }))).map(shapeOf);
 }
 

@@ -89,7 +89,7 @@ const platformNames: Partial<Record<TableField, readonly string[]>> = {
 export type TableColumns = Partial<Readonly<Record<TableField, string>>>;
 
 /** How the columns of a table are to be read. */
-export interface TableOptions {
+export interface TableImportOptions {
   readonly columns?: TableColumns;
   readonly labelMap?: LabelMap;
   readonly dateOrder?: DateOrder | undefined;

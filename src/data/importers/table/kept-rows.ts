@@ -15,12 +15,12 @@ export interface RowOfPost {
 }
 
 /** What rows of a thread say alike. */
-type Shared = Pick<RowOfPost, 'threadId' | 'labels'> & { readonly source: string };
+type SharedColumns = Pick<RowOfPost, 'threadId' | 'labels'> & { readonly source: string };
 
 /** Rows of posts, each by its place among them. */
 export interface KeptRows {
   add(row: RowOfPost, source: string): void;
-  readonly shared: readonly Shared[];
+  readonly shared: readonly SharedColumns[];
   get(place: number): RowOfPost;
 }
 
@@ -32,12 +32,12 @@ const lineBreak = 10;
  * be looked through for garbage. What a row shares with the one before is kept once.
  */
 export function keptRows(): KeptRows {
-  const shared: Shared[] = [];
+  const shared: SharedColumns[] = [];
   const starts: number[] = [];
   const chunks: Buffer[] = [];
   let chunk = Buffer.alloc(0);
   let end = 0;
-  let last: { key: string; shared: Shared } | null = null;
+  let last: { key: string; shared: SharedColumns } | null = null;
   return {
     shared,
     add({ place, threadId, postId, post, labels }, source) {

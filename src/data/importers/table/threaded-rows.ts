@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { InputError } from '../../../errors.ts';
 import { BadItemError, orSkipNow, shortened } from '../../bad-item.ts';
 import type { Post } from '../../thread.ts';
-import type { Reading } from '../importer.ts';
+import type { ImportContext } from '../importer.ts';
 import type { KeptRows, RowOfPost } from './kept-rows.ts';
 
 /** A row as a post of a thread; its id is null where the table names none. */
@@ -15,7 +15,7 @@ export type RowOfThread = Pick<RowOfPost, 'place' | 'labels'> & {
  * twice, or whose parts overlap, has exact copies.
  * @throws InputError for two rows of one post that differ, where such items are not to be skipped
  */
-export function* threadedRows(rows: KeptRows, options: Reading): Generator<[string, readonly RowOfThread[]]> {
+export function* threadedRows(rows: KeptRows, options: ImportContext): Generator<[string, readonly RowOfThread[]]> {
   const rootOf = rows.shared.every(({ threadId }) => threadId !== null) ? () => '' : rootsOf(rows);
   const threads = new Map<string, number[]>();
   for (const [place, { threadId }] of rows.shared.entries()) {
@@ -31,7 +31,7 @@ export function* threadedRows(rows: KeptRows, options: Reading): Generator<[stri
   }
 }
 
-function differentPosts(rows: readonly RowOfPost[], options: Reading): RowOfThread[] {
+function differentPosts(rows: readonly RowOfPost[], options: ImportContext): RowOfThread[] {
   const first = new Map<string, RowOfPost>();
   const posts: RowOfThread[] = [];
   for (const row of rows)

@@ -3,7 +3,7 @@ import { BadItemError, eachOrSkip, orSkipNow, shortened } from '../../bad-item.t
 import { foldedName } from '../../folded-name.ts';
 import type { Thread } from '../../thread.ts';
 import { assembleThread, earliest, sortReplies } from '../assemble-thread.ts';
-import type { Reading } from '../importer.ts';
+import type { ImportContext } from '../importer.ts';
 import { silentRules } from '../nothing.ts';
 import { noteOnZones } from '../read-time.ts';
 import { cellId, cellText, rawText, type TableRow } from './cells.ts';
@@ -30,7 +30,10 @@ export interface PostTable {
  * id is the thread's, else the earliest of those that answer none, else the earliest; the replies are put in time order.
  * @throws InputError for columns that cannot be told, ids that were rounded, or a bad row or thread that is not to be skipped
  */
-export async function* threadsOfTables(tables: AsyncIterable<PostTable>, options: Reading): AsyncGenerator<Thread> {
+export async function* threadsOfTables(
+  tables: AsyncIterable<PostTable>,
+  options: ImportContext,
+): AsyncGenerator<Thread> {
   const rows = keptRows();
   const notes = new Set<string>();
   const labels = labelWords(options.table?.labelMap ?? {});
@@ -72,7 +75,7 @@ function refuseUnmet(unmet: readonly string[], { columns, values }: SeenLabels):
 /** Reads the rows of a table behind those of others. */
 async function readRows(
   { source, headings, rows: all }: PostTable,
-  context: { rows: KeptRows; options: Reading; notes: Set<string>; labels: LabelWords; seen: SeenLabels },
+  context: { rows: KeptRows; options: ImportContext; notes: Set<string>; labels: LabelWords; seen: SeenLabels },
 ): Promise<void> {
   const { rows, options, notes, labels, seen } = context;
   const { rules, count } = options;
@@ -182,7 +185,7 @@ function textColumns(columns: TableColumns, headings: readonly string[]): TextCo
   return { form, before, columns: [...new Set(texts)] };
 }
 
-function textOf(row: TableRow, { form, before, columns }: TextColumns, { rules, count }: Reading): string {
+function textOf(row: TableRow, { form, before, columns }: TextColumns, { rules, count }: ImportContext): string {
   const text = (column: string) => {
     const raw = rawText(row, column, rules);
     if (raw === '' || form === null || !form.texts.includes(column)) return raw;
