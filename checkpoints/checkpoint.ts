@@ -5,23 +5,23 @@ import { exactJson, storedValue } from '../src/json-file.ts';
 import { type NamedArrays, readTensorFile, tensorFile } from './tensor-file.ts';
 
 /**
- * Everything that a training needs to go on as if it had never stopped, in one file. Weights and optimiser moments are
+ * Everything that a training needs to resume as if it had never stopped, in one file. Weights and optimiser moments are
  * arrays; the step, random streams, configuration and hashes are `state`.
  */
 export interface Checkpoint<State> {
-  /** The trainer that it belongs to, such as `stop-agent`. */
+  /** The trainer that wrote the checkpoint, such as `stop-agent`. */
   readonly kind: string;
-  /** Raised by that trainer whenever the names, shapes or meaning of what it stores change. */
+  /** The trainer raises this number whenever the names, shapes or meaning of its arrays and state change. */
   readonly formatVersion: number;
-  /** Read back bit for bit, every NaN included. */
+  /** Arrays read back bit for bit, including every NaN. */
   readonly arrays: NamedArrays;
-  /** Plain JSON. Every finite number in it reads back exactly, −0 included. */
+  /** Plain JSON. Every finite number reads back exactly, including −0. */
   readonly state: State;
 }
 
 /**
  * Writes a checkpoint as a safetensors file, whole or not at all.
- * @throws InputError where the disk refuses; Error for a state that JSON cannot hold or an array unlike its shape
+ * @throws InputError if the disk refuses; Error if JSON cannot hold the state or an array does not fit its shape
  */
 export function saveCheckpoint(path: string, checkpoint: Checkpoint<unknown>): void {
   const metadata = {

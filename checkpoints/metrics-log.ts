@@ -12,34 +12,29 @@ import { z } from 'zod';
 import { diskError } from '../src/errors.ts';
 import { storedLine } from '../src/json-file.ts';
 
-/**
- * JSON has no NaN or infinity, and a diverged loss must not read as missing. They are strings, as in protobuf's JSON.
- */
+/** JSON has no NaN or infinity: they are written as strings, so that a diverged loss does not read as missing. */
 const loggedNumber = z
   .union([z.number(), z.enum(['NaN', 'Infinity', '-Infinity'])])
   .transform((value) => Number(value));
 const lineSchema = z.object({ step: z.number().int().nonnegative() }).catchall(loggedNumber);
 
-/** One line of `metrics.jsonl`: the step it was logged at and any other numbers by name. */
+/** One line of `metrics.jsonl`: its step and any other numbers by name. */
 export type MetricsLine = { readonly step: number } & Readonly<Record<string, number>>;
 
 /**
- * A file that is only appended to: one JSON object a line, in the order of steps. Several lines may share a step. Equal
- * metrics give equal bytes, so that a resumed run leaves the file of an uninterrupted one; wall-clock times therefore
- * belong in a log of their own.
- * @param options.resumeStep the step of the checkpoint that training resumes from: later lines are cut off, and so is
- *   a half-written last line. Null empties the log.
- * @throws InputError for a broken line before that step, or where the disk refuses
+ * Opens an append-only log with one JSON object per line, in the order of steps. Several lines may share a step. Equal
+ * metrics give equal bytes, so a resumed run leaves the same file as an uninterrupted one; wall-clock times belong in
+ * another log.
+ * @param options.resumeStep the step of the checkpoint that training resumes from: later lines and a half-written last
+ *   line are cut off. Null empties the log.
+ * @throws InputError for a broken line before that step, or if the disk refuses
  */
 export function openMetricsLog(path: string, { resumeStep }: { resumeStep: number | null }) {
-  const kept = resumeStep === null || !existsSync(path) ? { bytes: 0, lastStep: 0 } : keptUntil(path, resumeStep);
-  const file = openedAfter(path, kept.bytes);
-  let { lastStep } = kept;
+  const end = resumeStep === null || !existsSync(path) ? { bytes: 0, lastStep: 0 } : endAtStep(path, resumeStep);
+  const file = openedAfter(path, end.bytes);
+  let { lastStep } = end;
   return {
-    /**
-     * Writes one line.
-     * @throws Error for a step before the last one; InputError where the disk refuses
-     */
+    /** @throws Error for a step before the last one; InputError if the disk refuses */
     append(line: MetricsLine): void {
       if (!Number.isInteger(line.step) || line.step < lastStep)
         throw new Error(
@@ -57,14 +52,15 @@ export function openMetricsLog(path: string, { resumeStep }: { resumeStep: numbe
         throw diskError(error, { what: `append ${Buffer.byteLength(text)} bytes to ${path}` });
       }
     },
-    /** Makes what was appended survive a power cut. Call it before saving a checkpoint, or the log may end before it. */
+    /**
+     * Makes all appended lines survive a power cut. Called before a checkpoint is saved, so that the log reaches it.
+     */
     sync: () => fsyncSync(file),
-    /** Nothing can be appended after. */
     close: () => closeSync(file),
   };
 }
 
-/** The file, to append to, cut off after so many bytes. */
+/** Opens the file for appending, cut off after `bytes` bytes. */
 function openedAfter(path: string, bytes: number): number {
   try {
     const file = openSync(path, 'a');
@@ -76,20 +72,20 @@ function openedAfter(path: string, bytes: number): number {
 }
 
 /**
- * All complete lines of a log. A last line without its newline was cut off while it was written and is left out.
+ * Reads all complete lines of a log. A last line without a newline was cut off while it was written, and is ignored.
  * @throws InputError for a line that is not a metrics line, or a file that cannot be read
  */
 export function readMetrics(path: string): MetricsLine[] {
   return Array.from(completeLines(path), ({ line }) => line);
 }
 
-function keptUntil(path: string, step: number): { bytes: number; lastStep: number } {
-  let kept = { bytes: 0, lastStep: 0 };
+function endAtStep(path: string, step: number): { bytes: number; lastStep: number } {
+  let last = { bytes: 0, lastStep: 0 };
   for (const { line, end } of completeLines(path)) {
     if (line.step > step) break;
-    kept = { bytes: end, lastStep: line.step };
+    last = { bytes: end, lastStep: line.step };
   }
-  return kept;
+  return last;
 }
 
 function* completeLines(path: string): Generator<{ line: MetricsLine; end: number }> {

@@ -7,9 +7,9 @@ import { differences, exactJson, readJsonFile, writeJsonFile } from '../src/json
 import { missingPath } from '../src/missing-path.ts';
 import { provenance, type RunFacts, type RunRecord, runRecordSchema } from './run-record.ts';
 
-/** What a start that was cut off before `config.json`, or failed, leaves in a folder: it may still become a run. */
+/** Files that an interrupted or failed start leaves in a folder, which may still become a run. */
 const leftovers = new Set(['run.json', 'checkpoints', 'failure.json']);
-/** Settings of an experiment that change nothing in a run: which others there are, what is said of them, what they may cost, how it asks. */
+/** Settings of an experiment that do not change the results of a run. */
 const shapesNothing: ReadonlySet<string> = new Set([
   'description',
   'seeds',
@@ -38,9 +38,9 @@ export class RunDirectory {
   }
 
   /**
-   * Starts a run, or resumes the one in the folder if it is the same. Configuration, seed and hashes must agree,
-   * because a run resumed on other data is neither of the two. Another backend or version is recorded, not refused.
-   * @throws InputError for a folder that holds another run or other files, or where the disk refuses
+   * Starts a run, or resumes the folder's run if configuration, seed and hashes are equal. Another backend or version
+   * is recorded, not refused.
+   * @throws InputError for a folder that holds another run or other files, or if the disk refuses
    */
   static create(path: string, { config, facts }: { config: unknown; facts: RunFacts }): RunDirectory {
     const { startedAt = new Date().toISOString(), ...seedBackendHashes } = facts;
@@ -58,14 +58,11 @@ export class RunDirectory {
     makeFolder(run.file('checkpoints'));
     const record: RunRecord = { formatVersion: 1, ...session, ...seedBackendHashes, resumed: [] };
     writeJsonFile(run.file('run.json'), record);
-    writeJsonFile(run.file('config.json'), config); // the second of the two: its presence means that the run has begun
+    writeJsonFile(run.file('config.json'), config); // written last: its presence means that the run has begun
     return run;
   }
 
-  /**
-   * A run that was started before.
-   * @throws InputError for a folder without a config.json
-   */
+  /** Opens a run that was started before. @throws InputError for a folder without a config.json */
   static open(path: string): RunDirectory {
     const run = new RunDirectory(path);
     if (!existsSync(path)) throw new InputError(`${missingPath(path)}. \`earshot runs\` lists the runs that are here`);
@@ -78,27 +75,26 @@ export class RunDirectory {
     return run;
   }
 
-  /** Where the run's metrics go, for `openMetricsLog`. */
+  /** The path of the run's metrics, for `openMetricsLog`. */
   get metricsPath(): string {
     return this.file('metrics.jsonl');
   }
 
-  /** @throws InputError where config.json cannot be read or is not what the schema expects */
+  /** @throws InputError if config.json cannot be read or does not fit the schema */
   readConfig<Config>(schema: z.ZodType<Config>): Config {
     return readJsonFile(this.file('config.json'), schema);
   }
 
-  /** @throws InputError where run.json cannot be read or is not a run record */
+  /** @throws InputError if run.json cannot be read or is not a run record */
   readRecord(): RunRecord {
     return readJsonFile(this.file('run.json'), runRecordSchema);
   }
 
-  /** Whether the run has a result. */
   isFinished(): boolean {
     return existsSync(this.file('result.json'));
   }
 
-  /** @throws InputError for a run that is not finished, or a result that is not what the schema expects */
+  /** @throws InputError for an unfinished run, or a result that does not fit the schema */
   readResult(): unknown;
   readResult<Result>(schema: z.ZodType<Result>): Result;
   readResult(schema: z.ZodType = z.unknown()): unknown {
@@ -109,17 +105,16 @@ export class RunDirectory {
     return readJsonFile(this.file('result.json'), schema);
   }
 
-  /** Writes result.json, the very last thing that a run does. */
+  /** Writes result.json, which marks the run as finished. */
   writeResult(result: unknown): void {
     writeJsonFile(this.file('result.json'), result);
   }
 
-  /** The file of the checkpoint made after `step`. */
   checkpointPath(step: number): string {
     return join(this.file('checkpoints'), `step-${String(step).padStart(8, '0')}.safetensors`);
   }
 
-  /** The steps that have a checkpoint, in ascending order. */
+  /** The steps that have a checkpoint, ascending. */
   checkpointSteps(): number[] {
     const folder = this.file('checkpoints');
     const names = existsSync(folder) ? readdirSync(folder) : [];
@@ -132,10 +127,7 @@ export class RunDirectory {
     return step === undefined ? null : { step, path: this.checkpointPath(step) };
   }
 
-  /**
-   * The newest checkpoint.
-   * @throws InputError before the first, and after the last went
-   */
+  /** The newest checkpoint. @throws InputError before the first checkpoint, and after the last was deleted */
   trainedCheckpoint(): { step: number; path: string } {
     const latest = this.latestCheckpoint();
     if (latest !== null) return latest;
@@ -146,16 +138,13 @@ export class RunDirectory {
     );
   }
 
-  /**
-   * Deletes all but the newest `keepLast` checkpoints.
-   * @throws InputError for less than one
-   */
+  /** Deletes all but the newest `keepLast` checkpoints. @throws InputError for `keepLast` below 1 */
   pruneCheckpoints({ keepLast }: { keepLast: number }): void {
     if (!(keepLast >= 1)) throw new InputError(`keepLast is ${keepLast}; a run keeps at least its last checkpoint`);
     for (const step of this.checkpointSteps().slice(0, -keepLast)) rmSync(this.checkpointPath(step), { force: true });
   }
 
-  /** Removes checkpoints that a killed process was still writing; nothing else would. */
+  /** Removes checkpoints that a killed process was writing. */
   private removeCutOffFiles(): void {
     const folder = this.file('checkpoints');
     const names = existsSync(folder) ? readdirSync(folder) : [];
@@ -166,7 +155,7 @@ export class RunDirectory {
     return join(this.path, name);
   }
 
-  /** Where its settings are not these, as `path (there x, now y)`; what shapes no result may differ. */
+  /** Lists settings that differ from the run's as `path (there x, now y)`, except those that do not change results. */
   otherSettings(config: unknown): string[] {
     const shaping = (value: unknown) => {
       const entries = Object.entries(z.looseObject({}).parse(value));
@@ -205,12 +194,12 @@ export class RunDirectory {
   }
 }
 
-/** A run in a folder: that of a variant holds runs one level below, that of an experiment two. */
+/** Finds a run inside the folder: one level below for a variant, two for an experiment. */
 function firstRunBelow(folder: string, levels: number): string | null {
   if (levels === 0 || !existsSync(folder) || !statSync(folder).isDirectory()) return null;
   const paths = readdirSync(folder)
     .sort()
     .map((name) => join(folder, name));
-  const found = paths.find((path) => existsSync(join(path, 'config.json')));
-  return found ?? paths.map((path) => firstRunBelow(path, levels - 1)).find((path) => path !== null) ?? null;
+  const run = paths.find((path) => existsSync(join(path, 'config.json')));
+  return run ?? paths.map((path) => firstRunBelow(path, levels - 1)).find((path) => path !== null) ?? null;
 }

@@ -6,14 +6,14 @@ import { makeFolder } from '../src/atomic-file.ts';
 import { sha256 } from '../src/content-hash.ts';
 import { InputError } from '../src/errors.ts';
 
-/** How long the process that held a run may take to end after it was told to. */
+/** How long the process that writes a run may take to end after a signal. */
 const patienceMs = 20_000;
 
 /**
- * Does some work while no other process of this user and machine can write the run. The operating system drops the lock
- * with the process, however it ends: it is SQLite's lock on an empty file, in the folder for temporary files. Other machines
- * on a shared disk are not kept out.
- * @throws InputError when another process writes it, and does not end within 20 seconds
+ * Works while no other process of this user and machine can write the run. The lock is SQLite's lock on an empty file
+ * in the folder for temporary files: the operating system releases it when the process ends, however it ends. Other
+ * machines on a shared disk are not excluded.
+ * @throws InputError if another process writes the run and does not end within 20 seconds
  */
 export async function holdingRun<T>(
   directory: string,
@@ -28,10 +28,7 @@ export async function holdingRun<T>(
   }
 }
 
-/**
- * Removes a run that no other process is writing.
- * @throws InputError when one is
- */
+/** @throws InputError if another process is writing the run */
 export async function removeRun(directory: string): Promise<void> {
   if (!existsSync(directory)) return;
   await holdingRun(directory, async () => rmSync(directory, { recursive: true, force: true }));

@@ -5,7 +5,6 @@ import { dirname } from 'node:path';
 import { z } from 'zod';
 import packageJson from '../package.json' with { type: 'json' };
 
-/** Which program made something. */
 const provenanceSchema = z.object({
   earshot: z.string(),
   node: z.string(),
@@ -22,10 +21,10 @@ const provenanceSchema = z.object({
 
 export type Provenance = z.infer<typeof provenanceSchema>;
 
-/** Asked once: a process runs the sources that it has loaded, whatever is committed meanwhile. */
+/** Read once: a process runs the sources that it loaded, whatever is committed later. */
 let git: Provenance['git'] | undefined;
 
-/** The running program and what it runs on: what must be the same for a run to be repeated. */
+/** The running program and its platform: a repetition of a run needs the same ones. */
 export function provenance(): Provenance {
   if (git === undefined) git = gitState();
   return {
@@ -37,7 +36,7 @@ export function provenance(): Provenance {
   };
 }
 
-/** `package.json` pins exact versions, so what it names is what is installed. Optional packages count if present. */
+/** The installed packages. `package.json` pins exact versions; optional packages count if present. */
 function packages(): Record<string, string> {
   const require = createRequire(import.meta.url);
   const isInstalled = (name: string) => {
@@ -52,11 +51,11 @@ function packages(): Record<string, string> {
   return { ...packageJson.dependencies, ...Object.fromEntries(optional) };
 }
 
-/** What a run depends on. Results, tests and documents are no part of the program. */
+/** The sources that a run depends on. Results, tests and documents are not part of the program. */
 const sources = ['src', 'experts', 'envs', 'checkpoints', 'trainers', 'experiments', 'index.ts', 'package.json'];
 const others = [':(exclude)experiments/results', ':(exclude)experiments/recipes'];
 
-/** @param home root of the checkout; that of the running program unless given */
+/** @param home root of the checkout; that of the running program by default */
 export function gitState(home = dirname(import.meta.dirname)): Provenance['git'] {
   const ask = (...args: string[]) =>
     execFileSync('git', ['-C', home, ...args], {
@@ -65,10 +64,10 @@ export function gitState(home = dirname(import.meta.dirname)): Provenance['git']
       timeout: 10_000,
     });
   try {
-    // If Earshot is installed inside somebody else's repository, the commit found is theirs.
+    // If Earshot is installed inside another repository, git reports the commit of that repository.
     const [top, commit] = ask('rev-parse', '--show-toplevel', 'HEAD').split('\n');
     if (realpathSync(top) !== realpathSync(home)) return null;
-    // Files that git does not know, such as a user's tables, change nothing that runs.
+    // Untracked files, such as a user's tables, change nothing that runs.
     const changed = ask('status', '--porcelain', '--untracked-files=no', '--', ...sources, ...others);
     return { commit, dirty: changed.trim() !== '' };
   } catch {
@@ -76,7 +75,7 @@ export function gitState(home = dirname(import.meta.dirname)): Provenance['git']
   }
 }
 
-/** What the caller knows of a run and its configuration does not say. */
+/** Facts of a run that its configuration does not contain. */
 const runFactsSchema = z.object({
   seed: z.number().int(),
   backend: z.string().describe('the tensor backend, such as wasm'),
@@ -95,10 +94,7 @@ const sessionSchema = provenanceSchema.extend({
   startedAt: z.iso.datetime(),
 });
 
-/**
- * `run.json`: which program made the run, on which backend, with which seed and from which data; and, in `resumed`, the
- * program and backend of every process that resumed it.
- */
+/** `run.json`: the program, backend, seed and data of a run; `resumed` has the program of every resuming process. */
 export const runRecordSchema = sessionSchema.extend({
   formatVersion: z.literal(1),
   seed: z.number().int(),

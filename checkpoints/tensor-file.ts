@@ -3,15 +3,14 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { diskError, InputError } from '../src/errors.ts';
 
-/** Named arrays with their shapes, row-major. */
 export type NamedArrays = Readonly<Record<string, NamedArray>>;
-/** Any array of numbers with as many elements as its shape says; a scalar has the shape []. */
+/** An array of as many numbers as its shape says, row-major; a scalar has the shape []. */
 export interface NamedArray {
   readonly shape: readonly number[];
   readonly data: Float64Array | Float32Array | Int32Array | Uint8Array;
 }
 
-/** Widest first: written in this order, every array starts at a multiple of its element size. */
+/** Widest first: in this order, every array starts at a multiple of its element size. */
 const dtypes = { F64: Float64Array, F32: Float32Array, I32: Int32Array, U8: Uint8Array } as const;
 const dtypeNames = ['F64', 'F32', 'I32', 'U8'] as const;
 
@@ -23,7 +22,7 @@ const tensorSchema = z.strictObject({
 });
 const metadataSchema = z.record(z.string(), z.string());
 
-/** Every header starts like this, so that the digest is at a known place. It is blank while the file is hashed. */
+/** Every header starts like this, so that the digest's position is known. It is blank while the file is hashed. */
 const headerStart = '{"__metadata__":{"sha256":"';
 const blankDigest = '0'.repeat(64);
 const digestOffset = 8 + headerStart.length;
@@ -32,10 +31,10 @@ const digestOffset = 8 + headerStart.length;
 const mostBytes = 2 ** 31 - 1;
 
 /**
- * The bytes of a safetensors file (https://github.com/huggingface/safetensors): the header's length (8 bytes,
- * little-endian), a JSON header with dtype, shape and byte range of every array, then the arrays without gaps.
- * Its metadata starts with `sha256`, the hash of the whole file with 64 zeros in the hash's own place.
- * @throws InputError for more than 2 GiB; Error for an array that is not of its shape or has a name the format reserves
+ * Makes a safetensors file (https://github.com/huggingface/safetensors): the header's length (8 bytes, little-endian),
+ * a JSON header with dtype, shape and byte range of every array, then the arrays without gaps. The metadata start with
+ * `sha256`, the hash of the whole file with 64 zeros in place of the hash.
+ * @throws InputError for more than 2 GiB; Error for an array that does not fit its shape or has a reserved name
  */
 export function tensorFile(content: { arrays: NamedArrays; metadata: Readonly<Record<string, string>> }): Buffer {
   const arrays = Object.entries(content.arrays).map(([name, array]) => ({ name, array, dtype: dtypeOf(name, array) }));
@@ -62,7 +61,7 @@ export function tensorFile(content: { arrays: NamedArrays; metadata: Readonly<Re
   headerBytes.copy(file, 8);
   let offset = 8 + headerBytes.length;
   for (const { array } of arrays) {
-    // The bytes as they are in memory: little-endian, as the format asks, on every machine that this Node runs on.
+    // Copied as they are in memory: every machine that this Node runs on is little-endian, like the format.
     file.set(new Uint8Array(array.data.buffer, array.data.byteOffset, array.data.byteLength), offset);
     offset += array.data.byteLength;
   }
@@ -71,7 +70,7 @@ export function tensorFile(content: { arrays: NamedArrays; metadata: Readonly<Re
 }
 
 /**
- * Reads a file that `tensorFile` made. The arrays are copies with buffers of their own.
+ * Reads a file that `tensorFile` made and copies its arrays.
  * @throws InputError for a file that cannot be read, is cut short, was altered or is something else
  */
 export function readTensorFile(path: string): { arrays: NamedArrays; metadata: Record<string, string> } {
@@ -80,12 +79,12 @@ export function readTensorFile(path: string): { arrays: NamedArrays; metadata: R
   if (file.toString('latin1', 8, digestOffset) !== headerStart.slice(0, Math.max(0, file.length - 8)))
     throw new InputError(`${path} is not a checkpoint of Earshot; give a file from a run's checkpoints/ folder`);
   if (file.length < digestOffset + 64 || file.length < 8 + headerLength)
-    throw truncated(path, { found: file.length, expected: Math.max(digestOffset + 64, 8 + headerLength) });
+    throw truncated(path, { actual: file.length, expected: Math.max(digestOffset + 64, 8 + headerLength) });
 
   const { metadata, tensors } = parseHeader(path, file.toString('utf8', 8, 8 + headerLength));
   const start = 8 + headerLength;
   const expected = start + Math.max(0, ...tensors.map(({ data_offsets }) => data_offsets[1]));
-  if (file.length < expected) throw truncated(path, { found: file.length, expected });
+  if (file.length < expected) throw truncated(path, { actual: file.length, expected });
 
   file.write(blankDigest, digestOffset, 'latin1');
   const { sha256, ...rest } = metadata;
@@ -136,8 +135,8 @@ function readWhole(path: string): Buffer {
   }
 }
 
-function truncated(path: string, bytes: { found: number; expected: number }): InputError {
+function truncated(path: string, bytes: { actual: number; expected: number }): InputError {
   return new InputError(
-    `${path} is truncated: it has ${bytes.found} bytes and should have at least ${bytes.expected}; delete it to go on from the checkpoint before`,
+    `${path} is truncated: it has ${bytes.actual} bytes and should have at least ${bytes.expected}; delete it to go on from the checkpoint before`,
   );
 }

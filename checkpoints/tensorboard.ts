@@ -5,35 +5,34 @@ import { crc32c } from '@node-rs/crc32';
 import Pbf from 'pbf';
 import { diskError } from '../src/errors.ts';
 
-/** Field numbers of tensorflow/core/util/event.proto and framework/summary.proto, as far as scalars need them. */
+/** Field numbers of tensorflow/core/util/event.proto and framework/summary.proto for scalars. */
 const eventField = { wallTime: 1, step: 2, fileVersion: 3, summary: 5, sessionLog: 7 } as const;
 const summaryValueField = 1;
 const valueField = { tag: 1, simpleValue: 2, tensor: 8, metadata: 9 } as const;
 const sessionLogStatusField = 1;
 const sessionStart = 1;
 
-/** Of tensorboard/plugins/hparams/plugin_data.proto, and of what it is wrapped in. */
+/** Field numbers of tensorboard/plugins/hparams/plugin_data.proto and the messages around it. */
 const pluginField = { pluginData: 1, pluginName: 1, content: 2, sessionStartInfo: 3, hparams: 1 } as const;
 const valueOfField = { number: 2, text: 3, truth: 4 } as const;
 
-/** A setting, as TensorBoard's page of hyperparameters shows it. */
 export type HyperParameter = number | string | boolean;
 
 let openedFiles = 0;
 
 /**
- * Writes scalars for TensorBoard: an event file of this process, in a folder whose files TensorBoard shows as one run.
- * https://www.tensorflow.org/tensorboard
- * @param options.resumeStep the step of the checkpoint that training resumes from: TensorBoard then drops what
- *   earlier files of the folder hold after it. Null for a run that starts.
+ * Writes scalars for TensorBoard (https://www.tensorflow.org/tensorboard): an event file of this process, in a folder
+ * that TensorBoard shows as one run.
+ * @param options.resumeStep the step of the checkpoint that training resumes from: TensorBoard drops later values of
+ *   earlier files. Null for a run that starts.
  * @param options.now milliseconds since 1970
- * @throws InputError where the disk refuses
+ * @throws InputError if the disk refuses
  */
 export function openTensorBoard(
   folder: string,
   { resumeStep, now = Date.now }: { resumeStep: number | null; now?: () => number },
 ) {
-  // TensorBoard reads a folder's files in the order of their names and wants "tfevents" and the time in them.
+  // TensorBoard reads a folder's files in the order of their names, which must contain "tfevents" and the time.
   const seconds = String(Math.floor(now() / 1000)).padStart(10, '0');
   const path = join(folder, `events.out.tfevents.${seconds}.${hostname()}.${process.pid}.${openedFiles++}`);
   const file = opened();
@@ -47,10 +46,7 @@ export function openTensorBoard(
     }
   }
 
-  /**
-   * Writes values by name at a whole step. Values that are not finite are written as they are.
-   * @throws InputError where the disk refuses
-   */
+  /** Writes values by name at a whole step, also those that are not finite. @throws InputError if the disk refuses */
   function scalars(step: number, values: Readonly<Record<string, number>>): void {
     append((event) => {
       event.writeVarintField(eventField.step, step);
@@ -58,17 +54,13 @@ export function openTensorBoard(
     });
   }
 
-  /**
-   * Says what the run was set to: TensorBoard's page HPARAMS has a row for each run of a folder.
-   * @throws InputError where the disk refuses
-   */
+  /** Writes the settings for TensorBoard's page HPARAMS, a row per run. @throws InputError if the disk refuses */
   function hyperParameters(settings: Readonly<Record<string, HyperParameter>>): void {
     append((event) => {
       event.writeMessage(eventField.summary, writeHyperParameters, settings);
     });
   }
 
-  /** Closes the file; nothing can be written after. */
   function close(): void {
     closeSync(file);
   }
@@ -108,13 +100,13 @@ function writeValue([tag, value]: [string, number], message: Pbf): void {
   message.writeFloatField(valueField.simpleValue, value);
 }
 
-/** A summary without a value, whose metadata are the settings. */
+/** Writes a summary without a value whose metadata are the settings. */
 function writeHyperParameters(settings: Readonly<Record<string, HyperParameter>>, summary: Pbf): void {
   summary.writeMessage(
     summaryValueField,
-    (own: typeof settings, value) => {
+    (parameters: typeof settings, value) => {
       value.writeStringField(valueField.tag, '_hparams_/session_start_info');
-      // An empty tensor of floats: TensorBoard passes over a summary that has none.
+      // An empty tensor of floats: TensorBoard ignores a summary without a tensor.
       value.writeMessage(
         valueField.tensor,
         (_, tensor) => {
@@ -126,7 +118,7 @@ function writeHyperParameters(settings: Readonly<Record<string, HyperParameter>>
       value.writeMessage(
         valueField.metadata,
         (__, metadata) => {
-          metadata.writeMessage(pluginField.pluginData, writeSession, own);
+          metadata.writeMessage(pluginField.pluginData, writeSession, parameters);
         },
         null,
       );
@@ -139,8 +131,8 @@ function writeSession(settings: Readonly<Record<string, HyperParameter>>, plugin
   const content = new Pbf();
   content.writeMessage(
     pluginField.sessionStartInfo,
-    (own: typeof settings, session) => {
-      for (const entry of Object.entries(own)) session.writeMessage(pluginField.hparams, writeEntry, entry);
+    (parameters: typeof settings, session) => {
+      for (const entry of Object.entries(parameters)) session.writeMessage(pluginField.hparams, writeEntry, entry);
     },
     settings,
   );
@@ -152,10 +144,10 @@ function writeEntry([name, value]: [string, HyperParameter], entry: Pbf): void {
   entry.writeStringField(1, name);
   entry.writeMessage(
     2,
-    (own: HyperParameter, message) => {
-      if (typeof own === 'number') message.writeDoubleField(valueOfField.number, own);
-      else if (typeof own === 'boolean') message.writeBooleanField(valueOfField.truth, own);
-      else message.writeStringField(valueOfField.text, own);
+    (setting: HyperParameter, message) => {
+      if (typeof setting === 'number') message.writeDoubleField(valueOfField.number, setting);
+      else if (typeof setting === 'boolean') message.writeBooleanField(valueOfField.truth, setting);
+      else message.writeStringField(valueOfField.text, setting);
     },
     value,
   );
@@ -175,7 +167,7 @@ function tfRecord(data: Uint8Array): Buffer {
   return record;
 }
 
-/** Rotated and shifted, because a CRC of data that contains CRCs is weak (tensorflow/core/lib/hash/crc32c.h). */
+/** Rotates and shifts a CRC, because a CRC of data that contains CRCs is weak (tensorflow/core/lib/hash/crc32c.h). */
 function maskedCrc(data: Uint8Array): number {
   const crc = crc32c(data);
   return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;

@@ -16,9 +16,9 @@ import type { Random } from '../src/tensor/random.ts';
  */
 
 /**
- * Eq. 1: the order in which a claim's posts are shown. Each is, with probability 1 − ε, the earliest one left, and with
- * probability ε a uniform one of those left.
- * @param options.posts how many there are, in time order
+ * Eq. 1: draws the order in which a claim's posts are shown. With probability 1 − ε, the next post is the earliest one
+ * left; with probability ε, a uniform one of those left.
+ * @param options.posts number of posts, in time order
  * @returns [min(take, posts)] different indices below `posts`
  */
 export function preselectPosts(options: { posts: number; take: number; epsilon: number; random: Random }): Int32Array {
@@ -31,8 +31,8 @@ export function preselectPosts(options: { posts: number; take: number; epsilon: 
 }
 
 /**
- * Eq. 2: the claims of an epoch. Each is, with probability 1 − ε, a uniform labelled one, and with probability ε a
- * uniform unlabelled one, without replacement. Once one kind is used up, the other kind is taken.
+ * Eq. 2: draws the claims of an epoch without replacement. With probability 1 − ε, the next claim is a uniform labelled
+ * one; with probability ε, a uniform unlabelled one. Once one kind is used up, the other is drawn.
  * @param options.isLabelled [claims]
  * @returns [min(take, claims)] different indices into `isLabelled`
  */
@@ -48,12 +48,12 @@ export function preselectClaims(options: {
   const unlabelled = indices.filter((index) => !isLabelled[index]);
   return Int32Array.from({ length: Math.min(take, indices.length) }, () => {
     const explores = random.uniform() < epsilon;
-    const [wanted, other] = explores ? [unlabelled, labelled] : [labelled, unlabelled];
-    return wanted.pop() ?? other.pop()!;
+    const [preferred, other] = explores ? [unlabelled, labelled] : [labelled, unlabelled];
+    return preferred.pop() ?? other.pop()!;
   });
 }
 
-/** The items retained so far at one level, as the sum of their embeddings [dimensions] and their number. */
+/** The items retained so far at one level: the sum of their embeddings, [dimensions], and their number. */
 export interface RetainedContext {
   readonly sum: Float64Array;
   count: number;
@@ -64,20 +64,20 @@ export function emptyContext(dimensions: number): RetainedContext {
   return { sum: new Float64Array(dimensions), count: 0 };
 }
 
-/** Adds a retained item to the context, in place. `embedding` is [dimensions]. */
+/** Adds a retained item's embedding, [dimensions], to the context in place. */
 export function retain(context: RetainedContext, embedding: ArrayLike<number>): void {
   for (let index = 0; index < context.sum.length; index++) context.sum[index] += embedding[index];
   context.count++;
 }
 
-/** Length of a state: claim, context and explanation, and the class distribution where it is shown (else 0 classes). */
+/** Numbers per state: claim, context, explanation, and the class distribution if it is shown (otherwise 0 classes). */
 export function stateSize(options: { dimensions: number; shownClasses: number }): number {
   return 3 * options.dimensions + options.shownClasses;
 }
 
 /**
- * The state of either level (§4.3): `[e(claim); mean e(items retained so far); e(explanation of the item shown)]`, then
- * the item's class distribution where one is given (an extension, off by default). The mean of no items is zero.
+ * Makes a state of either level (§4.3): `[e(claim); mean e(items retained so far); e(explanation of the item shown)]`,
+ * then the item's class distribution if given (an extension, off by default). The mean of no items is zero.
  * @param parts.claim [dimensions], as `parts.explanation`
  * @returns [stateSize]
  */
@@ -98,16 +98,10 @@ export function selectionState(parts: {
   return state;
 }
 
-/**
- * A cosine or a distance from the prior below this is a rounding error: a distribution equal to its prior leans
- * nowhere.
- */
+/** A cosine or a distance below this is a rounding error: a distribution equal to its prior has no direction. */
 const rounding = 1e-9;
 
-/**
- * cos(p − prior, q − prior) of three distributions over the same classes, [classes] each.
- * @returns in [−1, 1]; 0 where p or q is the prior itself
- */
+/** cos(p − prior, q − prior) of distributions [classes]. @returns in [−1, 1]; 0 if p or q equals the prior */
 export function centredCosine(options: {
   p: ArrayLike<number>;
   q: ArrayLike<number>;
@@ -129,16 +123,16 @@ export function centredCosine(options: {
   return Math.abs(cosine) < rounding ? 0 : Math.max(-1, Math.min(1, cosine));
 }
 
-/** Stances of the labelled claims' posts, which the posts of unlabelled claims are compared with. */
+/** Mean stances of the labelled claims' posts, with which unlabelled claims are compared. */
 export interface StanceReferences {
-  /** [stances]: mean stance distribution over all posts of all labelled claims. */
+  /** The mean stance distribution over all posts of all labelled claims, [stances]. */
   readonly prior: Float64Array;
-  /** [veracities], each [stances]: the same over the claims of one veracity; null where they have no posts. */
+  /** The mean stance distribution over the claims of each veracity, [veracities] of [stances]; null without posts. */
   readonly ofVeracity: readonly (Float64Array | null)[];
 }
 
 /**
- * Means of the stance distributions of the labelled claims' posts. Without any post the prior is uniform.
+ * Averages the stance distributions of the labelled claims' posts. Without any post the prior is uniform.
  * @param options.claims the labelled claims, each with the stance distributions of all its posts, [stances] each
  */
 export function stanceReferences(options: {
@@ -147,9 +141,9 @@ export function stanceReferences(options: {
   stances: number;
 }): StanceReferences {
   const { claims, veracities, stances } = options;
-  const meanOver = (own: typeof claims) =>
+  const meanOver = (group: typeof claims) =>
     meanDistribution(
-      own.flatMap((claim) => claim.stances),
+      group.flatMap((claim) => claim.stances),
       stances,
     );
   return {
@@ -160,7 +154,7 @@ export function stanceReferences(options: {
   };
 }
 
-/** The mean of distributions of [classes] each; null of none. */
+/** The mean of distributions, [classes] each; null without any. */
 export function meanDistribution(
   distributions: readonly ArrayLike<number>[],
   classes = distributions[0]?.length ?? 0,
@@ -174,7 +168,7 @@ export function meanDistribution(
 
 /**
  * The share of each veracity among the labelled claims, [veracities].
- * @throws InputError without a labelled claim: the reward compares with them, so there would be none
+ * @throws InputError without a labelled claim, because the reward compares with labelled claims
  */
 export function veracityPrior({ labels, veracities }: { labels: readonly number[]; veracities: number }): Float64Array {
   if (labels.length === 0)
@@ -187,8 +181,7 @@ export function veracityPrior({ labels, veracities }: { labels: readonly number[
 }
 
 /**
- * Eq. 4, first case, for a claim with a label: how far the predicted veracity, [veracities], leans towards the true
- * one.
+ * Eq. 4, first case, for a labelled claim: how far the predicted veracity, [veracities], leans towards the true one.
  * @returns in [−1, 1]; its sign is the paper's reward
  */
 export function labelledAgreement(options: { predicted: Float64Array; label: number; prior: Float64Array }): number {
@@ -198,8 +191,8 @@ export function labelledAgreement(options: { predicted: Float64Array; label: num
 }
 
 /**
- * How much likelier the true veracity is predicted than the likeliest other one. Positive where the prediction is right, so
- * no prior and no threshold is needed.
+ * The predicted probability of the true veracity minus the largest other one. It is positive for a right prediction, so
+ * it needs neither prior nor threshold.
  * @param options.predicted [veracities]
  * @returns in [−1, 1]
  */
@@ -208,16 +201,16 @@ export function labelledMargin({ predicted, label }: { predicted: Float64Array; 
 }
 
 /**
- * Eq. 4, second case, for a claim without a label: how far the stances of its retained posts lean to the same side as
- * those of labelled claims whose veracity is the predicted one.
+ * Eq. 4, second case, for an unlabelled claim: the agreement between the stances of its retained posts and those of
+ * labelled claims with the predicted veracity.
  * @param options.retained stance distributions of the retained posts, [stances] each
- * @returns in [−1, 1]; 0 where nothing is retained or no labelled claim of that veracity has a post
+ * @returns in [−1, 1]; 0 if nothing is retained or no labelled claim of that veracity has a post
  */
 export function unlabelledAgreement(options: {
   predictedVeracity: number;
   retained: readonly ArrayLike<number>[];
   references: StanceReferences;
-  /** False: without the prior, as the paper has it; then any two distributions agree. */
+  /** False leaves out the prior, as in the paper; then any two distributions agree. */
   isCentred?: boolean;
 }): number {
   const { predictedVeracity, retained, references, isCentred = true } = options;
@@ -229,8 +222,8 @@ export function unlabelledAgreement(options: {
 }
 
 /**
- * Steps of positive reward in a row, this one included. The process ends after a given number of them (§4.4). In the paper, where
- * rewards are signs, they are steps of reward +1; a margin or a cosine is hardly ever 1.
+ * Counts consecutive steps of positive reward, this one included. The process ends after a given number of them (§4.4).
+ * The paper's rewards are signs, so it counts rewards of +1; a margin or a cosine is hardly ever 1.
  */
 export function stepsOfPositiveReward(options: { before: number; reward: number }): number {
   return options.reward > 0 ? options.before + 1 : 0;

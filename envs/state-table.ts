@@ -25,39 +25,39 @@ export const CONTINUE = 0;
 /** The action that decides on the posts seen so far. */
 export const STOP = 1;
 
-/** What a state table is built from. A thread of n posts has n rows of embeddings and of features. */
+/** The input of a state table. A thread of n posts has n rows of embeddings and of features. */
 export interface StateTableInput {
   readonly threads: readonly {
-    /** n, at least 1. */
+    /** The number of posts n, at least 1. */
     readonly posts: number;
-    /** Row-major [posts, dimensions]: each post's embedding, in the order in which the posts are seen. */
+    /** Each post's embedding, in the order in which posts are seen; row-major [posts, dimensions]. */
     readonly embeddings: Float32Array;
-    /** Row-major [posts, featureCount]: features of the prefix that ends with each post. */
+    /** Features of the prefix that ends with each post; row-major [posts, featureCount]. */
     readonly features?: Float32Array;
-    /** Posts seen at each step, increasing and ending with `posts`; 1, 2, … n where left out: a step at every post. */
+    /** Posts seen at each step, increasing and ending with `posts`; 1, 2, … n by default: a step at every post. */
     readonly postsSeen?: readonly number[];
   }[];
-  /** Length of an embedding; 0 leaves posts and actions out of the state, so that it has features only. */
+  /** Length of an embedding; 0 for states of features only. */
   readonly dimensions: number;
-  /** Length of a row of `features`; 0, the default, for none. */
+  /** Length of a row of `features`; 0 by default. */
   readonly featureCount?: number;
   /** Embeddings of the texts "Continue." and "Stop.", [dimensions] each, at the index of the action. */
   readonly actionEmbeddings: readonly [Float32Array, Float32Array];
-  /** How the posts seen become one vector; their sum where left out, as in EARD's code. */
+  /** How the embeddings of the posts seen become one vector; their sum by default, as in EARD's code. */
   readonly pooling?: PostPooling;
 }
 
-/** All states of a list of threads. `stateRow` finds the row of one state. */
+/** The states of a list of threads. `stateRow` finds the row of one state. */
 export interface StateTable {
   /** Row-major [rows, columns]. */
   readonly data: Float32Array;
   /** dimensions + featureCount. */
   readonly columns: number;
-  /** [threads + 1]: the first row of each thread, and at the end the number of rows. */
+  /** The first row of each thread, and at the end the number of rows; [threads + 1]. */
   readonly firstRows: Int32Array;
-  /** [threads]: steps in each thread; as many as posts, unless the agent acts at some posts only. */
+  /** Steps of each thread, [threads]; one per post, unless the agent acts at some posts only. */
   readonly lengths: Int32Array;
-  /** [threads][steps]: posts seen at each step. */
+  /** Posts seen at each step, [threads][steps]. */
   readonly postsSeen: readonly Int32Array[];
 }
 
@@ -75,8 +75,8 @@ export interface StateTable {
 export function buildStateTable(input: StateTableInput): StateTable {
   const { dimensions, featureCount = 0, actionEmbeddings, pooling = 'sum' } = input;
   const columns = dimensions + featureCount;
-  const postsSeen = input.threads.map(({ posts, postsSeen: own }) =>
-    Int32Array.from(own ?? Array.from({ length: posts }, (_, step) => step + 1)),
+  const postsSeen = input.threads.map(({ posts, postsSeen: actingPosts }) =>
+    Int32Array.from(actingPosts ?? Array.from({ length: posts }, (_, step) => step + 1)),
   );
   const lengths = Int32Array.from(postsSeen, ({ length }) => length);
   const firstRows = new Int32Array(lengths.length + 1);
@@ -87,12 +87,12 @@ export function buildStateTable(input: StateTableInput): StateTable {
     const pool = growingPool({ dimensions, pooling });
     let added = 0;
     for (let step = 0; step < lengths[thread]; step++) {
-      const seen = postsSeen[thread][step];
-      for (; added < seen; added++) pool.add(embeddings.subarray(added * dimensions, (added + 1) * dimensions));
+      const length = postsSeen[thread][step];
+      for (; added < length; added++) pool.add(embeddings.subarray(added * dimensions, (added + 1) * dimensions));
       for (const previous of step === 0 ? [CONTINUE] : [CONTINUE, STOP]) {
         const row = (firstRows[thread] + rowWithinThread(step, previous)) * columns;
         pool.write(data, row, step === 0 ? null : actionEmbeddings[previous]);
-        if (features) data.set(features.subarray((seen - 1) * featureCount, seen * featureCount), row + dimensions);
+        if (features) data.set(features.subarray((length - 1) * featureCount, length * featureCount), row + dimensions);
       }
     }
   }
@@ -103,7 +103,7 @@ export function buildStateTable(input: StateTableInput): StateTable {
  * The row of one state, counted from 0 over the whole table.
  * @param state.thread index of the thread in the table
  * @param state.step 0-based; at step t the agent has seen `table.postsSeen[thread][t]` posts
- * @param state.previous CONTINUE or STOP; does not matter at step 0, which no action came before
+ * @param state.previous CONTINUE or STOP; ignored at step 0, which has no previous action
  */
 export function stateRow(table: StateTable, state: { thread: number; step: number; previous: number }): number {
   return table.firstRows[state.thread] + rowWithinThread(state.step, state.previous);

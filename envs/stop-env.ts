@@ -16,35 +16,33 @@ import { CONTINUE, STOP, type StateTable, stateRow } from './state-table.ts';
  *   const rollout = rollOut(options, state, { steps, stopProbability, uniform });
  */
 
-/** What an environment is made of. It holds no state: `StopEnvState` does, one for each agent. */
+/** The fixed part of an environment. The changing part is a `StopEnvState` per agent. */
 export interface StopEnvOptions {
-  /** May hold more threads than the environment uses. */
+  /** A table that may hold more threads than the environment uses. */
   readonly table: StateTable;
-  /** [environment threads]: indices of the table's threads that episodes are made of, at least one. */
+  /** Indices of the table's threads that episodes are made of, at least one; [environment threads]. */
   readonly threads: Int32Array;
-  /** When an episode ends: at the thread's last post, or at the first stop if that comes earlier. */
+  /** An episode ends at the thread's last post, or already at the first stop. */
   readonly episodeEnd: 'last-post' | 'stop';
-  /** What follows the first stop of an episode that runs to the last post: what the agent chooses, or stop throughout. */
+  /** After the first stop of an episode that runs to the last post, the agent chooses freely or always stops. */
   readonly afterStop: 'free' | 'stop';
 }
 
-/** Where one agent stands: plain numbers, so that a checkpoint can hold it as it is. */
+/** The position of one agent, in plain numbers that a checkpoint can hold. */
 export interface StopEnvState {
-  /** Places in `StopEnvOptions.threads` still to come, shuffled passes one after another. */
+  /** Upcoming places in `StopEnvOptions.threads`, as shuffled passes one after another. */
   order: Int32Array;
-  /** Place of the current thread in `order`. */
   position: number;
-  /** 0-based step in the current thread. */
   step: number;
-  /** The action before this step: CONTINUE or STOP. */
+  /** The previous action: CONTINUE or STOP. */
   previous: number;
-  /** Whether the agent has already stopped in this episode. */
+  /** Whether the agent stopped earlier in this episode. */
   stopped: boolean;
 }
 
 /** The steps that one agent took, in order; every array is [steps]. */
 export interface Rollout {
-  /** Row of the state table that the agent was in. */
+  /** Rows of the state table. */
   readonly rows: Int32Array;
   /** CONTINUE or STOP. */
   readonly actions: Uint8Array;
@@ -52,25 +50,24 @@ export interface Rollout {
   readonly chosen: Uint8Array;
   /** 1 where the episode ended with the step. */
   readonly ends: Uint8Array;
-  /** Thread of the table and 0-based step in it. */
+  /** Threads of the table and 0-based steps in them. */
   readonly threads: Int32Array;
   readonly steps: Int32Array;
-  /** 1 at the step that decides an episode: the first stop, or the last post if there was none. */
+  /** 1 at the step that decides an episode: the first stop, or the last post without one. */
   readonly decides: Uint8Array;
   /** Row of the state after the last step. Its value bootstraps an episode that the rollout cuts. */
   readonly nextRow: number;
 }
 
-/** An agent before its first episode. `lookAhead` draws the first threads. */
+/** The position of an agent before its first episode. `lookAhead` draws the first threads. */
 export function initialState(): StopEnvState {
   return { order: new Int32Array(0), position: 0, step: 0, previous: CONTINUE, stopped: false };
 }
 
 /**
- * Finds every row that the next `steps` steps can visit, so that the policy can score them in one pass. Draws as many
- * further passes over the threads as that needs and appends them to `state.order`; nothing else in the environment is
- * random but the actions.
- * @param options.steps as many as `rollOut` will be asked for
+ * Finds every row that the next `steps` steps can visit, so that the policy can score them in one pass. Appends as many
+ * shuffled passes over the threads to `state.order` as that needs. Only this order and the actions are random.
+ * @param options.steps as many as for the next `rollOut`
  * @param options.shuffle a uniform permutation of 0 … length − 1, from the caller's random stream
  * @returns rows of the table; a row may occur more than once
  */
@@ -105,10 +102,10 @@ export function lookAhead(
 }
 
 /**
- * Takes `steps` steps with one agent and moves `state` on by as many. Call `lookAhead` for the same number first. A
- * thread that the end of the rollout cuts goes on in the next one.
+ * Takes `steps` steps with one agent and advances `state`. Call `lookAhead` for the same number first. The next rollout
+ * continues a thread that the end of this one cuts.
  * @param policy.stopProbability π(stop | state) of a row
- * @param policy.uniform draws from [0, 1); called once a step
+ * @param policy.uniform draws from [0, 1); called once per step
  */
 export function rollOut(
   options: StopEnvOptions,

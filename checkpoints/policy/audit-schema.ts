@@ -2,22 +2,19 @@ import * as z from 'zod/mini';
 
 const label = z.nullable(z.string());
 
-/** What came of an audit. */
+/** The result of an audit. */
 const auditedSchema = z.object({
   /** ISO 8601. */
   closed: z.string(),
-  /** Posts of the whole thread, and those that the prediction at the stop is about. */
+  /** Posts of the whole thread, and posts that the prediction at the stop is about. */
   posts: z.int(),
   postsUsed: z.int(),
-  /** What the detector predicts at the stop and after all posts; null where it gives no label. */
+  /** The detector's prediction at the stop and after all posts; null if it gives no label. */
   atStop: label,
   atEnd: label,
-  /** Queries that the audit itself took. */
+  /** Queries of the audit itself. */
   queries: z.int(),
-  /**
-   * What a policy with another threshold would have seen at each post; null where that would have taken further queries of a language
-   * model.
-   */
+  /** Score, time and label at each post, to replay other thresholds; null if they need queries of a language model. */
   path: z.nullable(z.array(z.object({ score: z.number(), hours: z.nullable(z.number()), label }))),
 });
 export type Audited = z.infer<typeof auditedSchema>;
@@ -25,19 +22,19 @@ export type Audited = z.infer<typeof auditedSchema>;
 /** A line of `audits.jsonl`. */
 export const auditSchema = z.object({
   threadId: z.string(),
-  /** Names the policy by its files; another guarantee leaves it as it is. */
+  /** Identifies the policy by its files. A new guarantee does not change it. */
   policy: z.string(),
-  /** By which the thread was decided. */
+  /** The threshold that decided the thread. */
   threshold: z.number(),
-  /** When the thread opened, in ISO 8601. */
+  /** The time when the thread opened, ISO 8601. */
   opened: z.string(),
-  /** Of being drawn. */
+  /** The probability with which the thread was drawn. */
   probability: z.number(),
-  /** Whether its claim is out of distribution; null where that is not known. */
+  /** Whether the thread's claim is out of distribution; null if unknown. */
   isOutOfDistribution: z.nullable(z.boolean()),
-  /** True of a thread that the guarantee was found on: it is no evidence for it. Absent of others. */
+  /** True for a calibration thread of the guarantee, which is no evidence for it; otherwise absent. */
   isCalibration: z.optional(z.boolean()),
-  /** Null while the thread is open. missing: why its end could not be judged. */
+  /** Null while the thread is open. `missing` is the reason why its end could not be judged. */
   outcome: z.nullable(z.union([auditedSchema, z.object({ closed: z.string(), missing: z.string() })])),
 });
 export type Audit = z.infer<typeof auditSchema>;

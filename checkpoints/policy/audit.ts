@@ -7,18 +7,18 @@ import type { PolicyPost } from './policy-post.ts';
 import { readsAll } from './stops.ts';
 
 /*
- * Audits: a random share of threads is read on to its end, so that what the policy would have predicted there is known. No label is
- * needed. A thread is drawn when it opens, by its id alone, so that the draw cannot depend on where the policy stops.
+ * Audits: a random share of threads is read to its end, which shows what the policy would have predicted there. No
+ * label is needed. A thread is drawn when it opens, by its id alone, so the draw cannot depend on where the policy
+ * stops.
  */
 
-/** Which threads are audited. */
 export interface AuditDraw {
-  /** Probability of being drawn; 0 to 1. */
+  /** Probability that a thread is drawn; 0 to 1. */
   readonly share: number;
   readonly seed: number;
 }
 
-/** Whether a thread is drawn: the same in every reader, whenever it is asked. */
+/** Whether a thread is drawn. Every reader draws the same threads at any time. */
 export function isAudited(threadId: string, { share, seed }: AuditDraw): boolean {
   let hash = seed | 0;
   let length = 0;
@@ -35,8 +35,8 @@ export function changedPrediction({ posts, postsUsed, atStop, atEnd }: AuditedSt
 }
 
 /**
- * Whether an audited thread loses by the guarantee. Null where it does not count: a guarantee about alerts counts the threads that raise
- * one before their end.
+ * Whether an audited thread counts as a loss of the guarantee. Null if the thread does not count: a guarantee about
+ * alerts counts only threads that raise one before their end.
  */
 export function auditedLoss(outcome: AuditedStop, { loss, alerts = [] }: CountedLoss): boolean | null {
   if (loss !== 'withdrawn') return changedPrediction(outcome);
@@ -47,25 +47,24 @@ export function auditedLoss(outcome: AuditedStop, { loss, alerts = [] }: Counted
 
 type AuditedStop = Pick<Audited, 'posts' | 'postsUsed' | 'atStop' | 'atEnd'>;
 
-/** What audits can count without labels. */
+/** The loss of a guarantee, as far as audits can count it without labels. */
 export interface CountedLoss {
   readonly loss: Guarantee['loss'];
   /** Labels that raise an alert. */
   readonly alerts?: readonly string[] | undefined;
 }
 
-/** What an audit reads with. */
 export interface AuditSources {
   readonly definition: PolicyDefinition;
   readonly sources: PolicySources;
-  /** Whether queries cost nothing, so that every post is judged. */
+  /** Whether queries cost nothing, so that an audit judges every post. */
   readonly hasFreeDetector: boolean;
 }
 
 /**
- * Reads a thread that has ended after its stop, and queries the detector there.
- * @param stopped what was decided, at the time
- * @throws ProviderError where the detector cannot be queried
+ * Reads an ended thread beyond its stop and queries the detector there.
+ * @param stopped the decision that was made at the time
+ * @throws ProviderError if the detector cannot be queried
  */
 export async function auditedThread(
   { definition, sources, hasFreeDetector }: AuditSources,
@@ -74,11 +73,11 @@ export async function auditedThread(
 ): Promise<Omit<Audited, 'closed'>> {
   const posts = whole.slice(0, definition.limits.maxPosts);
   const judged = Math.min(posts.length, definition.queries.maxPosts);
-  const found = { posts: posts.length, postsUsed: stopped.postsUsed, atStop: stopped.label };
+  const stop = { posts: posts.length, postsUsed: stopped.postsUsed, atStop: stopped.label };
   const judge = sources.openDetector?.(id);
   if (judge === undefined || (!hasFreeDetector && stopped.postsUsed >= judged))
-    return { ...found, atEnd: stopped.label, queries: 0, path: null };
-  if (!hasFreeDetector) return { ...found, atEnd: (await judge(posts.slice(0, judged))).label, queries: 1, path: null };
+    return { ...stop, atEnd: stopped.label, queries: 0, path: null };
+  if (!hasFreeDetector) return { ...stop, atEnd: (await judge(posts.slice(0, judged))).label, queries: 1, path: null };
   const labels: (string | null)[] = [];
   for (let length = 1; length <= judged; length++) labels.push((await judge(posts.slice(0, length))).label);
   const thread = threadReader({ ...definition, ...readsAll }, sources).open(id);
@@ -87,5 +86,5 @@ export async function auditedThread(
     const { scores, hours } = await thread.read(post);
     path.push({ score: scores[index], hours, label: labels[Math.min(index, judged - 1)] });
   }
-  return { ...found, atEnd: labels[judged - 1], queries: Math.max(0, judged - stopped.postsUsed), path };
+  return { ...stop, atEnd: labels[judged - 1], queries: Math.max(0, judged - stopped.postsUsed), path };
 }

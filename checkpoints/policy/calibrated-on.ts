@@ -1,27 +1,25 @@
 import type { Guarantee } from './guarantee.ts';
 import { sha256Hex } from './manifest.ts';
 
-/*
- * The threads that a guarantee was found on. It holds on them by construction, so audits leave them out: what they show is no evidence.
- */
+/* A guarantee holds by construction on its calibration threads, so audits leave them out: they are no evidence. */
 
-/** So many digits tell a few thousand threads apart. */
+/** 16 digits identify one of a few thousand threads. */
 const digits = 16;
 
-/** How a guarantee lists a thread. @param identity hash of its id and claim, as `trained.json` has it */
+/** The form of a thread in a guarantee's list. @param identity the thread's hash in `trained.json` */
 export function listedIdentity(identity: string): string {
   return identity.slice(0, digits);
 }
 
-/** A function that says whether a guarantee was found on a thread; on none where that is not known. */
+/** Names a thread by its id and claim, as a run and the reader in Python do: SHA-256 of JSON whose keys are sorted. */
+export function claimIdentity({ id, claim }: { readonly id: string; readonly claim: string }): Promise<string> {
+  return sha256Hex(new TextEncoder().encode(JSON.stringify({ claim, id })));
+}
+
+/** Returns a test whether a guarantee was calibrated on a thread; false for every thread if that is unknown. */
 export function calibratedOn(
   guarantee: Pick<Guarantee, 'calibratedOn'> | null,
 ): (thread: { readonly id: string; readonly claim: string }) => Promise<boolean> {
   const listed = new Set(guarantee?.calibratedOn ?? []);
-  return async ({ id, claim }) => {
-    if (listed.size === 0) return false;
-    // The keys in the order in which `threadIdentity` hashes them.
-    const identity = await sha256Hex(new TextEncoder().encode(JSON.stringify({ claim, id })));
-    return listed.has(listedIdentity(identity));
-  };
+  return async (thread) => listed.size > 0 && listed.has(listedIdentity(await claimIdentity(thread)));
 }

@@ -1,11 +1,11 @@
 import { InputError } from '../../src/errors.ts';
 
-/** Files of a folder that a server gives out, by their names. */
+/** Returns a function that fetches a file by its name from a folder on a server. */
 export function fetchedFrom(folder: URL | string): (name: string) => Promise<ArrayBuffer> {
   return async (name) => {
     if (!URL.canParse(String(folder)))
       throw new InputError(`${folder} is no address; give one, or { read }, which gives the bytes of a file`);
-    // Without the slash, the name of a file would take the place of the folder's.
+    // Without the slash, the file name would replace the last part of the folder's address.
     const address = new URL(name, String(folder).replace(/\/?(?=$|[?#])/, '/'));
     const response = await fetch(address).catch((error: unknown) => {
       throw new InputError(`${address} cannot be fetched: ${error}`);
@@ -16,9 +16,9 @@ export function fetchedFrom(folder: URL | string): (name: string) => Promise<Arr
   };
 }
 
-/** @throws InputError for what is neither, from callers without types */
-export function asBytes(given: Uint8Array | ArrayBuffer, name: string): Uint8Array {
-  if (given instanceof Uint8Array) return given;
-  if (given instanceof ArrayBuffer) return new Uint8Array(given);
-  throw new InputError(`read gave a ${typeof given} for ${name}, not bytes`);
+/** @throws InputError for any other value, which callers without types may give */
+export function asBytes(content: Uint8Array | ArrayBuffer, name: string): Uint8Array {
+  if (content instanceof Uint8Array) return content;
+  if (content instanceof ArrayBuffer) return new Uint8Array(content);
+  throw new InputError(`read gave a ${typeof content} for ${name}, not bytes`);
 }

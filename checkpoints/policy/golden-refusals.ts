@@ -50,11 +50,11 @@ const refused: readonly unknown[] = [
   { id: 't', posts: [post, at('2', '2024-01-02T00:00:00Z'), at('3', '2024-01-01T23:30:00-00:15')] },
 ];
 
-/** What Python writes for a missing number is read as null, though JSON has no such number. */
+/** Python writes a missing number as NaN, which is not JSON. It is read as null. */
 const nanOfPython = '{"id": "t", "posts": [{"id": "1", "text": "x", "time": NaN}]}';
 const noJson = "{'id': 't', 'posts': [{'id': '1', 'text': 'x'}]}";
 
-/** What `earshot decide` takes and refuses, as examples that every reader of a bundle has to agree with. */
+/** Lines that `earshot decide` accepts or refuses. Every reader of a bundle must agree on them. */
 export const goldenRefusalLines: readonly { readonly line: string; readonly isRefused: boolean }[] = [
   ...taken.map((value) => ({ line: JSON.stringify(value), isRefused: false })),
   ...refused.map((value) => ({ line: JSON.stringify(value), isRefused: true })),

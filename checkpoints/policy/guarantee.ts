@@ -2,51 +2,48 @@ import * as z from 'zod/mini';
 import { claimRegionSchema } from './out-of-distribution.ts';
 import type { StopRule } from './stops.ts';
 
-/*
- * What `earshot calibrate` found: from which probability of stopping on an agent stops, so that the guarantee holds. zod/mini,
- * because the reader also runs in browsers.
- */
+/* The result of `earshot calibrate`. zod/mini, because the reader also runs in browsers. */
 
 export const guaranteeSchema = z.object({
   /**
-   * What counts against the guarantee. disagreement: the prediction at the stop is not the one after all posts; harm: it is wrong
-   * there and right after all posts. Of alerts that were raised before the thread's end: withdrawn: the prediction after all posts
-   * raises none; false-alert: the thread should raise none.
+   * The loss that the guarantee limits. disagreement: the prediction at the stop differs from the one after all posts;
+   * harm: it is wrong and the one after all posts is right. Among alerts before the thread's end: withdrawn: the
+   * prediction after all posts raises no alert; false-alert: the thread should raise no alert.
    */
   loss: z.enum(['disagreement', 'harm', 'withdrawn', 'false-alert']),
-  /** At most this share of threads, or of early alerts, lose, … */
+  /** The risk level ε: at most this share of threads, or of early alerts, are losses. */
   level: z.number(),
-  /** … with this probability over the calibration threads; null: on average over data sets, by cross-validation. */
+  /** The probability 1 − δ that the risk level holds; null for a cross-validated guarantee, which holds on average. */
   confidence: z.nullable(z.number()),
-  /** The policy stops at the first post whose score exceeds it; 1 where it has to read everything. */
+  /** The policy stops at the first post whose score exceeds the threshold; at 1 it reads everything. */
   threshold: z.number(),
-  /** Threads that it was found on, those of them that raise an early alert where it is about alerts, and those that lose. */
+  /** Calibration threads; those that raise an early alert, for a guarantee about alerts; and those that are losses. */
   threads: z.int(),
   alerts: z.optional(z.int()),
   losses: z.int(),
   /**
-   * What becomes of early alerts under a guarantee that is not about them: those of the calibration threads, those that the prediction
-   * after all posts would withdraw, and a 95% interval of that share. Absent where no label raises one.
+   * Early alerts under a guarantee that is not about them: their number on the calibration threads, how many the
+   * prediction after all posts would withdraw, and a 95% interval of that share. Absent if no label raises an alert.
    */
   earlyAlerts: z.optional(z.object({ alerts: z.int(), withdrawn: z.int(), low: z.number(), high: z.number() })),
-  /** Upper bound on the share that loses, at that confidence. */
+  /** Upper bound on the share of losses at that confidence. */
   bound: z.number(),
-  /** Mean share of posts read on those threads. */
+  /** Mean share of posts read on the calibration threads. */
   er: z.number(),
-  /** Which threads are like those. */
+  /** The region of the calibration threads' claims. */
   claims: claimRegionSchema,
-  /** Those threads: the beginnings of the hashes of their ids and claims. Absent where that is not known, as after audits. */
+  /** The calibration threads: prefixes of the hashes of their ids and claims. Absent if unknown, as after audits. */
   calibratedOn: z.optional(z.array(z.string())),
-  /** Audits that opened up to then, in ISO 8601, went into it: no later look counts them again. */
+  /** Audits that opened until this time, ISO 8601, are part of the guarantee and never counted again. */
   since: z.optional(z.nullable(z.string())),
-  /** How `earshot monitor --adapt` moved the threshold; null or absent where it did not. */
+  /** Changes of the threshold by `earshot monitor --adapt`; null or absent without any. */
   adapted: z.optional(
     z.nullable(
       z.object({
-        /** Audits that moved it, and those of them whose prediction changed. */
+        /** Audits that changed the threshold, and those of them whose prediction changed. */
         audits: z.int(),
         losses: z.int(),
-        /** The last moves. */
+        /** The latest changes. */
         history: z.array(z.object({ time: z.string(), threshold: z.number(), audits: z.int(), losses: z.int() })),
       }),
     ),
@@ -54,7 +51,7 @@ export const guaranteeSchema = z.object({
 });
 export type Guarantee = z.infer<typeof guaranteeSchema>;
 
-/** How a policy stops, in words. @param rule.alerts the only predictions that it stops early with; any unless given */
+/** The stop rule in words. @param rule.alerts the only predictions that stop a thread early; any by default */
 export function stopRuleInWords({
   threshold,
   limits: { maxPosts, deadline },
@@ -72,12 +69,12 @@ export function stopRuleInWords({
   return `${score} ${latest.join(' or ')}${latest.length > 1 ? ', whichever comes first' : ''}`;
 }
 
-/** Whether early alerts are what counts; otherwise predictions are. */
+/** Whether the guarantee counts early alerts rather than predictions. */
 export function isAboutAlerts({ loss }: Pick<Guarantee, 'loss'>): boolean {
   return loss === 'withdrawn' || loss === 'false-alert';
 }
 
-/** What is guaranteed, and what it saves, as a sentence. */
+/** The guarantee, and the share of posts that it reads, as a sentence. */
 export function guaranteeInWords({ loss, level, confidence, er, earlyAlerts, adapted = null }: Guarantee): string {
   const changed = {
     disagreement: 'of predictions would change',

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 
 const ngrams = z.object({ min: z.int(), max: z.int(), weight: z.number() });
 
-/** The encoder that Earshot brings along: any program that has its options can run it. */
+/** The built-in hashing encoder. Any program that has these options can run it. */
 export const hashingIdentitySchema = z.object({
   name: z.literal('hashing'),
   version: z.literal(1),

@@ -5,19 +5,11 @@ import { likeliest } from '../../src/likeliest.ts';
 import { projected } from '../../src/tensor/projection.ts';
 import { type AuditDraw, auditedThread } from './audit.ts';
 import type { Audit } from './audit-schema.ts';
-import { calibratedOn } from './calibrated-on.ts';
+import { calibratedOn, claimIdentity } from './calibrated-on.ts';
 import { asBytes, fetchedFrom } from './fetched-from.ts';
 import { checkScores, checkStop, type Golden, goldenSchema } from './golden.ts';
 import { hashingIdentitySchema } from './hashing-identity.ts';
-import {
-  bundleFiles,
-  checkDigest,
-  type Manifest,
-  parseBundleJson,
-  policyDigest,
-  readManifest,
-  sha256Hex,
-} from './manifest.ts';
+import { bundleFiles, checkDigest, type Manifest, parseBundleJson, policyDigest, readManifest } from './manifest.ts';
 import { stopProbabilitiesOf } from './network.ts';
 import { type OutOfDistribution, outOfDistributionFrom } from './out-of-distribution.ts';
 import {
@@ -37,8 +29,8 @@ import { columnsOf, stateFields } from './state-fields.ts';
 import { readsAll, stopIn } from './stops.ts';
 
 /*
- * `earshot/policy`: loads a bundle and decides, in Node and in browsers. No tensors, no files, no other package than the
- * schemas, so that it stays small.
+ * `earshot/policy`: loads a bundle and decides, in Node and in browsers. It needs no tensors, no files and no package
+ * except the schemas, so it stays small.
  */
 
 export { type AuditDraw, isAudited } from './audit.ts';
@@ -56,19 +48,16 @@ export type {
 export type { PolicyPost } from './policy-post.ts';
 
 export interface PolicySource {
-  /**
-   * The bytes of a file of the bundle, by its name. In Node:
-   * `(name) => readFile(join(folder, name))`.
-   */
+  /** Returns the bytes of a file of the bundle. In Node: `(name) => readFile(join(folder, name))`. */
   readonly read: (name: string) => Promise<Uint8Array | ArrayBuffer>;
   /**
-   * Row-major [texts, dimensions]. Needed where the bundle's encoder is a transformer, which is not part of the bundle;
-   * `manifest.encoder` names it.
+   * Embeds texts, row-major [texts, dimensions]. Needed if the bundle's encoder is a transformer, which is not part of
+   * the bundle; `manifest.encoder` names it.
    */
   readonly embed?: ((texts: readonly string[]) => Promise<Float32Array>) | undefined;
   /**
-   * The detector: what it says of the first posts of a thread. Needed for predictions where the bundle does not hold the
-   * detector, which is then a language model; `manifest.training.experiment.detector` names it.
+   * Judges the first posts of a thread. Needed for predictions if the bundle does not contain the detector, which is
+   * then a language model; `manifest.training.experiment.detector` names it.
    */
   readonly judge?: ((posts: readonly PolicyPost[], threadId: string) => Promise<DetectorOutput>) | undefined;
   /**
@@ -78,34 +67,35 @@ export interface PolicySource {
   readonly student?: ((threadId: string) => (post: PolicyPost) => Promise<readonly number[]>) | undefined;
 }
 
-/** A policy of a bundle, a rule or a learnt one. */
+/** A rule or a trained policy, loaded from a bundle. */
 export interface Policy {
   readonly manifest: Manifest;
   readonly definition: PolicyDefinition;
   readonly sources: PolicySources;
-  /** Whether predictions can be had. */
+  /** Whether the policy can give predictions. */
   readonly hasDetector: boolean;
-  /** Whether its predictions cost nothing: the bundle holds its detector. */
+  /** Whether predictions cost nothing because the bundle contains its detector. */
   readonly hasFreeDetector: boolean;
-  /** Names the policy by its files; another guarantee leaves it as it is. */
+  /** Identifies the policy by its files. A new guarantee does not change it. */
   readonly digest: string;
-  /** Begins a thread whose posts come one after another. */
+  /** Opens a thread whose posts arrive one after another. */
   open(threadId?: string): OpenThread;
   /** @throws InputError for a thread without posts */
   decide(thread: PolicyThread): Promise<PolicyDecision>;
   /**
-   * Decides a thread that has ended and reads it on to its end: a line for `earshot monitor`. Give it the threads that `isAudited` draws.
-   * @param options.opened when the thread opened; now unless given
+   * Decides an ended thread and reads on to its end. Returns a line for `earshot monitor`. Use it for the threads that
+   * `isAudited` draws.
+   * @param options.opened when the thread opened; now by default
    */
   audit(
     thread: PolicyThread & { readonly id: string },
     options: AuditDraw & { readonly opened?: Date },
   ): Promise<Audit>;
-  /** Whether it learnt from this thread, or its settings may have: by its id and its claim, whatever replies came since. */
+  /** Whether the policy, or the choice of its settings, learned from the thread with this id and claim. */
   isTrainedOn(thread: PolicyThread & { readonly id: string }): Promise<boolean>;
-  /** Whether the guarantee was found on a thread, so that auditing it would show nothing. */
+  /** Whether this is a calibration thread of the guarantee, so that an audit of it would show nothing. */
   isCalibratedOn(thread: PolicyThread & { readonly id: string }): Promise<boolean>;
-  /** How unlike the threads of the guarantee a thread with this claim is, or without a guarantee those trained on; null where unknown. */
+  /** Distance of the claim from the calibration threads or, without a guarantee, from the training threads. */
   outOfDistribution(claim: string): OutOfDistribution | null;
 }
 
@@ -118,24 +108,26 @@ export interface Policy {
  * const { postsUsed, why, prediction } = await policy.decide({ posts: [{ text: 'a claim' }, { text: 'a reply' }] });
  */
 export async function loadPolicy(source: URL | string | PolicySource): Promise<Policy> {
-  const given: PolicySource =
+  const policySource: PolicySource =
     typeof source === 'string' || source instanceof URL ? { read: fetchedFrom(source) } : source;
-  const bundle = await openBundle(given);
-  const parts = await partsOf(bundle, given);
+  const bundle = await openBundle(policySource);
+  const parts = await partsOf(bundle, policySource);
   await checkGoldenThreads(bundle, parts);
   const { manifest } = bundle;
   const { guarantee = null, trainedClaims = null } = manifest;
   const definition = { ...parts.definition, threshold: guarantee?.threshold ?? parts.definition.threshold };
-  const { judge } = given;
+  const { judge } = policySource;
   const sources: PolicySources =
-    judge === undefined ? parts.own : { ...parts.own, openDetector: (threadId) => (posts) => judge(posts, threadId) };
-  const hasFreeDetector = judge === undefined && parts.own.openDetector !== null;
+    judge === undefined
+      ? parts.sources
+      : { ...parts.sources, openDetector: (threadId) => (posts) => judge(posts, threadId) };
+  const hasFreeDetector = judge === undefined && parts.sources.openDetector !== null;
   const region = guarantee?.claims ?? trainedClaims;
   const outOfDistribution = region === null ? () => null : outOfDistributionFrom(region);
   const claimOf = ({ posts: [claim] }: PolicyThread) => postOf(claim).text;
   const trained = await trainedThreads(bundle);
   const isTrainedOn = async (thread: PolicyThread & { readonly id: string }) =>
-    trained.has(await threadIdentity(thread.id, claimOf(thread)));
+    trained.has(await claimIdentity({ id: thread.id, claim: claimOf(thread) }));
   const isListed = calibratedOn(guarantee);
   const isCalibratedOn: Policy['isCalibratedOn'] = (thread) => isListed({ id: thread.id, claim: claimOf(thread) });
   const reader = threadReader(definition, sources);
@@ -178,7 +170,7 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
   };
 }
 
-/** A bundle whose files are held against the hashes of its manifest. */
+/** A bundle whose files are checked against the hashes of its manifest. */
 interface Bundle {
   readonly manifest: Manifest;
   readonly file: (name: string) => Promise<Uint8Array>;
@@ -196,36 +188,30 @@ async function openBundle({ read }: PolicySource): Promise<Bundle> {
   return { manifest, file, text: async (name) => new TextDecoder().decode(await file(name)) };
 }
 
-/** Identities of the threads that the policy learnt from. */
 async function trainedThreads({ manifest, text }: Bundle): Promise<ReadonlySet<string>> {
   const name = bundleFiles.trained;
   if (manifest.files[name] === undefined) return new Set();
   return new Set(parseBundleJson(await text(name), { name, schema: z.array(z.string()) }));
 }
 
-/** Names a thread by its id and claim, as a run and the reader in Python do: SHA-256 of JSON whose keys are sorted. */
-function threadIdentity(id: string, claim: string): Promise<string> {
-  return sha256Hex(new TextEncoder().encode(JSON.stringify({ claim, id })));
-}
-
-/** What a bundle decides by. */
+/** Everything that a bundle contributes to a decision. */
 interface LoadedParts {
-  /** Without the guarantee. */
+  /** The definition without the threshold of the guarantee. */
   readonly definition: PolicyDefinition;
-  /** What the bundle brings along. */
-  readonly own: PolicySources;
-  /** Whether states can be made of texts. */
+  /** The encoder, student and detector of the bundle. */
+  readonly sources: PolicySources;
+  /** Whether the bundle can make states from texts. */
   readonly readsTexts: boolean;
 }
 
-async function partsOf({ manifest, file, text }: Bundle, given: PolicySource): Promise<LoadedParts> {
+async function partsOf({ manifest, file, text }: Bundle, source: PolicySource): Promise<LoadedParts> {
   const { state, task, queries, limits, threshold } = manifest;
   const model = async (name: string | null) =>
     name === null ? null : prefixReader(parseBundleJson(await text(name), { name, schema: bundledModelSchema }));
   const weights = manifest.weights === null ? null : readWeights(await file(manifest.weights), state);
   const student = await model(manifest.student);
   const detector = await model(manifest.detector);
-  const embedTexts = given.embed ?? ownEncoder(manifest);
+  const embedTexts = source.embed ?? ownEncoder(manifest);
   const projection = weights?.projection ?? null;
   const embed =
     embedTexts === null || projection === null
@@ -242,7 +228,7 @@ async function partsOf({ manifest, file, text }: Bundle, given: PolicySource): P
   const readsStudent = names.some((name) => name.startsWith('student'));
   return {
     definition: { task, fields, queries, limits, threshold, score },
-    own: {
+    sources: {
       embed,
       openStudent: given.student ?? (student === null ? null : () => readerOf(student)),
       openDetector: detector === null ? null : () => judgeOfThread(detector),
@@ -252,15 +238,15 @@ async function partsOf({ manifest, file, text }: Bundle, given: PolicySource): P
 }
 
 /** @throws InputError that names the golden thread which is decided differently */
-async function checkGoldenThreads({ text }: Bundle, { definition, own, readsTexts }: LoadedParts): Promise<void> {
+async function checkGoldenThreads({ text }: Bundle, { definition, sources, readsTexts }: LoadedParts): Promise<void> {
   const { task, queries } = definition;
   for (const line of (await text(bundleFiles.golden)).split('\n')) {
     if (line === '') continue;
     const golden = parseBundleJson(line, { name: bundleFiles.golden, schema: goldenSchema });
     checkScores(golden, actedUpon(definition.score(floatsFromBase64(golden.states)), queries));
     if (!readsTexts) continue;
-    const openDetector = own.openDetector ?? (() => recordedOutputs(golden, task.labels));
-    const thread = threadReader({ ...definition, ...readsAll }, { ...own, openDetector }).open();
+    const openDetector = sources.openDetector ?? (() => recordedOutputs(golden, task.labels));
+    const thread = threadReader({ ...definition, ...readsAll }, { ...sources, openDetector }).open();
     const scores: number[] = [];
     const hours: (number | null)[] = [];
     const labels: (string | null)[] = [];
@@ -278,7 +264,7 @@ async function checkGoldenThreads({ text }: Bundle, { definition, own, readsText
   }
 }
 
-/** The encoder that Earshot brings along; null where the bundle needs another one. */
+/** The built-in encoder; null if the bundle needs another one. */
 function ownEncoder({ encoder }: Manifest): PolicySources['embed'] {
   const hashing = z.safeParse(hashingIdentitySchema, encoder);
   if (!hashing.success) return null;
@@ -299,7 +285,7 @@ function checkColumns(fields: PolicyDefinition['fields'], { state }: Manifest): 
     );
 }
 
-/** Judges prefixes of one thread that grow: no post is read twice. */
+/** Judges growing prefixes of one thread and reads each post once. */
 function judgeOfThread(detector: PrefixReader): (posts: readonly PolicyPost[]) => Promise<DetectorOutput> {
   const { labels } = detector;
   const read = detector.open();
@@ -321,10 +307,10 @@ function readerOf(model: PrefixReader): (post: PolicyPost) => Promise<readonly n
   return async (post) => read(post);
 }
 
-/** The detector of a golden thread: it says what it said when the bundle was made. */
+/** The detector of a golden thread: it repeats the recorded judgements. */
 function recordedOutputs({ judgements }: Golden, labels: readonly string[]) {
   return async (posts: readonly unknown[]): Promise<DetectorOutput> => {
-    const { label = null, probabilities = null } = judgements.find((own) => own.posts === posts.length) ?? {};
+    const { label = null, probabilities = null } = judgements.find((entry) => entry.posts === posts.length) ?? {};
     return {
       label,
       probabilities: probabilities && Object.fromEntries(labels.map((name, index) => [name, probabilities[index]])),

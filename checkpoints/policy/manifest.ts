@@ -6,14 +6,11 @@ import { guaranteeSchema } from './guarantee.ts';
 import { claimRegionSchema } from './out-of-distribution.ts';
 import { fieldNames } from './state-fields.ts';
 
-/*
- * `manifest.json`: what a bundle is, in a form that programs read. zod/mini, because the reader also runs in browsers.
- */
+/* `manifest.json` describes a bundle for programs. zod/mini, because the reader also runs in browsers. */
 
 export const bundleFormat = 'earshot-bundle';
 export const bundleFormatVersion = 4;
 
-/** Files of a bundle. */
 export const bundleFiles = {
   manifest: 'manifest.json',
   onnx: 'policy.onnx',
@@ -29,7 +26,7 @@ export const bundleFiles = {
   card: 'README.md',
 } as const;
 
-/** The manifest is hashed with zeros in the place of its own hash, which stands first so that the place is known. */
+/** The manifest is hashed with zeros in place of its own hash, which comes first so that its position is known. */
 const manifestStart = '{\n  "sha256": "';
 const blankDigest = '0'.repeat(64);
 
@@ -39,21 +36,21 @@ export const manifestSchema = z.object({
   format: z.literal(bundleFormat),
   formatVersion: z.literal(bundleFormatVersion),
   madeBy: z.object({ earshot: z.string(), commit: z.nullable(z.string()), unicode: z.string() }),
-  /** SHA-256 of every other file but the card. */
+  /** SHA-256 of every other file except the card. */
   files: z.record(z.string(), digest),
-  /** The row of the report that this is, such as "stop agent" or "after 1 h". */
+  /** The system's row in the report, such as "stop agent" or "after 1 h". */
   system: z.string(),
   task: z.object({
     name: z.string(),
     labels: z.array(z.string()),
-    /** The policy stops early with these predictions alone; with any where there is no such list. */
+    /** The only predictions that stop a thread early; any prediction if absent. */
     alerts: z.optional(z.array(z.string())),
   }),
-  /** The identity of the encoder, all settings included; null where posts are not part of the state. */
+  /** The encoder's identity with all its settings; null if posts are not part of the state. */
   encoder: z.nullable(z.record(z.string(), z.unknown())),
   state: z.object({
     columns: z.int(),
-    /** Where each number of a state comes from, in their order. */
+    /** The fields that make a state, in their order. */
     fields: z.array(z.object({ name: z.enum(fieldNames), from: z.int(), count: z.int(), meaning: z.string() })),
     /** How the embeddings of the posts read become one vector. */
     pooling: z.enum(postPoolings),
@@ -62,32 +59,32 @@ export const manifestSchema = z.object({
     previousActions: z.object({ continue: z.string(), stop: z.string() }),
   }),
   queries: z.object({
-    /** Numbers of posts at which the detector is queried until the policy stops, increasing; it is queried at the stop, too. */
+    /** Increasing numbers of posts at which the detector is queried before the stop. It is queried at the stop, too. */
     lengths: z.array(z.int()),
     actsAt: z.enum(['every-post', 'queried-posts']),
-    /** The detector reads no further: at a later stop it is queried about this many posts. */
+    /** Posts that the detector reads at most: at a later stop it is queried about this many. */
     maxPosts: z.int(),
   }),
-  /** The policy stops where its score exceeds this, unless a guarantee gives another threshold. */
+  /** The policy stops if its score exceeds the threshold. A guarantee replaces it. */
   threshold: z.number(),
   limits: z.object({
-    /** Later posts are not read. */
+    /** Posts that the policy reads at most. */
     maxPosts: z.int(),
     deadline: z.object({ posts: z.nullable(z.int()), hours: z.nullable(z.number()) }),
   }),
-  /** The same in words. */
+  /** The threshold and the limits in words. */
   rule: z.string(),
-  /** What `earshot calibrate` found; null or absent where there is no guarantee. */
+  /** The result of `earshot calibrate`; null or absent without a guarantee. */
   guarantee: z.optional(z.nullable(guaranteeSchema)),
-  /** Where the claims of its training threads lie; null or absent where that is not known. */
+  /** The region of the training threads' claims; null or absent if unknown. */
   trainedClaims: z.optional(z.nullable(claimRegionSchema)),
-  /** The file of the network whose output is the score; null where the state is a single number, which is the score. */
+  /** The file of the network that computes the score; null for a rule, whose state is its score. */
   weights: z.nullable(z.string()),
-  /** The file of the classifier whose confidence is part of the state. */
+  /** The file of the classifier whose confidence is part of the state; null without a student. */
   student: z.nullable(z.string()),
-  /** The file of the detector that is asked at the stop; null where it is a language model or a service. */
+  /** The file of the detector that is queried at the stop; null for a language model or a service. */
   detector: z.nullable(z.string()),
-  /** What can decide from texts alone; where it is false, the caller has to make the states. */
+  /** Whether the bundle decides from texts alone. Otherwise, the caller makes the states. */
   readsTexts: z.boolean(),
   training: z.object({
     seed: z.int(),
@@ -110,7 +107,7 @@ export type Manifest = z.infer<typeof manifestSchema>;
 
 const versionSchema = z.object({ formatVersion: z.int(), madeBy: z.object({ earshot: z.string() }) });
 
-/** A JSON file of a bundle, checked. @throws InputError that names the file and what is wrong with it */
+/** Parses a JSON file of a bundle. @throws InputError that names the file and the problem */
 export function parseBundleJson<Schema extends z.ZodMiniType>(
   text: string,
   { name, schema }: { name: string; schema: Schema },
@@ -123,14 +120,14 @@ export function parseBundleJson<Schema extends z.ZodMiniType>(
   );
 }
 
-/** The text of a manifest with its own hash in it. */
+/** Adds a manifest's own hash to it. */
 export async function manifestText(manifest: object): Promise<string> {
   const blank = `${JSON.stringify({ sha256: blankDigest, ...manifest }, null, 2)}\n`;
   const sha256 = await sha256Hex(new TextEncoder().encode(blank));
   return blank.replace(blankDigest, sha256);
 }
 
-/** @throws InputError for a text that was altered, or is the manifest of something else */
+/** @throws InputError for an altered manifest, or the manifest of something else */
 export async function readManifest(text: string): Promise<Manifest> {
   const { manifest: name } = bundleFiles;
   if (!text.startsWith(manifestStart))
@@ -147,26 +144,26 @@ export async function readManifest(text: string): Promise<Manifest> {
   return parseBundleJson(text, { name, schema: manifestSchema });
 }
 
-/** @throws InputError that names the file whose content is not what was exported */
+/** @throws InputError that names the file whose content changed after the export */
 export async function checkDigest(
   bytes: Uint8Array,
   { name, sha256 }: { name: string; sha256: string | undefined },
 ): Promise<void> {
   if (sha256 === undefined) throw new InputError(`${name} is not listed in the manifest; export the bundle again`);
-  const found = await sha256Hex(bytes);
-  if (found !== sha256)
+  const actual = await sha256Hex(bytes);
+  if (actual !== sha256)
     throw new InputError(
-      `${name} was changed after the export: its SHA-256 is ${found}, and the manifest says ${sha256}; copy the bundle again`,
+      `${name} was changed after the export: its SHA-256 is ${actual}, and the manifest says ${sha256}; copy the bundle again`,
     );
 }
 
-/** Names a policy by its files, which no guarantee changes. */
+/** Identifies a policy by its files, which no guarantee changes. */
 export async function policyDigest({ files }: Pick<Manifest, 'files'>): Promise<string> {
-  const own = Object.entries(files).map(([name, sha256]) => `${name} ${sha256}`);
-  return sha256Hex(new TextEncoder().encode(own.sort().join('\n')));
+  const entries = Object.entries(files).map(([name, sha256]) => `${name} ${sha256}`);
+  return sha256Hex(new TextEncoder().encode(entries.sort().join('\n')));
 }
 
-/** By Web Crypto, which browsers have on secure pages only. */
+/** Uses Web Crypto, which browsers have on secure pages only. */
 export async function sha256Hex(bytes: Uint8Array): Promise<string> {
   const hash = await crypto.subtle.digest('SHA-256', new Uint8Array(bytes));
   return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, '0')).join('');

@@ -1,19 +1,17 @@
 import { type Moments, standardized } from '../../src/tensor/normalizer.ts';
 
-/*
- * A stop agent's policy on plain arrays, for programs that only decide: no tensors, no packages.
- */
+/* A stop agent's network on plain arrays, for programs that only decide: no tensors, no packages. */
 
 /** Names of the layers: x·w1 + b1, tanh, ·w2 + b2, tanh, ·w3 + b3. */
 const layerNames = ['w1', 'b1', 'w2', 'b2', 'w3', 'b3'] as const;
 export type LayerName = (typeof layerNames)[number];
 
 export interface PolicyNetwork {
-  /** Units in each hidden layer. */
+  /** Units per hidden layer. */
   readonly hidden: number;
   /** Row-major: w1 [columns, hidden], w2 [hidden, hidden], w3 [hidden, 2]; biases [hidden], [hidden], [2]. */
   readonly layers: Readonly<Record<LayerName, Float32Array>>;
-  /** What states are standardised with. */
+  /** Means and variances that standardise states. */
   readonly moments: Moments;
 }
 
@@ -27,7 +25,6 @@ export interface Matrix {
   readonly data: Float32Array;
 }
 
-/** The network of a trained policy. */
 export function policyNetwork(policy: {
   parameters: Readonly<Record<LayerName, Matrix>>;
   moments: PolicyNetwork['moments'];
@@ -41,16 +38,12 @@ export function policyNetwork(policy: {
   };
 }
 
-/** Numbers in a state. */
+/** Numbers per state. */
 export function columnsOfNetwork({ layers, hidden }: Pick<PolicyNetwork, 'layers' | 'hidden'>): number {
   return layers.w1.length / hidden;
 }
 
-/**
- * π(stop) in each state.
- * @param states as the fields make them, row-major [rows, columns]
- * @returns [rows]
- */
+/** Computes π(stop) in each state. @param states as the fields make them, row-major [rows, columns] @returns [rows] */
 export function stopProbabilitiesOf(network: PolicyNetwork, states: Float32Array): Float32Array {
   const { hidden, layers, moments } = network;
   const width = columnsOfNetwork(network);
@@ -72,10 +65,7 @@ export function stopProbabilitiesOf(network: PolicyNetwork, states: Float32Array
   return probabilities;
 }
 
-/**
- * input · weights + bias. Four columns at a time, so that their sums stay in registers; each is added up in the order of
- * the inputs.
- */
+/** input · weights + bias. Four columns at a time keep their sums in registers, each in the order of the inputs. */
 function multiply(
   input: Float64Array,
   { weights, bias, into }: { weights: Float32Array; bias: Float32Array; into: Float64Array },

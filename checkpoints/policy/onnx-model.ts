@@ -13,10 +13,10 @@ import { actionCount, columnsOfNetwork, type PolicyNetwork } from './network.ts'
 
 const clipTo = 10;
 
-/** Names of what goes in and comes out. */
+/** Names of the graph's input and output. */
 export const onnxNames = { state: 'state', stopProbability: 'stop_probability' } as const;
 
-/** The bytes of the ONNX file of a score. @param network null for a rule */
+/** The bytes of a score's ONNX file. @param network null for a rule */
 export function onnxModel(network: PolicyNetwork | null): Uint8Array {
   const { state, stopProbability } = onnxNames;
   const { nodes, constants, columns } = network === null ? columnGraph : networkGraph(network);

@@ -3,28 +3,27 @@ import { floatsFromBase64 } from '../../src/base64-floats.ts';
 import { hashingIdentitySchema } from './hashing-identity.ts';
 import { embedder } from './prefix-reader.ts';
 
-/** Where the claims of some threads lie, and how far from there a claim like them may be. */
+/** The region of some threads' claims. */
 export const claimRegionSchema = z.object({
   encoder: hashingIdentitySchema,
-  /** Sum of the claims' vectors at length 1; 32-bit floats, little-endian, base64. */
+  /** Sum of the claims' unit vectors; 32-bit floats, little-endian, base64. */
   center: z.string(),
-  /** 95% of the claims score no more, each held against the center of the others. */
+  /** The score that 95% of the claims do not exceed, each compared with the center of the others. */
   threshold: z.number(),
 });
 export type ClaimRegion = z.infer<typeof claimRegionSchema>;
 
-/** 5% of like threads look unlike; from twice as many on it is said. */
+/** 5% of similar threads are flagged by chance; a warning is printed from twice that share on. */
 export const manyFlagged = 0.1;
 
-/** How unlike the threads of a region a thread is. */
+/** How far a thread lies from a region. */
 export interface OutOfDistribution {
   /** 1 − cosine of the claim's vector with the region's claims: 0 to 2. */
   readonly score: number;
-  /** Whether hardly any claim of the region scores as much; what was found on those threads may not hold for this one. */
+  /** Whether the score exceeds that of 95% of the region's claims. Results on the region may not hold then. */
   readonly isFlagged: boolean;
 }
 
-/** A function from the text of a claim to how unlike the threads of a region it is. */
 export function outOfDistributionFrom(region: ClaimRegion): (claim: string) => OutOfDistribution {
   const center = floatsFromBase64(region.center);
   const embed = embedder(region.encoder);
@@ -34,7 +33,7 @@ export function outOfDistributionFrom(region: ClaimRegion): (claim: string) => O
   };
 }
 
-/** 1 − the cosine of a unit vector with another; 1 for a vector of zeros. */
+/** 1 − cosine of a unit vector with another; 1 for a vector of zeros. */
 export function distanceFrom(center: ArrayLike<number>, vector: ArrayLike<number>): number {
   let product = 0;
   let squares = 0;

@@ -1,17 +1,17 @@
 import { tolerance } from './golden.ts';
 import { onnxNames } from './onnx-model.ts';
 
-/** Rows that are scored in one call of the ONNX file. */
+/** Rows per call of the ONNX file. */
 const batches = [1, 7, 1024] as const;
 
-/** States with what the checkpoint makes of them. */
+/** States with the scores that the checkpoint gives them. */
 export interface ParityProbe {
-  /** What they are, for messages: golden, random or extreme. */
+  /** The kind of states, for messages: golden, random or extreme. */
   readonly name: string;
   /** Raw, row-major [rows, columns]. */
   readonly states: Float32Array;
   readonly columns: number;
-  /** The probability by the checkpoint, [rows]. */
+  /** The checkpoint's score of each state, [rows]. */
   readonly expected: Float32Array | Float64Array;
 }
 
@@ -19,18 +19,18 @@ export interface Parity {
   readonly runtime: string;
   readonly batches: readonly number[];
   readonly tolerance: number;
-  /** Over all rows and batches. */
+  /** The largest difference over all rows and batches. */
   readonly largestDifference: number;
-  /** States of each kind. */
+  /** The number of states of each kind. */
   readonly rows: Readonly<Record<string, number>>;
 }
 
 /**
- * Runs an ONNX file beside the checkpoint that it was made of.
- * @throws Error that names the kind, row and batch of the first state on which they disagree
+ * Compares the scores of an ONNX file with those of the checkpoint that it was made from.
+ * @throws Error that names the kind, row and batch of the first difference
  */
 export async function checkParity(model: Uint8Array, probes: readonly ParityProbe[]): Promise<Parity> {
-  // Loaded here because the native library is large and only an export needs it.
+  // Loaded on demand, because the native library is large and only an export needs it.
   const { InferenceSession, Tensor } = await import('onnxruntime-node');
   const session = await InferenceSession.create(model);
   let largestDifference = 0;
@@ -43,9 +43,9 @@ export async function checkParity(model: Uint8Array, probes: readonly ParityProb
           const states = probe.states.slice(start * columns, end * columns);
           const state = new Tensor('float32', states, [end - start, columns]);
           const output = await session.run({ [onnxNames.state]: state });
-          const found = output[onnxNames.stopProbability].data;
+          const scores = output[onnxNames.stopProbability].data;
           for (let row = start; row < end; row++) {
-            const [probability, expected] = [Number(found[row - start]), probe.expected[row]];
+            const [probability, expected] = [Number(scores[row - start]), probe.expected[row]];
             const difference = Math.abs(probability - expected);
             // Written so that NaN fails, too.
             if (!(difference <= tolerance))

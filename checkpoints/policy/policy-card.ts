@@ -2,21 +2,21 @@ import { markdownText, withoutHtml } from '../../src/markdown-text.ts';
 import { type Guarantee, guaranteeInWords } from './guarantee.ts';
 import type { Manifest } from './manifest.ts';
 
-/** What the card says that the manifest does not. */
+/** Facts for the card that the manifest does not contain. */
 export interface CardFacts {
-  /** Where the training data came from, in words. */
+  /** The source of the training data, in words. */
   readonly data: string;
-  /** Threads in each part of the data. */
+  /** Threads per split. */
   readonly threads: Readonly<Record<string, number>>;
   /** The agent beside its baselines, in Markdown. */
   readonly table: string;
-  /** What the table was measured on, as the beginning of a sentence. */
+  /** The data behind the table, as the beginning of a sentence. */
   readonly measuredOn: string;
-  /** Whether its detector or its student reads times. */
+  /** Whether the detector or the student reads times. */
   readonly readsTimes: boolean;
 }
 
-/** The README.md of a bundle: what the policy is for, what it learnt from, how well it does, and what it risks. */
+/** The README.md of a bundle: purpose, training data, measures and risks of the policy. */
 export function policyCard(manifest: Omit<Manifest, 'sha256' | 'files'>, facts: CardFacts): string {
   const { data, threads, table, measuredOn, readsTimes } = facts;
   const { system, task, encoder, state, limits, training, student, detector, readsTexts, parity, madeBy } = manifest;
@@ -101,7 +101,7 @@ the stop probability is ${parity.largestDifference.toExponential(1)}.
 `;
 }
 
-/** A card on which the rule with its guarantee stands in the place of the one before. */
+/** Replaces the rule and the guarantee on a card. */
 export function cardWithGuarantee(
   card: string,
   { rule, guaranteed, guarantee }: { rule: string; guaranteed: string; guarantee: Guarantee },

@@ -8,124 +8,121 @@ import { columnsOf, type SeenPost, type StateField, stateReader } from './state-
 import { openStops, type Stop, type StopReason, type StopRule } from './stops.ts';
 
 /*
- * Whatever decides when to stop: a rule, or an agent that was trained. A policy reads a thread post by post. After each post its
- * fields make a state, its score is a number for that state, and it stops by its threshold and its limits (`stops.ts`). Nothing that
- * uses a policy asks how its score came about.
+ * A policy decides when to stop: a rule or a trained agent. It reads a thread post by post. After each post its fields
+ * make a state, its score is a number for that state, and it stops by its threshold and limits (`stops.ts`). No user of
+ * a policy depends on how its score is computed.
  */
 
-/** What a detector says of a prefix. */
+/** A detector's output for a prefix. */
 export interface DetectorOutput {
-  /** Null where it gives none. */
+  /** Null if the detector gives no label. */
   readonly label: string | null;
-  /** Of every label; null where it gives none. */
+  /** The probability of every label; null if the detector gives none. */
   readonly probabilities: Readonly<Record<string, number>> | null;
 }
 
-/** A label with its probabilities; none where the detector gave no label alone. */
+/** A label with its probabilities, which are empty if the detector gave a label alone. */
 export interface Prediction {
   readonly label: string;
   readonly probabilities: Readonly<Record<string, number>>;
 }
 
-/** When the detector is queried, and where the policy acts. */
+/** When the detector is queried, and at which posts the policy acts. */
 export interface QueryPlan {
-  /** Numbers of posts at which the detector is queried until the policy stops, increasing; none for a query at the stop alone. */
+  /** Increasing numbers of posts at which the detector is queried before the stop; empty for the stop alone. */
   readonly lengths: readonly number[];
-  /** queried-posts: the policy stops at these posts and at no other. */
+  /** queried-posts: the policy stops at queried posts only. */
   readonly actsAt: 'every-post' | 'queried-posts';
-  /** The detector reads no further: at a later stop it is queried about this many posts. */
+  /** Posts that the detector reads at most: at a later stop it is queried about this many. */
   readonly maxPosts: number;
 }
 
-/** All that decides, apart from where texts, judgements and weights come from. */
+/** A policy without the sources of its texts, judgements and weights. */
 export interface PolicyDefinition extends StopRule {
   readonly task: {
     readonly name: string;
     readonly labels: readonly string[];
-    /** The policy stops early with these predictions alone; with any unless given. */
+    /** The only predictions that stop a thread early; any prediction by default. */
     readonly alerts?: readonly string[] | undefined;
   };
   readonly fields: readonly StateField[];
   readonly queries: QueryPlan;
-  /** Scores of states, row-major [rows, columns]; [rows], each from 0 to 1. A learnt policy's is π(stop). */
+  /** Scores states, row-major [rows, columns] to [rows], each from 0 to 1. A trained policy's score is π(stop). */
   readonly score: (states: Float32Array) => Float32Array;
 }
 
-/** Where a policy gets what its fields read. */
+/** Sources of the data that a policy's fields read. */
 export interface PolicySources {
-  /** Embeddings of texts as the field `posts` reads them, row-major [texts, dimensions]; null where there is no encoder. */
+  /** Embeds texts for the field `posts`, row-major [texts, dimensions]; null without an encoder. */
   readonly embed: ((texts: readonly string[]) => Promise<Float32Array>) | null;
-  /** Begins a thread: each call takes the next post and returns the probability of each label; null without a student. */
+  /** Opens a thread. Each call reads a post and returns the probability of each label; null without a student. */
   readonly openStudent: ((threadId: string) => (post: PolicyPost) => Promise<readonly number[]>) | null;
-  /** Begins a thread: what the detector says of its first posts; null where no detector is at hand. */
+  /** Opens a thread. Each call judges the thread's first posts; null without a detector. */
   readonly openDetector: ((threadId: string) => (posts: readonly PolicyPost[]) => Promise<DetectorOutput>) | null;
 }
 
-/** A thread, as far as a policy reads it: the claim, then the replies in time order. */
+/** A thread as a policy reads it: the claim, then the replies in time order. */
 export interface PolicyThread {
   readonly id?: string;
   readonly posts: readonly (string | PolicyPost)[];
 }
 
-/** Where a policy stands in a thread. */
+/** The state of a policy in a thread. */
 export interface Reading {
-  /** Why it is decided; null while the policy reads on. */
+  /** The reason for the decision; null while the policy reads on. */
   readonly why: StopReason | null;
-  /** False while the policy reads on, and where the thread ended first: then further posts may change the decision. */
+  /** False while the policy reads on, and if the thread ended first: later posts may change that decision. */
   readonly stopped: boolean;
-  /** Posts that the decision is about; while the policy reads on, those that it has read. */
+  /** Posts that the decision is about; while the policy reads on, all posts read. */
   readonly postsUsed: number;
-  /** A post that came too late is not read. */
+  /** Posts read. A post after the deadline is not read. */
   readonly postsRead: number;
-  /** From the claim to the stop, or to the last post read; null where a time is unknown. */
+  /** From the claim to the stop, or to the last post read; null if a time is unknown. */
   readonly hours: number | null;
-  /** At every post read, given that the policy read on before; 0 where it does not act. */
+  /** The score at every post read, given that the policy read on before; 0 at posts where it does not act. */
   readonly scores: readonly number[];
-  /** How often the detector was queried. */
   readonly queries: number;
 }
 
-/** A thread that is read as it grows. One call at a time. */
+/** A thread that is read while it grows. Callers wait for each call before the next. */
 export interface OpenThread {
-  /** Reads the next post, unless the thread is decided. Each post costs the same, however many came before it. */
+  /** Reads the next post, unless the thread is decided. Every post costs the same, however many came before. */
   read(post: string | PolicyPost): Promise<Reading>;
-  /** Tells the policy how late it is where no post has come, so that its deadline counts. */
+  /** Reports the time since the claim while no post arrives, so that the deadline counts. */
   wait(hours: number): Reading;
-  /** No post will come. @throws InputError where none was read */
+  /** Ends the thread. @throws InputError if no post was read */
   end(): Reading;
   reading(): Reading;
   /**
-   * What the detector says of the posts used; null where it gives no label or none is at hand. Queries it unless it was just
-   * queried there.
+   * The detector's prediction from the posts used; null without a label or a detector. It queries the detector unless
+   * its last query was about these posts.
    */
   predict(): Promise<Prediction | null>;
 }
 
 export interface PolicyDecision extends Reading {
   readonly prediction: Prediction | null;
-  /** How unlike the threads that the policy knows this one is; null where that is not known. */
+  /** How far the claim lies from those that the policy knows; null if unknown. */
   readonly outOfDistribution: OutOfDistribution | null;
-  /** Whether the policy learnt from this thread, so that it says nothing of other threads; null for a thread without an id. */
+  /** Whether the policy learned from this thread, so the decision is no evidence about others; null without an id. */
   readonly trainedOn: boolean | null;
 }
 
-/** A policy that can read threads. */
 export interface ThreadReader {
   open(threadId?: string): OpenThread;
   /** Reads a thread to the stop or to its end. @throws InputError for a thread without posts */
   decide(thread: PolicyThread): Promise<Omit<PolicyDecision, 'outOfDistribution' | 'trainedOn'>>;
 }
 
-/** Reads threads post by post. */
 export function threadReader(definition: PolicyDefinition, sources: PolicySources): ThreadReader {
   const open = (threadId = ''): OpenThread => openThread(definition, sources, threadId);
   return {
     open,
-    async decide(given) {
-      // Callers without types give what they have.
-      if (!Array.isArray(given?.posts)) throw new InputError('posts must be a list: [{ text }, …]');
-      const posts = given.posts.map(postOf);
-      const thread = open(given.id);
+    async decide(input) {
+      // Callers without types may pass anything.
+      if (!Array.isArray(input?.posts)) throw new InputError('posts must be a list: [{ text }, …]');
+      const posts = input.posts.map(postOf);
+      const thread = open(input.id);
       for (const post of posts) if ((await thread.read(post)).why !== null) break;
       thread.end();
       const prediction = await thread.predict();
@@ -145,24 +142,24 @@ function openThread(definition: PolicyDefinition, sources: PolicySources, thread
   let hours: number | null = null;
   let stop: Stop | null = null;
   /**
-   * The score of a post whose detector failed when it was asked whether the policy may stop there. The same post settles it when it
-   * is read again; where another one comes, the policy has read on.
+   * The score of a post at which the detector failed when it was queried about an alert. Reading the same post again
+   * settles the score; another post means that the policy read on.
    */
   let unsettled: number | null = null;
 
   const reading = () => readingOf({ stop, hours, scores, queries: queried() });
-  const settle = (own: number, { isHeld }: { isHeld: boolean }) => {
+  const settle = (postScore: number, { isHeld }: { isHeld: boolean }) => {
     unsettled = null;
-    scores.push(own);
-    stop = stops.afterPost({ score: isHeld ? 0 : own, hours });
+    scores.push(postScore);
+    stop = stops.afterPost({ score: isHeld ? 0 : postScore, hours });
   };
   const queryUpTo = (length: number) => query(posts, Math.min(length, queries.maxPosts));
   const mayStop = async () =>
     task.alerts === undefined || task.alerts.includes((await queryUpTo(posts.length)).label ?? '');
   return {
-    async read(given) {
+    async read(next) {
       if (stop !== null) return reading();
-      const post = postOf(given);
+      const post = postOf(next);
       const isAgain = unsettled !== null && isSame(post, posts[posts.length - 1]);
       if (unsettled !== null && !isAgain) settle(unsettled, { isHeld: true });
       if (!isAgain) {
@@ -174,15 +171,15 @@ function openThread(definition: PolicyDefinition, sources: PolicySources, thread
         try {
           writeState(await see(posts, hours), state);
         } catch (error) {
-          // What could not be asked can be asked again: the post counts as not read.
+          // The failed query can be repeated: the post counts as not read.
           posts.pop();
           throw error;
         }
         const acts = queries.actsAt === 'every-post' || isQueried(posts.length);
         unsettled = acts ? score(state)[0] : 0;
       }
-      const own = unsettled ?? 0;
-      settle(own, { isHeld: own > definition.threshold && !(await mayStop()) });
+      const postScore = unsettled ?? 0;
+      settle(postScore, { isHeld: postScore > definition.threshold && !(await mayStop()) });
       return reading();
     },
     wait(now) {
@@ -221,7 +218,7 @@ function readingOf(at: {
   };
 }
 
-/** The sources of a policy for one thread. The detector is queried about each number of its posts once. */
+/** The sources of a policy for one thread. The detector is queried at most once about each number of posts. */
 function threadSources({ task, fields, queries }: PolicyDefinition, sources: PolicySources, threadId: string) {
   const reads = (name: StateField['name']) => fields.some((field) => field.name === name);
   const readsStudent = reads('student') || reads('student confidence');
@@ -252,9 +249,8 @@ function threadSources({ task, fields, queries }: PolicyDefinition, sources: Pol
     hasDetector: detector !== undefined,
     isQueried,
     query,
-    /** How often the detector was queried. */
     queried: () => outputs.size,
-    /** What the fields read at the last of some posts. */
+    /** Collects the input of the fields at the last of `posts`. */
     async see(posts: readonly PolicyPost[], hours: number | null): Promise<SeenPost> {
       const post = posts[posts.length - 1];
       return {
@@ -274,7 +270,7 @@ function isSame(post: PolicyPost, other: PolicyPost): boolean {
   return post.text === other.text && post.time === other.time;
 }
 
-/** An output as states read it. Probabilities are those of 32 bits that judgements are kept in. */
+/** Converts an output to the form that states read. Probabilities are rounded to 32 bits, as in stored judgements. */
 export function seenJudgement({ label, probabilities }: DetectorOutput, labels: readonly string[]): SeenJudgement {
   return {
     label: labels.indexOf(label ?? ''),
@@ -282,7 +278,7 @@ export function seenJudgement({ label, probabilities }: DetectorOutput, labels: 
   };
 }
 
-/** Whether a decision raises an alert; nothing where no label of the task does. */
+/** Whether a decision raises an alert; empty for a task without alerts. */
 export function alertOf(
   { alerts }: Pick<PolicyDefinition['task'], 'alerts'>,
   prediction: Prediction | null,

@@ -4,23 +4,21 @@ import { type PrefixModel, prefixModelSchema, prefixProbabilities } from '../../
 import { type TextHasherOptions, textHasher } from '../../src/text/text-hasher.ts';
 
 /*
- * The local classifier of prefixes, and what a student of that kind adds to the state: the arithmetic of
- * experts/detectors/local/, which it shares.
+ * The local classifier of prefixes, as a detector or a student. It shares its arithmetic with experts/detectors/local/.
  */
 
-/** As much of a saved local detector as reading needs. An encoder is not part of a bundle. */
+/** The part of a saved local detector that reading needs. Bundles contain no encoder. */
 export const bundledModelSchema = z.extend(prefixModelSchema, { encoder: z.null() });
 
-/** What a classifier says of a thread that grows: each call takes the next post. */
+/** Reads the next post of a growing thread and returns the probability of each label. */
 export type ReadNext = (post: ReadPost) => readonly number[];
 
 export interface PrefixReader {
   readonly labels: readonly string[];
-  /** Begins a thread. Each post costs the same, however many came before it. */
+  /** Opens a thread. Every post costs the same, however many came before. */
   open(): ReadNext;
 }
 
-/** Reads prefixes of threads with a saved local detector. */
 export function prefixReader(model: PrefixModel): PrefixReader {
   const open = prefixGrower(model);
   return {
@@ -35,7 +33,6 @@ export function prefixReader(model: PrefixModel): PrefixReader {
   };
 }
 
-/** A function that embeds one text. */
 export function embedder(options: TextHasherOptions): (text: string) => Float32Array {
   const hashInto = textHasher(options);
   return (text) => {

@@ -1,12 +1,11 @@
 import { Random } from '../../src/tensor/random.ts';
 import { columnsOfNetwork, type PolicyNetwork } from './network.ts';
 
-/* Raw states that an exported policy is asked about, to see that it decides as its checkpoint does. */
+/* Raw states for comparing an exported policy with its checkpoint. */
 
-/** Random ones. */
 const count = 1024;
 
-/** Normal about the states of the training, twice as wide: row-major [1024, columns]. */
+/** Draws from a normal distribution around the training states, with twice their width; row-major [1024, columns]. */
 export function randomStates(network: PolicyNetwork): Float32Array {
   const columns = columnsOfNetwork(network);
   const { mean, variance } = network.moments;
@@ -18,7 +17,9 @@ export function randomStates(network: PolicyNetwork): Float32Array {
   });
 }
 
-/** Row-major [rows, columns]: zeros, the smallest and largest numbers of either sign in all columns, then one huge column at a time. */
+/**
+ * Zeros, the smallest and largest numbers of either sign, then one huge column at a time; row-major [rows, columns].
+ */
 export function extremeStates(network: PolicyNetwork): Float32Array {
   const inputs = columnsOfNetwork(network);
   const everywhere = [0, 1e-38, -1e-38, 1, -1, 10, -10, 1e30, -1e30, 3.4e38, -3.4e38];
@@ -33,7 +34,6 @@ export function extremeStates(network: PolicyNetwork): Float32Array {
   ]);
 }
 
-/** Rows of several arrays as one. */
 export function joinedStates(parts: readonly Float32Array[]): Float32Array {
   const all = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
   let start = 0;

@@ -11,13 +11,13 @@ const tensorSchema = z.object({
 });
 const headerSchema = z.record(z.string(), z.union([tensorSchema, z.record(z.string(), z.string())]));
 
-/** What embeddings are projected to before they are read. */
+/** The projection of embeddings before they are read. */
 export type PolicyProjection = Pick<Projection, 'inputs' | 'components' | 'weights'>;
 
 /**
  * Reads `policy.safetensors`.
- * @param options.columns numbers in a state
- * @throws InputError when an array is missing, or the sizes are not those of the states
+ * @param options.columns numbers per state
+ * @throws InputError if an array is missing, or its size does not fit the states
  */
 export function readWeights(file: Uint8Array, { columns }: { columns: number }) {
   const name = bundleFiles.weights;

@@ -2,17 +2,17 @@ import type { PolicyDefinition, QueryPlan } from './policy.ts';
 import { columnsOf, type SeenPost, stateReader } from './state-fields.ts';
 import { type Stop, stopIn } from './stops.ts';
 
-/** A whole thread as a policy reads it. */
+/** A policy's reading of a whole thread. */
 export interface Replay {
   readonly stop: Stop;
-  /** At every post, also after the stop; 0 where the policy does not act. */
+  /** The score at every post, also after the stop; 0 at posts where the policy does not act. */
   readonly scores: Float32Array;
   readonly queries: number;
 }
 
 /**
- * Where a policy stops in a thread of which all is known, without asking anything: the same as reading it post by post.
- * @param posts judgements may be there for every post; the policy sees those that it would have queried
+ * Finds the stop of a policy in a thread whose data are all known. The result equals reading it post by post.
+ * @param posts may have a judgement for every post; the policy sees only those that it would have queried
  */
 export function replay(definition: PolicyDefinition, posts: readonly SeenPost[]): Replay {
   const { task, queries, limits, score, threshold } = definition;
@@ -24,17 +24,17 @@ export function replay(definition: PolicyDefinition, posts: readonly SeenPost[])
     definition,
     read.map(({ hours }, index) => ({ score: counting[index], hours })),
   );
-  const wanted = task.alerts === undefined ? [] : scores.subarray(0, stop.postsUsed);
-  const checked = Array.from(wanted, (own, index) => (own > threshold ? index + 1 : 0)).filter((length) => length > 0);
+  const scoresRead = task.alerts === undefined ? [] : scores.subarray(0, stop.postsUsed);
+  const checked = [...scoresRead.keys()].flatMap((index) => (scoresRead[index] > threshold ? [index + 1] : []));
   return { stop, scores, queries: queriesUntil({ ...queries, checked }, stop.postsUsed) };
 }
 
-/** Scores with 0 where the prediction raises no alert, so that no threshold stops there. */
+/** Sets scores to 0 where the prediction raises no alert, so that no threshold stops there. */
 export function alertingScores(
   scores: Float32Array,
   options: Pick<PolicyDefinition, 'task'> & {
     queries: Pick<QueryPlan, 'maxPosts'>;
-    /** The detector's label of the first so many posts; null for none. */
+    /** The detector's label for the first `length` posts; null for none. */
     labelAt: (length: number) => string | null;
   },
 ): Float32Array {
@@ -46,7 +46,7 @@ export function alertingScores(
   );
 }
 
-/** The state after each post, row-major [posts, columns]. Judgements of posts that the policy does not query are not read. */
+/** The state after each post, row-major [posts, columns], without judgements that the policy does not query. */
 export function policyStates(
   { fields, queries }: Pick<PolicyDefinition, 'fields' | 'queries'>,
   posts: readonly SeenPost[],
@@ -63,7 +63,7 @@ export function policyStates(
   return states;
 }
 
-/** Scores of a thread's posts with 0 where the policy does not act. */
+/** Sets the scores of posts at which the policy does not act to 0. */
 export function actedUpon(scores: Float32Array, { actsAt, lengths }: QueryPlan): Float32Array {
   if (actsAt === 'every-post') return scores;
   const queried = new Set(lengths);
@@ -71,8 +71,9 @@ export function actedUpon(scores: Float32Array, { actsAt, lengths }: QueryPlan):
 }
 
 /**
- * How often the detector is queried where a policy stops after so many posts: as planned up to there, and at the stop.
- * @param plan.checked numbers of posts at which the policy would have stopped and had to know whether the prediction is an alert
+ * Counts the detector's queries up to a stop: the planned ones and the one at the stop.
+ * @param plan.checked numbers of posts at which the score exceeded the threshold and the prediction was checked for an
+ *   alert
  */
 export function queriesUntil(
   { lengths, maxPosts, checked = [] }: QueryPlan & { checked?: readonly number[] },

@@ -3,28 +3,28 @@ import { type FieldName, scoreOfPosts } from './state-fields.ts';
 import type { Limits } from './stops.ts';
 
 /*
- * Rules that decide when to stop without being trained: a field whose one number is the score, a threshold, and a deadline. They are
- * policies like others, so that any of them can be tested, calibrated, exported and served.
+ * Rules decide when to stop without training: a field whose one number is the score, a threshold and a deadline. They
+ * are policies like others, so each can be tested, calibrated, exported and served.
  */
 
-/** A rule, as far as it differs from other policies. */
+/** The part of a rule that distinguishes it from other policies. */
 export interface Rule {
-  /** In tables. */
+  /** The name in tables. */
   readonly name: string;
   readonly field: FieldName;
   readonly threshold: number;
   readonly deadline: Limits['deadline'];
-  /** Numbers of posts at which it queries the detector, besides the stop. */
+  /** Numbers of posts at which the rule queries the detector, besides the stop. */
   readonly queries: QueryPlan['lengths'];
 }
 
 const noDeadline = { posts: null, hours: null };
-/** No score exceeds it. */
+/** A threshold that no score exceeds. */
 const never = 1;
-/** A rule stops at its confidence, and a threshold has to be exceeded. */
+/** A rule stops at its confidence, but a threshold must be exceeded. */
 const justBelow = 1e-9;
 
-/** Stops after this many posts. */
+/** Stops after `count` posts. */
 export function firstPosts(count: number): Rule {
   return {
     name: count === 1 ? 'first post' : `first ${count} posts`,
@@ -35,7 +35,7 @@ export function firstPosts(count: number): Rule {
   };
 }
 
-/** Waits for the last post. */
+/** Stops at the last post. */
 export const allPosts: Rule = { ...firstPosts(1), name: 'all posts', threshold: never };
 
 /** Reads all posts up to a fixed time after the claim (the preset time checkpoints of EARD). */
@@ -45,7 +45,7 @@ export function afterHours(hours: number): Rule {
 
 /**
  * Stops at the first prefix that the detector judges with at least this probability (CED's rule, Song et al. 2019).
- * @param queries numbers of posts at which it queries the detector, increasing
+ * @param queries increasing numbers of posts at which the rule queries the detector
  */
 export function confidentAt(confidence: number, queries: readonly number[]): Rule {
   const isEvery = queries.every((length, index) => length === index + 1);
@@ -58,7 +58,7 @@ export function confidentAt(confidence: number, queries: readonly number[]): Rul
   };
 }
 
-/** Stops once the student is as sure. It costs no query. */
+/** Stops when the student reaches this confidence. It costs no query. */
 export function studentConfidentAt(confidence: number): Rule {
   return {
     name: `student ≥ ${confidence}`,
@@ -69,7 +69,7 @@ export function studentConfidentAt(confidence: number): Rule {
   };
 }
 
-/** Lengths in a table: `1, 2, 3, 5, 8, …` posts. */
+/** Shortens lengths for a table: `1, 2, 3, 5, 8, …`. */
 function lengthsInWords(lengths: readonly number[]): string {
   return `${lengths.slice(0, 5).join(', ')}${lengths.length > 5 ? ', …' : ''}`;
 }

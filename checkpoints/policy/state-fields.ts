@@ -3,27 +3,27 @@ import { growingPool, type PostPooling } from '../../src/data/post-pooling.ts';
 import { growingStudentFeatures, studentFeatureCount } from '../../src/data/student-features.ts';
 
 /*
- * What a policy can read of a thread. Each field is defined here and nowhere else in TypeScript: training tables, decisions, tests
- * and exported policies read threads with it. The first four make the states of learnt policies. Each of the others is the score of
- * a rule: a number between 0 and 1, so that a threshold on it can be calibrated like one on π(stop).
+ * The fields that a policy can read of a thread. Training tables, decisions, tests and exported policies all use these
+ * definitions. The first four make the states of trained policies. Each of the others is the score of a rule, between 0
+ * and 1, so that a threshold on it can be calibrated like one on π(stop).
  */
 
-/** A post, and what is known once it is read. Only what the fields of the policy read has to be there. */
+/** A post and the data known after it is read. Only the policy's fields need theirs. */
 export interface SeenPost {
-  /** Since the claim; null where a time is unknown. */
+  /** Hours since the claim; null if a time is unknown. */
   readonly hours: number | null;
-  /** [dimensions] */
+  /** The embedding, [dimensions]. */
   readonly embedding: Float32Array | null;
-  /** Probabilities of the labels by the student, given the posts so far. */
+  /** The student's probability of each label, given the posts so far. */
   readonly student: readonly number[] | null;
-  /** What the detector says of the posts so far; null where it was not queried. */
+  /** The detector's judgement of the posts so far; null if it was not queried. */
   readonly judgement: SeenJudgement | null;
 }
 
-/** Reads the posts of one thread in their order. */
+/** Reads the posts of one thread in order. */
 export interface FieldReader {
   add(post: SeenPost): void;
-  /** Writes the field's numbers for the posts so far, where the action before the last post was "continue". */
+  /** Writes the field's numbers for the posts so far, given that the previous action was "continue". */
   write(into: Float32Array, from: number): void;
 }
 
@@ -31,21 +31,20 @@ export interface StateField {
   readonly name: FieldName;
   /** Numbers in a state. */
   readonly count: number;
-  /** In words, for manifests and docs. */
+  /** The description in manifests and docs. */
   readonly meaning: string;
   open(): FieldReader;
 }
 
-/** What fields are made from. */
 export interface FieldSettings {
   readonly labels: readonly string[];
-  /** Of the embedded posts; only read by the field `posts`. */
+  /** The embeddings, which only the field `posts` reads. */
   readonly posts: {
     readonly dimensions: number;
     readonly pooling: PostPooling;
     /** The embedding of the text "Continue.". */
     readonly continued: Float32Array;
-    /** How many principal components `dimensions` is, of embeddings; null for whole embeddings. */
+    /** The number of principal components, which is then `dimensions`; null for whole embeddings. */
     readonly components: number | null;
   } | null;
 }
@@ -61,17 +60,17 @@ export const fieldNames = [
 ] as const;
 export type FieldName = (typeof fieldNames)[number];
 
-/** The fields of a state, in the order given. @throws Error for posts without their settings */
+/** @throws Error for the field `posts` without its settings */
 export function stateFields(names: readonly FieldName[], settings: FieldSettings): StateField[] {
   return names.map((name) => ({ name, ...definitions[name](settings) }));
 }
 
-/** Numbers in a state of these fields. */
+/** Numbers per state. */
 export function columnsOf(fields: readonly Pick<StateField, 'count'>[]): number {
   return fields.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** Reads one thread: each call takes the next post and writes the state after it, [columns]. */
+/** Reads one thread. Each call reads the next post and writes the state after it, [columns]. */
 export function stateReader(fields: readonly StateField[]): (post: SeenPost, into: Float32Array) => void {
   const readers = fields.map((field) => ({ reader: field.open(), count: field.count }));
   return (post, into) => {
@@ -174,14 +173,14 @@ export function scoreOfPosts(posts: number): number {
   return posts / (1 + posts);
 }
 
-/** A reader whose numbers follow from the post that came last. */
+/** A reader whose numbers depend on the last post alone. */
 function holding(numbersAfter: (post: SeenPost) => readonly number[]): FieldReader {
   let numbers: readonly number[] = [];
   return {
     add(post) {
       numbers = numbersAfter(post);
     },
-    // A call of `set` takes longer than so few numbers.
+    // A call of `set` takes longer than this loop.
     write(into, from) {
       for (let index = 0; index < numbers.length; index++) into[from + index] = numbers[index];
     },

@@ -1,23 +1,23 @@
 /*
- * When a policy stops. It reads posts one by one and stops at the first whose score exceeds its threshold, at its deadline, or where
- * the thread ends. Training, tests, decisions and exported policies share this.
+ * A policy stops at the first post whose score exceeds its threshold, at its deadline, or at the thread's end.
+ * Training, tests, decisions and exported policies share this.
  */
 
-/** What ends the reading of a thread, besides the score. */
+/** Limits on the reading of a thread, besides the score. */
 export interface Limits {
-  /** Later posts are not read: the thread ends there. */
+  /** Posts that are read at most: the thread ends there. */
   readonly maxPosts: number;
-  /** A thread is decided after so many posts, or so many hours after the claim, at the latest; null for no such limit. */
+  /** The latest decision, in posts and in hours after the claim; null for no limit. */
   readonly deadline: { readonly posts: number | null; readonly hours: number | null };
 }
 
 export interface StopRule {
-  /** The policy stops where its score exceeds this. */
+  /** The policy stops if its score exceeds the threshold. */
   readonly threshold: number;
   readonly limits: Limits;
 }
 
-/** A thread is read to its end, whatever its scores. */
+/** Reads every thread to its end. */
 export const readsAll: StopRule = {
   threshold: 1,
   limits: { maxPosts: Number.MAX_SAFE_INTEGER, deadline: { posts: null, hours: null } },
@@ -29,23 +29,21 @@ export interface Stop {
   /** Posts that the decision is about. */
   readonly postsUsed: number;
   readonly why: StopReason;
-  /** From the claim to the decision: the deadline where that passed, else the last post used; null where a time is unknown. */
+  /** Time from the claim to the deadline if it passed, otherwise to the last post used; null if a time is unknown. */
   readonly hours: number | null;
 }
 
-/** The stops of one thread. */
 export interface OpenStops {
   /**
-   * Before the next post is read. A post that comes after the deadline is not read, and one without a time counts as later, so
-   * that no decision is later than promised.
+   * Called before the next post is read. A post after the deadline is not read, and a post without a time counts as
+   * late, so that no decision misses the deadline.
    * @param hours from the claim to that post
    */
   beforePost(hours: number | null): Stop | null;
-  /** After a post was read. */
   afterPost(post: { score: number; hours: number | null }): Stop | null;
-  /** So many hours after the claim, no further post has come. */
+  /** Called when no post has arrived for this many hours after the claim. */
   atTime(hours: number): Stop | null;
-  /** No post will come. */
+  /** Called when no post will come. */
   atEnd(): Stop;
 }
 
@@ -81,7 +79,7 @@ function atDeadline(hours: Hours, now: number | null, deadline: Limits['deadline
   return { ...stopAt(hours, hours.length, 'deadline'), hours: now === null ? null : deadline.hours };
 }
 
-/** Where a thread is decided whose scores are known. @param posts at least one */
+/** Finds the stop of a thread from its scores. @param posts at least one */
 export function stopIn(
   rule: StopRule,
   posts: readonly { readonly score: number; readonly hours: number | null }[],

@@ -1,7 +1,4 @@
-/**
- * Threads that every bundle carries among its golden ones: scripts, emoji and signs that programs read differently when
- * their versions of Unicode or their habits differ.
- */
+/** Golden threads of every bundle with characters that programs with other versions of Unicode may read differently. */
 export const unicodeThreads: readonly { readonly id: string; readonly texts: readonly string[] }[] = [
   {
     id: 'unicode:chinese',

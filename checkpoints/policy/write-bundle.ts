@@ -11,7 +11,7 @@ import { actionCount, columnsOfNetwork, type PolicyNetwork } from './network.ts'
 import { cardWithGuarantee } from './policy-card.ts';
 import type { PolicyProjection } from './read-weights.ts';
 
-/** The bytes of every file of a bundle by its name: the given ones, and `manifest.json` with the hash of each but the card. */
+/** Adds `manifest.json`, which has the hash of each file except the card, to the files of a bundle. */
 export async function bundleContents(options: {
   manifest: { readonly format: string; readonly formatVersion: number; readonly madeBy: object };
   files: Readonly<Record<string, string | Uint8Array>>;
@@ -23,17 +23,14 @@ export async function bundleContents(options: {
     ]),
   );
   const hashes: Record<string, string> = {};
-  // The card is for people. Without its hash, a new guarantee replaces one file, which is there before or after it.
+  // The card is for people. It has no hash, so that a new guarantee replaces the manifest alone, in one step.
   for (const [name, bytes] of contents) if (name !== bundleFiles.card) hashes[name] = await sha256Hex(bytes);
   const { format, formatVersion, madeBy, ...rest } = options.manifest;
   const manifest = await manifestText({ format, formatVersion, madeBy, files: hashes, ...rest });
   return contents.set(bundleFiles.manifest, new TextEncoder().encode(manifest));
 }
 
-/**
- * Writes a bundle. The folder appears whole or not at all.
- * @throws as `checkFree`, and InputError where the disk refuses
- */
+/** Writes a bundle, whole or not at all. @throws as `checkFree`, and InputError if the disk refuses */
 export function writeBundle(
   folder: string,
   contents: ReadonlyMap<string, Uint8Array>,
@@ -56,12 +53,12 @@ export function writeBundle(
   }
 }
 
-/** A line for each guarantee that another one replaced, so that what a policy promised at any time can be told. */
+/** A line for each guarantee that another one replaced, so that earlier promises can be looked up. */
 const earlierGuarantees = 'earlier-guarantees.jsonl';
 
 /**
- * Puts a guarantee into the manifest and the card of a bundle. The one before is kept in a file of its own.
- * @throws InputError for a folder without a bundle, or where the disk refuses
+ * Puts a guarantee into a bundle and keeps the earlier one in a file.
+ * @throws InputError for a folder without a bundle, or if the disk refuses
  */
 export async function guaranteeInBundle(folder: string, guarantee: Guarantee): Promise<void> {
   const paths = { manifest: join(folder, bundleFiles.manifest), card: join(folder, bundleFiles.card) };
@@ -82,7 +79,7 @@ export async function guaranteeInBundle(folder: string, guarantee: Guarantee): P
   }
 }
 
-/** The weights as safetensors: the policy's network, the normaliser in double precision, and the projection of embeddings if any. */
+/** Writes the network, the moments in double precision and any projection of embeddings as safetensors. */
 export function weightsFile(network: PolicyNetwork, projection: PolicyProjection | null = null): Buffer {
   const { hidden, layers, moments } = network;
   const { mean, variance } = moments;
@@ -104,10 +101,7 @@ export function weightsFile(network: PolicyNetwork, projection: PolicyProjection
   });
 }
 
-/**
- * An empty folder may be taken, and with `force` an earlier bundle; anything else is somebody's.
- * @throws InputError for another folder
- */
+/** Accepts an empty folder and, with `force`, an earlier bundle. @throws InputError for any other folder */
 export function checkFree(folder: string, { force = false }: { force?: boolean } = {}): void {
   if (!existsSync(folder)) return;
   let present: string[];
