@@ -6,40 +6,37 @@ import type { JudgementSequence } from './judgement-sequence.ts';
 import { endsAllCalls } from './llm/failures.ts';
 import { type PrefixOptions, scheduledPrefixes, sequenceOf } from './scheduled-prefixes.ts';
 
-/** Prefixes of a thread that are looked up and leased together: few, so that other processes find something to do. */
+/** Prefixes of a thread that are looked up and leased together; few, so that other processes find work. */
 const AT_ONCE = 20;
 
 const SHOWN_EVERY_MS = 1000;
 
-/** What judging the prefixes of some threads came to. */
+/** The result of judging the prefixes of some threads. */
 export interface AnnotateResult extends Omit<AnnotateProgress, 'done' | 'total' | 'waiting'> {
-  /** One for each thread whose prefixes were all asked about. */
+  /** The sequence of each thread whose prefixes were all queried. */
   readonly sequences: Map<string, JudgementSequence>;
   readonly failures: readonly AnnotationFailure[];
-  /**
-   * Why the rest was not asked about: the budget is spent, an endpoint is unusable, or too little of what it says can be
-   * read. Null when nothing is left.
-   */
+  /** The reason for stopping early: budget, an unusable endpoint or too many unreadable answers; null at the end. */
   readonly stopped: ProviderError | null;
-  /** Prefixes that were not asked about. */
+  /** Prefixes that were not queried. */
   readonly remaining: number;
 }
 
 export interface AnnotateOptions
   extends PrefixOptions,
     Pick<JudgementQueueOptions, 'detector' | 'store' | 'calls' | 'retryUnreadable' | 'sampleIndex' | 'waits'> {
-  /** The largest share of the answers of this run that may be unreadable, as soon as there are 20 of them. */
+  /** The largest share of unreadable answers in this run, checked from 20 answers on. */
   maxUnreadable?: number;
-  /** Judgements under way at the same time. */
+  /** Judgements in progress at the same time. */
   concurrency?: number;
   onProgress?: ((progress: AnnotateProgress) => void) | undefined;
-  /** Aborting stops asking; judgements under way are awaited and stored, then `annotate` throws the signal's reason. */
+  /** Aborting starts no more queries; judgements in progress are stored, then `annotate` throws the signal's reason. */
   signal?: AbortSignal;
 }
 
 /**
- * Judges the prefixes of every thread and stores the judgements, asking the detector only what the store does not know.
- * @throws InputError where two threads share an id or an option is out of range
+ * Judges the prefixes of every thread and stores the judgements. Only prefixes without a stored judgement cost a query.
+ * @throws InputError if two threads share an id or an option is out of range
  */
 export async function annotate(options: AnnotateOptions): Promise<AnnotateResult> {
   const { detector, onProgress, waits, concurrency = 1, maxUnreadable = 0.5 } = options;
@@ -53,7 +50,7 @@ export async function annotate(options: AnnotateOptions): Promise<AnnotateResult
   const queue = new JudgementQueue({ ...options, concurrency, tally });
   const sequences: Promise<JudgementSequence | null>[] = [];
   let stopped: ProviderError | null = null;
-  // Nothing is settled while all wait, but what they wait for is shown.
+  // While every judgement waits, nothing else would report the cause of waiting.
   const showing = setInterval(() => waits?.inWords() && tally.show(), SHOWN_EVERY_MS);
   try {
     for (const each of prefixes) {

@@ -2,69 +2,71 @@ import { sha256 } from '../src/content-hash.ts';
 import type { Prefix } from '../src/data/thread.ts';
 import type { WorkContext } from '../src/work-context.ts';
 
-/** What a detector said of one prefix. */
+/** A detector's judgement of one prefix. */
 export interface Judgement {
   /**
-   * One of the detector's labels. Null where it abstains, if it may; otherwise null means that its answer could not be
-   * read, which is a failure. Detectors that ask language models throw a MalformedAnswerError instead.
+   * One of the detector's labels. Null if it abstains and may; otherwise null means that its answer could not be read,
+   * which is a failure. Detectors on language models throw a MalformedAnswerError instead.
    */
   readonly label: string | null;
-  /** A probability for each label, summing to 1; null when the detector gives none. */
+  /** A probability for each label, summing to 1; null if the detector gives none. */
   readonly probabilities: Readonly<Record<string, number>> | null;
   readonly explanation: string;
-  /** Who said what, in order; empty for detectors that do not talk. */
+  /** The statements behind the judgement, in order; empty for detectors without language models. */
   readonly transcript: readonly TranscriptEntry[];
   readonly usage: Usage;
-  /** What its shared parts took. They are annotations of their own, which count it, too. */
+  /** The usage of shared parts, which are annotations and count it, too. */
   readonly partsUsage?: Usage;
-  /** Answers, and probabilities of answers, that could not be read and that it did without, such as a vote; absent where there are none. */
+  /** The number of unreadable answers, or probabilities, that the judgement did without; absent for none. */
   readonly unreadableParts?: number;
 }
 
-/** A step on the way to a judgement: what somebody said, or what was found. */
+/** A step on the way to a judgement: a statement or evidence. */
 export interface TranscriptEntry {
   readonly role: string;
   readonly text: string;
-  /** The part of the debate that it belongs to, such as `Round 2`. */
+  /** The part of the debate, such as `Round 2`. */
   readonly round?: string;
-  /** The answer that it votes for or decides for. */
+  /** The answer that this step votes for or decides for. */
   readonly vote?: string;
-  /** Where evidence was found. */
+  /** Sources of evidence. */
   readonly sources?: readonly { readonly title: string; readonly url: string; readonly date: string | null }[];
   /** The model that was queried. */
   readonly model?: string;
-  /** What its answers took. */
+  /** The usage of the step's answers. */
   readonly usage?: Usage;
 }
 
-/** What answers took: requests sent, and tokens as the endpoints count them. */
+/** The cost of answers: requests sent, and tokens as the endpoints count them. */
 export interface Usage {
   readonly requests: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** Money, in the currency of the prices, when it was spent; absent where a price is not known. */
+  /** Money at the time, in the currency of the prices; absent without a known price. */
   readonly cost?: number;
 }
 
-/** Anything that judges a prefix. It sees nothing of the thread beyond the prefix. */
+/** A detector judges a prefix. It sees nothing of the thread beyond the prefix. */
 export interface Detector {
   readonly name: string;
-  /** Raised whenever the same prefix could be asked about differently; readers of answers have versions of their own. */
+  /** Raised when the request for a prefix could change. Readers of answers have their own versions. */
   readonly version: string;
   /** Everything else that can change a judgement, as plain JSON: model, prompt, hash of the training data, … */
   readonly options: Readonly<Record<string, unknown>>;
   readonly labels: readonly string[];
-  /** Whether a judgement without a label is one, too: the detector may find that the evidence does not suffice. */
+  /** Whether a judgement without a label is valid because the detector may find the evidence insufficient. */
   readonly mayAbstain?: boolean;
-  /** @param context.signal ends the judgement when it is aborted, where the detector waits for anybody */
+  /** @param context.signal aborts the judgement if the detector waits for a service */
   judge(prefix: Prefix, context?: Pick<WorkContext, 'signal'>): Promise<Judgement>;
-  /** What it reads of a prefix, for annotation keys; absent where that is the texts of the posts and nothing else. */
+  /** The part of a prefix that the detector reads, for annotation keys; the texts of the posts if absent. */
   inputOf?(prefix: Prefix): unknown;
-  /** Present where the detector was trained here: writes all that is needed to load it again. */
+  /** Writes a trained detector to a file; absent for other detectors. */
   save?(path: string): void;
 }
 
-/** Names a detector by all that can change its judgements: SHA-256, in hexadecimal, of name, version and options. */
+/**
+ * Identifies a detector by all that can change its judgements: SHA-256 of name, version and options, in hexadecimal.
+ */
 export function detectorIdentity({ name, version, options }: Pick<Detector, 'name' | 'version' | 'options'>): string {
   return sha256({ name, version, options });
 }

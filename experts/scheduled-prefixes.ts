@@ -25,12 +25,12 @@ export function scheduledPrefixes(options: PrefixOptions): ScheduledPrefixes[] {
   const { threads, maxPosts = 500, schedule = { name: 'every' } } = options;
   if (!Number.isInteger(maxPosts) || maxPosts < 1)
     throw new InputError(`annotate: maxPosts is ${maxPosts}; it must be a whole number of at least 1`);
-  const seen = new Set<string>();
+  const ids = new Set<string>();
   return threads.map((thread) => {
     const { id } = thread;
-    if (seen.has(id))
+    if (ids.has(id))
       throw new InputError(`annotate: two threads have the id ${JSON.stringify(id)}; ids must be unique in a data set`);
-    seen.add(id);
+    ids.add(id);
     const posts = Math.min(thread.posts.length, maxPosts);
     return { thread, lengths: scheduledLengths({ schedule, posts }), posts };
   });

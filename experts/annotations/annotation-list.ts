@@ -26,25 +26,23 @@ const countsSchema = z.object({
 
 const datesSchema = z.object({ firstDate: z.string().nullable(), lastDate: z.string().nullable() });
 
-/** What a store holds, in numbers. */
+/** The contents of a store, in numbers. */
 export interface AnnotationCounts extends z.infer<typeof datesSchema> {
   readonly annotations: number;
-  /** Questions that were answered and whose answers could not be read. */
+  /** Questions whose answers could not be read. */
   readonly unreadable: number;
   readonly byDetector: readonly z.infer<typeof countsSchema>[];
 }
 
-/** An annotation as shown in a list. */
 export type ListedAnnotation = z.infer<typeof listedSchema>;
 
 export interface AnnotationFilter {
   readonly keyPrefix?: string;
   readonly threadId?: string;
   readonly prefixLength?: number;
-  /** Exact name; parts of judgements have names of their own, such as `s2mad/comment-score`. */
+  /** Exact name. Parts of judgements have their own names, such as `s2mad/comment-score`. */
   readonly detector?: string;
   readonly label?: string;
-  /** At most this many rows. */
   readonly limit?: number;
 }
 
@@ -54,7 +52,7 @@ export function orderedKeys(database: AnnotationDatabase): string[] {
   return database.read(sql, [], keySchema).map(({ key }) => key);
 }
 
-/** The annotations that match a filter, in the order of their keys above. */
+/** The annotations that match a filter, ordered like all keys. */
 export function listAnnotations(database: AnnotationDatabase, filter: AnnotationFilter): ListedAnnotation[] {
   const { keyPrefix, threadId, prefixLength, detector, label, limit = -1 } = filter;
   const labelSql = `json_extract(judgement, '$.label')`;
@@ -65,17 +63,17 @@ export function listAnnotations(database: AnnotationDatabase, filter: Annotation
     ['detector = ?4', detector],
     [`${labelSql} = ?5`, label],
   ] as const;
-  const wanted = conditions.filter(([, value]) => value !== undefined).map(([condition]) => condition);
+  const used = conditions.filter(([, value]) => value !== undefined).map(([condition]) => condition);
   return database.read(
     `SELECT key, thread_id AS threadId, prefix_length AS prefixLength, detector, ${labelSql} AS label, date FROM annotation
-     ${wanted.length > 0 ? `WHERE ${wanted.join(' AND ')}` : ''}
+     ${used.length > 0 ? `WHERE ${used.join(' AND ')}` : ''}
      ORDER BY detector, thread_id, prefix_length, key LIMIT ?6`,
     [keyPrefix ?? null, threadId ?? null, prefixLength ?? null, detector ?? null, label ?? null, limit],
     listedSchema,
   );
 }
 
-/** Annotations and unreadable answers; detectors that have none of the former come last. */
+/** Counts annotations and unreadable answers. Detectors without annotations come last. */
 export function countAnnotations(database: AnnotationDatabase): AnnotationCounts {
   const byDetector = database.read(
     `SELECT detector, count(judgement) AS annotations, count(*) - count(judgement) AS unreadable,

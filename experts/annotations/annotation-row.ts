@@ -48,13 +48,10 @@ export const annotationRowSchema = z.object({
   prefixLength: z.number().int().positive(),
 });
 
-/** Everything that could change a judgement. Two requests with the same canonical JSON are the same question. */
+/** Everything that could change a judgement. Requests with equal canonical JSON are the same question. */
 export type AnnotationRequest = z.infer<typeof annotationRequestSchema>;
 
-/**
- * An annotation: a judgement at rest, with what was asked and where. Thread id and prefix length are for people; they
- * are not part of the key.
- */
+/** A stored judgement with its request. Thread id and prefix length are for people and not part of the key. */
 export type AnnotationRow = z.infer<typeof annotationRowSchema>;
 
 /** SHA-256, in hexadecimal, of the request's canonical JSON. */

@@ -28,19 +28,19 @@ import { type ResponseTable, responseTable } from './response-table.ts';
 import { type StoreOwner, storeOwner } from './store-owner.ts';
 import { type UnreadableTable, unreadableTable } from './unreadable-table.ts';
 
-/** Of an export or an import. */
+/** Rows that an export or an import reads at once. */
 const ROWS_AT_ONCE = 500;
 
-/** An annotation as it is read back, with its key and the time it was stored. */
+/** An annotation with its key and the time when it was stored. */
 export interface StoredAnnotation extends AnnotationRow {
   readonly key: string;
   readonly date: string;
 }
 
 export interface AnnotationStats extends AnnotationCounts {
-  /** Null for a store in memory. */
+  /** The size of the file; null for a store in memory. */
   readonly fileBytes: number | null;
-  /** What was sent by name of detector or experiment, failed requests and those under way included. */
+  /** Spending per detector or experiment, including failed and unfinished requests. */
   readonly spent: readonly LedgerRow[];
 }
 
@@ -50,13 +50,12 @@ export interface AnnotationStats extends AnnotationCounts {
  */
 export class AnnotationStore {
   readonly path: string;
-  /** What models answered, word for word. */
+  /** The answers of models, word for word. */
   readonly responses: ResponseTable;
-  /** Answers that were no judgements. */
+  /** Answers that could not be read as judgements. */
   readonly unreadable: UnreadableTable;
-  /** What other processes are asking; null for a store in memory, which has no others. */
+  /** The questions that other processes are asking; null for a store in memory. */
   readonly leases: LeaseTable | null;
-  /** What was spent on language models. */
   readonly ledgers: LedgerTable;
   private readonly owner: StoreOwner | null;
   private readonly database: AnnotationDatabase;
@@ -75,8 +74,8 @@ export class AnnotationStore {
   }
 
   /**
-   * @param path a file, created when absent, or `:memory:`
-   * @throws InputError where the file is not an annotation store or cannot be used
+   * @param path a file, created if absent, or `:memory:`
+   * @throws InputError if the file is not an annotation store or cannot be used
    */
   static open(path: string): AnnotationStore {
     return new AnnotationStore(path);
@@ -89,11 +88,11 @@ export class AnnotationStore {
   /** The stored judgements among `keys`; a key without one is absent from the map. */
   getMany(keys: readonly string[]): Map<string, Judgement> {
     const sql = 'SELECT key, judgement FROM annotation WHERE key IN (SELECT value FROM json_each(?))';
-    const found = this.database.read(sql, [JSON.stringify(keys)], foundSchema);
-    return new Map(found.map(({ key, judgement }) => [key, judgement]));
+    const rows = this.database.read(sql, [JSON.stringify(keys)], foundSchema);
+    return new Map(rows.map(({ key, judgement }) => [key, judgement]));
   }
 
-  /** Whole annotations, checked, for inspection and export. */
+  /** Whole annotations, validated, for inspection and export. */
   getRows(keys: readonly string[]): Map<string, StoredAnnotation> {
     const sql = `SELECT key, request, raw_response AS rawResponse, judgement, latency_ms AS latencyMs, date,
                  thread_id AS threadId, prefix_length AS prefixLength
@@ -103,22 +102,19 @@ export class AnnotationStore {
     return new Map(stored.map((row) => [row.key, row]));
   }
 
-  /** Stores a judgement unless its question has one already. Returns whether it was new. */
+  /** Stores a judgement unless its question has one. Returns whether it was new. */
   put(row: AnnotationRow): boolean {
     return this.putMany([row]) === 1;
   }
 
-  /**
-   * Stores all rows or none, in one transaction. Returns how many were new. `date` is the present unless a row has
-   * one.
-   */
+  /** Stores all rows or none, in one transaction. Returns how many were new. `date` is now by default. */
   putMany(rows: readonly (AnnotationRow & { readonly date?: string })[]): number {
     if (rows.length === 0) return 0;
     const keys = rows.map(({ request }) => keyOf(request));
     try {
       return this.database.transaction(() => {
         const added = rows.reduce((sum, row, index) => sum + this.insertRow(keys[index], row), 0);
-        // Nobody has to ask these any more.
+        // These questions need no other answer.
         this.unreadable.forget(keys);
         this.leases?.end(keys);
         return added;
@@ -129,17 +125,17 @@ export class AnnotationStore {
     }
   }
 
-  /** Puts another judgement in the place of one. */
+  /** Replaces a stored judgement. */
   replace(key: string, judgement: Judgement): void {
     this.database.write('UPDATE annotation SET judgement = ? WHERE key = ?', JSON.stringify(judgement), key);
   }
 
-  /** Takes an annotation out, so that its question is asked again; the answers that it was made of stay. */
+  /** Deletes an annotation, so that its question is asked again. The answers behind it stay. */
   remove(key: string): void {
     this.database.write('DELETE FROM annotation WHERE key = ?', key);
   }
 
-  /** Does all of `work` or nothing. */
+  /** Runs `work` in a transaction. */
   transaction<T>(work: () => T): T {
     return this.database.transaction(work);
   }
@@ -159,19 +155,19 @@ export class AnnotationStore {
     return { ...countAnnotations(this.database), fileBytes, spent: this.ledgers.list() };
   }
 
-  /** Writes every annotation as a line of JSON; gzipped when the name ends in `.gz`. Returns their number. */
+  /** Writes every annotation as a line of JSON, compressed if the name ends in `.gz`. Returns their number. */
   async export(path: string): Promise<number> {
     const keys = this.keys();
     await writeText(path, { texts: this.exportedLines(keys), what: 'annotations' });
     return keys.length;
   }
 
-  /** Adds the annotations of an exported file. A question that already has an answer here keeps it. */
+  /** Adds the annotations of an exported file. A question that has an answer here keeps it. */
   async import(path: string): Promise<{ read: number; added: number }> {
     let read = 0;
     let added = 0;
     const batch: ExportedRow[] = [];
-    // What an empty store exports.
+    // An empty store exports an empty file.
     if (statSync(path, { throwIfNoEntry: false })?.size === 0) return { read, added };
     for await (const line of readLines(path)) {
       read++;
@@ -218,8 +214,7 @@ export class AnnotationStore {
 const foundSchema = z.object({
   key: z.string(),
   judgement: jsonColumn(
-    // Our own rows were checked when they were written. Looking only whether they are judgements at all lets 100,000
-    // be read in well under a second.
+    // Our own rows were validated when they were written. A shallow check reads 100,000 rows in well under a second.
     z.unknown().transform((stored) => {
       const judgement = stored as Judgement;
       return judgement?.usage && judgement.transcript ? judgement : judgementSchema.parse(stored);

@@ -7,7 +7,7 @@ import { InputError, notOurs } from '../../src/errors.ts';
 type Connection = InstanceType<typeof Database>;
 type Value = string | number | null | Uint8Array;
 
-/** "EARS" in SQLite's header, so that another program's database is never written to by mistake. */
+/** "EARS" in SQLite's header, so that another program's database is never changed by mistake. */
 const APPLICATION_ID = 0x45415253;
 const SCHEMA_VERSION = 4;
 const BUSY_TIMEOUT_MS = 30_000;
@@ -79,7 +79,7 @@ const SCHEMA = `
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
-/** The database of an annotation store. Statements are prepared once, and what fails is told in words. */
+/** The database of an annotation store. It prepares each statement once and describes failures in words. */
 export class AnnotationDatabase {
   readonly path: string;
   private readonly connection: Connection;
@@ -90,7 +90,7 @@ export class AnnotationDatabase {
     this.connection = openConnection(path);
   }
 
-  /** What a query finds: its rows, by the names of their columns. */
+  /** The rows of a query, by the names of their columns. */
   read<T>(sql: string, values: readonly Value[], schema: z.ZodType<T>): T[] {
     return describingFailures(this.path, () => {
       const rows = this.prepared(sql).all(...values);
@@ -98,12 +98,12 @@ export class AnnotationDatabase {
     });
   }
 
-  /** Returns how many rows were changed. */
+  /** Returns how many rows changed. */
   write(sql: string, ...values: readonly Value[]): number {
     return describingFailures(this.path, () => this.prepared(sql).run(...values).changes);
   }
 
-  /** Does all of `work` or nothing. It takes the write lock at once, so that any waiting happens here and not half-way. */
+  /** Runs `work` in a transaction that takes the write lock at once, so that it waits at its start and not half-way. */
   transaction<T>(work: () => T): T {
     return describingFailures(this.path, () => inTransaction(this.connection, work));
   }
@@ -122,8 +122,8 @@ export class AnnotationDatabase {
 }
 
 /**
- * Opens or creates the file, ready for many processes at once. A store that cannot be written, such as one on a shared
- * read-only disk, is opened for reading; writing to it then fails.
+ * Opens or creates the file for many processes at once. A store that cannot be written, such as one on a read-only
+ * disk, is opened for reading; writing to it then fails.
  */
 function openConnection(path: string): Connection {
   return describingFailures(path, () => {
@@ -136,7 +136,7 @@ function openConnection(path: string): Connection {
   });
 }
 
-/** Nothing is left to be moved into the file, which only a process that can write does. */
+/** Whether the file is complete. Otherwise the write-ahead log must be moved into it, which needs write access. */
 function isWhole(path: string): boolean {
   const size = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   return size(path) > 0 && size(`${path}-wal`) === 0;
@@ -180,7 +180,7 @@ function openForWriting(path: string): Connection {
   }
 }
 
-/** SQLite refuses this at once where another process reads or changes it too, whatever the timeout; so it is tried again. */
+/** SQLite refuses this at once while another process uses the file, whatever the timeout, so it is repeated. */
 function useWriteAheadLog(database: Connection): void {
   const waitMs = 5;
   for (let left = BUSY_TIMEOUT_MS; ; left -= waitMs) {
@@ -194,7 +194,7 @@ function useWriteAheadLog(database: Connection): void {
   }
 }
 
-/** Moves everything into the one file, as far as other processes allow, so that a copy of that file is complete. */
+/** Moves the write-ahead log into the file if other processes allow it, so that a copy of the file is complete. */
 function closeConnection(database: Connection): void {
   try {
     database.pragma('busy_timeout = 0');
@@ -270,7 +270,6 @@ function reasonIn(error: z.ZodError | SyntaxError): string {
   return error instanceof SyntaxError ? error.message : z.prettifyError(error).replace(/\s+/g, ' ');
 }
 
-/** A column of JSON. */
 export function jsonColumn<T extends z.ZodType>(schema: T) {
   return z
     .string()
@@ -278,7 +277,7 @@ export function jsonColumn<T extends z.ZodType>(schema: T) {
     .pipe(schema);
 }
 
-/** Runs `work` and turns what SQLite and the file system throw into errors that say what to do. */
+/** Runs `work` and turns errors of SQLite and the file system into errors with a remedy. */
 function describingFailures<T>(path: string, work: () => T): T {
   try {
     return work();

@@ -3,21 +3,21 @@ import type { AnnotationDatabase } from './database.ts';
 import { storeOwner } from './store-owner.ts';
 
 /**
- * Which store object of which process is asking which question right now, so that no other asks it, too. The transaction that
- * stores a judgement ends the lease; those of an owner that is gone are free.
+ * Leases: each names the store object that is asking a question, so that no other asks it, too. The transaction that
+ * stores the judgement ends the lease. Leases of an owner that is gone are free.
  */
 export function leaseTable(database: AnnotationDatabase, owner = storeOwner(database)) {
-  /** What this object holds; whoever else asks in this process waits for it like any other. */
+  /** The leases of this object. Other callers in this process wait for them like other processes. */
   const held = new Set<string>();
 
   /**
-   * Leases these questions. Returns those that nobody else is asking. Their judgements may have come since the caller
-   * looked for them, so it has to look again.
+   * Leases questions and returns those that no other owner is asking. Look them up again afterwards: their judgements
+   * may have been stored since.
    */
   function take(keys: readonly string[]): Set<string> {
-    const wanted = keys.filter((key) => !held.has(key));
-    if (wanted.length === 0) return new Set();
-    const values = [JSON.stringify(wanted), owner.id];
+    const free = keys.filter((key) => !held.has(key));
+    if (free.length === 0) return new Set();
+    const values = [JSON.stringify(free), owner.id];
     const taken = database.transaction(() => {
       owner.renew();
       owner.removeGoneOwners();
@@ -30,7 +30,7 @@ export function leaseTable(database: AnnotationDatabase, owner = storeOwner(data
     return new Set(taken);
   }
 
-  /** Gives these up, as far as they are our own. */
+  /** Releases this object's leases among `keys`. */
   function release(keys: readonly string[]): void {
     if (keys.length === 0) return;
     for (const key of keys) held.delete(key);
@@ -41,13 +41,13 @@ export function leaseTable(database: AnnotationDatabase, owner = storeOwner(data
     );
   }
 
-  /** Ends leases, whoever has them, as part of the transaction that stores what was asked. */
+  /** Ends leases of any owner, in the transaction that stores the judgements. */
   function end(keys: readonly string[]): void {
     for (const key of keys) held.delete(key);
     database.write('DELETE FROM lease WHERE key IN (SELECT value FROM json_each(?))', JSON.stringify(keys));
   }
 
-  /** Gives up everything, as far as the store can still be written to; the rest ends with its owner. */
+  /** Releases all leases of this object. If the store cannot be written, they end with the owner. */
   function close(): void {
     try {
       release([...held]);

@@ -10,7 +10,7 @@ import {
 import type { AnnotationDatabase } from './database.ts';
 import type { StoreOwner } from './store-owner.ts';
 
-/** Processes that are gone are looked for no more often than that. */
+/** Owners that are gone are looked for at most this often. */
 const RELEASE_INTERVAL_MS = 1000;
 
 const countedSchema = z.object({ requests: z.number(), tokens: z.number(), money: z.number() });
@@ -18,12 +18,12 @@ const reservedSchema = countedSchema.extend({ model: z.string() });
 const ratioSchema = z.object({ model: z.string(), ratio: z.number() });
 const rowSchema = z.object({ name: z.string(), ...countedSchema.shape, since: z.string() });
 
-/** What was spent under a name, since the day of its first request. */
+/** Spending under a name since its first request. */
 export type LedgerRow = z.infer<typeof rowSchema>;
 
 /**
- * The ledgers of an annotation store, each under the name of what spends: a detector file, or the experiment of a selector. What
- * a process had reserved when it was killed counts as spent, since its requests were on their way.
+ * The ledgers of an annotation store, one per detector file or selector experiment. A killed process's reservations
+ * count as spent, because its requests were on their way.
  */
 export class LedgerTable {
   private readonly database: AnnotationDatabase;
@@ -37,7 +37,7 @@ export class LedgerTable {
     this.ownerId = owner?.id ?? '';
   }
 
-  /** The ledger of this name; its first request makes its row. */
+  /** The ledger of this name. Its first request creates its row. */
   named(name: string): Ledger {
     const { path } = this.database;
     return {
@@ -51,7 +51,7 @@ export class LedgerTable {
     };
   }
 
-  /** All ledgers, with what is reserved in them by whoever works now. */
+  /** All ledgers, including the reservations of running processes. */
   list(): LedgerRow[] {
     const sql = `SELECT name, requests, tokens + total(reserved_tokens) AS tokens, money + total(reserved_money) AS money, since
                  FROM ledger LEFT JOIN (SELECT ledger, tokens AS reserved_tokens, money AS reserved_money FROM reservation)
@@ -59,7 +59,7 @@ export class LedgerTable {
     return this.database.read(sql, [], rowSchema);
   }
 
-  /** Reserves for a batch, which goes on at the endpoint whether a process waits for it or not. */
+  /** Reserves for a batch, which continues at the endpoint whether a process waits for it or not. */
   reserveBatch({ name, batch, most }: { name: string; batch: string; most: CountedSpending }): void {
     this.database.transaction(() => {
       this.addSpent(name, { ...nothingSpent, requests: most.requests });
@@ -67,7 +67,7 @@ export class LedgerTable {
     });
   }
 
-  /** Puts what a batch took in the place of what it reserved; nothing where that was done already. */
+  /** Replaces a batch's reservation by its spending, once. */
   settleBatch({ name, batch, took }: { name: string; batch: string; took: CountedSpending }): void {
     this.database.transaction(() => {
       const sql = 'DELETE FROM reservation WHERE ledger = ? AND owner = ?';
@@ -75,7 +75,7 @@ export class LedgerTable {
     });
   }
 
-  /** Takes back what a batch reserved of which nothing was answered, its requests too. */
+  /** Cancels the reservation and the requests of a batch that was not answered. */
   releaseBatch({ name, batch }: { name: string; batch: string }): void {
     this.database.transaction(() => {
       const rows = 'FROM reservation WHERE ledger = ? AND owner = ?';

@@ -10,11 +10,11 @@ const fragmentSchema = z.object({ parent: z.string().nullable(), json: z.string(
 type Fragment = z.infer<typeof fragmentSchema>;
 
 /**
- * Reads and writes requests in the `fragment` table. A request is a chain that starts with its settings and goes on
- * with the items of its input (a single item where the input is not a list). The id of its last fragment names it.
+ * Reads and writes requests in the table `fragment`. A request is a chain: its settings, then the items of its input
+ * (one item unless the input is a list). The id of its last fragment identifies it.
  */
 export function requestChain(database: AnnotationDatabase) {
-  /** The chain written last. The next prefix of the same thread repeats all of it and adds to it. */
+  /** The chain written last. The next prefix of the same thread repeats it and adds to it. */
   let written: { readonly json: string; readonly id: string }[] = [];
   const remembered = new Map<string, Fragment>();
 
@@ -40,7 +40,7 @@ export function requestChain(database: AnnotationDatabase) {
     return chain[chain.length - 1].id;
   }
 
-  /** To be called after a rollback, which undid what was written. */
+  /** Called after a rollback, which undid what was written. */
   function forgetWritten(): void {
     written = [];
   }

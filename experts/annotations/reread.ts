@@ -7,19 +7,19 @@ import type { AnswerReader } from '../llm/chat.ts';
 import type { AnnotationStore, StoredAnnotation } from './annotation-store.ts';
 import type { KeptResponse } from './response-table.ts';
 
-/** An answer that the readers of today read as something else. */
+/** An answer that current readers read differently. */
 export interface RereadChange {
-  /** Of the judgement that it was given for. */
+  /** The key of the judgement that the answer belongs to. */
   readonly key: string;
   readonly detector: string;
   readonly threadId: string;
   readonly prefixLength: number;
-  /** What it was read as, and is now: a label, or JSON. Null: it could not be read. */
+  /** The earlier and the current reading: a label or JSON; null if unreadable. */
   readonly was: string | null;
   readonly now: string | null;
   /**
-   * `label`: the answer is the judgement's, which gets the label. `next-run`: other calls may hang on it; the judgement is taken
-   * out, and the next run makes it from the kept answers.
+   * `label`: the judgement gets the answer's new label. `next-run`: later calls may depend on the answer, so the
+   * judgement is deleted and the next run makes it from the stored answers.
    */
   readonly effect: 'label' | 'next-run';
 }
@@ -27,34 +27,31 @@ export interface RereadChange {
 export interface Rereading {
   /** Answers that were read again. */
   readonly answers: number;
-  /** Judgements, and questions without one, that they belong to. */
+  /** Judgements, and questions without one, that the answers belong to. */
   readonly questions: number;
-  /** Answers that were read by readers of other versions before. */
+  /** Answers that an earlier version of the reader had read. */
   readonly byOtherVersions: number;
-  /** Annotations of whose answers nothing is kept: imported ones, older ones and those of local detectors. */
+  /** Annotations without stored answers: imported and older ones, and those of local detectors. */
   readonly withoutAnswers: number;
   readonly changes: readonly RereadChange[];
 }
 
-/** Judgements whose answers are read in one go. */
+/** Judgements whose answers are read at once. */
 const AT_ONCE = 200;
 
-/**
- * Reads all kept answers with the readers of today, without a call. With `write` the store becomes what these would have made
- * of it; otherwise nothing is changed.
- */
+/** Reads all stored answers with the current readers, without a call. With `write`, updates the store to the result. */
 export function reread(store: AnnotationStore, { write }: { write: boolean }): Rereading {
   const unreadable = new Map(store.unreadable.list().map((row) => [row.key, row]));
-  const kept = store.responses.judgements();
+  const judgementKeys = store.responses.judgements();
   const questions: RereadQuestion[] = [];
-  for (let start = 0; start < kept.length; start += AT_ONCE) {
-    const keys = kept.slice(start, start + AT_ONCE);
+  for (let start = 0; start < judgementKeys.length; start += AT_ONCE) {
+    const keys = judgementKeys.slice(start, start + AT_ONCE);
     const annotations = store.getRows(keys);
     const responses = store.responses.of(keys);
     for (const key of keys) {
       const place = placeOf(annotations.get(key)) ?? unreadable.get(key);
       const answers = responses.filter(({ judgement }) => judgement === key).flatMap(readAgain);
-      // Of a judgement that is not finished, the next run reads them anyway.
+      // The next run reads the answers of an unfinished judgement anyway.
       if (place === undefined || answers.length === 0) continue;
       const { detector, threadId, prefixLength } = place;
       const annotation = annotations.get(key) ?? null;
@@ -62,12 +59,12 @@ export function reread(store: AnnotationStore, { write }: { write: boolean }): R
       const effect = isItsLabel(annotation, answers) ? 'label' : 'next-run';
       const question = { key, detector, threadId, prefixLength, annotation, answers, changed, effect } as const;
       if (write) writeDown(store, question);
-      // Bodies of a whole store are too many to keep.
+      // The bodies of a whole store do not fit into memory.
       questions.push({ ...question, annotation: null });
     }
   }
   const all = questions.flatMap(({ answers }) => answers);
-  const keptKeys = new Set(kept);
+  const keptKeys = new Set(judgementKeys);
   return {
     answers: all.length,
     questions: questions.length,
@@ -87,7 +84,7 @@ interface RereadAnswer extends Pick<KeptResponse, 'number' | 'judgement' | 'call
 }
 
 interface RereadQuestion extends Omit<RereadChange, 'was' | 'now'> {
-  /** Null where no answer could be read. */
+  /** Null if no answer could be read. */
   readonly annotation: StoredAnnotation | null;
   readonly answers: readonly RereadAnswer[];
   readonly changed: readonly RereadAnswer[];
@@ -97,11 +94,11 @@ function placeOf(row: StoredAnnotation | undefined) {
   return row && { detector: row.request.detector, threadId: row.threadId, prefixLength: row.prefixLength };
 }
 
-/** Nothing where nobody reads the answer but another model, or its body is not kept. */
+/** Empty for an answer that only another model reads, or whose body is not stored. */
 function readAgain({ body, reader: json, outcome: was, ...response }: KeptResponse): RereadAnswer[] {
-  const kept = json === null ? undefined : readerSchema.safeParse(jsonOrUndefined(json)).data;
-  if (kept === undefined || body === null) return [];
-  const { completion, ...read } = kept;
+  const savedReader = json === null ? undefined : readerSchema.safeParse(jsonOrUndefined(json)).data;
+  if (savedReader === undefined || body === null) return [];
+  const { completion, ...read } = savedReader;
   const reader: AnswerReader = { ...read, version: readerVersions[read.name] };
   const answer = readKeptBody(body);
   const now = answer instanceof CallFailure ? null : outcomeOf(reader, answer);
@@ -110,7 +107,7 @@ function readAgain({ body, reader: json, outcome: was, ...response }: KeptRespon
   return [{ number, judgement, call, isUsable, reader, was, now, isByOthers }];
 }
 
-/** Whether only the last answer changed, and it is the judgement: nothing hangs on it but the label. */
+/** Whether the last answer, which is the judgement, is the only change, so that only the label depends on it. */
 function isItsLabel(annotation: StoredAnnotation | null, answers: readonly RereadAnswer[]): boolean {
   const last = answers[answers.length - 1];
   return (

@@ -3,11 +3,11 @@ import { z } from 'zod';
 import type { ChatAnswer, ChatRequest } from '../llm/chat.ts';
 import type { AnnotationDatabase } from './database.ts';
 
-/** Names a call of a judgement. */
+/** Identifies a call of a judgement. */
 export interface CallId {
-  /** Key of the annotation that the judgement has, or will have. */
+  /** Key of the annotation that the judgement has or will have. */
   readonly judgement: string;
-  /** Which of the judgement's calls it is. */
+  /** Which call of the judgement it is. */
   readonly call: string;
 }
 
@@ -34,33 +34,33 @@ const keptSchema = z.object({
   outcome: z.string().nullable().describe('null where it could not be read'),
 });
 
-/** An answer as it was given, and how it was read then. */
+/** An answer word for word, and its reading at that time. */
 export type KeptResponse = z.infer<typeof keptSchema>;
 
-/** Bodies of more characters are compressed: log-probabilities are long and repeat themselves. */
+/** Longer bodies are compressed, because log-probabilities are long and repetitive. */
 const LONG = 1000;
 
 /**
- * Every answer of a language model, in the table `response`: those of a judgement that is not finished, which goes on with them,
- * and those of all judgements and unreadable answers, for whoever wants to know what was said. Exports have judgements alone.
+ * Every answer of a language model, in the table `response`. An unfinished judgement resumes with its answers; the
+ * others show what a model answered. Exports contain judgements only.
  */
 export function responseTable(database: AnnotationDatabase) {
-  /** The answer in use for this call, as JSON and as it came; null where there is none. */
+  /** The usable answer of a call, as JSON and word for word; null without one. */
   function find({ judgement, call }: CallId): { readonly answer: string; readonly body: string | null } | null {
     const sql = 'SELECT answer, body FROM response WHERE judgement = ? AND call = ? AND usable = 1';
     return database.read(sql, [judgement, call], foundSchema)[0] ?? null;
   }
 
-  /** On disk when it returns. The first answer stays: false where there is one already, or the judgement itself. */
+  /** Writes an answer to disk. Returns false if the call has one already, or its judgement is stored. */
   function keep(
     { judgement, call }: CallId,
-    kept: { request: ChatRequest; answer: ChatAnswer; reader: string | null; outcome: string | null },
+    exchange: { request: ChatRequest; answer: ChatAnswer; reader: string | null; outcome: string | null },
   ): boolean {
-    const { request, reader, outcome } = kept;
-    const { response, logprobs, ...answer } = kept.answer;
-    // Log-probabilities are in the body, and long.
+    const { request, reader, outcome } = exchange;
+    const { response, logprobs, ...answer } = exchange.answer;
+    // The body contains the log-probabilities, which are long.
     const json = JSON.stringify({ ...answer, logprobs: response === undefined ? logprobs : null });
-    // Once another process has stored the judgement, its calls are of no use.
+    // After another process has stored the judgement, its calls are useless.
     const sql = `INSERT OR IGNORE INTO response
                  SELECT NULL, ?1, ?2, 1, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
                  WHERE NOT EXISTS (SELECT 1 FROM annotation WHERE key = ?1)`;
@@ -69,13 +69,13 @@ export function responseTable(database: AnnotationDatabase) {
     return database.write(sql, judgement, call, ...source, json, body && packed(body), reader, outcome) === 1;
   }
 
-  /** Puts these answers out of use, or back into it. */
+  /** Marks answers as usable or not. */
   function use(calls: readonly CallId[], isUsable: boolean): void {
     const sql = 'UPDATE OR IGNORE response SET usable = ? WHERE judgement = ? AND call = ? AND usable <> ?';
     for (const { judgement, call } of calls) database.write(sql, Number(isUsable), judgement, call, Number(isUsable));
   }
 
-  /** Notes how answers are read now. */
+  /** Stores the current reading of an answer. */
   function note(reading: Pick<KeptResponse, 'number' | 'reader' | 'outcome'>): void {
     const { number, reader, outcome } = reading;
     database.write('UPDATE response SET reader = ?, outcome = ? WHERE number = ?', reader, outcome, number);
@@ -89,7 +89,7 @@ export function responseTable(database: AnnotationDatabase) {
     return database.read(sql, [JSON.stringify(judgements)], keptSchema);
   }
 
-  /** Keys of the judgements that have answers here, those that are not finished included. */
+  /** Keys of the judgements that have answers here, including unfinished ones. */
   function judgements(): string[] {
     const rows = database.read('SELECT DISTINCT judgement FROM response', [], keySchema);
     return rows.map(({ judgement }) => judgement);

@@ -8,15 +8,15 @@ const RENEWAL_MS = 15_000;
 const NOW = `CAST(strftime('%s', 'now') AS INTEGER)`;
 
 /**
- * One store object of one process, as whoever holds something in the store: it has a row that says who it is and until when,
- * renewed as long as it works. What is held by a process that is gone is held by nobody. Whether it is gone is looked up
- * where that can be done, and told by the time of its row elsewhere.
+ * A store object of a process as the owner of leases and reservations. Its row in the table says who it is and until
+ * when, and is renewed while it works. Leases of a process that is gone are free. The process is looked up if possible;
+ * otherwise the time of its row decides.
  */
 export function storeOwner(database: AnnotationDatabase, self = ownIdentity()) {
   const id = randomUUID();
   let renewal: NodeJS.Timeout | null = null;
 
-  /** Writes the row, and keeps it from now on. To be called with everything that is to be held. */
+  /** Writes the owner's row and renews it from now on. Called with everything that it will hold. */
   function renew(): void {
     const { place, pid, started } = self;
     const sql = `INSERT OR REPLACE INTO lease_owner VALUES (?, ?, ?, ?, ${NOW} + ${EXPIRY_SECONDS})`;
@@ -24,7 +24,6 @@ export function storeOwner(database: AnnotationDatabase, self = ownIdentity()) {
     renewal ??= renewing();
   }
 
-  /** Removes the rows of processes that are gone. */
   function removeGoneOwners(): void {
     const others = `SELECT owner, place, pid, started, expires < ${NOW} AS isExpired FROM lease_owner WHERE owner <> ?`;
     for (const { owner, isExpired, ...identity } of database.read(others, [id], ownerSchema)) {
@@ -33,7 +32,7 @@ export function storeOwner(database: AnnotationDatabase, self = ownIdentity()) {
     }
   }
 
-  /** Ends the holding. A store that cannot be written to any more, such as one on a full disk, is left to time. */
+  /** Deletes the owner's row. If the store cannot be written, such as on a full disk, the row expires. */
   function close(): void {
     if (renewal === null) return;
     clearInterval(renewal);

@@ -14,24 +14,24 @@ const storedSchema = z.object({
   date: z.string(),
 });
 
-/** A prefix whose judgement was asked for and paid for, and could not be read. */
+/** A prefix whose judgement was paid for and could not be read. */
 export interface UnreadableRow extends Omit<z.infer<typeof storedSchema>, 'answers' | 'date'> {
   readonly answers: readonly UnreadableAnswer[];
 }
 
 /**
- * The answers that could not be read, in the table `unreadable_answer`. They are failures, not annotations: no export has
- * them. But unlike other failures they are kept, since they cost money and the next answer is likely to be as bad; they
- * are asked for again where the user wants it. The transaction that stores the judgement deletes its row.
+ * Unreadable answers, in the table `unreadable_answer`. They are failures, not annotations, so no export has them.
+ * Unlike other failures they are stored, because they cost money and the next answer is likely as bad; the user may ask
+ * for them again. The transaction that stores the judgement deletes its row.
  */
 export function unreadableTable(database: AnnotationDatabase) {
-  /** The number of the last answer so far; what comes later has a larger one. */
+  /** The number of the last answer. Later answers have larger numbers. */
   function last(): number {
     const sql = 'SELECT coalesce(max(number), 0) AS last FROM unreadable_answer';
     return database.read(sql, [], lastSchema)[0].last;
   }
 
-  /** What could not be read, by key, in answers with larger numbers than `after`; a key without a row is absent. */
+  /** The problems of unreadable answers with numbers above `after`, by key; a key without one is absent. */
   function find(keys: readonly string[], { after }: { after: number }): Map<string, string> {
     // The plus sign keeps SQLite on the index of keys.
     const sql = `SELECT key, problem FROM unreadable_answer
@@ -40,7 +40,7 @@ export function unreadableTable(database: AnnotationDatabase) {
     return new Map(rows.map(({ key, problem }) => [key, problem]));
   }
 
-  /** Replaces what was answered before; does nothing where there is a judgement by now. */
+  /** Replaces an earlier answer; does nothing if the judgement is stored by now. */
   function put({ key, detector, threadId, prefixLength, problem, answers }: UnreadableRow): void {
     const texts = answers.map(({ text, thinking, finishReason }) => ({ text, thinking, finishReason }));
     database.write(
@@ -51,14 +51,14 @@ export function unreadableTable(database: AnnotationDatabase) {
     );
   }
 
-  /** All of them, with the time they were stored, ordered by detector, thread and prefix length. */
+  /** All answers with the time they were stored, ordered by detector, thread and prefix length. */
   function list(): z.infer<typeof storedSchema>[] {
     const sql = `SELECT key, detector, thread_id AS threadId, prefix_length AS prefixLength, problem, answers, date
                  FROM unreadable_answer ORDER BY detector, thread_id, prefix_length, key`;
     return database.read(sql, [], storedSchema);
   }
 
-  /** Forgets these, so that their questions can be answered. */
+  /** Deletes these rows, so that their questions can be answered. */
   function forget(keys: readonly string[]): void {
     database.write('DELETE FROM unreadable_answer WHERE key IN (SELECT value FROM json_each(?))', JSON.stringify(keys));
   }

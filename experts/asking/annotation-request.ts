@@ -2,7 +2,7 @@ import type { Prefix } from '../../src/data/thread.ts';
 import type { AnnotationRequest } from '../annotations/annotation-row.ts';
 import type { Detector } from '../detector.ts';
 
-/** The question that a detector is asked about a prefix, as the store knows it. */
+/** The request for a detector's judgement of a prefix, from which the store makes its key. */
 export function annotationRequest(options: {
   detector: Detector;
   prefix: Prefix;

@@ -3,28 +3,27 @@ import type { Judgement } from '../detector.ts';
 import { UnreadableShareError } from '../llm/failures.ts';
 import type { Waits } from '../llm/waits.ts';
 
-/** Answers after which their unreadable share says something. */
+/** Number of answers from which on the share of unreadable ones is meaningful. */
 const ANSWERS_FOR_SHARE = 20;
 
-/** Prefixes so far: judged, found in the store, given up. */
+/** Prefixes so far: judged, cached or failed. */
 export interface AnnotateProgress {
   readonly done: number;
   readonly total: number;
-  /** Prefixes judged now. */
+  /** Prefixes that this run judged. */
   readonly asked: number;
   /** Prefixes whose judgement was in the store. */
   readonly cached: number;
-  /** Prefixes without a judgement. The next run asks about them again, unless their answers could not be read. */
+  /** Prefixes without a judgement. The next run queries them again, unless their answers could not be read. */
   readonly failed: number;
-  /** Those of them that were answered, now or earlier, with something that is no judgement. */
+  /** Failed prefixes whose answer, now or earlier, could not be read as a judgement. */
   readonly unreadable: number;
-  /** Answers that could not be read and that judgements of this run do without, such as votes of a council. */
+  /** Unreadable answers that this run's judgements do without, such as votes of a council. */
   readonly unreadableParts: number;
-  /** What has been waited for since more than 5 s, in words; null where nothing has. */
+  /** What the run has been waiting for longer than 5 s, in words; null for nothing. */
   readonly waiting: string | null;
 }
 
-/** A prefix without a judgement. */
 export interface AnnotationFailure {
   readonly threadId: string;
   readonly prefixLength: number;
@@ -32,18 +31,18 @@ export interface AnnotationFailure {
   readonly isUnreadable?: boolean;
 }
 
-/** Counts what becomes of the prefixes of a run, and shows it. */
+/** Counts and reports the outcomes of a run's prefixes. */
 export class AnnotationTally {
   private readonly options: {
     readonly total: number;
-    /** The largest share of the answers of this run that may be unreadable. */
+    /** The largest share of unreadable answers in this run. */
     readonly maxUnreadable: number;
     readonly onProgress: ((progress: AnnotateProgress) => void) | undefined;
     readonly waits?: Waits;
   };
   private readonly failures: AnnotationFailure[] = [];
   private readonly counts = { done: 0, asked: 0, cached: 0, failed: 0, unreadable: 0, unreadableParts: 0 };
-  /** Unreadable ones that were answered now. */
+  /** Unreadable answers of this run. */
   private unreadableNow = 0;
 
   constructor(options: AnnotationTally['options']) {
@@ -51,7 +50,7 @@ export class AnnotationTally {
     this.show();
   }
 
-  /** Before so many answers nobody knows their unreadable share; 0 where nobody minds it. */
+  /** Number of answers before the share of unreadable ones is checked; 0 if it is never checked. */
   get answersForShare(): number {
     return this.options.maxUnreadable < 1 ? ANSWERS_FOR_SHARE : 0;
   }
@@ -74,8 +73,8 @@ export class AnnotationTally {
   }
 
   /**
-   * Counts what was answered with something that is no judgement: now, or earlier, for another thread, or by another process.
-   * @throws UnreadableShareError where asking on would mostly pay for what nobody can read
+   * Counts an unreadable answer: of this run, or an earlier one, for another thread, or by another process.
+   * @throws UnreadableShareError if most further answers would be paid for and unreadable
    */
   countUnreadable(failure: AnnotationFailure, { isAnsweredNow }: { isAnsweredNow: boolean }): void {
     this.counts.unreadable++;

@@ -7,74 +7,74 @@ import { MalformedAnswerError } from '../llm/failures.ts';
 import type { Waits } from '../llm/waits.ts';
 import type { CallJournal } from './call-journal.ts';
 
-/** A judgement, or a part that judgements share, that is asked for under the key of its request. */
+/** A judgement, or a part that judgements share, identified by the key of its request. */
 export interface Question extends Omit<AnnotationRequest, 'sampleIndex'> {
   readonly sampleIndex?: number;
-  /** Where it was asked first; for people, not part of the key. */
+  /** The place where the question was asked first; for people, not part of the key. */
   readonly threadId: string;
   readonly prefixLength: number;
 }
 
 /**
- * The judgement that is kept for a question. `ask` runs where there is none, and what it returns is kept.
- * @throws MalformedAnswerError where the answer cannot be read, now or when it was given; other failures are not kept
+ * Returns the stored judgement of a question, or runs `ask` and stores its result.
+ * @throws MalformedAnswerError if the answer could not be read, now or earlier; other failures are not stored
  */
 export type AskOnce = (question: Question, ask: () => Promise<Judgement>) => Promise<Judgement>;
 
-/** What of the annotation store questions need; a dry run has a pretended one. */
+/** The part of an annotation store that questions need. A dry run has a pretended store. */
 export interface JudgementStore {
   getMany(keys: readonly string[]): ReadonlyMap<string, Judgement>;
-  /** Ends the lease as well. Returns whether the judgement is new. */
+  /** Stores a judgement and ends its lease. Returns whether it is new. */
   put(row: AnnotationRow): boolean;
-  /** Where answers are kept that could not be read; without it they are asked for again. */
+  /** The table of unreadable answers. Without it, their questions are asked again. */
   readonly unreadable?: Pick<UnreadableTable, 'find' | 'put' | 'last'>;
-  /** Keeps other processes from asking the same at the same time. */
+  /** Prevents other processes from asking the same question at the same time. */
   readonly leases?: Pick<LeaseTable, 'take' | 'release'> | null;
 }
 
 interface AskOnceOptions {
   readonly store: JudgementStore;
-  /** Keeps the calls of judgements that are not finished. */
+  /** Stores the calls of unfinished judgements. */
   readonly calls?: Pick<CallJournal, 'ofJudgement' | 'ended'>;
-  /** Ask once more where earlier answers could not be read. */
+  /** Whether to ask again if earlier answers could not be read. */
   readonly retryUnreadable?: boolean;
   /** Aborting ends the waiting for other processes, and nothing new is asked. */
   readonly signal?: AbortSignal;
-  /** Shows that other processes are waited for. */
+  /** Reports the waiting for other processes. */
   readonly waits?: Waits;
 }
 
 /**
- * Asks each question once, however many ask for it. In this process they share one promise. Of several processes one
- * holds the lease, and the others wait for its answer. Answers are read from the store. Only a failure that is not kept,
- * such as that of a service, is followed by another attempt of whoever asks next.
+ * Asks each question once. In this process all callers share one promise. Among several processes one holds the lease,
+ * and the others wait for its answer in the store. After a failure that is not stored, such as that of a service, the
+ * next caller tries again.
  */
 export function askOnceIn(options: AskOnceOptions): AskOnce {
   const once = new OnceAsker(options);
   return (question, ask) => once.ask(question, ask);
 }
 
-/** Times between two looks at what other processes are asking: longer and longer while no answer comes. */
+/** Time between two checks of other processes' questions, which grows while no answer comes. */
 const FIRST_LOOK_MS = 10;
 const LONGEST_LOOK_MS = 500;
 
 type Kept = Judgement | MalformedAnswerError;
 
 interface WaitingQuestion {
-  /** With null, the question is to be asked here. */
-  resolve(kept: Kept | null): void;
+  /** Null tells the caller to ask the question itself. */
+  resolve(result: Kept | null): void;
   reject(error: unknown): void;
 }
 
 class OnceAsker {
   private readonly options: AskOnceOptions;
   private readonly signal: AbortSignal;
-  /** What could not be read up to here is asked again. */
+  /** Unreadable answers up to this number are asked again. */
   private readonly retriedUpTo: number;
   private readonly underWay = new Map<string, Promise<Judgement>>();
-  /** What is asked in this turn of the event loop: looked up and leased in one go. */
+  /** Questions of this turn of the event loop, which are looked up and leased at once. */
   private newcomers = new Map<string, WaitingQuestion>();
-  /** What other processes are asking. */
+  /** Questions that other processes are asking. */
   private readonly elsewhere = new Map<string, WaitingQuestion>();
 
   constructor(options: AskOnceOptions) {
@@ -84,8 +84,8 @@ class OnceAsker {
     this.retriedUpTo = retryUnreadable ? (store.unreadable?.last() ?? 0) : 0;
   }
 
-  ask({ threadId, prefixLength, sampleIndex = 0, ...asked }: Question, ask: () => Promise<Judgement>) {
-    const request = { ...asked, sampleIndex };
+  ask({ threadId, prefixLength, sampleIndex = 0, ...content }: Question, ask: () => Promise<Judgement>) {
+    const request = { ...content, sampleIndex };
     const key = keyOf(request);
     const shared = this.underWay.get(key);
     if (shared !== undefined) return shared;
@@ -97,12 +97,12 @@ class OnceAsker {
   }
 
   private async keptOrAsked(key: string, ask: () => Promise<Judgement>): Promise<Judgement> {
-    const kept = await new Promise<Kept | null>((resolve, reject) => {
+    const stored = await new Promise<Kept | null>((resolve, reject) => {
       if (this.newcomers.size === 0) queueMicrotask(() => this.admitNewcomers());
       this.newcomers.set(key, { resolve, reject });
     });
-    if (kept instanceof MalformedAnswerError) throw kept;
-    if (kept !== null) return kept;
+    if (stored instanceof MalformedAnswerError) throw stored;
+    if (stored !== null) return stored;
     try {
       return await ask();
     } catch (error) {
@@ -121,7 +121,7 @@ class OnceAsker {
       const judgement = await (calls ? calls.ofJudgement(key, ask) : ask());
       const latencyMs = performance.now() - started;
       const isNew = store.put({ judgement, rawResponse: lastText(judgement) ?? null, latencyMs, ...place });
-      // Where another process was first, both go on with its judgement.
+      // If another process was faster, both continue with its judgement.
       return isNew ? judgement : (store.getMany([key]).get(key) ?? judgement);
     } catch (error) {
       if (error instanceof MalformedAnswerError) {
@@ -141,24 +141,24 @@ class OnceAsker {
     if (!isWatching) void this.watch();
   }
 
-  /** Answers those who wait from the store, lets one of all processes ask, and has the others wait. */
+  /** Answers waiting questions from the store, leases the others, and waits for those that another process leases. */
   private admit(waiting: ReadonlyMap<string, WaitingQuestion>): void {
     const { store } = this.options;
     let leased: ReadonlySet<string> = new Set();
     try {
       this.signal.throwIfAborted();
-      const kept = this.find([...waiting.keys()]);
-      const unknown = [...waiting.keys()].filter((key) => !kept.has(key));
+      const answers = this.find([...waiting.keys()]);
+      const unknown = [...waiting.keys()].filter((key) => !answers.has(key));
       leased = store.leases?.take(unknown) ?? new Set(unknown);
-      // What another process stored in between ended its lease.
-      if (store.leases) for (const [key, answer] of this.find([...leased])) kept.set(key, answer);
-      this.release([...leased].filter((key) => kept.has(key)));
+      // Another process may have stored a judgement and ended its lease in between.
+      if (store.leases) for (const [key, answer] of this.find([...leased])) answers.set(key, answer);
+      this.release([...leased].filter((key) => answers.has(key)));
       for (const [key, each] of waiting) {
-        const isElsewhere = !kept.has(key) && !leased.has(key);
+        const isElsewhere = !answers.has(key) && !leased.has(key);
         if (isElsewhere) this.elsewhere.set(key, each);
         else {
           this.elsewhere.delete(key);
-          each.resolve(kept.get(key) ?? null);
+          each.resolve(answers.get(key) ?? null);
         }
       }
     } catch (error) {
@@ -172,11 +172,11 @@ class OnceAsker {
 
   private find(keys: readonly string[]): Map<string, Kept> {
     const { store } = this.options;
-    const found = new Map<string, Kept>();
+    const answers = new Map<string, Kept>();
     for (const [key, problem] of store.unreadable?.find(keys, { after: this.retriedUpTo }) ?? [])
-      found.set(key, new MalformedAnswerError(problem, { answers: [] }));
-    for (const [key, judgement] of store.getMany(keys)) found.set(key, judgement);
-    return found;
+      answers.set(key, new MalformedAnswerError(problem, { answers: [] }));
+    for (const [key, judgement] of store.getMany(keys)) answers.set(key, judgement);
+    return answers;
   }
 
   private release(keys: readonly string[]): void {
@@ -190,7 +190,7 @@ class OnceAsker {
   private async watch(): Promise<void> {
     const over = this.options.waits?.begin({ kind: 'process', what: 'what other processes are asking' });
     for (let waitMs = FIRST_LOOK_MS; this.elsewhere.size > 0; ) {
-      // An abort ends the wait, and the next look rejects those who wait.
+      // An abort ends the wait, and the next check rejects the waiting questions.
       await delay(waitMs, undefined, { signal: this.signal }).catch(() => {});
       const before = this.elsewhere.size;
       this.admit(new Map(this.elsewhere));

@@ -12,33 +12,31 @@ import type { ChatAnswer, ChatRequest, ChatService } from '../llm/chat.ts';
 import { answerRelevantOptions } from '../llm/endpoint.ts';
 import { MalformedAnswerError, type UnreadableAnswer } from '../llm/failures.ts';
 
-/** A judgement, or a part of one, that is being made. */
+/** A judgement, or a part of one, in progress. */
 interface UnfinishedJudgement {
   readonly journal: CallJournal;
   readonly key: string;
-  /** How often each call has been made for it so far. */
+  /** How often each call was made for the judgement so far. */
   readonly timesMade: Map<string, number>;
 }
 
-/** One for all journals, for each that was ever used slows every promise of the process down. */
+/** Shared by all journals, because each storage that was ever used slows every promise of the process. */
 const current = new AsyncLocalStorage<UnfinishedJudgement>();
 
 /**
- * Keeps every answer as soon as it arrives, so that a judgement of many calls that was killed half-way goes on where it
- * stopped. A call belongs to the judgement that it is made for, whichever service the detector sends it through:
- * `ofJudgement` runs the work of one judgement, and the async context tells which calls were made by it. Judgements do
- * not share calls, so they stay as independent of each other as they are without this class. What judgements do share are parts, each of which becomes an annotation of its own.
- *
- * A kept answer keeps its usage: a judgement counts all that it took, the service below only what was sent just now.
+ * Stores every answer when it arrives, so that a judgement of many calls resumes where it was killed. `ofJudgement`
+ * runs the work of one judgement, and the async context tells which calls belong to it, through whichever service the
+ * detector sends them. Judgements share no calls, so they stay independent. Judgements do share parts, each of which is
+ * an annotation. A stored answer has its usage: the judgement counts it, the service below counts new requests only.
  */
 export class CallJournal implements ChatService {
   private readonly service: ChatService;
   private readonly table: Pick<ResponseTable, 'find' | 'keep' | 'use'> | null;
   private readonly underWay = new Set<Promise<unknown>>();
-  /** Where each answer is kept, for the day that it turns out to be unreadable. */
+  /** The place of each answer, in case it turns out to be unreadable. */
   private readonly places = new WeakMap<UnreadableAnswer, CallId>();
   private readonly ending = new AbortController();
-  /** Aborted where nothing can be kept any more, so that asking on would pay for what is lost, and at the end. */
+  /** Aborted at the end, and when nothing can be stored any more, so that no lost answer is paid for. */
   readonly ended: AbortSignal = this.ending.signal;
 
   constructor(options: {
@@ -50,7 +48,7 @@ export class CallJournal implements ChatService {
     this.table = options.table;
   }
 
-  /** Does the work of the judgement, or of the part of one, that will be annotated under this key. */
+  /** Runs the work of the judgement, or the part of one, with this key. */
   ofJudgement<T>(key: string, work: () => Promise<T>): Promise<T> {
     return this.followed(this.work(key, work));
   }
@@ -62,8 +60,7 @@ export class CallJournal implements ChatService {
   }
 
   /**
-   * To be called at the end. Waits for the calls that failed judgements left under way: they are paid for, so the store
-   * should still be open.
+   * Waits for calls that failed judgements left in progress. They are paid for, so the store must stay open until then.
    */
   async settled(): Promise<void> {
     this.ending.abort(new ProviderError('it was still to be asked, here or by another process, when the run ended'));
@@ -74,7 +71,7 @@ export class CallJournal implements ChatService {
     try {
       return await current.run({ journal: this, key, timesMade: new Map() }, work);
     } catch (error) {
-      // Whoever asks again must not be given these answers, but all others of the judgement are as good as before.
+      // Another attempt must not get these answers. The judgement's other answers stay usable.
       if (error instanceof MalformedAnswerError)
         this.table?.use(
           error.answers.flatMap((answer) => this.places.get(answer) ?? []),
@@ -89,7 +86,7 @@ export class CallJournal implements ChatService {
     const { table } = this;
     if (table === null) return this.service.chat(request);
     const call = callKey(request);
-    // Two debaters may be asked the same in the same words. Their answers are two samples all the same.
+    // Two debaters may send equal requests. Their answers are two samples.
     const before = timesMade.get(call) ?? 0;
     timesMade.set(call, before + 1);
     const id: CallId = { judgement: key, call: before === 0 ? call : `${call}-${before + 1}` };
@@ -102,7 +99,7 @@ export class CallJournal implements ChatService {
     const sent = await this.service.chat(request);
     try {
       const isFirst = table.keep(id, { request, answer: sent, ...readingOf(request, sent) });
-      // Where another process was first, both go on with the same answer and can use each other's.
+      // If another process was faster, both continue with its answer and can share later ones.
       return isFirst ? sent : (keptAnswer(table.find(id), request) ?? sent);
     } catch (error) {
       this.ending.abort(error);
@@ -118,15 +115,15 @@ export class CallJournal implements ChatService {
   }
 }
 
-/** A kept answer, read again. Null also where it cannot be read, which costs no more than asking again. */
-function keptAnswer(kept: ReturnType<ResponseTable['find']>, request: ChatRequest): ChatAnswer | null {
-  const answer = kept && answerSchema.safeParse(jsonOrUndefined(kept.answer)).data;
-  if (!kept || !answer || kept.body === null) return answer || null;
-  const { answer: read } = readCompletion({ body: kept.body, request });
+/** Reads a stored answer again. Null if it cannot be read, which costs no more than asking again. */
+function keptAnswer(stored: ReturnType<ResponseTable['find']>, request: ChatRequest): ChatAnswer | null {
+  const answer = stored && answerSchema.safeParse(jsonOrUndefined(stored.answer)).data;
+  if (!stored || !answer || stored.body === null) return answer || null;
+  const { answer: read } = readCompletion({ body: stored.body, request });
   return read instanceof CallFailure ? null : { ...answer, ...read };
 }
 
-/** What reads an answer, and what it says by that. */
+/** The reader of an answer and what it reads. */
 function readingOf({ reader }: ChatRequest, answer: ChatAnswer): { reader: string | null; outcome: string | null } {
   if (reader === undefined) return { reader: null, outcome: null };
   const { completion } = readerVersions;
@@ -152,7 +149,7 @@ const answerSchema: z.ZodType<ChatAnswer> = z.object({
 
 /**
  * SHA-256, in hexadecimal, of everything that can change a call's answer. The endpoint's name, key, prices, time limits
- * and concurrency cannot; nor can its settings for log-probabilities where the call wants none.
+ * and concurrency cannot; nor can its log-probability settings if the call wants none.
  */
 export function callKey(request: ChatRequest): string {
   const { endpoint, messages, sampleIndex = 0, wantLogprobs = false, jsonSchema = null } = request;

@@ -6,12 +6,13 @@ import type { Detector, Judgement } from '../detector.ts';
 import { MalformedAnswerError } from '../llm/failures.ts';
 import { lastText } from './ask-once.ts';
 
-/** How far from 1 probabilities may add up, for those who round them. */
+/** Tolerance of the sum of probabilities, for detectors that round them. */
 const ROUNDING = 0.05;
 
 /**
- * A detector's judgement of a prefix.
- * @throws InputError where it is none, MalformedAnswerError where it has no label and the detector may not abstain
+ * Runs a detector on a prefix and validates its judgement.
+ * @throws InputError for an invalid judgement, MalformedAnswerError for one without a label if the detector may not
+ *   abstain
  */
 export async function judged(detector: Detector, prefix: Prefix, signal?: AbortSignal): Promise<Judgement> {
   const { labels, name, mayAbstain } = detector;
@@ -28,11 +29,10 @@ export async function judged(detector: Detector, prefix: Prefix, signal?: AbortS
 }
 
 /**
- * A judgement as it came from a detector that somebody wrote: in the store it would stay for good, and a label that is none
- * would count as an answer that could not be read.
- * @param asked.detector how the message calls it, such as `the detector words`
- * @throws InputError that names each problem: a label that is none of these, probabilities of other labels or that do not add
- *   up to 1, a field that is missing
+ * Validates a judgement of a detector from outside, which would stay in the store for good.
+ * @param asked.detector the detector's name in messages, such as `the detector words`
+ * @throws InputError that names each problem: an unknown label, probabilities of other labels or with another sum than
+ *   1, a missing field
  */
 function checkedJudgement(
   judgement: unknown,

@@ -13,35 +13,35 @@ import { judged } from './checked-judgement.ts';
 export interface JudgementQueueOptions {
   readonly detector: Detector;
   readonly store: JudgementStore;
-  /** Keeps the calls of judgements that are not finished, where the detector sends its calls through it. */
+  /** The journal of unfinished judgements' calls, if the detector sends its calls through it. */
   readonly calls?: Pick<CallJournal, 'ofJudgement' | 'ended'>;
-  /** Ask again where an earlier answer could not be read. */
+  /** Whether to ask again if an earlier answer could not be read. */
   readonly retryUnreadable?: boolean;
-  /** Which of several answers to the same question is asked for. */
+  /** The index of this answer among several to the same question. */
   readonly sampleIndex?: number;
-  /** Judgements under way at the same time. */
+  /** Judgements in progress at the same time. */
   readonly concurrency: number;
   readonly tally: AnnotationTally;
-  /** What the detector's calls wait for; other processes that are waited for come to it. */
+  /** The waits of the detector's calls, to which the queue adds other processes. */
   readonly waits?: Waits;
-  /** Aborting begins nothing new. */
+  /** Aborting starts nothing new. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Gets judgements, so many at a time, and counts what becomes of them. The first failure that leaves no hope ends the
- * queue: nothing new is begun, and what is under way is awaited, since it is paid for.
+ * Runs judgements in parallel and counts their outcomes. The first failure that affects other questions ends the queue:
+ * nothing new starts, and judgements in progress are awaited, because they are paid for.
  */
 export class JudgementQueue {
   private readonly options: JudgementQueueOptions;
   private readonly askOnce: AskOnce;
   private readonly slots: Slots;
   private readonly failures: unknown[] = [];
-  /** Aborted by the first failure. */
+  /** Aborted by the first failure that ends the queue. */
   private readonly failed = new AbortController();
-  /** Aborted by that, or by the user. */
+  /** Aborted by a failure that ends the queue, or by the user. */
   private readonly ended: AbortSignal;
-  /** Ends the judgements under way as well, where nothing can be stored any more. */
+  /** Aborts the judgements in progress, too, when nothing can be stored any more. */
   private readonly lost = new AbortController();
 
   constructor(options: JudgementQueueOptions) {
@@ -56,7 +56,7 @@ export class JudgementQueue {
     return this.ended.aborted;
   }
 
-  /** Returns when another question would find something to do. */
+  /** Returns when another question could start. */
   async vacancy(): Promise<void> {
     // By the next turn each question has a slot, waits for one, or waits for another process.
     await nextTurn();
@@ -64,12 +64,12 @@ export class JudgementQueue {
     this.slots.giveBack({ isAnswered: false });
   }
 
-  /** Null where the detector failed in a way that leaves hope for other questions, undefined where it was not asked. */
+  /** Null if the detector failed for this question alone, undefined if it was not queried. */
   async judgement(thread: Thread, prefixLength: number): Promise<Judgement | null | undefined> {
     const { detector, sampleIndex, tally } = this.options;
     const prefix = prefixOf(thread, prefixLength);
     const place = { threadId: thread.id, prefixLength };
-    // Only who asks has a slot: not who waits for another process, or for the same question of another thread.
+    // Only a running query has a slot: not one that waits for another process or another thread's same question.
     let hasSlot = false;
     let isAnswered = false;
     try {
@@ -87,7 +87,7 @@ export class JudgementQueue {
       else tally.countCached();
       return judgement;
     } catch (error) {
-      // It was not begun, so it remains.
+      // The question was not started, so it remains.
       if (this.ended.aborted && error === this.ended.reason) return undefined;
       isAnswered = hasSlot && error instanceof MalformedAnswerError;
       try {
@@ -99,28 +99,28 @@ export class JudgementQueue {
         return undefined;
       }
     } finally {
-      // Others begin only after a failure that ends the queue has ended it.
+      // The next question starts only after a failure had the chance to end the queue.
       if (hasSlot) this.slots.giveBack({ isAnswered });
     }
   }
 
-  /** @throws what ended the queue: the user's signal, an unusable endpoint, a defect */
+  /** @throws the reason why the queue ended: the user's signal, an unusable endpoint, a defect */
   throwIfEnded(): void {
     const { failures } = this;
     this.options.signal?.throwIfAborted();
     if (failures.length > 0) throw failures.find((error) => !endsAllCalls(error)) ?? failures[0];
   }
 
-  /** @throws the error where it is not one of this question alone */
+  /** @throws the error, unless it concerns this question alone */
   private countFailure(
     error: unknown,
     { place, isAnswered }: { place: { threadId: string; prefixLength: number }; isAnswered: boolean },
   ): void {
     const { tally, signal } = this.options;
-    // The user has something to solve, such as a full disk: what is asked from now on would be lost.
+    // The user has to act, for example on a full disk: later answers would be lost.
     if (error instanceof InputError) this.lost.abort(error);
     this.lost.signal.throwIfAborted();
-    // A service that failed this once leaves a gap. Anything else is for the user to solve, or a defect.
+    // A service's failure leaves a gap. Any other error needs the user, or is a defect.
     if (!(error instanceof ProviderError) || endsAllCalls(error) || signal?.aborted) throw error;
     const failure = { ...place, message: error.message };
     if (error instanceof MalformedAnswerError) tally.countUnreadable(failure, { isAnsweredNow: isAnswered });
@@ -129,8 +129,8 @@ export class JudgementQueue {
 }
 
 /**
- * So many works at a time; others wait for their turn. Until the first `trial` are answered no more than that are begun:
- * before, nobody knows whether the answers can be read, and whatever is under way is paid for.
+ * Limits the works in progress. Until the first `trial` answers no more than `trial` are started: whether answers are
+ * readable is unknown before, and everything in progress is paid for.
  */
 class Slots {
   private readonly count: number;
@@ -149,7 +149,7 @@ class Slots {
     this.underWay++;
   }
 
-  /** One without an answer leaves its place in the trial to another. */
+  /** A work without an answer leaves its place in the trial to another. */
   giveBack({ isAnswered }: { isAnswered: boolean }): void {
     this.underWay--;
     if (isAnswered) this.answered++;

@@ -7,8 +7,8 @@ import type { AskOnce, Question } from './ask-once.ts';
 type Answered = Pick<Judgement, 'label' | 'explanation' | 'transcript'> & { readonly answers: readonly ChatAnswer[] };
 
 /**
- * Asks for a part of a judgement that other judgements ask for as well, word for word.
- * @param counts of the judgement that needs the part: what its calls and its parts took
+ * Asks for a part of a judgement that other judgements share word for word.
+ * @param counts answers and parts of the judgement that needs the part
  */
 export type AskPart = (
   question: Question,
@@ -17,12 +17,11 @@ export type AskPart = (
 ) => Promise<Judgement>;
 
 /**
- * Asks each part once. With `askOnce` a part is an annotation of its own that counts its usage, and so does every
- * judgement that uses it, as part usage. Without it a part is asked once in this process, and the judgement that asked
- * first counts it alone.
+ * Asks each part once. With `askOnce`, a part is an annotation that counts its usage, and each judgement that uses it
+ * counts it as part usage. Without it, a part is asked once per process, and the first judgement alone counts it.
  */
 export function partAsker(askOnce: AskOnce | undefined): AskPart {
-  const asked = new PromiseCache<Judgement | MalformedAnswerError>();
+  const judgements = new PromiseCache<Judgement | MalformedAnswerError>();
   return async (question, counts, ask) => {
     const judged = async (): Promise<Judgement> => {
       const { label, explanation, transcript, answers } = await ask();
@@ -35,7 +34,7 @@ export function partAsker(askOnce: AskOnce | undefined): AskPart {
       return judgement;
     }
     const { threadId: _, prefixLength: __, ...words } = question;
-    const answer = await asked.get(JSON.stringify(words), () => orUnreadable(judged()));
+    const answer = await judgements.get(JSON.stringify(words), () => orUnreadable(judged()));
     if (answer instanceof MalformedAnswerError) throw answer;
     return answer;
   };

@@ -3,9 +3,9 @@ import { InputError } from '../../src/errors.ts';
 import { type Detector, detectorIdentity } from '../detector.ts';
 
 /*
- * A local detector first, and a detector on language models where the first one is unsure (a cascade of two, as in
- * Chen et al. 2023, FrugalGPT, https://arxiv.org/abs/2305.05176; their score is a model of its own, here it is the local
- * detector's calibrated probability).
+ * A local detector first, and a detector on language models where the first one is unsure: a cascade of two, as in
+ * FrugalGPT (Chen et al. 2023, https://arxiv.org/abs/2305.05176). Its score is a trained model; ours is the local
+ * detector's calibrated probability.
  */
 
 /** @param others detectors that a cascade may end with */
@@ -26,7 +26,7 @@ export function cascadeOptionsSchema<Other extends z.ZodType>(others: Other) {
   });
 }
 
-/** @throws InputError where the two detectors have other labels */
+/** @throws InputError if the two detectors have different labels */
 export function cascade(settings: { first: Detector; otherwise: Detector; confidence: number }): Detector {
   const { first, otherwise, confidence } = settings;
   if (first.labels.join('\n') !== otherwise.labels.join('\n'))

@@ -13,7 +13,7 @@ import { createSinglePrompt, singlePromptOptionsSchema } from './single-prompt.t
 import { zofiaOptionsSchema } from './zofia/options.ts';
 import { createZofia } from './zofia/zofia.ts';
 
-/** Options of the detectors that ask language models for every prefix. */
+/** Options of the detectors that query language models for every prefix. */
 const onModels = [
   singlePromptOptionsSchema,
   s2madOptionsSchema,
@@ -25,17 +25,14 @@ const onModels = [
 const otherwise = z
   .discriminatedUnion('name', onModels)
   .describe('the other detector, as it would stand in a file alone');
-/** The configuration of every detector that a file describes, by its name. */
+/** The configuration of each detector that a file may describe, by its name. */
 export const detectorSchema = z
   .discriminatedUnion('name', [...onModels, cascadeOptionsSchema(otherwise)])
   .describe('the detector, its models and its hyperparameters');
 export type DetectorConfig = z.infer<typeof detectorSchema>;
 export type DetectorConfigInput = z.input<typeof detectorSchema>;
 
-/**
- * The detector of a file, by its configuration.
- * @throws InputError where the task does not fit the detector, or an endpoint or a model it needs is missing
- */
+/** Creates a detector. @throws InputError if the task does not fit, or an endpoint or a model is missing */
 export async function createDetector(
   settings: Omit<DetectorSettings<DetectorConfig>, 'options'> & EvidenceServices & { readonly config: DetectorConfig },
 ): Promise<Detector> {

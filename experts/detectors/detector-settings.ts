@@ -2,15 +2,14 @@ import type { AskOnce } from '../asking/ask-once.ts';
 import type { ChatService } from '../llm/chat.ts';
 import type { JudgingTask } from '../tasks/task-file.ts';
 
-/** What a detector on language models is made of. */
+/** The input that a detector on language models is made from. */
 export interface DetectorSettings<Options> {
   readonly options: Options;
   readonly task: JudgingTask;
-  /** Sends its calls. */
+  /** The service that sends the detector's calls. */
   readonly service: ChatService;
   /**
-   * Keeps what judgements share beyond this process. Such parts are then annotations of their own, and judgements count
-   * them as parts.
+   * Stores parts that judgements share beyond this process. Each is an annotation, which judgements count as a part.
    */
   readonly askOnce?: AskOnce;
 }

@@ -2,8 +2,7 @@ import type { Prefix } from '../../src/data/thread.ts';
 import { Random } from '../../src/tensor/random.ts';
 
 /**
- * At most so many comments on a claim, drawn at random, in the order of the draw. Each comment has its own random number, which does
- * not depend on later ones.
+ * Draws at most `most` comments on a claim. Each has its own random number, so later comments do not change the draw.
  */
 export function drawnComments<Comment>(options: {
   comments: readonly Comment[];
@@ -20,7 +19,7 @@ export function drawnComments<Comment>(options: {
     .map(({ comment }) => comment);
 }
 
-/** The claim and at most so many comments, drawn at random, in the order of the thread. */
+/** The claim and at most `most` drawn comments, in the order of the thread. */
 export function withDrawnComments(prefix: Prefix, { most, seed }: { most: number; seed: number }): Prefix {
   const [claim, ...comments] = prefix.posts;
   const drawn = new Set(drawnComments({ comments, claim: claim.text, most, seed }));

@@ -37,9 +37,9 @@ export function limitedOutput({ service, most }: { service: ChatService; most: n
       allowance.left -= answer.usage.outputTokens;
       return answer;
     };
-    const asked = allowance.last.then(ask, ask);
-    allowance.last = asked;
-    return asked;
+    const answer = allowance.last.then(ask, ask);
+    allowance.last = answer;
+    return answer;
   };
   return {
     service: { chat },

@@ -41,13 +41,13 @@ export interface Prompts {
 export function loadPrompts({ detector, path }: { detector: string; path: string | null }): Prompts {
   const shipped = readPrompts(new URL(`./prompts/${detector}.yaml`, import.meta.url), `${detector}.yaml`);
   if (path === null) return promptsOf(shipped, shipped.version);
-  const given = readPrompts(path, path);
-  for (const [name, template] of Object.entries(given.prompts))
+  const custom = readPrompts(path, path);
+  for (const [name, template] of Object.entries(custom.prompts))
     checkPrompt({ path, name, template, shipped, detector });
-  const merged = { ...given, prompts: { ...shipped.prompts, ...given.prompts } };
+  const merged = { ...custom, prompts: { ...shipped.prompts, ...custom.prompts } };
   // How examples are shown is part of the prompt.
-  const asked = merged.examples.length === 0 ? merged : { ...merged, examples: examplesInWords(merged.examples) };
-  return promptsOf(merged, { version: given.version, sha256: sha256(asked) });
+  const hashed = merged.examples.length === 0 ? merged : { ...merged, examples: examplesInWords(merged.examples) };
+  return promptsOf(merged, { version: custom.version, sha256: sha256(hashed) });
 }
 
 function promptsOf({ prompts, examples }: PromptFile, version: Prompts['version']): Prompts {
@@ -84,14 +84,14 @@ function checkPrompt(options: {
     throw new InputError(
       `${path} has a prompt ${JSON.stringify(name)}, which ${detector} does not know; its prompts are ${Object.keys(shipped.prompts).join(', ')}`,
     );
-  const wanted = placeholdersOf(shipped.prompts[name]);
-  const given = placeholdersOf(template);
-  const unknown = given.filter((each) => each !== 'examples' && !wanted.includes(each));
-  const missing = wanted.filter((each) => each !== 'examples' && !given.includes(each));
+  const expected = placeholdersOf(shipped.prompts[name]);
+  const actual = placeholdersOf(template);
+  const unknown = actual.filter((each) => each !== 'examples' && !expected.includes(each));
+  const missing = expected.filter((each) => each !== 'examples' && !actual.includes(each));
   if (unknown.length > 0 || missing.length > 0)
     throw new InputError(
       `${path}: the prompt ${name} ${unknown.length > 0 ? `has {${unknown.join('}, {')}}, which stands for nothing` : `lacks {${missing.join('}, {')}}`}; ` +
-        `it needs {${wanted.join('}, {')}}`,
+        `it needs {${expected.join('}, {')}}`,
     );
 }
 

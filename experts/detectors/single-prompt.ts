@@ -145,11 +145,11 @@ interface LabelQuestion {
   readonly session: JudgementSession;
 }
 
-async function answerTo(asked: LabelQuestion): Promise<LabelAnswer> {
-  const { words, options, session } = asked;
+async function answerTo(question: LabelQuestion): Promise<LabelAnswer> {
+  const { words, options, session } = question;
   const { samples, reasons } = options;
   const { service } = session;
-  const request = requestOf(asked);
+  const request = requestOf(question);
   const first = await service.chat({ ...request, wantLogprobs: true, mayBeRepaired: true });
   if (first.logprobs === null && samples > 1) {
     const others = await Promise.all(

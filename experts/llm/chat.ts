@@ -131,11 +131,11 @@ const nothing: Usage = { requests: 0, inputTokens: 0, outputTokens: 0 };
 /** The money is not known where that of either is not. */
 export function addedUsage(one: Usage, other: Usage): Usage {
   const costs = [one, other].flatMap(({ requests, cost }) => (requests > 0 ? [cost] : []));
-  const known = costs.filter((cost) => cost !== undefined);
+  const prices = costs.filter((cost) => cost !== undefined);
   return {
     requests: one.requests + other.requests,
     inputTokens: one.inputTokens + other.inputTokens,
     outputTokens: one.outputTokens + other.outputTokens,
-    ...(known.length > 0 && known.length === costs.length && { cost: known.reduce((sum, cost) => sum + cost, 0) }),
+    ...(prices.length > 0 && prices.length === costs.length && { cost: prices.reduce((sum, cost) => sum + cost, 0) }),
   };
 }

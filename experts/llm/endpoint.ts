@@ -170,9 +170,9 @@ export function secretsOf(options: { endpoint: Endpoint; env: Environment }): Se
   const { apiKeyEnv, headersEnv } = options.endpoint;
   const { env } = options;
   const ofHeaders = Object.values(headersEnv).flatMap((variable) => {
-    const found = secretIn({ variable, env, mayNameScheme: true });
+    const secret = secretIn({ variable, env, mayNameScheme: true });
     // Quoted with its scheme, or without.
-    return found === null ? [] : [found, { variable, value: found.value.replace(/^.* /, '') }];
+    return secret === null ? [] : [secret, { variable, value: secret.value.replace(/^.* /, '') }];
   });
   const key = apiKeyEnv === null ? null : secretIn({ variable: apiKeyEnv, env });
   return [...(key === null ? [] : [key]), ...ofHeaders];
@@ -190,8 +190,8 @@ export function credentialsOf(options: { endpoint: Endpoint; env: Environment })
   const { endpoint, env } = options;
   const { name, headers, headersEnv, apiKeyEnv } = endpoint;
   const secretOf = (variable: string, { what, mayNameScheme }: { what: string; mayNameScheme: boolean }) => {
-    const found = secretIn({ variable, env, mayNameScheme });
-    if (found !== null) return found.value;
+    const secret = secretIn({ variable, env, mayNameScheme });
+    if (secret !== null) return secret.value;
     throw new InputError(
       `endpoint ${name} takes ${what} from the environment variable ${variable}, which is not set; set it`,
     );

@@ -37,9 +37,9 @@ export class MalformedAnswerError extends ProviderError {
 }
 
 /** What was asked for, or the failure to read it, for whoever can do without. Other failures are thrown. */
-export async function orUnreadable<T>(asked: Promise<T>): Promise<T | MalformedAnswerError> {
+export async function orUnreadable<T>(answer: Promise<T>): Promise<T | MalformedAnswerError> {
   try {
-    return await asked;
+    return await answer;
   } catch (error) {
     if (error instanceof MalformedAnswerError) return error;
     throw error;

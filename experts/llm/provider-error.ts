@@ -110,8 +110,8 @@ function quotaInWords(
 function contextLengthError(options: { said: string; where: string; endpoint: Endpoint }): ContextLengthError {
   const { said, where, endpoint } = options;
   const numberAfter = (pattern: RegExp) => {
-    const found = pattern.exec(said)?.[1];
-    return found === undefined ? null : Number(found.replaceAll(',', ''));
+    const digits = pattern.exec(said)?.[1];
+    return digits === undefined ? null : Number(digits.replaceAll(',', ''));
   };
   const contextTokens =
     numberAfter(/maximum (?:context|model|input|prompt) length (?:is |of )?([\d,]+)/i) ??

@@ -137,13 +137,13 @@ export function htmlParagraphs(html: string): string[] {
 
 /** Tables can be nested, so a regular expression alone would stop at the first inner end tag. */
 function withoutElement(html: string, tag: string): string {
-  let kept = '';
+  let outside = '';
   let depth = 0;
   let position = 0;
   for (const match of html.matchAll(new RegExp(`<(/?)${tag}(?:\\s[^>]*)?>`, 'gi'))) {
-    if (depth === 0) kept += html.slice(position, match.index);
+    if (depth === 0) outside += html.slice(position, match.index);
     depth = match[1] === '' ? depth + 1 : Math.max(0, depth - 1);
     position = match.index + match[0].length;
   }
-  return depth === 0 ? kept + html.slice(position) : kept;
+  return depth === 0 ? outside + html.slice(position) : outside;
 }

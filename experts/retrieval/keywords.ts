@@ -72,12 +72,12 @@ export function selectKeywords(
 
 /** Of equal scores the first candidate wins, so the result does not depend on anything else. */
 function best(candidates: ReadonlySet<number>, score: (index: number) => number): { index: number; score: number } {
-  let found = { index: -1, score: Number.NEGATIVE_INFINITY };
+  let best = { index: -1, score: Number.NEGATIVE_INFINITY };
   for (const index of candidates) {
     const value = score(index);
-    if (found.index < 0 || value > found.score) found = { index, score: value };
+    if (best.index < 0 || value > best.score) best = { index, score: value };
   }
-  return found;
+  return best;
 }
 
 interface SalientEntity extends Entity {

@@ -43,7 +43,7 @@ const PATTERNS: readonly { type: string; confidence: number; pattern: RegExp }[]
  * threshold prefer the more reliable patterns.
  */
 export function patternEntities(text: string): Entity[] {
-  const found: Entity[] = [];
+  const entities: Entity[] = [];
   // Matches are replaced by spaces, so that the rest of a run can still be found.
   let rest = withoutLinks(text);
   for (const { type, confidence, pattern } of PATTERNS)
@@ -52,11 +52,11 @@ export function patternEntities(text: string): Entity[] {
       if (span === null) return match;
       const start = offset + span.from;
       const end = offset + span.to;
-      found.push({ text: text.slice(start, end), start, end, type, confidence });
+      entities.push({ text: text.slice(start, end), start, end, type, confidence });
       // Of the same length, so that all positions stay the same.
       return ' '.repeat(match.length);
     });
-  return found.sort((one, other) => one.start - other.start);
+  return entities.sort((one, other) => one.start - other.start);
 }
 
 /** A run of capitalised words, without words at its edges that are not names. */

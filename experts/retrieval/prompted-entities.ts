@@ -84,12 +84,12 @@ function mentionsOf(name: { text: string; type: string }, text: string): Entity[
   const word = `(?<![\\p{L}\\p{N}])${spelling}(?![\\p{L}\\p{N}])`;
   const patterns = [new RegExp(word, 'gu'), new RegExp(word, 'giu'), new RegExp(spelling, 'giu')];
   for (const pattern of patterns) {
-    const found = [...text.matchAll(pattern)];
-    if (found.length > 0)
-      return found.map(({ 0: own, index: start }) => ({
-        text: own,
+    const matches = [...text.matchAll(pattern)];
+    if (matches.length > 0)
+      return matches.map(({ 0: match, index: start }) => ({
+        text: match,
         start,
-        end: start + own.length,
+        end: start + match.length,
         type: name.type,
         confidence: 1,
       }));

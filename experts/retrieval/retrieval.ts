@@ -145,13 +145,13 @@ export async function createRetrieval(settings: RetrievalSettings): Promise<Retr
     async fromWikipedia(request) {
       const cutoff = cutoffOf(request.claim, options.cutoff);
       if (cutoff === 'none') return [];
-      const found = await Promise.all(
+      const articles = await Promise.all(
         ((await keywordsOf(request)) ?? []).map(({ text, context: around }) =>
           wikipedia.lookUp({ keyword: text, context: around, cutoff, askShared: request.askShared }),
         ),
       );
       // Two keywords may lead to the same article.
-      return [...new Map(found.flatMap((entry) => (entry === null ? [] : [[entry.url, entry] as const]))).values()];
+      return [...new Map(articles.flatMap((entry) => (entry === null ? [] : [[entry.url, entry] as const]))).values()];
     },
 
     passagesFor: (claim, evidence) =>
@@ -160,10 +160,10 @@ export async function createRetrieval(settings: RetrievalSettings): Promise<Retr
 }
 
 async function keywordsAmong(
-  found: readonly Entity[],
+  candidates: readonly Entity[],
   { text, encoder, options }: { text: string; encoder: Encoder; options: ScMmrOptions },
 ): Promise<readonly Keyword[]> {
-  const entities = await salientEntities({ text, entities: found, encoder });
+  const entities = await salientEntities({ text, entities: candidates, encoder });
   const similarity = entities.map(({ vector }) => entities.map((other) => cosine(vector, other.vector)));
   const salience = entities.map((entity) => entity.salience);
   return selectKeywords({ salience, similarity }, options).map((index) => entities[index]);

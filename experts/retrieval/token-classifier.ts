@@ -101,9 +101,9 @@ export async function loadTokenClassifier(options: z.output<typeof tokenClassifi
           return { start, end: start + word.length, tokens };
         }),
       );
-      const found: ClassifiedToken[] = [];
-      for (const window of windows(sentences, room)) found.push(...(await classifyWindow(window)));
-      return found;
+      const classified: ClassifiedToken[] = [];
+      for (const window of windows(sentences, room)) classified.push(...(await classifyWindow(window)));
+      return classified;
     },
   };
 }

@@ -130,8 +130,8 @@ async function senses(keyword: string, ask: AskWikipedia): Promise<WikipediaPage
   const words = searchWords(keyword).slice(0, MOST_CHARACTERS);
   if (words === '') return [];
   const search = { action: 'query', generator: 'search', gsrsearch: words, gsrlimit: String(SENSES) };
-  const found = await ask({ ...search, prop: 'pageprops', ppprop: 'disambiguation', redirects: '1' }, searchSchema);
-  return (found.query?.pages ?? [])
+  const results = await ask({ ...search, prop: 'pageprops', ppprop: 'disambiguation', redirects: '1' }, searchSchema);
+  return (results.query?.pages ?? [])
     .filter(({ pageprops }) => pageprops?.disambiguation === undefined)
     .sort((one, other) => one.index - other.index);
 }
@@ -141,8 +141,8 @@ async function beginningsOf(
   pages: readonly WikipediaPage[],
   when: { day: string; ask: AskWikipedia },
 ): Promise<Sense[]> {
-  const found = await Promise.all(pages.map(({ title }) => beginningOn(title, when)));
-  return found.flatMap((sense) => sense ?? []);
+  const senses = await Promise.all(pages.map(({ title }) => beginningOn(title, when)));
+  return senses.flatMap((sense) => sense ?? []);
 }
 
 /** The article as it was at the end of a day; null where it did not exist, or where that revision is hidden. */

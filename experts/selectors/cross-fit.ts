@@ -77,12 +77,12 @@ export async function crossFitter(options: {
   async function fit(fold: number): Promise<FoldFit> {
     const { seeds, unseen, candidates, randomScores, right, alike } = plans[fold];
     const rightLabels = new Map(unseen.map((place) => [gold[place].machine, gold[place].label]));
-    const found: Record<string, FoldPrediction[]> = {};
+    const predictions: Record<string, FoldPrediction[]> = {};
     const predict = async (trainedOn: string, examples: readonly RowExample[], ofGold: readonly WeakLabel[] = []) => {
       const model = await fitRowClassifier({ features: words, classCount, examples });
       const probabilities = unseen.map((place) => model(gold[place].row));
-      found[trainedOn] ??= [];
-      found[trainedOn].push({
+      predictions[trainedOn] ??= [];
+      predictions[trainedOn].push({
         predicted: probabilities.map(likeliest),
         logLikelihoods: unseen.map((place, index) =>
           Math.log(Math.max(leastProbability, probabilities[index][gold[place].label])),
@@ -102,20 +102,20 @@ export async function crossFitter(options: {
       await predict('all', [...seeds, ...items]);
     }
     for (const name of names) {
-      const known = fixed.get(name);
+      const fixedScores = fixed.get(name);
       const random = Random.seeded({ seed, purpose: `scores by ${name}` });
       await select(
         name,
-        known === undefined
+        fixedScores === undefined
           ? (await selectors[name].score({ ...task, items: candidates, seeds, random })).map(({ score }) => score)
-          : candidates.map((item) => known.get(item) ?? 0),
+          : candidates.map((item) => fixedScores.get(item) ?? 0),
       );
     }
-    if (!controls) return found;
+    if (!controls) return predictions;
     for (const scores of randomScores) await select('random', scores);
     await predict(roomNames.right, right);
     for (const random of alike) await predict(roomNames.random, random);
-    return found;
+    return predictions;
   }
 
   return { folds: plans.length, fit, merged: (fits) => merged(fits, { names, plans, gold }) };
@@ -155,8 +155,8 @@ function merged(
   for (const [index, fit] of fits.entries())
     for (const [trainedOn, sets] of Object.entries(fit)) {
       const record = recordOf(trainedOn);
-      for (const [own, { predicted, logLikelihoods, taken, takenRight }] of sets.entries()) {
-        const set = Math.floor(index / folds) * sets.length + own;
+      for (const [setOfFold, { predicted, logLikelihoods, taken, takenRight }] of sets.entries()) {
+        const set = Math.floor(index / folds) * sets.length + setOfFold;
         record.predicted[set] ??= new Int32Array(gold.length);
         record.logLikelihoods[set] ??= new Float64Array(gold.length);
         for (const [at, place] of plans[index].unseen.entries()) {
@@ -174,9 +174,9 @@ function merged(
     chosen.predicted.push(new Int32Array(gold.length));
     chosen.logLikelihoods.push(new Float64Array(gold.length));
     for (const { unseen } of plans.slice(repetition * folds, (repetition + 1) * folds)) {
-      const own = new Set(unseen);
+      const heldOut = new Set(unseen);
       const best = bestOf(names, (name) =>
-        sumWhere(recordOf(name).logLikelihoods[repetition], (place) => !own.has(place)),
+        sumWhere(recordOf(name).logLikelihoods[repetition], (place) => !heldOut.has(place)),
       );
       for (const place of unseen) {
         chosen.predicted[repetition][place] = recordOf(best).predicted[repetition][place];
@@ -185,7 +185,7 @@ function merged(
     }
   }
   const total = (name: SelectorName) =>
-    recordOf(name).logLikelihoods.reduce((sum, own) => sum + sumWhere(own, () => true), 0);
+    recordOf(name).logLikelihoods.reduce((sum, likelihoods) => sum + sumWhere(likelihoods, () => true), 0);
   return { heldOut: records, room, chosen: bestOf(names, total) };
 }
 
@@ -196,14 +196,14 @@ async function scoresWithoutSeeds(options: {
   seed: number;
 }): Promise<Map<SelectorName, Map<WeakLabel, number>>> {
   const { task, names, seed } = options;
-  const known = new Map<SelectorName, Map<WeakLabel, number>>();
+  const fixed = new Map<SelectorName, Map<WeakLabel, number>>();
   for (const name of names) {
     if (selectors[name].needs === 'seeds') continue;
     const random = Random.seeded({ seed, purpose: `scores by ${name}` });
     const scores = await selectors[name].score({ ...task, seeds: [], random });
-    known.set(name, new Map(task.items.map((item, place) => [item, scores[place].score])));
+    fixed.set(name, new Map(task.items.map((item, place) => [item, scores[place].score])));
   }
-  return known;
+  return fixed;
 }
 
 function bestOf(names: readonly SelectorName[], scoreOf: (name: SelectorName) => number): SelectorName {

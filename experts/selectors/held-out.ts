@@ -42,7 +42,7 @@ export function gainsOver(
   const { firsts, second, gold, classCount, groups } = options;
   const labels = Int32Array.from(gold, ({ label }) => label);
   const macroF1Of = ({ predicted }: HeldOutPredictions, items: Int32Array) =>
-    mean(predicted, (own) => macroF1({ gold: labels, predicted: own, classes: classCount, items }));
+    mean(predicted, (labelsOfSet) => macroF1({ gold: labels, predicted: labelsOfSet, classes: classCount, items }));
   const gains = firsts.map((first) => gold.map((_, row) => logLikelihoodOf(first, row) - logLikelihoodOf(second, row)));
   const intervals = bootstrapGroups({
     groups: [groups?.length ?? gold.length],
@@ -53,7 +53,7 @@ export function gainsOver(
       const control = macroF1Of(second, items);
       return [
         ...firsts.map((first) => macroF1Of(first, items) - control),
-        ...gains.map((own) => mean(items, (row) => own[row])),
+        ...gains.map((gain) => mean(items, (row) => gain[row])),
       ];
     },
     scoreRange: (index) => (index < firsts.length ? [-1, 1] : null),
@@ -63,12 +63,12 @@ export function gainsOver(
 
 /** Mean over the sets. */
 function logLikelihoodOf({ logLikelihoods }: HeldOutPredictions, row: number): number {
-  return mean(logLikelihoods, (own) => own[row]);
+  return mean(logLikelihoods, (likelihoods) => likelihoods[row]);
 }
 
 /** Macro-F1, mean over the sets. */
 export function macroF1OfHeldOut({ predicted }: HeldOut, labels: Int32Array, classes: number): number {
-  return mean(predicted, (own) => macroF1({ gold: labels, predicted: own, classes }));
+  return mean(predicted, (labelsOfSet) => macroF1({ gold: labels, predicted: labelsOfSet, classes }));
 }
 
 function mean<T>(values: Iterable<T>, of: (value: T) => number): number {

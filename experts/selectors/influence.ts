@@ -42,7 +42,7 @@ export function seedEffects({ features, classCount, items, seeds }: SelectionTas
 
 /** p − y. */
 function errorOf(label: number, classCount: number): Float64Array {
-  return Float64Array.from({ length: classCount }, (_, own) => 1 / classCount - Number(own === label));
+  return Float64Array.from({ length: classCount }, (_, other) => 1 / classCount - Number(other === label));
 }
 
 function forEachEntry(features: SparseMatrix, row: number, visit: (column: number, value: number) => void): void {

@@ -51,17 +51,17 @@ interface Alike {
   readonly ranks: Int32Array;
 }
 
-const known = new WeakMap<SparseMatrix, Map<number, Alike>>();
+const similarRows = new WeakMap<SparseMatrix, Map<number, Alike>>();
 /** Similarities kept of one matrix: 160 MB with their ranks. */
 const mostKept = 1.3e7;
 
 /** Cross-fitting asks for the same rows in most folds, so they are kept for as long as the matrix. */
 function alikeTo(features: SparseMatrix, of: number): Alike {
   const { rows, columns, starts, indices, values } = features;
-  const kept = known.get(features) ?? new Map<number, Alike>();
-  known.set(features, kept);
-  const found = kept.get(of);
-  if (found !== undefined) return found;
+  const rowsOfMatrix = similarRows.get(features) ?? new Map<number, Alike>();
+  similarRows.set(features, rowsOfMatrix);
+  const cached = rowsOfMatrix.get(of);
+  if (cached !== undefined) return cached;
   const dense = new Float64Array(columns);
   for (let entry = starts[of]; entry < starts[of + 1]; entry++) dense[indices[entry]] = values[entry];
   const similarities = new Float64Array(rows);
@@ -72,7 +72,7 @@ function alikeTo(features: SparseMatrix, of: number): Alike {
   }
   const rankOf = new Map([...new Set(similarities.toSorted().reverse())].map((value, rank) => [value, rank]));
   const alike = { similarities, ranks: Int32Array.from(similarities, (value) => rankOf.get(value) ?? 0) };
-  if ((kept.size + 1) * rows <= mostKept) kept.set(of, alike);
+  if ((rowsOfMatrix.size + 1) * rows <= mostKept) rowsOfMatrix.set(of, alike);
   return alike;
 }
 

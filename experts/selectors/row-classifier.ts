@@ -43,8 +43,8 @@ export async function fitRowClassifier(options: {
   });
   return (row) => {
     const probabilities = new Float64Array(classCount);
-    const own = softmax(logits.subarray(row * present.length, (row + 1) * present.length));
-    for (const [place, label] of present.entries()) probabilities[label] = own[place];
+    const shares = softmax(logits.subarray(row * present.length, (row + 1) * present.length));
+    for (const [place, label] of present.entries()) probabilities[label] = shares[place];
     return probabilities;
   };
 }

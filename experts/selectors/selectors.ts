@@ -47,9 +47,9 @@ const confidence: ItemSelector = {
   description: 'the probability that the machine gave its own label',
   needs: 'confidence',
   score: async ({ items }) =>
-    items.map(({ confidence: own }) => ({
-      score: own ?? 0,
-      reason: own === null ? 'no confidence known' : `the machine is ${own.toFixed(2)} sure`,
+    items.map(({ confidence }) => ({
+      score: confidence ?? 0,
+      reason: confidence === null ? 'no confidence known' : `the machine is ${confidence.toFixed(2)} sure`,
     })),
 };
 

@@ -53,8 +53,8 @@ export const judgingTaskSchema = z
     error: 'a task has either labels or categories',
   })
   .refine(({ categories, implications }) => {
-    const known = new Set(categories?.map(({ name }) => name));
-    return implications.every((rule) => known.has(rule.if) && known.has(rule.implies));
+    const names = new Set(categories?.map(({ name }) => name));
+    return implications.every((rule) => names.has(rule.if) && names.has(rule.implies));
   }, 'an implication names a category that the task does not have')
   .refine(({ labels, alerts }) => alerts.every((alert) => labels?.some(({ name }) => name === alert)), {
     path: ['alerts'],
@@ -161,12 +161,12 @@ export function combinedCategories(
   answers: readonly { readonly category: string; readonly applies: boolean; readonly probability: number | null }[],
 ): { label: string; probabilities: Record<string, number> | null } {
   const applying = answers.filter(({ applies }) => applies).map(({ category }) => category);
-  const known = new Map(
+  const probabilities = new Map(
     answers.flatMap(({ category, probability }) => (probability === null ? [] : [[category, probability]])),
   );
   return {
     label: categoryCombination(task, applying),
-    probabilities: known.size < answers.length ? null : categoryProbabilities(task, known),
+    probabilities: probabilities.size < answers.length ? null : categoryProbabilities(task, probabilities),
   };
 }
 

@@ -55,7 +55,7 @@ export type DebateCouncilOptions = z.infer<typeof debateCouncilOptionsSchema>;
 /** The side that each member votes for; null for an abstention. */
 type Votes = readonly (string | null)[];
 
-/** What came of a round of votes. */
+/** The result of a round of votes. */
 interface Ballot {
   readonly votes: Votes;
   readonly verdicts: readonly (DebateVerdict | null)[];
@@ -83,7 +83,7 @@ export function createDebateCouncil({ options, task, service }: DetectorSettings
       promptVersion: prompts.version,
       rounds,
       consensus,
-      // A setting once. It stays in the key, so that what was paid for is found.
+      // No longer a setting. It stays in the key, so that stored judgements keep theirs.
       stableRounds: 2,
       members: members.map(speakerOptions),
       chairperson: speakerOptions(chairperson),
@@ -98,8 +98,12 @@ type Discussion = DebateSetting & Council & { readonly discussion: TranscriptEnt
 
 const roundName = (round: number) => (round === 0 ? 'Initial votes' : `Round ${round}`);
 
-/** What every prompt says. */
-const partsOf = ({ about, asked, discussion }: Discussion) => ({ about, asked, discussion: dialogueOf(discussion) });
+/** The values that every prompt needs. */
+const partsOf = ({ about, wording, discussion }: Discussion) => ({
+  about,
+  asked: wording,
+  discussion: dialogueOf(discussion),
+});
 
 async function discuss(debate: Discussion): Promise<DebateOutcome> {
   const { question, session, prompts, members, chairperson, rounds, consensus, discussion } = debate;
@@ -125,11 +129,11 @@ async function discuss(debate: Discussion): Promise<DebateOutcome> {
   return majority(debate, ballot);
 }
 
-/** All members vote at the same time. What they say joins the discussion. */
+/** All members vote at the same time. Their statements join the discussion. */
 async function collectVotes(debate: Discussion, round: number): Promise<Ballot> {
   const { question, session, prompts, members, discussion } = debate;
   const by = (member: number) => ({ role: `member ${member + 1}`, round: roundName(round) });
-  const given = await Promise.all(
+  const answers = await Promise.all(
     members.map((endpoint, member) => {
       const content = prompts.render('member', { ...partsOf(debate), who: by(member).role });
       const said = { ...by(member), as: 'Vote' } as const;
@@ -137,15 +141,15 @@ async function collectVotes(debate: Discussion, round: number): Promise<Ballot> 
       return orUnreadable(askForSide({ said, session, endpoint, content, question, dryRunSide: member + round }));
     }),
   );
-  const abstentions = given.flatMap((vote) => ('verdict' in vote ? [] : [vote]));
+  const abstentions = answers.flatMap((vote) => ('verdict' in vote ? [] : [vote]));
   session.unreadableParts += abstentions.length;
-  for (const [member, vote] of given.entries())
+  for (const [member, vote] of answers.entries())
     discussion.push('entry' in vote ? vote.entry : { ...by(member), text: '(abstains)' });
-  const verdicts = given.map((vote) => ('verdict' in vote ? vote : null));
+  const verdicts = answers.map((vote) => ('verdict' in vote ? vote : null));
   return { verdicts, votes: verdicts.map((verdict) => verdict?.verdict ?? null), abstentions };
 }
 
-/** Line 16: the majority; between sides that lead together the chairperson decides. */
+/** Line 16: the majority. The chairperson decides between sides that lead together. */
 async function majority(debate: Discussion, { votes, verdicts, abstentions }: Ballot): Promise<DebateOutcome> {
   const { question, session, prompts, members, chairperson, discussion } = debate;
   const names = question.sides.map(({ name }) => name);

@@ -5,31 +5,27 @@ import type { Endpoint } from '../../llm/endpoint.ts';
 import type { JudgingTask } from '../../tasks/task-file.ts';
 import { entryOf, type JudgementSession, pretendedReason } from '../session.ts';
 
-/** One of the possible outcomes of a debate, with somebody to argue for it. */
+/** A possible outcome of a debate, for which a debater argues. */
 export interface DebateSide {
-  /** Its name in votes and verdicts. */
+  /** The name of the side in votes and verdicts. */
   readonly name: string;
-  /** The meaning of that name as an answer. */
+  /** The meaning of the name as an answer. */
   readonly meaning: string;
-  /** What the one who argues for it is called. */
+  /** The role of the side's debater in the transcript. */
   readonly role: string;
-  /** What its debater argues, as a clause after "that". */
+  /** The debater's position, as a clause after "that". */
   readonly position: string;
 }
 
-/** The question of one debate. */
 export interface DebateQuestion {
-  /** Null for a task of labels, which is a single question. */
+  /** The category that the question is about; null for a task of labels, which is a single question. */
   readonly category: string | null;
   readonly question: string;
-  /** The proponent's side comes first. */
+  /** The sides, the proponent's first. */
   readonly sides: readonly DebateSide[];
 }
 
-/**
- * The debates of a task: a task of labels is one question, and each category of a task of categories is a yes-or-no
- * question.
- */
+/** The debates of a task: one for a task of labels, and a yes-or-no question for each category. */
 export function debateQuestions({ subject, question, labels, categories = [] }: JudgingTask): DebateQuestion[] {
   if (labels) {
     // By convention the last label is the positive one, and the proponent argues for it.
@@ -61,23 +57,20 @@ export interface DebateVerdict {
   readonly verdict: string;
 }
 
-/** A verdict as an entry of the transcript, too. */
+/** A verdict with its entry for the transcript. */
 export interface SaidVerdict extends DebateVerdict {
   readonly entry: TranscriptEntry;
 }
 
-/**
- * Asks for a decision for one side, with the reason before it.
- * @throws MalformedAnswerError where it cannot be read even after one repair
- */
+/** Asks for a reason and a decision for one side. @throws MalformedAnswerError if one repair does not help */
 export async function askForSide(options: {
-  /** What the transcript calls who decides, when, and what the decision is. */
+  /** The names of the speaker, the round and the decision in the transcript. */
   said: Pick<TranscriptEntry, 'role' | 'round'> & { readonly as: 'Vote' | 'Verdict' | 'Decision' };
   session: JudgementSession;
   endpoint: Endpoint;
   content: string;
   question: { readonly sides: readonly Pick<DebateSide, 'name'>[] };
-  /** Index of the side that a dry run decides for, where it takes the most calls. */
+  /** Index of the side that a dry run decides for, so that it makes the most calls. */
   dryRunSide?: number;
   dryRunReason?: string;
 }): Promise<SaidVerdict> {

@@ -27,7 +27,6 @@ import { type DebateOutcome, type DebateSetting, debatingDetector } from './deba
  *     do that, and neither do we.
  */
 
-/** The statements that a debater makes. */
 type Turn = 'opening' | 'rebuttal' | 'closing';
 
 export const debateSingleOptionsSchema = z.strictObject({
@@ -51,13 +50,13 @@ export function createDebateSingle({ options, task, service }: DetectorSettings<
   const of = endpointsByRole({ models, byDefault: models.proponent, endpoints: options.endpoints });
   const endpoints = { proponent: of('proponent'), opponent: of('opponent'), judge: of('judge') };
 
-  async function debate({ question, session, about, asked }: DebateSetting): Promise<DebateOutcome> {
+  async function debate({ question, session, about, wording }: DebateSetting): Promise<DebateOutcome> {
     const { sides } = question;
     const transcript: TranscriptEntry[] = [];
     const argue = (side: DebateSide, { turn, round }: { turn: Turn; round: string }) => {
       const content = prompts.render('debater', {
         about,
-        asked,
+        asked: wording,
         role: side.role,
         position: side.position,
         transcript: dialogueOf(transcript),
@@ -66,7 +65,7 @@ export function createDebateSingle({ options, task, service }: DetectorSettings<
       const endpoint = side === sides[0] ? endpoints.proponent : endpoints.opponent;
       return speak({ role: side.role, round, session, endpoint, messages: [{ role: 'user', content }] });
     };
-    /** Each side makes a statement; these do not respond to each other. */
+    /** Each side makes a statement that does not respond to the others. */
     const allState = async (turn: Turn) => {
       const round = turn === 'opening' ? 'Opening statements' : 'Closing statements';
       transcript.push(...(await Promise.all(sides.map((side) => argue(side, { turn, round })))));
@@ -83,7 +82,7 @@ export function createDebateSingle({ options, task, service }: DetectorSettings<
     await allState('closing');
 
     // Lines 16–17: the judge's decision.
-    const content = prompts.render('judge', { about, asked, transcript: dialogueOf(transcript) });
+    const content = prompts.render('judge', { about, asked: wording, transcript: dialogueOf(transcript) });
     const endpoint = endpoints.judge;
     const said = { role: 'judge', round: 'Decision', as: 'Verdict' } as const;
     const { entry, ...decision } = await askForSide({ said, session, endpoint, content, question });

@@ -32,11 +32,11 @@ type Entries = readonly TranscriptEntry[];
 
 interface RoundOfTeams {
   readonly kind: 'opening' | 'rebuttal';
-  /** As transcripts call it. */
+  /** The round's name in transcripts. */
   readonly round: string;
 }
 
-/** What every prompt of a team's member says. */
+/** The values that every prompt for a team member needs. */
 type TeamParts = Readonly<Record<'about' | 'asked' | 'who' | 'position' | 'debate' | 'discussion', string>>;
 
 const teamSchema = z.array(modelSchema).min(1);
@@ -65,28 +65,28 @@ export type DebateTeamOptions = z.infer<typeof debateTeamOptionsSchema>;
 interface Team {
   readonly side: DebateSide;
   readonly members: readonly Endpoint[];
-  /** What its members said among themselves in all rounds, S_P or S_O. */
+  /** What the members said among themselves in all rounds, S_P or S_O. */
   readonly discussion: TranscriptEntry[];
 }
 
 export function createDebateTeam({ options, task, service }: DetectorSettings<DebateTeamOptions>): Detector {
   const prompts = loadPrompts({ detector: 'debate-team', path: options.prompts });
   const { models, endpoints, rounds, discussionTurns } = options;
-  const teamOf = (role: string, own: z.infer<typeof teamSchema>) =>
-    own.map((model) => endpointOf({ role, model, endpoints }));
+  const teamOf = (role: string, team: z.infer<typeof teamSchema>) =>
+    team.map((model) => endpointOf({ role, model, endpoints }));
   const proponents = teamOf('proponents', models.proponents);
   const opponents = models.opponents === undefined ? proponents : teamOf('opponents', models.opponents);
   const judge = endpointOf({ role: 'judge', model: models.judge, endpoints });
 
-  async function debate(given: DebateSetting): Promise<DebateOutcome> {
-    const { question, session, about, asked } = given;
+  async function debate(setting: DebateSetting): Promise<DebateOutcome> {
+    const { question, session, about, wording } = setting;
     const heard: TranscriptEntry[] = [];
     const whole: TranscriptEntry[] = [];
     // Lines 2–4: the teams.
     const teams = question.sides.map(
       (side, index): Team => ({ side, members: index === 0 ? proponents : opponents, discussion: [] }),
     );
-    const heldBy = { ...given, heard, prompts, discussionTurns };
+    const heldBy = { ...setting, heard, prompts, discussionTurns };
     // Lines 5–9 open the debate, lines 10–16 are its rounds: discuss, then argue.
     for (let round = 0; round <= rounds; round++) {
       const now: RoundOfTeams =
@@ -98,7 +98,7 @@ export function createDebateTeam({ options, task, service }: DetectorSettings<De
     }
 
     // Lines 17–18: the judge's decision.
-    const content = prompts.render('judge', { about, asked, debate: dialogueOf(heard) });
+    const content = prompts.render('judge', { about, asked: wording, debate: dialogueOf(heard) });
     const said = { role: 'judge', round: 'Decision', as: 'Verdict' } as const;
     const { entry, ...decision } = await askForSide({ said, session, endpoint: judge, content, question });
     return { ...decision, transcript: [...whole, entry] };
@@ -122,24 +122,25 @@ export function createDebateTeam({ options, task, service }: DetectorSettings<De
   });
 }
 
-/** A debate as its teams see it. */
 interface TeamDebate extends DebateSetting {
-  /** What was argued before all. */
+  /** The arguments before the other teams. */
   readonly heard: Entries;
   readonly prompts: Prompts;
   readonly discussionTurns: number;
 }
 
-/** Lets the members speak in turn, each hearing what was said before. */
+/** Lets the members speak in turn. Each hears the earlier ones. */
 async function speakInTurn(
   { side: { role, position }, members, discussion }: Team,
   { said, round, prompt }: { said: TranscriptEntry[]; round: string; prompt: (parts: TeamParts) => string },
-  { about, asked, heard, session }: TeamDebate,
+  { about, wording, heard, session }: TeamDebate,
 ): Promise<void> {
   for (const [index, endpoint] of members.entries()) {
     const who = `${role} ${index + 1}`;
-    const shared = { about, asked, who, position, debate: dialogueOf(heard), discussion: dialogueOf(discussion) };
-    const messages = [{ role: 'user' as const, content: prompt(shared) }];
+    const dialogues = { debate: dialogueOf(heard), discussion: dialogueOf(discussion) };
+    const messages = [
+      { role: 'user' as const, content: prompt({ about, asked: wording, who, position, ...dialogues }) },
+    ];
     said.push(await speak({ role: who, round, session, endpoint, messages }));
   }
 }

@@ -6,22 +6,22 @@ import { combinedCategories, type JudgingTask, judgementLabels } from '../../tas
 import { countsIn, inSession, type JudgementSession } from '../session.ts';
 import { type DebateQuestion, type DebateVerdict, debateQuestions, sidesInWords } from './debate-question.ts';
 
-/** What the participants of one debate share. */
+/** The setting that all participants of a debate share. */
 export interface DebateSetting {
   readonly question: DebateQuestion;
   readonly session: JudgementSession;
-  /** The beginning of every prompt: the posts. A longer prefix only adds to its end, for the sake of prompt caches. */
+  /** The posts, which begin every prompt. A longer prefix only appends to them, so that prompt caches work. */
   readonly about: string;
-  readonly asked: string;
+  readonly wording: string;
 }
 
 export interface DebateOutcome extends DebateVerdict {
-  /** Each side's share of the votes, where there were votes. */
+  /** Each side's share of the votes, if there were votes. */
   readonly shares?: Readonly<Record<string, number>>;
   readonly transcript: readonly TranscriptEntry[];
 }
 
-/** Holds the debates of a task, one for each question, at the same time, and combines their verdicts. */
+/** Holds the debates of a task at the same time, one per question, and combines their verdicts. */
 export function debatingDetector(settings: {
   name: string;
   version: string;
@@ -42,7 +42,7 @@ export function debatingDetector(settings: {
       inSession({ service, context }, async (session) => {
         const about = caseOf({ task, prefix });
         const outcomes = await Promise.all(
-          questions.map((question) => debate({ question, session, about, asked: sidesInWords(question) })),
+          questions.map((question) => debate({ question, session, about, wording: sidesInWords(question) })),
         );
         if (task.labels) {
           const { verdict, explanation, shares = null, transcript } = outcomes[0];
@@ -58,7 +58,7 @@ function caseOf({ task, prefix }: { task: JudgingTask; prefix: Prefix }): string
 ${quotedPosts('Posts', prefix.posts)}`;
 }
 
-/** Combines the debates about the categories. */
+/** Combines the verdicts on the categories. */
 function combined(options: {
   task: JudgingTask;
   questions: readonly DebateQuestion[];

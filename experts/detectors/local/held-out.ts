@@ -9,7 +9,7 @@ import type { TrainingRows } from './training-rows.ts';
 
 export const heldOutSystems = ['all posts', 'claim only', 'most common label'] as const;
 
-/** What a detector is worth on threads that it has not seen, beside two readers that need less. */
+/** Scores of a detector on held-out threads, beside two simpler systems. */
 export const heldOutSchema = z.strictObject({
   threads: z.int(),
   chosen: z
@@ -28,7 +28,7 @@ export const heldOutSchema = z.strictObject({
 });
 export type HeldOutScores = z.infer<typeof heldOutSchema>;
 
-/** @param options.said label of each thread by the detector of the folds without it, after all posts and after the first */
+/** @param options.said label of each thread by the detector of the other folds, after all posts and after the first */
 export function heldOutScores(options: {
   gold: readonly number[];
   said: Record<'all posts' | 'claim only', readonly number[]>;
@@ -37,7 +37,7 @@ export function heldOutScores(options: {
   chosen?: number;
 }): HeldOutScores {
   const { gold, said, labels, chosen = 0 } = options;
-  const countsOf = (of: readonly number[]) => labels.map((_, label) => of.filter((own) => own === label).length);
+  const countsOf = (of: readonly number[]) => labels.map((_, label) => of.filter((value) => value === label).length);
   const named = (values: readonly number[]) => Object.fromEntries(labels.map((label, index) => [label, values[index]]));
   const support = countsOf(gold);
   const commonest = gold.map(() => likeliest(support));
@@ -49,7 +49,7 @@ export function heldOutScores(options: {
   return { threads: gold.length, ...(chosen > 0 && { chosen }), support: named(support), systems };
 }
 
-/** What the folds say of threads that they have not seen, with offsets that were not chosen on these threads either. */
+/** The folds' judgements of held-out threads, with offsets that were chosen without these threads. */
 export function heldOutTruth(options: {
   scored: ScoredRows;
   rows: TrainingRows;
@@ -73,7 +73,7 @@ export function heldOutTruth(options: {
   const isLast = (row: number) => row + 1 === threadOfRow.length || threadOfRow[row + 1] !== threadOfRow[row];
   const rowsOfWhole = [...threadOfRow.keys()].filter((row) => isLast(row) && rowWeights[row] > 0);
   const isFair = rowsOfWhole.map((row) => isFairTest(options.threads[threadOfRow[row]]));
-  // A detector may be trained on such threads alone, and is tested by somebody else.
+  // A detector may be trained on chosen threads alone, and is then tested elsewhere.
   const last = isFair.includes(true) ? rowsOfWhole.filter((_, index) => isFair[index]) : rowsOfWhole;
   const firstOf = new Map(Array.from(lengthOfRow, (length, row) => [length === 1 ? threadOfRow[row] : -1, row]));
   const pick = (rowsOf: readonly number[]) => rowsOf.map((row) => said[row]);

@@ -16,14 +16,13 @@ import type { Detector, Judgement } from '../../detector.ts';
 import { heldOutSchema } from './held-out.ts';
 
 const WEIGHTIEST_POSTS = 3;
-/** Threads whose sums are kept: enough for those judged at the same time, but bounded. */
+/** Threads whose sums are cached: those judged at the same time, but a bounded number. */
 const MAX_THREADS = 32;
 
 /**
- * TF-IDF and a logistic regression of prefixes, trained on this machine: the detector that needs neither network nor key.
- *
- * An offset per class makes the likeliest label the best one for macro-F1. Its probability is then calibrated for the length of the
- * prefix: of the predictions with a confidence of 0.9, nine of ten are right.
+ * TF-IDF and a logistic regression of prefixes, trained on this machine: the detector without network or key. An offset
+ * per class makes the likeliest label the best one for macro-F1. Its probability is then calibrated for the length of
+ * the prefix: of the predictions with a confidence of 0.9, nine of ten are right.
  */
 export class LocalDetector implements Detector {
   readonly name = 'local';
@@ -36,12 +35,12 @@ export class LocalDetector implements Detector {
   private readonly open: () => GrowingPrefix;
   private readonly threads = new Map<string, ReadThread>();
 
-  /** @throws InputError where the encoder is not that of the training, or the model is damaged */
+  /** @throws InputError if the encoder is not that of the training, or the model is damaged */
   constructor({ model, encoder }: { model: FittedModel; encoder: Encoder | null }) {
-    const given = encoder?.identity ?? null;
-    if (!isDeepStrictEqual(plain(model.encoder), plain(given)))
+    const identity = encoder?.identity ?? null;
+    if (!isDeepStrictEqual(plain(model.encoder), plain(identity)))
       throw new InputError(
-        `the local detector was trained with ${encoderInWords(model.encoder)}, but was given ${encoderInWords(given)}; use the same one or train again`,
+        `the local detector was trained with ${encoderInWords(model.encoder)}, but was given ${encoderInWords(identity)}; use the same one or train again`,
       );
     this.model = model;
     this.encoder = encoder;
@@ -56,38 +55,38 @@ export class LocalDetector implements Detector {
     );
   }
 
-  /** A saved detector; see `open`. */
+  /** Loads a saved detector like `open`. */
   static async load({ path, encoder }: { path: string; encoder?: Encoder | undefined }): Promise<LocalDetector> {
     return LocalDetector.open(readJsonFile(path, fittedModelSchema), { path, encoder });
   }
 
   /**
-   * A detector of a file that has been read.
+   * Opens a detector from parsed JSON.
    * @param from.encoder needed only if the training's encoder cannot be created from its identity alone
-   * @throws InputError where the model is damaged, or belongs to another encoder
+   * @throws InputError if the model is damaged, or belongs to another encoder
    */
   static async open(
     model: FittedModel,
     { path, encoder }: { path: string; encoder?: Encoder | undefined },
   ): Promise<LocalDetector> {
-    const own = model.encoder === null ? null : (encoder ?? (await encoderOf(model, path)));
+    const modelEncoder = model.encoder === null ? null : (encoder ?? (await encoderOf(model, path)));
     try {
-      return new LocalDetector({ model, encoder: own });
+      return new LocalDetector({ model, encoder: modelEncoder });
     } catch (problem) {
       if (!(problem instanceof RangeError)) throw problem;
       throw new InputError(`${path} is damaged: ${problem.message}; train the detector again`);
     }
   }
 
-  /** In the order of the schema, so that a detector which was read from a cache leaves the bytes of one that was trained here. */
+  /** Writes the fields in the order of the schema, so that a cached detector and a trained one give equal bytes. */
   save(path: string): void {
     writeFileAtomically(path, `${JSON.stringify(fittedModelSchema.parse(this.model), null, 1)}\n`);
   }
 
-  /** Each post is read once, however many prefixes contain it; a judgement depends on the prefix alone. */
+  /** Each post is read once, however many prefixes contain it. A judgement depends on the prefix alone. */
   async judge(prefix: Prefix): Promise<Judgement> {
     const thread = this.threadOf(prefix);
-    // Calls for prefixes of one thread may overlap. Each waits for the one before it, then adds what is missing.
+    // Calls for prefixes of one thread may overlap. Each waits for the previous one, then adds the missing posts.
     thread.extending = thread.extending.catch(() => undefined).then(() => this.extend(thread));
     await thread.extending;
     const { length } = prefix.posts;
@@ -110,14 +109,14 @@ export class LocalDetector implements Detector {
   }
 
   private threadOf({ threadId, posts }: Prefix): ReadThread {
-    const known = this.threads.get(threadId);
+    const cached = this.threads.get(threadId);
     this.threads.delete(threadId);
-    const fits = known?.posts.every((post, index) => index >= posts.length || this.readsAlike(post, posts[index]));
+    const fits = cached?.posts.every((post, index) => index >= posts.length || this.readsAlike(post, posts[index]));
     const thread =
-      known !== undefined && fits ? known : { posts: [], growing: this.open(), extending: Promise.resolve() };
+      cached !== undefined && fits ? cached : { posts: [], growing: this.open(), extending: Promise.resolve() };
     for (const { text, time } of posts.slice(thread.posts.length)) thread.posts.push({ text, time });
     this.threads.set(threadId, thread);
-    // The first key belongs to the thread that was used longest ago.
+    // The first key belongs to the least recently used thread.
     for (const oldest of this.threads.keys()) {
       if (this.threads.size <= MAX_THREADS) break;
       this.threads.delete(oldest);
@@ -125,8 +124,8 @@ export class LocalDetector implements Detector {
     return thread;
   }
 
-  private readsAlike(known: ReadPost, { text, time }: Post): boolean {
-    return known.text === text && (this.model.timing === undefined || known.time === time);
+  private readsAlike(cached: ReadPost, { text, time }: Post): boolean {
+    return cached.text === text && (this.model.timing === undefined || cached.time === time);
   }
 
   private async extend({ posts, growing }: ReadThread): Promise<void> {
@@ -140,7 +139,7 @@ export class LocalDetector implements Detector {
 }
 
 interface ReadThread {
-  /** Of all posts asked for; those beyond `growing.posts` are still being encoded. */
+  /** All posts of the prefixes so far. Posts beyond `growing.posts` are still being encoded. */
   readonly posts: ReadPost[];
   readonly growing: GrowingPrefix;
   extending: Promise<void>;
@@ -160,24 +159,24 @@ async function encoderOf(model: FittedModel, path: string): Promise<Encoder> {
   return createEncoder(parsed.data);
 }
 
-/** How far each post moves the predicted label's logit away from the mean of all labels, largest first. */
+/** The posts that move the predicted label's logit farthest from the mean of all labels, largest first. */
 function weightiestPosts(options: { contributions: Float64Array; classCount: number; predicted: number }) {
   const { contributions, classCount, predicted } = options;
   const posts = Array.from({ length: contributions.length / classCount }, (_, post) => {
-    const own = contributions.subarray(post * classCount, (post + 1) * classCount);
-    return { post, pull: own[predicted] - own.reduce((sum, value) => sum + value, 0) / classCount };
+    const pulls = contributions.subarray(post * classCount, (post + 1) * classCount);
+    return { post, pull: pulls[predicted] - pulls.reduce((sum, value) => sum + value, 0) / classCount };
   });
   return posts.sort((left, right) => Math.abs(right.pull) - Math.abs(left.pull)).slice(0, WEIGHTIEST_POSTS);
 }
 
-/** A value as it comes back from JSON, so that identities from a file and from memory can be compared. */
+/** Converts a value to what JSON would return, so that identities from a file and from memory can be compared. */
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }
 
 const floatsSchema = z.string().describe('32-bit floats, little-endian, base64');
 
-/** A trained local detector, in memory and as the JSON file that it is saved in. */
+/** A trained local detector, as it is saved in JSON. */
 export const fittedModelSchema = z.strictObject({
   format: z.literal('earshot-local-detector'),
   formatVersion: z.literal(3),

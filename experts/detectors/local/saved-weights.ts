@@ -3,18 +3,18 @@ import type { SavedBlock } from '../../../src/data/prefix-model.ts';
 import type { FittedModel } from './local-detector.ts';
 import { type FeatureBlock, replyWeight, type TrainingRows } from './training-rows.ts';
 
-/** What fitting weights adds to the saved form. */
+/** The part of a saved detector that weights determine. */
 export type SavedWeights = Pick<FittedModel, 'claim' | 'replies' | 'timing' | 'intercepts' | 'embedding'>;
 
 /**
- * Weights as they are saved: against class 0, of features of length 1.
- * @param options.seenColumns 1 for each column to save an n-gram of; all unless given
+ * Converts weights to the saved form: relative to class 0, for features of length 1.
+ * @param options.seenColumns 1 for each column whose n-gram is saved; all by default
  */
 export function savedWeights(options: {
   weights: Float64Array;
   seenColumns?: Uint8Array | undefined;
   rows: Pick<TrainingRows, 'blocks' | 'timing'>;
-  /** Of the times, on logits that the temperature has divided; null without times. */
+  /** Weights of the times, for logits divided by the temperature; null without times. */
   timingWeights: Float64Array | null;
   temperature: number;
   characterWeight: number;
@@ -33,7 +33,7 @@ export function savedWeights(options: {
       ),
     );
   const saved = (part: FeatureBlock['part'], kind: FeatureBlock['kind']): SavedBlock | null => {
-    const block = blocks.find((own) => own.part === part && own.kind === kind);
+    const block = blocks.find((candidate) => candidate.part === part && candidate.kind === kind);
     if (block === undefined || (kind === 'characters' && characterWeight === 0)) return null;
     const scale = (part === 'replies' ? replyWeight : 1) * (kind === 'characters' ? characterWeight : 1);
     const { keys = new Int32Array(), idf = new Float32Array() } = block.vocabulary ?? {};

@@ -26,16 +26,16 @@ import type { Target } from './training-labels.ts';
  *   whole          demonstrations: one of five further students; others: the student    the student, trained on all
  */
 
-/** Of `whole`, for the demonstrations. */
+/** Folds of the students for the demonstrations if `whole`. */
 const wholeFolds = 5;
 
 export const studentFittings = ['cross-fitted', 'whole'] as const;
 export const studentTargets = ['labels', 'probabilities'] as const;
 
 export interface Student {
-  /** Judges the prefixes of threads that it did not learn from. */
+  /** Judges threads that the student did not learn from. */
   readonly reader: LocalDetector;
-  /** Probabilities at each prefix of the threads that it learnt from, by thread id, by students that have not seen them; [posts, labels]. */
+  /** Probabilities at each prefix of a training thread, by thread id, from students without it; [posts, labels]. */
   readonly heldOut: ReadonlyMap<string, Float64Array>;
 }
 
@@ -46,9 +46,9 @@ export interface JudgedThread {
 
 /**
  * Trains a student on judgements.
- * @param settings.further threads that it learns from beside the demonstrations: those of the environment
- * @param settings.targets what it learns: the label of each judgement, or its probabilities where the detector gave them
- * @throws InputError where the judgements are too much alike for a student to learn from
+ * @param settings.further training threads besides the demonstrations: those of the environment
+ * @param settings.targets the training targets: each judgement's label, or its probabilities if the detector gave them
+ * @throws InputError if the judgements are too similar to learn from
  */
 export async function trainStudent(settings: {
   demonstrations: readonly JudgedThread[];
@@ -58,7 +58,7 @@ export async function trainStudent(settings: {
   fitting: (typeof studentFittings)[number];
   targets: (typeof studentTargets)[number];
   seed: number;
-  /** Replaces `options.encoder`, for example by one that stores its embeddings. */
+  /** An encoder instead of `options.encoder`, for example one that stores its embeddings. */
   encoder?: Encoder;
   onProgress?: ((done: number, total: number) => void) | undefined;
 }): Promise<Student> {
@@ -82,9 +82,9 @@ export async function trainStudent(settings: {
   const all = [...demonstrations, ...further];
   if (fitting === 'cross-fitted') {
     const { folds, foldOf, mean } = await train(all);
-    for (const own of all) {
-      const fold = foldOf.get(own.thread.id);
-      if (fold !== undefined) await readBy(folds[fold], own);
+    for (const judgedThread of all) {
+      const fold = foldOf.get(judgedThread.thread.id);
+      if (fold !== undefined) await readBy(folds[fold], judgedThread);
     }
     onProgress?.(1, 1);
     return { reader: mean, heldOut };
@@ -94,14 +94,14 @@ export async function trainStudent(settings: {
     const isOut = (index: number) => order[index] % wholeFolds === fold;
     const { whole } = await train([...demonstrations.filter((_, index) => !isOut(index)), ...further]);
     onProgress?.(fold + 1, wholeFolds + 1);
-    for (const [index, own] of demonstrations.entries()) if (isOut(index)) await readBy(whole, own);
+    for (const [index, judgedThread] of demonstrations.entries()) if (isOut(index)) await readBy(whole, judgedThread);
   }
   const { whole } = await train(all);
   onProgress?.(wholeFolds + 1, wholeFolds + 1);
   return { reader: whole, heldOut };
 }
 
-/** What a judgement of so many posts teaches; null where it gave no label. A longer prefix has the last judgement. */
+/** The target of a prefix; null if the judgement has no label. A prefix beyond the last judgement has its target. */
 function targetOfJudgement(
   sequence: JudgementSequence | undefined,
   { length, targets }: { length: number; targets: (typeof studentTargets)[number] },
@@ -113,14 +113,14 @@ function targetOfJudgement(
   if (label < 0) return null;
   const row = [...probabilities.subarray(index * labels.length, (index + 1) * labels.length)];
   const total = row.reduce((sum, probability) => sum + probability, 0);
-  // NaN where the detector gave none.
+  // NaN if the detector gave none.
   return targets === 'labels' || !(total > 0) ? label : row.map((probability) => probability / total);
 }
 
-/** @throws InputError where the judgements are too much alike for a student to learn from */
+/** @throws InputError if the judgements are too similar to learn from */
 function checkLabels(examples: readonly JudgedThread[], { labels }: Task): void {
   const last = examples.map(({ sequence: { predicted } }) => predicted[predicted.length - 1]);
-  const counts = labels.map((_, label) => last.filter((own) => own === label).length);
+  const counts = labels.map((_, label) => last.filter((value) => value === label).length);
   if (Math.min(...counts) >= 2) return;
   const said = labels.map((name, label) => `${name} ${counts[label]}`).join(', ');
   throw new InputError(
@@ -134,24 +134,24 @@ const savedStudentSchema = z.strictObject({
 });
 
 export function saveStudent(path: string, { reader, heldOut }: Student): void {
-  const probabilities = Object.fromEntries(Array.from(heldOut, ([id, own]) => [id, [...own]]));
+  const probabilities = Object.fromEntries(Array.from(heldOut, ([id, probability]) => [id, [...probability]]));
   writeFileAtomically(path, `${JSON.stringify({ reader: reader.model, heldOut: probabilities })}\n`);
 }
 
 /**
- * @param settings.encoder needed only where it cannot be created from its identity alone
- * @throws InputError when the file is not what `saveStudent` wrote
+ * @param settings.encoder needed only if it cannot be created from its identity alone
+ * @throws InputError if the file is not what `saveStudent` wrote
  */
 export async function loadStudent(settings: { path: string; encoder?: Encoder | undefined }): Promise<Student> {
   const remedy = 'delete it, and the student is trained again';
   const { reader, heldOut } = readJsonFile(settings.path, savedStudentSchema, remedy);
   return {
     reader: await LocalDetector.open(reader, settings),
-    heldOut: new Map(Object.entries(heldOut).map(([id, own]) => [id, Float64Array.from(own)])),
+    heldOut: new Map(Object.entries(heldOut).map(([id, probability]) => [id, Float64Array.from(probability)])),
   };
 }
 
-/** What the student makes of each prefix of a thread: the probability of each label, row-major [posts, labels]. */
+/** The student's probability of each label at each prefix of a thread, row-major [posts, labels]. */
 export async function studentProbabilities(reader: Detector, thread: Thread): Promise<Float64Array> {
   const { labels } = reader;
   const rows = new Float64Array(thread.posts.length * labels.length);

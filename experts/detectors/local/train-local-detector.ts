@@ -116,10 +116,10 @@ export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFi
   const folds = Math.min(options.folds, ...Object.values(counts));
   const random = Random.seeded({ seed, purpose: 'local detector folds' });
   const foldOfThread = stratifiedFolds({ classes: labels, folds, random });
-  const wanted = Array.from(rows.threadOfRow, (thread, row) =>
+  const targets = Array.from(rows.threadOfRow, (thread, row) =>
     targetOf === undefined ? labels[thread] : targetOf(threads[thread], rows.lengthOfRow[row]),
   );
-  const learnt = { rows, ...weightedTargets(wanted, { rows, classCount: task.labels.length }) };
+  const learnt = { rows, ...weightedTargets(targets, { rows, classCount: task.labels.length }) };
   const folded = { rowWeights: learnt.rowWeights, foldOfRow: rows.threadOfRow.map((of) => foldOfThread[of]), folds };
 
   const { best, whole } = await chosenFit({ ...settings, options, ...learnt, folded });
@@ -158,7 +158,7 @@ export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFi
       threadIdsSha256: createHash('sha256')
         .update(threads.map((thread) => `${thread.id}\n`).join(''))
         .digest('hex'),
-      rows: wanted.length,
+      rows: targets.length,
       l2,
       characterWeight,
       heldOutLogLoss: logLoss(scored),
@@ -187,23 +187,23 @@ export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFi
 
 function meanOf(all: readonly Float64Array[]): Float64Array {
   const sum = new Float64Array(all[0].length);
-  for (const own of all) for (const [index, value] of own.entries()) sum[index] += value;
+  for (const values of all) for (const [index, value] of values.entries()) sum[index] += value;
   return sum.map((value) => value / all.length);
 }
 
 /** What rows are to say, [rows, classes], and how much each weighs: a row without a target nothing, those of a thread 1 together. */
 function weightedTargets(
-  wanted: readonly Target[],
+  targetOfRow: readonly Target[],
   { rows: { threadOfRow }, classCount }: { rows: TrainingRows; classCount: number },
 ): Omit<ScoredRows, 'logits'> {
-  const targets = new Float64Array(wanted.length * classCount);
+  const targets = new Float64Array(targetOfRow.length * classCount);
   const rowsOfThread = new Map<number, number>();
-  for (const [row, target] of wanted.entries()) {
+  for (const [row, target] of targetOfRow.entries()) {
     rowsOfThread.set(threadOfRow[row], (rowsOfThread.get(threadOfRow[row]) ?? 0) + 1);
     if (typeof target === 'number' || target === null) targets[row * classCount + (target ?? 0)] = 1;
     else targets.set(target, row * classCount);
   }
-  const rowWeights = Float64Array.from(wanted, (target, row) =>
+  const rowWeights = Float64Array.from(targetOfRow, (target, row) =>
     target === null ? 0 : 1 / (rowsOfThread.get(threadOfRow[row]) ?? 1),
   );
   return { targets, rowWeights, classCount };
@@ -236,17 +236,17 @@ async function chosenFit(
     (fitRows: SoftmaxFitter): SoftmaxFitter =>
     async (of) => {
       signal?.throwIfAborted();
-      const own = await fitRows(of);
+      const fit = await fitRows(of);
       onProgress?.({ done: ++done, total });
-      return own;
+      return fit;
     };
   const candidate = async (
-    own: Pick<FittedCandidate, 'characterWeight' | 'l2' | 'fitRows'>,
+    settings: Pick<FittedCandidate, 'characterWeight' | 'l2' | 'fitRows'>,
   ): Promise<FittedCandidate> => {
-    const fitted = await crossFitted(own.fitRows, { ...folded, l2: own.l2 });
+    const fitted = await crossFitted(settings.fitRows, { ...folded, l2: settings.l2 });
     const scored = { logits: fitted.heldOut, targets, rowWeights, classCount };
     const temperature = fitTemperature(scored);
-    return { ...own, ...fitted, temperature, loss: logLoss(scored, temperature) };
+    return { ...settings, ...fitted, temperature, loss: logLoss(scored, temperature) };
   };
   const penalties = options.l2.toSorted((left, right) => left - right);
   const [middle] = penalties.splice((penalties.length - 1) >> 1, 1);
@@ -255,8 +255,8 @@ async function chosenFit(
   for (const characterWeight of options.characterWeights) {
     const features = weighted(rows, characterWeight);
     const fitRows = counted(await softmaxFitter({ features, targets, classCount, signal }));
-    const own = await candidate({ characterWeight, l2: middle, fitRows });
-    best = best === null ? own : better(best, own);
+    const next = await candidate({ characterWeight, l2: middle, fitRows });
+    best = best === null ? next : better(best, next);
   }
   if (best === null) throw new Error('there is nothing to choose from');
   for (const l2 of penalties) best = better(best, await candidate({ ...best, l2 }));

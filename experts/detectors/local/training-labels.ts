@@ -57,6 +57,6 @@ export function assertEveryLabel({
 
 export function countByLabel(options: { task: Task; labels: readonly number[] }): Record<string, number> {
   return Object.fromEntries(
-    options.task.labels.map((name, label) => [name, options.labels.filter((own) => own === label).length]),
+    options.task.labels.map((name, label) => [name, options.labels.filter((value) => value === label).length]),
   );
 }

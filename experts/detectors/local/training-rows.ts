@@ -138,7 +138,7 @@ function featureBlocks(
     for (const part of ['claim', 'replies'] as const) {
       const read = (part === 'claim' ? [claim] : replies).map(count);
       for (const unit of ngramUnits)
-        for (const key of new Set(read.flatMap((own) => [...own[unit].keys])))
+        for (const key of new Set(read.flatMap((text) => [...text[unit].keys])))
           frequencies[part][unit].set(key, (frequencies[part][unit].get(key) ?? 0) + 1);
     }
   const documents = { claim: threads.length, replies: threads.filter(({ length }) => length > 1).length };
@@ -150,13 +150,13 @@ function featureBlocks(
   return (['claim', 'replies'] as const).flatMap((part) => [
     ...ngramUnits.map((kind) => {
       // A sort that keeps the order of equals: the same threads give the same columns.
-      const kept = [...frequencies[part][kind]].sort((left, right) => right[1] - left[1]).slice(0, mostColumns);
+      const frequent = [...frequencies[part][kind]].sort((left, right) => right[1] - left[1]).slice(0, mostColumns);
       const vocabulary = {
-        keys: Int32Array.from(kept, ([key]) => key),
-        idf: Float32Array.from(kept, ([, own]) => inverseDocumentFrequency(documents[part], own)),
-        columnOf: new Map(kept.map(([key], column) => [key, column])),
+        keys: Int32Array.from(frequent, ([key]) => key),
+        idf: Float32Array.from(frequent, ([, frequency]) => inverseDocumentFrequency(documents[part], frequency)),
+        columnOf: new Map(frequent.map(([key], column) => [key, column])),
       };
-      return placed({ part, kind, columns: kept.length, vocabulary });
+      return placed({ part, kind, columns: frequent.length, vocabulary });
     }),
     ...(dimensions > 0 ? [placed({ part, kind: 'embedding', columns: dimensions })] : []),
   ]);

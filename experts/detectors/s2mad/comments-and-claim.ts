@@ -78,8 +78,8 @@ export function createCommentScorer({ prompts, service, endpoint, askOnce }: Set
       },
     });
     if (judgement === null) return null;
-    const kept = scoreSchema.safeParse(jsonOrUndefined(judgement.transcript[0]?.text ?? ''));
-    if (kept.success) return { score: kept.data.score, usage: judgement.usage };
+    const stored = scoreSchema.safeParse(jsonOrUndefined(judgement.transcript[0]?.text ?? ''));
+    if (stored.success) return { score: stored.data.score, usage: judgement.usage };
     throw new InputError(
       `the annotation store holds a damaged score for post ${comment.index + 1} of thread ${threadId}; restore the store ` +
         'from an export or a copy',

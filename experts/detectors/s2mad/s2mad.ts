@@ -142,8 +142,8 @@ async function judge(prefix: Prefix, debate: S2madDebate): Promise<Judgement> {
   }
   const supporter = createDebater({ endpoint: endpoints.supporter, side: 0 }, debate);
   const opposer = createDebater({ endpoint: endpoints.opposer, side: 1 }, debate);
-  const bothSpeak = async (round: string, asked: { readonly p: string; readonly n: string }) => {
-    const [p, n] = await Promise.all([supporter(asked.p), opposer(asked.n)]);
+  const bothSpeak = async (round: string, prompts: { readonly p: string; readonly n: string }) => {
+    const [p, n] = await Promise.all([supporter(prompts.p), opposer(prompts.n)]);
     const entry = (role: 'supporter' | 'opposer', { text, label: vote, answers }: Opinion) =>
       entryOf({ role, round, text, vote, endpoint: endpoints[role], answers });
     transcript.push(entry('supporter', p), entry('opposer', n));
@@ -219,11 +219,11 @@ interface Opinion {
 function createDebater(
   { endpoint, side }: { endpoint: Endpoint; side: 0 | 1 },
   { session, form }: S2madDebate,
-): (asked: string) => Promise<Opinion> {
+): (content: string) => Promise<Opinion> {
   const messages: ChatMessage[] = [];
   const names = Object.keys(form.words);
-  return async (asked) => {
-    messages.push({ role: 'user', content: asked });
+  return async (content) => {
+    messages.push({ role: 'user', content });
     const answers: ChatAnswer[] = [];
     const chat: ChatService['chat'] = async (request) => {
       const answer = await session.service.chat(request);
@@ -245,10 +245,10 @@ function createDebater(
 
 /** A decision by one agent, which must end with a label. */
 async function decision(
-  asked: { role: 'supporter' | 'judge'; content: string; transcript: TranscriptEntry[] },
+  turn: { role: 'supporter' | 'judge'; content: string; transcript: TranscriptEntry[] },
   { endpoints, session, form }: S2madDebate,
 ): Promise<Pick<Judgement, 'label' | 'explanation'>> {
-  const { role, content, transcript } = asked;
+  const { role, content, transcript } = turn;
   const endpoint = endpoints[role];
   const messages = [{ role: 'user' as const, content }];
   const request = speechRequest({ endpoint, messages, dryRunText: Object.keys(form.words)[0] });

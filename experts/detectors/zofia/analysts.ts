@@ -59,7 +59,7 @@ export async function askAnalyst<T>(
   settings: AnalystSettings,
   question: Omit<ModelQuestion<T>, 'model' | 'version' | 'promptVersion'> & { readonly role: ZofiaRole },
 ): Promise<{ readonly value: T; readonly entry: Pick<TranscriptEntry, 'round' | 'model' | 'usage'> }> {
-  const { part, role, ...asked } = question;
+  const { part, role, ...request } = question;
   const endpoint = settings.endpoints[role];
   const model = { service: settings.service, endpoint, options: answerRelevantOptions(endpoint) };
   const { value, usage } = await askModel({
@@ -67,7 +67,7 @@ export async function askAnalyst<T>(
     part: `zofia/${part}`,
     version: VERSION,
     promptVersion: settings.prompts.version,
-    ...asked,
+    ...request,
   });
   return { value, entry: { round, model: endpoint.model, usage } };
 }
@@ -164,18 +164,18 @@ function wikipediaFound(notes: readonly Evidence[] | null): Finding[] {
 /** Texts from outside as a finding; none where they are null, because their source is switched off. */
 export function asFound(
   role: string,
-  found: readonly Evidence[] | null,
+  evidence: readonly Evidence[] | null,
   textOf: (evidence: Evidence) => string = described,
 ): Finding[] {
-  if (found === null) return [];
-  const texts = found.map(textOf);
+  if (evidence === null) return [];
+  const texts = evidence.map(textOf);
   return [
-    { role, round, text: listOf(texts), sources: sourcesOf(found), inPrompt: quotedEvidence(`[${role}]`, texts) },
+    { role, round, text: listOf(texts), sources: sourcesOf(evidence), inPrompt: quotedEvidence(`[${role}]`, texts) },
   ];
 }
 
-export function sourcesOf(found: readonly Evidence[]): NonNullable<TranscriptEntry['sources']> {
-  return found.map(({ title, url, date }) => ({ title, url, date }));
+export function sourcesOf(evidence: readonly Evidence[]): NonNullable<TranscriptEntry['sources']> {
+  return evidence.map(({ title, url, date }) => ({ title, url, date }));
 }
 
 export function described({ title, url, date, text }: Evidence): string {

@@ -20,22 +20,22 @@ interface Debater {
 /** M_pro or M_con. Each has a conversation of its own, which grows with every turn. */
 export function createDebater(settings: {
   prompts: Prompts;
-  own: ZofiaSide;
+  side: ZofiaSide;
   other: ZofiaSide;
   pool: string;
   endpoint: Endpoint;
   session: JudgementSession;
 }): Debater {
-  const { prompts, own, other, pool, endpoint, session } = settings;
+  const { prompts, side, other, pool, endpoint, session } = settings;
   const named = ({ name, meaning }: ZofiaSide) => `${name} (${meaning})`;
-  const briefing = prompts.render('debater', { side: named(own), other: named(other), pool });
+  const briefing = prompts.render('debater', { side: named(side), other: named(other), pool });
   const messages: ChatMessage[] = [];
   return {
     async generateArgument({ opponent, ...said }) {
-      const asked = opponent === null ? prompts.render('opening') : prompts.render('turn', { opponent });
+      const content = opponent === null ? prompts.render('opening') : prompts.render('turn', { opponent });
       // The first turn is asked for in the same message as the evidence, because some endpoints require the roles to
       // alternate.
-      messages.push({ role: 'user', content: messages.length === 0 ? `${briefing}\n\n${asked}` : asked });
+      messages.push({ role: 'user', content: messages.length === 0 ? `${briefing}\n\n${content}` : content });
       const argument = await speak({ ...said, session, endpoint, messages: [...messages] });
       messages.push({ role: 'assistant', content: argument.text });
       return argument;

@@ -133,13 +133,13 @@ export function sidesOf(settings: {
     );
   const names = labels.map(({ name }) => name).join(', ');
   const sideOf = (side: 'real' | 'fake', byDefault: number): ZofiaSide => {
-    const wanted = options.sides[side] ?? (labels.length === 2 ? labels[byDefault].name : undefined);
-    const label = labels.find(({ name }) => name === wanted);
+    const labelName = options.sides[side] ?? (labels.length === 2 ? labels[byDefault].name : undefined);
+    const label = labels.find(({ name }) => name === labelName);
     if (label === undefined)
       throw new InputError(
-        wanted === undefined
+        labelName === undefined
           ? `the task ${task.name} has ${labels.length} labels (${names}), but zofia debates between two; name them in sides.real and sides.fake`
-          : `sides.${side} is ${JSON.stringify(wanted)}, which is no label of the task ${task.name} (${names})`,
+          : `sides.${side} is ${JSON.stringify(labelName)}, which is no label of the task ${task.name} (${names})`,
       );
     return { name: label.name, meaning: label.description };
   };

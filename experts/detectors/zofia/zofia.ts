@@ -182,8 +182,8 @@ async function decided(
     return { ...D, spoken: [entry] };
   }
   const { real, fake } = sides;
-  const M_pro = createDebater({ prompts, own: real, other: fake, pool, endpoint: endpoints.pro, session });
-  const M_con = createDebater({ prompts, own: fake, other: real, pool, endpoint: endpoints.con, session });
+  const M_pro = createDebater({ prompts, side: real, other: fake, pool, endpoint: endpoints.pro, session });
+  const M_con = createDebater({ prompts, side: fake, other: real, pool, endpoint: endpoints.con, session });
   const spoken: TranscriptEntry[] = [];
   const H: TranscriptEntry[] = [];
   let A_con: string | null = null;

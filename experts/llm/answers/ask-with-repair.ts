@@ -14,7 +14,7 @@ export interface RepairableQuestion<T> {
   /** What is asked the second time, in the same conversation. */
   readonly again: (problem: string) => { readonly content: string } & Pick<ChatRequest, 'jsonSchema' | 'reader'>;
   /** For messages: "the JSON asked for (verdict)". */
-  readonly wanted: string;
+  readonly expected: string;
 }
 
 /**
@@ -58,13 +58,13 @@ async function askedAgain(service: ChatService, request: ChatRequest): Promise<C
 }
 
 function unreadable<T>(
-  { request, wanted }: RepairableQuestion<T>,
+  { request, expected }: RepairableQuestion<T>,
   { answers, problem }: { answers: readonly ChatAnswer[]; problem: string },
 ): MalformedAnswerError {
   const { name, model } = request.endpoint;
   const text = answers.at(-1)?.text ?? '';
   return new MalformedAnswerError(
-    `endpoint ${name} (model ${model}) answered ${answers.length === 1 ? '' : 'twice '}with something other than ${wanted}: ` +
+    `endpoint ${name} (model ${model}) answered ${answers.length === 1 ? '' : 'twice '}with something other than ${expected}: ` +
       `${problem} The answer began: ${JSON.stringify(text.slice(0, 200))}. ` +
       'A larger model or a larger maxTokens may help',
     { answers },

@@ -33,7 +33,7 @@ export async function chatJson<T>(options: ChatJsonRequest<T>): Promise<ChatJson
   const instruction = `Answer with JSON only, matching this JSON Schema:\n${JSON.stringify(jsonSchema)}`;
   // The schema also goes into the message: some endpoints support no schemas, and json_object modes insist on the
   // word JSON.
-  const asked =
+  const withInstruction =
     last?.role === 'user'
       ? [...messages.slice(0, -1), { ...last, content: `${last.content}\n\n${instruction}` }]
       : [...messages, { role: 'user' as const, content: instruction }];
@@ -41,7 +41,7 @@ export async function chatJson<T>(options: ChatJsonRequest<T>): Promise<ChatJson
     service,
     request: {
       ...call,
-      messages: asked,
+      messages: withInstruction,
       dryRunText: JSON.stringify(dryRunValue),
       shortestDryRunText: JSON.stringify(shortestDryRunValue),
       jsonSchema: { name: schemaName, schema: jsonSchema },
@@ -51,6 +51,6 @@ export async function chatJson<T>(options: ChatJsonRequest<T>): Promise<ChatJson
     again: (problem) => ({
       content: `Your answer could not be used: ${problem}\nAnswer again with the corrected JSON only.`,
     }),
-    wanted: `the JSON asked for (${schemaName})`,
+    expected: `the JSON asked for (${schemaName})`,
   });
 }

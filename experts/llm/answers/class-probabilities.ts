@@ -23,8 +23,8 @@ export function classProbabilities(options: {
   logprobs: readonly TokenLogprob[];
 }): Record<string, number> | null {
   const { logprobs } = options;
-  const words = Object.entries(options.answerWords).flatMap(([label, own]) =>
-    own.map((word) => ({ label, word: word.toLowerCase() })),
+  const words = Object.entries(options.answerWords).flatMap(([label, labelWords]) =>
+    labelWords.map((word) => ({ label, word: word.toLowerCase() })),
   );
   const mass = new Map(Object.keys(options.answerWords).map((label) => [label, 0]));
   const give = (label: string, amount: number) => mass.set(label, (mass.get(label) ?? 0) + amount);

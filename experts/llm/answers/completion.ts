@@ -88,18 +88,18 @@ function tokensIn(options: {
   request: ChatRequest;
 }): Pick<ReadCompletion, 'tokens' | 'isEstimated' | 'toldCost'> {
   const { json, body, answer, request } = options;
-  const { inputTokens: inputTold, outputTokens: outputTold, ...told } = toldUsage(json);
+  const { inputTokens: inputTold, outputTokens: outputTold, ...rest } = toldUsage(json);
   const isFailure = answer instanceof CallFailure;
   const isFree = isFailure && answer.status !== null;
   const answerText = isFailure ? body : `${answer.thinking ?? ''}${answer.text}`;
   const inputTokens = inputTold || (isFree ? 0 : estimateMessageTokens(request.messages));
   const saidTokens = isFree || (isFailure && outputTold === 0 && inputTold > 0) ? 0 : estimateTokens(answerText);
   const outputTokens = outputTold || Math.min(saidTokens, maxTokensOf(request) ?? saidTokens);
-  const cachedInputTokens = Math.min(inputTokens, told.cachedInputTokens);
+  const cachedInputTokens = Math.min(inputTokens, rest.cachedInputTokens);
   return {
     tokens: { inputTokens, cachedInputTokens, outputTokens },
     isEstimated: inputTokens > inputTold || outputTokens > outputTold,
-    toldCost: told.cost,
+    toldCost: rest.cost,
   };
 }
 

@@ -56,9 +56,9 @@ export function streamedCompletion(body: string): unknown {
 
 function mergedChoices(pieces: readonly z.infer<typeof choiceSchema>[]) {
   return [...new Set(pieces.map(({ index }) => index))].map((index) => {
-    const own = pieces.filter((piece) => piece.index === index);
-    const messages = own.map(({ delta, message }) => delta ?? message ?? {});
-    const tokens = own.flatMap(({ logprobs }) => logprobs?.content ?? []);
+    const parts = pieces.filter((piece) => piece.index === index);
+    const messages = parts.map(({ delta, message }) => delta ?? message ?? {});
+    const tokens = parts.flatMap(({ logprobs }) => logprobs?.content ?? []);
     return {
       index,
       message: {
@@ -68,7 +68,7 @@ function mergedChoices(pieces: readonly z.infer<typeof choiceSchema>[]) {
         reasoning: joined(messages, 'reasoning'),
         tool_calls: messages.flatMap(({ tool_calls }) => tool_calls ?? []),
       },
-      finish_reason: own.findLast(({ finish_reason }) => finish_reason)?.finish_reason ?? null,
+      finish_reason: parts.findLast(({ finish_reason }) => finish_reason)?.finish_reason ?? null,
       logprobs: tokens.length === 0 ? null : { content: tokens },
     };
   });

@@ -112,9 +112,9 @@ export function verdictProbabilities(options: {
     end += token.length;
     return end > start + verdict.at;
   });
-  const found = first < 0 ? null : classProbabilities({ answerWords: words, logprobs: logprobs.slice(first) });
-  const isLikeliest = found !== null && Object.values(found).every((each) => each <= found[verdict.label]);
-  return isLikeliest ? { probabilities: found, isDropped: false } : { probabilities: null, isDropped: true };
+  const shares = first < 0 ? null : classProbabilities({ answerWords: words, logprobs: logprobs.slice(first) });
+  const isLikeliest = shares !== null && Object.values(shares).every((each) => each <= shares[verdict.label]);
+  return isLikeliest ? { probabilities: shares, isDropped: false } : { probabilities: null, isDropped: true };
 }
 
 /**
@@ -123,16 +123,16 @@ export function verdictProbabilities(options: {
  * @throws MalformedAnswerError where the second answer cannot be read either
  */
 export async function askVerdict(
-  asked: VerdictForm & Pick<RepairableQuestion<Verdict>, 'service' | 'request' | 'first'>,
+  question: VerdictForm & Pick<RepairableQuestion<Verdict>, 'service' | 'request' | 'first'>,
 ): Promise<Verdict & ReturnType<typeof verdictProbabilities> & { readonly answers: readonly ChatAnswer[] }> {
-  const { words, reasons } = asked;
+  const { words, reasons } = question;
   const { value, answers } = await askWithRepair({
-    ...asked,
-    request: { ...asked.request, ...verdictRequest(asked) },
+    ...question,
+    request: { ...question.request, ...verdictRequest(question) },
     read: (answer) => readVerdict(answer, words),
     // A small model that is told what was wrong with its answer gives it once more.
     again: () => ({ content: `Answer ${namedAnswers(words)} only.`, ...verdictRequest({ words, reasons: false }) }),
-    wanted: namedAnswers(words),
+    expected: namedAnswers(words),
   });
   const [first] = answers;
   if (answers.length === 1)

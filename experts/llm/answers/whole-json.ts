@@ -41,10 +41,10 @@ function withOption(value: unknown, issue: z.core.$ZodIssue): unknown {
     const options = issue.values.filter((option) => typeof option === 'string');
     return typeof value === 'string' ? (answerWord(value, namesAsWords(options))?.label ?? value) : value;
   }
-  const mended = (own: unknown) => withOption(own, { ...issue, path });
+  const mended = (item: unknown) => withOption(item, { ...issue, path });
   if (Array.isArray(value)) return value.map((item, index) => (index === key ? mended(item) : item));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, own]) => [name, name === key ? mended(own) : own]));
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, name === key ? mended(item) : item]));
 }
 
 /** Whether a key stands twice, but for the same text or number: `JSON.parse` takes the last; which one the model meant, nobody knows. */

@@ -76,11 +76,11 @@ export async function runBatch(options: BatchOptions): Promise<Map<string, Batch
  * @throws InputError where ids repeat or the batch is too large
  */
 export function batchText({ endpoint, items }: { endpoint: Endpoint; items: readonly BatchItem[] }): string {
-  const seen = new Set<string>();
+  const ids = new Set<string>();
   for (const { customId } of items) {
-    if (seen.has(customId))
+    if (ids.has(customId))
       throw new InputError(`two requests of a batch have the custom id ${JSON.stringify(customId)}; make them unique`);
-    seen.add(customId);
+    ids.add(customId);
   }
   const text = items
     .map(({ customId, request }) => {

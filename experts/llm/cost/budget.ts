@@ -207,8 +207,8 @@ export class Budget {
         const { tokens, money } = took === 'unknown' ? most : typeof took === 'object' ? took : nothingSpent;
         this.unwritten = addedSpending(this.unwritten, { requests: took === 'unsent' ? -1 : 0, tokens, money });
         if (typeof took === 'object') {
-          const seen = UNITS.map((unit) => (estimate[unit] > 0 ? took[unit] / estimate[unit] : 1));
-          this.ratios.set(model, Math.max(1, this.ratios.get(model) ?? 1, ...seen));
+          const ratios = UNITS.map((unit) => (estimate[unit] > 0 ? took[unit] / estimate[unit] : 1));
+          this.ratios.set(model, Math.max(1, this.ratios.get(model) ?? 1, ...ratios));
         }
         const written = new Promise<void>((resolve) => this.settling.push(resolve));
         this.schedule();

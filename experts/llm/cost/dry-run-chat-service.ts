@@ -101,8 +101,8 @@ export class DryRunChatService implements ChatService {
   private estimateOf({ endpoint }: ChatRequest) {
     const { name, model } = endpoint;
     const key = JSON.stringify([name, model]);
-    const found = this.estimates.get(key);
-    if (found) return found;
+    const cached = this.estimates.get(key);
+    if (cached) return cached;
     const prices = endpoint.prices !== null ? 'endpoint' : pricesOf(endpoint) === null ? null : 'list';
     const atMost = {
       outputTokensAtMost: 0,

@@ -59,8 +59,8 @@ export class UsageTally {
   private entryOf(endpoint: Endpoint) {
     const { name, model } = endpoint;
     const key = JSON.stringify([name, model]);
-    const found = this.entries.get(key);
-    if (found) return found;
+    const cached = this.entries.get(key);
+    if (cached) return cached;
     const counts = { requests: 0, answers: 0, inputTokens: 0, cachedInputTokens: 0, outputTokens: 0 };
     const entry = { endpoint: name, model, ...counts, cost: 0, estimatedAnswers: 0, otherAnswers: 0, otherModels: [] };
     this.entries.set(key, entry);
@@ -72,7 +72,7 @@ export class UsageTally {
  * Whether the model that answered is the one that was asked: it may be called by its release ("gpt-4o-mini-2024-07-18"), with a
  * router's prefix ("openai/gpt-4o-mini"), a tag ("qwen2.5:latest") or the name of its file.
  */
-export function isSameModel(asked: string, answered: string): boolean {
+export function isSameModel(requested: string, answered: string): boolean {
   const plain = (name: string) =>
     name
       .toLowerCase()
@@ -80,7 +80,7 @@ export function isSameModel(asked: string, answered: string): boolean {
       .replace(/\.gguf$/, '')
       .replace(/:latest$/, '')
       .replace(/[-@](?:latest|preview|\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|\d{3}|\d{2}-\d{2,4})$/, '');
-  return plain(asked) === plain(answered);
+  return plain(requested) === plain(answered);
 }
 
 /** One line for each endpoint and model, printed at the end of a command. */

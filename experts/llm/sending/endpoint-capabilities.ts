@@ -53,9 +53,9 @@ export class EndpointCapabilities {
   }
 
   /** The most of a wanted form that the endpoint is known to take. */
-  allowed(endpoint: Endpoint, wanted: RequestForm): RequestForm {
+  allowed(endpoint: Endpoint, form: RequestForm): RequestForm {
     const key = lineKey(endpoint);
-    return withoutRefused(wanted, { ...this.suspected.get(key), ...this.refusals.get(key) });
+    return withoutRefused(form, { ...this.suspected.get(key), ...this.refusals.get(key) });
   }
 
   /**
@@ -120,8 +120,8 @@ export class EndpointCapabilities {
       canonicalJson({ ...learntBefore, ...learnt }) !== canonicalJson(learntBefore);
     if (!isNew) return;
     this.refusals.set(key, { ...learntBefore, ...learnt });
-    const kept = this.path === null ? 'for this run' : `in ${this.path}; delete that file to have it tried again`;
-    this.onNote(`endpoint ${endpoint.name} (model ${endpoint.model}) ${inWords(learnt)}; this is remembered ${kept}`);
+    const where = this.path === null ? 'for this run' : `in ${this.path}; delete that file to have it tried again`;
+    this.onNote(`endpoint ${endpoint.name} (model ${endpoint.model}) ${inWords(learnt)}; this is remembered ${where}`);
     if (this.path === null) return;
     try {
       // Another process may have learnt something meanwhile.
@@ -217,11 +217,11 @@ export function namedRefusal(options: {
 }
 
 /** The largest number of alternatives that a refusal allows, where it names one that is smaller than what was asked for. */
-function fewerAlternatives(said: string, asked: number): number | null {
+function fewerAlternatives(said: string, requested: number): number | null {
   if (!OUT_OF_RANGE.test(said)) return null;
   const numbers = [...said.matchAll(/(?<![\w.])\d+(?![\w]|\.\d)/g)]
     .map(Number)
-    .filter((each) => each >= 1 && each < asked);
+    .filter((each) => each >= 1 && each < requested);
   return numbers.length === 0 ? null : Math.max(...numbers);
 }
 

@@ -33,7 +33,7 @@ export async function endpointClient(options: { endpoint: Endpoint; env: Environ
       if (response.ok) return response;
       if (response.status >= 400) return withWrappedError(response);
       await response.body?.cancel();
-      throw redirectFailure(response, { asked: new URL(address), baseURL: endpoint.baseURL });
+      throw redirectFailure(response, { source: new URL(address), baseURL: endpoint.baseURL });
     },
   });
 }
@@ -58,17 +58,17 @@ const bareErrorSchema = z.union([
 ]);
 
 /** What a status between 300 and 399 tells: the base address to write instead, if it names one. */
-function redirectFailure(response: Response, { asked, baseURL }: { asked: URL; baseURL: string }): CallFailure {
+function redirectFailure(response: Response, { source, baseURL }: { source: URL; baseURL: string }): CallFailure {
   const { status } = response;
-  const path = asked.pathname.slice(new URL(baseURL).pathname.replace(/\/$/, '').length);
-  const target = redirectOf(response, asked);
+  const path = source.pathname.slice(new URL(baseURL).pathname.replace(/\/$/, '').length);
+  const target = redirectOf(response, source);
   const address = target === null ? 'nowhere' : `${target.origin}${target.pathname}`;
   const isMoved = address.endsWith(path) && address !== `${baseURL}${path}`;
   const advice = isMoved
     ? ': if you trust that address, make it the baseURL'
     : ', and no baseURL leads there: check it, and whether a login or a proxy stands before the endpoint';
-  const seen = isMoved ? address.slice(0, -path.length) : address;
-  const message = `redirects to ${seen} (status ${status}); neither posts nor keys follow a redirect${advice}`;
+  const shownAddress = isMoved ? address.slice(0, -path.length) : address;
+  const message = `redirects to ${shownAddress} (status ${status}); neither posts nor keys follow a redirect${advice}`;
   return new CallFailure({ kind: 'redirect', status, message });
 }
 

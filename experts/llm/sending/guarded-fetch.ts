@@ -19,8 +19,8 @@ const dispatchers = new WeakMap<Environment, Dispatcher>();
  */
 export async function dispatcherOf(env: Environment): Promise<Dispatcher> {
   const { Agent, EnvHttpProxyAgent } = await import('undici');
-  const found = dispatchers.get(env);
-  if (found) return found;
+  const cached = dispatchers.get(env);
+  if (cached) return cached;
   const httpProxy = env.http_proxy ?? env.HTTP_PROXY ?? '';
   const httpsProxy = env.https_proxy ?? env.HTTPS_PROXY ?? '';
   const named = env.no_proxy ?? env.NO_PROXY ?? '';

@@ -207,7 +207,7 @@ export class LiveChatService implements ChatService {
 }
 
 function refusalOf(options: { error: unknown } & Omit<Parameters<typeof weakerForm>[0], 'failure'>): Refusals | null {
-  const { error, ...asked } = options;
+  const { error, ...call } = options;
   if (error instanceof PartRefusedError) return error.refusal;
-  return error instanceof RetriesEndedError ? weakerForm({ ...asked, failure: error.failure }) : null;
+  return error instanceof RetriesEndedError ? weakerForm({ ...call, failure: error.failure }) : null;
 }

@@ -67,8 +67,8 @@ export class RequestSender {
 
   lineOf(endpoint: Endpoint): EndpointLine {
     const key = lineKey(endpoint);
-    const found = this.lines.get(key);
-    if (found) return found;
+    const cached = this.lines.get(key);
+    if (cached) return cached;
     const { requestsPerMinute, tokensPerMinute, concurrency } = endpoint;
     const { baseMs, capMs } = this.shared.policy;
     const line: EndpointLine = {
@@ -187,9 +187,9 @@ export class RequestSender {
   }
 
   private clientOf(endpoint: Endpoint): Promise<OpenAI> {
-    const found = this.#clients.get(endpoint) ?? endpointClient({ endpoint, env: this.#env });
-    this.#clients.set(endpoint, found);
-    return found;
+    const client = this.#clients.get(endpoint) ?? endpointClient({ endpoint, env: this.#env });
+    this.#clients.set(endpoint, client);
+    return client;
   }
 }
 

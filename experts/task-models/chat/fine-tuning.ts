@@ -124,16 +124,16 @@ function learning(
 function endpointsOfModels(endpoint: Endpoint) {
   const endpoints = new Map<string, Endpoint>([[endpoint.model, endpoint]]);
   return (model: string): Endpoint => {
-    const found = endpoints.get(model) ?? { ...endpoint, model };
-    endpoints.set(model, found);
-    return found;
+    const tuned = endpoints.get(model) ?? { ...endpoint, model };
+    endpoints.set(model, tuned);
+    return tuned;
   };
 }
 
 const sets = new WeakMap<Tuned, ReadonlySet<string>>();
 
 function learnedBy(tuned: Tuned): ReadonlySet<string> {
-  const found = sets.get(tuned) ?? new Set(tuned.subjects);
-  sets.set(tuned, found);
-  return found;
+  const subjects = sets.get(tuned) ?? new Set(tuned.subjects);
+  sets.set(tuned, subjects);
+  return subjects;
 }

@@ -24,7 +24,7 @@ export class PredictionTally {
 
   of(task: string): PredictionCounts {
     const outcomes = [...(this.tasks.get(task)?.values() ?? [])];
-    const count = (wanted: Outcome) => outcomes.filter((outcome) => outcome === wanted).length;
+    const count = (kind: Outcome) => outcomes.filter((outcome) => outcome === kind).length;
     return { asked: outcomes.length, unreadable: count('unreadable'), failed: count('failed') };
   }
 

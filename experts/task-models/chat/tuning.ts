@@ -80,18 +80,18 @@ export function createInContextTuning({ endpoint, shown }: { endpoint: Endpoint;
 export function showableExamples(options: { examples: readonly ChatExample[]; shown: number }): ChatExample[] {
   const { examples, shown } = options;
   const subjects = new Set<string>();
-  const kept = new Map<number, ChatExample[]>();
+  const shownByLabel = new Map<number, ChatExample[]>();
   for (const example of examples) {
     if (subjects.has(example.subject)) continue;
     subjects.add(example.subject);
-    const ofLabel = kept.get(example.label) ?? [];
+    const ofLabel = shownByLabel.get(example.label) ?? [];
     const countOf = (threadId: string) => ofLabel.filter((other) => other.threadId === threadId).length;
     const others = new Set(ofLabel.map(({ threadId }) => threadId).filter((id) => id !== example.threadId));
     // Besides a thread's own examples, one more may be left out: the one with the subject asked about.
     if (ofLabel.length - Math.max(0, ...[...others].map(countOf)) > shown) continue;
-    kept.set(example.label, [...ofLabel, example]);
+    shownByLabel.set(example.label, [...ofLabel, example]);
   }
-  const showable = new Set([...kept.values()].flat());
+  const showable = new Set([...shownByLabel.values()].flat());
   return examples.filter((example) => showable.has(example));
 }
 

@@ -143,7 +143,7 @@ const FRAME = /^(?:@user|rt|:|\s|\.)+|(?:httpurl|\s)+$/gu;
 
 export interface ReadCues {
   /** In the order of the cues, then of the text. */
-  readonly found: readonly {
+  readonly matches: readonly {
     /** As in the text, but in lower case. */
     readonly expression: string;
     /** Index of the cue. */
@@ -172,13 +172,13 @@ const englishCueReader: CueReader = {
   count: englishCues.length,
   read(text) {
     const cleaned = maskHandlesAndUrls(normalizeText(text)).toLowerCase().replaceAll('\u2019', "'").replace(FRAME, '');
-    const found = englishCues.flatMap(({ pattern }, cue) =>
+    const matches = englishCues.flatMap(({ pattern }, cue) =>
       Array.from(cleaned.matchAll(pattern), ([expression]) => ({ expression: expression.replace(/\?+/gu, '?'), cue })),
     );
     const values = new Float64Array(englishCues.length);
     const words = cleaned.split(' ').length;
-    for (const { cue } of found) values[cue] += 1 / Math.sqrt(1 + words);
-    return { found, values };
+    for (const { cue } of matches) values[cue] += 1 / Math.sqrt(1 + words);
+    return { matches, values };
   },
   denial: englishCues.findIndex(({ name }) => name === 'deny words'),
   priorWeights: Float64Array.from(
@@ -190,7 +190,7 @@ const englishCueReader: CueReader = {
 /** For other languages: nothing is known before training, so all stances are equally likely. */
 const noCueReader: CueReader = {
   count: 0,
-  read: () => ({ found: [], values: new Float64Array(0) }),
+  read: () => ({ matches: [], values: new Float64Array(0) }),
   denial: null,
   priorWeights: new Float64Array(0),
   priorIntercept: new Float64Array(stanceClasses.length),

@@ -49,9 +49,9 @@ function marginOf(logits: Float64Array, label: number): number {
 export function explanationOf(words: readonly TellingWord[], wordCount: number): string {
   const margins = new Map<string, number>();
   for (const { word, margin } of words) margins.set(word, (margins.get(word) ?? 0) + margin);
-  const told = heaviest(
+  const decisive = heaviest(
     Array.from(margins, ([word, margin]) => ({ word, margin })),
     wordCount,
   );
-  return told.length === 0 ? 'no telling word' : told.map(({ word }) => word).join(', ');
+  return decisive.length === 0 ? 'no telling word' : decisive.map(({ word }) => word).join(', ');
 }

@@ -160,8 +160,8 @@ async function fitFolds(
     const usedRows = isUsed.filter(Boolean).length;
     const rowWeights = weightsOfRows({ labels, isUsed, classWeights });
     // The loss is a mean, so the prior is divided by the number of rows as well: the more examples, the less it counts.
-    const own = { rowWeights, prior, l2: l2 / usedRows, tolerance, maximumSteps };
-    weights.push(usedRows === 0 ? prior : await fitSoftmax({ features, targets, candidates, classCount, ...own }));
+    const options = { rowWeights, prior, l2: l2 / usedRows, tolerance, maximumSteps };
+    weights.push(usedRows === 0 ? prior : await fitSoftmax({ features, targets, candidates, classCount, ...options }));
   }
   return { weights, threadIds: new Set(rows.threadIds) };
 }

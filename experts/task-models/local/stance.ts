@@ -59,13 +59,13 @@ export function createLocalStanceModel(setup: {
     prior,
     textsOf: ({ post }) => [{ text: post, role: 0, share: 1 }],
     featuresOf(item, cueValues) {
-      const { overlap, features: own } = read(item);
+      const { overlap, features } = read(item);
       // Whoever repeats a claim to call it false does not support it.
       const isDenied = cues.denial !== null && cueValues[cues.denial] > 0;
       return [
         ...(claimOverlap ? [[0, isDenied ? 0 : overlap] as const] : []),
         [constant, 1],
-        ...(replyFeatures ? own().map((value, index) => [replyStart + index, value] as const) : []),
+        ...(replyFeatures ? features().map((value, index) => [replyStart + index, value] as const) : []),
       ];
     },
   });

@@ -111,11 +111,11 @@ export function textClassifier<Item extends { readonly threadId: string }>(
       const fits = items.map(({ threadId }) => classifier.fitFor(threadId));
       const predictions: TaskPrediction[] = new Array(items.length);
       for (const fit of new Set(fits)) {
-        const places = fits.flatMap((own, place) => (own === fit ? [place] : []));
+        const places = fits.flatMap((other, place) => (other === fit ? [place] : []));
         for (let start = 0; start < places.length; start += BATCH) {
           const batch = places.slice(start, start + BATCH);
-          const own = batch.map((place) => items[place]);
-          for (const [index, prediction] of (await score(own, weights[fit])).entries())
+          const batchItems = batch.map((place) => items[place]);
+          for (const [index, prediction] of (await score(batchItems, weights[fit])).entries())
             predictions[batch[index]] = prediction;
         }
       }
@@ -173,24 +173,24 @@ function itemScorer<Item>(
     const texts = items.map(textsOf);
     const scored: ReadonlyMap<string, ScoredText>[] = [];
     for (const [role, cache] of caches.entries()) {
-      const own = cache.get(weights) ?? new BoundedCache<ScoredText>({ maximumSize: CACHED_SIZE, sizeOf });
-      cache.set(weights, own);
-      const wanted = texts.flatMap((all) => all.flatMap((one) => (one.role === role ? [one.text] : [])));
+      const scores = cache.get(weights) ?? new BoundedCache<ScoredText>({ maximumSize: CACHED_SIZE, sizeOf });
+      cache.set(weights, scores);
+      const roleTexts = texts.flatMap((all) => all.flatMap((one) => (one.role === role ? [one.text] : [])));
       const make = async (missing: readonly string[]) =>
         (await reader.read(missing)).map((read) => scoreText(read, { role, weights, columns, wordCount }));
-      scored.push(await own.all(wanted, make));
+      scored.push(await scores.all(roleTexts, make));
     }
     return items.map((item, index) => {
-      const own = texts[index].map(({ text, role, share }) => ({ share, ...scored[role].get(text)! }));
+      const scoredTexts = texts[index].map(({ text, role, share }) => ({ share, ...scored[role].get(text)! }));
       const distribution = new Float64Array(classCount);
-      for (const { share, logits } of own)
+      for (const { share, logits } of scoredTexts)
         for (let label = 0; label < classCount; label++) distribution[label] += share * logits[label];
-      for (const [feature, value] of featuresOf(item, own[0].cues))
+      for (const [feature, value] of featuresOf(item, scoredTexts[0].cues))
         for (let label = 0; label < classCount; label++)
           distribution[label] += value * weights[(featureStart + feature) * classCount + label];
       softmaxInPlace(distribution);
       const label = likeliest(distribution);
-      const words = own.flatMap(({ share, words: of }) =>
+      const words = scoredTexts.flatMap(({ share, words: of }) =>
         (of[label] ?? []).map(({ word, margin }) => ({ word, margin: share * margin })),
       );
       return { distribution, explanation: wordCount === 0 ? '' : explanationOf(words, wordCount) };
@@ -221,7 +221,7 @@ function scoreText(
   const logits = rowLogits(read.row);
   for (const [cue, value] of read.cues.values.entries()) add(logits, dimensions + cue, value);
   const words = () => [
-    ...read.cues.found.map(({ expression, cue }) => ({ word: expression, of: weightsOf(dimensions + cue) })),
+    ...read.cues.matches.map(({ expression, cue }) => ({ word: expression, of: weightsOf(dimensions + cue) })),
     ...read.words.map(({ text, row }) => ({ word: text, of: rowLogits(row) })),
   ];
   const share = 1 / Math.sqrt(1 + read.words.length);

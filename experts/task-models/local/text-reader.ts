@@ -41,8 +41,8 @@ export function textReader({ encoder, cues, readsWords }: { encoder: Encoder; cu
 
   /** One for each text, in order. */
   async function read(texts: readonly string[]): Promise<ReadText[]> {
-    const known = await readTexts.all(texts, readBatch, BATCH);
-    return texts.map((text) => known.get(text)!);
+    const results = await readTexts.all(texts, readBatch, BATCH);
+    return texts.map((text) => results.get(text)!);
   }
 
   async function readBatch(texts: readonly string[]): Promise<ReadText[]> {
@@ -92,8 +92,8 @@ export class BoundedCache<Value> {
   }
 
   get(key: string): Value | undefined {
-    const found = this.young.get(key);
-    if (found !== undefined) return found;
+    const recent = this.young.get(key);
+    if (recent !== undefined) return recent;
     const aged = this.old.get(key);
     if (aged !== undefined) this.set(key, aged);
     return aged;
@@ -115,21 +115,21 @@ export class BoundedCache<Value> {
     make: (missing: readonly string[]) => Promise<readonly Value[]>,
     atATime = Number.POSITIVE_INFINITY,
   ): Promise<Map<string, Value>> {
-    const known = new Map<string, Value>();
+    const values = new Map<string, Value>();
     const missing: string[] = [];
     for (const text of new Set(texts)) {
       const held = this.get(text);
       if (held === undefined) missing.push(text);
-      else known.set(text, held);
+      else values.set(text, held);
     }
     while (missing.length > 0) {
       const batch = missing.splice(0, atATime);
       for (const [index, value] of (await make(batch)).entries()) {
-        known.set(batch[index], value);
+        values.set(batch[index], value);
         this.set(batch[index], value);
       }
     }
-    return known;
+    return values;
   }
 
   /** Values held. */

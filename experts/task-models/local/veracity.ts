@@ -60,13 +60,13 @@ export function createLocalVeracityModel(setup: {
 /** The mean stance of the posts whose stance is known, minus the uniform distribution; zero where none is known. */
 function meanStance(posts: readonly StancedPost[]): Float64Array {
   const mean = new Float64Array(stanceClasses.length);
-  const known = posts.flatMap(({ stance }) => (stance === null ? [] : [stance]));
-  for (const stance of known) {
+  const stances = posts.flatMap(({ stance }) => (stance === null ? [] : [stance]));
+  for (const stance of stances) {
     if (stance.length !== mean.length)
       throw new InputError(
         `a post's stance has ${stance.length} probabilities; give ${mean.length}, in the order ${stanceClasses.join(', ')}`,
       );
-    for (let index = 0; index < mean.length; index++) mean[index] += (stance[index] - 1 / mean.length) / known.length;
+    for (let index = 0; index < mean.length; index++) mean[index] += (stance[index] - 1 / mean.length) / stances.length;
   }
   return mean;
 }
