@@ -9,10 +9,10 @@ import type { JudgementSequence } from './judgement-sequence.ts';
 import { scheduledPrefixes, sequenceOf } from './scheduled-prefixes.ts';
 
 /**
- * Judges the prefixes of every thread with a detector that costs nothing: one after the other, and nothing is kept, since
- * looking a judgement up takes longer than making it.
- * @param options.onJudgement gets each judgement as it could be stored
- * @throws InputError where two threads share an id or `maxPosts` is out of range; the signal's reason when it is aborted
+ * Judges the prefixes of every thread with a free detector, one after the other. Nothing is stored, because a look-up
+ * takes longer than a judgement.
+ * @param options.onJudgement receives each judgement in its stored form
+ * @throws InputError if two threads share an id or `maxPosts` is out of range; the signal's reason after an abort
  */
 export async function judgeThreads(
   options: Pick<AnnotateOptions, 'threads' | 'maxPosts' | 'schedule' | 'detector' | 'onProgress' | 'signal'> & {
@@ -40,7 +40,7 @@ export async function judgeThreads(
     }
     const sequence = sequenceOf(each, { judgements, labels: detector.labels });
     if (sequence !== null) sequences.set(thread.id, sequence);
-    // With a detector that never waits, nothing else would let Ctrl-C be heard.
+    // The detector never waits, so without this Ctrl-C would have no effect.
     await nextTurn();
   }
   return { sequences, ...tally.result(null) };

@@ -3,21 +3,21 @@ import { entryOf } from '../src/entry-of.ts';
 import { InputError } from '../src/errors.ts';
 import type { Judgement } from './detector.ts';
 
-/** A thread's judgements in the form later stages use: entry k − 1 belongs to the prefix of k posts. */
+/** A thread's judgements as arrays: entry k − 1 belongs to the prefix of k posts. */
 export interface JudgementSequence {
   readonly threadId: string;
   readonly labels: readonly string[];
-  /** Index into `labels`; −1 where the answer could not be parsed or is missing. */
+  /** Index into `labels`; −1 if the answer could not be parsed or is missing. */
   readonly predicted: Int8Array;
-  /** Probability of the predicted label; NaN where there is none. */
+  /** Probability of the predicted label; NaN without one. */
   readonly confidence: Float32Array;
-  /** Row-major `[prefixes, labels]`; NaN where the detector gave none. */
+  /** Row-major `[prefixes, labels]`; NaN if the detector gave none. */
   readonly probabilities: Float32Array;
 }
 
 /**
- * @param judgements one entry a prefix length, 1 to the last; null or undefined where a prefix was not judged or the
- * detector failed.
+ * @param judgements one entry per prefix length, from 1 on; null or undefined for a prefix that was not judged or whose
+ *   detector failed
  */
 export function judgementSequence(options: {
   threadId: string;
@@ -39,7 +39,7 @@ export function judgementSequence(options: {
   return { threadId, labels, predicted, confidence, probabilities };
 }
 
-/** @throws InputError where the labels are not those of the task in its order: an index would mean another label */
+/** @throws InputError unless the labels are those of the task in its order, because they are compared by index */
 export function assertLabelsOf(task: Task, { threadId, labels }: JudgementSequence): void {
   if (labels.length === task.labels.length && labels.every((label, index) => label === task.labels[index])) return;
   throw new InputError(

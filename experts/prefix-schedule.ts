@@ -26,13 +26,10 @@ export const prefixScheduleSchema = z
   .default({ name: 'every' })
   .describe('which prefixes are judged; a judgement holds until the next judged one');
 
-/** Which prefixes of a thread are judged. */
+/** The prefixes of a thread that are judged. */
 export type PrefixSchedule = z.infer<typeof prefixScheduleSchema>;
 
-/**
- * The lengths of a thread's prefixes that are judged, increasing. They include all `posts`, unless the schedule lists the
- * lengths itself.
- */
+/** The judged prefix lengths, increasing. They include all `posts`, unless the schedule lists the lengths itself. */
 export function scheduledLengths(options: { schedule: PrefixSchedule; posts: number }): number[] {
   const { schedule, posts } = options;
   if (schedule.name === 'lengths') return increasing(schedule.lengths.map((length) => Math.min(length, posts)));
@@ -40,10 +37,7 @@ export function scheduledLengths(options: { schedule: PrefixSchedule; posts: num
   return lengths.at(-1) === posts ? lengths : [...lengths, posts];
 }
 
-/**
- * The lengths of a schedule up to `posts`, increasing; none where it starts later. What a reader asks who does not know
- * whether further posts will come.
- */
+/** The lengths of a schedule up to `posts`, increasing, for a reader that does not know whether posts follow. */
 export function queriedLengths({ schedule, posts }: { schedule: PrefixSchedule; posts: number }): number[] {
   if (schedule.name === 'lengths') return increasing(schedule.lengths.filter((length) => length <= posts));
   const lengths: number[] = [];
@@ -52,15 +46,15 @@ export function queriedLengths({ schedule, posts }: { schedule: PrefixSchedule; 
   return lengths;
 }
 
-/** How a detector is asked while a thread is read. */
+/** When a detector is queried while a thread is read. */
 interface QueryPolicy {
-  /** Null where it is asked at the stop only. */
+  /** Null for a query at the stop only. */
   readonly schedule: PrefixSchedule | null;
   /** Later posts are not judged: a longer prefix has the judgement of this many posts. */
   readonly maxPosts: number;
 }
 
-/** The lengths asked about by a reader that stops after `stop` posts: those of the schedule up to there, and the stop. */
+/** The prefix lengths queried by a reader that stops after `stop` posts: the schedule's up to there, and the stop. */
 export function lengthsUntil(stop: number, { schedule, maxPosts }: QueryPolicy): number[] {
   const posts = Math.min(stop, maxPosts);
   const lengths = schedule === null ? [] : queriedLengths({ schedule, posts });

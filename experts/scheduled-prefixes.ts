@@ -4,23 +4,22 @@ import type { Judgement } from './detector.ts';
 import { type JudgementSequence, judgementSequence } from './judgement-sequence.ts';
 import { type PrefixSchedule, scheduledLengths } from './prefix-schedule.ts';
 
-/** Which prefixes are judged. */
 export interface PrefixOptions {
   threads: readonly Thread[];
-  /** Posts of a thread that are judged; for the sequences, later ones do not exist. */
+  /** Posts of a thread that are judged; sequences end there. */
   maxPosts?: number;
   schedule?: PrefixSchedule;
 }
 
 export interface ScheduledPrefixes {
   readonly thread: Thread;
-  /** Of the judged prefixes, increasing. */
+  /** Judged prefix lengths, increasing. */
   readonly lengths: readonly number[];
-  /** Of the thread, as far as it is judged. */
+  /** Posts of the thread that may be judged. */
   readonly posts: number;
 }
 
-/** @throws InputError where two threads share an id or `maxPosts` is out of range */
+/** @throws InputError if two threads share an id or `maxPosts` is out of range */
 export function scheduledPrefixes(options: PrefixOptions): ScheduledPrefixes[] {
   const { threads, maxPosts = 500, schedule = { name: 'every' } } = options;
   if (!Number.isInteger(maxPosts) || maxPosts < 1)
@@ -37,9 +36,9 @@ export function scheduledPrefixes(options: PrefixOptions): ScheduledPrefixes[] {
 }
 
 /**
- * The sequence of a thread. Where a prefix was not asked about, the last judgement before it still holds.
- * @param of.judgements one for each length, null where it failed, undefined where it was not asked for
- * @returns null where one was not asked for
+ * The sequence of a thread. A prefix that was not queried has the judgement of the last one before it.
+ * @param of.judgements one per length: null if it failed, undefined if it was not queried
+ * @returns null if a judgement is missing
  */
 export function sequenceOf(
   { thread, lengths, posts }: ScheduledPrefixes,

@@ -13,7 +13,7 @@ import type { JudgementSequence } from './judgement-sequence.ts';
  * ends with one has neither CE nor ME.
  */
 
-/** CE, EAE and ME of EARD (§4.2.1), in the order that every list of experts uses. */
+/** The experts in the order of every list. */
 export const expertNames = ['conservative', 'earlyAction', 'misleading'] as const;
 /** One of the three experts of EARD (§4.2.1). */
 export type ExpertName = (typeof expertNames)[number];
@@ -27,18 +27,18 @@ export interface Demonstration {
   readonly length: number;
 }
 
-/** CE's stop step; null where the last judgement is wrong. */
+/** CE's stop step; null if the last judgement is wrong. */
 export function conservativeStop(predicted: ArrayLike<number>, label: number): number | null {
   return predicted[predicted.length - 1] === label ? stableFrom(predicted) : null;
 }
 
-/** EAE's stop step; null where no judgement is right. */
+/** EAE's stop step; null if no judgement is right. */
 export function earlyActionStop(predicted: ArrayLike<number>, label: number): number | null {
   const step = Array.prototype.indexOf.call(predicted, label);
   return step < 0 ? null : step;
 }
 
-/** ME's stop step; null where the last judgement is right or could not be parsed. */
+/** ME's stop step; null if the last judgement is right or could not be parsed. */
 export function misleadingStop(predicted: ArrayLike<number>, label: number): number | null {
   const last = predicted[predicted.length - 1];
   return last === label || last < 0 ? null : stableFrom(predicted);
@@ -95,8 +95,8 @@ export function demonstrationsOf(
 
 /**
  * Caps the conservative set. With `ratio: weights` it also cuts the other sets as the authors' code does
- * (`subset_parts_by_ratio_and_count`): of the ⌊c/α⌋ trajectories that c conservative ones are α of, the others are shared
- * out by β : γ, the misleading share rounded down, the rest early-action, at least one of each. A set is chosen without
+ * (`subset_parts_by_ratio_and_count`): the set has ⌊c/α⌋ trajectories in all, so that c conservative ones are the share
+ * α, and the rest is split in β : γ, the misleading share rounded down, at least one of each. A set is chosen without
  * replacement. `shuffle` permutes 0 … length − 1.
  */
 export function selectDemonstrations(

@@ -20,7 +20,7 @@ export interface AnnotateProgress {
   readonly unreadable: number;
   /** Unreadable answers that this run's judgements do without, such as votes of a council. */
   readonly unreadableParts: number;
-  /** What the run has been waiting for longer than 5 s, in words; null for nothing. */
+  /** Causes of a wait of more than 5 s, in words; null without one. */
   readonly waiting: string | null;
 }
 

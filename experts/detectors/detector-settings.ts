@@ -8,8 +8,6 @@ export interface DetectorSettings<Options> {
   readonly task: JudgingTask;
   /** The service that sends the detector's calls. */
   readonly service: ChatService;
-  /**
-   * Stores parts that judgements share beyond this process. Each is an annotation, which judgements count as a part.
-   */
+  /** Stores parts that judgements share beyond this process. Each is an annotation and counts as a judgement's part. */
   readonly askOnce?: AskOnce;
 }

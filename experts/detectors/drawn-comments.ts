@@ -1,9 +1,7 @@
 import type { Prefix } from '../../src/data/thread.ts';
 import { Random } from '../../src/tensor/random.ts';
 
-/**
- * Draws at most `most` comments on a claim. Each has its own random number, so later comments do not change the draw.
- */
+/** Draws at most `most` comments on a claim. Each has its own random number, whatever comments follow. */
 export function drawnComments<Comment>(options: {
   comments: readonly Comment[];
   claim: string;

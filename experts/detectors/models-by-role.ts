@@ -20,8 +20,8 @@ type Model = z.output<typeof modelSchema>;
 type Endpoints = z.output<typeof endpointsSchema>;
 
 /**
- * The endpoint of a role. If it has no name it is called by its host, which distinguishes servers of the same model.
- * @throws InputError where `endpoints` has no endpoint of that name
+ * The endpoint of a role. The default name is the host, which distinguishes servers of the same model.
+ * @throws InputError if `endpoints` has no endpoint of that name
  */
 export function endpointOf({ role, model, endpoints }: { role: string; model: Model; endpoints: Endpoints }): Endpoint {
   if (typeof model !== 'string') return { ...model, name: model.name ?? new URL(model.baseURL).host };
@@ -33,7 +33,7 @@ export function endpointOf({ role, model, endpoints }: { role: string; model: Mo
   return { ...endpoint, name };
 }
 
-/** @throws InputError where several samples would all be the same */
+/** @throws InputError if several samples would be equal */
 export function checkSamples(endpoint: Endpoint, { samples, asker }: { samples: number; asker: string }): void {
   if (samples > 1 && endpoint.temperature === 0)
     throw new InputError(
@@ -41,7 +41,7 @@ export function checkSamples(endpoint: Endpoint, { samples, asker }: { samples: 
     );
 }
 
-/** The endpoints of a detector's roles. A role without a model of its own gets the default one. */
+/** The endpoints of a detector's roles. A role without a model gets the default one. */
 export function endpointsByRole<Role extends string>(options: {
   models: { readonly [role in Role]?: Model | undefined };
   byDefault: Model;
@@ -56,7 +56,7 @@ export function endpointsByRole<Role extends string>(options: {
   };
 }
 
-/** The settings of an endpoint that can change a speech: one that was cut off is heard, too. */
+/** The settings of an endpoint that can change a speech. A speech that was cut off counts, too. */
 export function speakerOptions(endpoint: Endpoint): Record<string, unknown> {
   return { ...answerRelevantOptions(endpoint), maxTokens: endpoint.maxTokens };
 }

@@ -3,24 +3,24 @@ import type { Detector } from '../detector.ts';
 import type { ChatService } from '../llm/chat.ts';
 import { MalformedAnswerError } from '../llm/failures.ts';
 
-/** One for all limits, for each that was ever used slows every promise of the process down. */
+/** Shared by all limits, because each storage that was ever used slows every promise of the process. */
 const allowances = new AsyncLocalStorage<{
-  /** Whose limit it is. */
+  /** The service with the limit. */
   readonly of: ChatService;
   left: number;
-  /** The end of its last call. */
+  /** The end of the last call. */
   last: Promise<unknown>;
 }>();
 
 /**
- * A limit on the output tokens of each judgement, all calls together (ZoFia, §5.6). The calls of a judgement go one after the
- * other, and each may write what the ones before have left. An answer that is cut off there cannot be read, and when nothing is
- * left nobody is asked: the judgement fails as one whose answer is unreadable.
- * @param options.most output tokens of a judgement
+ * Limits the output tokens of each judgement over all its calls (ZoFia, §5.6). The calls run one after the other, and
+ * each may use what the earlier ones left. An answer that is cut off is unreadable, and without tokens left no call is
+ * made: the judgement fails as unreadable.
+ * @param options.most output tokens per judgement
  */
 export function limitedOutput({ service, most }: { service: ChatService; most: number }): {
   readonly service: ChatService;
-  /** The detector that asks through the service, with the limit in all that can change its judgements. */
+  /** Wraps a detector that uses the service. The limit joins the options that can change its judgements. */
   limited(detector: Detector): Detector;
 } {
   const chat: ChatService['chat'] = async (request) => {

@@ -6,7 +6,7 @@ import { InputError } from '../../src/errors.ts';
 import { parseYaml } from '../../src/yaml.ts';
 import { quotedEvidence } from '../llm/prompt-text.ts';
 
-/** An option of every detector that asks language models. */
+/** An option of every detector on language models. */
 export const promptsSchema = z
   .string()
   .min(1)
@@ -28,15 +28,15 @@ type PromptFile = z.output<typeof fileSchema>;
 
 /** A detector's prompts: templates in which {name} stands for a value. */
 export interface Prompts {
-  /** For annotation keys: the version of the shipped file, or the content of somebody's own. */
+  /** The version in annotation keys: of the shipped file, or of a custom file with its hash. */
   readonly version: number | { readonly version: number; readonly sha256: string };
-  /** The prompt with its values. What they contain is not looked at for further names. */
+  /** Fills the values into a prompt. Placeholders inside a value are not replaced. */
   render(name: string, values?: Readonly<Record<string, string>>): string;
 }
 
 /**
  * Reads the shipped prompts of a detector, or a file that replaces some or all of them.
- * @throws InputError where the file cannot be read, or has a prompt or a {name} that the detector does not know, or lacks one
+ * @throws InputError if the file cannot be read, has an unknown prompt or placeholder, or lacks one
  */
 export function loadPrompts({ detector, path }: { detector: string; path: string | null }): Prompts {
   const shipped = readPrompts(new URL(`./prompts/${detector}.yaml`, import.meta.url), `${detector}.yaml`);
@@ -45,7 +45,7 @@ export function loadPrompts({ detector, path }: { detector: string; path: string
   for (const [name, template] of Object.entries(custom.prompts))
     checkPrompt({ path, name, template, shipped, detector });
   const merged = { ...custom, prompts: { ...shipped.prompts, ...custom.prompts } };
-  // How examples are shown is part of the prompt.
+  // The form of the examples is part of the prompt.
   const hashed = merged.examples.length === 0 ? merged : { ...merged, examples: examplesInWords(merged.examples) };
   return promptsOf(merged, { version: custom.version, sha256: sha256(hashed) });
 }

@@ -7,15 +7,15 @@ export interface JudgementSession {
   /** Counts every answer, including unusable ones. */
   readonly service: ChatService;
   readonly answers: ChatAnswer[];
-  /** What the shared parts took, whoever asked for them first; they are annotations of their own. */
+  /** The usage of shared parts, even if another judgement asked for them first; they are annotations. */
   readonly parts: Usage[];
-  /** Answers that could not be read and that the judgement does without. */
+  /** Unreadable answers that the judgement does without. */
   unreadableParts: number;
 }
 
 /**
- * Runs the calls of one judgement. When one of them fails, the others are cancelled, since nobody waits for them any
- * more. Aborting the judgement's context cancels them all.
+ * Runs the calls of one judgement. If one fails, the others are cancelled, because their answers are useless. Aborting
+ * the judgement's context cancels all of them.
  */
 export async function inSession<T>(
   options: { service: ChatService; context: Parameters<Detector['judge']>[1] },
@@ -39,7 +39,7 @@ export async function inSession<T>(
   }
 }
 
-/** What a judgement has taken so far, and what of it could not be read. */
+/** The usage and the unreadable parts of a judgement so far. */
 export function countsIn(session: JudgementSession): Pick<Judgement, 'usage' | 'partsUsage' | 'unreadableParts'> {
   const { answers, parts, unreadableParts } = session;
   return {
@@ -49,7 +49,7 @@ export function countsIn(session: JudgementSession): Pick<Judgement, 'usage' | '
   };
 }
 
-/** Answer of a dry run, as long as a typical argument. */
+/** An answer in a dry run, as long as a typical argument. */
 const pretendedArgument = 'This is one of the sentences that an argument in a debate is made of. '.repeat(8);
 
 /** The reason of a verdict in a dry run. */
@@ -57,13 +57,13 @@ export const pretendedReason = 'This is one of the sentences that explain a verd
 
 interface Speech extends Pick<ChatRequest, 'endpoint' | 'messages'> {
   session: JudgementSession;
-  /** How the answer of a dry run ends. */
+  /** The end of the answer in a dry run. */
   dryRunText?: string;
-  /** The same for the fewest calls. */
+  /** The end of the answer in a dry run with the fewest calls. */
   shortestDryRunText?: string;
 }
 
-/** What a model says in a debate, as an entry of the transcript. Never empty, since some endpoints refuse empty messages. */
+/** Lets a model speak in a debate. The entry is never empty, because some endpoints refuse empty messages. */
 export async function speak({
   role,
   round,
@@ -75,12 +75,12 @@ export async function speak({
   return entryOf({ role, round, text, endpoint: speech.endpoint, answers: [answer] });
 }
 
-/** An entry of the transcript, with what the answers took that it was made of. */
+/** A transcript entry with the usage of its answers. */
 export function entryOf(of: {
   role: string;
   round?: string;
   text: string;
-  /** Null where it votes for nothing that can be read. */
+  /** The vote; null if it cannot be read. */
   vote?: string | null;
   endpoint: Endpoint;
   answers: readonly ChatAnswer[];

@@ -59,19 +59,19 @@ export const singlePromptOptionsSchema = z.strictObject({
 export type SinglePromptOptions = z.infer<typeof singlePromptOptionsSchema>;
 
 interface CategoryQuestion {
-  /** Null for a task of labels, which is a single question. */
+  /** The category that the question is about; null for a task of labels, which is a single question. */
   readonly category: string | null;
   readonly instruction: string;
-  /** The positive label comes first, as in the question. */
+  /** The answer words, the positive label's first, as in the question. */
   readonly words: AnswerWords;
 }
 
 interface LabelAnswer {
   readonly label: string;
   readonly probabilities: Readonly<Record<string, number>> | null;
-  /** What was said before the answer. */
+  /** The text before the answer. */
   readonly reason: string;
-  /** All that were given; the last one was read. */
+  /** All answers; the last one was read. */
   readonly answers: readonly ChatAnswer[];
 }
 
@@ -116,11 +116,11 @@ export function createSinglePrompt({ options, task, service }: DetectorSettings<
       task,
       promptVersion: prompts.version,
       model: { ...answerRelevantOptions(endpoint), ...whatCounts(options, endpoint) },
-      // These two were settings once. They stay in the key, so that what was paid for is found.
+      // No longer settings. They stay in the key, so that stored judgements keep theirs.
       prompt: 'paper',
       reading: 'strict',
       samples,
-      // Later options: where they are not used, what was paid for before is found.
+      // Later options are absent by default, so that older stored judgements keep their keys.
       ...(reasons && { reasons }),
       ...(comments !== null && { comments, seed }),
     },
@@ -130,8 +130,8 @@ export function createSinglePrompt({ options, task, service }: DetectorSettings<
 }
 
 /**
- * Settings of the endpoint that count here alone. An answer that was cut off is none, unless it is one of several samples. With
- * `logprobs: on` every judgement has probabilities.
+ * The endpoint's settings that matter here alone. An answer that was cut off is unreadable, unless it is one of several
+ * samples. With `logprobs: on` every judgement has probabilities.
  */
 function whatCounts({ samples }: SinglePromptOptions, { maxTokens, logprobs }: Endpoint) {
   return { ...(samples > 1 && { maxTokens }), ...(logprobs === 'on' && { logprobs }) };
@@ -159,7 +159,7 @@ async function answerTo(question: LabelQuestion): Promise<LabelAnswer> {
     const probabilities = sampledProbabilities({ labels: Object.keys(words), answers: labels });
     if (probabilities !== null) {
       const most = Math.max(...Object.values(probabilities));
-      // Of equally frequent labels the one that was said first.
+      // Among equally frequent labels, the first answer wins.
       const [label] = labels.flatMap((each) => (each !== null && probabilities[each] === most ? [each] : []));
       session.unreadableParts += labels.filter((each) => each === null).length;
       return { label, probabilities, reason: '', answers: [first] };
@@ -192,7 +192,7 @@ interface InstructionParts extends Readonly<Record<string, string>> {
   readonly answers: string;
 }
 
-/** Not in the file of prompts: an edit of that file would ask anew what was paid for. */
+/** Not part of the prompt file, because an edit of that file would ask everything again. */
 const reasonedInstruction = ({ subject, question, answers }: InstructionParts) =>
   `Analyze the given ${subject} and decide: ${question} Think step by step about what speaks for each of ${answers}, then decide.`;
 

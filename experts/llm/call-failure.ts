@@ -30,13 +30,13 @@ const RETRYABLE: readonly CallFailureKind[] = [
   'no-completion',
 ];
 
-/** A failed request. The calling layer retries it or turns it into a ProviderError; it goes no further up. */
+/** A failed request. The calling layer retries it or turns it into a ProviderError. */
 export class CallFailure extends Error {
   override readonly name = 'CallFailure';
   readonly kind: CallFailureKind;
   readonly status: number | null;
   readonly retryAfterMs: number | null;
-  /** Whether the server says that the same request is worth another attempt; null where it does not say. */
+  /** The server's advice whether to repeat the request; null without any. */
   private readonly shouldRetry: boolean | null;
 
   constructor(options: {
@@ -57,22 +57,22 @@ export class CallFailure extends Error {
     return !this.isQuotaSpent && (this.shouldRetry ?? RETRYABLE.includes(this.kind));
   }
 
-  /** Whether the limit is that of an hour or longer, and the server does not say when it is lifted. */
+  /** Whether the limit is for an hour or longer, and the server does not say when it ends. */
   get isQuotaSpent(): boolean {
     return this.retryAfterMs === null && this.namesLongPeriod;
   }
 
-  /** Whether the server names a limit of an hour or longer. */
+  /** Whether the server names a limit for an hour or longer. */
   get namesLongPeriod(): boolean {
     return this.kind === 'rate-limit' && LONG_PERIOD.test(this.message);
   }
 
-  /** A whole body that is no completion is what the endpoint has to say of the text, and hardly another one the next time. */
+  /** The number of attempts. A whole body that is no completion is the endpoint's answer and hardly changes. */
   get mostAttempts(): number {
     return this.kind === 'no-completion' ? 3 : Number.POSITIVE_INFINITY;
   }
 
-  /** Whether the request was refused, or never arrived. What broke off or timed out may have been answered and be charged for. */
+  /** Whether the request was refused or never arrived. An interrupted one may have been answered and charged. */
   get isFree(): boolean {
     return (
       this.status !== null ||
@@ -82,7 +82,6 @@ export class CallFailure extends Error {
     );
   }
 
-  /** Whether the endpoint is overloaded. */
   get isCongestion(): boolean {
     return this.kind === 'rate-limit' || this.kind === 'timeout' || this.status === 503 || this.status === 529;
   }
@@ -92,10 +91,10 @@ export class CallFailure extends Error {
 const LONG_PERIOD =
   /per[ _-]?(?:hour|day|week|month)|\b(?:this|an|each) (?:hour|day|week|month)\b|\b(?:hourly|daily|weekly|monthly)|\b[RT]P[HD]\b/i;
 
-/** The codes of connections that were never made. */
+/** Codes of connections that were never made. */
 export const NOBODY_THERE = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|bad port/;
 
-/** The failure behind whatever the client or the network threw; null for a defect of our own. */
+/** The failure behind an error of the client or the network; null for a defect of our own. */
 export async function callFailureOf(error: unknown): Promise<CallFailure | null> {
   if (error instanceof CallFailure) return error;
   const { APIConnectionTimeoutError, APIError } = await import('openai');
@@ -110,16 +109,16 @@ export async function callFailureOf(error: unknown): Promise<CallFailure | null>
       headers: error.headers ?? null,
     });
   }
-  // When a body breaks off, fetch throws a TypeError of its own ("terminated"), with the socket's error as its cause.
+  // If a body breaks off, fetch throws a TypeError ("terminated") with the socket's error as its cause.
   if (error instanceof TypeError && (error.message === 'terminated' || error.message === 'fetch failed'))
     return connectionFailure(error);
   return null;
 }
 
-/** What fetch makes of status 407: an error without a word, or one that quotes the status where it asks for a tunnel. */
+/** fetch turns status 407 into an error without a word, or one that quotes the status if it opens a tunnel. */
 const WANTS_PASSWORD = /^$|Proxy response \(407\)/;
 
-/** The codes of Node and OpenSSL: a certificate that nobody vouches for, or no TLS at all. The next attempt is no better. */
+/** Codes of Node and OpenSSL for an untrusted certificate or no TLS at all, which another attempt does not change. */
 const NO_TLS = /CERT|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|ERR_SSL|ERR_TLS|EPROTO/;
 
 function connectionFailure(error: Error): CallFailure {
@@ -144,7 +143,7 @@ export function failureOfStatus(options: {
   const kind = kindOf({ status, message, code });
   const header = headers?.get('x-should-retry');
   const shouldRetry = header === 'true' || header === 'false' ? header === 'true' : null;
-  // Of any other failure, headers about limits say nothing.
+  // In any other failure, headers about limits are irrelevant.
   const wait = kind === 'rate-limit' || kind === 'server' ? retryAfterMs({ headers, message }) : null;
   return new CallFailure({ kind, message, status, retryAfterMs: wait, shouldRetry });
 }
@@ -158,20 +157,20 @@ function kindOf({ status, message, code }: { status: number; message: string; co
   if ([409, 421, 425, 499].includes(status) || status >= 500) return 'server';
   if (status === 401) return 'key';
   if (status === 402) return 'quota';
-  // What takes no POST, or is gone, is not where completions are asked for.
+  // An address that takes no POST, or is gone, does not serve completions.
   if ([404, 405, 410].includes(status)) return 'not-found';
   if (status >= 300 && status < 400) return 'redirect';
-  // Groq throws an answer away that does not fit the schema; the next one may.
+  // Groq discards an answer that does not fit the schema; the next one may fit.
   if (code === 'json_validate_failed') return 'malformed';
   const match = SAID_WITH_ANY_STATUS.find(([, pattern]) => pattern.test(`${code} ${message}`));
   return match?.[0] ?? (status === 403 ? 'forbidden' : 'bad-request');
 }
 
 /**
- * OpenAI and vLLM speak of the maximum context length, llama.cpp of the context size, Anthropic of the context limit, xAI
- * of the maximum prompt length, Gemini of an input token count that exceeds a maximum, text-generation-inference of
- * max_new_tokens, others of a prompt that is too long. A request that is larger than a whole minute's limit is a 413 at
- * Groq and a 429 at OpenAI; no waiting makes it smaller. Where the numbers say that it is smaller, it is a rate limit.
+ * Whether the prompt exceeds the model's context. OpenAI and vLLM call it maximum context length, llama.cpp context
+ * size, Anthropic context limit, xAI maximum prompt length, Gemini an input token count that exceeds a maximum,
+ * text-generation-inference max_new_tokens. A request above a whole minute's limit (413 at Groq, 429 at OpenAI) never
+ * fits; one below it, by its numbers, is a rate limit.
  */
 function isTooLong(options: { message: string; code: string | null }): boolean {
   if (options.code === 'context_length_exceeded') return true;
@@ -190,9 +189,9 @@ function numberIn(digits: string): number {
 }
 
 /**
- * Not everybody uses 401, 402 and 404: a wrong key is a 400 at Google, and so are a wrong model at OpenRouter, Mistral,
- * DeepSeek and LiteLLM and a lack of credit at Anthropic. A text that a filter refuses is a 400 at Azure, DeepSeek, Qwen and
- * Moonshot and a 403 at OpenRouter. A quota that is used up is a 403 at older services of Google.
+ * Services use other statuses than 401, 402 and 404: a wrong key is a 400 at Google, and so are a wrong model at
+ * OpenRouter, Mistral, DeepSeek and LiteLLM and a lack of credit at Anthropic. A filtered text is a 400 at Azure,
+ * DeepSeek, Qwen and Moonshot and a 403 at OpenRouter. A spent quota is a 403 at older services of Google.
  */
 const SAID_WITH_ANY_STATUS: readonly (readonly [CallFailureKind, RegExp])[] = [
   [
@@ -213,7 +212,7 @@ const SAID_WITH_ANY_STATUS: readonly (readonly [CallFailureKind, RegExp])[] = [
 
 const withCode = z.object({ code: z.string() });
 
-/** What the first of all causes says, with its code. */
+/** The message of the root cause, with its code. */
 function causeOf(error: Error): string {
   if (error.cause instanceof Error) return causeOf(error.cause);
   const code = withCode.safeParse(error).data?.code ?? '';

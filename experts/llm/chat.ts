@@ -9,97 +9,96 @@ export interface ChatMessage {
 export interface ChatRequest {
   readonly endpoint: Endpoint;
   readonly messages: readonly ChatMessage[];
-  /** What a dry run answers: as long as a typical answer, and readable by the caller's parser. */
+  /** The answer in a dry run: as long as a typical answer, and readable by the caller's parser. */
   readonly dryRunText: string;
-  /** What it answers to find the fewest calls, where another answer ends the matter earlier. */
+  /** The answer in a dry run with the fewest calls, if another answer ends the conversation earlier. */
   readonly shortestDryRunText?: string;
   /** Replaces the endpoint's own value; null leaves the parameter out of the request. */
   readonly temperature?: number | null;
   readonly maxTokens?: number | null;
-  /** Which of several answers to the same question this is; added to the endpoint's seed, if it has one. */
+  /** The index of this answer among several to the same question. It is added to the endpoint's seed, if any. */
   readonly sampleIndex?: number;
-  /** Ask for token log-probabilities, as far as the endpoint's `logprobs` mode allows. */
+  /** Requests token log-probabilities if the endpoint's `logprobs` mode allows them. */
   readonly wantLogprobs?: boolean;
-  /** Ask for an answer in JSON, by whatever means the endpoint supports. */
+  /** Requests an answer in JSON, by whatever means the endpoint supports. */
   readonly jsonSchema?:
     | {
         readonly name: string;
         readonly schema: Readonly<Record<string, unknown>>;
-        /** Only for schemas without optional fields, or OpenAI refuses them. */
+        /** Only for schemas without optional fields; OpenAI refuses others. */
         readonly strict?: boolean;
-        /** The prompt asks for plain text. Where the endpoint takes no schema it is not told of JSON at all. */
+        /** The prompt asks for plain text. An endpoint without schemas is not asked for JSON at all. */
         readonly isPlainTextEnough?: boolean;
       }
     | undefined;
-  /** What reads the answer; it is kept beside it. */
+  /** The reader of the answer, which is stored beside it. */
   readonly reader?: AnswerReader;
   /** Whether an answer that cannot be read is sent back once, which is another call. */
   readonly mayBeRepaired?: boolean;
-  /** Cancels this call: at once while it is waiting, after a short grace period once it was sent. */
+  /** Cancels this call: at once before it is sent, otherwise after a short grace period. */
   readonly signal?: AbortSignal;
 }
 
 export interface TokenLogprob {
   readonly token: string;
   readonly logprob: number;
-  /** The likeliest tokens at this position, usually including the one chosen. */
+  /** The likeliest tokens at this position, usually including the chosen one. */
   readonly top: readonly { readonly token: string; readonly logprob: number }[];
 }
 
 export interface ChatUsage {
   /** Requests sent for this answer, including retries. */
   readonly requests: number;
-  /** Includes the cached ones. */
+  /** Input tokens, including cached ones. */
   readonly inputTokens: number;
   readonly cachedInputTokens: number;
   readonly outputTokens: number;
-  /** Money, in the currency of the prices; absent where these are not known. */
+  /** Money, in the currency of the prices; absent without known prices. */
   readonly cost?: number;
 }
 
-/** What reads an answer, as plain JSON, so that a kept answer can be read again. */
+/** The reader of an answer as plain JSON, so that a stored answer can be read again. */
 export type AnswerReader =
   | { readonly name: 'verdict'; readonly version: number; readonly words: AnswerWords }
   | { readonly name: 'json'; readonly version: number; readonly schema: Readonly<Record<string, unknown>> };
 
-/** The words that stand for each label; case does not matter. */
+/** The words that stand for each label, in any case. */
 export type AnswerWords = Readonly<Record<string, readonly string[]>>;
 
 export interface ChatAnswer {
-  /** The answer alone: what the model thought before it is in `thinking`. */
+  /** The answer alone, without the model's `thinking`. */
   readonly text: string;
   readonly thinking?: string;
-  /** Of the tokens that spell the text. Null where the endpoint sends none, empty where they are those of another text. */
+  /** Log-probabilities of the text's tokens. Null if the endpoint sends none, empty if they belong to another text. */
   readonly logprobs: readonly TokenLogprob[] | null;
   readonly usage: ChatUsage;
-  /** How long the successful request took, without waiting and retries. */
+  /** Duration of the successful request, without waiting and retries. */
   readonly latencyMs: number;
-  /** As the endpoint tells it. `none`: it tells none. `refusal`: the text is the model's refusal. `tool_calls`: it called a tool. */
+  /**
+   * The endpoint's reason; `none` without one, `refusal` if the text is a refusal, `tool_calls` if it called a tool.
+   */
   readonly finishReason: string;
-  /** Absent where nothing was sent. */
+  /** The response; absent if nothing was sent. */
   readonly response?: {
     readonly body: string;
-    /** The model that says it answered. */
+    /** The model that the response names. */
     readonly model: string | null;
-    /** Of the system that it ran on. */
+    /** The fingerprint of the system behind the model. */
     readonly fingerprint: string | null;
   };
 }
 
-/**
- * Sends calls for detectors and task models. Create one for the whole process, so that all share its concurrency,
- * budget and costs.
- */
+/** Sends calls for detectors and task models. One service per process makes all share concurrency, budget and costs. */
 export interface ChatService {
   chat(request: ChatRequest): Promise<ChatAnswer>;
 }
 
-/** What endpoints call an answer that ended by itself. Any other reason, known or not, means that it did not. */
+/** Endpoints' names for an answer that ended by itself. Any other reason, known or not, means that it did not. */
 const COMPLETE = ['stop', 'complete', 'eos', 'eos_token', 'end_turn', 'stop_sequence', 'none'];
 
 type Incompleteness = 'cut-off' | 'filtered' | 'refused' | 'tool' | 'other';
 
-/** What to say of the reasons that are known; nothing is read by them. */
+/** Words for messages about known reasons. They decide nothing. */
 const KNOWN: readonly (readonly [Incompleteness, RegExp, string])[] = [
   ['cut-off', /length|max_?tokens/i, 'it was cut off at the longest length allowed (maxTokens of the endpoint)'],
   ['filtered', /filter|safety|recitation|prohibited|blocklist/i, "it was cut off by the endpoint's content filter"],
@@ -107,13 +106,13 @@ const KNOWN: readonly (readonly [Incompleteness, RegExp, string])[] = [
   ['tool', /tool|function/i, 'the model called a tool instead of answering'],
 ];
 
-/** In which way an answer is not a model's whole answer; null where it is whole. */
+/** How an answer is incomplete; null for a complete one. */
 export function incompletenessOf(finishReason: string): Incompleteness | null {
   if (COMPLETE.includes(finishReason.toLowerCase())) return null;
   return KNOWN.find(([, pattern]) => pattern.test(finishReason))?.[0] ?? 'other';
 }
 
-/** Why an answer is not a model's whole answer, as a clause; null where it is. */
+/** Why an answer is incomplete, as a clause; null for a complete one. */
 export function whyIncomplete({ finishReason, text }: Pick<ChatAnswer, 'finishReason' | 'text'>): string | null {
   const kind = incompletenessOf(finishReason);
   if (kind === null) return text.trim() === '' ? 'it is empty: there is nothing but reasoning' : null;
@@ -121,14 +120,13 @@ export function whyIncomplete({ finishReason, text }: Pick<ChatAnswer, 'finishRe
   return `${reason} (finish reason ${JSON.stringify(finishReason)})`;
 }
 
-/** The summed usage of several answers. */
 export function usageOf(answers: readonly ChatAnswer[]): Usage {
   return answers.map(({ usage: { cachedInputTokens: _, ...usage } }) => usage).reduce(addedUsage, nothing);
 }
 
 const nothing: Usage = { requests: 0, inputTokens: 0, outputTokens: 0 };
 
-/** The money is not known where that of either is not. */
+/** The sum has a cost only if the cost of both is known. */
 export function addedUsage(one: Usage, other: Usage): Usage {
   const costs = [one, other].flatMap(({ requests, cost }) => (requests > 0 ? [cost] : []));
   const prices = costs.filter((cost) => cost !== undefined);

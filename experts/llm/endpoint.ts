@@ -8,10 +8,10 @@ const variableName = z
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable, not the key itself');
 const headerName = z.string().regex(/^[A-Za-z0-9-]+$/, 'must be the name of a header, such as x-api-key');
 
-/** What follows the base address where a completion is asked for. */
+/** The path of completions below the base address. */
 export const COMPLETIONS_PATH = '/chat/completions';
 
-/** An OpenAI-compatible service, and how to ask one of its models. */
+/** An OpenAI-compatible service and the settings of one of its models. */
 export const endpointSchema = z
   .strictObject({
     name: z.string().min(1).describe('what messages, summaries and reports call this endpoint'),
@@ -123,10 +123,9 @@ export type Endpoint = z.infer<typeof endpointSchema>;
 export type EndpointInput = z.input<typeof endpointSchema>;
 
 /**
- * The settings of an endpoint that can change an answer, for a detector's `options` and thus for annotation keys.
- * Names, addresses of one provider, keys, prices, time limits and concurrency cannot, so changing them makes nobody pay twice.
- * Nor can the length limit, where an answer that was cut off is none, or log-probabilities: detectors to which these matter
- * add them.
+ * The settings of an endpoint that can change an answer, for a detector's `options` and thus annotation keys. Names,
+ * addresses of one provider, keys, prices, time limits and concurrency cannot, so changing them costs nothing. Nor can
+ * the length limit, if a cut answer is invalid, or log-probabilities: detectors that depend on these add them.
  */
 export function answerRelevantOptions(endpoint: Endpoint): Record<string, unknown> {
   const { model, temperature, topP, seed, extraBody } = endpoint;
@@ -138,7 +137,7 @@ export function answerRelevantOptions(endpoint: Endpoint): Record<string, unknow
     topP,
     seed,
     extraBody,
-    // Left out where there are none, so that the keys of older annotations stay what they were.
+    // Left out if empty, so that older annotations keep their keys.
     ...(Object.keys(headers).length > 0 && { headers }),
     ...(Object.keys(query).length > 0 && { query }),
     ...(reasoningEffort !== null && { reasoningEffort }),
@@ -148,7 +147,7 @@ export function answerRelevantOptions(endpoint: Endpoint): Record<string, unknow
 /** Names of this machine. */
 const THIS_MACHINE = /^(?:localhost|127(?:\.\d+){3}|\[::1\]|0\.0\.0\.0)$/;
 
-/** The address without what does not tell who answers: the scheme, how this machine is called, the version of the protocol. */
+/** The address without the parts that do not identify a provider: scheme, this machine's name, protocol version. */
 function providerAt(baseURL: string): string {
   const { hostname, port, pathname } = new URL(baseURL);
   const host = THIS_MACHINE.test(hostname) ? 'localhost' : hostname;
@@ -165,13 +164,13 @@ function hasMoreThanPath(url: string): boolean {
   return username !== '' || password !== '' || /[?#]/.test(url);
 }
 
-/** Everything secret that requests to the endpoint carry. */
+/** All secrets that requests to the endpoint carry. */
 export function secretsOf(options: { endpoint: Endpoint; env: Environment }): Secret[] {
   const { apiKeyEnv, headersEnv } = options.endpoint;
   const { env } = options;
   const ofHeaders = Object.values(headersEnv).flatMap((variable) => {
     const secret = secretIn({ variable, env, mayNameScheme: true });
-    // Quoted with its scheme, or without.
+    // Services may quote it with or without its scheme.
     return secret === null ? [] : [secret, { variable, value: secret.value.replace(/^.* /, '') }];
   });
   const key = apiKeyEnv === null ? null : secretIn({ variable: apiKeyEnv, env });
@@ -179,9 +178,8 @@ export function secretsOf(options: { endpoint: Endpoint; env: Environment }): Se
 }
 
 /**
- * The key of an endpoint, null for one without, and the headers that it is sent besides those of the protocol; null takes one
- * away.
- * @throws InputError where a variable of `apiKeyEnv` or `headersEnv` is not set
+ * The key of an endpoint, null without one, and its headers beyond those of the protocol; a header of null is removed.
+ * @throws InputError if a variable of `apiKeyEnv` or `headersEnv` is not set
  */
 export function credentialsOf(options: { endpoint: Endpoint; env: Environment }): {
   readonly apiKey: string | null;
@@ -207,7 +205,7 @@ export function credentialsOf(options: { endpoint: Endpoint; env: Environment })
   };
 }
 
-/** One sentence on what to do about a refused key. */
+/** The remedy for a refused key, as one sentence. */
 export function keyAdvice({ apiKeyEnv, name }: Endpoint): string {
   return apiKeyEnv === null
     ? `endpoint ${name} wants a key: put it into an environment variable and name that variable in apiKeyEnv`

@@ -7,27 +7,24 @@ export class BudgetSpentError extends ProviderError {}
 /** No request to this endpoint can succeed until the user changes something: key, model, address or credit. */
 export class EndpointUnusableError extends ProviderError {}
 
-/**
- * The quota of an hour or a day is used up: waiting for it takes longer than the user wants to wait. The same command goes on
- * when it is back.
- */
+/** The quota of an hour or a day is spent, and its renewal is later than the user's patience. */
 export class QuotaSpentError extends EndpointUnusableError {}
 
-/** Whether all further calls would fail as well, so that asking on is pointless. */
+/** Whether all further calls would fail, too. */
 export function endsAllCalls(error: unknown): boolean {
   return (
     error instanceof BudgetSpentError || error instanceof EndpointUnusableError || error instanceof UnreadableShareError
   );
 }
 
-/** So many answers cannot be read that asking on would be a waste of money. */
+/** Too many answers cannot be read, so further questions would waste money. */
 export class UnreadableShareError extends ProviderError {}
 
 export type UnreadableAnswer = Pick<ChatAnswer, 'text' | 'thinking' | 'finishReason'>;
 
-/** The model's answer could not be read as what was asked for, not even when it was asked again. */
+/** The model's answer could not be read, not even after a second question. */
 export class MalformedAnswerError extends ProviderError {
-  /** Those that could not be read, in the order in which they were given. */
+  /** The unreadable answers, in the order in which they were given. */
   readonly answers: readonly UnreadableAnswer[];
 
   constructor(message: string, details: { answers: readonly UnreadableAnswer[] }) {
@@ -36,7 +33,7 @@ export class MalformedAnswerError extends ProviderError {
   }
 }
 
-/** What was asked for, or the failure to read it, for whoever can do without. Other failures are thrown. */
+/** Returns an answer, or the failure to read it, for callers that can do without. Other failures are thrown. */
 export async function orUnreadable<T>(answer: Promise<T>): Promise<T | MalformedAnswerError> {
   try {
     return await answer;
@@ -46,12 +43,12 @@ export async function orUnreadable<T>(answer: Promise<T>): Promise<T | Malformed
   }
 }
 
-/** Only the questions handed in before can be answered, such as those of a batch. */
+/** Only prepared questions can be answered, such as those of a batch. */
 export class CannotAskError extends ProviderError {}
 
-/** The messages are longer than the model reads. */
+/** The messages are longer than the model's context. */
 export class ContextLengthError extends ProviderError {
-  /** As told by the endpoint, or else by the configuration; null if neither says. */
+  /** The context length that the endpoint reports or the configuration states; null if unknown. */
   readonly contextTokens: number | null;
   readonly requestedTokens: number | null;
 

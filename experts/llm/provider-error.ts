@@ -8,17 +8,17 @@ import { type Environment, withoutSecrets } from './secrets.ts';
 const PROXIES = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'];
 
 /**
- * The failure in words for the user: where, what, how often it was tried, what to do. The client's error is not kept
- * as the cause, because it quotes the server, and servers quote keys.
+ * Describes a failure for the user: place, problem, attempts and remedy. The client's error is not the cause, because
+ * it quotes the server, and servers quote keys.
  */
 export function providerErrorOf(options: {
   failure: CallFailure;
   endpoint: Endpoint;
   env: Environment;
   attempts: number;
-  /** The longest wait that the caller grants an endpoint. */
+  /** The longest wait that the caller accepts. */
   maxWaitMs: number;
-  /** How long it asked this request to wait in all, while it answered no other one. */
+  /** The total time that the endpoint asked this request to wait, if it answered no other one. */
   askedMs?: number;
 }): ProviderError {
   const { failure, endpoint, env, attempts, maxWaitMs, askedMs = 0 } = options;
@@ -39,7 +39,7 @@ export function providerErrorOf(options: {
 /** Failures after which no other request to the endpoint can succeed. */
 const UNUSABLE: readonly CallFailureKind[] = ['key', 'not-found', 'quota', 'redirect', 'proxy', 'tls'];
 
-/** What messages are made of. */
+/** The parts of messages. */
 interface FailureFacts extends Record<'said' | 'where' | 'status' | 'tried', string> {
   readonly failure: CallFailure;
   readonly endpoint: Endpoint;
@@ -86,10 +86,7 @@ const messages: Readonly<Record<Exclude<CallFailureKind, 'context-length'>, (fac
   server: ({ where, status, tried, said }) => `${where} failed${status} ${tried}: ${said}; run again later`,
 };
 
-/**
- * What there is to say of a quota that is used up; null where waiting is worth it. Every other request would wait as long in
- * vain.
- */
+/** The message for a spent quota; null if waiting is worth it. Otherwise every other request would wait in vain. */
 function quotaInWords(
   { retryAfterMs, namesLongPeriod }: CallFailure,
   { maxWaitMs, askedMs }: { maxWaitMs: number; askedMs: number },
@@ -102,7 +99,7 @@ function quotaInWords(
       `${maxWaitMs / 1000} s at most (--max-wait, or retry.maxWaitMs)`
     );
   }
-  // One that names a day and still refuses after the waits that it asked for was too hopeful.
+  // A server that names a day and still refuses after its own waiting time was too optimistic.
   if (!namesLongPeriod || (retryAfterMs !== null && askedMs === 0)) return null;
   return 'has used up a quota of an hour or longer, and it is not known when that is back';
 }

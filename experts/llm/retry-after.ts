@@ -1,9 +1,9 @@
-/** How long a server asks us to wait, in milliseconds: by its headers, or else by its message; null where neither says. */
+/** The waiting time of a server in milliseconds, from its headers or else its message; null without one. */
 export function retryAfterMs({ headers, message = '' }: { headers: Headers | null; message?: string }): number | null {
   return (headers && (askedFor(headers) ?? resetIn(headers))) ?? saidIn(message);
 }
 
-/** The minute that lies so many milliseconds ahead, in UTC: "2026-01-31 23:59". */
+/** The minute that lies `milliseconds` ahead, in UTC: "2026-01-31 23:59". */
 export function minuteAfter(milliseconds: number): string {
   return new Date(Date.now() + milliseconds).toISOString().slice(0, 16).replace('T', ' ');
 }
@@ -19,8 +19,8 @@ function askedFor(headers: Headers): number | null {
 const RESET = /^((?:x-|anthropic-)?ratelimit-)(?:reset(-.+)?|(.+-)reset)$/;
 
 /**
- * When the limit is lifted that was reached: the one of which nothing remains, or else the one that is lifted first, since some
- * tell when all of it will be there again. OpenAI and its like, Anthropic, and gateways that follow the draft of the IETF.
+ * The time when the reached limit ends: the one with nothing left, or else the earliest, because some servers report
+ * when all of it returns. For OpenAI and similar services, Anthropic, and gateways with the IETF draft's headers.
  */
 function resetIn(headers: Headers): number | null {
   const resets = [...headers].flatMap(([name, value]) => {
@@ -34,12 +34,12 @@ function resetIn(headers: Headers): number | null {
   return resets.length === 0 ? null : Math.min(...resets.map(({ wait }) => wait));
 }
 
-/** Numbers beyond this many seconds are moments, not durations. */
+/** Larger numbers of seconds are moments, not durations. */
 const A_MOMENT = 1e9;
 
-/** From seconds, "6m0s", a date, or seconds or milliseconds since 1970. */
+/** Reads seconds, "6m0s", a date, or seconds or milliseconds since 1970. */
 function momentMs(value: string, headers: Headers): number | null {
-  // Measured by the server's own clock if it sends one, since ours may be off. Only a moment needs a clock at all.
+  // Measured by the server's clock if it sends one, because ours may be wrong. Only a moment needs a clock.
   const sent = Date.parse(headers.get('date') ?? '');
   const now = Number.isNaN(sent) ? Date.now() : sent;
   const seconds = Number(value);

@@ -3,20 +3,20 @@ import { InputError } from '../../src/errors.ts';
 /** The environment, or a stand-in of the same shape. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A key or token. It goes into request headers only: it is never written, logged or put into an error. */
+/** A key or token. It appears in request headers only: never in files, logs or errors. */
 export interface Secret {
   /** The environment variable that holds it. */
   readonly variable: string;
   readonly value: string;
 }
 
-/** People give servers without keys a dummy such as "EMPTY" or "ollama". Masking those would damage what models say. */
+/** Servers without keys get dummies such as "EMPTY" or "ollama". Masking these would damage answers. */
 const SHORTEST_SECRET = 8;
 
 /**
- * The secret in an environment variable; null where it is not set.
- * @param options.mayNameScheme a word before the key, as in `Basic …` and `Api-Key …`, is part of the value
- * @throws InputError where it holds what no header can, without quoting it
+ * The secret in an environment variable; null if it is not set.
+ * @param options.mayNameScheme whether a word before the key, as in `Basic …` and `Api-Key …`, is part of the value
+ * @throws InputError, without quoting it, for a value that no header can hold
  */
 export function secretIn(options: { variable: string; env: Environment; mayNameScheme?: boolean }): Secret | null {
   const { variable, env, mayNameScheme = false } = options;
@@ -32,9 +32,8 @@ export function secretIn(options: { variable: string; env: Environment; mayNameS
 }
 
 /**
- * A text from a service with every secret replaced by the name of its variable, since some services quote what they
- * were sent: as it is, or escaped for JSON, for an address or for HTML. Values of fewer than eight characters are no
- * secrets and stay.
+ * Replaces every secret in a service's text by the name of its variable, because some services quote requests: as they
+ * are, or escaped for JSON, an address or HTML. Values of fewer than eight characters are no secrets.
  */
 export function withoutSecrets(text: string, secrets: readonly Secret[]): string {
   return secrets
@@ -45,7 +44,7 @@ export function withoutSecrets(text: string, secrets: readonly Secret[]): string
     }, text);
 }
 
-/** A value parsed from JSON, with every secret in its texts and keys replaced. */
+/** Replaces every secret in the texts and keys of a JSON value. */
 export function jsonWithoutSecrets(value: unknown, secrets: readonly Secret[]): unknown {
   if (typeof value === 'string') return withoutSecrets(value, secrets);
   if (Array.isArray(value)) return value.map((each) => jsonWithoutSecrets(each, secrets));
@@ -59,7 +58,7 @@ export function jsonWithoutSecrets(value: unknown, secrets: readonly Secret[]): 
 function spellingsOf(value: string): string[] {
   const inJson = JSON.stringify(value).slice(1, -1);
   const inHtml = value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-  // Some encoders of JSON also escape what would be markup in a web page.
+  // Some encoders of JSON also escape characters of HTML.
   const inCautiousJson = inJson.replace(/[<>&='+]/g, (mark) => `\\u00${mark.charCodeAt(0).toString(16)}`);
   const inEscapedJson = inJson.replaceAll('/', '\\/');
   const spellings = [value, inJson, inCautiousJson, inEscapedJson, encodeURIComponent(value), inHtml];

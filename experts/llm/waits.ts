@@ -1,7 +1,7 @@
-/** A wait that looks as if nothing happened any more. */
+/** A wait that the user should hear about. */
 const LONG_WAIT_MS = 5000;
 
-/** What requests wait for, the most telling first. */
+/** Causes of waiting, the most informative first. */
 const KINDS = ['endpoint', 'pace', 'budget', 'answer', 'process'] as const;
 type WaitKind = (typeof KINDS)[number];
 
@@ -9,18 +9,16 @@ interface Wait {
   readonly kind: WaitKind;
   readonly what: string;
   readonly sinceMs: number;
-  /** When it is over by itself; infinite where somebody ends it. */
+  /** The time when the wait ends by itself; infinite if something else ends it. */
   readonly untilMs: number;
 }
 
-/** Knows what requests wait for, so that no run waits in silence. */
+/** Records the waits of requests, so that no run waits in silence. */
 export class Waits {
   private readonly open = new Set<Wait>();
   private answeredMs = performance.now();
 
-  /**
-   * @param wait.forMs ends it after that time; otherwise the returned function does
-   */
+  /** @param wait.forMs duration of the wait; otherwise the returned function ends it */
   begin({
     kind,
     what,
@@ -36,12 +34,12 @@ export class Waits {
     return () => this.open.delete(wait);
   }
 
-  /** An answer came: what still waits is one of many. */
+  /** Reports an answer: the other waits are not the only activity. */
   answered(): void {
     this.answeredMs = performance.now();
   }
 
-  /** What has been waited for since more than 5 s without an answer, as in "waiting 12 s for …"; null where nothing has. */
+  /** The longest wait, if no answer came for 5 s, as in "waiting 12 s for …"; null without one. */
   inWords(): string | null {
     const now = performance.now();
     for (const wait of this.open) if (wait.untilMs <= now) this.open.delete(wait);

@@ -57,15 +57,15 @@ export const entitiesSchema = z
   .describe('recognises the names in a claim, which become the query');
 
 export interface EntityRecognizer {
-  /** Method, version and everything else that can change what is recognised. */
+  /** The method, its version and everything else that can change the entities. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** The entities in the order of the text. A method with confidences gives those above the falling threshold. */
+  /** The entities in the order of the text; those above the falling threshold if the method gives confidences. */
   recognize(text: string, askShared: AskShared): Promise<Entity[]>;
 }
 
 export async function createEntityRecognizer(settings: {
   options: z.output<typeof entitiesSchema>;
-  /** The language model of the methods that ask one. */
+  /** The language model of the methods that query one. */
   model: RoleModel;
 }): Promise<EntityRecognizer> {
   const { options, model } = settings;
@@ -108,7 +108,7 @@ export async function createEntityRecognizer(settings: {
   }
 }
 
-/** Algorithm 2: the entities above the highest threshold of the schedule that at least `minEntities` of them reach. */
+/** Algorithm 2: the entities above the schedule's highest threshold that at least `minEntities` of them reach. */
 export function selectEntities(options: {
   entities: readonly Entity[];
   threshold: z.output<typeof entityThresholdSchema>;
@@ -116,7 +116,7 @@ export function selectEntities(options: {
   const { entities, threshold } = options;
   let selected: Entity[] = [];
   for (let steps = 0; selected.length < threshold.minEntities; steps++) {
-    // Rounded, since 0.8 − 7 · 0.1 must be 0.1 and not a little less.
+    // Rounded, because 0.8 − 7 · 0.1 must be 0.1 and not a little less.
     const current = Number((threshold.initial - steps * threshold.step).toFixed(9));
     if (current < threshold.floor) break;
     selected = entities.filter(({ confidence }) => confidence >= current);

@@ -5,7 +5,7 @@ import type { Encoder } from '../../src/text/encoder.ts';
 import { cosine, embedTexts } from './text-similarity.ts';
 import { splitSentences } from './text-spans.ts';
 
-/** A text found outside the thread, and when it was published. */
+/** A text from outside the thread, with its publication date. */
 const evidenceSchema = z.object({
   title: z.string(),
   url: z.string(),
@@ -31,8 +31,8 @@ export const cutoffSchema = z
   .describe('evidence from later days is not used');
 
 /**
- * The last day that evidence may have, as YYYY-MM-DD in UTC; `none` for no evidence at all.
- * @throws InputError where the claim has no time and `undatedClaims` is `fail`
+ * The last day of evidence, as YYYY-MM-DD in UTC; `none` for no evidence at all.
+ * @throws InputError if the claim has no time and `undatedClaims` is `fail`
  */
 export function cutoffOf(claim: Post, options: z.output<typeof cutoffSchema>): string | 'none' {
   if (options.date !== null) return options.date;
@@ -68,7 +68,7 @@ export interface RetrievedChunk extends Chunk {
   readonly similarity: number;
 }
 
-/** Splits the evidence into chunks of whole sentences. Only a sentence longer than a chunk is itself cut. */
+/** Splits evidence into chunks of whole sentences. Only a sentence longer than a chunk is cut. */
 export function splitIntoChunks(evidence: readonly Evidence[], options: { maxCharacters: number }): Chunk[] {
   return evidence.flatMap((source) => {
     const chunks: string[] = [];

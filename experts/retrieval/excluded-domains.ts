@@ -1,4 +1,4 @@
-/** Fact checkers publish the verdicts that detectors are measured against. The first three domains are the paper's. */
+/** Fact checkers publish the verdicts that detectors are measured by. The first three domains are the paper's. */
 export const factCheckDomains = [
   'gossipcop.com',
   'politifact.com',
@@ -31,7 +31,7 @@ export const factCheckDomains = [
   'mygopen.com',
 ];
 
-/** News sites would mostly return the report itself and copies of it. The most frequent ones come first. */
+/** News sites would mostly return the report itself and its copies. The most frequent ones come first. */
 export const newsDomains = [
   'nytimes.com',
   'cnn.com',
@@ -74,13 +74,10 @@ export const newsDomains = [
   'hollywoodlife.com',
 ];
 
-/** Wikipedia is asked separately; the others copy its present state. */
+/** Wikipedia is queried separately; the others copy its present state. */
 export const encyclopediaDomains = ['wikipedia.org', 'wikiwand.com', 'dbpedia.org'];
 
-/**
- * Whether an address belongs to one of the domains or their subdomains. An address that cannot be parsed counts as
- * one that does.
- */
+/** Whether an address belongs to one of the domains or their subdomains; true for an address that cannot be parsed. */
 export function isInDomains(url: string, domains: readonly string[]): boolean {
   if (!URL.canParse(url)) return true;
   const host = new URL(url).hostname.toLowerCase();

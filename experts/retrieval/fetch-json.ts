@@ -7,13 +7,13 @@ import { type Environment, jsonWithoutSecrets, type Secret, withoutSecrets } fro
 import { dispatcherOf, guardedFetch, limitedText } from '../llm/sending/guarded-fetch.ts';
 import { RetriesEndedError, type RetryPolicy, withRetries } from '../llm/sending/retry.ts';
 
-/** What every retrieval request needs besides its address. */
+/** The settings of every retrieval request besides its address. */
 export interface FetchContext {
   readonly retry: RetryPolicy;
   /** Draws the jitter of waiting times. */
   readonly random: Random;
   readonly signal: AbortSignal | null;
-  /** Names the proxy, if there is one. */
+  /** The environment, which may name a proxy. */
   readonly env: Environment;
 }
 
@@ -21,9 +21,9 @@ export interface FetchContext {
 const MOST_BYTES = 16_000_000;
 
 /**
- * Gets JSON from a service, with retries. A secret goes to the service's own origin only, and is masked wherever the
- * service quotes it: in the value that is returned as well as in errors.
- * @throws ProviderError that names the service, where all attempts fail
+ * Gets JSON from a service, with retries. A secret goes to the service's own origin only, and is masked in the value
+ * and in errors.
+ * @throws ProviderError that names the service if all attempts fail
  */
 export async function fetchJson<T>(options: {
   service: string;
@@ -34,7 +34,7 @@ export async function fetchJson<T>(options: {
   schema: z.ZodType<T>;
   timeoutMs: number;
   context: FetchContext;
-  /** What to do about a refused key. */
+  /** The remedy for a refused key. */
   keyAdvice: string;
 }): Promise<T> {
   const { service, url, headers, secret, schema, timeoutMs, context, keyAdvice } = options;

@@ -35,7 +35,7 @@ export const scMmrSchema = z
 
 export type ScMmrOptions = z.output<typeof scMmrSchema>;
 
-/** Eq. 5. λ_k for `chosen` = k keywords chosen so far. */
+/** Eq. 5: λ_k for `chosen` = k keywords chosen so far. */
 export function salienceWeight(chosen: number, options: ScMmrOptions): number {
   return Math.max(options.lambdaMin, options.lambdaMax - Math.exp(options.alpha * chosen - options.beta));
 }
@@ -70,7 +70,7 @@ export function selectKeywords(
   return selected;
 }
 
-/** Of equal scores the first candidate wins, so the result does not depend on anything else. */
+/** Among equal scores the first candidate wins, so that the result depends on nothing else. */
 function best(candidates: ReadonlySet<number>, score: (index: number) => number): { index: number; score: number } {
   let best = { index: -1, score: Number.NEGATIVE_INFINITY };
   for (const index of candidates) {
@@ -81,13 +81,13 @@ function best(candidates: ReadonlySet<number>, score: (index: number) => number)
 }
 
 interface SalientEntity extends Entity {
-  /** C(U): the sentence it stands in, with the one before and the one after. */
+  /** C(U): the entity's sentence with the one before and the one after. */
   readonly context: string;
   readonly salience: number;
   readonly vector: Float32Array;
 }
 
-/** Eq. 3: how well the entity fits its context, times how well that fits the text. */
+/** Eq. 3: the similarity of entity and context times that of context and text. */
 export function hierarchicalSalience(vectors: {
   entity: ArrayLike<number>;
   context: ArrayLike<number>;
@@ -96,10 +96,7 @@ export function hierarchicalSalience(vectors: {
   return cosine(vectors.entity, vectors.context) * cosine(vectors.context, vectors.text);
 }
 
-/**
- * The entities of a text with their salience, each spelling once: if it occurs several times, at its most salient
- * place.
- */
+/** The entities of a text with their salience, each spelling once, at its most salient place. */
 export async function salientEntities(options: {
   text: string;
   entities: readonly Entity[];
@@ -122,7 +119,7 @@ export async function salientEntities(options: {
   return [...best.values()];
 }
 
-/** The sentences around an entity, even if the entity crosses what looks like the end of a sentence. */
+/** The sentences around an entity, which may itself cross the end of a sentence. */
 export function localContext({ text, entity }: { text: string; entity: { start: number; end: number } }): string {
   const sentences = splitSentences(text);
   const first = sentences.findIndex(({ end }) => end > entity.start);

@@ -3,11 +3,11 @@ import { type Entity, withoutLinks } from './text-spans.ts';
 const UNIT =
   '%|‰|°[CF]?|percent|per cent|km|m|cm|mm|miles?|kg|g|mg|tons?|tonnes?|million|billion|trillion|thousand|hundred|dollars?|euros?|pounds?|yuan|years?|months?|weeks?|days?|hours?|minutes?|people|deaths?|dead|cases|亿|万|元|人|名|岁|年|月|日|公里|吨|美元';
 
-/** In order of precedence: a later pattern only sees what earlier ones left. */
+/** Patterns in order of precedence: a later one sees only what earlier ones left. */
 const PATTERNS: readonly { type: string; confidence: number; pattern: RegExp }[] = [
   { type: 'HASHTAG', confidence: 0.9, pattern: /[#＃][\p{L}\p{N}_]+/gu },
   { type: 'HANDLE', confidence: 0.9, pattern: /@[A-Za-z0-9_]+/g },
-  // Titles of books and films, and what Chinese puts into quotation marks.
+  // Titles of books and films, and Chinese quotations.
   {
     type: 'QUOTED',
     confidence: 0.85,
@@ -27,8 +27,7 @@ const PATTERNS: readonly { type: string; confidence: number; pattern: RegExp }[]
       'giu',
     ),
   },
-  // Runs in scripts without capitals. Without a word list nobody knows where a name begins, so a whole clause is
-  // taken.
+  // Runs in scripts without capitals. Without a word list a name's beginning is unknown, so a whole clause is taken.
   {
     type: 'CLAUSE',
     confidence: 0.2,
@@ -38,13 +37,13 @@ const PATTERNS: readonly { type: string; confidence: number; pattern: RegExp }[]
 ];
 
 /**
- * Finds candidates for names without any model: hashtags, handles, quoted titles, runs of capitalised words, numbers
- * with units, and clauses in scripts without capitals. The confidences are not probabilities; they make the falling
- * threshold prefer the more reliable patterns.
+ * Finds candidates for names without a model: hashtags, handles, quoted titles, runs of capitalised words, numbers with
+ * units, and clauses in scripts without capitals. The confidences are not probabilities; they make the falling
+ * threshold prefer more reliable patterns.
  */
 export function patternEntities(text: string): Entity[] {
   const entities: Entity[] = [];
-  // Matches are replaced by spaces, so that the rest of a run can still be found.
+  // Matches are replaced by spaces, so that the rest of a run can still match.
   let rest = withoutLinks(text);
   for (const { type, confidence, pattern } of PATTERNS)
     rest = rest.replace(pattern, (match: string, offset: number) => {
@@ -53,7 +52,7 @@ export function patternEntities(text: string): Entity[] {
       const start = offset + span.from;
       const end = offset + span.to;
       entities.push({ text: text.slice(start, end), start, end, type, confidence });
-      // Of the same length, so that all positions stay the same.
+      // Spaces of the same length keep all positions.
       return ' '.repeat(match.length);
     });
   return entities.sort((one, other) => one.start - other.start);
@@ -71,7 +70,7 @@ function nameWithin(run: string): { from: number; to: number } | null {
   return length < 2 ? null : { from, to: from + length };
 }
 
-/** Words that are never names, even when they are capitalised at the beginning of a sentence. */
+/** Words that are never names, even if capitalised at the beginning of a sentence. */
 const NO_NAMES = new Set(
   (
     'a about after again all also am an and another any are as at be because been before being both but by can could did ' +

@@ -4,12 +4,12 @@ import { patternEntities } from './pattern-entities.ts';
 import { type AskShared, askModel, type RoleModel } from './shared-questions.ts';
 import type { Entity } from './text-spans.ts';
 
-/** To be raised with every change to a prompt or a schema below. */
+/** Raised with every change to a prompt or a schema below. */
 export const PROMPT_VERSION = 2;
 
 const VERSION = '1';
 
-/** PromptNER (Ashok and Lipton, 2023): a definition, an example, then candidates of which each is justified or refused. */
+/** PromptNER (Ashok and Lipton, 2023): a definition, an example, then candidates that are justified or refused. */
 const promptNer = (text: string) =>
   `An entity is the name of one particular person (PER), organization (ORG), place (LOC), or of something else that has a \
 name of its own: a work, a product, an event, a nationality (MISC). Pronouns, dates, numbers, professions, kinds of things \
@@ -42,7 +42,7 @@ const candidatesSchema = z.object({
 });
 const entitiesSchema = z.object({ entities: z.array(z.string()) });
 
-/** The entities that a language model names, in the order of the text. Those that do not occur in it are dropped. */
+/** The entities that a language model names, in the order of the text. Names that do not occur in it are dropped. */
 export async function promptedEntities(question: {
   method: 'prompt-ner' | 'llm-ner';
   text: string;
@@ -71,9 +71,8 @@ function inOrder(entities: readonly Entity[]): Entity[] {
 }
 
 /**
- * Every occurrence of a name in a text: with the same spelling and as a whole word; if there is none, in other
- * capitals; if there is none, inside words, as in scripts without spaces. Empty where the text does not contain the
- * name, which the model then made up.
+ * Every occurrence of a name in a text: with the same spelling as a whole word, or else in other case, or else inside
+ * words, as in scripts without spaces. Empty if the model made the name up.
  */
 function mentionsOf(name: { text: string; type: string }, text: string): Entity[] {
   const spelling = name.text

@@ -58,20 +58,19 @@ interface RetrievalRequest {
 export interface Retrieval {
   /** The settings that can change the evidence. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** §3.1–3.3; null where no source is searched by keywords. */
+  /** §3.1–3.3; null if no source is searched by keywords. */
   keywordsOf(request: RetrievalRequest): Promise<readonly Keyword[] | null>;
-  /** @param request.coreClaim only called with `query: core-claim` */
+  /** @param request.coreClaim called with `query: core-claim` only */
   fromWeb(request: RetrievalRequest & { coreClaim: () => Promise<string> }): Promise<Evidence[]>;
   fromWikipedia(request: RetrievalRequest): Promise<Evidence[]>;
   /** The passages that are relevant to a claim. */
   passagesFor(claim: string, evidence: readonly Evidence[]): Promise<RetrievedChunk[]>;
 }
 
-/** How the services that have evidence are asked. */
+/** The settings of requests to the services with evidence. */
 export interface EvidenceServices {
-  /** Where their keys are looked up. */
+  /** The environment that holds their keys. */
   readonly env?: Environment;
-  /** What happens after a failed request. */
   readonly retry?: RetryPolicy;
   /** Draws the jitter of waiting times. */
   readonly random?: Random;
@@ -81,17 +80,17 @@ export interface EvidenceServices {
 
 interface RetrievalSettings extends EvidenceServices {
   readonly options: z.output<typeof retrievalSchema>;
-  /** Of the parts that are not used, the options say nothing. */
+  /** The parts in use. `options` leaves out the others. */
   readonly use: { readonly web: boolean; readonly wikipedia: boolean; readonly passages: boolean };
-  /** Names the entities, if a language model is to do that. */
+  /** The model that names the entities, if one is to do that. */
   readonly model: RoleModel;
-  /** Asks nobody: `upper` pretends that evidence was found, `lower` that there is none. */
+  /** Sends nothing: `upper` pretends that there is evidence, `lower` that there is none. */
   readonly dryRun?: 'lower' | 'upper';
 }
 
 export async function createRetrieval(settings: RetrievalSettings): Promise<Retrieval> {
   const { options, use, model, env = process.env, signal = null, dryRun } = settings;
-  // Without a source there is nothing to load either.
+  // Without a source there is nothing to load.
   if (!use.web && !use.wikipedia) return noRetrieval;
   const { chunks, query } = options;
   const random = settings.random ?? Random.seeded({ seed: 0, purpose: 'waiting times of retrieval' });
@@ -114,7 +113,7 @@ export async function createRetrieval(settings: RetrievalSettings): Promise<Retr
     });
   }
 
-  /** What to search the web for: of a text without any entity its most salient sentence. */
+  /** The web query; for a text without entities its most salient sentence. */
   async function webQuestion(request: Parameters<Retrieval['fromWeb']>[0]): Promise<WebQuestion> {
     if (query === 'core-claim') return { sentence: await request.coreClaim() };
     const keywords = query === 'entities' ? await keywordsOf(request) : null;
@@ -126,7 +125,7 @@ export async function createRetrieval(settings: RetrievalSettings): Promise<Retr
     options: {
       encoder: encoder.identity,
       cutoff: options.cutoff,
-      // `seedScore`, like `withoutEntities` below, was a setting once and stays in the key of what was paid for.
+      // `seedScore`, like `withoutEntities` below, is no longer a setting. It stays in stored keys.
       ...(recognizer && { entities: recognizer.options, keywords: { ...options.keywords, seedScore: 'salience' } }),
       ...(use.web &&
         (query === 'entities' ? { query, withoutEntities: 'sentence', web: web.options } : { query, web: webOptions })),
@@ -169,7 +168,7 @@ async function keywordsAmong(
   return selectKeywords({ salience, similarity }, options).map((index) => entities[index]);
 }
 
-/** The sentence that is most like the whole text. */
+/** The sentence that is most similar to the whole text. */
 async function salientSentence(text: string, encoder: Encoder): Promise<string> {
   const sentences = splitSentences(text).map((sentence) => sentence.text);
   if (sentences.length < 2) return text;
@@ -186,9 +185,7 @@ const noRetrieval: Retrieval = {
   passagesFor: async () => [],
 };
 
-/**
- * Asks nobody and returns the question itself as evidence, so that a dry run counts the calls that evidence leads to.
- */
+/** Sends nothing and returns the question as evidence, so that a dry run counts the calls that evidence causes. */
 function dryRunWebSearch(options: WebSearch['options'], bound: 'lower' | 'upper'): WebSearch {
   return {
     options,

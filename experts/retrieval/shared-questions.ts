@@ -9,28 +9,28 @@ import type { ChatAnswer, ChatService } from '../llm/chat.ts';
 import type { Endpoint } from '../llm/endpoint.ts';
 
 interface SharedQuestion<T> extends Omit<Question, 'threadId' | 'prefixLength'> {
-  /** What a kept answer must still be. */
+  /** The schema of the answer, also of a stored one. */
   readonly schema: z.ZodType<T>;
 }
 
 interface SharedAnswer<T> {
   readonly value: T;
-  /** What it took, whoever asked first. */
+  /** The usage of the answer, even if another judgement asked first. */
   readonly usage: Usage;
 }
 
-/** Asks a question whose answer is plain JSON; once for all who put the same question. */
+/** Asks a question with an answer in plain JSON, once for all callers with the same question. */
 export type AskShared = <T>(
   question: SharedQuestion<T>,
   ask: () => Promise<{ readonly value: T; readonly answers?: readonly ChatAnswer[] }>,
 ) => Promise<SharedAnswer<T>>;
 
-/** Asks such questions as parts of one judgement. */
+/** Asks shared questions as parts of one judgement. */
 export function sharedAsker(options: {
   askPart: AskPart;
-  /** Where the question is asked now. */
+  /** The place where the question is asked now. */
   place: Pick<Question, 'threadId' | 'prefixLength'>;
-  /** What the judgement took so far. */
+  /** The usage of the judgement so far. */
   counts: Parameters<AskPart>[1];
 }): AskShared {
   const { askPart, place, counts } = options;
@@ -53,13 +53,13 @@ export function sharedAsker(options: {
 export interface RoleModel {
   readonly service: ChatService;
   readonly endpoint: Endpoint;
-  /** What of the endpoint can change an answer. */
+  /** The endpoint's settings that can change an answer. */
   readonly options: Readonly<Record<string, unknown>>;
 }
 
 export interface ModelQuestion<T> {
   readonly model: RoleModel;
-  /** The detector's name, a slash and what is asked, as annotations of parts are called. */
+  /** The name of the part in annotations: the detector's name, a slash and the question's. */
   readonly part: string;
   readonly version: string;
   readonly promptVersion: unknown;
@@ -70,7 +70,7 @@ export interface ModelQuestion<T> {
   readonly askShared: AskShared;
 }
 
-/** Asks a model a question that it answers from the question's own words, so that the same words need no second answer. */
+/** Asks a model a question that its own words answer, so that equal words need no second answer. */
 export function askModel<T>(question: ModelQuestion<T>): Promise<SharedAnswer<T>> {
   const { model, part, version, promptVersion, content, schema, dryRunValue, askShared } = question;
   const { shortestDryRunValue = dryRunValue } = question;

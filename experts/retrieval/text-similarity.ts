@@ -1,6 +1,6 @@
 import type { Encoder } from '../../src/text/encoder.ts';
 
-/** One vector for each text, in order; equal texts are encoded once. */
+/** One vector per text, in order; equal texts are encoded once. */
 export async function embedTexts(options: {
   encoder: Encoder;
   texts: readonly string[];

@@ -1,19 +1,15 @@
-/** A piece of a text and its position. */
 export interface TextSpan {
   readonly text: string;
   readonly start: number;
   readonly end: number;
 }
 
-/**
- * Possible ends of a sentence, including closing quotation marks. Latin full stops need a space after them, Chinese
- * and Japanese ones do not.
- */
+/** Possible ends of a sentence with closing quotation marks. Latin full stops need a space after them. */
 const ENDING = /[.!?…]+["'”’»)\]]*(?=\s|$)|[。！？]+["'”’」』）]*|\n+/gu;
 const ABBREVIATION =
   /(?:^|[\s("'“‘])(?:\p{Lu}|(?:\p{L}\.)+\p{L}|Mr|Mrs|Ms|Dr|Prof|Sen|Rep|Gov|Gen|Lt|Col|Sgt|St|Jr|Sr|vs|No|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\.$/u;
 
-/** The sentences of a text. Uses no dictionary of the machine, so the result is the same everywhere. */
+/** The sentences of a text. It uses no dictionary of the machine, so the result is the same everywhere. */
 export function splitSentences(text: string): TextSpan[] {
   const sentences: TextSpan[] = [];
   let start = 0;
@@ -37,7 +33,7 @@ export function splitSentences(text: string): TextSpan[] {
 
 /** A name in a text, with the recogniser's confidence, 0 to 1. */
 export interface Entity extends TextSpan {
-  /** PER, LOC, …, as the recogniser calls it. */
+  /** The recogniser's type, such as PER or LOC. */
   readonly type: string;
   readonly confidence: number;
 }
@@ -48,8 +44,8 @@ export function withoutLinks(text: string): string {
 }
 
 /**
- * The words of a claim as a search service is given them: without links and without what it takes for an operator, or a claim
- * could choose its own evidence. Colons (`site:`, `insource:`), quotation marks and brackets, signs before a word, AND, OR, NOT.
+ * The words of a claim for a search service, without links and operators, which would let a claim choose its own
+ * evidence: colons (`site:`, `insource:`), quotation marks, brackets, signs before a word, AND, OR, NOT.
  */
 export function searchWords(text: string): string {
   return withoutLinks(text.normalize('NFKC'))

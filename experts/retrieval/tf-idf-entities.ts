@@ -4,14 +4,14 @@ import { type DocumentFrequencies, documentFrequencies, inverseDocumentFrequency
 import { namesNothing } from './pattern-entities.ts';
 import { type Entity, withoutLinks } from './text-spans.ts';
 
-/** In how many of these texts each word stands, in lower case. */
+/** The number of texts that contain each word, in lower case. */
 export function termFrequencies(texts: readonly string[]): DocumentFrequencies {
   return documentFrequencies(texts.map((text) => wordsOf(text).map(({ word }) => word)));
 }
 
 /**
- * The words with the highest tf · idf, at every place where they occur, in the order of the
- * text. Of equal weights the word that comes first wins. The confidence is the weight relative to the highest.
+ * The words with the highest tf · idf, at every place where they occur, in the order of the text. Among equal weights
+ * the first word wins. The confidence is the weight relative to the highest.
  */
 export function tfIdfEntities(options: { text: string; frequencies: DocumentFrequencies; maxTerms: number }): Entity[] {
   const { text, frequencies, maxTerms } = options;
@@ -30,17 +30,14 @@ export function tfIdfEntities(options: { text: string; frequencies: DocumentFreq
   });
 }
 
-/**
- * Words that may be names. In scripts without spaces these are whole clauses, since there is no word list to split
- * them.
- */
+/** Words that may be names. In scripts without spaces these are whole clauses, because there is no word list. */
 function wordsOf(text: string): { word: string; start: number; end: number }[] {
   return [...withoutLinks(text).matchAll(/[\p{L}\p{M}\p{N}]{2,}(?:[-'’][\p{L}\p{M}\p{N}]{2,})*/gu)]
     .filter(([word]) => !namesNothing(word))
     .map(({ 0: word, index }) => ({ word: word.toLowerCase(), start: index, end: index + word.length }));
 }
 
-/** Document frequencies in the claims of a threads file. Its identity is what was counted, not the path of the file. */
+/** Document frequencies in the claims of a threads file. Its identity is its content, not its path. */
 export async function loadTermCorpus(path: string): Promise<{ frequencies: DocumentFrequencies; sha256: string }> {
   const frequencies = termFrequencies((await loadThreads(path)).map(({ posts }) => posts[0].text));
   const counted = [frequencies.documents, ...[...frequencies.of].sort(([one], [other]) => (one < other ? -1 : 1))];

@@ -20,7 +20,7 @@ export const tokenClassifierSchema = transformersEncoderOptionsSchema
   });
 
 export interface TokenClassifier {
-  /** The library's version and the hashes of the files, which can change what is recognised. */
+  /** The library's version and the hashes of the files, which can change the entities. */
   readonly identity: Readonly<Record<string, unknown>>;
   classify(text: string): Promise<ClassifiedToken[]>;
 }
@@ -38,9 +38,9 @@ const logitsSchema = z.object({ dims: z.tuple([z.literal(1), z.int(), z.int()]),
 const WORD = /\p{Script=Han}|[\p{L}\p{N}\p{M}]+|[^\s]/gu;
 
 /**
- * Loads a pretrained model that labels tokens. Each word is tokenized on its own, so that the position of every token
- * in the text is known. WordPiece models do the same themselves; for others the tokens may differ slightly.
- * @throws InputError where the folder holds no token classifier, ProviderError where the download fails
+ * Loads a pretrained model that labels tokens. Each word is tokenized on its own, so that each token's position is
+ * known. WordPiece models do the same; for others the tokens may differ slightly.
+ * @throws InputError if the folder holds no token classifier, ProviderError if the download fails
  */
 export async function loadTokenClassifier(options: z.output<typeof tokenClassifierSchema>): Promise<TokenClassifier> {
   const { model: name, maxTokens, dtype, device } = options;
@@ -136,16 +136,16 @@ function likeliest(logits: Float32Array): { index: number; probability: number }
 export interface ClassifiedToken {
   readonly start: number;
   readonly end: number;
-  /** As in the model's configuration: O, B-PER, I-PER, or just PER. */
+  /** A label of the model's configuration: O, B-PER, I-PER, or just PER. */
   readonly label: string;
   readonly probability: number;
-  /** The token continues the word of the previous one. */
+  /** Whether the token continues the word of the previous one. */
   readonly continuesWord: boolean;
 }
 
 /**
- * Joins consecutive entity tokens; the confidence is their mean (Eq. 2). A word is never cut: its later pieces follow
- * its first one, whatever the model says about them, since models are trained on first pieces.
+ * Joins consecutive entity tokens; the confidence is their mean (Eq. 2). A word is never cut: later pieces follow the
+ * first one's label, because models are trained on first pieces.
  */
 export function aggregateTokens({ text, tokens }: { text: string; tokens: readonly ClassifiedToken[] }): Entity[] {
   const entities: Entity[] = [];

@@ -7,14 +7,14 @@ import { type FetchContext, fetchJson, serviceUrl } from './fetch-json.ts';
 import type { AskShared } from './shared-questions.ts';
 import { searchWords } from './text-spans.ts';
 
-/** Most results of one request to Brave. */
+/** Results per request that Brave allows. */
 const MOST_RESULTS = 20;
-/** Longer queries are refused by Brave. */
+/** Brave refuses longer queries. */
 const MOST_CHARACTERS = 400;
 const MOST_WORDS = 50;
 /** A date range needs a first day; older pages have none. */
 const EARLIEST_DATE = '1990-01-01';
-/** These were settings once. They stay in the key, so that what was paid for is found. */
+/** No longer settings. They stay in the key, so that stored answers keep theirs. */
 const settled = {
   country: null,
   earliestDate: EARLIEST_DATE,
@@ -57,10 +57,7 @@ export type WebQuestion = { readonly keywords: readonly string[] } | { readonly 
 export interface WebSearch {
   /** The settings that can change the results. */
   readonly options: Readonly<Record<string, unknown>>;
-  /**
-   * @param request.cutoff the last day a result may have
-   * @throws InputError where the key is missing, ProviderError where the service fails
-   */
+  /** @param request.cutoff the last day of a result @throws InputError without a key, ProviderError of the service */
   search(request: { ask: WebQuestion; cutoff: string; askShared: AskShared }): Promise<Evidence[]>;
 }
 
@@ -83,7 +80,7 @@ export function createWebSearch(settings: {
   const { options, context, env } = settings;
   const { baseURL, apiKeyEnv, timeoutMs, ...relevant } = options;
   const { excludedFactChecks, excludedNews } = options;
-  // Encyclopedias, too: Wikipedia is asked separately.
+  // Encyclopedias, too: Wikipedia is queried separately.
   const excludedDomains = dealtFrom([excludedFactChecks, encyclopediaDomains, excludedNews]);
 
   const fetchResults = (parameters: Record<string, string>): Promise<Result[]> => {
@@ -115,16 +112,16 @@ export function createWebSearch(settings: {
       if (query === '') return [];
       const parameters = {
         q: query,
-        // More than are used: a query has no room for every exclusion, so some results will be dropped.
+        // More than are used: a query has no room for every exclusion, so some results are dropped.
         count: String(MOST_RESULTS),
         result_filter: 'web',
         text_decorations: 'false',
-        // More than one passage a page, if the plan allows it.
+        // More than one passage per page, if the plan allows it.
         extra_snippets: 'true',
         ...(options.language !== null && { search_lang: options.language }),
         freshness: `${EARLIEST_DATE}to${cutoff}`,
       };
-      // The raw results are kept, not the filtered ones, so that other exclusions need no new request.
+      // The raw results are stored, so that other exclusions need no new request.
       const { value: results } = await askShared(
         {
           detector: 'retrieval/web-search',
@@ -137,7 +134,7 @@ export function createWebSearch(settings: {
       );
       const usable = results.map(evidenceOf).filter((evidence) => {
         if (evidence.text === '' || isInDomains(evidence.url, excludedDomains)) return false;
-        // Services apply their date filter loosely, so dates are checked again here. One without a date may be later.
+        // Services apply their date filter loosely, so dates are checked again. A page without a date may be later.
         return evidence.date !== null && evidence.date <= cutoff;
       });
       return usable.slice(0, options.maxResults);
@@ -145,10 +142,7 @@ export function createWebSearch(settings: {
   };
 }
 
-/**
- * The first of each list, then the second of each, and so on, so that the most important ones of each kind fit into a
- * query.
- */
+/** The first of each list, then the second of each, and so on, so that the most important ones fit into a query. */
 function dealtFrom(lists: readonly (readonly string[])[]): string[] {
   const longest = Math.max(...lists.map(({ length }) => length));
   return Array.from({ length: longest }, (_, place) =>
@@ -179,9 +173,8 @@ function dayOf(text: string | null | undefined): string | null {
 const QUOTES = 2;
 
 /**
- * Eq. 6: all keywords, each as a phrase, then the domains to exclude. Keywords come in order of importance and are
- * dropped from the end if the service's limits are reached. As many domains are named as still fit; the results are
- * checked against all of them.
+ * Eq. 6: all keywords as phrases, then the domains to exclude. Keywords come in order of importance and are dropped
+ * from the end at the service's limits. Exclusions fill the rest; the results are checked against all of them.
  */
 export function webQuery(options: {
   keywords: readonly string[];

@@ -26,12 +26,9 @@ export const wikipediaSchema = z
 export type WikipediaOptions = z.output<typeof wikipediaSchema>;
 
 export interface Wikipedia {
-  /** The settings that can change what is found. */
+  /** The settings that can change the article. */
   readonly options: Readonly<Record<string, unknown>>;
-  /**
-   * The beginning of the article about a keyword; null where there is none, or was none yet on the last day of
-   * evidence.
-   */
+  /** The beginning of the article about a keyword; null if none existed on the last day of evidence. */
   lookUp(request: { keyword: string; context: string; cutoff: string; askShared: AskShared }): Promise<Evidence | null>;
 }
 
@@ -49,7 +46,7 @@ interface Sense {
   readonly date: string;
 }
 
-/** Errors come with status 200. Without `error`, "search is down" would be kept for ever as "there is no article". */
+/** Errors come with status 200. Without `error`, "search is down" would be stored for ever as "there is no article". */
 const searchSchema = z.object({
   error: z.never().optional(),
   query: z.object({ pages: z.array(pageSchema).default([]) }).optional(),
@@ -59,17 +56,17 @@ const revisionSchema = z.object({
     pages: z.array(z.object({ revisions: z.array(z.object({ revid: z.number(), timestamp: z.string() })).optional() })),
   }),
 });
-/** For hidden and lost revisions the service answers with one of these errors; others may pass and are not kept. */
+/** Permanent errors of hidden and lost revisions. Other errors may be temporary and are not stored. */
 const lost = ['nosuchrevid', 'missingcontent', 'missingcontent-revid', 'missingcontent-revid-role', 'permissiondenied'];
 const parseSchema = z.union([
   z.object({ parse: z.object({ text: z.string() }) }),
   z.object({ error: z.object({ code: z.enum(lost) }) }),
 ]);
-/** The search refuses queries longer than this. */
+/** The search refuses longer queries. */
 const MOST_CHARACTERS = 300;
 /** Articles that a keyword may mean; its context decides among them. */
 const SENSES = 5;
-/** These were settings once. They stay in the key, so that what was paid for is found. */
+/** No longer settings. They stay in the key, so that stored answers keep theirs. */
 const settled = { senses: SENSES, disambiguation: 'context', asOf: 'cutoff' };
 
 export function createWikipedia(settings: {
@@ -99,7 +96,7 @@ export function createWikipedia(settings: {
   };
 }
 
-/** Asks the wiki's API; the same question once for all. */
+/** Queries the wiki's API, each question once for all callers. */
 type AskWikipedia = <T>(parameters: Record<string, string>, schema: z.ZodType<T>) => Promise<T>;
 
 function askerWith(
@@ -136,7 +133,7 @@ async function senses(keyword: string, ask: AskWikipedia): Promise<WikipediaPage
     .sort((one, other) => one.index - other.index);
 }
 
-/** The senses as they were on the day, so that none is chosen for what was written later. */
+/** The senses as they were on the day, so that none is chosen for later text. */
 async function beginningsOf(
   pages: readonly WikipediaPage[],
   when: { day: string; ask: AskWikipedia },
@@ -145,7 +142,7 @@ async function beginningsOf(
   return senses.flatMap((sense) => sense ?? []);
 }
 
-/** The article as it was at the end of a day; null where it did not exist, or where that revision is hidden. */
+/** The article at the end of a day; null if it did not exist, or its revision is hidden. */
 async function beginningOn(title: string, { day, ask }: { day: string; ask: AskWikipedia }): Promise<Sense | null> {
   const latest = { rvlimit: '1', rvdir: 'older', rvstart: `${day}T23:59:59Z`, rvprop: 'ids|timestamp' };
   const { query } = await ask({ action: 'query', prop: 'revisions', titles: title, ...latest }, revisionSchema);
@@ -166,8 +163,8 @@ function senseText({ title, text }: Sense): string {
 }
 
 /**
- * Eq. 7: the sense whose description, in place of the entity, changes its context least. Returns its index. Of equals
- * the first wins, which is the one that the encyclopedia ranks highest.
+ * Eq. 7: the index of the sense whose description, in place of the entity, changes its context least. Among equals the
+ * encyclopedia's highest rank wins.
  */
 export async function disambiguate(options: {
   entity: string;

@@ -10,15 +10,18 @@ import type { Seed, SelectionTask, WeakLabel } from './selector.ts';
 import { selectors } from './selectors.ts';
 import { takeShare } from './take-share.ts';
 
-/** A row that people labelled, and what the machine says of it; null where it says nothing. */
+/** A row labelled by people, with the machine's label; null without one. */
 export interface GoldRow extends Seed {
   readonly machine: WeakLabel | null;
 }
 
 export interface CrossFitted {
-  /** By what models were trained on: `gold-alone` of the other folds, and with it `all` items or those that a selector took, which may be `chosen`. */
+  /**
+   * Predictions by training set: `gold-alone` of the other folds, or that gold with `all` items or a selector's;
+   * `chosen` follows the best selector.
+   */
   readonly heldOut: ReadonlyMap<string, HeldOut>;
-  /** Of models trained on the weak labels of gold rows alone: on right ones, or on as many random ones of each class. */
+  /** Models trained on weak labels of gold rows alone: the right ones, or as many random ones of each class. */
   readonly room: { readonly right: HeldOut; readonly random: HeldOut };
   /** The selector under which held-out gold is likeliest. */
   readonly chosen: SelectorName;
@@ -26,37 +29,39 @@ export interface CrossFitted {
 
 const folds = 5;
 const repetitions = 3;
-/** Random selections of each fold. */
+/** Random selections per fold. */
 const draws = 3;
-/** p is not followed below this: a class that was never trained on is not infinitely unlikely. */
+/** The lower limit of p, so that a class that was never trained on is not infinitely unlikely. */
 const leastProbability = 1e-4;
 
-/** What one set of models says of the unseen gold rows of a fold, in their order; see `HeldOut`. */
+/** Predictions of one set of models for the held-out gold rows of a fold, in their order; see `HeldOut`. */
 interface FoldPrediction extends Pick<HeldOut, 'taken' | 'takenRight'> {
   readonly predicted: readonly number[];
   readonly logLikelihoods: readonly number[];
 }
 
-/** The predictions of a fold under what was trained on, as JSON. */
+/** The predictions of a fold by training set, as JSON. */
 export type FoldFit = Readonly<Record<string, readonly FoldPrediction[]>>;
 
-/** Cross-fitting, fold by fold: a fit depends on its fold alone, so they can be made in any order and process. */
+/** Cross-fitting in folds. A fit depends on its fold alone, so any order and process may make it. */
 export interface CrossFitter {
-  /** How many folds there are, repetitions counted. */
+  /** The number of folds over all repetitions. */
   readonly folds: number;
   fit(fold: number): Promise<FoldFit>;
-  /** What the fits of all folds come to, in their order. */
+  /** Combines the fits of all folds, in their order. */
   merged(fits: readonly FoldFit[]): CrossFitted;
 }
 
 /**
- * What each selector is worth, on gold that it has not seen. Gold rows are dealt into five folds; with the gold of four a selector
- * scores the items, a model is trained on that gold and the best items, and predicts the fifth; three times, with other folds.
- * The selector that gives held-out gold the highest mean log-likelihood is chosen: 200 rows tell more by it than by macro-F1.
- * `chosen` predicts each fold by the selector that is best on the others, so it does not profit from having been chosen.
- * @param options.words what the trained model reads, row by row as the task's features, which selectors read
+ * Measures each selector on held-out gold. Gold rows are dealt into five folds. With the gold of four, a selector
+ * scores the items, and a model trained on that gold and the best items predicts the fifth; three times, with other
+ * folds. The chosen selector gives held-out gold the highest mean log-likelihood, which 200 rows measure better than
+ * macro-F1. `chosen` predicts each fold by the selector that is best on the others, so it does not profit from the
+ * choice.
+ * @param options.words features of the trained model, one row per row of the task's features, which selectors read
  * @param options.names candidates
- * @param options.controls whether gold alone, all items, random selections and the room are measured, too; the choice needs none of them
+ * @param options.controls whether gold alone, all items, random selections and the room are measured, too; the choice
+ *   needs none of them
  */
 export async function crossFitter(options: {
   task: Omit<SelectionTask, 'seeds' | 'random'>;
@@ -91,7 +96,10 @@ export async function crossFitter(options: {
         takenRight: ofGold.filter((item) => item.label === rightLabels.get(item)).length,
       });
     };
-    /** Unseen gold rows stand among the items, so that it shows which of their weak labels are taken. Nothing is trained on them. */
+    /**
+     * Held-out gold rows are among the items, so that the share of right weak labels is known. Nothing is trained on
+     * them.
+     */
     const select = (name: SelectorName, scores: ArrayLike<number>) => {
       const taken = takeShare({ items: candidates, scores, share }).map((place) => candidates[place]);
       const [ofGold, others] = [true, false].map((isGold) => taken.filter((item) => rightLabels.has(item) === isGold));
@@ -123,7 +131,7 @@ export async function crossFitter(options: {
 
 const roomNames = { right: 'right weak labels', random: 'random weak labels' } as const;
 
-/** Which gold rows each fold sees, and what is drawn for it. All is drawn here, so that no fold depends on what another draws. */
+/** The gold rows and random draws of each fold. All are drawn here, so that no fold depends on another. */
 function plannedFolds({ task, gold, seed }: Pick<Parameters<typeof crossFitter>[0], 'task' | 'gold' | 'seed'>) {
   return Array.from({ length: repetitions }, (_, repetition) => {
     const random = Random.seeded({ seed, purpose: `folds of gold rows ${repetition}` });
@@ -189,7 +197,7 @@ function merged(
   return { heldOut: records, room, chosen: bestOf(names, total) };
 }
 
-/** Scores that no gold row enters are the same in every fold. */
+/** Scores without gold are the same in every fold. */
 async function scoresWithoutSeeds(options: {
   task: Omit<SelectionTask, 'seeds' | 'random'>;
   names: readonly SelectorName[];

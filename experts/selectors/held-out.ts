@@ -1,13 +1,13 @@
 import { bootstrapGroups, type Interval } from '../../src/metrics/bootstrap.ts';
 import { macroF1 } from '../../src/metrics/classification.ts';
 
-/** What models say of gold rows that they have not seen. Each entry is one set of models that together cover all gold rows. */
+/** Predictions for held-out gold rows. Each entry is one set of models that together cover all gold rows. */
 export interface HeldOut {
   /** The likeliest class of each gold row. */
   readonly predicted: Int32Array[];
   /** ln p(gold) of each gold row. */
   readonly logLikelihoods: Float64Array[];
-  /** Weak labels of held-out gold rows that were taken, over all sets, and how many of them are right. */
+  /** Selected weak labels of held-out gold rows, over all sets, and how many of them are right. */
   taken: number;
   takenRight: number;
 }
@@ -15,17 +15,17 @@ export interface HeldOut {
 export interface Gain {
   /** First minus second, with the 95% interval over gold rows. */
   readonly macroF1: Interval & { readonly difference: number };
-  /** The same of the mean log-likelihood of the gold, in nats a row: more is known of it from few rows. */
+  /** Mean log-likelihood of the gold, first minus second, in nats per row. It needs fewer rows than macro-F1. */
   readonly logLikelihood: Interval & { readonly difference: number };
 }
 
 type HeldOutPredictions = Pick<HeldOut, 'predicted' | 'logLikelihoods'>;
 
-/** What gains are of. */
+/** The data behind gains. */
 interface Compared {
   readonly gold: readonly { readonly label: number }[];
   readonly classCount: number;
-  /** Rows that are resampled together, such as the replies of a thread; each row by itself unless given. */
+  /** Rows that are resampled together, such as the replies of a thread; single rows by default. */
   readonly groups?: readonly (readonly number[])[];
 }
 
@@ -35,7 +35,7 @@ export function gainOver({ first, ...of }: Compared & { first: HeldOutPrediction
   return gain;
 }
 
-/** `gainOver` of each, with the same resamples. */
+/** The gain of each over `second`, with shared resamples. */
 export function gainsOver(
   options: Compared & { firsts: readonly HeldOutPredictions[]; second: HeldOutPredictions },
 ): Gain[] {

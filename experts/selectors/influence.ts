@@ -14,10 +14,11 @@ export const influence: ItemSelector = {
 };
 
 /**
- * For each item the product of the gradients of its own loss and of the mean loss on the seeds, classes balanced: to first order,
- * what a step on the item takes off the loss on the seeds (TracIn, Pruthi et al., NeurIPS 2020, at one checkpoint). Of a
- * softmax regression both gradients are (p − y) xᵀ. The checkpoint is the untrained model, p uniform: a model of the machine's labels has
- * fitted their errors, and its gradients rank them no better than chance.
+ * The effect of each item on the seeds: the product of the gradients of its loss and of the seeds' mean loss, classes
+ * balanced. To first order, this is how much a step on the item reduces the seeds' loss (TracIn, Pruthi et al., NeurIPS
+ * 2020, at one checkpoint). In a softmax regression both gradients are (p − y) xᵀ. The checkpoint is the untrained
+ * model, p uniform: a model of the machine's labels has fitted their errors, and its gradients rank them no better than
+ * chance.
  */
 export function seedEffects({ features, classCount, items, seeds }: SelectionTask): Float64Array {
   const ofSeeds = new Float64Array(features.columns * classCount);

@@ -4,8 +4,9 @@ import type { ItemSelector } from './selector.ts';
 const neighbours = 5;
 
 /**
- * The Shapley value of each item for a classifier of the K nearest neighbours, tested on the seeds, classes balanced (Jia et al.,
- * "Efficient Task-Specific Data Valuation for Nearest Neighbor Algorithms", VLDB 2019, Theorem 1, with K = 5 and the cosine of rows).
+ * The Shapley value of each item for a classifier of the K nearest neighbours, tested on the seeds, classes balanced
+ * (Jia et al., "Efficient Task-Specific Data Valuation for Nearest Neighbor Algorithms", VLDB 2019, Theorem 1, with K =
+ * 5 and the cosine of rows).
  */
 export const knnShapley: ItemSelector = {
   description: 'the Shapley value of the item for a nearest-neighbour classifier that is tested on the gold labels',
@@ -44,18 +45,18 @@ export const knnShapley: ItemSelector = {
   },
 };
 
-/** How alike every row is to one. */
+/** Similarities of one row to every row. */
 interface Alike {
   readonly similarities: Float64Array;
-  /** 0 for the largest similarity; the same for the same. */
+  /** 0 for the largest similarity; equal ranks for equal similarities. */
   readonly ranks: Int32Array;
 }
 
 const similarRows = new WeakMap<SparseMatrix, Map<number, Alike>>();
-/** Similarities kept of one matrix: 160 MB with their ranks. */
+/** Similarities cached per matrix: 160 MB with their ranks. */
 const mostKept = 1.3e7;
 
-/** Cross-fitting asks for the same rows in most folds, so they are kept for as long as the matrix. */
+/** Cached as long as the matrix, because cross-fitting needs the same rows in most folds. */
 function alikeTo(features: SparseMatrix, of: number): Alike {
   const { rows, columns, starts, indices, values } = features;
   const rowsOfMatrix = similarRows.get(features) ?? new Map<number, Alike>();
@@ -76,7 +77,7 @@ function alikeTo(features: SparseMatrix, of: number): Alike {
   return alike;
 }
 
-/** The places of rows by their ranks, and of the same rank the earlier first: a sort by counting. */
+/** The places of rows by rank, the earlier first among equals: a counting sort. */
 function inOrder(rows: Int32Array, ranks: Int32Array): Int32Array {
   const ends = new Int32Array(ranks.length + 1);
   for (const row of rows) ends[ranks[row] + 1]++;

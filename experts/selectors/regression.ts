@@ -4,8 +4,8 @@ import { fitRowClassifier } from './row-classifier.ts';
 import type { ItemSelector, WeakLabel } from './selector.ts';
 
 /**
- * A weighted logistic regression of the sign of each item's effect on the seeds, weighted by its size, on what the item says with
- * which label: words alone cannot tell that "fake" supports a label and speaks against another.
+ * Weighted logistic regression of the sign of each item's effect on the seeds, weighted by its size. Its columns are
+ * words per label, because "fake" supports one label and contradicts another.
  */
 export const regression: ItemSelector = {
   description: 'a regression of effects on the gold labels, on the words of a text together with its label',
@@ -30,7 +30,7 @@ export const regression: ItemSelector = {
   },
 };
 
-/** One block of columns for each label. */
+/** One block of columns per label. */
 function wordsWithLabels(
   { columns, starts, indices, values }: SparseMatrix,
   { items, classCount }: { items: readonly WeakLabel[]; classCount: number },

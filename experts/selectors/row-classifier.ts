@@ -2,10 +2,10 @@ import { fitKernelSoftmax, sparseProducts } from '../../src/regression/kernel-so
 import type { SparseMatrix } from '../../src/regression/sparse-matrix.ts';
 import { softmax } from '../../src/softmax.ts';
 
-/** One probability for each class of a row of the features that it was fitted on. */
+/** Returns a probability per class for a row of the features. */
 export type RowClassifier = (row: number) => Float64Array;
 
-/** A row with its class; it counts `weight` times, once unless given. No row is given twice. */
+/** A row with its class and its `weight`, 1 by default. Each row occurs once. */
 export interface RowExample {
   readonly row: number;
   readonly label: number;
@@ -13,9 +13,10 @@ export interface RowExample {
 }
 
 /**
- * L2-regularised softmax regression with C = 1 and balanced class weights, as scikit-learn's
- * `LogisticRegression(class_weight='balanced')` fits it (https://scikit-learn.org/stable/modules/linear_model.html#logistic-regression).
- * A class without examples has probability 0; without any example all are alike.
+ * L2-regularised softmax regression with C = 1 and balanced class weights, like scikit-learn's
+ * `LogisticRegression(class_weight='balanced')`
+ * (https://scikit-learn.org/stable/modules/linear_model.html#logistic-regression). A class without examples has
+ * probability 0; without any example all are equal.
  */
 export async function fitRowClassifier(options: {
   features: SparseMatrix;

@@ -3,43 +3,43 @@ import type { Random } from '../../src/tensor/random.ts';
 
 /** A text with a weak label. */
 export interface WeakLabel {
-  /** Row of its text in the features. */
+  /** The row of the text in the features. */
   readonly row: number;
-  /** Index of the class that the machine gave it. */
+  /** Index of the class that the machine predicts. */
   readonly label: number;
-  /** The machine's probability of that class, 0 to 1; null where it is not known. */
+  /** The machine's probability of that class, 0 to 1; null if unknown. */
   readonly confidence: number | null;
 }
 
-/** A text that people labelled. */
+/** A text with a gold label. */
 export interface Seed {
   readonly row: number;
   readonly label: number;
 }
 
-/** What a selector scores. */
+/** The input of a selector. */
 export interface SelectionTask {
-  /** A row for every text. */
+  /** A row per text. */
   readonly features: SparseMatrix;
   readonly classCount: number;
   readonly items: readonly WeakLabel[];
-  /** None of them is among the items. */
+  /** Seeds are never among the items. */
   readonly seeds: readonly Seed[];
   readonly random: Random;
 }
 
 export interface ItemScore {
-  /** Higher: better to train on. Only the order within a class counts. */
+  /** A higher score is better to train on. Only the order within a class counts. */
   readonly score: number;
-  /** In a few words, for people. */
+  /** A few words for people. */
   readonly reason: string;
 }
 
-/** Says how good weak labels are to train on. */
+/** Scores weak labels by their value for training. */
 export interface ItemSelector {
   readonly description: string;
-  /** What it cannot do without. */
+  /** The input that the selector requires. */
   readonly needs: 'seeds' | 'confidence' | 'nothing';
-  /** @returns one entry an item, in order */
+  /** @returns one entry per item, in order */
   readonly score: (task: SelectionTask) => Promise<ItemScore[]>;
 }

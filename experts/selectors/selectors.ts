@@ -17,12 +17,12 @@ const seedAgreement: ItemSelector = {
   },
 };
 
-/** Models that each hold one part out. */
+/** Models that each hold out one part. */
 const folds = 5;
 
 /**
- * Labels that are easily learnt from the others are more often right (Han et al., "Co-teaching", NeurIPS 2018). The loss is
- * that of a model that has not seen the item, since a linear one fits what it has seen.
+ * Labels that are easily learned from the others are more often right (Han et al., "Co-teaching", NeurIPS 2018). The
+ * loss is that of a model without the item, because a linear model fits its training items.
  */
 const smallLoss: ItemSelector = {
   description: 'the probability of the weak label under a model that was trained on the other weak labels',
@@ -53,14 +53,13 @@ const confidence: ItemSelector = {
     })),
 };
 
-/** With quotas by class, a random selection that has the same share of every weak label. */
+/** With quotas by class, a random selection takes the same share of every weak label. */
 const random: ItemSelector = {
   description: 'drawn at random, the same share of every class: what a selector must beat',
   needs: 'nothing',
   score: async (task) => task.items.map(() => ({ score: task.random.uniform(), reason: 'drawn at random' })),
 };
 
-/** Every selector by the name that people choose it by. */
 export const selectors: Readonly<Record<SelectorName, ItemSelector>> = {
   'seed-agreement': seedAgreement,
   'knn-shapley': knnShapley,

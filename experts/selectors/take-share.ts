@@ -2,8 +2,8 @@ import { groupBy } from '../../src/data/group-by.ts';
 import type { WeakLabel } from './selector.ts';
 
 /**
- * The places of the best items: the same share of every class, at least one of each, so that no class is lost and a selection
- * differs from a random one in its items alone. Of equal scores the earlier item is taken.
+ * The places of the best items: the same share of every class, at least one of each, so that selections differ only in
+ * their items. Among equal scores the earlier item wins.
  * @param options.share above 0, at most 1
  * @returns in ascending order
  */

@@ -3,8 +3,8 @@ import { documentFrequencies, inverseDocumentFrequency } from '../../src/text/tf
 import { wordsOf } from '../../src/text/word-set.ts';
 
 /**
- * A row for each text: the count of each word times its idf, of Euclidean length 1, then a constant.
- * @param fittedOn the texts whose words are columns and whose counts weigh them; the texts themselves unless given
+ * A row per text: each word's count times its idf, of Euclidean length 1, then a constant.
+ * @param fittedOn the texts that define the columns and idf; `texts` by default
  */
 export function textFeatures(texts: readonly string[], fittedOn: readonly string[] = texts): SparseMatrix {
   const { documents, of } = documentFrequencies(fittedOn.map(wordsOf));
@@ -26,7 +26,7 @@ export function textFeatures(texts: readonly string[], fittedOn: readonly string
   return builder.build();
 }
 
-/** A row for each vector of an encoder, then a constant. */
+/** A row per vector of an encoder, then a constant. */
 export function vectorFeatures(vectors: Float32Array, dimensions: number): SparseMatrix {
   const dense = Int32Array.from({ length: dimensions }, (_, index) => index);
   const builder = new SparseMatrixBuilder({ columns: dimensions + 1 });

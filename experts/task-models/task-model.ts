@@ -5,7 +5,7 @@ export const stanceClasses = stances;
 /** Veracities of a claim, in the order that all distributions use. */
 export const veracityClasses = ['non-rumor', 'true', 'false', 'unverified'] as const;
 
-/** A reply whose stance towards the claim is to be predicted. */
+/** A reply whose stance towards the claim is predicted. */
 export interface StanceItem {
   readonly threadId: string;
   readonly claim: string;
@@ -13,16 +13,16 @@ export interface StanceItem {
   readonly place?: ReplyPlace;
 }
 
-/** Where a reply stands in its thread; null where that is not known. */
+/** The place of a reply in its thread; null if unknown. */
 export interface ReplyPlace {
-  /** Text of the post that it answers, which may be the claim. */
+  /** The text of the parent, which may be the claim. */
   readonly parent: string | null;
-  /** 1 where it answers the claim. */
+  /** The depth of the reply; 1 for an answer to the claim. */
   readonly depth: number | null;
   readonly minutesSinceClaim: number | null;
 }
 
-/** A claim whose veracity is to be predicted, with the posts that respond to it. */
+/** A claim whose veracity is predicted, with its replies. */
 export interface VeracityItem {
   readonly threadId: string;
   readonly claim: string;
@@ -31,14 +31,14 @@ export interface VeracityItem {
 
 export interface StancedPost {
   readonly text: string;
-  /** One probability for each stance; null where stances are not known, as in pretraining. */
+  /** One probability per stance; null for unknown stances, as in pretraining. */
   readonly stance: Float64Array | null;
 }
 
 export interface TaskPrediction {
-  /** One probability for each class, in the order of `classes`, summing to 1. */
+  /** One probability per class, in the order of `classes`, summing to 1. */
   readonly distribution: Float64Array;
-  /** A short reason; empty where the model gives none. */
+  /** A short reason; empty if the model gives none. */
   readonly explanation: string;
 }
 
@@ -50,24 +50,23 @@ export interface Example<Item> {
   readonly explanation: string;
 }
 
-/** A stance or a veracity model, as the selector uses it. */
+/** A stance or veracity model of the selector. */
 export interface TaskModel<Item> {
   readonly classes: readonly string[];
   /** Everything that can change a prediction of the untuned model, as plain JSON. */
   readonly identity: Readonly<Record<string, unknown>>;
   /**
-   * Predictions in the order of the items. The label that an item was tuned on must not simply be repeated: a model
-   * that could remember it holds the item out.
+   * Predicts items in order. A model that could remember the label of an item that it was tuned on holds the item out.
    */
   predict(items: readonly Item[]): Promise<TaskPrediction[]>;
-  /** Trains the untuned model on examples of other data; to be called before the first `tune`. */
+  /** Trains the untuned model on examples of other data. Called before the first `tune`. */
   pretrain(examples: readonly Example<Item>[]): Promise<void>;
   /**
-   * Fine-tunes the pretrained model on these examples. They replace those of an earlier call: nothing accumulates. An
-   * empty list restores the pretrained model.
+   * Fine-tunes the pretrained model on these examples, which replace those of an earlier call. An empty list restores
+   * the pretrained model.
    */
   tune(examples: readonly Example<Item>[]): Promise<void>;
-  /** Everything that `restore` needs to predict and tune as this model does now, bit for bit. */
+  /** Everything that `restore` needs to predict and tune like this model, bit for bit. */
   state(): TaskModelState;
   restore(state: TaskModelState): void;
 }
@@ -76,6 +75,6 @@ export interface TaskModelState {
   readonly arrays: Readonly<
     Record<string, { readonly shape: readonly number[]; readonly data: Float32Array | Float64Array | Int32Array }>
   >;
-  /** Plain JSON; every finite double in it reads back exactly. */
+  /** Plain JSON. Every finite double reads back exactly. */
   readonly json: unknown;
 }

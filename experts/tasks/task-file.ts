@@ -24,8 +24,8 @@ function isScalar(value: unknown): boolean {
 }
 
 /**
- * What language models are asked to decide, as a task file states it. With `categories` the task has several yes-or-no
- * answers at once, and a judgement's label is their combination (see `categoryCombination`).
+ * The question for language models, as a task file states it. A task with `categories` has several yes-or-no answers at
+ * once, and a judgement's label is their combination (see `categoryCombination`).
  */
 export const judgingTaskSchema = z
   .strictObject({
@@ -61,16 +61,16 @@ export const judgingTaskSchema = z
     error: 'names a label that the task does not have',
   })
   .transform(({ question, ...task }) => ({ ...task, question: question ?? questionOf(task) }));
-/** Without its alerts: they change nothing that is asked. */
+/** A task without its alerts, which do not change any question. */
 export type JudgingTask = Omit<z.infer<typeof judgingTaskSchema>, 'alerts'>;
 
-/** The task of a label, as language models are asked it where no file describes it. */
+/** The task of a label that no file describes. */
 export function judgingTaskOf({ name, labels }: { name: string; labels: readonly string[] }): JudgingTask {
   const { alerts: _, ...task } = judgingTaskSchema.parse({ name, labels });
   return task;
 }
 
-/** What is asked where a task file asks nothing. */
+/** The default question of a task. */
 function questionOf({
   name,
   subject,
@@ -133,14 +133,14 @@ export const shippedTasks = [
 
 /**
  * Reads a task that ships with Earshot, by its name, or a YAML file, by its path.
- * @throws InputError where there is no such file or it is not a task
+ * @throws InputError if there is no such file or it is not a task
  */
 export async function loadJudgingTask(nameOrPath: string): Promise<JudgingTask> {
   const { alerts: _, ...task } = await loadTaskFile(nameOrPath);
   return task;
 }
 
-/** The same with the labels that raise an alert. */
+/** Reads a task together with the labels that raise an alert. */
 export async function loadTaskFile(nameOrPath: string): Promise<z.output<typeof judgingTaskSchema>> {
   const isShipped = shippedTasks.some((name) => name === nameOrPath);
   const path = isShipped ? new URL(`${nameOrPath}.yaml`, shipped) : nameOrPath;
@@ -155,7 +155,7 @@ export async function loadTaskFile(nameOrPath: string): Promise<z.output<typeof 
   return checked(judgingTaskSchema, parseYaml(text, `the task ${nameOrPath} is`), `the task ${nameOrPath} is wrong`);
 }
 
-/** The judgement of a task of categories, of answers about each of them; it has probabilities where all answers have. */
+/** Combines answers about each category to one judgement; it has probabilities if all answers have. */
 export function combinedCategories(
   task: JudgingTask,
   answers: readonly { readonly category: string; readonly applies: boolean; readonly probability: number | null }[],
@@ -171,8 +171,8 @@ export function combinedCategories(
 }
 
 /**
- * Probabilities of the labels of a task of categories, from those of its categories, which are taken as independent.
- * What the task's implications rule out is added to the combination that they lead to.
+ * Probabilities of the combinations of categories, which are taken as independent. A combination that the task's
+ * implications exclude adds to the one that they lead to.
  */
 function categoryProbabilities(task: JudgingTask, applies: ReadonlyMap<string, number>): Record<string, number> {
   const names = categoryNames(task);

@@ -65,7 +65,7 @@ export type DebateTeamOptions = z.infer<typeof debateTeamOptionsSchema>;
 interface Team {
   readonly side: DebateSide;
   readonly members: readonly Endpoint[];
-  /** What the members said among themselves in all rounds, S_P or S_O. */
+  /** The members' statements among themselves in all rounds, S_P or S_O. */
   readonly discussion: TranscriptEntry[];
 }
 

@@ -31,7 +31,7 @@ import { type SavedWeights, savedWeights } from './saved-weights.ts';
 import { countByLabel, type Target, type TargetOf, trainingThreads } from './training-labels.ts';
 import { loneClaimWeight, ngramLengths, type TrainingRows, trainingRows } from './training-rows.ts';
 
-/** To be raised whenever the same threads and options could train another detector. */
+/** Raised when the same threads and options could train another detector. */
 export const localTrainingVersion = 4;
 
 export const localDetectorOptionsSchema = z
@@ -67,41 +67,40 @@ export interface LocalTraining {
   options?: z.input<typeof localDetectorOptionsSchema>;
   seed: number;
   /**
-   * What a prefix of this many posts is trained towards. By default the thread's gold label. A student of another detector
-   * uses that detector's judgements, and gets no offsets.
+   * The training target of a prefix; the thread's gold label by default. A student of another detector learns from its
+   * judgements and gets no offsets.
    */
   targetOf?: TargetOf;
-  /** Replaces `options.encoder`, where that is not null, for example by one that stores its embeddings. */
+  /** An encoder instead of `options.encoder`, for example one that stores its embeddings. */
   encoder?: Encoder;
   onProgress?: ((progress: { done: number; total: number }) => void) | undefined;
   signal?: AbortSignal;
 }
 
 /**
- * Trains on prefixes of labelled threads that no later stage uses. Every thread has the same weight, however long it
- * is. The penalty and the weight of the characters are those with the smallest held-out loss after calibration. The temperature
- * is fitted to their held-out predictions, and then an offset for each class to macro-F1. Times come on top of that, so that a
- * claim alone gets the same label as without them. At last, the probabilities are calibrated by the length of the prefix. Needs no
- * tensors.
- * @throws InputError where a label has fewer than two training threads
+ * Trains on prefixes of labelled threads that no later stage uses. Every thread has the same weight, whatever its
+ * length. Penalty and character weight minimise the held-out loss after calibration. The temperature and then an offset
+ * per class (to macro-F1) are fitted to held-out predictions. Times are added last, so a claim alone gets the same
+ * label with or without them. Finally, the probabilities are calibrated by prefix length. Needs no tensors.
+ * @throws InputError if a label has fewer than two training threads
  */
 export async function trainLocalDetector(settings: LocalTraining): Promise<LocalDetector> {
   return (await trainCrossFitted(settings)).whole;
 }
 
-/** A detector with those of its cross-validation. They share features, temperature, offsets and calibration. */
+/** A detector and those of its cross-validation, with shared features, temperature, offsets and calibration. */
 export interface CrossFittedDetectors {
   /** Trained on all threads. */
   readonly whole: LocalDetector;
-  /** One a fold, trained on the threads of the others. It knows only their n-grams, so it reads its fold as it would new threads. */
+  /** One detector per fold, trained without it and without n-grams of it alone, as for new threads. */
   readonly folds: readonly LocalDetector[];
-  /** The mean of the folds' weights, and so nearly of their logits; they differ by the n-grams that a fold leaves out. */
+  /** The mean of the folds' weights, and nearly of their logits, apart from n-grams that a fold lacks. */
   readonly mean: LocalDetector;
-  /** The fold that each training thread was left out of, by thread id. */
+  /** The held-out fold of each training thread, by thread id. */
   readonly foldOf: ReadonlyMap<string, number>;
 }
 
-/** What `trainLocalDetector` does, keeping the detectors of its cross-validation. */
+/** Trains like `trainLocalDetector`, and keeps the detectors of the cross-validation. */
 export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFittedDetectors> {
   const { task, seed, targetOf, signal } = settings;
   const options = checked(localDetectorOptionsSchema, settings.options ?? {}, "the local detector's options are wrong");
@@ -128,7 +127,8 @@ export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFi
   const timing = rows.timing === null ? null : await fitTiming({ values: rows.timing.values, words, folded, signal });
   const scored = { ...words, logits: timing?.logits ?? words.logits };
 
-  // A student is to be as sure as its detector, and is held against no label. Times change no offset: claims alone would pay for it.
+  // A student keeps its detector's confidence and has no labels to be measured by. Times change no offset, or claims
+  // alone would suffer.
   const offsetsOf = (of: ScoredRows) =>
     targetOf === undefined ? fitClassOffsets({ ...of, logits: words.logits }) : task.labels.map(() => 0);
   const offsets = offsetsOf(words);
@@ -169,7 +169,7 @@ export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFi
     new LocalDetector({ encoder, model: { ...model, ...savedWeights({ ...best, ...of, rows, classCount }) } });
   return {
     whole: detectorWith({ weights: whole.weights(), timingWeights: timing?.whole ?? null }),
-    // Most callers want the whole alone, and a detector of many n-grams takes longer to write than to fit.
+    // Most callers need `whole` alone, and writing a detector of many n-grams takes longer than fitting it.
     get folds() {
       return weightsOfFold.map((weights, fold) =>
         detectorWith({ weights, timingWeights: timing?.ofFolds[fold] ?? null, seenColumns: columnsOfFold[fold] }),
@@ -191,7 +191,7 @@ function meanOf(all: readonly Float64Array[]): Float64Array {
   return sum.map((value) => value / all.length);
 }
 
-/** What rows are to say, [rows, classes], and how much each weighs: a row without a target nothing, those of a thread 1 together. */
+/** Targets [rows, classes] and weights of rows: 0 without a target; a thread's rows weigh 1 together. */
 function weightedTargets(
   targetOfRow: readonly Target[],
   { rows: { threadOfRow }, classCount }: { rows: TrainingRows; classCount: number },
@@ -214,13 +214,13 @@ interface FittedCandidate {
   readonly l2: number;
   readonly fitRows: SoftmaxFitter;
   readonly ofFolds: readonly FittedRows[];
-  /** Logits of every row by the fit without its fold; row-major [rows, classes]. */
+  /** Logits of every row by the fit without its fold, row-major [rows, classes]. */
   readonly heldOut: Float64Array;
   readonly temperature: number;
   readonly loss: number;
 }
 
-/** The words' fit with the smallest held-out loss: first the weight of the characters, at the middle penalty, then the penalty. */
+/** Fits the words: the character weight with the smallest held-out loss at the middle penalty, then the penalty. */
 async function chosenFit(
   settings: Omit<ScoredRows, 'logits'> &
     Pick<LocalTraining, 'onProgress' | 'signal'> & {
@@ -263,7 +263,7 @@ async function chosenFit(
   return { best, whole: await best.fitRows({ l2: best.l2, rowWeights }) };
 }
 
-/** The rows with the character n-grams weighed. */
+/** Multiplies the character n-grams by their weight. */
 function weighted({ features, blocks }: TrainingRows, characterWeight: number): SparseMatrix {
   const factors = new Float32Array(features.columns).fill(1);
   for (const { kind, from, columns } of blocks)
@@ -273,15 +273,16 @@ function weighted({ features, blocks }: TrainingRows, characterWeight: number): 
 
 /** Chosen on development seeds (docs/decisions/stop-agent.md). */
 const timingL2 = 0.3;
-/** In nats; what times bring is a few hundredths. */
+/** In nats. Times improve the loss by a few hundredths. */
 const timingTolerance = 1e-6;
 
 /**
- * The times are fitted after the words, to what these leave open: a softmax regression of the times' columns alone, without a
- * constant, on top of the words' calibrated logits. In one regression with the words the times would explain what the words can,
- * and a claim alone, which has no times, would be judged by poorer words.
+ * Fits the times after the words: a softmax regression of their columns alone, without a constant, on the words'
+ * calibrated logits. In one regression, times would explain what words can, and a claim alone, which has no times,
+ * would be judged by poorer words.
  * @param settings.words calibrated logits of rows by a fit without their fold
- * @returns weights [columns, classes] fitted to all rows and without each fold, and the words' logits with what the times add
+ * @returns weights [columns, classes] fitted to all rows and without each fold, and the words' logits plus those of the
+ *   times
  */
 async function fitTiming(settings: {
   values: SparseMatrix;

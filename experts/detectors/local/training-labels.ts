@@ -3,15 +3,13 @@ import type { Thread } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
 import { likeliest } from '../../../src/likeliest.ts';
 
-/**
- * What a prefix is trained towards: a class, or a probability of each, which add up to 1. Null leaves it out.
- */
+/** The training target of a prefix: a class, or a probability of each class. Null leaves the prefix out. */
 export type Target = number | readonly number[] | null;
 
-/** What the first `length` posts of a thread are trained towards. */
+/** The training target of the first `length` posts of a thread. */
 export type TargetOf = (thread: Thread, length: number) => Target;
 
-/** Threads with their class: the gold label, or what the whole thread is trained towards. */
+/** Threads with their class: the gold label, or the target of the whole thread. */
 export function trainingThreads(settings: { threads: readonly Thread[]; task: Task; targetOf?: TargetOf }): {
   threads: Thread[];
   labels: number[];
@@ -27,14 +25,14 @@ export function trainingThreads(settings: { threads: readonly Thread[]; task: Ta
   return { threads: labelled.map(({ thread }) => thread), labels };
 }
 
-/** Threads of each label that a cross-validation needs: each fold must leave two. */
+/** Threads per label that a cross-validation needs: each fold must leave two. */
 export const fewestInFolds = 3;
 
 /**
  * Checks that a local detector can be trained on threads of these labels.
- * @param options.threads how many threads there are, labelled or not
+ * @param options.threads number of threads, labelled or not
  * @param options.fewest threads that every label of the task needs
- * @throws InputError where a label has fewer
+ * @throws InputError if a label has fewer
  */
 export function assertEveryLabel({
   task,

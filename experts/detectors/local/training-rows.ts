@@ -14,10 +14,10 @@ import { type NgramLengths, type NgramUnit, ngramCounter, ngramUnits } from '../
 import { inverseDocumentFrequency } from '../../../src/text/tf-idf.ts';
 
 /*
- * Features of a prefix, in parts of Euclidean length 1 (0 for one without content): TF-IDF of word and of character n-grams of
- * the claim, the same of all replies so far as one text, and with an encoder the claim's embedding and the sum of the replies'.
- * Claims and replies have n-grams and document frequencies of their own: a claim reports, a reply doubts or cheers. How fast the
- * replies come may be read beside, in standardised columns (`fitTiming`).
+ * Features of a prefix, in parts of Euclidean length 1 (0 without content): TF-IDF of word and of character n-grams,
+ * once for the claim and once for all replies so far as one text, and with an encoder the claim's embedding and the sum
+ * of the replies'. Claims and replies have separate n-grams and document frequencies: a claim reports, a reply doubts
+ * or cheers. The times of the replies may be added in standardised columns (`fitTiming`).
  */
 
 export const ngramLengths: Record<NgramUnit, NgramLengths> = {
@@ -25,42 +25,42 @@ export const ngramLengths: Record<NgramUnit, NgramLengths> = {
   characters: { min: 3, max: 5 },
 };
 
-/** The replies' parts, beside 1 for the claim's. */
+/** The weight of the replies' parts; the claim's is 1. */
 export const replyWeight = 2;
-/** The claim's parts as long as there is no reply, so that first posts do not look like weak evidence. */
+/** The weight of a claim without replies, so that first posts do not look like weak evidence. */
 export const loneClaimWeight = 2;
-/** n-grams kept of a part, those in most documents first: a limit to the size of a saved detector. */
+/** n-grams per part, the most frequent ones. This limits the size of a saved detector. */
 const mostColumns = 32_768;
 
-/** Columns of the features that belong together. */
+/** A block of feature columns. */
 export interface FeatureBlock {
   readonly part: 'claim' | 'replies';
   readonly kind: NgramUnit | 'embedding';
   readonly from: number;
   readonly columns: number;
-  /** Of the n-grams; undefined for an embedding. */
+  /** The n-grams of the block; undefined for an embedding. */
   readonly vocabulary?: {
-    /** Hashes of n-grams, [n-grams]. */
+    /** Hashes of the n-grams, [n-grams]. */
     readonly keys: Int32Array;
-    /** [n-grams] */
+    /** Inverse document frequencies, [n-grams]. */
     readonly idf: Float32Array;
     readonly columnOf: ReadonlyMap<number, number>;
   };
 }
 
 export interface TrainingRows {
-  /** The last column is the constant 1. */
+  /** The features of the rows. The last column is the constant 1. */
   readonly features: SparseMatrix;
   readonly blocks: readonly FeatureBlock[];
-  /** Standardised times of the same rows, [rows, columns]; null without them. */
+  /** Standardised times of the rows, [rows, columns]; null without times. */
   readonly timing: { readonly values: SparseMatrix; readonly scale: TimingScale } | null;
-  /** For each row, the index of its thread in `threads`. */
+  /** The index of each row's thread in `threads`. */
   readonly threadOfRow: Int32Array;
-  /** For each row, the posts in its prefix. */
+  /** The number of posts in each row's prefix. */
   readonly lengthOfRow: Int32Array;
 }
 
-/** Prefix lengths 1, 2, 4, … and the whole thread, or its first `maxPosts` posts: a long thread makes few rows more. */
+/** Prefix lengths 1, 2, 4, … and the whole thread, or its first `maxPosts` posts, so that long threads add few rows. */
 function trainingLengths(options: { posts: number; maxPosts: number }): number[] {
   const last = Math.min(options.posts, options.maxPosts);
   const lengths: number[] = [];
@@ -68,7 +68,7 @@ function trainingLengths(options: { posts: number; maxPosts: number }): number[]
   return [...lengths, last];
 }
 
-/** Reads every thread twice, for the n-grams that it has and for its rows, so that no more than the rows is held. */
+/** Reads every thread twice, first for its n-grams and then for its rows, so that only the rows are in memory. */
 export async function trainingRows(options: {
   threads: readonly Thread[];
   encoder: Encoder | null;
@@ -114,7 +114,7 @@ export async function trainingRows(options: {
   };
 }
 
-/** The times of all rows, standardised over the rows, of which every thread's weigh the same. */
+/** Standardises the times of all rows. The rows of each thread have the same total weight. */
 function standardisedRows(rows: readonly { times: TimingValues; weight: number }[]): TrainingRows['timing'] {
   const scale = timingScaleOf(
     rows.map(({ times }) => times),
@@ -128,7 +128,7 @@ function standardisedRows(rows: readonly { times: TimingValues; weight: number }
   return { values: into.build(), scale };
 }
 
-/** Of the n-grams of claims, those of the replies of a thread taken together, and the embedding of either. */
+/** N-grams of claims and of replies by document frequency (a thread's replies are one document), and embeddings. */
 function featureBlocks(
   threads: readonly (readonly string[])[],
   { count, dimensions }: { count: ReturnType<typeof ngramCounter>; dimensions: number },
@@ -149,7 +149,7 @@ function featureBlocks(
   };
   return (['claim', 'replies'] as const).flatMap((part) => [
     ...ngramUnits.map((kind) => {
-      // A sort that keeps the order of equals: the same threads give the same columns.
+      // A stable sort: the same threads give the same columns.
       const frequent = [...frequencies[part][kind]].sort((left, right) => right[1] - left[1]).slice(0, mostColumns);
       const vocabulary = {
         keys: Int32Array.from(frequent, ([key]) => key),
@@ -166,7 +166,7 @@ function unitCounts(): Record<NgramUnit, Map<number, number>> {
   return { words: new Map(), characters: new Map() };
 }
 
-/** A part of the features of a prefix that grows. */
+/** The values of a feature block for a growing prefix. */
 function growingValues({ vocabulary, columns }: FeatureBlock) {
   const counts = new Map<number, number>();
   const sum = new Float64Array(vocabulary === undefined ? columns : 0);
@@ -179,7 +179,7 @@ function growingValues({ vocabulary, columns }: FeatureBlock) {
           if (column !== undefined) counts.set(column, (counts.get(column) ?? 0) + post.counts[index]);
         }
     },
-    /** Adds its values to a row, scaled to Euclidean length `length`. */
+    /** Adds the values to a row, scaled to Euclidean length `length`. */
     addTo(into: SparseMatrixBuilder, { from, length }: { from: number; length: number }): void {
       const entries: [number, number][] =
         vocabulary === undefined

@@ -13,11 +13,13 @@ import type { Prompts } from '../prompt-templates.ts';
 import type { JudgementSession } from '../session.ts';
 
 /*
- * The two questions of S2MAD whose answers do not depend on the prefix, so that each is asked once a thread: how far a
+ * The two questions of S2MAD whose answers do not depend on the prefix, so each is asked once per thread: how far a
  * comment supports the claim, and whether the claim is subjective.
  */
 
-/** What becomes of comments without a stance: a setting once, which stays in keys, so that what was paid for is found. */
+/**
+ * The side of comments without a stance. No longer a setting; it stays in keys, so that stored judgements keep theirs.
+ */
 export const neutralComments = 'oppose';
 
 const scoreSchema = z.object({
@@ -26,20 +28,20 @@ const scoreSchema = z.object({
 });
 
 export interface Comment {
-  /** Its place in the thread, where the claim is 0. */
+  /** The comment's place in the thread; the claim's is 0. */
   readonly index: number;
   readonly text: string;
 }
 
 interface Settings {
   readonly prompts: Prompts;
-  /** Not that of one judgement: others wait for the same answers and must get them even if that judgement fails. */
+  /** A service beyond one judgement: others wait for the same answers and get them even if that judgement fails. */
   readonly service: ChatService;
   readonly endpoint: Endpoint;
   readonly askOnce: AskOnce | undefined;
 }
 
-/** How far a comment supports the claim, in [−1, 1]; null where no score could be read, even after one repair. */
+/** Scores how far a comment supports the claim, in [−1, 1]; null if no score could be read after one repair. */
 export function createCommentScorer({ prompts, service, endpoint, askOnce }: Settings) {
   const askReadable = readablePart(askOnce);
   return async (question: { claim: string; comment: Comment; threadId: string; session: JudgementSession }) => {
@@ -87,7 +89,7 @@ export function createCommentScorer({ prompts, service, endpoint, askOnce }: Set
   };
 }
 
-/** Whether a claim is nothing but an opinion (§3.3): yes or no; null where it cannot be read even after one repair. */
+/** Whether a claim is only an opinion (§3.3): yes or no; null if the answer could not be read after one repair. */
 export function createSubjectivityClassifier({ prompts, service, endpoint, askOnce }: Settings) {
   const askReadable = readablePart(askOnce);
   return (question: { claim: string; threadId: string; session: JudgementSession }) => {
@@ -118,7 +120,7 @@ export function createSubjectivityClassifier({ prompts, service, endpoint, askOn
   };
 }
 
-/** Asks a part that a judgement can do without: null where the answer could not be read. */
+/** Asks a part that a judgement can do without: null if the answer could not be read. */
 function readablePart(askOnce: AskOnce | undefined) {
   const askPart = partAsker(askOnce);
   return async (question: { part: Question; session: JudgementSession; ask: Parameters<AskPart>[2] }) => {

@@ -85,15 +85,15 @@ export function createS2mad({ options, task, service, askOnce }: DetectorSetting
   };
 }
 
-/** What all judgements share. */
+/** The settings that all judgements share. */
 interface Debating {
   readonly options: S2madOptions;
   readonly prompts: Prompts;
   readonly endpoints: ReturnType<typeof s2madEndpoints>;
   readonly form: VerdictForm;
-  /** What an opinion ends with. */
+  /** The request for a label at the end of an opinion. */
   readonly choice: string;
-  /** The question, what the labels mean, and the choice. */
+  /** The end of a prompt: the question, the meaning of the labels, and the choice. */
   readonly ending: string;
   readonly scoreOf: ReturnType<typeof createCommentScorer>;
   readonly isSubjective: ReturnType<typeof createSubjectivityClassifier>;
@@ -151,7 +151,7 @@ async function judge(prefix: Prefix, debate: S2madDebate): Promise<Judgement> {
   };
   let h = await bothSpeak('Initial opinions', { p: opening(support), n: opening(oppose) });
 
-  // Lines 13–16: each responds to what the other said in the round before.
+  // Lines 13–16: each responds to the other's statement of the round before.
   const respond = (other: Opinion) => prompts.render('debate', { other: other.text, options: choice });
   for (let round = 1; round <= options.rounds; round++)
     h = await bothSpeak(`Round ${round}`, { p: respond(h.n), n: respond(h.p) });
@@ -162,7 +162,7 @@ async function judge(prefix: Prefix, debate: S2madDebate): Promise<Judgement> {
   return decided(await decision({ role: 'judge', content, transcript }, debate));
 }
 
-/** P and N; without stance separation, comments dealt out at random. */
+/** P and N. Without stance separation, comments are dealt out at random. */
 async function sidesOf(
   { claim, comments, threadId }: { claim: Comment; comments: readonly Comment[]; threadId: string },
   { options, endpoints, scoreOf, session }: S2madDebate,
@@ -179,7 +179,7 @@ async function sidesOf(
   return { ...separated({ comments, scored: scores, topComments }), said: [sharedEntry(scorer)] };
 }
 
-/** What the debaters are to look at: it depends on whether the claim is an opinion. */
+/** Guidance for the debaters, which depends on whether the claim is an opinion. */
 async function guidanceOn(
   { claim, threadId }: { claim: Comment; threadId: string },
   { options, prompts, endpoints, isSubjective, session }: S2madDebate,
@@ -196,7 +196,7 @@ async function guidanceOn(
   };
 }
 
-/** What comes of parts that judgements share. */
+/** The transcript entry of parts that judgements share. */
 function sharedEntry(of: {
   role: string;
   text: string;
@@ -210,12 +210,12 @@ function sharedEntry(of: {
 
 interface Opinion {
   readonly text: string;
-  /** Null where it has none that can be read. */
+  /** Null if the opinion has no readable label. */
   readonly label: string | null;
   readonly answers: readonly ChatAnswer[];
 }
 
-/** A debater with a conversation of its own: what it is asked, and what it said before. */
+/** A debater with its own conversation. */
 function createDebater(
   { endpoint, side }: { endpoint: Endpoint; side: 0 | 1 },
   { session, form }: S2madDebate,

@@ -7,7 +7,7 @@ export interface CommentSides {
   readonly oppose: readonly Comment[];
 }
 
-/** P and N (Eq. 2). Comments with score 0, or without a score, are on neither side. */
+/** P and N (Eq. 2). Comments with score 0 or without a score are on neither side. */
 export function separated(options: {
   comments: readonly Comment[];
   scored: readonly (number | null)[];

@@ -11,50 +11,46 @@ import type { Prompts } from '../prompt-templates.ts';
 import { bothSides, type ZofiaOptions, type ZofiaRole, type ZofiaSides } from './options.ts';
 import { linguisticDimensions } from './words.ts';
 
-/** To be raised with every change of an analyst that changes what it says. */
+/** Raised when an analyst could answer differently. */
 const VERSION = '3';
 
-/** What the analysts of all judgements share. */
+/** The settings that the analysts of all judgements share. */
 export interface AnalystSettings {
   readonly prompts: Prompts;
   readonly options: ZofiaOptions;
   readonly endpoints: Readonly<Record<ZofiaRole, Endpoint>>;
-  /**
-   * Not the service of one judgement: others wait for the same answers and must get them even if that judgement
-   * fails.
-   */
+  /** A service beyond one judgement: others wait for the same answers and get them even if that judgement fails. */
   readonly service: ChatService;
   readonly sides: ZofiaSides;
   readonly retrieval: Retrieval;
 }
 
-/** What the analysts read of one prefix. */
+/** The input of the analysts for one prefix. */
 export interface AnalystInput {
-  /** T */
+  /** T, the news. */
   readonly claim: Post;
   readonly askShared: AskShared;
 }
 
-/** An analyst's contribution to the evidence. */
 export interface Analysis {
-  /** What the findings are based on. The debaters do not see it. */
+  /** The material behind the findings. The debaters do not see it. */
   readonly material: readonly TranscriptEntry[];
   readonly findings: readonly Finding[];
 }
 
-/** What an analyst found, for people to read. */
+/** A finding of an analyst, for people to read. */
 export interface Finding extends TranscriptEntry {
-  /** The same for the debaters, with the words of others as quoted evidence; without it they read `text`. */
+  /** The finding for debaters, with foreign words as quoted evidence; `text` by default. */
   readonly inPrompt?: string;
 }
 
-/** The part of the transcript that holds what analysts found. */
+/** The round of the findings in the transcript. */
 export const round = 'Analysis';
 
-/** Answer of a dry run, as long as a typical analysis. */
+/** An answer in a dry run, as long as a typical analysis. */
 export const pretended = 'This is one of the sentences that an analysis of a text consists of. '.repeat(4).trim();
 
-/** Asks an analyst, who answers only from what it is shown. Returns what an entry of the transcript says of that, too. */
+/** Asks an analyst, who sees only the question. Returns its answer and the fields of a transcript entry. */
 export async function askAnalyst<T>(
   settings: AnalystSettings,
   question: Omit<ModelQuestion<T>, 'model' | 'version' | 'promptVersion'> & { readonly role: ZofiaRole },
@@ -76,7 +72,7 @@ export function listOf(items: readonly string[]): string {
   return items.length === 0 ? '(none)' : items.map((item) => `- ${oneLine(item)}`).join('\n');
 }
 
-/** §4.1.1: five isolated sessions, one for each dimension. */
+/** §4.1.1: five isolated sessions, one per dimension. */
 export async function linguist(settings: AnalystSettings, { claim, askShared }: AnalystInput): Promise<Analysis> {
   const { real, fake } = settings.sides;
   const schema = z.object({ analysis: z.string(), verdict: z.enum([real.name, fake.name]) });
@@ -102,10 +98,7 @@ export async function linguist(settings: AnalystSettings, { claim, askShared }: 
 
 const triageSchema = z.object({ domain: z.string().min(1), expert: z.string().min(1).describe('a profession') });
 
-/**
- * §4.1.2: finds the field of the news, then has it examined by an expert of that field, who is given notes from
- * Wikipedia.
- */
+/** §4.1.2: finds the field of the news and lets an expert of it examine the news, with notes from Wikipedia. */
 export async function expert(settings: AnalystSettings, input: AnalystInput): Promise<Analysis> {
   const { claim, askShared } = input;
   const { real, fake } = settings.sides;
@@ -143,12 +136,12 @@ export async function expert(settings: AnalystSettings, input: AnalystInput): Pr
   };
 }
 
-/** What Wikipedia says, for debaters who have no expert. */
+/** Wikipedia's articles as a finding, for debaters without an expert. */
 export async function wikipediaAsFound(settings: AnalystSettings, input: AnalystInput): Promise<Analysis> {
   return { material: [], findings: wikipediaFound(await fromWikipedia(settings, input)) };
 }
 
-/** What Wikipedia says about the keywords; null where it is switched off. */
+/** Looks up the keywords in Wikipedia; null if it is switched off. */
 async function fromWikipedia(
   { options, retrieval }: AnalystSettings,
   input: AnalystInput,
@@ -156,12 +149,12 @@ async function fromWikipedia(
   return options.use.wikipedia ? retrieval.fromWikipedia(input) : null;
 }
 
-/** Without the titles of the articles: a title is today's and may reveal the outcome, and the text names its subject anyway. */
+/** Leaves out the titles of the articles: they are today's and may reveal the outcome. The texts name their subject. */
 function wikipediaFound(notes: readonly Evidence[] | null): Finding[] {
   return asFound('wikipedia', notes, ({ text }) => text);
 }
 
-/** Texts from outside as a finding; none where they are null, because their source is switched off. */
+/** Evidence from outside as a finding; none if its source is switched off. */
 export function asFound(
   role: string,
   evidence: readonly Evidence[] | null,

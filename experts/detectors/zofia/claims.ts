@@ -31,7 +31,7 @@ interface Verification extends z.output<typeof verificationSchema> {
   readonly entry: Pick<TranscriptEntry, 'round' | 'model' | 'usage' | 'sources'>;
 }
 
-/** §4.1.3: extracts the claims while the web is being searched, then verifies each of them separately. */
+/** §4.1.3: extracts the claims during the web search, then verifies each of them separately. */
 export async function claimVerification(settings: AnalystSettings, input: AnalystInput): Promise<Analysis> {
   const { askShared } = input;
   const { use } = settings.options;
@@ -70,7 +70,7 @@ function verifiedClaim({ role, claim, verified }: { role: string; claim: string;
 
 /** Eq. 8 */
 function extraction(settings: AnalystSettings, { claim, askShared }: AnalystInput) {
-  // In a dry run, about as many claims as the paper counts (3.24), and similar enough to the evidence to be verified.
+  // A dry run pretends about as many claims as the paper counts (3.24), similar enough to the evidence to be verified.
   const excerpt = claim.text.slice(0, 200);
   return askAnalyst(settings, {
     part: 'claim-extraction',
@@ -111,7 +111,7 @@ async function verification(
   return { ...verified, evidence, entry: { ...entry, sources: sourcesOf(passages.map(({ source }) => source)) } };
 }
 
-/** What the web says, for debaters who have no verified claims. */
+/** Results of the web search as a finding, for debaters without verified claims. */
 export async function webAsFound(settings: AnalystSettings, input: AnalystInput): Promise<Analysis> {
   const web = settings.options.use.web ? await searched(settings, input) : null;
   return { material: [], findings: asFound('web', web) };
@@ -125,10 +125,7 @@ async function searched(settings: AnalystSettings, input: AnalystInput): Promise
   });
 }
 
-/**
- * The quotation, if a passage contains it word for word, apart from quotation marks and case; otherwise a note that
- * it was dropped.
- */
+/** Keeps a quotation that a passage contains, apart from quotation marks and case; otherwise notes its removal. */
 function checkedQuotation(options: { quotation: string; passages: readonly string[] }): string {
   const plain = (text: string) =>
     text

@@ -9,7 +9,7 @@ import { bothSides, type ZofiaSide, type ZofiaSides } from './options.ts';
 import { insufficient } from './words.ts';
 
 interface Debater {
-  /** Rebuts what the opponent said last, if anything, and adds an argument. */
+  /** Rebuts the opponent's last argument, if any, and adds an argument. */
   generateArgument(turn: {
     readonly opponent: string | null;
     readonly role: string;
@@ -17,7 +17,7 @@ interface Debater {
   }): Promise<TranscriptEntry>;
 }
 
-/** M_pro or M_con. Each has a conversation of its own, which grows with every turn. */
+/** M_pro or M_con. Each has its own conversation, which grows with every turn. */
 export function createDebater(settings: {
   prompts: Prompts;
   side: ZofiaSide;
@@ -33,8 +33,7 @@ export function createDebater(settings: {
   return {
     async generateArgument({ opponent, ...said }) {
       const content = opponent === null ? prompts.render('opening') : prompts.render('turn', { opponent });
-      // The first turn is asked for in the same message as the evidence, because some endpoints require the roles to
-      // alternate.
+      // The evidence and the first turn are one message, because some endpoints require the roles to alternate.
       messages.push({ role: 'user', content: messages.length === 0 ? `${briefing}\n\n${content}` : content });
       const argument = await speak({ ...said, session, endpoint, messages: [...messages] });
       messages.push({ role: 'assistant', content: argument.text });
@@ -59,7 +58,7 @@ export function assess(question: {
     endpoint,
     content: prompts.render('judge', { material, sides: bothSides(sides) }),
     question: { sides: [sides.real, sides.fake, { name: insufficient }] },
-    // The most expensive answer: a dry run should not promise less than the bill.
+    // The most expensive answer, so that a dry run does not promise less than the bill.
     dryRunSide: 2,
     dryRunReason: pretended,
   });

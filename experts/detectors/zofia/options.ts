@@ -76,7 +76,7 @@ export const zofiaOptionsSchema = z.strictObject({
 });
 export type ZofiaOptions = z.output<typeof zofiaOptionsSchema>;
 
-/** What ZoFia reads of a prefix, for annotation keys: the texts, and the last day of evidence. */
+/** The input of ZoFia for annotation keys: the texts and the last day of evidence. */
 export function zofiaInputOf(options: Pick<ZofiaOptions, 'retrieval' | 'use'>): (prefix: Prefix) => unknown {
   const { web, wikipedia } = options.use;
   return ({ posts }) => {
@@ -114,9 +114,9 @@ export interface ZofiaSides {
 }
 
 /**
- * The two labels of a task that are debated: those named in the options, or the labels of a task that has just two,
- * first the one for real news.
- * @throws InputError where the task has no two such labels
+ * The two debated labels of a task: those in the options, or those of a task with exactly two labels, the one for real
+ * news first.
+ * @throws InputError if the task has no two such labels
  */
 export function sidesOf(settings: {
   options: {
@@ -153,7 +153,7 @@ export function sidesOf(settings: {
   return sides;
 }
 
-/** Both sides, as described to the analysts and the judge. */
+/** Both sides in words, for the analysts and the judge. */
 export function bothSides({ real, fake }: ZofiaSides): string {
   return [real, fake].map(({ name, meaning }) => `- ${name}: ${meaning}`).join('\n');
 }

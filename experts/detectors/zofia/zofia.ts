@@ -94,7 +94,7 @@ export async function createZofia(settings: DetectorSettings<ZofiaOptions> & Evi
       task,
       promptVersion: prompts.version,
       use,
-      // These two were settings once. They stay in the key, so that what was paid for is found.
+      // No longer settings. They stay in the key, so that stored judgements keep theirs.
       analyses: 'claim',
       ...(use.claims && { maxSubclaims: null }),
       sides: { real: sides.real.name, fake: sides.fake.name },
@@ -149,10 +149,7 @@ async function judge(prefix: Prefix, { analysts, askPart, session }: Judging): P
   };
 }
 
-/**
- * Stage 1 and LLM Collaboration. Retrieval is part of the analysis that reads its results, and all analyses run at the same
- * time.
- */
+/** Stage 1 and LLM collaboration. Each analysis retrieves its own evidence, and all analyses run at the same time. */
 async function analysed(settings: AnalystSettings, input: AnalystInput) {
   const { use } = settings.options;
   const analyses = await Promise.all([
@@ -196,7 +193,7 @@ async function decided(
     H.push({ role: `for ${fake.name}, round ${number}`, text: con.text });
     const { entry, ...D } = await judge(`${text}\n\nThe debate:\n${dialogueOf(H)}`, round);
     spoken.push(pro, con, entry);
-    // Appendix B.6: a judge who still cannot decide after the last round has found the evidence insufficient.
+    // Appendix B.6: a judge who still cannot decide after the last round found the evidence insufficient.
     if (D.verdict !== insufficient || number === options.maxRounds) return { ...D, spoken };
   }
 }

@@ -1,13 +1,13 @@
 import type { AnswerWords } from '../chat.ts';
 
 /*
- * Which texts are an answer: those that are exactly one of the answer words of the task, whatever its language. There is no list of
- * what to refuse, for it would never be complete; what is not an answer is asked for again.
+ * A text is an answer if it is exactly one of the task's answer words, in any language. A list of what to refuse would
+ * never be complete; anything else is asked for again.
  */
 
 export type { AnswerWords };
 
-/** What may stand around a word and means nothing. Everything else may mean something: "rumor?", "~~rumor~~", "≠ rumor". */
+/** Marks around a word that mean nothing. Any other mark may mean something: "rumor?", "~~rumor~~", "≠ rumor". */
 const PAIRS =
   '** ** __ __ * * _ _ ` ` $ $ " " \' \' “ ” „ “ „ ” ‘ ’ ‚ ‘ « » » « ‹ › 「 」 『 』 《 》 【 】 ＂ ＂ [ ] ( ) （ ） \\boxed{ } \\text{ } <answer> </answer>'.split(
     ' ',
@@ -16,16 +16,16 @@ const STOPS = '.。．｡۔।!！';
 /** White space without a width. */
 const INVISIBLE = /[\u00ad\u200b\u200e\u200f\u2060\ufeff]/g;
 const HYPHENS = /[\u2010-\u2013]/g;
-/** No answer is as long as that, and texts are not looked at for ever. */
+/** No answer is longer, and longer texts are not searched. */
 const LONGEST = 1000;
 
 export interface AnswerWord {
   readonly label: string;
-  /** As it stands in the text, but for characters without a width. */
+  /** The word as written in the text, without characters of no width. */
   readonly word: string;
 }
 
-/** The answer word that a text is, but for white space, pairs of marks around it, one stop and its case; null for any other text. */
+/** The answer word of a text, apart from white space, pairs of marks, one full stop and case; otherwise null. */
 export function answerWord(text: string, words: AnswerWords): AnswerWord | null {
   if (text.length > LONGEST) return null;
   let word = text.replace(INVISIBLE, '').trim();
@@ -42,14 +42,14 @@ export function answerWord(text: string, words: AnswerWords): AnswerWord | null 
   }
 }
 
-/** Null also where a word stands for several labels. */
+/** Null also for a word of several labels. */
 function labelOf(word: string, words: AnswerWords): string | null {
   const foldedWord = folded(word);
   const labels = Object.keys(words).filter((label) => words[label].some((each) => folded(each) === foldedWord));
   return labels.length === 1 ? labels[0] : null;
 }
 
-/** As words are compared. Models write `non‑rumor` with the hyphen U+2011. */
+/** Normalises a word for comparison. Models write `non‑rumor` with the hyphen U+2011. */
 function folded(word: string): string {
   return word
     .normalize('NFC')
@@ -68,7 +68,7 @@ function withoutPair(text: string): string | null {
   return null;
 }
 
-/** Labels that are asked for by their names. */
+/** Labels whose names are their answer words. */
 export function namesAsWords(names: readonly string[]): AnswerWords {
   return Object.fromEntries(names.map((name) => [name, [name]]));
 }

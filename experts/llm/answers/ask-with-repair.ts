@@ -1,26 +1,25 @@
 import { type ChatAnswer, type ChatMessage, type ChatRequest, type ChatService, whyIncomplete } from '../chat.ts';
 import { CannotAskError, MalformedAnswerError } from '../failures.ts';
 
-/** What an answer says, or why that cannot be told, as a sentence that its model can act upon. */
+/** The value of an answer, or the problem as a sentence that its model can act upon. */
 export type ReadAnswer<T> = { readonly value: T } | { readonly problem: string };
 
 export interface RepairableQuestion<T> {
   readonly service: ChatService;
   readonly request: ChatRequest;
-  /** The answer to it, where that is there already. */
+  /** The first answer, if it is there already. */
   readonly first?: ChatAnswer;
-  /** Is given whole answers only: what was cut off or refused is no answer, whatever it says. */
+  /** Reads a complete answer. An answer that was cut off or refused is never read. */
   readonly read: (answer: ChatAnswer) => ReadAnswer<T>;
-  /** What is asked the second time, in the same conversation. */
+  /** The second question, in the same conversation. */
   readonly again: (problem: string) => { readonly content: string } & Pick<ChatRequest, 'jsonSchema' | 'reader'>;
-  /** For messages: "the JSON asked for (verdict)". */
+  /** The expected answer in messages, such as "the JSON asked for (verdict)". */
   readonly expected: string;
 }
 
 /**
- * Asks, and where the answer cannot be read asks once more in the same conversation. The last of the answers returned is the
- * one that was read.
- * @throws MalformedAnswerError with both answers where the second cannot be read either
+ * Asks, and once more in the same conversation if the answer cannot be read. The last of the returned answers was read.
+ * @throws MalformedAnswerError with both answers if the second cannot be read either
  */
 export async function askWithRepair<T>(
   question: RepairableQuestion<T>,

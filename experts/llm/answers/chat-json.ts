@@ -5,34 +5,33 @@ import { jsonReaderVersion, readWholeJson, toJsonSchema } from './whole-json.ts'
 
 export interface ChatJsonRequest<T> extends Omit<ChatRequest, 'dryRunText' | 'shortestDryRunText' | 'jsonSchema'> {
   readonly service: ChatService;
-  /** What the answer must look like. The model is shown its descriptions. */
+  /** The schema of the answer. The model sees its descriptions. */
   readonly schema: z.ZodType<T>;
   /** A short name for the schema, which some endpoints require. */
   readonly schemaName: string;
-  /** The value that a dry run pretends to receive; it is checked like an answer. */
+  /** The answer that a dry run pretends to receive; it is validated like any other. */
   readonly dryRunValue: unknown;
-  /** The same for the fewest calls. */
+  /** The pretended answer of a dry run with the fewest calls. */
   readonly shortestDryRunValue?: unknown;
 }
 
 export interface ChatJsonAnswer<T> {
   readonly value: T;
-  /** The last one was used; one before it had to be repaired. */
+  /** The last answer was used. An earlier one needed a repair. */
   readonly answers: readonly ChatAnswer[];
 }
 
 /**
- * Asks for JSON and reads it. An answer that is not one value that fits the schema, was cut off or refused is sent back once,
- * with the reason.
- * @throws MalformedAnswerError where the second answer does not fit either
+ * Asks for JSON and reads it. An answer that is cut off, refused or does not fit the schema is sent back once, with the
+ * problem.
+ * @throws MalformedAnswerError if the second answer does not fit either
  */
 export async function chatJson<T>(options: ChatJsonRequest<T>): Promise<ChatJsonAnswer<T>> {
   const { service, schema, schemaName, dryRunValue, shortestDryRunValue = dryRunValue, messages, ...call } = options;
   const jsonSchema = toJsonSchema(schema);
   const last = messages[messages.length - 1];
   const instruction = `Answer with JSON only, matching this JSON Schema:\n${JSON.stringify(jsonSchema)}`;
-  // The schema also goes into the message: some endpoints support no schemas, and json_object modes insist on the
-  // word JSON.
+  // The message repeats the schema: some endpoints support no schemas, and json_object modes need the word JSON.
   const withInstruction =
     last?.role === 'user'
       ? [...messages.slice(0, -1), { ...last, content: `${last.content}\n\n${instruction}` }]

@@ -5,7 +5,7 @@ import type { AnswerWords } from './answer-words.ts';
 const LEADING = /^[\s\u2581\u0120"'`*_([{]+/u;
 const WORD_CHARACTER = /[\p{L}\p{N}]/u;
 
-/** The largest share of the mass that may be of unknown labels. */
+/** The largest share of the mass that unknown labels may have. */
 const MOST_UNKNOWN = 0.05;
 
 /**
@@ -31,7 +31,7 @@ export function classProbabilities(options: {
 
   let prefix = '';
   let reached = 1;
-  /** What is not listed, and what a label that is not listed may have of it. */
+  /** Mass that is not listed: all of it, and the most that one label may have of it. */
   const unlisted = { all: 0, each: 0 };
   for (const [position, { token, logprob, top }] of logprobs.entries()) {
     const others = top.filter((alternative) => alternative.token !== token);
@@ -68,22 +68,21 @@ function joined(prefix: string, token: string): string {
 }
 
 /**
- * Which label the beginning of an answer stands for. It is certain when no further token can change it. A beginning
- * shared only by words of one label stands for that label, though the rest may still turn out differently.
+ * The label that the beginning of an answer stands for. It is certain if no further token can change it. A beginning
+ * that only words of one label share stands for that label, although the rest may still differ.
  */
 function decide(options: {
   text: string;
   words: readonly { label: string; word: string }[];
   /** The token that follows, if known. */
   next: string | null;
-  /** Nothing more is known about how the answer continues. */
+  /** Whether nothing more is known about the rest of the answer. */
   isLast: boolean;
 }): { label: string | null; isCertain: boolean } {
   const { text, words, next, isLast } = options;
   if (text === '') return { label: null, isCertain: isLast };
   const longer = words.filter(({ word }) => word.length > text.length && word.startsWith(text));
-  // A word must end where the answer word ends: "yes." is a yes, "yesterday" is not. If two fit, the longer one is
-  // meant.
+  // A word must end with the answer word: "yes." is a yes, "yesterday" is not. If two words fit, the longer one counts.
   const ended = words
     .filter(({ word }) => text.startsWith(word) && text.length > word.length && endsAt(text, word.length))
     .sort((one, other) => other.word.length - one.word.length)[0];
@@ -103,8 +102,8 @@ function endsAt(text: string, index: number): boolean {
 }
 
 /**
- * The share of each label among several answers. Unreadable answers (null) are left out; null when all are.
- * @throws InputError where an answer is none of the labels
+ * The share of each label among several answers, without unreadable ones (null); null if all are unreadable.
+ * @throws InputError for an answer that is not one of the labels
  */
 export function sampledProbabilities(options: {
   labels: readonly string[];

@@ -9,16 +9,16 @@ import { isStream, streamedCompletion } from './streamed-completion.ts';
 import { splitThinking, withoutEndTokens } from './thinking.ts';
 import { toldUsage } from './told-usage.ts';
 
-/** To be raised whenever the same body could be read differently. */
+/** Raised when the same body could be read differently. */
 export const completionReaderVersion = 3;
 
 const tokenSchema = z.object({ token: z.string(), logprob: z.number() });
-/** A token may be a piece of a character, which only its bytes tell. */
+/** A token may be a part of a character, which only its bytes show. */
 const chosenTokenSchema = tokenSchema.extend({
   bytes: z.array(z.number()).nullish().catch(null),
   top_logprobs: z.array(tokenSchema).nullish(),
 });
-/** Some endpoints send a list of parts, and thinking as a list within one of them. */
+/** Some endpoints send a list of parts, and thinking as a list inside one of them. */
 const partSchema = z.looseObject({
   type: z.string().default('text'),
   text: z.string().nullish(),
@@ -39,12 +39,12 @@ const choiceSchema = z.object({
   index: z.number().nullish(),
   message: messageSchema,
   finish_reason: z.string().nullish(),
-  // Some have a form of their own, or numbers that JSON cannot write. The answer is as good without them.
+  // Some endpoints have another form, or numbers that JSON cannot write. The answer is valid without them.
   logprobs: z
     .object({ content: z.array(chosenTokenSchema).nullish() })
     .nullish()
     .catch(null),
-  /** OpenRouter tells here what the provider behind it failed with. */
+  /** The error of the provider behind OpenRouter. */
   error: z.unknown().optional(),
 });
 const completionSchema = z.object({ choices: z.array(choiceSchema) });
@@ -60,13 +60,13 @@ const errorSchema = z.union([
 export interface ReadCompletion {
   readonly answer: Omit<ChatAnswer, 'usage' | 'latencyMs'> | CallFailure;
   readonly tokens: Omit<ChatUsage, 'requests'>;
-  /** The tokens are an estimate because the endpoint did not count them. */
+  /** Whether the tokens are an estimate because the endpoint did not count them. */
   readonly isEstimated: boolean;
-  /** What the endpoint says that the request cost; null where it does not say. */
+  /** The endpoint's price of the request; null if it reports none. */
   readonly toldCost: number | null;
 }
 
-/** Reads the body of a response with status 200. It may hold no answer and still cost tokens. */
+/** Reads the body of a response with status 200. It may contain no answer and still cost tokens. */
 export function readCompletion({ body, request }: { body: string; request: ChatRequest }): ReadCompletion {
   const json = jsonIn(body);
   const needsLogprobs = request.wantLogprobs === true && request.endpoint.logprobs === 'on';
@@ -78,8 +78,8 @@ export function readCompletion({ body, request }: { body: string; request: ChatR
 }
 
 /**
- * As the endpoint counts them. What it does not count, or counts as nothing, is estimated: an answer is never free. Only what was
- * refused with the code of an error is.
+ * The endpoint's token counts. Missing or zero counts are estimated, because no answer is free. Only a request that was
+ * refused with an error code is.
  */
 function tokensIn(options: {
   json: unknown;
@@ -103,7 +103,7 @@ function tokensIn(options: {
   };
 }
 
-/** Reads the answer in a body that was kept. */
+/** Reads the answer in a stored body. */
 export function readKeptBody(body: string): ReadCompletion['answer'] {
   return answerIn({ body, json: jsonIn(body), needsLogprobs: false });
 }
@@ -129,7 +129,7 @@ function readAnswer(json: unknown, { needsLogprobs }: { needsLogprobs: boolean }
   const parsed = completionSchema.safeParse(json);
   if (!parsed.success) return toldFailure(json) ?? noCompletion('is not a chat completion', json);
   const { choices } = parsed.data;
-  // The same one twice is one.
+  // Two equal choices are one.
   const [choice, second] = choices
     .filter(({ index }, place) => (index ?? place) === 0)
     .filter((each, place, all) => place === 0 || !isDeepStrictEqual(each, all[0]));
@@ -163,7 +163,7 @@ function readAnswer(json: unknown, { needsLogprobs }: { needsLogprobs: boolean }
   return { ...base, text, logprobs: tokens?.length ? tokensOf({ text, thinking }, tokens) : null, finishReason };
 }
 
-/** The failure that stands in a response, in its choice or its message, although its status is 200. */
+/** The failure inside a response with status 200, in its choice or its message. */
 function toldFailure(holder: unknown): CallFailure | null {
   const error = z.object({ error: z.unknown() }).safeParse(holder).data?.error ?? null;
   if (error === null) return null;
@@ -179,7 +179,7 @@ function toldFailure(holder: unknown): CallFailure | null {
 interface ReadMessage {
   readonly text: string;
   readonly thinking: string | null;
-  /** What the model said instead of an answer, where the endpoint marks it as a refusal. */
+  /** The model's text instead of an answer, if the endpoint marks it as a refusal. */
   readonly refusal: string | null;
 }
 
@@ -203,7 +203,7 @@ function readMessage(message: z.infer<typeof messageSchema>): ReadMessage {
 
 const SAYS_THOUGHT = /thought|thinking|reasoning/i;
 
-/** A part that its endpoint marks as a thought, such as `{"type": "text", "thought": true}`, is none of the text. */
+/** Moves a part that the endpoint marks as a thought, such as `{"type": "text", "thought": true}`, out of the text. */
 function thoughtApart(part: z.infer<typeof partSchema>): z.infer<typeof partSchema> {
   const isThought = Object.entries(part).some(([key, value]) => value === true && SAYS_THOUGHT.test(key));
   return isThought ? { ...part, type: 'thought' } : part;
@@ -214,10 +214,7 @@ function jsonOf({ thinking }: { readonly thinking?: unknown }): string | null {
   return typeof thinking === 'string' ? thinking : JSON.stringify(thinking);
 }
 
-/**
- * The tokens of the answer alone. They spell it, and before them stands nothing but the thinking, or they are those of another
- * text: then there are none.
- */
+/** The answer's tokens, which follow nothing but the thinking; null if they spell another text. */
 function tokensOf(
   { text, thinking }: Pick<ReadMessage, 'text' | 'thinking'>,
   sent: readonly z.infer<typeof chosenTokenSchema>[],
@@ -241,14 +238,14 @@ function tokensOf(
   return [];
 }
 
-/** As the tokens are to be read: where an emoji is cut in two, the second one holds it. */
+/** Decodes the tokens. An emoji that is cut in two belongs to the second token. */
 function decoded(sent: readonly z.infer<typeof chosenTokenSchema>[]): string[] {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   if (!sent.every(({ bytes }) => bytes)) return sent.map(({ token }) => token);
   return sent.map(({ bytes }) => decoder.decode(Uint8Array.from(bytes ?? []), { stream: true }));
 }
 
-/** Some servers send the vocabulary's own symbols for a space and the end of a line. */
+/** Replaces a vocabulary's symbols for spaces and line ends, which some servers send. */
 function withPlainSpaces(token: string): string {
   return token.replace(/[\u2581\u0120]/g, ' ').replaceAll('\u010a', '\n');
 }

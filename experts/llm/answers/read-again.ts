@@ -5,14 +5,14 @@ import { completionReaderVersion } from './completion.ts';
 import { readVerdict, verdictReaderVersion } from './verdict.ts';
 import { jsonReaderVersion, readWholeJson } from './whole-json.ts';
 
-/** The readers of today. An answer is read by that of completions first. */
+/** The current readers. The completion reader is applied first. */
 export const readerVersions = {
   completion: completionReaderVersion,
   verdict: verdictReaderVersion,
   json: jsonReaderVersion,
 } as const;
 
-/** What an answer says, in one line: a label, or JSON. Null where it cannot be read. */
+/** The reading of an answer in one line: a label or JSON; null if unreadable. */
 export function outcomeOf(
   reader: AnswerReader,
   answer: Pick<ChatAnswer, 'text' | 'finishReason' | 'thinking'>,

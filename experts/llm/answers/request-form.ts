@@ -1,20 +1,20 @@
 import type { ChatRequest } from '../chat.ts';
 
-/** How much of the protocol a request uses. Endpoints that refuse a part are asked without it. */
+/** The parts of the protocol that a request uses. Endpoints that refuse a part are asked without it. */
 export interface RequestForm {
   readonly logprobs: boolean;
-  /** Alternatives asked for at each token, where log-probabilities are. */
+  /** Alternatives per token, if log-probabilities are requested. */
   readonly topLogprobs: number;
   readonly json: 'schema' | 'object' | 'none';
   readonly temperature: boolean;
   readonly seed: boolean;
-  /** What the length limit is called. */
+  /** The name of the length limit. */
   readonly tokensField: 'max_tokens' | 'max_completion_tokens';
-  /** Whether the answer is asked for as a stream: only where nothing else is given. */
+  /** Whether the answer is streamed, for endpoints that give no other form. */
   readonly stream: boolean;
 }
 
-/** The most that the request and its endpoint's configuration ask for. */
+/** The fullest form that the request and its endpoint's configuration allow. */
 export function fullForm(request: ChatRequest): RequestForm {
   return {
     logprobs: request.wantLogprobs === true && request.endpoint.logprobs !== 'off',
@@ -27,13 +27,13 @@ export function fullForm(request: ChatRequest): RequestForm {
   };
 }
 
-/** The same for a batch, where a refusal comes after a day: a schema is asked for only where plain text would not do. */
+/** The form of a batch, where a refusal costs a day: a schema only if plain text is not enough. */
 export function batchForm(request: ChatRequest): RequestForm {
   const form = fullForm(request);
   return request.jsonSchema?.isPlainTextEnough ? { ...form, json: 'none' } : form;
 }
 
-/** The body of a chat-completions request. `extraBody` takes precedence, since somebody wrote it for this endpoint. */
+/** The body of a chat-completions request. `extraBody` takes precedence, because a user wrote it for this endpoint. */
 export function completionBody(options: { request: ChatRequest; form: RequestForm }): Record<string, unknown> {
   const { request, form } = options;
   const { endpoint, messages, sampleIndex = 0, jsonSchema } = request;
@@ -41,7 +41,7 @@ export function completionBody(options: { request: ChatRequest; form: RequestFor
   const maxTokens = maxTokensOf(request);
   return {
     model: endpoint.model,
-    // Half an emoji, as in a text that was cut, is refused by many servers, and with it the whole request.
+    // Many servers refuse a request with half an emoji, as in a text that was cut.
     messages: messages.map(({ role, content }) => ({ role, content: wellFormed(content) })),
     ...(temperature !== null && { temperature }),
     ...(endpoint.topP !== null && { top_p: endpoint.topP }),

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { pythonJson } from './python-json.ts';
 
 /*
- * A completion that came as a stream of server-sent events: chunks whose parts are put together to what the same endpoint would
- * have answered without a stream. So one reader judges both.
+ * A completion as a stream of server-sent events. The chunks are merged to what the endpoint would have answered
+ * without a stream, so that one reader judges both.
  */
 
 const partsSchema = z.looseObject({
@@ -15,7 +15,7 @@ const partsSchema = z.looseObject({
 });
 const choiceSchema = z.looseObject({
   index: z.number().default(0),
-  // Some send the whole message as the only chunk.
+  // Some endpoints send the whole message as the only chunk.
   delta: partsSchema.nullish(),
   message: partsSchema.nullish(),
   finish_reason: z.string().nullish(),
@@ -27,12 +27,12 @@ const choiceSchema = z.looseObject({
 const chunkSchema = z.looseObject({ choices: z.array(choiceSchema).default([]) });
 type StreamedParts = z.infer<typeof partsSchema>;
 
-/** Whether a body is a stream, whatever its type says. */
+/** Whether a body is a stream, whatever its content type. */
 export function isStream(body: string): boolean {
   return /^\s*(?:data|event|id|retry)?:/.test(body);
 }
 
-/** The completion that a stream comes to; undefined where it ended before its answer did, or holds something else. */
+/** Merges a stream; undefined if it ended early or contains something else. */
 export function streamedCompletion(body: string): unknown {
   const data = body
     .split(/\r?\n\r?\n/)
@@ -49,7 +49,7 @@ export function streamedCompletion(body: string): unknown {
   const choices = mergedChoices(chunks.flatMap((chunk) => chunk.choices));
   if (choices.length === 0 || !(isDone || choices.every(({ finish_reason }) => finish_reason !== null)))
     return undefined;
-  // The usage comes in a chunk of its own, and counts so far may stand in others.
+  // The usage comes in a separate chunk, and counts so far may be in others.
   const fields = chunks.flatMap((chunk) => Object.entries(chunk).filter(([, value]) => value !== null));
   return { ...Object.fromEntries(fields), choices };
 }

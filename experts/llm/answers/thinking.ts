@@ -15,9 +15,9 @@ import { jsonOrUndefined } from '../../../src/json.ts';
  * A text that is one JSON value holds no marks, only texts.
  */
 
-/** Marks that open a thought wherever they stand. */
+/** Marks that open a thought anywhere. */
 const KNOWN = /^(?:seed:)?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad)$/;
-/** Marks that hold an answer, such as `<answer>` and `<final_verdict>`. */
+/** Marks around an answer, such as `<answer>` and `<final_verdict>`. */
 const ANSWER_MARKS =
   /^(?:(?:final[_ -]?)?(?:answer|verdict|conclusion|label|classification|class|category|decision|judge?ment|prediction|determination|assessment|response|result|output|stance|veracity|status|vote|solution)|final)$/;
 const TYPESETTING =
@@ -25,7 +25,7 @@ const TYPESETTING =
 const MARK =
   /<(?<xmlClose>\/?)(?<xml>\p{L}[\w:.-]*)(?:\s[^<>\n]*)?>|\[(?<boxClose>\/?)(?<box>[A-Z][A-Z_]*)\]|<[|｜](?<token>[^<>|｜\n]{1,40})(?<tokenEnd>[|｜]?)>|<(?<shut>[^<>|｜\n]{1,40})[|｜]>|◁(?<signClose>\/?)(?<sign>\w+)▷/gu;
 const FINAL_CHANNEL = /<\|channel\|>\s*final\b(?:[^<]|<\|constrain\|>)*<\|message\|>/g;
-/** What is left of the channels where a server drops the special tokens: "analysisWe need to …assistantfinalYes". */
+/** The rest of the channels if a server drops the special tokens: "analysisWe need to …assistantfinalYes". */
 const BARE_CHANNELS = /^\s*analysis[\s\S]*assistantfinal/;
 const END_TOKENS =
   /(?:<\|(?:im_end|eot_id|eom_id|end|return|end_of_text|endoftext|end_of_solution|END_OF_TURN_TOKEN)\|>|<\/s>|<end_of_turn>|<eos>|<｜end▁of▁sentence｜>)$/;
@@ -33,19 +33,19 @@ const END_TOKENS =
 const LONGEST_TOKEN = 40;
 
 export interface SplitText {
-  /** What the model says to whoever asked; empty where it never got that far. */
+  /** The model's answer; empty if it never came that far. */
   readonly answer: string;
-  /** Null where the text holds nothing but the answer. */
+  /** Null if the text is the answer alone. */
   readonly thinking: string | null;
 }
 
-/** Splits the thoughts off a model's text. A text without any comes back as it is. */
+/** Splits the thoughts off a model's text. A text without thoughts is returned as it is. */
 export function splitThinking(text: string): SplitText {
   const { answer, thinking } = split(withoutEndTokens(text));
   return { answer: unwrapped(withoutEndTokens(answer)), thinking };
 }
 
-/** Some servers pass on the token that ends a turn. */
+/** Removes the token that ends a turn, which some servers pass on. */
 export function withoutEndTokens(text: string): string {
   const trimmed = text.trimEnd();
   const end = END_TOKENS.exec(trimmed.slice(-LONGEST_TOKEN));
@@ -56,7 +56,7 @@ function split(text: string): SplitText {
   if (text.includes('<|channel|>')) {
     const final = [...text.matchAll(FINAL_CHANNEL)].at(-1);
     const finalText = final === undefined ? '' : text.slice(final.index + final[0].length);
-    // Where another channel follows, it was not final.
+    // If another channel follows, this one was not final.
     if (final === undefined || finalText.includes('<|channel|>')) return { answer: '', thinking: text.trim() };
     const [answer] = finalText.split(/<\|(?:end|return|start)\|>/, 1);
     return { answer: answer.trim(), thinking: text.slice(0, final.index).trim() || null };
@@ -80,7 +80,7 @@ function split(text: string): SplitText {
 interface Mark {
   readonly name: string;
   readonly isClosing: boolean;
-  /** Whether it has the form of a special token, which no post and no sentence has. */
+  /** Whether the mark has the form of a special token, which no post and no sentence has. */
   readonly isToken: boolean;
   readonly start: number;
   readonly end: number;
@@ -114,7 +114,7 @@ function markOf(match: RegExpExecArray): Mark {
   return { name, isClosing, isToken, start: match.index, end: match.index + match[0].length };
 }
 
-/** The inside of one mark that names an answer, around the whole text. Its other half may have been left to the chat template. */
+/** The text inside one mark that names an answer. The other half of the mark may be missing. */
 function unwrapped(text: string): string {
   const marks = [...text.matchAll(MARK)].map(markOf).filter(({ name }) => ANSWER_MARKS.test(name));
   const [first, second, third] = marks;

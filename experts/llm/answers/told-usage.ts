@@ -7,7 +7,7 @@ const number = z.union([
     .regex(/^\s*\d+(?:\.\d+)?\s*$/)
     .transform(Number),
 ]);
-/** No request takes a billion tokens: a larger count is a mistake of the endpoint, and counts as none. */
+/** No request takes a billion tokens: a larger count is an error of the endpoint and ignored. */
 const count = number.pipe(z.number().nonnegative().max(1e9)).transform(Math.ceil).nullish().catch(null);
 const usageSchema = z.object({
   prompt_tokens: count,
@@ -16,21 +16,20 @@ const usageSchema = z.object({
   prompt_tokens_details: z.object({ cached_tokens: count }).nullish().catch(null),
   // DeepSeek's name for them.
   prompt_cache_hit_tokens: count,
-  // OpenRouter and LiteLLM: what the request cost, in US dollars.
+  // OpenRouter and LiteLLM: the cost of the request in US dollars.
   cost: number.pipe(z.number().nonnegative().max(1e6)).nullish().catch(null),
 });
 const withUsageSchema = z.object({ usage: usageSchema });
 
-/** What an endpoint tells of the tokens of a request: 0 where it tells nothing. */
+/** The endpoint's counts of a request's tokens; 0 if it reports none. */
 export interface ToldUsage {
   readonly inputTokens: number;
   readonly cachedInputTokens: number;
   readonly outputTokens: number;
-  /** What it says that the request cost. */
+  /** The cost of the request; null if the endpoint reports none. */
   readonly cost: number | null;
 }
 
-/** Reads the usage in the body of a response. */
 export function toldUsage(json: unknown): ToldUsage {
   const usage = withUsageSchema.safeParse(json).data?.usage;
   const inputTokens = usage?.prompt_tokens ?? 0;

@@ -6,36 +6,36 @@ import { classProbabilities } from './class-probabilities.ts';
 import { readWholeJson, toJsonSchema } from './whole-json.ts';
 
 /*
- * A label by a language model. An endpoint that takes JSON schemas is given the answers as an enum, so that the model can say
- * nothing else. The prompt asks for the same in plain text, for all others: the word alone, or, where the model is to reason
- * first, a last line that is the word. Both forms are read from every endpoint, since some take a schema and ignore it. No prose
- * is read: whatever is neither is asked for once more, as the word alone.
+ * A label by a language model. An endpoint with JSON schemas gets the answers as an enum, so the model can answer
+ * nothing else. For the others, the prompt asks for plain text: the word alone or, after a reason, a last line that is
+ * the word. Both forms are read from every endpoint, because some accept a schema and ignore it. Prose is never read:
+ * any other answer is asked for once more, as the word alone.
  */
 
-/** To be raised whenever the same text could be read differently. */
+/** Raised when the same text could be read differently. */
 export const verdictReaderVersion = 5;
 
 export interface VerdictForm {
-  /** The first word of each label is the one that is asked for. */
+  /** The answer words. The prompt asks for the first one of each label. */
   readonly words: AnswerWords;
-  /** Whether the prompt has the model reason before it answers. */
+  /** Whether the model reasons before it answers. */
   readonly reasons: boolean;
 }
 
 export interface Verdict {
   readonly label: string;
-  /** What was said before the answer; empty where nothing was. */
+  /** The text before the answer; may be empty. */
   readonly reason: string;
-  /** Where the answer word begins in the text. */
+  /** The index of the answer word in the text. */
   readonly at: number;
 }
 
-/** What a prompt that reasons ends with. */
+/** The end of a prompt that lets the model reason. */
 export function lastLineAsked(words: AnswerWords): string {
   return `End with a line of its own that is exactly one of these: ${namedAnswers(words)}.`;
 }
 
-/** A verdict in plain text, as it is asked for. */
+/** A verdict as plain text, in the form that prompts ask for. */
 export function verdictInWords({
   words,
   label,
@@ -48,7 +48,7 @@ export function verdictInWords({
   return `${reason}\n${words[label][0]}`.trim();
 }
 
-/** What of a request makes it ask for a verdict. */
+/** The fields of a request that ask for a verdict. */
 export function verdictRequest({ words, reasons }: VerdictForm): Pick<ChatRequest, 'jsonSchema' | 'reader'> {
   const answer = answerSchema(words);
   const schema = toJsonSchema(reasons ? z.strictObject({ reason: z.string(), answer }) : z.strictObject({ answer }));
@@ -62,7 +62,7 @@ function answerSchema(words: AnswerWords) {
   return z.enum(Object.values(words).map(([first]) => first));
 }
 
-/** Reads JSON that fits the schema, with a reason or without, or else a text that is an answer word or whose last line is one. */
+/** Reads JSON that fits the schema, or a text that is an answer word or whose last line is one. */
 export function readVerdict({ text }: Pick<ChatAnswer, 'text'>, words: AnswerWords): ReadAnswer<Verdict> {
   const value = jsonVerdict(text, words) ?? wordVerdict(text, words);
   return value === null ? { problem: 'neither it nor its last line is exactly one of these.' } : { value };
@@ -83,7 +83,7 @@ function wordVerdict(text: string, words: AnswerWords): Verdict | null {
   for (const start of [0, lastLine]) {
     const read = answerWord(text.slice(start), words);
     if (read === null) continue;
-    // A line before it that is another answer leaves open which one is meant.
+    // If an earlier line is another answer, the meant one is unclear.
     const labels = text.split(/[\r\n]+/).flatMap((line) => answerWord(line, words)?.label ?? []);
     if (labels.some((label) => label !== read.label)) return null;
     const at = start + Math.max(0, text.slice(start).indexOf(read.word));
@@ -93,8 +93,8 @@ function wordVerdict(text: string, words: AnswerWords): Verdict | null {
 }
 
 /**
- * The probabilities of the labels at the answer word. Null without log-probabilities; `isDropped` where there are some that
- * are of another text, or by which another label is likelier.
+ * The probabilities of the labels at the answer word. Null without log-probabilities; `isDropped` if they belong to
+ * another text, or make another label likelier.
  */
 export function verdictProbabilities(options: {
   answer: Pick<ChatAnswer, 'text' | 'logprobs'>;
@@ -104,7 +104,7 @@ export function verdictProbabilities(options: {
   const { answer, verdict, words } = options;
   const { logprobs } = answer;
   if (logprobs === null) return { probabilities: null, isDropped: false };
-  // The tokens spell the text, but for white space around it.
+  // The tokens spell the text, apart from white space around it.
   const spelt = logprobs.map(({ token }) => token).join('');
   const start = spelt.length - spelt.trimStart().length - (answer.text.length - answer.text.trimStart().length);
   let end = 0;
@@ -118,9 +118,9 @@ export function verdictProbabilities(options: {
 }
 
 /**
- * Asks for a verdict, with a request whose prompt ends with what is asked for in plain text. What cannot be read is asked for
- * once more, without a reason: that is then what was said at first. Probabilities are those of a first answer only.
- * @throws MalformedAnswerError where the second answer cannot be read either
+ * Asks for a verdict. The prompt must end with the request in plain text. An unreadable answer is asked for once more,
+ * without a reason, which then is the first answer's. Probabilities are those of a first answer only.
+ * @throws MalformedAnswerError if the second answer cannot be read either
  */
 export async function askVerdict(
   question: VerdictForm & Pick<RepairableQuestion<Verdict>, 'service' | 'request' | 'first'>,
@@ -130,7 +130,7 @@ export async function askVerdict(
     ...question,
     request: { ...question.request, ...verdictRequest(question) },
     read: (answer) => readVerdict(answer, words),
-    // A small model that is told what was wrong with its answer gives it once more.
+    // A small model that hears what was wrong with its answer repeats it.
     again: () => ({ content: `Answer ${namedAnswers(words)} only.`, ...verdictRequest({ words, reasons: false }) }),
     expected: namedAnswers(words),
   });

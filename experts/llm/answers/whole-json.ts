@@ -3,10 +3,10 @@ import { jsonOrUndefined } from '../../../src/json.ts';
 import { answerWord, namesAsWords } from './answer-words.ts';
 import type { ReadAnswer } from './ask-with-repair.ts';
 
-/** To be raised whenever the same text could be read differently. */
+/** Raised when the same text could be read differently. */
 export const jsonReaderVersion = 3;
 
-/** The schema as endpoints and models are shown it. */
+/** The schema in the form that endpoints and models see. */
 export function toJsonSchema(schema: z.ZodType): Record<string, unknown> {
   const { $schema: _dialect, ...jsonSchema } = z.toJSONSchema(schema, {
     io: 'input',
@@ -16,12 +16,12 @@ export function toJsonSchema(schema: z.ZodType): Record<string, unknown> {
   return jsonSchema;
 }
 
-/** The value of a text that is one JSON value, or a single fence around one; undefined where it is anything else. */
+/** The value of a text that is one JSON value, possibly in a fence; undefined for any other text. */
 function wholeJson(text: string): unknown {
   return jsonOrUndefined(/^```\w*([\s\S]*)```$/.exec(text.trim())?.[1] ?? text);
 }
 
-/** Reads a text that is one JSON value. The value of an enum may be written as an answer word may, everything else is taken as it is. */
+/** Reads a text that is one JSON value. Only enum values are normalised, like answer words. */
 export function readWholeJson<T>(text: string, schema: z.ZodType<T>): ReadAnswer<T> {
   const value = wholeJson(text);
   if (value === undefined) return { problem: 'it is not one complete JSON value and nothing else.' };
@@ -30,7 +30,7 @@ export function readWholeJson<T>(text: string, schema: z.ZodType<T>): ReadAnswer
   if (parsed.success) return { value: parsed.data };
   const forgiven = schema.safeParse(parsed.error.issues.reduce(withOption, value));
   if (forgiven.success) return { value: forgiven.data };
-  // The first problem is the one to tell the model: it speaks of what the model wrote.
+  // The model is told the first problem, which is about its own words.
   return { problem: `the JSON does not fit the schema:\n${z.prettifyError(parsed.error)}` };
 }
 
@@ -47,7 +47,7 @@ function withOption(value: unknown, issue: z.core.$ZodIssue): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, name === key ? mended(item) : item]));
 }
 
-/** Whether a key stands twice, but for the same text or number: `JSON.parse` takes the last; which one the model meant, nobody knows. */
+/** Whether a key occurs twice with different values: `JSON.parse` takes the last, but the model may mean either. */
 export function contradictsKey(json: string): boolean {
   const open: Map<string, string | null>[] = [];
   let last = '';

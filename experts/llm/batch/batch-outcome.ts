@@ -8,7 +8,7 @@ import type { ChatAnswer, ChatRequest } from '../chat.ts';
 import { knownCostOf } from '../cost/cost-of.ts';
 
 export interface BatchItem {
-  /** Unique in the batch; the answer comes back under this id. */
+  /** A unique id in the batch, under which the answer comes back. */
   readonly customId: string;
   readonly request: ChatRequest;
 }
@@ -24,14 +24,14 @@ const messageSchema = z.object({ message: z.string() });
 const withMessageSchema = z.object({ error: z.object({ message: z.string() }) });
 
 /**
- * Each item's answer, or why it has none. The lines of the output and error files come in any order. A line that is not
- * what the protocol says costs its own item only, since the others are paid for.
- * @throws ProviderError where no line is what the protocol says
+ * Each item's answer, or the reason why it has none. Lines may come in any order. A line that breaks the protocol costs
+ * its own item only, because the others are paid for.
+ * @throws ProviderError if no line follows the protocol
  */
 export function batchOutcomes(options: {
   items: readonly BatchItem[];
   lines: readonly string[];
-  /** How the batch ended; reported for items without a line. */
+  /** The batch's final status, reported for items without a line. */
   status: string;
 }): Map<string, BatchOutcome> {
   const { items, lines, status } = options;
@@ -47,7 +47,7 @@ export function batchOutcomes(options: {
     items.map(({ customId, request }) => {
       const [line, ...others] = linesById.get(customId) ?? [];
       if (line === undefined) return [customId, { problem: `the batch ended (${status}) without an answer to it` }];
-      // Which of several answers is the one to this item, nobody knows.
+      // Several different answers to one item: none of them can be trusted.
       if (!others.every((other) => isDeepStrictEqual(other, line)))
         return [customId, { problem: `the batch has ${others.length + 1} different lines for it` }];
       return [customId, outcomeOf({ line, request })];
@@ -61,7 +61,7 @@ function outcomeOf({ line, request }: { line: z.infer<typeof lineSchema>; reques
   if (status_code !== 200) {
     const parsed = withMessageSchema.safeParse(body);
     const message = parsed.success ? parsed.data.error.message : (JSON.stringify(body) ?? '(no body)');
-    // Nothing is found out by a first request here.
+    // In a batch, no first request finds out what the endpoint refuses.
     const advice = status_code === 400 ? '; if it refuses a parameter, change that of the endpoint' : '';
     return { problem: `status ${status_code}: ${message}${advice}` };
   }

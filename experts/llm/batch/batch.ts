@@ -17,7 +17,7 @@ const ENDED = ['completed', 'failed', 'expired', 'cancelled'];
 
 export interface BatchOptions extends EndpointJobOptions {
   items: readonly BatchItem[];
-  /** Holds the requests, the state and the results; created when absent. The same folder resumes the batch. */
+  /** The folder of requests, state and results, created if absent. The same folder resumes the batch. */
   directory: string;
 }
 
@@ -33,8 +33,8 @@ type Batch = z.infer<typeof batchSchema>;
 
 /**
  * Writes the requests, submits them, waits and collects the answers; usually for half the price and within a day.
- * @throws InputError where the folder holds another batch, BatchFailedError where the endpoint answered nothing of it; the next
- * call submits it anew
+ * @throws InputError if the folder holds another batch, BatchFailedError if the endpoint answered nothing of it; the
+ *   next call submits it again
  */
 export async function runBatch(options: BatchOptions): Promise<Map<string, BatchOutcome>> {
   const { endpoint, items, directory } = options;
@@ -71,10 +71,7 @@ export async function runBatch(options: BatchOptions): Promise<Map<string, Batch
   return batchOutcomes({ items, lines: await download({ job, batch, directory }), status: batch.status });
 }
 
-/**
- * A batch as JSON Lines, one request a line.
- * @throws InputError where ids repeat or the batch is too large
- */
+/** Writes a batch as JSON Lines, one request per line. @throws InputError if ids repeat or the batch is too large */
 export function batchText({ endpoint, items }: { endpoint: Endpoint; items: readonly BatchItem[] }): string {
   const ids = new Set<string>();
   for (const { customId } of items) {
@@ -97,10 +94,7 @@ export function batchText({ endpoint, items }: { endpoint: Endpoint; items: read
   return text;
 }
 
-/**
- * First looks for an earlier attempt that succeeded but whose response was lost: a second batch would be paid for
- * again.
- */
+/** Looks first for an earlier submission whose response was lost, because a second batch would be paid for again. */
 function submit({ client, tried }: EndpointJob, inputFileId: string): Promise<Batch> {
   return tried(async ({ signal }) => {
     const latest = await client.batches.list({ limit: 100 }, { signal });
@@ -115,7 +109,7 @@ function submit({ client, tried }: EndpointJob, inputFileId: string): Promise<Ba
   });
 }
 
-/** Saves the files beside the requests, since endpoints delete theirs after some weeks. */
+/** Saves the files beside the requests, because endpoints delete theirs after some weeks. */
 async function download(options: { job: EndpointJob; batch: Batch; directory: string }): Promise<string[]> {
   const { job, batch, directory } = options;
   const { client, tried } = job;
@@ -132,7 +126,7 @@ async function download(options: { job: EndpointJob; batch: Batch; directory: st
   return lines;
 }
 
-/** The endpoint answered nothing of a batch, and charges for nothing. */
+/** The endpoint answered nothing of a batch and charges nothing. */
 export class BatchFailedError extends ProviderError {}
 
 function failedBatch({
@@ -163,18 +157,18 @@ const batchStateSchema = z.strictObject({
   baseURL: z.string(),
   inputFileId: z.string().nullable(),
   batchId: z.string().nullable(),
-  /** As last reported by the endpoint. */
+  /** The status that the endpoint reported last. */
   status: z.string().nullable(),
 });
 
-/** How far a batch has got. Written after each step, so that the next run goes on from there. */
+/** The progress of a batch, written after each step, so that the next run resumes there. */
 type BatchState = z.infer<typeof batchStateSchema>;
 
 function batchStatePath(directory: string): string {
   return join(directory, 'batch-state.json');
 }
 
-/** The state of this batch in the folder, or a fresh one. */
+/** The state of this batch in the folder, or a new one. */
 function readBatchState(options: { directory: string; requestsHash: string; baseURL: string }): BatchState {
   const { directory, requestsHash, baseURL } = options;
   const path = batchStatePath(directory);

@@ -29,19 +29,19 @@ export const budgetSchema = z
 export type BudgetLimits = z.infer<typeof budgetSchema>;
 
 /**
- * What came of a request: what it took; `unsent` where it was not sent after all; `nothing` where it was refused or never arrived, which nobody charges for;
- * `unknown` where it may have been answered without our hearing it, so that it counts with all that it reserved.
+ * The outcome of a request: its spending; `unsent` if it was not sent; `nothing` if it was refused or never arrived,
+ * which is free; `unknown` if it may have been answered, so that it counts with its whole reservation.
  */
 export type Took = Spending | 'unsent' | 'nothing' | 'unknown';
 
 export interface Reservation {
-  /** Returns when it is written down. */
+  /** Returns when the spending is stored. */
   settle(took: Took): Promise<void>;
 }
 
 const UNITS = ['tokens', 'money'] as const;
 
-/** Times between two looks at what other processes have under way. */
+/** Time between two checks of other processes' reservations. */
 const FIRST_LOOK_MS = 10;
 const LONGEST_LOOK_MS = 500;
 
@@ -53,19 +53,18 @@ interface WaitingReservation {
 }
 
 /**
- * Decides before each request whether it may be sent. A request reserves the most that it is estimated to cost, times the
- * largest ratio of cost to estimate that was seen of its model, so the limits hold even while many are under way. As long as
- * no answer of a model is known, its requests go one at a time, since estimates may be far off. A request that only
- * reservations stand in the way of waits until they are settled, here or in another process.
- *
- * What happens in one turn of the event loop is one transaction of the ledger.
+ * Decides before each request whether it may be sent. A request reserves its largest estimated cost, times the model's
+ * largest ratio of cost to estimate so far, so the limits hold even during many requests. Before a model's first
+ * answer, its requests run one at a time, because estimates may be far off. A request that only reservations block
+ * waits until they are settled, here or in another process. Each turn of the event loop is one transaction of the
+ * ledger.
  */
 export class Budget {
   private readonly limits: BudgetLimits;
   private readonly ledger: Ledger;
   private readonly waiting = new Set<WaitingReservation>();
   private readonly reserved = new Map<string, CountedSpending>();
-  /** What is not in the ledger yet. */
+  /** Spending that is not in the ledger yet. */
   private unwritten = nothingSpent;
   private readonly ratios = new Map<string, number>();
   private readonly settling: (() => void)[] = [];
@@ -78,15 +77,15 @@ export class Budget {
     this.ledger = ledger;
   }
 
-  /** @throws InputError where money is limited and the endpoint has no prices, so that it would not be counted */
+  /** @throws InputError if money is limited and the endpoint has no prices, so that nothing would be counted */
   checkPrices(endpoint: Endpoint): void {
     checkPrices({ limits: this.limits, endpoint });
   }
 
   /**
-   * @param request.model names the model, at its address
-   * @param request.most what it is estimated to take at most
-   * @throws BudgetSpentError before anything is sent; the signal's reason when it is aborted while waiting
+   * @param request.model the model with its address
+   * @param request.most the largest estimated spending
+   * @throws BudgetSpentError before anything is sent; the signal's reason after an abort
    */
   reserve({ model, most }: { model: string; most: Spending }, signal: AbortSignal | null = null): Promise<Reservation> {
     return new Promise((resolve, reject) => {
@@ -120,7 +119,7 @@ export class Budget {
     });
   }
 
-  /** Writes down what was settled, and decides about all who wait. */
+  /** Stores settled spending and decides about all waiting requests. */
   private transact(): void {
     const decided: (() => void)[] = [];
     const granted: { model: string; most: Spending }[] = [];
@@ -224,7 +223,7 @@ export class Budget {
     else this.reserved.set(model, sum);
   }
 
-  /** Whoever waits for other processes has nobody to wake it. */
+  /** Checks other processes' reservations by time, because no event reports them. */
   private lookElsewhere(hasGranted: boolean): void {
     if (this.waiting.size === 0 || this.look !== null) return;
     this.lookMs = hasGranted ? FIRST_LOOK_MS : Math.min(2 * this.lookMs, LONGEST_LOOK_MS);
@@ -253,7 +252,7 @@ export class Budget {
   }
 }
 
-/** @throws InputError where money is limited and the endpoint has no prices, so that it would not be counted */
+/** @throws InputError if money is limited and the endpoint has no prices, so that nothing would be counted */
 export function checkPrices({ limits, endpoint }: { limits: BudgetLimits; endpoint: Endpoint }): void {
   if (limits.money === null || pricesOf(endpoint) !== null) return;
   throw new InputError(

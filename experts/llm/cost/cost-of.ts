@@ -4,22 +4,21 @@ import type { Endpoint } from '../endpoint.ts';
 import { estimateMessageTokens, estimateReasoningTokens } from './estimate.ts';
 import { pricesOf } from './prices.ts';
 
-/** How requests are charged for. */
 export interface Charge {
-  /** What the endpoint says that the request cost. It counts where the endpoint has no prices of its own. */
+  /** The cost that the endpoint reports. It counts if the endpoint has no configured prices. */
   readonly toldCost?: number | null;
-  /** Whether it is asked in a batch. */
+  /** Whether the request is part of a batch. */
   readonly isBatch?: boolean;
 }
 
 type Charged = { endpoint: Endpoint; usage: Omit<ChatUsage, 'requests'> } & Charge;
 
-/** The cost of a request, in the currency of the endpoint's prices; 0 where these are not known. */
+/** The cost of a request, in the currency of the endpoint's prices; 0 without known prices. */
 export function costOf(charged: Charged): number {
   return knownCostOf(charged).cost ?? 0;
 }
 
-/** The same as a field, absent where prices are not known. */
+/** The cost of a request as a field, absent without known prices. */
 export function knownCostOf(options: Charged): Pick<ChatUsage, 'cost'> {
   const { toldCost = null, isBatch = false } = options;
   if (toldCost !== null && options.endpoint.prices === null) return { cost: toldCost };
@@ -32,7 +31,7 @@ export function knownCostOf(options: Charged): Pick<ChatUsage, 'cost'> {
   return { cost: (share * (input + outputTokens * prices.outputPerMillion)) / 1_000_000 };
 }
 
-/** The most a request can cost. Without a length limit, output is assumed to be as long as input. */
+/** The largest cost of a request. Without a length limit, output is assumed to be as long as input. */
 export function mostOf(request: ChatRequest): { tokens: number; money: number } {
   const inputTokens = estimateMessageTokens(request.messages);
   const outputTokens = maxTokensOf(request) ?? inputTokens + estimateReasoningTokens(request.endpoint);

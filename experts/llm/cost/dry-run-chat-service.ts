@@ -6,7 +6,7 @@ import { costOf } from './cost-of.ts';
 import { estimateMessageTokens, estimateReasoningTokens, estimateTokens } from './estimate.ts';
 import { priceList, pricesOf } from './prices.ts';
 
-/** Calls, and what they take if answers are as long as the pretended ones. */
+/** Calls and their tokens and cost, if answers are as long as the pretended ones. */
 interface Amount {
   readonly calls: number;
   readonly inputTokens: number;
@@ -17,24 +17,24 @@ interface Amount {
 export interface DryRunEstimate extends Amount {
   readonly endpoint: string;
   readonly model: string;
-  /** If every answer is as long as it may be. */
+  /** Output tokens if every answer is as long as allowed. */
   readonly outputTokensAtMost: number;
   readonly costAtMost: number;
-  /** What comes to it if no answer can be read, so that each is sent back once; it is in no other number. */
+  /** The additional amount if every answer is unreadable and sent back once; no other number includes it. */
   readonly repairs: Amount & { readonly outputTokensAtMost: number; readonly costAtMost: number };
-  /** If the models agree as soon as they can. */
+  /** The amount if the models agree as soon as possible. */
   readonly atLeast: Amount;
-  /** Where the prices come from; null where there are none, so that costs are 0. */
+  /** The source of the prices; null without prices, so that costs are 0. */
   readonly prices: 'endpoint' | 'list' | null;
 }
 
 /**
- * Sends nothing. It answers each request with the text that the caller expects, and counts what that would cost.
- * `upper` takes the answers that lead to the most calls, `lower` those that lead to the fewest.
+ * Sends nothing. It answers each request with the text that the caller expects, and counts its cost. `upper` gives the
+ * answers that lead to the most calls, `lower` those that lead to the fewest.
  */
 export class DryRunChatService implements ChatService {
   readonly bound: 'lower' | 'upper';
-  /** Whether another answer would have ended some matter earlier. If not, the other bound is the same. */
+  /** Whether another answer would have ended a conversation earlier. If not, both bounds are equal. */
   hasShorter = false;
   private readonly estimates = new Map<string, { -readonly [key in keyof DryRunEstimate]: DryRunEstimate[key] }>();
 
@@ -67,7 +67,7 @@ export class DryRunChatService implements ChatService {
     estimate.cost += costOf({ ...charged, usage: { ...input, outputTokens } });
     estimate.costAtMost += costOf({ ...charged, usage: { ...input, outputTokens: atMost } });
     if (request.mayBeRepaired) {
-      // The answer is sent back with what is wrong about it.
+      // The answer is sent back with its problem.
       const again = (answerTokens: number) => inputTokens + answerTokens + REPAIR_TOKENS;
       const { repairs } = estimate;
       const costWith = (tokens: number) =>
@@ -90,7 +90,7 @@ export class DryRunChatService implements ChatService {
     });
   }
 
-  /** What was asked so far; `lower` is the same work with the fewest calls, this one's own unless given. */
+  /** The amounts per endpoint. `lower` is the same work with the fewest calls; this service by default. */
   rows(lower: DryRunChatService = this): DryRunEstimate[] {
     return [...this.estimates].map(([key, estimate]) => {
       const { calls, inputTokens, outputTokens, cost } = lower.estimates.get(key) ?? nothing;
@@ -121,7 +121,7 @@ const nothing: Amount = { calls: 0, inputTokens: 0, outputTokens: 0, cost: 0 };
 /** Tokens of the sentences that send an answer back. */
 const REPAIR_TOKENS = 60;
 
-/** An answer as an endpoint that takes a schema writes it: as JSON with all its fields, where the text is none. */
+/** The answer of an endpoint that accepts a schema: JSON with all fields, even if the expected text is not JSON. */
 function asJson(text: string, { jsonSchema }: ChatRequest): string {
   const fields = schemaSchema.safeParse(jsonSchema?.schema).data?.properties;
   if (fields === undefined || jsonOrUndefined(text) !== undefined) return text;
@@ -132,8 +132,8 @@ function asJson(text: string, { jsonSchema }: ChatRequest): string {
 const schemaSchema = z.object({ properties: z.record(z.string(), z.unknown()) });
 
 /**
- * What `--dry-run` prints: a range from what is needed at least to what it takes where every answer has to be sent back, and the
- * bound where every answer is as long as it may be, too.
+ * The text of `--dry-run`: the range between the fewest calls and a repair of every answer, and the bound if every
+ * answer is also as long as allowed.
  */
 export function dryRunSummary(rows: readonly DryRunEstimate[]): string {
   if (rows.length === 0) return 'no language model would be asked';

@@ -1,4 +1,4 @@
-/** What requests took, or may take. */
+/** Spending or reserved spending of requests. */
 export interface Spending {
   readonly tokens: number;
   readonly money: number;
@@ -8,29 +8,29 @@ export interface CountedSpending extends Spending {
   readonly requests: number;
 }
 
-/** What all who share a ledger have spent, and what others than its reader have under way. */
+/** The state of a ledger: shared spending, and the reservations of others than its reader. */
 export interface LedgerState {
   readonly spent: CountedSpending;
-  /** Reserved by others, by model. */
+  /** Reservations of others, by model. */
   readonly elsewhere: ReadonlyMap<string, CountedSpending>;
-  /** The largest ratio of what a request took to what it was estimated at, by model; at least 1. Absent: no answer yet. */
+  /** The largest ratio of a request's spending to its estimate, by model; at least 1. Absent before an answer. */
   readonly ratios: ReadonlyMap<string, number>;
 }
 
 export interface LedgerChange {
-  /** What has come to what was spent. */
+  /** New spending. */
   readonly spent: CountedSpending;
-  /** What the writer has under way now, by model. A model that is absent has nothing under way. */
+  /** The writer's reservations, by model; an absent model has none. */
   readonly reserved: ReadonlyMap<string, CountedSpending>;
-  /** Ratios that were seen, by model; the largest stays. */
+  /** Observed ratios, by model. The ledger keeps the largest. */
   readonly ratios: ReadonlyMap<string, number>;
 }
 
-/** An account that a budget is a limit of. What stands in it outlives the process where it is kept in an annotation store. */
+/** An account that a budget limits. In an annotation store it outlives the process. */
 export interface Ledger {
-  /** Where it is kept, for messages: "in judged.sqlite"; null where it ends with the process. */
+  /** The ledger's place for messages, such as "in judged.sqlite"; null if it ends with the process. */
   readonly place: string | null;
-  /** Reads and changes it in one step: nobody else does in between. */
+  /** Reads and changes the ledger in one transaction. */
   transact(change: (state: LedgerState) => LedgerChange): void;
 }
 
@@ -44,7 +44,7 @@ export function addedSpending(one: CountedSpending, other: CountedSpending): Cou
   };
 }
 
-/** A ledger of one process, which nobody else shares. */
+/** A ledger of this process alone. */
 export function ledgerInMemory(): Ledger {
   let spent = nothingSpent;
   const ratios = new Map<string, number>();

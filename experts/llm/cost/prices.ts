@@ -5,7 +5,7 @@ import { parseYaml } from '../../../src/yaml.ts';
 
 const price = z.number().nonnegative().default(0);
 
-/** What a model's tokens cost, for a million of them. */
+/** Prices of a million tokens. */
 export const pricesSchema = z.strictObject({
   inputPerMillion: price,
   cachedInputPerMillion: price.nullable().default(null).describe('null: as much as other input'),
@@ -22,16 +22,16 @@ const listSchema = z.strictObject({
 });
 
 export interface PriceList extends z.output<typeof listSchema> {
-  /** What messages call it: "the shipped price list of 2025-08". */
+  /** The list's name in messages, such as "the shipped price list of 2025-08". */
   readonly name: string;
 }
 
 const lists = new Map<string, PriceList>();
 
 /**
- * The dated price list that ships with Earshot, or the one that the environment variable EARSHOT_PRICES names in its place. The
- * head of the shipped one says why it must be checked.
- * @throws InputError where that variable names no such list
+ * The dated price list of Earshot, or the one that the environment variable EARSHOT_PRICES names instead. The head of
+ * the shipped list says why it must be checked.
+ * @throws InputError if the variable does not name a price list
  */
 export function priceList(): PriceList {
   const path = process.env.EARSHOT_PRICES?.trim() || null;
@@ -64,14 +64,14 @@ function ownList(path: string): PriceList {
   return { ...parsed.data, name: `the price list ${path} of ${parsed.data.date}` };
 }
 
-/** The prices of an endpoint: its own, or those of the price list. Null where neither knows any. */
+/** The prices of an endpoint or else of the price list; null if neither has any. */
 export function pricesOf(endpoint: { readonly model: string; readonly prices: Prices | null }): Prices | null {
   const { models } = priceList();
   const listed = [endpoint.model, listedName(endpoint.model)].find((name) => Object.hasOwn(models, name));
   return endpoint.prices ?? (listed === undefined ? null : models[listed]);
 }
 
-/** The list has neither a router's prefix, such as openai/, nor the date of a release. */
+/** The name without a router's prefix, such as openai/, or a release date, as in the list. */
 function listedName(model: string): string {
   return model.replace(/^.*\//, '').replace(/-(?:latest|\d{4}-\d{2}-\d{2}|\d{8}|\d{4})$/, '');
 }

@@ -12,14 +12,13 @@ export interface EndpointUsage {
   readonly cachedInputTokens: number;
   readonly outputTokens: number;
   readonly cost: number;
-  /** Answers whose tokens had to be estimated because the endpoint did not count them. */
+  /** Answers whose tokens were estimated because the endpoint did not count them. */
   readonly estimatedAnswers: number;
-  /** Answers that another model than the one asked says it gave, and which models these are. */
+  /** Answers from another model than the requested one, and the names of those models. */
   readonly otherAnswers: number;
   readonly otherModels: readonly string[];
 }
 
-/** Counts requests, tokens and money for every endpoint. */
 export class UsageTally {
   private readonly entries = new Map<string, { -readonly [key in keyof EndpointUsage]: EndpointUsage[key] }>();
 
@@ -27,14 +26,14 @@ export class UsageTally {
     this.entryOf(endpoint).requests++;
   }
 
-  /** Unusable answers cost tokens, too; `isAnswer` is false for them. */
+  /** Counts tokens, also of unusable answers, for which `isAnswer` is false. */
   addTokens(
     options: {
       endpoint: Endpoint;
       tokens: Omit<ChatUsage, 'requests'>;
       isEstimated: boolean;
       isAnswer: boolean;
-      /** As the endpoint names it; null where it names none. */
+      /** The model that the endpoint names; null for none. */
       model?: string | null;
     } & Charge,
   ): void {
@@ -69,8 +68,8 @@ export class UsageTally {
 }
 
 /**
- * Whether the model that answered is the one that was asked: it may be called by its release ("gpt-4o-mini-2024-07-18"), with a
- * router's prefix ("openai/gpt-4o-mini"), a tag ("qwen2.5:latest") or the name of its file.
+ * Whether two names mean the same model: one may add a release ("gpt-4o-mini-2024-07-18"), a router's prefix
+ * ("openai/gpt-4o-mini"), a tag ("qwen2.5:latest") or the name of a file.
  */
 export function isSameModel(requested: string, answered: string): boolean {
   const plain = (name: string) =>
@@ -83,7 +82,7 @@ export function isSameModel(requested: string, answered: string): boolean {
   return plain(requested) === plain(answered);
 }
 
-/** One line for each endpoint and model, printed at the end of a command. */
+/** One line per endpoint and model, printed at the end of a command. */
 export function usageSummary(rows: readonly EndpointUsage[]): string {
   if (rows.length === 0) return 'no language model was asked';
   return rows

@@ -12,10 +12,10 @@ import { type EndpointJob, type EndpointJobOptions, endpointJob } from '../sendi
 const ENDED = ['succeeded', 'failed', 'cancelled'];
 
 export interface FineTuneOptions extends EndpointJobOptions {
-  /** Its model is the one to be tuned. */
+  /** The endpoint with the base model. */
   endpoint: Endpoint;
   file: FineTuningFile;
-  /** Null: the endpoint chooses. */
+  /** The number of epochs; null lets the endpoint choose. */
   epochs?: number | null;
 }
 
@@ -23,15 +23,15 @@ const jobSchema = z.object({
   id: z.string(),
   status: z.string(),
   fine_tuned_model: z.string().nullish(),
-  // Some endpoints send an empty object while all is well.
+  // Some endpoints send an empty object without an error.
   error: z.object({ message: z.string().nullish() }).nullish(),
 });
 type Job = z.infer<typeof jobSchema>;
 
 /**
- * Uploads the file, creates a job, follows it to its end and returns the name of the new model. A job begun earlier
- * for the same file, model and epochs is continued, and a finished one is not asked about again.
- * @throws ProviderError where the job failed
+ * Uploads the file, creates a job, follows it to its end and returns the name of the new model. An earlier job for the
+ * same file, model and epochs is continued, and a finished one is not repeated.
+ * @throws ProviderError if the job failed
  */
 export async function fineTune(options: FineTuneOptions): Promise<string> {
   const { endpoint, file, epochs = null } = options;
@@ -77,10 +77,7 @@ export async function fineTune(options: FineTuneOptions): Promise<string> {
   );
 }
 
-/**
- * First looks for an earlier attempt that succeeded but whose response was lost: a second job would be paid for
- * again.
- */
+/** Looks first for an earlier job whose response was lost, because a second job would be paid for again. */
 function createJob(
   { client, tried }: EndpointJob,
   { fileId, model, epochs }: { fileId: string; model: string; epochs: number | null },
@@ -88,7 +85,7 @@ function createJob(
   return tried(async (request) => {
     const latest = await client.fineTuning.jobs.list({ limit: 100 }, request);
     const earlier = latest.data.find((job) => job.training_file === fileId);
-    // The older place for hyperparameters, which every compatible endpoint understands.
+    // The older field for hyperparameters, which every compatible endpoint understands.
     const hyperparameters = epochs === null ? {} : { hyperparameters: { n_epochs: epochs } };
     return jobSchema.parse(
       earlier ?? (await client.fineTuning.jobs.create({ model, training_file: fileId, ...hyperparameters }, request)),
@@ -103,12 +100,12 @@ export interface FineTuningFile {
 }
 
 /**
- * Writes the conversations in the format for fine-tuning chat models: one `{"messages": […]}` a line, each ending
- * with the answer to learn. The file is named after its content, so the same examples always give the same file.
+ * Writes conversations for fine-tuning chat models: one `{"messages": […]}` per line, each ending with the answer to
+ * learn. The file name contains the hash, so the same examples always give the same file.
  */
 export function writeFineTuningFile(options: {
   directory: string;
-  /** The first word of the file's name. */
+  /** The first word of the file name. */
   name: string;
   conversations: readonly (readonly ChatMessage[])[];
 }): FineTuningFile {
@@ -128,17 +125,17 @@ const fineTuningStateSchema = z.strictObject({
   formatVersion: z.literal(1),
   fileHash: z.string(),
   baseURL: z.string(),
-  /** The model to be tuned. */
+  /** The base model. */
   model: z.string(),
   epochs: z.number().nullable(),
   fileId: z.string().nullable(),
   jobId: z.string().nullable(),
-  /** As last reported by the endpoint. */
+  /** The status that the endpoint reported last. */
   status: z.string().nullable(),
   fineTunedModel: z.string().nullable(),
 });
 
-/** How far a fine-tuning has got. Written after each step, so that nothing is paid for twice. */
+/** The progress of a fine-tuning, written after each step, so that nothing is paid for twice. */
 type FineTuningState = z.infer<typeof fineTuningStateSchema>;
 
 interface FineTuningJob {
@@ -148,7 +145,7 @@ interface FineTuningJob {
   readonly epochs: number | null;
 }
 
-/** Beside the file; one for each model that is tuned on it and each number of epochs. */
+/** The path of the state beside the file: one per base model and number of epochs. */
 function fineTuningStatePath({ file, baseURL, model, epochs }: FineTuningJob): string {
   const hash = createHash('sha256')
     .update(JSON.stringify([baseURL, model, epochs]))
@@ -156,7 +153,7 @@ function fineTuningStatePath({ file, baseURL, model, epochs }: FineTuningJob): s
   return `${file.path.replace(/\.jsonl$/, '')}-job-${hash.slice(0, 8)}.json`;
 }
 
-/** The state of this fine-tuning, or a fresh one. */
+/** The state of this fine-tuning, or a new one. */
 function readFineTuningState(job: FineTuningJob): FineTuningState {
   const { file, baseURL, model, epochs } = job;
   const path = fineTuningStatePath(job);

@@ -1,14 +1,13 @@
 import type { CallFailure } from '../call-failure.ts';
 import { EndpointUnusableError } from '../failures.ts';
 
-/** So many failed requests alike before the first answer say that there will be none. */
+/** Equal failures before the first answer that show that no answer will come. */
 const FAILURES_ALIKE = 10;
 
 /**
- * Notices that an endpoint cannot answer at all: a login page in its place, a parameter that it refuses, a model that it
- * does not serve. As long as nothing was answered, failures that are all alike are counted, and the tenth ends all calls.
- * A broken server counts once a call was given up, with all its attempts. After the first answer it never trips, because a
- * later failure may concern one text only.
+ * Detects an endpoint that cannot answer at all: a login page, a refused parameter, an unknown model. Before the first
+ * answer, equal failures are counted, and the tenth ends all calls. A failing server counts once a call is given up,
+ * with all its attempts. After the first answer it never trips, because a later failure may concern one text only.
  */
 export class CircuitBreaker {
   private hasAnswered = false;
@@ -18,12 +17,12 @@ export class CircuitBreaker {
   private last = '';
   private opened: string | null = null;
 
-  /** @throws EndpointUnusableError where it has tripped: nothing more is to be sent */
+  /** @throws EndpointUnusableError after it tripped */
   check(): void {
     if (this.opened !== null) throw new EndpointUnusableError(this.opened);
   }
 
-  /** Whether all that came so far are failures. */
+  /** Whether all requests so far failed. */
   get isFailing(): boolean {
     return this.hasFailed && !this.hasAnswered;
   }
@@ -33,8 +32,8 @@ export class CircuitBreaker {
   }
 
   /**
-   * Counts a failure. `isFinal`: the call was given up. A body that cannot be read counts with every attempt, since the
-   * next one is hardly better; anything else only when nothing was left to try.
+   * Counts a failure. `isFinal` marks a call that is given up. An unreadable body counts with every attempt, because
+   * the next one is hardly better; other failures count only at the end.
    */
   failed(
     failure: CallFailure,
@@ -43,7 +42,7 @@ export class CircuitBreaker {
     this.hasFailed = true;
     const weight = isFinal === (failure.kind === 'malformed') ? 0 : weightOf(failure, attempts);
     if (this.hasAnswered || this.opened !== null || weight === 0) return;
-    // Numbers differ from one text to the next, and so do the texts that a server quotes.
+    // Numbers and quoted texts differ between failures of one kind.
     const kind = `${failure.kind} ${failure.status} ${failure.message.replace(/"[^"]*"|\d+/g, '#').slice(0, 200)}`;
     if (kind !== this.last) this.alike = this.requests = 0;
     this.alike += weight;
@@ -54,7 +53,7 @@ export class CircuitBreaker {
   }
 }
 
-/** How many failures a failure stands for. */
+/** The number of failures that a failure counts as. */
 function weightOf({ kind }: CallFailure, attempts: number): number {
   switch (kind) {
     case 'server':
@@ -69,7 +68,7 @@ function weightOf({ kind }: CallFailure, attempts: number): number {
     case 'timeout':
       return 1;
     default:
-      // A text that is too long or filtered is one text. Key, quota and model end all calls anyway.
+      // A too long or filtered text is a single case. Key, quota and model end all calls anyway.
       return 0;
   }
 }

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 
 export interface Permit {
-  /** Gives the place back. `congested`: the endpoint had too much to do. `neutral`: nothing was learned about it. */
+  /** Ends the request. `congested`: the endpoint was overloaded. `neutral`: nothing was learned about it. */
   release(outcome: 'success' | 'congested' | 'neutral'): void;
 }
 
@@ -9,13 +9,13 @@ interface WaitingRequest {
   readonly admit: (permit: Permit) => void;
 }
 
-/** Requests under way at first: enough to hurry, few enough for a server on this machine. */
+/** Parallel requests at first: enough for speed, few enough for a server on this machine. */
 const INITIAL = 8;
 
 /**
- * Limits the requests under way at an endpoint, by additive increase and multiplicative decrease, as in TCP. A window
- * of successes raises the limit by one; a sign of congestion halves it. Requests that were already under way then do
- * not halve it again, since they tell of the same congestion.
+ * Limits the parallel requests to an endpoint by additive increase and multiplicative decrease, as in TCP. A window of
+ * successes raises the limit by one; congestion halves it. Requests that were in progress then do not halve it again,
+ * because they report the same congestion.
  */
 export class ConcurrencyLimiter {
   private exact: number;
@@ -35,7 +35,7 @@ export class ConcurrencyLimiter {
     return Math.floor(this.exact);
   }
 
-  /** Resolves in the order of the calls; rejects with the signal's reason when that is aborted first. */
+  /** Resolves in the order of the calls; rejects with the signal's reason after an abort. */
   acquire(signal: AbortSignal | null): Promise<Permit> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
@@ -56,7 +56,7 @@ export class ConcurrencyLimiter {
     });
   }
 
-  /** Admits nothing new for this long: the server wants everybody to wait, not only the request that it refused. */
+  /** Admits nothing new for this long: the server asks all requests to wait, not only the refused one. */
   pause(milliseconds: number): void {
     this.pausedUntilMs = Math.max(this.pausedUntilMs, performance.now() + milliseconds);
   }
@@ -79,7 +79,7 @@ export class ConcurrencyLimiter {
     }
   }
 
-  /** A timer with nobody to wake would keep the process alive. */
+  /** A timer without waiting requests would keep the process alive. */
   private stopWaking(): void {
     if (this.wake !== null) clearTimeout(this.wake);
     this.wake = null;

@@ -9,9 +9,9 @@ import type { CallFailure } from '../call-failure.ts';
 import type { Endpoint } from '../endpoint.ts';
 
 /*
- * Endpoints that speak the same protocol refuse different parts of it: a temperature, a seed, the name of the length limit,
- * log-probabilities, a JSON schema, an answer that is no stream. A refused request is sent again without that part, and what was learnt holds for
- * all later requests to the same model at the same address: in this process, and where a file is given, in the next.
+ * Endpoints of the same protocol refuse different parts of it: a temperature, a seed, the name of the length limit,
+ * log-probabilities, a JSON schema, an answer without a stream. A refused request is sent again without that part, and
+ * all later requests to the same model at the same address leave it out: in this process and, with a file, in the next.
  */
 
 const refusalsSchema = z.strictObject({
@@ -23,45 +23,41 @@ const refusalsSchema = z.strictObject({
   tokensField: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
   stream: z.literal(true).optional(),
 });
-/** What an endpoint takes instead of what it refused. */
+/** The form that an endpoint accepts instead of what it refused. */
 export type Refusals = z.infer<typeof refusalsSchema>;
 
 const fileSchema = z.strictObject({ formatVersion: z.literal(1), refusals: z.record(z.string(), refusalsSchema) });
 
-/** How long the first request to an endpoint keeps the others waiting: a refusal comes at once, an answer may not. */
+/** How long the first request to an endpoint delays the others. A refusal comes at once, an answer may not. */
 const TRIAL_MS = 2000;
 
-/** What endpoints have refused so far. */
 export class EndpointCapabilities {
   private readonly path: string | null;
   private readonly onNote: (line: string) => void;
   private readonly refusals: Map<string, Refusals>;
-  /** Named by requests that are not answered yet. */
+  /** Refusals that requests without an answer yet suggest. */
   private readonly suspected = new Map<string, Refusals>();
-  /** Which have answered a request with a JSON schema, in this process. */
+  /** Endpoints that answered a request with a JSON schema in this process. */
   private readonly withSchema = new Set<string>();
   private readonly trials = new Map<string, Promise<unknown>>();
 
-  /**
-   * @param options.path keeps what was learnt; null: only this process knows
-   * @throws InputError where the file is damaged
-   */
+  /** @param options.path the file of refusals; null for this process only @throws InputError for a damaged file */
   constructor(options: { path: string | null; onNote: (line: string) => void }) {
     this.path = options.path;
     this.onNote = options.onNote;
     this.refusals = new Map(Object.entries(readRefusals(options.path)));
   }
 
-  /** The most of a wanted form that the endpoint is known to take. */
+  /** The part of a form that the endpoint is known to accept. */
   allowed(endpoint: Endpoint, form: RequestForm): RequestForm {
     const key = lineKey(endpoint);
     return withoutRefused(form, { ...this.suspected.get(key), ...this.refusals.get(key) });
   }
 
   /**
-   * Sends a request. While the first one with these parts is under way, later ones wait for a moment, so that they do
-   * not all pay for the same refusal. As long as an endpoint only fails, one request after the other finds out whether it
-   * still does.
+   * Sends a request. While the first request with these parts is in progress, later ones wait for a moment, so that
+   * they do not all pay for the same refusal. While an endpoint only fails, requests run one at a time to find out
+   * whether it recovered.
    */
   async afterTrial<T>(
     options: { endpoint: Endpoint; form: RequestForm; signal: AbortSignal | null; isFailing: () => boolean },
@@ -98,8 +94,8 @@ export class EndpointCapabilities {
   }
 
   /**
-   * Leaves out what a request was refused for while it is asked again, so that later requests to a slow endpoint do not pay for
-   * the same refusal; null: it was not answered without that either.
+   * Marks the refused parts while a request is sent again without them, so that later requests to a slow endpoint do
+   * not pay for the same refusal. Null ends the suspicion.
    */
   suspect(endpoint: Endpoint, refused: Refusals | null): void {
     if (refused === null) this.suspected.delete(lineKey(endpoint));
@@ -110,7 +106,7 @@ export class EndpointCapabilities {
     return this.withSchema.has(lineKey(endpoint));
   }
 
-  /** Remembers refusals and says so once. To be called after a request of this form was answered, without the refused parts. */
+  /** Stores refusals and reports them once, after a request without the refused parts was answered. */
   learn(endpoint: Endpoint, { form, learnt }: { form: RequestForm; learnt: Refusals }): void {
     const key = lineKey(endpoint);
     if (form.json === 'schema') this.withSchema.add(key);
@@ -124,7 +120,7 @@ export class EndpointCapabilities {
     this.onNote(`endpoint ${endpoint.name} (model ${endpoint.model}) ${inWords(learnt)}; this is remembered ${where}`);
     if (this.path === null) return;
     try {
-      // Another process may have learnt something meanwhile.
+      // Another process may have stored refusals in the meantime.
       const refusals = { ...readRefusals(this.path), [key]: { ...learntBefore, ...learnt } };
       writeJsonFile(this.path, { formatVersion: 1, refusals });
     } catch (error) {
@@ -134,7 +130,7 @@ export class EndpointCapabilities {
   }
 }
 
-/** The most of a form that is left without what was refused. */
+/** The rest of a form without the refused parts. */
 export function withoutRefused(form: RequestForm, refused: Refusals): RequestForm {
   const { logprobs, topLogprobs, json, temperature, seed, tokensField, stream } = refused;
   return {
@@ -153,7 +149,7 @@ function readRefusals(path: string | null): Record<string, Refusals> {
   return readJsonFile(path, fileSchema, 'delete it, and what endpoints refuse is learnt again').refusals;
 }
 
-/** Names one model at one address. */
+/** Identifies one model at one address. */
 export function lineKey({ baseURL, model }: Endpoint): string {
   return JSON.stringify([baseURL, model]);
 }
@@ -165,9 +161,9 @@ const OUT_OF_RANGE =
   /between|range|<=|≤|less than|at most|greater|maximum|max allowed|exceed|up to|too (?:large|high)/i;
 
 /**
- * What to leave out after a refusal that names no part of the form: the request for JSON. Null where that is left out already, or
- * the refusal is about something else. Some servers break down over a JSON schema (status 500), attempt after attempt; from one
- * that has taken a schema before, such a failure is another one. It is a guess: the failure may have been a passing one.
+ * The parts to leave out after a refusal that names none: the request for JSON. Null if that is left out already, or
+ * the refusal is about something else. Some servers fail on a JSON schema with status 500, attempt after attempt, but
+ * not if one accepted a schema before. It is a guess: the failure may have been temporary.
  */
 export function weakerForm(options: {
   form: RequestForm;
@@ -177,14 +173,14 @@ export function weakerForm(options: {
 }): Refusals | null {
   const { form, failure, endpoint, hasTakenSchema } = options;
   if (failure.status === 500 && form.json !== 'none') return hasTakenSchema ? null : { json: 'none' };
-  // The user set the temperature, the effort or the length wrongly; JSON has nothing to do with it.
+  // The user's temperature, effort or length is wrong, which JSON does not change.
   if (failure.kind !== 'bad-request' || /temperature|max_(?:completion_)?tokens|reasoning/i.test(failure.message))
     return null;
   if (/logprob/i.test(failure.message) && endpoint.logprobs === 'on') return null;
   return lessJson(form);
 }
 
-/** The part of the form that a refusal names. Such a refusal is no reason to send the same request again. */
+/** The part of the form that a refusal names. Repeating the same request is pointless then. */
 export function namedRefusal(options: {
   form: RequestForm;
   failure: CallFailure;
@@ -216,7 +212,7 @@ export function namedRefusal(options: {
   return null;
 }
 
-/** The largest number of alternatives that a refusal allows, where it names one that is smaller than what was asked for. */
+/** The largest number of alternatives that a refusal names, if it is below the requested one. */
 function fewerAlternatives(said: string, requested: number): number | null {
   if (!OUT_OF_RANGE.test(said)) return null;
   const numbers = [...said.matchAll(/(?<![\w.])\d+(?![\w]|\.\d)/g)]

@@ -7,16 +7,16 @@ import { credentialsOf, type Endpoint } from '../endpoint.ts';
 import { type Environment, type Secret, withoutSecrets } from '../secrets.ts';
 import { dispatcherOf, guardedFetch, limitedText, redirectOf } from './guarded-fetch.ts';
 
-/** The `openai` client for an endpoint. It neither retries nor logs, and ignores OpenAI's own environment variables. */
+/** The `openai` client of an endpoint. It neither retries nor logs, and ignores OpenAI's environment variables. */
 export async function endpointClient(options: { endpoint: Endpoint; env: Environment }): Promise<OpenAI> {
   const { endpoint, env } = options;
   const { apiKey, headers } = credentialsOf(options);
   const dispatcher = await dispatcherOf(env);
-  // Most commands ask no language model.
+  // Loaded on demand, because most commands query no language model.
   const { default: Client } = await import('openai');
   return new Client({
     baseURL: endpoint.baseURL,
-    // Local servers ignore the key, but the client insists on one.
+    // Local servers ignore the key, but the client requires one.
     apiKey: apiKey ?? 'no-key',
     defaultHeaders: headers,
     defaultQuery: endpoint.query,
@@ -25,7 +25,7 @@ export async function endpointClient(options: { endpoint: Endpoint; env: Environ
     project: null,
     maxRetries: 0,
     logLevel: 'off',
-    // Our timeout fires first. The client's only covers the headers, and a body can trickle in for ever.
+    // Our timeout fires first. The client's covers only the headers, and a body can trickle in for ever.
     timeout: endpoint.timeoutMs + 1000,
     fetch: async (url, init) => {
       const address = url instanceof Request ? url.url : url;
@@ -38,9 +38,9 @@ export async function endpointClient(options: { endpoint: Endpoint; env: Environ
   });
 }
 
-/** Longest error that is read. */
+/** Bytes of an error message that are read at most. */
 const MOST_ERROR_BYTES = 1_000_000;
-/** Of an answer, with its log-probabilities; a longer one fails the call. */
+/** Bytes of an answer with its log-probabilities; a longer answer fails the call. */
 const MOST_ANSWER_BYTES = 32e6;
 
 const usualErrorSchema = z.object({ error: z.looseObject({ message: z.string() }) });
@@ -57,7 +57,7 @@ const bareErrorSchema = z.union([
   z.object({ error: z.string() }).transform(({ error }) => error),
 ]);
 
-/** What a status between 300 and 399 tells: the base address to write instead, if it names one. */
+/** The failure of a redirect, which names the right base address if it can be derived. */
 function redirectFailure(response: Response, { source, baseURL }: { source: URL; baseURL: string }): CallFailure {
   const { status } = response;
   const path = source.pathname.slice(new URL(baseURL).pathname.replace(/\/$/, '').length);
@@ -73,14 +73,14 @@ function redirectFailure(response: Response, { source, baseURL }: { source: URL;
 }
 
 /**
- * Some servers (older vLLM, FastAPI, Ollama) put the message elsewhere than OpenAI, so the client would drop it. But
- * the message is what tells of a context that is too long, or of an unknown field.
+ * Moves the message to where OpenAI's client expects it. Some servers (older vLLM, FastAPI, Ollama) put it elsewhere,
+ * and the client would drop what reports a too long context or an unknown field.
  */
 async function withWrappedError(response: Response): Promise<Response> {
   const { status, headers } = response;
   const text = await limitedText(response, MOST_ERROR_BYTES);
   const json = jsonOrUndefined(text);
-  // Of any other form, such as Mistral's list of refused fields in the message, all is the message.
+  // In any other form, such as Mistral's list of refused fields, the whole text is the message.
   const message = json === undefined ? null : (bareErrorSchema.safeParse(json).data ?? text);
   const bare = usualErrorSchema.safeParse(json).success ? null : message;
   return new Response(bare === null ? text : JSON.stringify({ error: { message: bare } }), { status, headers });

@@ -11,7 +11,7 @@ import { type Environment, withoutSecrets } from '../secrets.ts';
 import { endpointClient } from './endpoint-client.ts';
 import { RetriesEndedError, retrySchema, withRetries } from './retry.ts';
 
-/** For one step, including the transfer of a whole file. */
+/** The time limit of one step, including the transfer of a whole file. */
 const STEP_TIMEOUT_MS = 600_000;
 
 type JobRequest<T> = (request: { signal: AbortSignal; timeout: number }) => Promise<T>;
@@ -20,36 +20,34 @@ export interface EndpointJobOptions {
   endpoint: Endpoint;
   /** Draws the jitter of waiting times. */
   random: Random;
-  /** Between two looks at the job. */
+  /** Time between two checks of the job. */
   pollMs?: number;
   retry?: z.input<typeof retrySchema>;
   onStatus?: ((status: string) => void) | undefined;
-  /** Aborting only stops the waiting: the job goes on at the endpoint, and the next run finds it. */
+  /** Aborting only ends the waiting: the job continues at the endpoint, and the next run finds it. */
   signal?: AbortSignal;
   env?: Environment;
 }
 
-/** A job that goes on at an endpoint whether a process waits for it or not: a batch, a fine-tuning. */
+/** A job that continues at an endpoint without a waiting process: a batch or a fine-tuning. */
 export interface EndpointJob {
   readonly client: OpenAI;
-  /** Does one step, with retries of its own. */
+  /** Runs one step with retries. */
   tried<T>(step: JobRequest<T>): Promise<T>;
-  /** Returns the id of the file. */
+  /** Uploads a file and returns its id. */
   upload(path: string, purpose: 'batch' | 'fine-tune'): Promise<string>;
-  /** Looks again and again until the job has one of these statuses; tells `onLook` before each decision. */
+  /** Checks the job until it has one of these statuses, and calls `onLook` after each check. */
   followed<Job extends { readonly status: string }>(
     look: JobRequest<Job>,
     options: { ended: readonly string[]; onLook: (job: Job) => void },
   ): Promise<Job>;
-  /** A text of the endpoint without keys that it quotes. */
+  /** Masks keys that a text of the endpoint quotes. */
   withoutSecrets(text: string): string;
 }
 
 const fileSchema = z.object({ id: z.string() });
 
-/**
- * @param advice what the user can do about a kind of failure, after "endpoint x"; null where it is the same as for any call
- */
+/** @param advice the user's remedy for a kind of failure, after "endpoint x"; null for that of any call */
 export async function endpointJob(
   options: EndpointJobOptions,
   advice: (failure: { kind: CallFailure['kind']; said: string }) => string | null,

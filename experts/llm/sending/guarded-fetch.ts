@@ -7,15 +7,15 @@ type Dispatcher = NonNullable<RequestInit['dispatcher']>;
 const REDIRECTS = [301, 302, 303, 307, 308];
 const MOST_REDIRECTS = 5;
 
-/** Hosts on this machine are never asked through a proxy. */
+/** Hosts on this machine are never reached through a proxy. */
 const OWN_HOSTS = 'localhost,127.0.0.1,[::1]';
 
 const dispatchers = new WeakMap<Environment, Dispatcher>();
 
 /**
- * Sends requests through the proxy that `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` name, if any. By default fetch gives
- * up after 300 s of silence, which a large model on a small machine may need; here only the caller's own timer decides.
- * @throws InputError where a proxy's address cannot be used; it is not quoted, since it may hold a password
+ * Sends requests through the proxy of `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, if any. By default fetch gives up
+ * after 300 s of silence, which a large model on a small machine may need; here only the caller's timer decides.
+ * @throws InputError for an unusable proxy address, which is not quoted, because it may contain a password
  */
 export async function dispatcherOf(env: Environment): Promise<Dispatcher> {
   const { Agent, EnvHttpProxyAgent } = await import('undici');
@@ -41,9 +41,9 @@ export async function dispatcherOf(env: Environment): Promise<Dispatcher> {
 }
 
 /**
- * `fetch` that takes no secret to a host it was not meant for. Only requests without a body (GET) are redirected: within
- * the origin with their headers, elsewhere without any.
- * @returns the redirect itself for other requests, and where there are more than five redirects
+ * A `fetch` that sends no secret to another host. Only requests without a body (GET) follow redirects: within the
+ * origin with their headers, elsewhere without any.
+ * @returns the redirect itself for other requests, and after five redirects
  */
 export async function guardedFetch(url: string | URL, init: RequestInit): Promise<Response> {
   let address = new URL(url);
@@ -58,17 +58,14 @@ export async function guardedFetch(url: string | URL, init: RequestInit): Promis
   }
 }
 
-/** Where a response redirects to; null where it does not. */
+/** The target of a redirect; null for any other response. */
 export function redirectOf(response: Pick<Response, 'status' | 'headers'>, from: URL | string): URL | null {
   if (!REDIRECTS.includes(response.status)) return null;
   const location = response.headers.get('location') ?? '';
   return URL.canParse(location, String(from)) ? new URL(location, from) : null;
 }
 
-/**
- * The text of a response, as long as it is no longer than expected of any answer.
- * @throws CallFailure of kind `too-large`
- */
+/** The text of a response. @throws CallFailure of kind `too-large` beyond `mostBytes` */
 export async function limitedText(response: Response, mostBytes: number): Promise<string> {
   const decoder = decoderOf(response);
   let bytes = 0;
@@ -86,7 +83,7 @@ export async function limitedText(response: Response, mostBytes: number): Promis
   return text + decoder.decode();
 }
 
-/** Of the character set that the response names. UTF-8, which JSON is written in, where it names none that is known. */
+/** The decoder for the character set that the response names; UTF-8, the encoding of JSON, for an unknown one. */
 function decoderOf({ headers }: Response) {
   const charset = /charset="?([^\s";]+)/i.exec(headers.get('content-type') ?? '')?.[1];
   try {

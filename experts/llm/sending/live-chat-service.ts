@@ -25,23 +25,20 @@ export interface LiveChatOptions {
   /** Draws the jitter of waiting times; it does not influence any answer. */
   random: Random;
   budget?: z.input<typeof budgetSchema>;
-  /** What the budget is a limit of; what this process spends, unless given. */
+  /** The ledger that the budget limits; that of this process by default. */
   ledger?: Ledger;
   retry?: z.input<typeof retrySchema>;
-  /**
-   * Cancels every call: waiting ones at once, sent ones after `graceMs`. Answers that arrive before that are
-   * returned.
-   */
+  /** Cancels every call: waiting ones at once, sent ones after `graceMs`. Answers that arrive before are returned. */
   signal?: AbortSignal;
   graceMs?: number;
   env?: Environment;
-  /** Keeps what endpoints refuse, so that the next process need not ask for it; none where null. */
+  /** The file of what endpoints refuse, for later processes; null for none. */
   capabilitiesPath?: string | null;
-  /** Hears, once, what an endpoint refuses. */
+  /** Called once for each refusal of an endpoint. */
   onNote?: ((line: string) => void) | undefined;
 }
 
-/** The endpoint refuses a part of the protocol by name, so the same request is not worth a second attempt. */
+/** The endpoint refuses a named part of the protocol, so repeating the same request is pointless. */
 class PartRefusedError extends Error {
   readonly refusal: Refusals;
   readonly failure: CallFailure;
@@ -53,14 +50,13 @@ class PartRefusedError extends Error {
   }
 }
 
-/** Sends requests, with retries, and with as much of the protocol as each endpoint takes. */
+/** Sends requests with retries, and with as much of the protocol as each endpoint accepts. */
 export class LiveChatService implements ChatService {
   private readonly random: Random;
   private readonly budget: Budget;
   private readonly policy: RetryPolicy;
   private readonly signal: AbortSignal | null;
   private readonly tally = new UsageTally();
-  /** What requests wait for. */
   readonly waits = new Waits();
   private readonly capabilities: EndpointCapabilities;
   private readonly sender: RequestSender;
@@ -80,7 +76,7 @@ export class LiveChatService implements ChatService {
     return this.tally.rows();
   }
 
-  /** How many requests may be under way at the endpoint at present. */
+  /** Requests that may be in progress at the endpoint at present. */
   concurrencyOf(endpoint: Endpoint): number {
     return this.sender.lineOf(endpoint).limiter.limit;
   }
@@ -92,21 +88,20 @@ export class LiveChatService implements ChatService {
     const form = this.capabilities.allowed(endpoint, fullForm(request));
     const { breaker, ending } = this.sender.lineOf(endpoint);
     const isFailing = () => breaker.isFailing;
-    // Ends waiting, not what was sent: that is paid for.
+    // Ends the waiting, not sent requests, which are paid for.
     const waiting = signal ? AbortSignal.any([signal, ending.signal]) : ending.signal;
     return this.capabilities.afterTrial({ endpoint, form, signal: waiting, isFailing }, () =>
       this.ask(request, { signal, waiting }),
     );
   }
 
-  /** Asks with as much of the protocol as the endpoint takes. */
   private async ask(request: ChatRequest, signals: Signals): Promise<ChatAnswer> {
     const { endpoint } = request;
     const line = this.sender.lineOf(endpoint);
     const counter = { requests: 0 };
     let form = this.capabilities.allowed(endpoint, fullForm(request));
     let learnt: Refusals = {};
-    /** What failed without naming a part, so that it is a guess that JSON was the reason. */
+    /** The failure of a form that named no part, so that JSON as its reason is a guess. */
     let guess: { form: RequestForm; failure: CallFailure } | null = null;
     let { policy } = this;
     const tried = new Set<string>();
@@ -132,26 +127,26 @@ export class LiveChatService implements ChatService {
           else this.capabilities.learn(endpoint, { form: again === null ? form : guess.form, learnt: named });
           return again === null || again instanceof CallFailure ? answer : again;
         }
-        // Only remembered after a success: the request might have been refused for a reason of its own.
+        // Stored after a success only: the request may have been refused for another reason.
         this.capabilities.learn(endpoint, { form, learnt });
         return answer;
       } catch (error) {
         const hasTakenSchema = this.capabilities.hasTakenSchema(endpoint);
         const refusal = refusalOf({ error, form, endpoint, hasTakenSchema });
         const weaker = withoutRefused(form, refusal ?? {});
-        // A server may refuse whatever stands in the place of what it refused.
+        // A server may refuse each replacement of what it refused.
         if (refusal === null || tried.has(JSON.stringify(weaker))) {
           if (Object.keys(learnt).length > 0) this.capabilities.suspect(endpoint, null);
           if (!(error instanceof RetriesEndedError || error instanceof PartRefusedError)) throw error;
           const { failure } = error;
           const attempts = counter.requests;
-          // An endpoint that answers others is only slow.
+          // An endpoint that answers other requests is only slow.
           const askedMs = error instanceof RetriesEndedError && line.answers === answersBefore ? error.askedMs : 0;
           const described = this.sender.described(failure, { endpoint, attempts, askedMs });
           line.breaker.failed(failure, { isFinal: true, attempts, message: described.message });
           if (described instanceof EndpointUnusableError) {
             const { ending } = line;
-            // What a service that runs on is asked later is another matter.
+            // Later requests to a running service start afresh.
             line.ending = endingController();
             ending.abort(described);
           }
@@ -168,9 +163,9 @@ export class LiveChatService implements ChatService {
   }
 
   /**
-   * Sends a request whose failure is taken for a refusal of JSON once more, now that the endpoint has answered it without: had it
-   * been a passing failure, JSON would be given up for good. Returns the failure where it is the same, the answer where there is
-   * one, and null where that is not known.
+   * Repeats a request whose failure looked like a refusal of JSON, after the endpoint answered without JSON: a
+   * temporary failure must not disable JSON for good. Returns the failure if it repeats, the answer if there is one,
+   * and null if unknown.
    */
   private async failsAgain(
     { form, failure }: { form: RequestForm; failure: CallFailure },
@@ -200,7 +195,7 @@ export class LiveChatService implements ChatService {
   private signalOf(request: ChatRequest): AbortSignal | null {
     const signal =
       this.signal && request.signal ? AbortSignal.any([this.signal, request.signal]) : (request.signal ?? this.signal);
-    // Every call under way listens to it, so many listeners are no leak.
+    // Every call in progress listens to the signal, so many listeners are no leak.
     if (signal) setMaxListeners(0, signal);
     return signal;
   }

@@ -2,13 +2,13 @@ import { sleep } from '../../../src/sleep.ts';
 
 const MINUTE_MS = 60_000;
 
-/** How fast the pace that was learnt from refusals picks up again with every answer. */
+/** The factor by which each answer shortens the distance between requests. */
 const RECOVERY = 0.95;
 
 /**
- * Spaces the requests to an endpoint: evenly, at the rates that it is known to allow, and further apart after it said
- * that requests come too fast without saying how long to wait. Each such refusal doubles the distance, and each answer
- * makes it a little shorter. Fewer requests at the same time would not do: a fast endpoint answers many in a row.
+ * Spaces the requests to an endpoint: evenly at its known rates, and further apart after refusals that name no waiting
+ * time. Each such refusal doubles the distance, and each answer shortens it a little. Fewer parallel requests would not
+ * help, because a fast endpoint answers many in a row.
  */
 export function rateLimiter(options: {
   requestsPerMinute: number | null;
@@ -25,8 +25,8 @@ export function rateLimiter(options: {
   let refusedAtMs = Number.NEGATIVE_INFINITY;
 
   /**
-   * Resolves when the request may be sent; rejects with the signal's reason when that is aborted first.
-   * @param request.tokens the most that it may take
+   * Resolves when the request may be sent; rejects with the signal's reason after an abort.
+   * @param request.tokens the most that the request may take
    */
   async function admit({ tokens, signal }: { tokens: number; signal: AbortSignal | null }): Promise<void> {
     const now = performance.now();
@@ -36,12 +36,12 @@ export function rateLimiter(options: {
     signal?.throwIfAborted();
   }
 
-  /** Tokens that a request was admitted with but did not take; the next ones may be sent earlier. */
+  /** Returns unused tokens, so that the next requests may be sent earlier. */
   function giveBack(tokens: number): void {
     nextAtMs -= Math.max(0, tokens * tokenMs - Math.max(requestMs, learntMs));
   }
 
-  /** The endpoint was asked too fast. Requests that were under way then tell of the same thing, so they do not count. */
+  /** Reports a refusal for too many requests. Refusals of requests that were in progress then count as the same one. */
   function refused(): void {
     const now = performance.now();
     if (now - refusedAtMs < learntMs) return;

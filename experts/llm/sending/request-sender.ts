@@ -18,21 +18,21 @@ import { endpointClient, send } from './endpoint-client.ts';
 import { type RateLimiter, rateLimiter } from './rate-limiter.ts';
 import type { RetryPolicy } from './retry.ts';
 
-/** What all calls to one model at one address share. */
+/** The limits that all calls to one model at one address share. */
 export interface EndpointLine {
   readonly limiter: ConcurrencyLimiter;
   readonly breaker: CircuitBreaker;
   readonly rate: RateLimiter;
   answers: number;
-  /** Ends what waits, once nothing of it can be answered. */
+  /** Ends the waiting when no call can be answered any more. */
   ending: AbortController;
 }
 
-/** What cancels a call. */
+/** Signals that cancel a call. */
 export interface Signals {
-  /** At any time: after a grace period once it was sent. */
+  /** Cancels at any time: after a grace period once the request was sent. */
   readonly signal: AbortSignal | null;
-  /** While it is not sent. */
+  /** Cancels before the request is sent. */
   readonly waiting: AbortSignal;
 }
 
@@ -42,11 +42,11 @@ export interface Attempt {
   readonly form: RequestForm;
   readonly line: EndpointLine;
   readonly signals: Signals;
-  /** Of the call. */
+  /** The number of the call's requests. */
   readonly counter: { requests: number };
 }
 
-/** Sends single requests. Each one takes one place in the queue, one reservation of the budget and one count. */
+/** Sends single requests. Each takes one place in the queue, one reservation of the budget and one count. */
 export class RequestSender {
   private readonly shared: {
     readonly budget: Budget;
@@ -82,12 +82,12 @@ export class RequestSender {
     return line;
   }
 
-  /** A failure in words, without the keys that it may quote. */
+  /** A failure in words, with masked keys. */
   described(failure: CallFailure, of: { endpoint: Endpoint; attempts: number; askedMs?: number }) {
     return providerErrorOf({ failure, ...of, env: this.#env, maxWaitMs: this.shared.policy.maxWaitMs });
   }
 
-  /** @throws CallFailure, or what a signal was aborted with */
+  /** @throws CallFailure, or the reason of an abort */
   async send(attempt: Attempt): Promise<ChatAnswer> {
     const { line, signals } = attempt;
     line.breaker.check();
@@ -107,7 +107,7 @@ export class RequestSender {
     }
   }
 
-  /** Waits for its turn and the budget, sends the request, and counts what it took. */
+  /** Waits for the limits and the budget, sends the request, and counts its spending. */
   private async reserved(attempt: Attempt): Promise<ChatAnswer> {
     const { request, line, signals } = attempt;
     const { endpoint } = request;
@@ -122,7 +122,7 @@ export class RequestSender {
     );
     let took: Took = 'unsent';
     try {
-      // It may have tripped while this call was waiting.
+      // The breaker may have tripped while this call was waiting.
       line.breaker.check();
       signals.waiting.throwIfAborted();
       const client = await this.clientOf(endpoint);
@@ -144,7 +144,7 @@ export class RequestSender {
     }
   }
 
-  /** Sends the request and reads the body: an answer, or what the endpoint says instead of one. */
+  /** Sends the request and reads the body: an answer or a failure. */
   private async answered(client: OpenAI, { request, form, signals, counter }: Attempt) {
     const { endpoint } = request;
     const { tally, graceMs } = this.shared;
@@ -168,7 +168,7 @@ export class RequestSender {
     return { answer, spent: { tokens: tokens.inputTokens + tokens.outputTokens, money: cost.cost ?? 0 } };
   }
 
-  /** What a failure tells of the line. */
+  /** Updates the line's limits after a failure. */
   private noteFailure(failure: CallFailure, { line, request: { endpoint } }: Attempt): void {
     if (failure.isRetryable) {
       const { message } = this.described(failure, { endpoint, attempts: 1 });
@@ -176,7 +176,7 @@ export class RequestSender {
     }
     if (failure.kind === 'rate-limit' && failure.retryAfterMs === null) line.rate.refused();
     const forMs = failure.retryAfterMs ?? 0;
-    // Nothing waits for longer than that.
+    // No call waits longer than that.
     if (!failure.isCongestion || forMs <= 0 || forMs > this.shared.policy.maxWaitMs) return;
     line.limiter.pause(forMs);
     this.shared.waits.begin({ kind: 'endpoint', what: waitInWords(failure, endpoint), forMs });
@@ -193,14 +193,14 @@ export class RequestSender {
   }
 }
 
-/** Many requests listen to it, so many listeners are no leak. */
+/** Many requests listen to the signal, so many listeners are no leak. */
 export function endingController(): AbortController {
   const controller = new AbortController();
   setMaxListeners(0, controller.signal);
   return controller;
 }
 
-/** Whom a request that failed waits for before it is sent again, and why. */
+/** The reason, in words, why a failed request waits before it is sent again. */
 export function waitInWords({ kind, status, retryAfterMs }: CallFailure, { name, timeoutMs }: Endpoint): string {
   if (kind === 'timeout') return `endpoint ${name} (no answer in time, timeoutMs: ${timeoutMs})`;
   const why = status === null ? kind : `status ${status}`;

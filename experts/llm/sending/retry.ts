@@ -22,11 +22,11 @@ export const retrySchema = z
 
 export type RetryPolicy = z.infer<typeof retrySchema>;
 
-/** The last failure, after which no further attempt is made. */
+/** The last failure, after which no attempt is made. */
 export class RetriesEndedError extends Error {
   readonly failure: CallFailure;
   readonly attempts: number;
-  /** How long the server asked this request to wait, all its failures together. */
+  /** The waiting time that the server asked for, over all failures. */
   readonly askedMs: number;
 
   constructor(options: { failure: CallFailure; attempts: number; askedMs: number }) {
@@ -38,8 +38,8 @@ export class RetriesEndedError extends Error {
 }
 
 /**
- * Retries until the attempt succeeds, fails for good, the attempts are used up, or the server asks for more waiting than
- * the user has patience for. Errors that are not call failures pass through.
+ * Retries until the attempt succeeds, fails for good, the attempts are used up, or the server asks for a longer wait
+ * than the user allows. Errors that are not call failures pass through.
  * @throws RetriesEndedError with the last failure
  */
 export async function withRetries<T>(options: {
@@ -47,7 +47,7 @@ export async function withRetries<T>(options: {
   policy: RetryPolicy;
   random: Random;
   signal: AbortSignal | null;
-  /** Told before each wait; what it returns is called after it. */
+  /** Called before each wait; returns a function that is called after it. */
   onWait?: ((failure: CallFailure) => () => void) | undefined;
 }): Promise<T> {
   const { attempt, policy, random, signal, onWait } = options;
@@ -71,9 +71,9 @@ const RATE_LIMIT_FACTOR = 4;
 
 /**
  * Exponential backoff with full jitter: uniform between zero and the exponential bound, so that requests refused
- * together do not come back together. The server's own wish is a lower bound, plus the first step's jitter. After a rate
- * limit without such a wish the waits are four times as long, and at least half of their bound, because the limits of most
- * services are counted by the minute.
+ * together do not come back together. The server's own time is a lower bound, plus the first step's jitter. After a
+ * rate limit without one, waits are four times as long and at least half of their bound, because most services count
+ * limits by the minute.
  */
 export function waitMs(options: {
   failure: Pick<CallFailure, 'retryAfterMs' | 'kind'>;

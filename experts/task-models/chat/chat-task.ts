@@ -1,32 +1,30 @@
 import type { AnswerWords } from '../../llm/answers/answer-words.ts';
 
-/**
- * A labelling task as a language model is given it: what is asked about one item, and in which words it is answered.
- */
+/** A labelling task for a language model: the question about one item and the words of the answer. */
 export interface ChatTask<Item> {
-  /** For messages: "stance". */
+  /** The name in messages, such as "stance". */
   readonly name: string;
-  /** In annotation keys: `jsdrv/stance`. */
+  /** The name in annotation keys, such as `jsdrv/stance`. */
   readonly asker: string;
-  /** To be raised whenever the same question could be asked differently; readers of answers have versions of their own. */
+  /** Raised when the same question could be worded differently. Readers of answers have their own versions. */
   readonly version: string;
   readonly promptVersion: number;
   readonly classes: readonly string[];
-  /** The words that stand for each class; the first is the one asked for and shown. */
+  /** The answer words of each class. The first one is requested and shown. */
   readonly words: AnswerWords;
-  /** It ends with the form of an answer. */
+  /** The instruction, which ends with the form of an answer. */
   readonly instruction: string;
   /** The options that decide how an item is presented, as plain JSON. */
   readonly limits: Readonly<Record<string, number>>;
   /** The item as a question, also for fine-tuning. */
   question(item: Item): string;
-  /** The item as a solved example in front of another question. */
+  /** The item as a solved example before another question. */
   shownQuestion(item: Item): string;
   /**
-   * What the right answer depends on. Two items with the same subject, even in different threads, give each other's
-   * answer away.
+   * The part of the item that determines the right answer. Items with the same subject reveal each other's answers,
+   * even in different threads.
    */
   subject(item: Item): string;
-  /** How many texts the question contains, for people who look at annotations. */
+  /** The number of texts in the question, shown with annotations. */
   length(item: Item): number;
 }

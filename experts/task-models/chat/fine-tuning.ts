@@ -22,17 +22,17 @@ export interface FineTuningContext {
   readonly random?: Random;
   readonly retry?: Partial<RetryPolicy>;
   readonly env?: Environment;
-  /** Aborting only stops the waiting: the job goes on at the endpoint, and the next run finds it. */
+  /** Aborting only ends the waiting: the job continues at the endpoint, and the next run finds it. */
   readonly signal?: AbortSignal;
   readonly onFile?: ((file: WrittenTuningFile) => void) | undefined;
-  /** Called whenever a job was looked at. */
+  /** Called at each check of a job. */
   readonly onStatus?: ((status: string) => void) | undefined;
 }
 
 const tunedSchema = z.strictObject({
   model: z.string(),
   trainedOn: z.array(z.string()),
-  /** Hashes of the subjects that it learned, including those of its pretraining. */
+  /** Hashes of the subjects in the training data, including those of pretraining. */
   subjects: z.array(z.string()),
 });
 type Tuned = z.infer<typeof tunedSchema>;
@@ -45,18 +45,18 @@ const stateSchema = z.strictObject({
 
 interface FineTuningSettings {
   readonly endpoint: Endpoint;
-  /** For messages and file names. */
+  /** The task in messages and file names. */
   readonly task: string;
   readonly options: ChatOptions['fineTuning'];
-  /** Neither writes nor sends anything, since the examples of a dry run are made up. */
+  /** Writes and sends nothing, because the examples of a dry run are invented. */
   readonly isDryRun: boolean;
   readonly context: FineTuningContext;
   readonly conversation: (example: TuningExample['learned']) => readonly ChatMessage[];
 }
 
 /**
- * Tunes by writing files of conversations and, if wanted, by fine-tuning jobs at the endpoint.
- * @throws InputError where no directory is given
+ * Tunes by writing files of conversations and, optionally, by fine-tuning jobs at the endpoint.
+ * @throws InputError without a directory
  */
 export function createFineTuning(settings: FineTuningSettings): ChatTuning {
   const { endpoint, task, options } = settings;
@@ -73,7 +73,7 @@ export function createFineTuning(settings: FineTuningSettings): ChatTuning {
 
   return {
     modelFor({ subject }): TunedModel {
-      // What a model was tuned on is predicted by the one it was tuned from, so that labels are not just repeated.
+      // An item in the tuning data is predicted by the model before the tuning, so that its label is not just repeated.
       const usable = [tuned, pretrained].find((each) => each !== null && !learnedBy(each).has(subject)) ?? null;
       return {
         endpoint: endpointOf(usable?.model ?? endpoint.model),
@@ -97,7 +97,7 @@ export function createFineTuning(settings: FineTuningSettings): ChatTuning {
   };
 }
 
-/** Writes a file of examples and waits for the job that tunes a model on it; without a job the model stays. */
+/** Writes a file of examples and waits for the tuning job. Without a job the model stays. */
 function learning(
   of: FineTuningSettings & { directory: string; random: Random; endpointOf: (model: string) => Endpoint },
 ) {
@@ -120,7 +120,7 @@ function learning(
   };
 }
 
-/** One object for each model, because the service keeps a client for each object. */
+/** Reuses one object per model, because the service has a client per object. */
 function endpointsOfModels(endpoint: Endpoint) {
   const endpoints = new Map<string, Endpoint>([[endpoint.model, endpoint]]);
   return (model: string): Endpoint => {

@@ -20,7 +20,7 @@ const fineTuningSchema = z
   })
   .describe('for `tuning: fine-tuning`');
 
-/** The options of both chat task models, whatever their task. */
+/** Options of the chat task models for any task. */
 export const chatOptionsShape = {
   name: z.literal('chat').describe('a language model answers in the form of the paper (JSDRV, Appendix A)'),
   endpoints: endpointsSchema,

@@ -1,17 +1,17 @@
-/** What became of the questions that the models of a task were asked. */
+/** Outcomes of the questions for a task's models. */
 export interface PredictionCounts {
   readonly asked: number;
-  /** Answered with something that names no class. */
+  /** Questions whose answer names no class. */
   readonly unreadable: number;
-  /** Not answered for good, such as texts that a filter refused. */
+  /** Questions that can never be answered, such as texts that a filter refused. */
   readonly failed: number;
 }
 
 type Outcome = 'answered' | 'unreadable' | 'failed';
 
 /**
- * Counts the questions of all task models of a run, by task. A question that is asked again counts once. Items whose question has
- * no answer count as equally likely of every class, so users must hear how many there are.
+ * Counts the questions of a run's task models, by task, each once. Items without an answer get equal probabilities, so
+ * users must learn their number.
  */
 export class PredictionTally {
   private readonly tasks = new Map<string, Map<string, Outcome>>();
@@ -28,7 +28,7 @@ export class PredictionTally {
     return { asked: outcomes.length, unreadable: count('unreadable'), failed: count('failed') };
   }
 
-  /** A sentence for each task of which something has no answer. */
+  /** A sentence per task with questions that have no answer. */
   lines(store: string): string[] {
     return [...this.tasks.keys()].flatMap((task) => {
       const { asked, unreadable, failed } = this.of(task);

@@ -15,23 +15,23 @@ import type { ChatOptions } from './options.ts';
 import type { PredictionTally } from './prediction-tally.ts';
 import type { TunedModel } from './tuning.ts';
 
-/** Answer of a dry run, as long as a typical reason. */
+/** An answer in a dry run, as long as a typical reason. */
 const pretendedReason = 'this is what the words of the post say, read together with the claim that it replies to';
 
-/** Predictions after which their unreadable share says something. */
+/** Number of predictions from which on the share of unreadable ones is meaningful. */
 const PREDICTIONS_FOR_SHARE = 20;
 
-/** A question about one item, as a model is asked it. */
+/** A model's question about one item. */
 export interface ItemQuestion {
   readonly text: string;
   readonly model: TunedModel;
-  /** What of the model can change the answer, for annotation keys. */
+  /** The model's options that can change the answer, for annotation keys. */
   readonly modelOptions: Readonly<Record<string, unknown>>;
   readonly threadId: string;
   readonly length: number;
 }
 
-/** What of a task model the asking needs, whatever an item is. */
+/** The parts of a task model that its questions need. */
 interface Asking {
   readonly task: Pick<ChatTask<never>, 'name' | 'asker' | 'version' | 'classes' | 'words' | 'instruction'>;
   readonly options: Pick<ChatOptions, 'samples' | 'smoothing' | 'failuresAtMost' | 'unreadableAtMost'>;
@@ -41,7 +41,7 @@ interface Asking {
   readonly signal?: AbortSignal;
 }
 
-/** One for each question, in their order. */
+/** Predicts one item per question, in order. */
 export async function predictions(
   asking: Asking,
   { questions, concurrency }: { questions: readonly ItemQuestion[]; concurrency: number },
@@ -64,20 +64,20 @@ export async function predictions(
         if (!isTolerable || ++failures > options.failuresAtMost * questions.length) throw error;
         predicted[index] = uniformPrediction(task.classes);
       }
-      // Where every answer is kept already, nothing else would let Ctrl-C be heard.
+      // If every answer is stored already, nothing else would let Ctrl-C interrupt the loop.
       await nextTurn();
     },
   });
   return predicted;
 }
 
-/** The failure where none of the answers can be read. */
+/** Returns the failure if no answer can be read. */
 async function predictionFor(question: ItemQuestion, asking: Asking): Promise<TaskPrediction | MalformedAnswerError> {
   const { samples, smoothing } = asking.options;
   const answer = (sample: number) => orUnreadable(keptAnswer(question, { sample, asking }));
   const first = await answer(0);
   const isEnough = samples === 1 || ('probabilities' in first && first.probabilities !== null);
-  // Awaits them all even when one fails, so that every answer that was paid for is kept.
+  // Awaits all answers even if one fails, so that every answer that was paid for is stored.
   const others = await Promise.allSettled(
     Array.from({ length: isEnough ? 0 : samples - 1 }, (_, index) => answer(index + 1)),
   );
@@ -132,7 +132,7 @@ async function sampledAnswer(
   };
 }
 
-/** @throws UnreadableShareError where asking on would mostly pay for what nobody can read */
+/** @throws UnreadableShareError if most further answers would be paid for and unreadable */
 function counted(
   prediction: TaskPrediction | MalformedAnswerError,
   { key, asking }: { key: string; asking: Asking },
@@ -142,7 +142,7 @@ function counted(
   const isUnreadable = prediction instanceof MalformedAnswerError;
   tally.count({ task: task.name, key, outcome: isUnreadable ? 'unreadable' : 'answered' });
   if (!isUnreadable) return prediction;
-  // Over all predictions, since one is often of few items.
+  // Over all predictions, because a single one often has few items.
   const { asked, unreadable } = tally.of(task.name);
   if (asked < PREDICTIONS_FOR_SHARE || unreadable <= unreadableAtMost * asked) return uniformPrediction(task.classes);
   throw new UnreadableShareError(
@@ -152,9 +152,9 @@ function counted(
 }
 
 /**
- * Combines several answers to one question, at least one: the log-probabilities of the first answer that has them, or else
- * the shares of the classes, with `smoothing` answers added to each. The explanation is the first one given for the
- * likeliest class.
+ * Combines one or more answers to one question: the log-probabilities of the first answer that has them, or else the
+ * shares of the classes, with `smoothing` answers added to each. The explanation is the first one for the likeliest
+ * class.
  */
 export function predictionOf(options: {
   classes: readonly string[];
@@ -183,8 +183,8 @@ export function wellFormedAnswer(
 }
 
 /**
- * Examples become earlier turns of the conversation. The instruction precedes the first question instead of being a
- * system message, which not every model supports.
+ * Examples become earlier turns of the conversation. The instruction precedes the first question, because not every
+ * model supports a system message.
  */
 export function messagesOf(options: {
   instruction: string;
@@ -204,9 +204,9 @@ export function messagesOf(options: {
 }
 
 /**
- * Runs `work` on each item, `concurrency` at a time. After a failure no new item is begun. Those under way are awaited,
- * so that their answers are kept, and then the first failure is thrown; a defect goes before a spent budget or an unusable
- * endpoint.
+ * Runs `work` on each item, `concurrency` at a time. After a failure nothing new starts, and works in progress are
+ * awaited, so that their answers are stored. Then the first failure is thrown; a defect precedes a spent budget or an
+ * unusable endpoint.
  */
 async function inParallel<Item>(
   items: Iterable<Item>,

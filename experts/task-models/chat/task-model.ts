@@ -15,16 +15,16 @@ import { type ChatTuning, createInContextTuning, type TuningExample } from './tu
 export interface ChatSettings<Options> extends FineTuningContext {
   readonly options: Options;
   readonly service: ChatService;
-  /** Keeps the answers, so that no process pays for one twice. */
+  /** Stores the answers, so that no process pays for one twice. */
   readonly askOnce?: AskOnce;
-  /** Counts what has no answer, for all models of a run. */
+  /** Counts questions without an answer over all models of a run. */
   readonly tally?: PredictionTally;
 }
 
 /**
- * A task model that asks a language model one question for each item, many at a time. Each answer is kept under the
- * hash of everything that could change it, including the examples and the fine-tuned model, so a killed epoch asks
- * nothing twice. An item whose answers cannot be read gets the uniform distribution; its answers are kept as unreadable.
+ * A task model that asks a language model one question per item, many at a time. Each answer is stored under the hash
+ * of everything that could change it, including the examples and the fine-tuned model, so an interrupted epoch asks
+ * nothing twice. An item with unreadable answers gets the uniform distribution.
  */
 export function createChatTaskModel<Item extends { readonly threadId: string }>(
   settings: ChatSettings<ChatOptions> & { readonly task: ChatTask<Item> },
@@ -50,7 +50,7 @@ export function createChatTaskModel<Item extends { readonly threadId: string }>(
       unreadableAtMost,
     },
     predict: async (items) => {
-      // All questions are made first: whatever is tuned meanwhile, one prediction is that of one model.
+      // All questions are made first, so that one prediction uses one model, whatever is tuned in the meantime.
       const questions = items.map((item) => questionOf(item, { task, tuning }));
       return predictions({ ...settings, tally }, { questions, concurrency: endpoint.concurrency });
     },
@@ -61,7 +61,7 @@ export function createChatTaskModel<Item extends { readonly threadId: string }>(
   };
 }
 
-/** Distributions are made of log-probabilities, or of samples, of which those that were cut off are left out. */
+/** Distributions come from log-probabilities, or from samples without those that were cut off. */
 function modelOptionsOf(endpoint: Endpoint): Record<string, unknown> {
   const { maxTokens, logprobs, topLogprobs } = endpoint;
   return { ...answerRelevantOptions(endpoint), maxTokens, logprobs, topLogprobs };
@@ -97,7 +97,7 @@ function tuningExample<Item extends { readonly threadId: string }>(
   };
 }
 
-/** Hashed, because they end up in checkpoints. */
+/** Hashed, because it becomes part of checkpoints. */
 function subjectHash<Item>(task: ChatTask<Item>, item: Item): string {
   return hashOf(task.subject(item)).slice(0, 16);
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { checked } from '../../../src/checked.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
 
-/** An example in the words in which it is shown to the model. */
+/** An example in the words that the model sees. */
 const chatExampleSchema = z.strictObject({
   threadId: z.string(),
   subject: z.string(),
@@ -12,16 +12,16 @@ const chatExampleSchema = z.strictObject({
 });
 export type ChatExample = z.infer<typeof chatExampleSchema>;
 
-/** The model to ask about an item, after everything it has learned. */
+/** The model for an item, after everything that it has learned. */
 export interface TunedModel {
   readonly endpoint: Endpoint;
-  /** Solved examples, shown before the question. */
+  /** Solved examples before the question. */
   readonly examples: readonly ChatExample[];
   /** Hashes of the files that the endpoint's model was fine-tuned on, in order. */
   readonly trainedOn: readonly string[];
 }
 
-/** An example in two forms: as it is shown in context, and as it is learned by fine-tuning, which may be longer. */
+/** An example in two forms: as shown in context, and as learned by fine-tuning, which may be longer. */
 export interface TuningExample {
   readonly shown: ChatExample;
   readonly learned: Pick<ChatExample, 'question' | 'answer'>;
@@ -29,11 +29,11 @@ export interface TuningExample {
 
 /** A way to learn from examples. */
 export interface ChatTuning {
-  /** The model to ask about an item, which must not repeat what it learned from that very item. */
+  /** The model for an item, which must not repeat what it learned from that item. */
   modelFor(item: { readonly threadId: string; readonly subject: string }): TunedModel;
   pretrain(examples: readonly TuningExample[]): Promise<void>;
   tune(examples: readonly TuningExample[]): Promise<void>;
-  /** Plain JSON. */
+  /** The state as plain JSON. */
   state(): unknown;
   restore(state: unknown): void;
 }
@@ -44,7 +44,7 @@ const stateSchema = z.strictObject({
   tuned: z.array(chatExampleSchema),
 });
 
-/** Tunes by showing examples before the question; those of pretraining as long as there are no others. */
+/** Tunes by showing examples before the question; those of pretraining while there are no others. */
 export function createInContextTuning({ endpoint, shown }: { endpoint: Endpoint; shown: number }): ChatTuning {
   let pretrained: readonly ChatExample[] = [];
   let tuned: readonly ChatExample[] = [];
@@ -73,9 +73,8 @@ export function createInContextTuning({ endpoint, shown }: { endpoint: Endpoint;
 }
 
 /**
- * The examples that can ever be shown, in their order: whichever thread's examples are left out later,
- * `chooseExamples` picks the same ones from these as from all. Of several examples with the same subject, the first
- * is kept.
+ * The examples that can ever be shown, in order: whichever thread's examples are left out later, `chooseExamples`
+ * chooses the same ones from these as from all. The first example of each subject counts.
  */
 export function showableExamples(options: { examples: readonly ChatExample[]; shown: number }): ChatExample[] {
   const { examples, shown } = options;
@@ -87,7 +86,7 @@ export function showableExamples(options: { examples: readonly ChatExample[]; sh
     const ofLabel = shownByLabel.get(example.label) ?? [];
     const countOf = (threadId: string) => ofLabel.filter((other) => other.threadId === threadId).length;
     const others = new Set(ofLabel.map(({ threadId }) => threadId).filter((id) => id !== example.threadId));
-    // Besides a thread's own examples, one more may be left out: the one with the subject asked about.
+    // Besides a thread's own examples, one more may be left out: the one with the question's subject.
     if (ofLabel.length - Math.max(0, ...[...others].map(countOf)) > shown) continue;
     shownByLabel.set(example.label, [...ofLabel, example]);
   }
@@ -96,8 +95,8 @@ export function showableExamples(options: { examples: readonly ChatExample[]; sh
 }
 
 /**
- * At most `shown` examples, balanced: the first of each class, then the second, and so on, in the order given. Leaves
- * out examples of the item's own thread and those with the same subject in other threads.
+ * At most `shown` examples, balanced: the first of each class, then the second, and so on, in the given order. Leaves
+ * out examples of the item's thread and those with the same subject in other threads.
  */
 export function chooseExamples(options: {
   examples: readonly ChatExample[];

@@ -28,7 +28,7 @@ export const chatVeracityOptionsSchema = z
   .describe('veracities by a language model');
 export type ChatVeracityOptions = z.infer<typeof chatVeracityOptionsSchema>;
 
-/** The words that the stance model is asked for. */
+/** The words that the stance model answers with. */
 const stanceWords: Record<(typeof stanceClasses)[number], string> = {
   support: 'Support',
   deny: 'Deny',
@@ -37,7 +37,7 @@ const stanceWords: Record<(typeof stanceClasses)[number], string> = {
 };
 
 function question({ claim, posts }: VeracityItem, most: number): string {
-  // The stance stands before the colon, where no post can put one.
+  // The stance precedes the colon, where no post can put one.
   const lines = posts.slice(0, most).map((post, index) => `${index + 1}${stanceOf(post)}: ${post.text}`);
   return `${quotedEvidence('Claim', [claim])}\n${quotedEvidence('Related posts', lines)}`;
 }

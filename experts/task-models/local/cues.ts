@@ -7,9 +7,9 @@ const words = (...alternatives: string[]) =>
 const NOT = "(?:not|isn'?t|aren'?t|wasn'?t|ain'?t|never|hardly)";
 
 /**
- * A small part of what a language model knows: how English speakers online say that something is true, is false or
- * may be either. The expressions come from guidelines for stance annotation; the weights are round numbers in the
- * range of a fit to replies of the COVID-19 rumour dataset.
+ * A small part of what a language model knows: how English speakers online say that something is true, false or
+ * unclear. The expressions come from guidelines for stance annotation; the weights are round numbers near those of a
+ * fit to replies of the COVID-19 rumour dataset.
  */
 const englishCues: readonly {
   readonly name: string;
@@ -109,7 +109,7 @@ const englishCues: readonly {
     ),
     weights: { deny: 2, support: -1 },
   },
-  // A row of question marks counts as one: "????" expresses no more doubt, and is often what remains of emoji.
+  // A row of question marks counts as one: "????" expresses no more doubt, and is often the rest of emoji.
   { name: 'question marks', pattern: /\?+/gu, weights: { query: 2 } },
   {
     name: 'query words',
@@ -138,33 +138,32 @@ const englishCues: readonly {
 /** How much the logit of `comment` exceeds that of any other stance in a post without cues. */
 const COMMENT_BIAS = 1.2;
 
-/** The addressees of a reply and links at its end, which are not part of what it says. */
+/** The addressees of a reply and the links at its end, which are not part of its content. */
 const FRAME = /^(?:@user|rt|:|\s|\.)+|(?:httpurl|\s)+$/gu;
 
 export interface ReadCues {
-  /** In the order of the cues, then of the text. */
+  /** Matches in the order of the cues, then of the text. */
   readonly matches: readonly {
-    /** As in the text, but in lower case. */
+    /** The matched text in lower case. */
     readonly expression: string;
-    /** Index of the cue. */
     readonly cue: number;
   }[];
   /**
-   * For each cue, its count divided by the square root of the number of words: "Fake." says more than one "fake" in a
-   * long text.
+   * Each cue's count divided by the square root of the number of words: "Fake." weighs more than one "fake" in a long
+   * text.
    */
   readonly values: Float64Array;
 }
 
-/** Reads the cues of one language as features, and knows their weights before any training. */
+/** Reads the cues of one language as features, with weights from before any training. */
 export interface CueReader {
   readonly count: number;
   read(text: string): ReadCues;
-  /** Index of the cue that denies outright; null where there is none. */
+  /** Index of the cue that denies outright; null without one. */
   readonly denial: number | null;
   /** `[cues, stances]` */
   readonly priorWeights: Float64Array;
-  /** One for each stance. */
+  /** `[stances]` */
   readonly priorIntercept: Float64Array;
 }
 
@@ -187,7 +186,7 @@ const englishCueReader: CueReader = {
   priorIntercept: Float64Array.from(stanceClasses, (name) => (name === 'comment' ? COMMENT_BIAS : 0)),
 };
 
-/** For other languages: nothing is known before training, so all stances are equally likely. */
+/** For other languages: no cues, so all stances are equally likely before training. */
 const noCueReader: CueReader = {
   count: 0,
   read: () => ({ matches: [], values: new Float64Array(0) }),

@@ -1,16 +1,15 @@
 export interface TellingWord {
   readonly word: string;
-  /** What it adds to the logit of the class, minus the mean of what it adds to the others. */
+  /** The word's addition to the logit of the class, minus its mean addition to the others. */
   readonly margin: number;
 }
 
-/** Below this margin, chance collisions of hashed n-grams would be given as reasons. */
+/** Below this margin, chance collisions of hashed n-grams would become reasons. */
 const LEAST_MARGIN = 0.02;
 
 /**
- * For each class, the words and cues of a text that speak most for it. A word's weight is that of its own embedding,
- * scaled to its share in a text of this many words. This is exact where the text is a sum of words of equal length,
- * and close enough elsewhere.
+ * The words and cues of a text that support each class most. A word's weight is that of its embedding, scaled to its
+ * share in a text of this many words. This is exact if the text is a sum of words of equal length, and close otherwise.
  * @param parts words with their logits, [classes]; a word may occur several times
  */
 export function tellingWords(
@@ -45,7 +44,7 @@ function marginOf(logits: Float64Array, label: number): number {
   return logits[label] - others / (logits.length - 1);
 }
 
-/** A classifier's explanation: the words with the largest weights, largest first. The selector embeds it. */
+/** A classifier's explanation, which the selector embeds: the words with the largest weights, largest first. */
 export function explanationOf(words: readonly TellingWord[], wordCount: number): string {
   const margins = new Map<string, number>();
   for (const { word, margin } of words) margins.set(word, (margins.get(word) ?? 0) + margin);

@@ -44,31 +44,31 @@ export const fineTunedClassifierOptionsSchema = (defaults: { l2: number; pretrai
 
 export type FineTunedClassifierOptions = z.infer<ReturnType<typeof fineTunedClassifierOptionsSchema>>;
 
-/** A fit ends when the loss is this close to its minimum, in nats, or after so many steps. */
+/** A fit ends when the loss is this close to its minimum, in nats, or at the step limit. */
 const tolerance = 1e-3;
 const maximumSteps = 300;
 
-/** Rows with their labels. Rows of the same thread are held out together. */
+/** Rows with their labels. Rows of one thread are held out together. */
 interface LabelledReplies {
   readonly features: SparseMatrix;
-  /** Class indices, checked by `checkLabels`. */
+  /** Class indices, checked by `checkedLabels`. */
   readonly labels: readonly number[];
   readonly threadIds: readonly string[];
 }
 
 const stateSchema = z.strictObject({ pretrainedOn: z.array(z.string()), tunedOn: z.array(z.string()) });
 
-/** First the classifier of all examples, then those that did not see fold 0, 1, … */
+/** The classifier of all examples, then those without fold 0, 1, … */
 interface Fits {
   readonly weights: readonly Float64Array[];
   readonly threadIds: ReadonlySet<string>;
 }
 
 /**
- * Softmax regression that is pretrained and then tuned, any number of times. Each fit is the most probable one under
- * a Gaussian prior around the weights that it starts from, so tuning on little data changes little. If a thread
- * contributed any example, it is predicted by the classifier that saw none of its fold, neither in pretraining nor in
- * tuning: with few claims and many features, the others would just repeat the label that they were given.
+ * Softmax regression with pretraining and any number of tunings. Each fit is the most probable one under a Gaussian
+ * prior around its start weights, so tuning on few data changes little. A thread with an example is predicted by the
+ * classifier without its fold, in pretraining and in tuning: with few claims and many features, the others would just
+ * repeat its label.
  */
 export function fineTunedClassifier(setup: {
   prior: Float64Array;
@@ -90,7 +90,7 @@ export function fineTunedClassifier(setup: {
       const isKnown = tuned.threadIds.has(threadId) || pretrained.threadIds.has(threadId);
       return isKnown ? 1 + holdOutFold({ threadId, folds }) : 0;
     },
-    /** @throws InputError for a label that is no class */
+    /** @throws InputError for a label that is not a class */
     checkedLabels(examples: readonly { readonly label: number }[]): number[] {
       const last = classCount - 1;
       for (const [index, { label }] of examples.entries())
@@ -101,15 +101,15 @@ export function fineTunedClassifier(setup: {
       return examples.map(({ label }) => label);
     },
     async pretrain(rows: LabelledReplies): Promise<void> {
-      // Labels of other data may lack some classes (favor and against know no query). Such classes take no part in the
-      // loss. Otherwise they would be unlearnt, and nothing would be predicted as one of them again.
+      // Labels of other data may lack some classes (favor and against have no query). The loss leaves these out;
+      // otherwise they would be unlearned and never predicted again.
       const candidates = Array.from({ length: classCount }, (_, label) => rows.labels.includes(label));
       pretrained = await fitFolds(rows, { candidates, priors: untrained, l2: pretrainL2, options });
       tuned = { weights: pretrained.weights, threadIds: new Set() };
     },
     async tune(rows: LabelledReplies): Promise<void> {
       const candidates = Array.from({ length: classCount }, () => true);
-      // Without examples the pretrained model comes back, whatever tuning starts from.
+      // Without examples the pretrained model returns, whatever tuning starts from.
       const isAnew = tuneFrom === 'nothing' && rows.labels.length > 0;
       const priors = isAnew ? untrained.map(({ length }) => new Float64Array(length)) : pretrained.weights;
       tuned = await fitFolds(rows, { candidates, priors, l2, options });
@@ -155,11 +155,11 @@ async function fitFolds(
   const targets = certainTargets({ labels, classCount });
   const weights: Float64Array[] = [];
   for (const [index, prior] of priors.entries()) {
-    // The first classifier holds out none.
+    // The first classifier holds out no fold.
     const isUsed = foldOfRow.map((fold) => fold !== index - 1);
     const usedRows = isUsed.filter(Boolean).length;
     const rowWeights = weightsOfRows({ labels, isUsed, classWeights });
-    // The loss is a mean, so the prior is divided by the number of rows as well: the more examples, the less it counts.
+    // The loss is a mean, so the prior is divided by the number of rows, too: more examples reduce its influence.
     const options = { rowWeights, prior, l2: l2 / usedRows, tolerance, maximumSteps };
     weights.push(usedRows === 0 ? prior : await fitSoftmax({ features, targets, candidates, classCount, ...options }));
   }
@@ -201,7 +201,7 @@ function weightsOfRows(options: {
   return Float64Array.from(labels, (label, row) => (isUsed[row] ? weightOf(label) / total : 0));
 }
 
-/** The fold that a thread belongs to. It depends on the id alone, so it stays the same whatever else is trained on. */
+/** The fold of a thread. It depends on the id alone, so it stays the same for any training data. */
 function holdOutFold({ threadId, folds }: { threadId: string; folds: number }): number {
   let hash = 0;
   for (let index = 0; index < threadId.length; index++)

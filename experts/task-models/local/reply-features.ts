@@ -4,13 +4,12 @@ import type { StanceItem } from '../task-model.ts';
 import { BoundedCache } from './text-reader.ts';
 
 /*
- * What can be told of a reply without understanding it: how it relates to its claim and to the post that it answers, its place in
- * the thread, marks and lengths. Features of this kind carried the systems of RumourEval (Kochkina, Liakata & Augenstein,
- * "Turing at SemEval-2017 Task 8", https://aclanthology.org/S17-2083). Every value lies about in [0, 1]. None has a weight before
- * training, so that they tell nothing where no stance label is learnt from.
+ * Features of a reply that need no understanding: its relation to its claim and its parent, its place in the thread,
+ * marks and lengths. Such features carried the systems of RumourEval (Kochkina, Liakata & Augenstein, "Turing at
+ * SemEval-2017 Task 8", https://aclanthology.org/S17-2083). Every value lies roughly in [0, 1]. Untrained weights are
+ * 0, so without stance labels the features have no effect.
  */
 
-/** What one text shows. */
 interface Marks {
   readonly words: ReadonlySet<string>;
   readonly asks: boolean;
@@ -49,7 +48,7 @@ function marksOf(text: string): Marks {
 interface Reply {
   readonly post: Marks;
   readonly claim: Marks;
-  /** Of the post that it answers; null where that is not known. */
+  /** The marks of the parent; null if unknown. */
   readonly parent: Marks | null;
   readonly depth: number | null;
   readonly minutesSinceClaim: number | null;
@@ -83,12 +82,12 @@ const features: readonly ((reply: Reply) => number | boolean)[] = [
 
 export const replyFeatureCount = features.length;
 
-/** Texts held, of about 50 bytes for each of their words. */
+/** Cached texts, in words of about 50 bytes each. */
 const CACHED_WORDS = 2_000_000;
 
 /**
- * A function that reads a reply. `overlap` is the share of words that it and its claim have in common (Jaccard index, in [0, 1]),
- * 1 where it says the claim again; handles and links do not count. `features` are [replyFeatureCount].
+ * Reads replies. `overlap` is the share of words that a reply and its claim have in common (Jaccard index, in [0, 1]),
+ * 1 if it repeats the claim; handles and links do not count. `features` are [replyFeatureCount].
  */
 export function replyReader(): (item: StanceItem) => { overlap: number; features: () => number[] } {
   const cache = new BoundedCache<Marks>({ maximumSize: CACHED_WORDS, sizeOf: ({ words }) => words.size + 12 });

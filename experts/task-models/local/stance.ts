@@ -18,18 +18,18 @@ export const localStanceOptionsSchema = textClassifierOptionsSchema.extend({
     .describe(
       'read marks, lengths, place in the thread, time and the post that is answered; they tell something only where stance labels are learnt from',
     ),
-  // Stances towards politicians (P-Stance) say little about stances towards rumours: with a weaker penalty,
-  // pretraining would unlearn the cues.
+  // Stances towards politicians (P-Stance) differ from stances towards rumours: with a weaker penalty, pretraining
+  // would unlearn the cues.
   classifier: fineTunedClassifierOptionsSchema({ l2: 3, pretrainL2: 1000 }),
 });
 
-/** Logit of `support` of a reply that repeats its claim word for word: as much as a support word in a text of one word. */
+/** Logit of `support` of a reply that repeats its claim: as much as a support word in a text of one word. */
 const OVERLAP_WEIGHT = 4;
 
 /**
- * Stance by softmax regression on the post's embedding, its cues, the words that it shares with the claim, what its
- * place and its marks tell (`reply-features.ts`) and a constant; before any training by cues and shared words alone. The claim is
- * read no further: the cosine of its embedding with the post's did not improve the separation of stances on held-out threads.
+ * Stance by softmax regression on the post's embedding, its cues, the words that it shares with the claim, its place
+ * and marks (`reply-features.ts`) and a constant; before any training by cues and shared words alone. The claim is not
+ * embedded: the cosine of its embedding with the post's did not improve the separation of stances on held-out threads.
  */
 export function createLocalStanceModel(setup: {
   options?: z.input<typeof localStanceOptionsSchema>;
@@ -60,7 +60,7 @@ export function createLocalStanceModel(setup: {
     textsOf: ({ post }) => [{ text: post, role: 0, share: 1 }],
     featuresOf(item, cueValues) {
       const { overlap, features } = read(item);
-      // Whoever repeats a claim to call it false does not support it.
+      // A reply that repeats a claim to call it false does not support it.
       const isDenied = cues.denial !== null && cueValues[cues.denial] > 0;
       return [
         ...(claimOverlap ? [[0, isDenied ? 0 : overlap] as const] : []),

@@ -23,11 +23,11 @@ export const textClassifierOptionsSchema = z.strictObject({
     .describe('most words that an explanation names; 0: no explanations'),
 });
 
-/** What a text contributes to a prediction, under one fit. */
+/** The contribution of a text to a prediction under one fit. */
 interface ScoredText {
-  /** One for each class. */
+  /** One logit per class. */
   readonly logits: Float64Array;
-  /** For each class, the words that speak most for it. */
+  /** The words that support each class most. */
   readonly words: readonly (readonly TellingWord[])[];
   /** Values of the cues. */
   readonly cues: Float64Array;
@@ -35,31 +35,31 @@ interface ScoredText {
 
 /** Items that are encoded and scored together. */
 const BATCH = 256;
-/** Numbers and words cached for each fit and role, of about 30 bytes each. */
+/** Numbers and words cached per fit and role, of about 30 bytes each. */
 const CACHED_SIZE = 2_000_000;
 
-/** What a text classifier is made of. */
+/** The features of a classifier's items. */
 interface ItemFeatures<Item> {
-  /** How many kinds of text items have. */
+  /** The number of text kinds per item. */
   readonly roles: number;
-  /** How many further features items have. */
+  /** The number of further features per item. */
   readonly features: number;
   /** The texts of an item, in the order in which their scores are added. */
   textsOf(item: Item): readonly {
     readonly text: string;
-    /** Which weights read it, from 0. */
+    /** Index of the weights that read the text. */
     readonly role: number;
-    /** Factor of its features. */
+    /** The factor of the text's features. */
     readonly share: number;
   }[];
-  /** The further features, in the order in which their scores are added. @param cues values of the first text's cues */
+  /** Further features, in the order in which their scores are added. @param cues values of the first text's cues */
   featuresOf(item: Item, cues: Float64Array): readonly (readonly [feature: number, value: number])[];
 }
 
-/** Where features are: those of the first role (its embedding, its cues), of the next role, and then the further features. */
+/** The columns: those of the first role (its embedding, its cues), of the next role, and then the further features. */
 interface Columns {
   readonly dimensions: number;
-  /** Of a role. */
+  /** Columns of a role. */
   readonly width: number;
   readonly featureStart: number;
   readonly count: number;
@@ -68,8 +68,9 @@ interface Columns {
 
 /**
  * A softmax regression of items on the embeddings and cues of their texts, and on further features.
- * @param setup.version to be raised with every change that changes a prediction
- * @param setup.prior weights before any training, [cues, classes] of the first role and [features, classes]; 0 unless given
+ * @param setup.version raised with every change that changes a prediction
+ * @param setup.prior weights before any training, [cues, classes] of the first role and [features, classes]; 0 by
+ *   default
  */
 export function textClassifier<Item extends { readonly threadId: string }>(
   setup: ItemFeatures<Item> & {
@@ -106,7 +107,7 @@ export function textClassifier<Item extends { readonly threadId: string }>(
     classes,
     identity: { name, version, ...options, encoder: encoder.identity },
     async predict(items) {
-      // The same weights throughout, even if the model is tuned while texts are being encoded.
+      // One array for all items, even if the model is tuned while texts are being encoded.
       const weights = classifier.weights();
       const fits = items.map(({ threadId }) => classifier.fitFor(threadId));
       const predictions: TaskPrediction[] = new Array(items.length);
@@ -128,7 +129,7 @@ export function textClassifier<Item extends { readonly threadId: string }>(
   };
 }
 
-/** A row for each item. */
+/** One row per item. */
 async function rowsOf<Item>(
   items: readonly Item[],
   { of, reader, columns }: { of: ItemFeatures<Item>; reader: TextReader; columns: Columns },
@@ -159,9 +160,9 @@ async function rowsOf<Item>(
 }
 
 /**
- * A function that predicts items under the weights of a fit. Each text is scored once for each fit, so a prediction for a claim and k
- * posts is a sum of k + 1 short vectors, however long the texts are. A fit is identified by its weights array, which never changes,
- * and its scores are dropped with it.
+ * Predicts items under the weights of a fit. Each text is scored once per fit, so a prediction for a claim and k posts
+ * is a sum of k + 1 short vectors, however long the texts are. A fit's weights array never changes, identifies it, and
+ * takes its scores along when it is dropped.
  */
 function itemScorer<Item>(
   { roles, textsOf, featuresOf }: ItemFeatures<Item>,

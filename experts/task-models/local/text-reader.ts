@@ -3,11 +3,11 @@ import type { Encoder } from '../../../src/text/encoder.ts';
 import { maskHandlesAndUrls, normalizeText } from '../../../src/text/normalize.ts';
 import type { CueReader, ReadCues } from './cues.ts';
 
-/** A text as classifiers see it, independent of their weights. */
+/** A text as classifiers read it, independent of their weights. */
 export interface ReadText {
   readonly row: SparseRow;
   readonly cues: ReadCues;
-  /** Each word once, in the order of the text; empty unless words were asked for. */
+  /** Each word once, in the order of the text; empty unless requested. */
   readonly words: readonly Word[];
 }
 
@@ -39,7 +39,7 @@ export function textReader({ encoder, cues, readsWords }: { encoder: Encoder; cu
   const readTexts = new BoundedCache<ReadText>({ maximumSize: CACHED_TEXT_ENTRIES, sizeOf: entries });
   const readWords = new BoundedCache<Word>({ maximumSize: CACHED_WORD_ENTRIES, sizeOf: entries });
 
-  /** One for each text, in order. */
+  /** One result per text, in order. */
   async function read(texts: readonly string[]): Promise<ReadText[]> {
     const results = await readTexts.all(texts, readBatch, BATCH);
     return texts.map((text) => results.get(text)!);
@@ -109,7 +109,7 @@ export class BoundedCache<Value> {
     this.youngSize = 0;
   }
 
-  /** The values of these texts. Those that are not held are made, so many at a time. */
+  /** The values of these texts. Missing ones are made, `atATime` at a time. */
   async all(
     texts: readonly string[],
     make: (missing: readonly string[]) => Promise<readonly Value[]>,
@@ -132,7 +132,6 @@ export class BoundedCache<Value> {
     return values;
   }
 
-  /** Values held. */
   get count(): number {
     return this.young.size + this.old.size;
   }

@@ -57,7 +57,7 @@ export function createLocalVeracityModel(setup: {
   });
 }
 
-/** The mean stance of the posts whose stance is known, minus the uniform distribution; zero where none is known. */
+/** The mean of the posts' known stances minus the uniform distribution; zero without any. */
 function meanStance(posts: readonly StancedPost[]): Float64Array {
   const mean = new Float64Array(stanceClasses.length);
   const stances = posts.flatMap(({ stance }) => (stance === null ? [] : [stance]));
