@@ -91,8 +91,8 @@ export function exactJson(value: unknown, path = '$'): string {
     const members = Object.entries(value).filter(([, member]) => member !== undefined);
     return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${exactJson(member, `${path}.${key}`)}`).join(',')}}`;
   }
-  const found = typeof value === 'object' ? (value.constructor?.name ?? 'an object') : typeof value;
-  throw new Error(`${path} is ${found}, which JSON cannot hold; use plain objects, arrays, strings and numbers`);
+  const typeName = typeof value === 'object' ? (value.constructor?.name ?? 'an object') : typeof value;
+  throw new Error(`${path} is ${typeName}, which JSON cannot hold; use plain objects, arrays, strings and numbers`);
 }
 
 function isPlainObject(value: unknown): value is Record<string, unknown> {
@@ -105,10 +105,10 @@ const shownAtMost = 8;
 
 /** Where two JSON values differ, as `path (there x, now y)`, at most eight places; empty if they are equal. */
 export function differences(there: unknown, now: unknown): string[] {
-  const found = [...walk(there, now, '')];
-  return found.length <= shownAtMost
-    ? found
-    : [...found.slice(0, shownAtMost), `and ${found.length - shownAtMost} more`];
+  const places = [...walk(there, now, '')];
+  return places.length <= shownAtMost
+    ? places
+    : [...places.slice(0, shownAtMost), `and ${places.length - shownAtMost} more`];
 }
 
 function* walk(there: unknown, now: unknown, path: string): Generator<string> {

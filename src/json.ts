@@ -12,7 +12,7 @@ export function withWholeIntegers(text: string): string {
   if (!/\d{16}/.test(text)) return text;
   let whole = '';
   for (const { piece, isString } of pieces(text))
-    whole += isString ? piece : piece.replace(number, (found) => (isRounded(found) ? `"${found}"` : found));
+    whole += isString ? piece : piece.replace(number, (digits) => (isRounded(digits) ? `"${digits}"` : digits));
   return whole;
 }
 
@@ -28,8 +28,8 @@ export function withoutNaN(text: string): string {
 export function roundedInteger(text: string): string | null {
   if (!/\d{16}/.test(text)) return null;
   for (const { piece, isString } of pieces(text)) {
-    const found = isString ? undefined : piece.match(number)?.find(isRounded);
-    if (found !== undefined) return found;
+    const rounded = isString ? undefined : piece.match(number)?.find(isRounded);
+    if (rounded !== undefined) return rounded;
   }
   return null;
 }

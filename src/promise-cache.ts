@@ -6,8 +6,8 @@ export class PromiseCache<Value> {
   private readonly promises = new Map<string, Promise<Value>>();
 
   get(key: string, compute: () => Promise<Value>): Promise<Value> {
-    const known = this.promises.get(key);
-    if (known !== undefined) return known;
+    const cached = this.promises.get(key);
+    if (cached !== undefined) return cached;
     const promise = compute();
     this.promises.set(key, promise);
     promise.catch(() => this.promises.delete(key));

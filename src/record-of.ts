@@ -8,9 +8,9 @@ export function recordOf<Value extends z.ZodType>(value: Value) {
 const protoLike = /^__+proto__$/;
 
 /** With one underscore more in `__proto__` and in all keys that are like it, so that no two keys become one. */
-function lengthened(given: unknown): unknown {
-  if (typeof given !== 'object' || given === null || !Object.keys(given).some(isProtoLike)) return given;
-  return Object.fromEntries(Object.entries(given).map(([key, value]) => [isProtoLike(key) ? `_${key}` : key, value]));
+function lengthened(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !Object.keys(value).some(isProtoLike)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, value]) => [isProtoLike(key) ? `_${key}` : key, value]));
 }
 
 function shortened<Value>(record: Record<string, Value>): Record<string, Value> {

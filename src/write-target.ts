@@ -16,8 +16,8 @@ export function writeTarget(path: string): WriteTarget {
   if (reached !== undefined && !reached.isFile() && !reached.isDirectory()) return { path, isSpecial: true };
   let target = path;
   for (let links = 0; links < mostLinks; links++) {
-    const found = lstatSync(target, { throwIfNoEntry: false });
-    if (!found?.isSymbolicLink()) return { path: target, isSpecial: false };
+    const stats = lstatSync(target, { throwIfNoEntry: false });
+    if (!stats?.isSymbolicLink()) return { path: target, isSpecial: false };
     target = resolve(dirname(target), readlinkSync(target));
   }
   // Opening it will say what is wrong.

@@ -12,9 +12,9 @@ export function parseYaml(text: string, what: string): unknown {
   const wrong = (offset: number, expected: string) => {
     // What the end lacks is missing where the text ends, not in an empty line.
     const { line, col } = lineCounter.linePos(Math.max(0, Math.min(offset, text.trimEnd().length)));
-    const found = text.split('\n')[line - 1]?.trim() ?? '';
+    const lineText = text.split('\n')[line - 1]?.trim() ?? '';
     return new InputError(
-      `${what} not valid YAML: line ${line}, column ${col}: ${expected}; found ${JSON.stringify(found.slice(0, 80))}`,
+      `${what} not valid YAML: line ${line}, column ${col}: ${expected}; found ${JSON.stringify(lineText.slice(0, 80))}`,
     );
   };
   let value: unknown;

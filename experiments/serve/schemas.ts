@@ -47,7 +47,7 @@ const newPostFields = {
     .describe('its place in the thread, 0 for the claim; with it, a gap is noticed where times do not tell'),
 };
 const newPostSchema = z.strictObject(newPostFields, {
-  error: unknownKeyError({ known: Object.keys(newPostFields) }),
+  error: unknownKeyError({ keys: Object.keys(newPostFields) }),
 });
 
 const additionFields = {
@@ -62,7 +62,7 @@ const additionFields = {
 };
 export const additionSchema = z.strictObject(additionFields, {
   error: unknownKeyError({
-    known: Object.keys(additionFields),
+    keys: Object.keys(additionFields),
     nearMisses: { post: 'posts (a list)', replies: 'posts', last: 'end', final: 'end' },
   }),
 });
@@ -71,7 +71,7 @@ export const additionSchema = z.strictObject(additionFields, {
 const wholePostFields = { ...postSchema.shape, text: newPostFields.text };
 const wholePostSchema = z.strictObject(
   { ...wholePostFields, id: identifier.optional() },
-  { error: unknownKeyError({ known: Object.keys(wholePostFields) }) },
+  { error: unknownKeyError({ keys: Object.keys(wholePostFields) }) },
 );
 /** Threads of one request. */
 const mostThreads = 1000;
@@ -90,13 +90,13 @@ const wholeThreadFields = {
 export const wholeThreadsSchema = z.strictObject(
   {
     threads: z
-      .array(z.strictObject(wholeThreadFields, { error: unknownKeyError({ known: Object.keys(wholeThreadFields) }) }))
+      .array(z.strictObject(wholeThreadFields, { error: unknownKeyError({ keys: Object.keys(wholeThreadFields) }) }))
       .min(1)
       .max(mostThreads),
   },
   {
     error: unknownKeyError({
-      known: ['threads'],
+      keys: ['threads'],
       nearMisses: { thread: 'threads (a list)', posts: 'threads ([{ posts }])', id: 'threads ([{ id, posts }])' },
     }),
   },

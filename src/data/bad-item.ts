@@ -2,21 +2,20 @@ import { closest, distance } from 'fastest-levenshtein';
 import type { z } from 'zod';
 import { InputError } from '../errors.ts';
 
-/** One thing in foreign data that cannot be used. */
+/** An item of foreign data that cannot be used. */
 export interface BadItem {
   /** File, line and path within it, such as `threads.jsonl:3 posts.0.time`. */
   readonly place: string;
-  /** What was seen there, shortened. */
+  /** The value at this place, shortened. */
   readonly value: string;
-  /** Why that is wrong. */
+  /** The reason why the value is wrong. */
   readonly reason: string;
 }
 
-/** What to do with a bad item. */
 export interface SkipOptions {
-  /** Leave bad items out and continue, instead of failing at the first one. */
+  /** Whether bad items are left out, instead of failing at the first one. */
   readonly skipInvalid?: boolean;
-  /** Told of each item left out: `skipped threads.jsonl:3 …`. */
+  /** Called for each item that is left out: `skipped threads.jsonl:3 …`. */
   readonly onSkipped?: ((line: string) => void) | undefined;
 }
 
@@ -33,8 +32,8 @@ export class BadItemError extends Error {
 
 /**
  * Runs `parse` on one item.
- * @returns what `parse` returned; null for a bad item that the options say to skip, after `onSkipped` was told of it
- * @throws InputError for a bad item that is not to be skipped; any other error as it came
+ * @returns the result of `parse`; null for a bad item that is skipped, after `onSkipped` was called
+ * @throws InputError for a bad item that is not skipped; any other error as it is
  */
 export async function orSkip<T>(options: SkipOptions, parse: () => T | Promise<T>): Promise<T | null> {
   try {
@@ -44,7 +43,7 @@ export async function orSkip<T>(options: SkipOptions, parse: () => T | Promise<T
   }
 }
 
-/** `orSkip` for what never waits: a promise for each row of a long table takes longer than its parsing. */
+/** Runs a synchronous `parse` like `orSkip`: a promise per row of a long table takes longer than its parsing. */
 export function orSkipNow<T>(options: SkipOptions, parse: () => T): T | null {
   try {
     return parse();
@@ -63,7 +62,7 @@ function skipped(error: unknown, options: SkipOptions): null {
   return null;
 }
 
-/** What `parse` makes of each item; bad ones as `orSkip` has it, and null is left out. */
+/** Parses each item; bad ones as in `orSkip`, and null is left out. */
 export async function* eachOrSkip<From, To>(
   items: Iterable<From> | AsyncIterable<From>,
   options: SkipOptions,
@@ -82,10 +81,7 @@ export function shortened(value: unknown): string {
   return text.length <= 80 ? text : `${text.slice(0, 77)}… (${text.length} characters)`;
 }
 
-/**
- * Checks a piece of foreign data that stands at `place` against a schema.
- * @throws BadItemError with the path, value and reason of the first problem
- */
+/** Validates foreign data at `place`. @throws BadItemError with the path, value and reason of the first problem */
 export function parseItem<Schema extends z.ZodType>(
   schema: Schema,
   input: { value: unknown; place: string },
@@ -97,8 +93,8 @@ export function parseItem<Schema extends z.ZodType>(
 }
 
 /**
- * The first thing that a schema found wrong, with the value that stands there. An unknown key comes before anything
- * else, the outermost first: where `tweets` stands for `posts`, that says more than that `posts` is missing.
+ * The first problem of a schema, with the value at its path. Unknown keys come first, the outermost one before others:
+ * if `tweets` replaces `posts`, that helps more than that `posts` is missing.
  */
 export function firstIssue(error: z.ZodError, input: unknown): { path: string; value: string; reason: string } {
   const [unknown] = error.issues
@@ -111,7 +107,7 @@ export function firstIssue(error: z.ZodError, input: unknown): { path: string; v
   const more = others > 0 ? ` (and ${others} more in this item)` : '';
   let value: unknown = input;
   for (const key of path) value = isRecord(value) ? Reflect.get(value, key) : undefined;
-  // The value is shown anyway, so the part of zod's message that describes it can go.
+  // The value is shown anyway, so zod's description of it can go.
   const message = issue.message.replace(/^Invalid input: /, '').replace(/, received .*$/, '');
   return { path: path.map(String).join('.'), value: shortened(value), reason: `${message}${more}` };
 }
@@ -121,12 +117,12 @@ function isRecord(value: unknown): value is object {
 }
 
 /**
- * The `error` option of a strict schema: says that a key is unknown and which one was probably meant.
- * @param options.nearMisses other words for the known keys, each with what to write instead. People's files use them,
- *   and no spelling distance would find the right key.
+ * The `error` option of a strict schema: names an unknown key and the nearest known one.
+ * @param options.nearMisses common words in people's files, each with the key to write instead, which no spelling
+ *   distance would find
  */
 export function unknownKeyError(options: {
-  readonly known: readonly string[];
+  readonly keys: readonly string[];
   readonly nearMisses?: Readonly<Record<string, string>>;
 }): z.core.$ZodErrorMap {
   return (issue) => {
@@ -137,11 +133,11 @@ export function unknownKeyError(options: {
 }
 
 function suggestion(key: string, options: Parameters<typeof unknownKeyError>[0]): string {
-  const { known, nearMisses = {} } = options;
+  const { keys, nearMisses = {} } = options;
   const spelling = key.toLowerCase().replace(/[^a-z]/g, '');
   if (Object.hasOwn(nearMisses, spelling)) return `did you mean ${nearMisses[spelling]}?`;
-  const nearest = closest(spelling, [...known]);
+  const nearest = closest(spelling, [...keys]);
   return distance(spelling, nearest.toLowerCase()) <= Math.max(1, nearest.length / 3)
     ? `did you mean ${nearest}?`
-    : `known are ${known.join(', ')}`;
+    : `known are ${keys.join(', ')}`;
 }

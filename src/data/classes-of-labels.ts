@@ -2,12 +2,12 @@ import { InputError } from '../errors.ts';
 import { type Task, taskOfLabel, tasks } from './task.ts';
 import type { Thread } from './thread.ts';
 
-/** More are no classes, but texts or numbers. */
+/** A label with more values is text or a number, not a class. */
 export const mostClasses = 20;
 
 /**
- * The classes of the values of a label, as texts: numbers by size, false before true, texts by their characters' codes.
- * @param values those that threads have, each once
+ * The classes of a label's values, as texts: numbers by size, false before true, texts by character code.
+ * @param values each value of the threads once
  * @throws InputError for fewer than two or more than twenty
  */
 export function classesOfLabels(
@@ -26,16 +26,16 @@ export function classesOfLabels(
   return classes;
 }
 
-/** As texts, in an order that does not depend on the threads'. */
+/** The values as texts, in an order that does not depend on that of the threads. */
 export function sortedClasses(values: Iterable<string | number | boolean>): string[] {
   const classes = [...new Set(Array.from(values, String))];
-  const areNumbers = classes.every((own) => own.trim() !== '' && Number.isFinite(Number(own)));
+  const areNumbers = classes.every((name) => name.trim() !== '' && Number.isFinite(Number(name)));
   return classes.sort((a, b) => (areNumbers ? Number(a) - Number(b) : a < b ? -1 : Number(a > b)));
 }
 
 type LabelValue = string | number | boolean;
 
-/** The different values of each label, up to one more than a task has classes. */
+/** The values of each label, up to one more than a task has classes. */
 function labelValues(threads: Iterable<Pick<Thread, 'labels'>>): Map<string, Set<LabelValue>> {
   const valuesOf = new Map<string, Set<LabelValue>>();
   for (const { labels = {} } of threads)
@@ -46,7 +46,7 @@ function labelValues(threads: Iterable<Pick<Thread, 'labels'>>): Map<string, Set
   return valuesOf;
 }
 
-/** Why labels of threads are no tasks: those with one value, or more than a task has classes. */
+/** Labels that make no task, with the reason: one value, or more than a task has classes. */
 export function labelsWithoutTask(threads: Iterable<Pick<Thread, 'labels'>>): string[] {
   return [...labelValues(threads)].flatMap(([name, values]) => {
     const [first] = values;
@@ -58,38 +58,35 @@ export function labelsWithoutTask(threads: Iterable<Pick<Thread, 'labels'>>): st
   });
 }
 
-/** The tasks of threads: the known ones, then those of their own labels, by name, that have 2 to 20 classes. */
+/** The built-in tasks, then those of the threads' own labels, by name, that have 2 to 20 classes. */
 export function tasksOf(threads: Iterable<Pick<Thread, 'labels'>>): Task[] {
-  const own = [...labelValues(threads)].map(([name, values]) => ({ name, labels: sortedClasses(values) }));
+  const labelTasks = [...labelValues(threads)].map(([name, values]) => ({ name, labels: sortedClasses(values) }));
   return [
     ...Object.values(tasks),
-    ...own
+    ...labelTasks
       .filter(({ labels: { length } }) => length >= 2 && length <= mostClasses)
       .sort((a, b) => (a.name < b.name ? -1 : 1))
       .map(taskOfLabel),
   ];
 }
 
-/**
- * The task of these threads by its name, or unless one is given the first that most threads have a label of.
- * @throws InputError where they have none of that name
- */
+/** The task of this name, or the one with the most labelled threads. @throws InputError if no task has this name */
 export function taskIn(
   threads: readonly Pick<Thread, 'rumor' | 'veracity' | 'labels'>[],
   { name, path }: { name: string | undefined; path: string },
 ): Task {
-  const known = tasksOf(threads);
+  const allTasks = tasksOf(threads);
   if (name === undefined) {
-    const counted = known.map((own) => ({
-      own,
-      labelled: threads.filter((each) => own.goldLabel(each) !== null).length,
+    const counted = allTasks.map((task) => ({
+      task,
+      labelled: threads.filter((each) => task.goldLabel(each) !== null).length,
     }));
-    return counted.toSorted((first, second) => second.labelled - first.labelled)[0].own;
+    return counted.toSorted((first, second) => second.labelled - first.labelled)[0].task;
   }
-  // A label of one's own that is called as a known task has other classes than it.
-  const task = known.findLast((own) => own.name === name);
+  // A label named like a built-in task may have other classes.
+  const task = allTasks.findLast((candidate) => candidate.name === name);
   if (task !== undefined) return task;
   throw new InputError(
-    `no thread of ${path} has a label called ${JSON.stringify(name)} with 2 to ${mostClasses} classes; there are ${known.map((own) => own.name).join(', ')}`,
+    `no thread of ${path} has a label called ${JSON.stringify(name)} with 2 to ${mostClasses} classes; there are ${allTasks.map((each) => each.name).join(', ')}`,
   );
 }

@@ -2,7 +2,7 @@ import { quantile } from '../metrics/summary-statistics.ts';
 import { countShared, type TextFingerprints, textFingerprints } from './text-fingerprints.ts';
 import { hoursSinceClaim, type Thread } from './thread.ts';
 
-/** How a number is distributed over threads. */
+/** The distribution of a number over threads. */
 export interface Spread {
   readonly mean: number;
   readonly min: number;
@@ -12,7 +12,7 @@ export interface Spread {
   readonly max: number;
 }
 
-/** What is in a file of threads; every record counts threads or posts by value, the most frequent first. */
+/** The contents of a file of threads. Every record counts threads or posts by value, the most frequent first. */
 export interface Description {
   readonly threads: number;
   readonly posts: number;
@@ -21,35 +21,35 @@ export interface Description {
   readonly stance: Readonly<Record<string, number>>;
   readonly event: Readonly<Record<string, number>>;
   readonly split: Readonly<Record<string, number>>;
-  /** For each further label, how many threads have which value. */
+  /** For each further label, the number of threads per value. */
   readonly labels: Readonly<Record<string, Readonly<Record<string, number>>>>;
   readonly postsPerThread: Spread | null;
-  /** From the claim to the last post, over threads that have a reply and both times; null if there are none. */
+  /** Time from the claim to the last post, over threads with a reply and both times; null without any. */
   readonly spanHours: Spread | null;
   readonly postsWithoutTime: number;
   readonly postsWithoutText: number;
-  /** Too short for a stop agent to decide anything; experts and environments leave them out by default. */
+  /** Threads that are too short for a stop agent to decide; experts and environments leave them out by default. */
   readonly threadsUnder3Posts: number;
   /** Replies older than their claim, which was quoted, created again, or is itself a reply. */
   readonly postsBeforeClaim: number;
-  /** Claims whose text is that of an earlier thread's claim: they must not stand on both sides of a split. */
+  /** Claims with the text of an earlier thread's claim: they must not be on both sides of a split. */
   readonly repeatedClaimTexts: number;
-  /** Posts whose text is that of an earlier post; mostly retweets. */
+  /** Posts with the text of an earlier post; mostly retweets. */
   readonly repeatedPostTexts: number;
 }
 
-/** Counts what is in `threads`: labels, lengths, times, and what would mislead a training. */
+/** Counts labels, lengths, times, and problems for a training. */
 export function describeThreads(threads: readonly Thread[]): Description {
   const described = describing();
   for (const thread of threads) described.add(thread);
   return described.description();
 }
 
-/** A description in the making, of threads that come one at a time and are not kept. */
+/** Builds a description of threads that come one at a time and are not kept. */
 export interface Describing {
   add(thread: Thread): void;
   description(): Description;
-  /** To compare with those of other threads. */
+  /** Ids for the comparison with other files. */
   readonly ids: TextFingerprints;
   readonly claimTexts: TextFingerprints;
 }
@@ -71,17 +71,17 @@ export function describing(): Describing {
       event.add(thread.event ?? 'null');
       split.add(thread.split ?? 'null');
       for (const [name, value] of Object.entries(thread.labels ?? {})) {
-        const own = labels.get(name) ?? counts();
-        labels.set(name, own);
-        own.add(String(value));
+        const values = labels.get(name) ?? counts();
+        labels.set(name, values);
+        values.add(String(value));
       }
       ids.add(thread.id);
       lengths.push(posts.length);
       spans.push(...spanHours(thread));
       total.posts += posts.length;
       total.beforeClaim += countBeforeClaim(thread);
-      for (const [index, { text, time, stance: own }] of posts.entries()) {
-        stance.add(own ?? 'null');
+      for (const [index, { text, time, stance: postStance }] of posts.entries()) {
+        stance.add(postStance ?? 'null');
         if (time === null) total.withoutTime++;
         if (text.trim() === '') total.withoutText++;
         const compared = comparable(text);
@@ -98,7 +98,7 @@ export function describing(): Describing {
       stance: stance.record(),
       event: event.record(),
       split: split.record(),
-      labels: Object.fromEntries(Array.from(labels, ([name, own]) => [name, own.record()])),
+      labels: Object.fromEntries(Array.from(labels, ([name, values]) => [name, values.record()])),
       postsPerThread: spreadOf(lengths),
       spanHours: spreadOf(spans),
       postsWithoutTime: total.withoutTime,
@@ -112,8 +112,8 @@ export function describing(): Describing {
 }
 
 /**
- * What pairs of files share: threads that must not be trained on in one and tested on in the other.
- * @returns an entry for each pair that shares anything
+ * Threads that pairs of files share, which must not be trained on in one and tested on in the other.
+ * @returns one entry per pair that shares any
  */
 export function describeOverlaps(
   files: readonly ({ name: string } & Pick<Describing, 'ids' | 'claimTexts'>)[],
@@ -136,7 +136,7 @@ export function describeOverlaps(
 
 interface NameCounts {
   add(name: string): void;
-  /** The most frequent first. */
+  /** The counts, the most frequent first. */
   record(): Record<string, number>;
 }
 
@@ -159,7 +159,7 @@ function countBeforeClaim(thread: Thread): number {
   return thread.posts.filter(({ time }) => time !== null && Date.parse(time) < Date.parse(start)).length;
 }
 
-/** Without case, spacing and links, which differ between copies of one text. */
+/** A text without case, spacing and links, which differ between copies. */
 function comparable(text: string): string {
   return text
     .toLowerCase()

@@ -9,20 +9,20 @@ export interface ReadPost extends Timed {
   readonly text: string;
 }
 
-/** What a thread that grows says of each class. Nothing of it depends on posts that come later. */
+/** Logits for a growing thread. Later posts change no earlier ones. */
 export interface GrowingPrefix {
   readonly posts: number;
-  /** @param embedding of the post, where the model has an encoder */
+  /** @param embedding the post's embedding, if the model has an encoder */
   add(post: ReadPost, embedding?: Float32Array): void;
-  /** Of the first so many posts, [classes]; 0 for class 0. */
+  /** The logits for the first `length` posts, [classes]; 0 for class 0. */
   logits(length: number): Float64Array;
-  /** What each of the first so many posts contributes to them, row-major [length, classes]. */
+  /** The contribution of each of the first `length` posts to the logits, row-major [length, classes]. */
   contributions(length: number): Float64Array;
 }
 
 /**
- * A function that begins a thread. Each post costs the same, however many came before it: a part of the features is a vector
- * of Euclidean length 1, and its product with the weights and its length are carried on from post to post.
+ * Makes a function that opens a thread. Each post costs the same, however many came before: a part of the features is a
+ * vector of Euclidean length 1, and its product with the weights and its length are updated from post to post.
  * @param embedding weights of the dimensions of an embedding, [dimensions, classes − 1]
  */
 export function prefixGrower(
@@ -78,7 +78,7 @@ export function prefixGrower(
   };
 }
 
-/** What the times add to the logits; nothing without times in the model. */
+/** The times' addition to the logits; nothing if the model has no times. */
 function timingGrower({ timing, labels: { length: classCount } }: Omit<PrefixModel, 'encoder'>) {
   const weights = floatsFromBase64(timing?.weights ?? '');
   const widths = timing === undefined ? [] : [timing.means.length, timing.deviations.length];
@@ -88,7 +88,7 @@ function timingGrower({ timing, labels: { length: classCount } }: Omit<PrefixMod
     );
   return () => {
     const next = growingTiming();
-    /** After each post, [classes]. */
+    /** Products after each post, [classes]. */
     const products: number[][] = [];
     return {
       add(post: Timed): void {
@@ -105,7 +105,7 @@ function timingGrower({ timing, labels: { length: classCount } }: Omit<PrefixMod
       addProduct(logits: Float64Array, length: number): void {
         for (const [label, value] of products[length - 1]?.entries() ?? []) logits[label] += value;
       },
-      /** A post contributes what changes with it. */
+      /** A post's contribution is the change that it causes. */
       addContributions(rows: Float64Array, length: number): void {
         for (const [post, values] of products.slice(0, length).entries())
           for (const [label, value] of values.entries())
@@ -116,7 +116,7 @@ function timingGrower({ timing, labels: { length: classCount } }: Omit<PrefixMod
 }
 
 interface NgramBlock {
-  /** Column of an n-gram, by its hash; −1 for one that no training text had. */
+  /** The column of an n-gram, by its hash; −1 for one that no training text had. */
   readonly columnOf: (hash: number) => number;
   readonly idf: Float32Array;
   readonly weights: Float32Array;
@@ -133,7 +133,7 @@ function openBlock(saved: SavedBlock, classCount: number): NgramBlock {
   return { columnOf: columnsByHash(keys), idf, weights };
 }
 
-/** An open-addressing table at most a quarter full: most n-grams of a text are looked up and not found. */
+/** An open-addressing table at most a quarter full, because most look-ups of n-grams fail. */
 function columnsByHash(hashes: Int32Array): (hash: number) => number {
   let slots = 16;
   while (slots < 4 * hashes.length) slots *= 2;
@@ -151,9 +151,9 @@ function columnsByHash(hashes: Int32Array): (hash: number) => number {
 /** One part of the features, scaled to length 1. */
 interface GrowingPart {
   add(post: { ngrams: NgramCounts | undefined; vector: Float32Array | undefined }): void;
-  /** Adds its product with the weights after so many additions, times `scale`. */
+  /** Adds the product with the weights after `additions` additions, times `scale`. */
   addProduct(logits: Float64Array, of: { additions: number; scale: number }): void;
-  /** The same, split into what each addition changed; row-major [additions, classes]. */
+  /** Adds the product with the weights by addition, row-major [additions, classes]. */
   addContributions(rows: Float64Array, of: { additions: number; scale: number }): void;
 }
 
@@ -194,7 +194,7 @@ function growingSum(weights: Float32Array, classCount: number): GrowingPart {
   });
 }
 
-/** @param read adds what a post changes in the product with the weights, and returns the squared length */
+/** @param read adds a post's change to the product with the weights, and returns the squared length */
 function growingPart(
   classCount: number,
   read: (post: Parameters<GrowingPart['add']>[0], product: Float64Array) => number,

@@ -46,13 +46,10 @@ export const importers: readonly Importer[] = [
   articlesImporter,
 ];
 
-/**
- * The importer of a format.
- * @throws InputError that names the nearest format
- */
+/** The importer of a format. @throws InputError that names the nearest format */
 export function findImporter(format: string): Importer {
-  const found = importers.find(({ name }) => name === format);
-  if (found !== undefined) return found;
+  const importer = importers.find(({ name }) => name === format);
+  if (importer !== undefined) return importer;
   const names = importers.map(({ name }) => name);
   throw new InputError(
     `there is no format ${JSON.stringify(format)}; did you mean ${closest(format, names)}? Formats: ${names.join(', ')}`,
@@ -60,10 +57,10 @@ export function findImporter(format: string): Importer {
 }
 
 /**
- * Threads in a foreign format, one at a time, each id once.
+ * Reads threads in a foreign format, one at a time, each id once.
  * @param options.paths files or folders, as the format expects them
  * @throws InputError for an unknown format, an option that the format does not take, a missing path, a bad item that is
- *   not to be skipped, or where no thread is found
+ *   not skipped, or no thread at all
  */
 export async function* importThreads(
   format: string,
@@ -78,8 +75,8 @@ export async function* importThreads(
       );
   for (const path of [...options.paths, ...(options.texts === undefined ? [] : [options.texts])])
     if (!existsSync(path)) throw new InputError(`${missingPath(path)}. ${format} expects ${importer.expects}`);
-  // By id, what is in it: an export that ran twice has exact copies.
-  const seen = new Map<string, string>();
+  // By id: an export that ran twice has exact copies.
+  const contents = new Map<string, string>();
   const notes = counter();
   const warnings = counter();
   const words = wordCounts();
@@ -91,20 +88,20 @@ export async function* importThreads(
   const encoding = options.encoding === undefined ? undefined : encodingNamed(options.encoding);
   const reading = { ...options, encoding, count: notes.count, warn: warnings.count, rules };
   yield* eachOrSkip(importer.read(options.paths, reading), options, (read) => {
-    // Tables fold their cells, because rows of one thread must find each other. Our own files are checked and not changed.
+    // Tables fold their cells, because rows of one thread must match. Our own files are validated and not changed.
     const thread = isTable || importer === threadsImporter ? read : foldedThread(read, rules);
     const content = createHash('sha256').update(JSON.stringify(thread)).digest('base64');
-    if (seen.get(thread.id) === content) {
+    if (contents.get(thread.id) === content) {
       copies++;
       return null;
     }
-    if (seen.has(thread.id))
+    if (contents.has(thread.id))
       throw new BadItemError({
-        place: `${options.paths.join(', ')}: thread ${seen.size + copies + 1}, id`,
+        place: `${options.paths.join(', ')}: thread ${contents.size + copies + 1}, id`,
         value: shortened(thread.id),
         reason: 'repeats the id of an earlier thread, and differs from it',
       });
-    seen.set(thread.id, content);
+    contents.set(thread.id, content);
     labels.add(thread);
     times.add(thread);
     return thread;
@@ -113,11 +110,11 @@ export async function* importThreads(
   for (const note of [...notes.texts(), ...words.notes()]) options.onNote?.(note);
   const onWarning = options.onWarning ?? options.onNote;
   for (const warning of [...warnings.texts(), ...labels.warnings(), ...times.warnings()]) onWarning?.(warning);
-  if (seen.size === 0)
+  if (contents.size === 0)
     throw new InputError(`${options.paths.join(', ')}: no ${format} threads found; expected ${importer.expects}`);
 }
 
-/** Counts what is told alike; the number stands in the place of #. */
+/** Counts equal notes; the number replaces #. */
 function counter() {
   const counts = new Map<string, number>();
   return {

@@ -2,14 +2,14 @@ const form = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3])(:[0-5]\d){2}(\.\d+)?(Z|[+-]([01]\
 const formWithoutZone = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?)?$/;
 
 /**
- * Milliseconds since 1970 of a time in ISO 8601 with its zone, as thread files, requests and policies have it; null for anything else.
- * `earshot_policy.py` has the same rule.
+ * Milliseconds since 1970 of a time in ISO 8601 with its zone, the form in thread files, requests and policies; null
+ * for any other text. `earshot_policy.py` has the same rule.
  */
 export function isoMilliseconds(time: string): number | null {
   return form.test(time) && isDay(time.slice(0, 10)) ? Date.parse(time) : null;
 }
 
-/** Whether a day such as 2024-02-30 is in the calendar: of that one, `Date` makes the first of March. */
+/** Whether the calendar has a day: `Date` would turn 2024-02-30 into the first of March. */
 export function isDay(day: string): boolean {
   const date = new Date(`${day}T00:00Z`);
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day);
@@ -17,10 +17,7 @@ export function isDay(day: string): boolean {
 
 export const noSuchDay = 'is on a day that its month does not have';
 
-/**
- * Why a value is no time in ISO 8601 with its zone; null where it is one.
- * @param otherwise the reason where no other is known
- */
+/** The problem of a time in ISO 8601 with its zone; null for a valid one. @param otherwise the reason by default */
 export function timeProblem(time: unknown, otherwise: string): string | null {
   if (typeof time !== 'string') return otherwise;
   if (isoMilliseconds(time) !== null) return null;

@@ -35,7 +35,7 @@ export function labelFolds(
   // Without such a group, what is left must still teach every label that has threads enough.
   const isDividedFor = (group: readonly Thread[]) =>
     [...groupBy(group, labelOf)].some(
-      ([label, own]) => own.length > 1 && (byLabel.get(label)?.length ?? 0) - own.length < fewestInTraining,
+      ([label, members]) => members.length > 1 && (byLabel.get(label)?.length ?? 0) - members.length < fewestInTraining,
     );
   const groups = togetherIn(threads, foldSize).flatMap((group) =>
     isDividedFor(group) ? group.map((thread) => [thread]) : [group],
@@ -117,7 +117,7 @@ const fewestInTraining = 2;
 /** Whether a detector can learn every label from these threads. */
 export function hasEveryLabel(threads: readonly Thread[], task: Task): boolean {
   const labels = threads.map((thread) => task.goldLabel(thread));
-  return task.labels.every((_, label) => labels.filter((own) => own === label).length >= fewestInTraining);
+  return task.labels.every((_, label) => labels.filter((value) => value === label).length >= fewestInTraining);
 }
 
 /** Milliseconds since 1970 of the first post with a time; null where none has one. */
@@ -130,8 +130,8 @@ export function beginningOf({ posts }: Thread): number | null {
 function togetherIn(threads: readonly Thread[], foldSize: number): Thread[][] {
   const groupOf = Int32Array.from(threads.keys());
   const join = (first: number, second: number) => {
-    const [kept, gone] = [groupOf[first], groupOf[second]];
-    for (const [place, group] of groupOf.entries()) if (group === gone) groupOf[place] = kept;
+    const [target, gone] = [groupOf[first], groupOf[second]];
+    for (const [place, group] of groupOf.entries()) if (group === gone) groupOf[place] = target;
   };
   const events = [...groupBy([...threads.keys()], (place) => threads[place].event)].filter(([event]) => event !== null);
   // With a few large events, a fold of a small one would say how the detector does on new events, and the others how it does on known ones.

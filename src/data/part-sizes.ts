@@ -15,15 +15,15 @@ export function partSizes(parts: Readonly<Record<string, PartSize>>, total: numb
     throw new InputError(`the parts ${resting.join(' and ')} both take the rest; only one part can`);
   // Shares that add up to 1 may still need too many threads, because each may have been rounded up.
   shrinkRounding(sizes, { parts, total });
-  const wanted = [...sizes.values()].reduce((sum, size) => sum + size, 0);
+  const requested = [...sizes.values()].reduce((sum, size) => sum + size, 0);
   const [rest] = resting;
-  const needed = wanted + (rest === undefined ? 0 : 1);
+  const needed = requested + (rest === undefined ? 0 : 1);
   if (needed > total)
     throw new InputError(
       `the parts need ${needed} threads (${entries.map(([name, size]) => `${name}: ${size === 'rest' ? 'at least 1' : sizes.get(name)}`).join(', ')}) ` +
         `but there are ${total}; ask for fewer, or give shares such as 0.2`,
     );
-  if (rest !== undefined) sizes.set(rest, total - wanted);
+  if (rest !== undefined) sizes.set(rest, total - requested);
   const empty = [...sizes].find(([, size]) => size === 0);
   if (empty !== undefined)
     throw new InputError(`the part ${empty[0]} (${parts[empty[0]]}) would be empty: there are ${total} threads`);

@@ -108,18 +108,18 @@ function holdOut<Part extends string, Held extends string, Of extends ThreadFact
   threads: readonly Of[],
   options: SplitOptions<Part, Held, Of>,
 ): Record<Held, Of[]> {
-  const known = new Set(threads.flatMap(({ event }) => event ?? []));
+  const allEvents = new Set(threads.flatMap(({ event }) => event ?? []));
   const partOf = new Map<string, string>();
   return mapRecord(options.holdOutEvents ?? ({} as Record<Held, readonly string[]>), (events, part) => {
     if (part in options.parts)
       throw new InputError(`the part ${part} has both a size and held-out events; it can have one of them`);
     for (const event of events) {
-      if (!known.has(event))
+      if (!allEvents.has(event))
         throw new InputError(
           `no thread has the event ${JSON.stringify(event)} held out for ${part}; ` +
-            (known.size === 0
+            (allEvents.size === 0
               ? 'these threads have no events'
-              : `did you mean ${closest(event, [...known])}? Events: ${[...known].join(', ')}`),
+              : `did you mean ${closest(event, [...allEvents])}? Events: ${[...allEvents].join(', ')}`),
         );
       if (partOf.has(event))
         throw new InputError(`the event ${event} is held out for both ${partOf.get(event)} and ${part}`);
@@ -130,11 +130,11 @@ function holdOut<Part extends string, Held extends string, Of extends ThreadFact
 }
 
 function assertUniqueIds(threads: readonly ThreadFacts[]): void {
-  const seen = new Set<string>();
+  const ids = new Set<string>();
   for (const { id } of threads) {
-    if (seen.has(id))
+    if (ids.has(id))
       throw new InputError(`two threads have the id ${JSON.stringify(id)}; a split could put them on both sides`);
-    seen.add(id);
+    ids.add(id);
   }
 }
 

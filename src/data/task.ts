@@ -75,8 +75,8 @@ export function taskOfLabel({ name, labels }: Pick<Task, 'name' | 'labels'>): Ta
   return {
     name,
     labels,
-    goldLabel({ labels: own }) {
-      const value = own !== undefined && Object.hasOwn(own, name) ? own[name] : null;
+    goldLabel({ labels: threadLabels }) {
+      const value = threadLabels !== undefined && Object.hasOwn(threadLabels, name) ? threadLabels[name] : null;
       if (value === null) return null;
       const label = labels.indexOf(String(value));
       if (label >= 0) return label;

@@ -51,8 +51,8 @@ export async function* inUtf8(
   };
   for await (const chunk of bytes) {
     if (decoder === undefined) {
-      const own = markedEncoding(chunk) ?? encoding;
-      decoder = own === 'utf-8' ? null : new TextDecoder(own, { fatal: true });
+      const fileEncoding = markedEncoding(chunk) ?? encoding;
+      decoder = fileEncoding === 'utf-8' ? null : new TextDecoder(fileEncoding, { fatal: true });
     }
     yield decoder === null ? chunk : decoded(chunk);
   }

@@ -32,10 +32,10 @@ export function textFingerprints(): TextFingerprints {
         all.set(chunk.subarray(0, all.length - start), start);
       }
       const sorted = new BigUint64Array(all.buffer).sort();
-      let kept = 0;
+      let distinct = 0;
       for (let index = 0; index < count; index++)
-        if (index === 0 || sorted[index] !== sorted[index - 1]) sorted[kept++] = sorted[index];
-      return sorted.subarray(0, kept);
+        if (index === 0 || sorted[index] !== sorted[index - 1]) sorted[distinct++] = sorted[index];
+      return sorted.subarray(0, distinct);
     },
     get count() {
       return count;

@@ -102,7 +102,7 @@ async function* linesBy(
     held += piece.length;
     if (held <= mostBytes) return;
     isCut = true;
-    pieces = [Buffer.concat(pieces.map((own) => own.subarray(0, keptBytes))).subarray(0, keptBytes)];
+    pieces = [Buffer.concat(pieces.map((piece) => piece.subarray(0, keptBytes))).subarray(0, keptBytes)];
   };
   const lineTo = (end: number) => {
     const whole = pieces.length === 1 ? pieces[0] : Buffer.concat(pieces);
@@ -328,15 +328,15 @@ async function beginningOf(path: string): Promise<{ isGzip: boolean; mark: Retur
 
 /** @throws InputError for a path that is missing, a folder or an empty file */
 export async function assertFile(path: string): Promise<void> {
-  const found = await stat(path).catch((error: unknown) => {
+  const stats = await stat(path).catch((error: unknown) => {
     throw readingError(error, { path, line: 0 });
   });
-  if (found.isDirectory()) throw new InputError(`${path} is a directory; a file is needed here`);
-  if (!found.isFile())
+  if (stats.isDirectory()) throw new InputError(`${path} is a directory; a file is needed here`);
+  if (!stats.isFile())
     throw new InputError(
       `${path} is a pipe or a device, which can be read only once; write it into a file first, or let \`decide\` read standard input`,
     );
-  if (found.size === 0) throw new InputError(`${path} is empty (0 bytes); was writing it interrupted?`);
+  if (stats.size === 0) throw new InputError(`${path} is empty (0 bytes); was writing it interrupted?`);
 }
 
 function cutOff(path: string): InputError {

@@ -24,22 +24,22 @@ export interface ThreadSource {
   /** In the order of the source. */
   readonly threads: readonly IndexedThread[];
   /** The threads whole, one at a time, in the order of the source. */
-  read(wanted: readonly IndexedThread[]): AsyncGenerator<Thread>;
+  read(selection: readonly IndexedThread[]): AsyncGenerator<Thread>;
 }
 
 /** Threads whole, in the order given. */
-export async function loadIndexed(source: ThreadSource, wanted: readonly IndexedThread[]): Promise<Thread[]> {
+export async function loadIndexed(source: ThreadSource, selection: readonly IndexedThread[]): Promise<Thread[]> {
   const byId = new Map<string, Thread>();
-  for await (const thread of source.read(wanted)) byId.set(thread.id, thread);
-  return wanted.map(({ id }) => byId.get(id)!);
+  for await (const thread of source.read(selection)) byId.set(thread.id, thread);
+  return selection.map(({ id }) => byId.get(id)!);
 }
 
 /** Threads that are in memory. */
 export function sourceOfThreads(threads: readonly Thread[]): ThreadSource {
   return {
     threads: threads.map(factsOf),
-    async *read(wanted) {
-      for (const { place } of inOrder(wanted)) yield threads[place];
+    async *read(selection) {
+      for (const { place } of inOrder(selection)) yield threads[place];
     },
   };
 }
@@ -68,28 +68,28 @@ export async function indexThreadFile(
   const facts: IndexedThread[] = [];
   // Two lists of numbers: ranges as objects would take four times the memory.
   const [starts, lengths]: [number[], number[]] = [[], []];
-  let kept: Thread[] | null = [];
+  let inMemory: Thread[] | null = [];
   for await (const { thread: read, bytes } of readPlacedThreads(path, skipping)) {
     const thread = shaped(read);
     onThread?.(thread);
-    const own = factsOf(thread, facts.length);
+    const threadFacts = factsOf(thread, facts.length);
     // One string for all threads of an event.
-    const event = own.event === null ? null : (events.get(own.event) ?? own.event);
+    const event = threadFacts.event === null ? null : (events.get(threadFacts.event) ?? threadFacts.event);
     if (event !== null) events.set(event, event);
-    facts.push({ ...own, event });
+    facts.push({ ...threadFacts, event });
     starts.push(bytes.start);
     lengths.push(bytes.length);
-    if (bytes.start + bytes.length > keptBytes) kept = null;
-    kept?.push(thread);
+    if (bytes.start + bytes.length > keptBytes) inMemory = null;
+    inMemory?.push(thread);
   }
-  const whole = kept;
+  const whole = inMemory;
   if (whole !== null) return { ...sourceOfThreads(whole), threads: facts };
   return {
     threads: facts,
-    async *read(wanted) {
+    async *read(selection) {
       if ((await stampOf(path)) !== stamp)
         throw new InputError(`${path} was changed while it was in use; give the command again`);
-      const lines = inOrder(wanted).map(({ place }) => ({ start: starts[place], length: lengths[place] }));
+      const lines = inOrder(selection).map(({ place }) => ({ start: starts[place], length: lengths[place] }));
       for await (const line of readRanges(path, lines))
         yield shaped(parseThread(parseJson(new TextDecoder().decode(line), path), { place: path }));
     },
@@ -101,12 +101,12 @@ function factsOf({ id, event, rumor, veracity, labels, chosen }: Thread, place: 
   return { id, event, rumor, veracity, ...optional, place };
 }
 
-function inOrder(wanted: readonly IndexedThread[]): IndexedThread[] {
-  return wanted.toSorted((a, b) => a.place - b.place);
+function inOrder(selection: readonly IndexedThread[]): IndexedThread[] {
+  return selection.toSorted((a, b) => a.place - b.place);
 }
 
 /** What changes when a file is written again. */
 async function stampOf(path: string): Promise<string | null> {
-  const found = await stat(path).catch(() => null);
-  return found === null ? null : `${found.size} ${found.mtimeMs} ${found.ino}`;
+  const stats = await stat(path).catch(() => null);
+  return stats === null ? null : `${stats.size} ${stats.mtimeMs} ${stats.ino}`;
 }

@@ -66,7 +66,7 @@ const otherNamesOfPostFields = {
 
 /** One post of a thread: the claim or a reply. */
 export const postSchema = z.strictObject(postFields, {
-  error: unknownKeyError({ known: Object.keys(postFields), nearMisses: otherNamesOfPostFields }),
+  error: unknownKeyError({ keys: Object.keys(postFields), nearMisses: otherNamesOfPostFields }),
 });
 
 const threadFields = {
@@ -127,19 +127,19 @@ const otherNamesOfThreadFields = {
  */
 export const threadSchema = z
   .strictObject(threadFields, {
-    error: unknownKeyError({ known: Object.keys(threadFields), nearMisses: otherNamesOfThreadFields }),
+    error: unknownKeyError({ keys: Object.keys(threadFields), nearMisses: otherNamesOfThreadFields }),
   })
   .superRefine((thread, context) => {
-    const seen = new Map<string, number>();
+    const places = new Map<string, number>();
     for (const [index, post] of thread.posts.entries()) {
-      const first = seen.get(post.id);
+      const first = places.get(post.id);
       if (first !== undefined)
         context.addIssue({
           code: 'custom',
           path: ['posts', index, 'id'],
           message: `repeats the id ${JSON.stringify(post.id)} of posts.${first}; ids are unique within a thread`,
         });
-      seen.set(post.id, index);
+      places.set(post.id, index);
     }
     const late = firstPostOutOfOrder(thread.posts);
     if (late !== null)

@@ -131,14 +131,14 @@ export function bootstrapGroups(
   }
   const unseen = largestUnseen(groups.reduce((sum, items) => sum + items, 0) / groups.length, confidence);
   return estimates.map((estimate, index) => {
-    const known = samples[index].filter((value) => !Number.isNaN(value)).sort();
-    const { low, high } = percentileInterval(known, confidence);
+    const values = samples[index].filter((value) => !Number.isNaN(value)).sort();
+    const { low, high } = percentileInterval(values, confidence);
     const range = scoreRange(index);
     return {
       estimate,
       low: range !== null && low >= estimate - rounding ? Math.max(range[0], estimate - unseen) : low,
       high: range !== null && high <= estimate + rounding ? Math.min(range[1], estimate + unseen) : high,
-      pValue: twoSided(known),
+      pValue: twoSided(values),
     };
   });
 }
@@ -149,13 +149,13 @@ const rounding = 1e-12;
 /** The mean of each column over the rows that know it; NaN where none does. */
 function meansOver(rows: readonly (readonly number[])[]): number[] {
   return rows[0].map((_, column) => {
-    let [sum, known] = [0, 0];
+    let [sum, count] = [0, 0];
     for (const row of rows) {
       if (Number.isNaN(row[column])) continue;
       sum += row[column];
-      known++;
+      count++;
     }
-    return sum / known;
+    return sum / count;
   });
 }
 

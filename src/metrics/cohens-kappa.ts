@@ -8,7 +8,7 @@ export function cohensKappa(pairs: readonly (readonly [string, string])[]): numb
   const shareOf = (holds: (pair: readonly [string, string]) => boolean) => pairs.filter(holds).length / pairs.length;
   const agreed = shareOf(([first, second]) => first === second);
   const byChance = [...new Set(pairs.flat())].reduce(
-    (sum, own) => sum + shareOf(([first]) => first === own) * shareOf(([, second]) => second === own),
+    (sum, label) => sum + shareOf(([first]) => first === label) * shareOf(([, second]) => second === label),
     0,
   );
   return byChance === 1 ? 1 : (agreed - byChance) / (1 - byChance);

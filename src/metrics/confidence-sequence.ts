@@ -18,10 +18,10 @@ export interface Losses {
  * A confidence sequence: with probability `confidence`, the mean probability of a loss lies within at every time, however often it is
  * looked at.
  */
-export function confidenceSequence(seen: Losses, confidence: number): { low: number; high: number } {
-  const { losses, items } = seen;
+export function confidenceSequence(sample: Losses, confidence: number): { low: number; high: number } {
+  const { losses, items } = sample;
   if (items === 0) return { low: 0, high: 1 };
-  const isIn = (share: number) => wealth(seen, share) < 1 / (1 - confidence);
+  const isIn = (share: number) => wealth(sample, share) < 1 / (1 - confidence);
   // The wealth is convex in the share and at most 1 at the observed one, so this is an interval around that.
   const rate = losses / items;
   return { low: rate === 0 ? 0 : border(isIn, rate, 0), high: rate === 1 ? 1 : border(isIn, rate, 1) };
@@ -29,8 +29,8 @@ export function confidenceSequence(seen: Losses, confidence: number): { low: num
 
 /** Mean over bettors of what each owns. */
 function wealth({ losses, items }: Losses, share: number): number {
-  const logs = stakes.map((own) => losses * Math.log(own) - items * Math.log1p(share * (own - 1)));
-  return logs.reduce((sum, own) => sum + Math.exp(own), 0) / stakes.length;
+  const logs = stakes.map((stake) => losses * Math.log(stake) - items * Math.log1p(share * (stake - 1)));
+  return logs.reduce((sum, log) => sum + Math.exp(log), 0) / stakes.length;
 }
 
 /** The last share on the way from `inside` to `end` that is in. */

@@ -19,8 +19,8 @@ const mostTeams = 20;
 
 /** @param share in (0, 1) */
 export function eProcess(share: number) {
-  const kept = stakes.map((odds) => 1 / (1 - share + share * odds));
-  const lost = stakes.map((odds, bettor) => odds * kept[bettor]);
+  const held = stakes.map((odds) => 1 / (1 - share + share * odds));
+  const lost = stakes.map((odds, bettor) => odds * held[bettor]);
   const teamOf = (money: number) => stakes.map(() => money / stakes.length);
   const teams = [teamOf(firstShare)];
   let items = 0;
@@ -35,7 +35,7 @@ export function eProcess(share: number) {
     add(isLoss: boolean): number {
       if (items > 0 && items % pause === 0) begin();
       items++;
-      const factors = isLoss ? lost : kept;
+      const factors = isLoss ? lost : held;
       value = waiting;
       for (const team of teams)
         for (let bettor = 0; bettor < factors.length; bettor++) {
@@ -58,5 +58,5 @@ export function eProcess(share: number) {
 }
 
 function sum(values: readonly number[]): number {
-  return values.reduce((total, own) => total + own, 0);
+  return values.reduce((total, value) => total + value, 0);
 }

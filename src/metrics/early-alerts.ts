@@ -122,7 +122,7 @@ export function latencyWeightedF1(decisions: AlertDecisions, p: number = medianP
 /** What half of the true alerts do not exceed; null where there are none, or no known time. */
 export function medianAlertDelay(decisions: AlertDecisions): { posts: number | null; hours: number | null } {
   const items = trueAlerts(decisions);
-  const hours = items.map((item) => decisions.hours[item]).filter((own) => own !== null);
+  const hours = items.map((item) => decisions.hours[item]).filter((delay) => delay !== null);
   return {
     posts: items.length === 0 ? null : median(items.map((item) => decisions.postsUsed[item] - 1)),
     hours: hours.length === 0 ? null : median(hours),
@@ -134,8 +134,8 @@ function trueAlerts(decisions: AlertDecisions): number[] {
 }
 
 function itemsOf({ alerted, items }: AlertDecisions): number[] {
-  const own = items === undefined ? [...alerted.keys()] : Array.from(items);
-  if (own.length > 0) return own;
+  const threads = items === undefined ? [...alerted.keys()] : Array.from(items);
+  if (threads.length > 0) return threads;
   throw new InputError('there are no threads to measure alerts on; evaluate on at least one');
 }
 

@@ -60,18 +60,18 @@ export function metricIntervals<Decision, Columns extends object>(options: {
       metrics,
     ),
   );
-  const known = metrics.filter((_, index) => whole.every((values) => !Number.isNaN(values[index])));
-  if (known.length === 0) return [];
+  const defined = metrics.filter((_, index) => whole.every((values) => !Number.isNaN(values[index])));
+  if (defined.length === 0) return [];
   const intervals = bootstrapGroups({
     groups: sizes,
     sameItems:
       itemOf !== undefined && haveSameItems(seeds.map(({ first }) => first.map((decision) => itemOf(decision)))),
     seed,
     resamples,
-    statistics: (group, places) => valuesOf(group, places, known),
-    scoreRange: (index) => (!scoreNames.has(known[index].name) ? null : groups[0].right === null ? [0, 1] : [-1, 1]),
+    statistics: (group, places) => valuesOf(group, places, defined),
+    scoreRange: (index) => (!scoreNames.has(defined[index].name) ? null : groups[0].right === null ? [0, 1] : [-1, 1]),
   });
-  return known.map(({ name, title }, index) => ({ name, title, ...intervals[index] }));
+  return defined.map(({ name, title }, index) => ({ name, title, ...intervals[index] }));
 }
 
 /** Whether some lists of items are the same, in the same order. */
@@ -90,8 +90,8 @@ function joined(places: Int32Array, drawn: readonly (readonly number[])[]): Int3
   const items = new Int32Array(count);
   let next = 0;
   for (let place = 0; place < places.length; place++) {
-    const own = drawn[places[place]];
-    for (let index = 0; index < own.length; index++) items[next++] = own[index];
+    const members = drawn[places[place]];
+    for (let index = 0; index < members.length; index++) items[next++] = members[index];
   }
   return items;
 }

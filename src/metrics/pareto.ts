@@ -50,10 +50,10 @@ export function bestMixture<Point extends PricedPoint>(
     const [dearQueries, cheapQueries] = [meanOf(dear, 'queries'), meanOf(cheap, 'queries')];
     const price = (meanOf(dear, 'macroF1') - meanOf(cheap, 'macroF1')) / (dearQueries - cheapQueries);
     const next = bestAtPrice(sorted, { ...budget, price });
-    const worth = (own: Mixture<Point>) => meanOf(own, 'macroF1') - price * (meanOf(own, 'queries') - budget.queries);
+    const worth = (mix: Mixture<Point>) => meanOf(mix, 'macroF1') - price * (meanOf(mix, 'queries') - budget.queries);
     if (worth(next) <= worth(cheap) + 1e-12) {
       const share = (budget.queries - cheapQueries) / (dearQueries - cheapQueries);
-      const parts = (own: Mixture<Point>, of: number) => own.map((part) => ({ ...part, share: of * part.share }));
+      const parts = (mix: Mixture<Point>, of: number) => mix.map((part) => ({ ...part, share: of * part.share }));
       return [...parts(dear, share), ...parts(cheap, 1 - share)];
     }
     if (meanOf(next, 'queries') > budget.queries) dear = next;

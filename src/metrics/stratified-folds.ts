@@ -7,7 +7,7 @@ export function stratifiedFolds(options: { classes: readonly number[]; folds: nu
   // The count goes on from class to class. Otherwise small classes would all land in the first folds.
   let dealt = 0;
   for (const label of [...new Set(classes)].sort((left, right) => left - right)) {
-    const members = classes.flatMap((own, index) => (own === label ? [index] : []));
+    const members = classes.flatMap((other, index) => (other === label ? [index] : []));
     for (const index of random.shuffled(members)) fold[index] = dealt++ % folds;
   }
   return fold;

@@ -20,7 +20,7 @@ export async function innerProducts({ rows, columns, starts, indices, values }: 
   const rowOfEntry = new Int32Array(indices.length);
   const valueOfEntry = new Float64Array(indices.length);
   for (let row = 0; row < rows; row++) {
-    const own = products.subarray(row * rows, (row + 1) * rows);
+    const rowProducts = products.subarray(row * rows, (row + 1) * rows);
     for (let entry = starts[row]; entry < starts[row + 1]; entry++) {
       const column = indices[entry];
       const value = values[entry];
@@ -28,9 +28,9 @@ export async function innerProducts({ rows, columns, starts, indices, values }: 
       rowOfEntry[end] = row;
       valueOfEntry[end] = value;
       for (let place = columnStarts[column]; place <= end; place++)
-        own[rowOfEntry[place]] += value * valueOfEntry[place];
+        rowProducts[rowOfEntry[place]] += value * valueOfEntry[place];
     }
-    for (let other = 0; other < row; other++) products[other * rows + row] = own[other];
+    for (let other = 0; other < row; other++) products[other * rows + row] = rowProducts[other];
     if (row % 64 === 63) await nextTurn();
   }
   return products;
@@ -60,7 +60,7 @@ export async function knownProducts(features: SparseMatrix): Promise<RowProducts
     },
     beyond: (used, others) => (vector, into) => {
       for (const [place, row] of others.entries())
-        into[place] = pickedFrom(productsOf(row), used).reduce((sum, own, index) => sum + own * vector[index], 0);
+        into[place] = pickedFrom(productsOf(row), used).reduce((sum, term, index) => sum + term * vector[index], 0);
     },
   };
 }
@@ -180,12 +180,12 @@ function readOut(
   const logits = new Float64Array(rows * classCount);
   const ofOthers = new Float64Array(others.length);
   for (let label = 0; label < classCount; label++) {
-    const [own, ofUsed] = [label, classCount + label].map((from) =>
+    const [ofLabel, ofUsed] = [label, classCount + label].map((from) =>
       point.subarray(from * used.length, (from + 1) * used.length),
     );
-    multiply(own, ofOthers);
+    multiply(ofLabel, ofOthers);
     for (let place = 0; place < used.length; place++) {
-      coefficients[used[place] * classCount + label] = own[place];
+      coefficients[used[place] * classCount + label] = ofLabel[place];
       logits[used[place] * classCount + label] = ofUsed[place];
     }
     for (let place = 0; place < others.length; place++) logits[others[place] * classCount + label] = ofOthers[place];

@@ -53,8 +53,8 @@ export function fitTemperature(scored: ScoredRows): number {
 }
 
 /** That temperature, and the loss with one more item of each class that is smallest there. */
-export function calibratedTemperature(given: ScoredRows): { temperature: number; loss: number } {
-  const scored = withOneMoreOfEach(given);
+export function calibratedTemperature(rows: ScoredRows): { temperature: number; loss: number } {
+  const scored = withOneMoreOfEach(rows);
   const lossAt = (logTemperature: number) => logLoss(scored, Math.exp(logTemperature));
   const logTemperature = goldenSection({ low: Math.log(SMALLEST), high: Math.log(LARGEST), width: 1e-4, lossAt });
   return { temperature: Math.exp(logTemperature), loss: lossAt(logTemperature) };

@@ -129,15 +129,15 @@ export class EmbeddingStore {
 
   private async collect(keys: readonly string[]): Promise<Float32Array> {
     const { dimensions } = this;
-    const wanted = new Map<EmbeddingSegment, { row: number; index: number }[]>();
+    const rowsBySegment = new Map<EmbeddingSegment, { row: number; index: number }[]>();
     for (const [index, key] of keys.entries()) {
       const { storage, row } = this.rows.get(key)!;
-      const list = wanted.get(storage);
-      if (list === undefined) wanted.set(storage, [{ row, index }]);
+      const list = rowsBySegment.get(storage);
+      if (list === undefined) rowsBySegment.set(storage, [{ row, index }]);
       else list.push({ row, index });
     }
     const result = new Float32Array(keys.length * dimensions);
-    for (const [storage, list] of wanted) {
+    for (const [storage, list] of rowsBySegment) {
       list.sort((a, b) => a.row - b.row);
       await storage.read(
         list.map(({ row }) => row),
@@ -154,10 +154,10 @@ export class EmbeddingStore {
     try {
       await mkdir(folder, { recursive: true });
       if (!existsSync(path)) writeFileAtomically(path, `${identity}\n`);
-      const found = await readFile(path, 'utf8');
-      if (found.trim() !== identity)
+      const saved = await readFile(path, 'utf8');
+      if (saved.trim() !== identity)
         throw new InputError(
-          `${path} describes another encoder than this folder is for: found ${found.trim()}, expected ${identity}; ` +
+          `${path} describes another encoder than this folder is for: found ${saved.trim()}, expected ${identity}; ` +
             'delete the folder to encode its texts again',
         );
       const names = (await readdir(folder)).filter((name) => name.endsWith('.keys')).sort();

@@ -37,15 +37,15 @@ export class HashedCounts {
   /** The n-grams counted, in the order in which they first came, and forgets them. */
   drain(): NgramCounts {
     const { keys, counts, usedSlots, used } = this;
-    const own = { keys: new Int32Array(used), counts: new Int32Array(used) };
+    const drained = { keys: new Int32Array(used), counts: new Int32Array(used) };
     for (let index = 0; index < used; index++) {
       const slot = usedSlots[index];
-      own.keys[index] = keys[slot];
-      own.counts[index] = counts[slot];
+      drained.keys[index] = keys[slot];
+      drained.counts[index] = counts[slot];
       counts[slot] = 0;
     }
     this.used = 0;
-    return own;
+    return drained;
   }
 
   private add(hash: number): void {

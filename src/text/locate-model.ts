@@ -64,9 +64,9 @@ async function inspect(folder: string, { dtype }: Pick<TransformersEncoderOption
   // Exporters write the graph beside the configuration; on the hub it is in a folder.
   const graphFolder = (await has(modelFile)) ? '' : 'onnx';
   const tokenizerFiles = (await hasAll(BERTWEET_TOKENIZER)) ? BERTWEET_TOKENIZER : TOKENIZER;
-  const wanted = ['config.json', ...tokenizerFiles, join(graphFolder, modelFile)];
-  const present = await Promise.all(wanted.map(has));
-  const missing = wanted.filter((_, index) => !present[index]);
+  const expected = ['config.json', ...tokenizerFiles, join(graphFolder, modelFile)];
+  const present = await Promise.all(expected.map(has));
+  const missing = expected.filter((_, index) => !present[index]);
   if (missing.length > 0)
     throw new InputError(
       `the model folder ${folder} lacks ${missing.join(', ')} (for dtype ${dtype}); ` +

@@ -27,8 +27,8 @@ export function ngramReader(options: {
   const hashed = new HashedCounts();
   return (text) => {
     scanner.scan(text);
-    return (unit, { min, max, seed: own }) => {
-      const range = { seed: own, min, max };
+    return (unit, { min, max, seed }) => {
+      const range = { seed, min, max };
       if (unit === 'words') hashed.addNgrams({ items: scanner.words, from: 0, to: scanner.wordCount, ...range });
       for (let run = 0; unit === 'characters' && run < scanner.runCount; run++) {
         const [from, to] = [scanner.runStarts[run], scanner.runEnds[run]];

@@ -8,18 +8,15 @@ export const unixSeconds = z.number().refine((seconds) => seconds >= -62_135_596
 });
 
 /**
- * Puts a thread together from a source's own fields: the replies in time order, everything checked against the schema.
- * @param place where the thread stands in the source, for errors
- * @throws BadItemError where something is wrong with the thread
+ * Makes a thread from a source's fields: the replies in time order, everything validated.
+ * @param place the thread's place in the source, for errors
+ * @throws BadItemError for an invalid thread
  */
 export function assembleThread(thread: z.input<typeof threadSchema>, place: string): Thread {
   return parseItem(threadSchema, { value: { ...thread, posts: sortReplies(thread.posts) }, place });
 }
 
-/**
- * The claim first, then the replies by time. Equal times keep their order, and a reply of unknown time stays behind the
- * one it stood behind.
- */
+/** The claim first, then the replies by time. A reply of unknown time stays after its predecessor. */
 export function sortReplies<P extends { time?: string | null | undefined }>(posts: readonly P[]): P[] {
   const [claim, ...replies] = posts;
   if (claim === undefined) return [];
@@ -34,10 +31,10 @@ export function sortReplies<P extends { time?: string | null | undefined }>(post
   return [claim, ...timed.map(({ post }) => post)];
 }
 
-/** The post with the earliest time, or the first where none has one: the claim among several that may be it. */
+/** The post with the earliest time, or the first post without times: the claim among several candidates. */
 export function earliest<Item>(items: readonly Item[], timeOf: (item: Item) => string | null): Item {
   return items.reduce((first, item) => {
-    const [known, time] = [timeOf(first), timeOf(item)];
-    return time !== null && (known === null || Date.parse(time) < Date.parse(known)) ? item : first;
+    const [earliestTime, time] = [timeOf(first), timeOf(item)];
+    return time !== null && (earliestTime === null || Date.parse(time) < Date.parse(earliestTime)) ? item : first;
   });
 }

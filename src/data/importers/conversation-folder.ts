@@ -6,7 +6,7 @@ import { firstFolder, jsonIn, namesIn } from './foreign-files.ts';
 
 /** The posts of one conversation, each with its parent. */
 export interface Conversation {
-  /** The claim first, the replies as the folder lists them. */
+  /** The claim, then the replies in the order of the folder. */
   readonly posts: Post[];
   /** Replies that are stubs without any text. */
   readonly withoutText: number;
@@ -15,18 +15,18 @@ export interface Conversation {
 /** Reads one post's JSON; the id comes from the file's name. Null for a stub without text. Throws BadItemError. */
 export type PostReader = (input: { value: unknown; place: string; id: string }) => Post | null;
 
-/** Names of the folder that holds the claim: where one of them stands, there is a conversation. */
+/** Names of the folder with the claim, which mark a conversation. */
 export const sourceFolders = ['source-tweet', 'source-tweets'];
 const replyFolders = ['reactions', 'replies'];
 
 /**
- * Reads a conversation as PHEME and RumourEval store it: a folder with one JSON file a post and the tree in
+ * Reads a conversation in the form of PHEME and RumourEval: a folder with one JSON file per post and the tree in
  * structure.json.
- * @throws BadItemError for a folder without a claim, or a file that is not what it should be
+ * @throws BadItemError for a folder without a claim, or a malformed file
  */
 export async function readConversation(folder: string, readPost: PostReader): Promise<Conversation> {
   const sources = await readPosts(await firstFolder(folder, sourceFolders), readPost);
-  // Some archives hold several files there; the one named like the thread is the claim.
+  // Some archives have several files there; the one named like the thread is the claim.
   const source = sources.posts.find(({ id }) => id === basename(folder)) ?? sources.posts[0];
   if (source === undefined)
     throw new BadItemError({
@@ -75,18 +75,17 @@ async function parentsFromStructure(path: string): Promise<Map<string, string>> 
 }
 
 /**
- * The tree's parent, else the one the post names; where that post is missing, its nearest ancestor here, else the
- * claim.
+ * The parent in the tree, or else in the post; if that post is missing, its nearest ancestor here, or else the claim.
  */
 function withParents(posts: readonly Post[], parents: ReadonlyMap<string, string>): Post[] {
   const present = new Set(posts.map(({ id }) => id));
   const [claim] = posts;
   return posts.map((post, index) => {
     if (index === 0) return { ...post, parent: null };
-    const seen = new Set([post.id]);
+    const visited = new Set([post.id]);
     let parent = parents.get(post.id) ?? post.parent ?? claim.id;
-    while (!present.has(parent) && !seen.has(parent)) {
-      seen.add(parent);
+    while (!present.has(parent) && !visited.has(parent)) {
+      visited.add(parent);
       parent = parents.get(parent) ?? claim.id;
     }
     return { ...post, parent: present.has(parent) && parent !== post.id ? parent : claim.id };

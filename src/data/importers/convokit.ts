@@ -15,7 +15,7 @@ import { zippedFiles } from './zip-archive.ts';
 
 const identifier = z.union([z.string().min(1), z.int().transform(String)]);
 
-/** Older corpora have root and user, and the files write reply-to where the documentation has reply_to. */
+/** Older corpora have root and user, and files have reply-to for the documentation's reply_to. */
 const utteranceSchema = z
   .object({
     id: identifier,
@@ -28,7 +28,7 @@ const utteranceSchema = z
     timestamp: z.union([unixSeconds, z.string()]).nullish(),
     text: z.string().nullish(),
   })
-  .refine((own) => own.conversation_id ?? own.root, { path: ['conversation_id'], error: 'names no conversation' });
+  .refine((line) => line.conversation_id ?? line.root, { path: ['conversation_id'], error: 'names no conversation' });
 type Utterance = z.output<typeof utteranceSchema> & { readonly time: string | null };
 
 /** Values of the metadata by name; older corpora have them without `meta`. */
@@ -48,14 +48,13 @@ export const convokitImporter: Importer = {
   },
 };
 
-/** The files of a corpus. */
 interface Corpus {
   readonly utterances: CorpusFile;
   readonly conversations: CorpusFile | null;
 }
 
 interface CorpusFile {
-  /** For messages. */
+  /** The file in messages. */
   readonly place: string;
   read(): AsyncIterable<Uint8Array>;
 }
@@ -69,12 +68,12 @@ async function* readCorpus(corpus: Corpus, options: ImportContext): AsyncGenerat
   const open = new Map<string, Utterance[]>();
   async function* whole() {
     for await (const { conversation, utterance } of utterancesOf(corpus, options)) {
-      const own = open.get(conversation) ?? [];
-      own.push(utterance);
-      open.set(conversation, own);
-      if (own.length < (missing.get(conversation) ?? 0)) continue;
+      const waiting = open.get(conversation) ?? [];
+      waiting.push(utterance);
+      open.set(conversation, waiting);
+      if (waiting.length < (missing.get(conversation) ?? 0)) continue;
       open.delete(conversation);
-      yield { conversation, utterances: own };
+      yield { conversation, utterances: waiting };
     }
   }
   yield* eachOrSkip(whole(), options, ({ conversation, utterances }) => {
@@ -96,7 +95,7 @@ function utterancesOf(
   });
 }
 
-/** @throws BadItemError for a text that is no time */
+/** @throws BadItemError for an invalid time */
 function timeOf(
   timestamp: number | string | null | undefined,
   { place, count }: { place: string; count?: ImportContext['count'] | undefined },
@@ -110,27 +109,27 @@ function timeOf(
   return read.time;
 }
 
-/** The utterance that the conversation is named after is the claim, or else the earliest that answers none. */
+/** The utterance that the conversation is named after is the claim; otherwise the earliest without a parent. */
 function postsOf(
   conversation: string,
   utterances: readonly Utterance[],
   { count }: ImportContext,
 ): Partial<Post>[] & { id: string; text: string }[] {
-  const parentOf = (own: Utterance) => own['reply-to'] ?? own.reply_to ?? null;
+  const parentOf = (utterance: Utterance) => utterance['reply-to'] ?? utterance.reply_to ?? null;
   const ids = new Set(utterances.map(({ id }) => id));
-  const roots = utterances.filter((own) => parentOf(own) === null);
+  const roots = utterances.filter((utterance) => parentOf(utterance) === null);
   const claim =
     utterances.find(({ id }) => id === conversation) ??
     earliest(roots.length > 0 ? roots : utterances, ({ time }) => time);
-  return [claim, ...utterances.filter((own) => own !== claim)].map((own) => {
-    const parent = own === claim ? null : parentOf(own);
+  return [claim, ...utterances.filter((utterance) => utterance !== claim)].map((utterance) => {
+    const parent = utterance === claim ? null : parentOf(utterance);
     const isLost = parent !== null && !ids.has(parent);
     if (isLost) count('# utterances answer one that is not in their conversation; their parent is null');
     return {
-      id: own.id,
-      text: own.text ?? '',
-      time: own.time,
-      author: own.speaker ?? own.user ?? null,
+      id: utterance.id,
+      text: utterance.text ?? '',
+      time: utterance.time,
+      author: utterance.speaker ?? utterance.user ?? null,
       parent: isLost ? null : parent,
     };
   });
@@ -138,32 +137,29 @@ function postsOf(
 
 type Metadata = (conversation: string) => Pick<Thread, 'labels' | 'split'>;
 
-/**
- * Labels and split of a conversation.
- * @throws InputError for a label that no conversation has, with the names that there are
- */
+/** Labels and split of a conversation. @throws InputError for a label that no conversation has */
 async function metadataOf({ utterances, conversations }: Corpus, options: ImportContext): Promise<Metadata> {
-  const { label: wanted = [], count } = options;
-  if (conversations === null && wanted.length > 0)
+  const { label: labelNames = [], count } = options;
+  if (conversations === null && labelNames.length > 0)
     throw new InputError(
-      `${dirname(utterances.place)} has no conversations.json, so --label ${wanted.join(',')} names nothing; import it without labels`,
+      `${dirname(utterances.place)} has no conversations.json, so --label ${labelNames.join(',')} names nothing; import it without labels`,
     );
   const all = conversations === null ? null : await orSkip(options, () => parsedConversations(conversations));
-  const of = new Map(Object.entries(all ?? {}).map(([id, { meta, ...own }]) => [id, meta ?? own]));
-  const names = new Set([...of.values()].flatMap((own) => Object.keys(own)).filter((name) => name !== 'vectors'));
-  const unknown = wanted.find((name) => !names.has(name));
+  const of = new Map(Object.entries(all ?? {}).map(([id, { meta, ...fields }]) => [id, meta ?? fields]));
+  const names = new Set([...of.values()].flatMap((values) => Object.keys(values)).filter((name) => name !== 'vectors'));
+  const unknown = labelNames.find((name) => !names.has(name));
   if (unknown !== undefined)
     throw new InputError(
       `${conversations?.place}: no conversation has metadata called ${JSON.stringify(unknown)} (--label); there is ${[...names].join(', ') || 'none'}`,
     );
-  if (wanted.length === 0 && names.size > 0)
+  if (labelNames.length === 0 && names.size > 0)
     count(
       `no label was taken; conversations have the metadata ${[...names].join(', ')}, and --label names those to take`,
       0,
     );
   return (conversation) => {
     const meta = of.get(conversation) ?? {};
-    const labels = wanted.flatMap((name) => {
+    const labels = labelNames.flatMap((name) => {
       const value = parseItem(labelSchema, {
         value: meta[name],
         place: `${conversations?.place} ${conversation} ${name}`,
@@ -196,24 +192,24 @@ async function parsedConversations({ place, read }: CorpusFile) {
   }
 }
 
-/** The corpus of a folder or archive, or those of the folders in it. */
+/** The corpus of a folder or archive, or those of its subfolders. */
 async function corporaAt(path: string): Promise<Corpus[]> {
   const isFolder = (await stat(path)).isDirectory();
   const files = isFolder ? await filesOfFolder(path) : await filesOfArchive(path);
   const named = (name: string) => files.filter(({ place }) => basename(place) === name);
-  const found = named('utterances.jsonl').map((utterances) => ({
+  const corpora = named('utterances.jsonl').map((utterances) => ({
     utterances,
     conversations:
       named('conversations.json').find(({ place }) => dirname(place) === dirname(utterances.place)) ?? null,
   }));
-  if (found.length > 0) return found;
+  if (corpora.length > 0) return corpora;
   throw new InputError(`${path} has no utterances.jsonl; convokit expects ${convokitImporter.expects}`);
 }
 
 async function filesOfFolder(path: string): Promise<CorpusFile[]> {
   const names = await namesIn(path);
   const below = await Promise.all(
-    names.map(async (name) => (await namesIn(join(path, name))).map((own) => join(name, own))),
+    names.map(async (name) => (await namesIn(join(path, name))).map((inner) => join(name, inner))),
   );
   return [...names, ...below.flat()].map((name) => {
     const place = join(path, name);
@@ -225,7 +221,7 @@ async function filesOfArchive(path: string): Promise<CorpusFile[]> {
   const files = await zippedFiles(path);
   if (files === null)
     throw new InputError(`${path} is neither a folder nor a zip archive; convokit expects ${convokitImporter.expects}`);
-  // macOS puts files of its own beside others.
-  const own = files.filter(({ name }) => !name.startsWith('__MACOSX/'));
-  return own.map(({ name, read }) => ({ place: join(path, name), read }));
+  // macOS adds files of its own.
+  const corpusFiles = files.filter(({ name }) => !name.startsWith('__MACOSX/'));
+  return corpusFiles.map(({ name, read }) => ({ place: join(path, name), read }));
 }

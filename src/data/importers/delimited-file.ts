@@ -12,40 +12,41 @@ export interface DelimitedRow {
   readonly place: string;
   /** The names in the first row. */
   readonly headings: readonly string[];
-  /** The fields by these names; of two with one name, the last. */
+  /** The fields by heading; the last one of equal headings. */
   readonly value: Readonly<Record<string, string>>;
 }
 
-/** What stands between the fields of common exports. */
+/** Delimiters of common exports. */
 const delimiters = [',', '\t', ';', '|'] as const;
 
-/** How the text of a table is taken apart. */
+/** The syntax of a table. */
 export interface TableForm {
-  /** Between the fields; found from the header where it is not given. */
+  /** The character between fields; derived from the header by default. */
   readonly delimiter?: string | undefined;
   /**
-   * Around fields that contain delimiters or line breaks; null where quotes mean nothing. Unless it is given, it is the double quote, and
-   * a field that seems to contain rows is a bad item.
+   * The character around fields with delimiters or line breaks; null if quotes mean nothing. By default it is the
+   * double quote, and a field that seems to contain rows is a bad item.
    */
   readonly quote?: string | null | undefined;
 }
 
 export interface DelimitedReading extends SkipOptions, ReadingOptions, TableForm {
-  /** Counts what was left out. */
+  /** Counts rows that are left out. */
   readonly count?: (note: string) => void;
 }
 
 /**
- * The rows of a CSV or TSV file with a header, plain or gzip, one at a time. A field in quotes may contain delimiters and line breaks.
- * Lines end with a line feed, a carriage return or both, also in one file. A row with another number of fields than the header is a
- * bad item; one that repeats the header is left out.
- * @throws InputError for a file that cannot be read or holds JSON, a row above the limit, or a bad row that is not to be skipped
+ * Reads the rows of a CSV or TSV file with a header, plain or gzip, one at a time. A field in quotes may contain
+ * delimiters and line breaks. Lines end with a line feed, a carriage return or both. A row with another number of
+ * fields than the header is a bad item; one that repeats the header is left out.
+ * @throws InputError for a file that cannot be read or holds JSON, a row above the limit, or a bad row that is not
+ *   skipped
  */
 export async function* readDelimitedFile(path: string, options: DelimitedReading): AsyncGenerator<DelimitedRow> {
   for await (const rows of readDelimitedRows(path, options)) yield* rows;
 }
 
-/** The rows of `readDelimitedFile`, many at a time: in a long table, waiting for each would take longer than reading it. */
+/** Reads rows in batches: in a long table, waiting for each row would take longer than reading it. */
 export async function* readDelimitedRows(
   path: string,
   options: DelimitedReading,
@@ -54,7 +55,7 @@ export async function* readDelimitedRows(
   const text = await readText(path, options);
   const start = await text.next();
   const whole = start.done ? '' : start.value;
-  // What Excel reads as a word about the file, and not as its first row.
+  // Excel reads such a line as a note about the file, not as its first row.
   const [hint = '', separator] = /^\ufeff?sep=(.)(?:\r\n|\r|\n)/i.exec(whole) ?? [];
   const first = whole.slice(hint.length);
   if (/^\ufeff?\s*(\{\s*"|\[\s*[[{])/.test(first))
@@ -69,7 +70,7 @@ export async function* readDelimitedRows(
     escape: quote ?? '"',
     record_delimiter: ['\n', '\r\n', '\r'],
     max_record_size: mostBytes,
-    // A wrong number of fields and a quote within a field are for us to judge: tab-separated texts contain bare quotes.
+    // Tab-separated texts contain bare quotes, so the number of fields and quotes within fields are checked here.
     relax_column_count: true,
     relax_quotes: true,
   });
@@ -140,10 +141,7 @@ function refuseSwallowedRows(
   });
 }
 
-/**
- * Whether a row is the header once more.
- * @throws InputError where it has the same names in another order, because the rows below it then mean something else
- */
+/** Whether a row repeats the header. @throws InputError for another order, which changes what the rows mean */
 function isHeaderAgain(
   record: readonly string[],
   { place, headings }: { place: string; headings: readonly string[] },
@@ -158,16 +156,16 @@ function isHeaderAgain(
   );
 }
 
-/** The records that each piece of the text completes. The parser works at once, so that nothing waits for a single one. */
+/** The records of each piece of text. The parser is synchronous, so nothing waits for a single record. */
 async function* parsedRecords(parser: Parser, texts: AsyncIterable<string>): AsyncGenerator<string[][]> {
   let failure: Error | null = null;
   parser.on('error', (error) => {
     failure = error;
   });
   const records = (): string[][] => {
-    const found: string[][] = [];
-    for (let record = parser.read(); record !== null; record = parser.read()) found.push(record);
-    return found;
+    const rows: string[][] = [];
+    for (let record = parser.read(); record !== null; record = parser.read()) rows.push(record);
+    return rows;
   };
   for await (const text of texts) {
     parser.write(text);
@@ -182,21 +180,21 @@ async function* parsedRecords(parser: Parser, texts: AsyncIterable<string>): Asy
   if (failure !== null) throw failure;
 }
 
-/** Of a record in its file: fields in quotes may contain line breaks. */
+/** The lines of a record in its file: fields in quotes may contain line breaks. */
 function linesOf(record: readonly string[]): number {
   let lines = 1;
   for (const field of record) if (/[\r\n]/.test(field)) lines += field.split(/\r\n|\r|\n/).length - 1;
   return lines;
 }
 
-/** The one that occurs most often in the header, outside quotes. */
+/** The delimiter that occurs most often in the header, outside quotes. */
 function delimiterOf(text: string): string {
   const [header] = text.replace(/"[^"]*"/g, '').split(/[\r\n]/, 1);
   const count = (delimiter: string) => header.split(delimiter).length;
   return [...delimiters].sort((a, b) => count(b) - count(a))[0];
 }
 
-/** @throws InputError for a delimiter that is no single character */
+/** @throws InputError for a delimiter of several characters */
 export function delimiterNamed(name: string): string {
   const named: Readonly<Record<string, string>> = { tab: '\t', '\\t': '\t', comma: ',', semicolon: ';', pipe: '|' };
   const delimiter = named[name] ?? name;
@@ -204,7 +202,7 @@ export function delimiterNamed(name: string): string {
   throw new InputError(`--delimiter is ${JSON.stringify(name)}; it must be one character, or tab`);
 }
 
-/** @throws InputError for a quote that is no single character */
+/** @throws InputError for a quote of several characters */
 export function quoteNamed(name: string): string | null {
   if (name === 'none') return null;
   if (name.length === 1) return name;

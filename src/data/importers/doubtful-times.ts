@@ -1,9 +1,9 @@
 import type { Thread } from '../thread.ts';
 
-/** Nobody wrote posts before. */
+/** No post is older. */
 const firstYear = 1990;
 
-/** Counts times that no post can have: before there were posts, or after `now`. */
+/** Counts impossible times: before social media, or after `now`. */
 export function doubtfulTimes(now: Date | undefined) {
   const first = Date.UTC(firstYear, 0);
   const last = now?.getTime() ?? Number.POSITIVE_INFINITY;
@@ -14,9 +14,9 @@ export function doubtfulTimes(now: Date | undefined) {
       for (const post of posts) {
         const ms = post.time === null ? first : Date.parse(post.time);
         if (ms >= first && ms <= last) continue;
-        const found = ms < first ? early : late;
-        if (found.count++ === 0)
-          found.example = `${post.time} (post ${JSON.stringify(post.id)} of ${JSON.stringify(id)})`;
+        const tally = ms < first ? early : late;
+        if (tally.count++ === 0)
+          tally.example = `${post.time} (post ${JSON.stringify(post.id)} of ${JSON.stringify(id)})`;
       }
     },
     warnings(): string[] {

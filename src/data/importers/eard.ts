@@ -65,7 +65,7 @@ function threadOf(id: string, input: { value: unknown; place: string; count: Imp
   return assembleThread({ id, rumor, veracity: rumor ? null : 'non-rumor', posts }, input.place);
 }
 
-/** Offsets from 0 are taken for times in 1970. */
+/** Offsets from 0 become times in 1970. */
 function timeOf(
   value: number | string,
   { place, count }: { place: string; count: ImportContext['count'] },

@@ -1,6 +1,6 @@
 const named: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'", nbsp: '\u00a0' };
 
-/** A text with the characters that its entities, such as &amp; and &#39;, stand for. Those that are not known stay. */
+/** Replaces entities such as &amp; and &#39; by their characters. Unknown ones stay. */
 export function withoutEntities(text: string): string {
   if (!text.includes('&')) return text;
   return text.replace(/&(?:#(\d+)|#x([\da-f]+)|(\w+));/gi, (whole, decimal, hex, name) => {

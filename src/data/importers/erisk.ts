@@ -15,7 +15,7 @@ import type { ImportContext, Importer } from './importer.ts';
 import { readTime } from './read-time.ts';
 
 const idElement = /<ID>\s*([^<]*?)\s*<\/ID>/;
-/** So much of a file has the subject's id. */
+/** The subject's id is within these first bytes of a file. */
 const headBytes = 4096;
 
 export const eriskImporter: Importer = {
@@ -39,10 +39,10 @@ export const eriskImporter: Importer = {
       const subject = await orSkip(options, () => subjectOf(file));
       if (subject !== null) subjects.set(subject, [...(subjects.get(subject) ?? []), file]);
     }
-    yield* eachOrSkip(subjects, options, async ([subject, own]) => {
+    yield* eachOrSkip(subjects, options, async ([subject, subjectFiles]) => {
       const value = truth.get(subject);
       if (value === undefined) options.count(`# subjects have no line in a truth file; they have no label ${names[0]}`);
-      const thread = await readSubject({ subject, files: own }, options);
+      const thread = await readSubject({ subject, files: subjectFiles }, options);
       return thread && value !== undefined ? { ...thread, labels: { [names[0]]: value } } : thread;
     });
     const absent = [...truth.keys()].filter((subject) => !subjects.has(subject)).length;
@@ -50,17 +50,17 @@ export const eriskImporter: Importer = {
   },
 };
 
-/** The file itself, or all below a folder. */
+/** The file itself, or all files below a folder. */
 async function filesBelow(path: string): Promise<string[]> {
   if ((await stat(path)).isFile()) return [path];
   const below = await Promise.all((await namesIn(path)).map((name) => filesBelow(join(path, name))));
   return below.flat();
 }
 
-/** Labels by subject: numbers where they are written as such. */
+/** Labels by subject, as numbers if they are written as such. */
 async function readTruth(files: readonly string[], options: ImportContext): Promise<Map<string, string | number>> {
   const truth = new Map<string, string | number>();
-  for (const file of files.filter((own) => /truth.*\.txt$/i.test(basename(own))))
+  for (const file of files.filter((name) => /truth.*\.txt$/i.test(basename(name))))
     for await (const { text, number } of readLines(file))
       await orSkip(options, () => {
         const place = `${file}:${number}`;
@@ -80,7 +80,7 @@ async function readTruth(files: readonly string[], options: ImportContext): Prom
   return truth;
 }
 
-/** The subject that a file is about, from its beginning. */
+/** The subject of a file, from its beginning. */
 async function subjectOf(file: string): Promise<string> {
   const handle = await open(file);
   try {
@@ -110,10 +110,10 @@ async function readSubject(
 ): Promise<Thread | null> {
   const writings: Writing[] = [];
   for (const file of of.files) {
-    const known = new Set(writings.map(({ time, text }) => `${time} ${text}`));
+    const earlier = new Set(writings.map(({ time, text }) => `${time} ${text}`));
     for (const writing of await writingsIn(file)) {
       if (writing.text === '') options.count('# writings have neither title nor text and were left out');
-      else if (known.has(`${writing.time} ${writing.text}`))
+      else if (earlier.has(`${writing.time} ${writing.text}`))
         options.count('# writings stand in several files and were taken once');
       else writings.push(writing);
     }
@@ -147,7 +147,7 @@ async function writingsIn(file: string): Promise<Writing[]> {
   return [...xml.matchAll(/<WRITING>(.*?)<\/WRITING>/gs)].map(([, writing], index) => {
     const place = `${file} writing ${index + 1}`;
     const date = element(writing, 'DATE').trim();
-    // Without a zone: all times of a collection are of the same one.
+    // Without a zone: all times of a collection are in the same one.
     const read = readTime(date, { dateOrder: null });
     if (typeof read === 'string')
       throw new BadItemError({ place, value: shortened(date), reason: 'has no <DATE> such as 2016-03-10 12:32:43' });
@@ -156,7 +156,7 @@ async function writingsIn(file: string): Promise<Writing[]> {
   });
 }
 
-/** The text in an element; empty where there is none. */
+/** The text of an element; may be empty. */
 function element(xml: string, name: string): string {
   const [, content = ''] = new RegExp(`<${name}>(.*?)</${name}>`, 's').exec(xml) ?? [];
   const pieces = content.split(/<!\[CDATA\[(.*?)\]\]>/s);

@@ -57,7 +57,7 @@ async function readArticle(folder: string, options: ImportContext): Promise<Thre
   const { title, text, publish_date } = parseItem(contentSchema, { value: await jsonIn(place), place });
   const label = basename(dirname(folder));
   const event = basename(dirname(dirname(folder)));
-  // A crawl that failed leaves no date. The first tweet that shared the article then comes closest to one.
+  // A failed crawl leaves no date. The first tweet that shared the article is closest to it.
   const published = publish_date ? new Date(publish_date * 1000).toISOString() : null;
   const tweets = (await namesIn(join(folder, 'tweets'))).map((name) => name.replace(/\.json$/, ''));
   const time = published ?? firstTweetTime(tweets);
@@ -86,13 +86,13 @@ async function filesBelow(path: string): Promise<string[]> {
   // The folder of an article also holds thousands of its tweets.
   if (names.includes(contentFile)) return [join(path, contentFile)];
   if (/^(tweets|retweets|user_\w+)$/.test(basename(path))) return [];
-  const found: string[] = [];
+  const files: string[] = [];
   for (const name of names) {
     const below = join(path, name);
-    if ((await stat(below)).isDirectory()) found.push(...(await filesBelow(below)));
-    else if (isRelease(below)) found.push(below);
+    if ((await stat(below)).isDirectory()) files.push(...(await filesBelow(below)));
+    else if (isRelease(below)) files.push(below);
   }
-  return found;
+  return files;
 }
 
 function isRelease(path: string): boolean {

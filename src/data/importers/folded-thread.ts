@@ -3,10 +3,7 @@ import { foldedName } from '../folded-name.ts';
 import type { Thread } from '../thread.ts';
 import { isNothing, type NothingRules } from './nothing.ts';
 
-/**
- * A thread with folded ids and labels. A label that holds nothing is null.
- * @throws BadItemError for ids that are empty or the same once they are folded
- */
+/** Folds a thread's ids and labels; empty labels become null. @throws BadItemError for empty or equal ids */
 export function foldedThread(thread: Thread, rules: NothingRules): Thread {
   const place = `thread ${shortened(thread.id)}`;
   const idOf = (id: string) => {

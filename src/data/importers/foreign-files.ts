@@ -12,9 +12,9 @@ import {
 import { itemsOfLines, parseJson } from '../thread-file.ts';
 
 /**
- * Items of foreign JSON: of each line of JSON Lines, or of one text that holds a list or a single object.
+ * Reads items of foreign JSON: each line of JSON Lines, or a text with a list or a single object.
  * @param parse makes an item of a value, or throws a BadItemError
- * @throws InputError for a bad item that is not to be skipped
+ * @throws InputError for a bad item that is not skipped
  */
 export async function* itemsOfJson<Item>(
   path: string,
@@ -34,16 +34,13 @@ export async function* itemsOfJson<Item>(
   yield* eachOrSkip(items, options, ([each, place]) => parse(each, place));
 }
 
-/** Whether the first line that is not blank is no beginning of something longer. */
+/** Whether the first line that is not blank is a whole JSON value. */
 async function isJsonLines(path: string, options: ReadingOptions): Promise<boolean> {
   for await (const { text } of readJsonLines(path, options)) return !/^\s*(\[|\{\s*$)/.test(text);
   return true;
 }
 
-/**
- * The value in a JSON file.
- * @throws BadItemError for a file that cannot be read or is not JSON
- */
+/** The value in a JSON file. @throws BadItemError for a file that cannot be read or is not JSON */
 export async function jsonIn(path: string): Promise<unknown> {
   await checkSize(path);
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -52,7 +49,7 @@ export async function jsonIn(path: string): Promise<unknown> {
   return parseJson(text, path);
 }
 
-/** @throws BadItemError for a file that must be read whole and is above the limit of `sizeLimit` */
+/** @throws BadItemError for a file above `sizeLimit`, which must be read as a whole */
 export async function checkSize(path: string): Promise<void> {
   const { size } = await stat(path).catch(() => ({ size: 0 }));
   if (size > sizeLimit())
@@ -63,7 +60,7 @@ export async function checkSize(path: string): Promise<void> {
     });
 }
 
-/** Names in a folder, sorted so that an import does not depend on the file system; none if there is no such folder. */
+/** Names in a folder, sorted so that an import does not depend on the file system; none for a missing folder. */
 export async function namesIn(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return [];
@@ -73,7 +70,7 @@ export async function namesIn(folder: string): Promise<string[]> {
   return names.filter((name) => !name.startsWith('.')).sort();
 }
 
-/** The path of the first of several folders that exists and is not empty; null if none does. */
+/** The path of the first of several folders that exists and is not empty; null without one. */
 export async function firstFolder(parent: string, names: readonly string[]): Promise<string | null> {
   for (const name of names) {
     const path = join(parent, name);

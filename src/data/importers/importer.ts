@@ -4,48 +4,48 @@ import type { Thread } from '../thread.ts';
 import type { NothingRules } from './nothing.ts';
 import type { TableImportOptions } from './table/columns.ts';
 
-/** What an importer is told beside the paths. */
+/** Options of an importer besides the paths. */
 export interface ImportOptions extends SkipOptions, ReadingOptions {
-  /** Sort replies that are out of time order. Formats other than `threads` are always sorted. */
+  /** Whether to sort replies that are out of time order. Formats other than `threads` are always sorted. */
   readonly sort?: boolean;
   /** A file of lines `id<TAB>text` with texts that the release leaves out. */
   readonly texts?: string;
-  /** Labels to take, by their names in the source. */
+  /** Labels to import, by their names in the source. */
   readonly label?: readonly string[] | undefined;
-  /** How the columns of a table of posts are to be read. */
+  /** Options for tables of posts. */
   readonly table?: TableImportOptions | undefined;
-  /** Words that mean nothing, beside empty cells and \N. */
+  /** Words that mean nothing, like empty cells and \N. */
   readonly nulls?: readonly string[] | undefined;
-  /** Times behind it are in the future, which is a warning. */
+  /** Later times are in the future, which is a warning. */
   readonly now?: Date | undefined;
-  /** Called with what the user should know of the result: what was dropped or guessed, and how often. */
+  /** Called with facts about the result that the user should know: what was dropped or guessed, and how often. */
   readonly onNote?: ((note: string) => void) | undefined;
-  /** Called with what is likely wrong with the result; `onNote` unless given. */
+  /** Called with likely mistakes in the result; `onNote` by default. */
   readonly onWarning?: ((warning: string) => void) | undefined;
 }
 
-/** What an importer reads by. */
+/** The options, counters and rules of a running import. */
 export interface ImportContext extends ImportOptions {
-  /** Counts what was dropped or guessed. At the end it becomes a note, with the number in the place of #. */
+  /** Counts a note. It is reported at the end, with its number in place of #. */
   readonly count: (note: string, by?: number) => void;
-  /** The same for what is likely wrong. */
+  /** Counts a warning about a likely mistake, reported like a note. */
   readonly warn: (warning: string, by?: number) => void;
-  /** What means nothing. */
+  /** The rules for words that mean nothing. */
   readonly rules: NothingRules;
 }
 
 /** Reads one foreign format. */
 export interface Importer {
   readonly name: string;
-  /** Whose data it is, for help. */
+  /** The source of the data, for help. */
   readonly description: string;
-  /** What the paths given to `read` should be, for help and errors. */
+  /** The paths that `read` expects, for help and errors. */
   readonly expects: string;
-  /** The options, beyond skipping, that mean something here. */
+  /** The options, besides skipping, that the format takes. */
   readonly takes: readonly ('sort' | 'texts' | 'label' | 'encoding' | 'table' | 'nulls')[];
   /**
    * Yields the threads one at a time. A bad item goes through `orSkip`; keys that the format does not need are ignored.
-   * @throws InputError for a bad item that is not to be skipped, or paths that are not what the format expects
+   * @throws InputError for a bad item that is not skipped, or paths that the format does not expect
    */
   read(paths: readonly string[], options: ImportContext): AsyncGenerator<Thread>;
 }

@@ -3,35 +3,38 @@ import { mostClasses } from '../classes-of-labels.ts';
 import { foldedName } from '../folded-name.ts';
 import type { Thread } from '../thread.ts';
 
-/** A label of free texts would fill the memory. */
+/** A limit, because a label of free texts would fill the memory. */
 const mostValues = 1000;
 
-/** Keeps the values of labels, and finds what makes them bad classes. */
+/** Collects the values of labels and reports those that make bad classes. */
 export function labelValues({ takesMap }: { takesMap: boolean }) {
   const values = new Map<string, Set<string>>();
   return {
     add({ labels = {} }: Pick<Thread, 'labels'>): void {
       for (const [name, value] of Object.entries(labels)) {
         if (value === null) continue;
-        const seen = values.get(name) ?? new Set();
-        values.set(name, seen);
-        if (seen.size <= mostValues) seen.add(String(value));
+        const words = values.get(name) ?? new Set();
+        values.set(name, words);
+        if (words.size <= mostValues) words.add(String(value));
       }
     },
-    /** Labels with more values than a task has classes, and values that look alike. */
+    /** Warns of labels with more values than a task has classes, and of values that look alike. */
     warnings(): string[] {
-      return [...values].flatMap(([name, seen]) => {
+      return [...values].flatMap(([name, words]) => {
         const label = `the label ${JSON.stringify(name)}`;
-        const few = [...seen].slice(0, 3).map((value) => JSON.stringify(value));
-        const count = seen.size > mostValues ? `more than ${mostValues}` : String(seen.size);
+        const few = [...words].slice(0, 3).map((value) => JSON.stringify(value));
+        const count = words.size > mostValues ? `more than ${mostValues}` : String(words.size);
         const tooMany = `${label} has ${count} different values, such as ${few.join(', ')}: a task has 2 to ${mostClasses} classes${takesMap ? ', so put some together with --label-map, or take another column' : ''}`;
-        return [...(seen.size > mostClasses ? [tooMany] : []), ...lookAlikes(seen).map(alikeText(label, { takesMap }))];
+        return [
+          ...(words.size > mostClasses ? [tooMany] : []),
+          ...lookAlikes(words).map(alikeText(label, { takesMap })),
+        ];
       });
     },
   };
 }
 
-/** Values that differ only in case or in what cannot be seen. */
+/** Values that differ only in case or invisible characters. */
 export function lookAlikes(values: Iterable<string>): string[][] {
   const byLook = new Map<string, string[]>();
   for (const value of values) {

@@ -1,26 +1,26 @@
 import { quoted } from '../../shell-words.ts';
 
 /*
- * One rule for all readers: a cell holds nothing where it is empty, where it is \N, which databases write, or where the user gave its
- * word. Any other word is a word, also one that some program writes for nothing; how such words were read is counted.
+ * One rule for all readers: a cell is empty, holds \N, which databases write, or a word that the user chose; any other
+ * word is a word. Words that some programs write for nothing are counted.
  */
 
-/** What means nothing in a file. */
+/** The rules for words that mean nothing in a file. */
 export interface NothingRules {
-  /** Words that mean nothing, as the user gave them. */
+  /** The user's words that mean nothing. */
   readonly words: ReadonlySet<string>;
   /** Called with each word that was read as nothing, and each that other programs would read so. */
   readonly onWord: (column: string, word: string, isNothing: boolean) => void;
 }
 
-/** For values that are only looked at. */
+/** Rules without a callback, for values that are only inspected. */
 export function silentRules({ words }: Pick<NothingRules, 'words'>): NothingRules {
   return { words, onWord: () => {} };
 }
 
 const written = '\\N';
 
-/** What programs write where there is nothing. */
+/** Words that programs write for nothing. */
 const doubtful: ReadonlySet<string> = new Set([
   ...['nan', '-nan', 'null', '(null)', 'nil', 'none', 'na', 'n/a', '#n/a', '#na', 'nat', '<na>', 'undefined'],
 ]);
@@ -32,7 +32,7 @@ export function mayMeanNothing(word: string): boolean {
   return word.length <= longest && doubtful.has(word.toLowerCase());
 }
 
-/** Whether a text, without spaces around it, is nothing. */
+/** Whether a trimmed text means nothing. */
 export function isNothing(text: string, { column, rules }: { column: string; rules: NothingRules }): boolean {
   if (text === '') return true;
   if (text === written || rules.words.has(text)) {
@@ -43,7 +43,7 @@ export function isNothing(text: string, { column, rules }: { column: string; rul
   return false;
 }
 
-/** Counts how words that may mean nothing were read, by column. */
+/** Counts, by column, how words that may mean nothing were read. */
 export function wordCounts() {
   const counts = new Map<string, Map<string, { rows: number; isNothing: boolean }>>();
   return {
@@ -54,7 +54,7 @@ export function wordCounts() {
       words.set(word, count);
       count.rows++;
     },
-    /** A note for each column that has such words. */
+    /** One note per column with such words. */
     notes(): string[] {
       return Array.from(counts, ([column, words]) => {
         const read = Array.from(
@@ -62,8 +62,8 @@ export function wordCounts() {
           ([word, { rows, isNothing }]) =>
             `${JSON.stringify(word)} is read as ${isNothing ? 'nothing' : 'a word'} (${rows} ${rows === 1 ? 'row' : 'rows'})`,
         );
-        const kept = [...words].flatMap(([word, { isNothing }]) => (isNothing ? [] : [`--null ${quoted(word)}`]));
-        return `column ${JSON.stringify(column)}: ${read.join(', ')}${kept.length === 0 ? '' : `; to read such words as nothing, add ${kept.join(' ')}`}`;
+        const options = [...words].flatMap(([word, { isNothing }]) => (isNothing ? [] : [`--null ${quoted(word)}`]));
+        return `column ${JSON.stringify(column)}: ${read.join(', ')}${options.length === 0 ? '' : `; to read such words as nothing, add ${options.join(' ')}`}`;
       });
     },
   };

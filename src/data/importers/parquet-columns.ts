@@ -1,13 +1,13 @@
 import type { FileMetaData, SchemaElement } from 'hyparquet';
 
-/** What a value of a column is read as; null for a column whose values are right as they come. */
+/** Converts a column's values; null for a column that needs no conversion. */
 type ColumnReader = ((value: unknown) => unknown) | null;
 
 /**
- * Reads values whole where the library rounds or mistakes them: decimals keep their digits, times of a day are texts, and times that the
- * file does not put into a zone name none.
+ * Reads values exactly that the library rounds or mistakes: decimals keep their digits, times of a day are texts, and
+ * times without a zone in the file name none.
  * @param columns the columns of the table, which are elements of the schema
- * @returns how the library is to read the file, and what to do with the values of each column
+ * @returns the schema for the library, and the conversion of each column's values
  */
 export function exactColumns(metadata: FileMetaData, columns: readonly SchemaElement[]) {
   const readers = new Map(columns.map((element) => [element.name, readerOf(element)]));
@@ -17,7 +17,7 @@ export function exactColumns(metadata: FileMetaData, columns: readonly SchemaEle
   return {
     metadata: { ...metadata, schema },
     parsers: { jsonFromBytes: (bytes: Uint8Array) => bytes, stringFromBytes: textOrBytes },
-    /** Puts the right values into a row. */
+    /** Replaces a row's values by the exact ones. */
     correct(row: Record<string, unknown>): Record<string, unknown> {
       for (const [name, reader] of read)
         if (row[name] !== null && row[name] !== undefined) row[name] = reader(row[name]);
@@ -26,7 +26,7 @@ export function exactColumns(metadata: FileMetaData, columns: readonly SchemaEle
   };
 }
 
-/** The first character may be a byte order mark, and what is no text stays bytes, which no field takes. */
+/** Keeps a byte order mark. Bytes that are no text stay bytes, which no field takes. */
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 function textOrBytes(bytes: Uint8Array | undefined): unknown {
@@ -56,7 +56,7 @@ function isDecimal({ converted_type, logical_type }: SchemaElement): boolean {
   return converted_type === 'DECIMAL' || logical_type?.type === 'DECIMAL';
 }
 
-/** An element whose values come as they are stored; as bytes where they would become texts. */
+/** An element whose values are read as stored; as bytes if they would become texts. */
 function plainElement(element: SchemaElement): SchemaElement {
   const isText = element.type === 'BYTE_ARRAY';
   return { ...element, converted_type: isText ? 'JSON' : undefined, logical_type: undefined };
@@ -87,7 +87,7 @@ function millisecondsOf(value: unknown, unit: 'MILLIS' | 'MICROS' | 'NANOS'): nu
   return Number(value) / { MILLIS: 1, MICROS: 1e3, NANOS: 1e6 }[unit];
 }
 
-/** The beginning of a time in ISO 8601; null for a time that is none. */
+/** The beginning of a time in ISO 8601; null for an invalid time. */
 function timeText(value: unknown, end: number | undefined): string | null {
   return value instanceof Date && !Number.isNaN(value.getTime()) ? value.toISOString().slice(0, end) : null;
 }

@@ -6,7 +6,7 @@ import { exactColumns } from './parquet-columns.ts';
 import type { TableRow } from './table/cells.ts';
 import { type PostTable, threadsOfTables } from './table/threads-of-tables.ts';
 
-/** Rows that are in memory at a time, beside the threads they make. */
+/** Rows in memory at a time, besides the threads that they make. */
 const rowsAtOnce = 10_000;
 
 /** A table of posts as Parquet. */
@@ -56,7 +56,7 @@ async function* rowsOf(
   }
 }
 
-/** What the library throws is about the file. */
+/** Turns an error of the library into one about the file. */
 async function orInputError<T>(path: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read();

@@ -38,8 +38,8 @@ async function eventFolders(path: string, depth: number): Promise<string[]> {
   const names = await namesIn(path);
   if (names.some((name) => classFolders.includes(name))) return [path];
   if (depth === 0) return [];
-  const found = await Promise.all(names.map((name) => eventFolders(join(path, name), depth - 1)));
-  return found.flat();
+  const folders = await Promise.all(names.map((name) => eventFolders(join(path, name), depth - 1)));
+  return folders.flat();
 }
 
 async function readThread(folder: string, about: { event: string; rumor: boolean }): Promise<Thread> {
@@ -53,9 +53,8 @@ const flag = z.union([z.literal([0, 1]), z.enum(['0', '1'])]).transform(Number);
 const annotationSchema = z.object({ misinformation: flag.optional(), true: flag.optional() });
 
 /**
- * The two flags as the data set's own script convert_veracity_annotations reads them: a rumour found to be
- * misinformation is false, one found true is true, one that is neither is unverified. `true` without the other flag
- * says nothing.
+ * Reads the two flags like the data set's script convert_veracity_annotations: a misinformation is false, a true rumour
+ * is true, and neither is unverified. `true` without the other flag means nothing.
  */
 async function rumorVeracity(folder: string): Promise<Thread['veracity']> {
   if (!(await namesIn(folder)).includes('annotation.json')) return null;

@@ -4,7 +4,7 @@ import type { ImportContext, Importer } from './importer.ts';
 import type { TableRow } from './table/cells.ts';
 import { type PostTable, threadsOfTables } from './table/threads-of-tables.ts';
 
-/** Posts as JSON, each with the names of its conversation and of what it answers. */
+/** Posts as JSON, each with the ids of its conversation and its parent. */
 export const postsImporter: Importer = {
   name: 'posts',
   description:
@@ -12,7 +12,7 @@ export const postsImporter: Importer = {
   expects: 'one or more files of JSON Lines, plain or gzip, or of a JSON list of posts',
   takes: ['table', 'encoding', 'nulls'],
   async *read(paths, options) {
-    // A name may stand in a few posts only, and not in the first ones, so all are looked at before any is read.
+    // A name may occur in a few later posts only, so all are inspected before any is read.
     const headings = new Set<string>();
     const silent = { ...options, skipInvalid: true, onSkipped: undefined, count: () => {} };
     for await (const rows of rowsOf(silent))
@@ -40,15 +40,15 @@ interface PlacedPost {
   readonly place: string;
 }
 
-/** Where answers of APIs and exports keep their posts; the two parts of a context of Mastodon are both read. */
+/** Fields with posts in answers of APIs and exports. Both parts of a context of Mastodon are read. */
 const lists = ['data', 'messages', 'statuses', 'posts', 'ancestors', 'descendants'] as const;
 
-/** What answers of the API of X hold beside posts, and instead of them where there are none. */
+/** Fields of X's API besides posts, and without posts in place of them. */
 const besidePosts: ReadonlySet<string> = new Set([
   ...['errors', 'meta', 'includes', '__twarc', 'title', 'detail', 'type', 'status'],
 ]);
 
-/** @throws BadItemError for what is neither a post nor a page of posts */
+/** @throws BadItemError for a value that is neither a post nor a page of posts */
 function postsOf(value: unknown, { place, reading }: { place: string; reading: ImportContext }): PlacedPost[] {
   if (!isRecord(value)) throw new BadItemError({ place, value: shortened(value), reason: 'is not a post' });
   if (Array.isArray(value.posts) && typeof value.id === 'string')
@@ -69,7 +69,7 @@ function postsOf(value: unknown, { place, reading }: { place: string; reading: I
   return posts.filter(isRecord).map((post, index) => ({ post, place: `${place} post ${index + 1}` }));
 }
 
-/** Submissions and comments of a listing of Reddit's API, whose comments hold listings of their replies. */
+/** Submissions and comments of a listing of Reddit's API, whose comments contain listings of their replies. */
 function thingsOf(
   { children }: JsonObject,
   { place, reading }: { place: string; reading: ImportContext },
@@ -82,39 +82,39 @@ function thingsOf(
       reading.count('# comments are stubs that name replies which the export lacks');
       return [];
     }
-    const own = `${place} thing ${index + 1}`;
-    const below = isRecord(replies) && isRecord(replies.data) ? thingsOf(replies.data, { place: own, reading }) : [];
-    return [{ post, place: own }, ...below];
+    const where = `${place} thing ${index + 1}`;
+    const below = isRecord(replies) && isRecord(replies.data) ? thingsOf(replies.data, { place: where, reading }) : [];
+    return [{ post, place: where }, ...below];
   });
 }
 
-/** Objects within objects that are read. */
+/** The depth of nested objects that is read. */
 const deepest = 8;
 
 function fields(post: JsonObject): TableRow['value'] {
   return Object.fromEntries(fieldsOf(post, { prefix: '', depth: 0 }));
 }
 
-/** The values of an object by their names, those within others with dots. Parts of a list that have a type are named after it. */
+/** The values of an object by name, with dots for nested ones. Parts of a list that have a type are named after it. */
 function* fieldsOf(
   value: JsonObject,
   { prefix, depth }: { prefix: string; depth: number },
 ): Generator<[string, unknown]> {
   if (depth > deepest) return;
   const below = (inner: JsonObject, name: string) => fieldsOf(inner, { prefix: name, depth: depth + 1 });
-  for (const [key, own] of Object.entries(value)) {
+  for (const [key, content] of Object.entries(value)) {
     const name = `${prefix}${key}`;
-    if (Array.isArray(own)) {
-      if (own.every(isPiece)) yield [name, own];
-      const types = new Set(own.map(typeOf));
-      for (const [index, part] of own.entries())
-        if (isRecord(part)) yield* below(part, `${name}.${types.size === own.length ? typeOf(part) : index}.`);
-    } else if (isRecord(own)) yield* below(own, `${name}.`);
-    else yield [name, own];
+    if (Array.isArray(content)) {
+      if (content.every(isPiece)) yield [name, content];
+      const types = new Set(content.map(typeOf));
+      for (const [index, part] of content.entries())
+        if (isRecord(part)) yield* below(part, `${name}.${types.size === content.length ? typeOf(part) : index}.`);
+    } else if (isRecord(content)) yield* below(content, `${name}.`);
+    else yield [name, content];
   }
 }
 
-/** Of a text that is a list of its pieces. */
+/** A piece of a text that is a list of pieces. */
 function isPiece(part: unknown): boolean {
   return typeof part === 'string' || (isRecord(part) && typeof part.text === 'string');
 }

@@ -1,42 +1,43 @@
 import { isDay, isoMilliseconds, noSuchDay } from '../iso-time.ts';
 
-/** Which comes first in a date such as 03/04/2024. */
+/** The order of day and month in a date such as 03/04/2024. */
 export type DateOrder = 'dmy' | 'mdy';
 
 /** A time of a foreign file as ISO 8601 in UTC. */
 export interface ForeignTime {
   readonly time: string;
-  /** False: it was taken for UTC. */
+  /** False if the time was taken for UTC. */
   readonly hasZone: boolean;
 }
 
-/** Told of times without a zone; # is their number. */
+/** The note about times without a zone; # is their number. */
 export const noteOnZones = '# times name no zone and are taken for UTC; write +02:00 or so behind them if not';
 
 export interface TimeReading {
-  /** Null: a date that could be either is a problem. */
+  /** Null makes a date that could be either a problem. */
   readonly dateOrder: DateOrder | null;
   /** Whether small numbers are seconds since some beginning, and 2020 is no year. */
   readonly areOffsets?: boolean;
 }
 
 /**
- * Reads a time as people and programs write it: ISO 8601 and its relatives with the year first, days and times as one number such as
- * 20240301, Unix seconds, milliseconds, microseconds or nanoseconds, dates with the name of a month, and dates with the year last.
- * @returns the time, or why it cannot be read
+ * Reads a time as people and programs write it: ISO 8601 and similar forms with the year first, days and times as one
+ * number such as 20240301, Unix seconds, milliseconds, microseconds or nanoseconds, dates with the name of a month, and
+ * dates with the year last.
+ * @returns the time, or the reason why it cannot be read
  */
 export function readTime(text: string, reading: TimeReading): ForeignTime | string {
   const ms = isoMilliseconds(text);
   if (ms !== null) return { time: new Date(ms).toISOString(), hasZone: true };
   if (/^-?\d+(?:\.\d+)?$/.test(text)) return numberTime(text, reading);
-  // Behind an offset, JavaScript and Go write the name of the zone, Java its place.
+  // After an offset, JavaScript and Go write the name of the zone, Java its place.
   const plain = text
     .replace(/\s+/g, ' ')
     .replace(/ ?\([^()]*\)$|\[[\w/+-]+\]$/, '')
     .replace(/([+-]\d{4}) [A-Z]{1,5}(?: m=\S+)?$/, '$1');
   for (const [form, parts] of forms) {
-    const found = form.exec(plain);
-    if (found !== null) return partsTime(parts(found.groups ?? {}), reading);
+    const match = form.exec(plain);
+    if (match !== null) return partsTime(parts(match.groups ?? {}), reading);
   }
   const [, zone] = /\d ?([A-Z]{2,5})$/i.exec(plain) ?? [];
   if (zone !== undefined && readTime(plain.slice(0, -zone.length).trim(), reading) instanceof Object)
@@ -46,7 +47,7 @@ export function readTime(text: string, reading: TimeReading): ForeignTime | stri
 
 const noTime = 'must be a time: ISO 8601 such as 2014-08-09T22:33:06Z, or Unix seconds or milliseconds';
 
-/** A day in the calendar, or numbers whose order says which is which. */
+/** A day of the calendar, or two numbers whose order is not yet known. */
 type Day =
   | { readonly year: string; readonly month: string; readonly day: string }
   | { readonly year: string; readonly first: string; readonly second: string };
@@ -103,14 +104,14 @@ const forms: readonly (readonly [RegExp, (groups: Groups) => TimeParts])[] = [
 ];
 
 function partsTime({ clock, ...day }: TimeParts, reading: TimeReading): ForeignTime | string {
-  const found = 'first' in day ? orderedDay(day, reading) : day;
-  if (typeof found === 'string') return found;
-  if (found.year.length === 2) return `has a year of two digits, ${found.year}; write all four`;
-  if (found.month === '0') return 'names no month; write its first three letters in English, or its number';
-  return isDay(dayText(found)) ? timeOnDay(dayText(found), clock) : noSuchDay;
+  const date = 'first' in day ? orderedDay(day, reading) : day;
+  if (typeof date === 'string') return date;
+  if (date.year.length === 2) return `has a year of two digits, ${date.year}; write all four`;
+  if (date.month === '0') return 'names no month; write its first three letters in English, or its number';
+  return isDay(dayText(date)) ? timeOnDay(dayText(date), clock) : noSuchDay;
 }
 
-/** Where one number is above 12 there is no doubt; nor where both are the same. */
+/** A number above 12, or two equal ones, leave no doubt about the order. */
 function orderedDay(
   { year, first, second }: { year: string; first: string; second: string },
   { dateOrder }: TimeReading,
@@ -170,12 +171,12 @@ function zoneMinutes(zone: string): number {
   return (sign === '+' ? 1 : -1) * (60 * Number(hours) + Number(minutes));
 }
 
-/** Days and times as one number lie in these years. Unix seconds of so many digits would be of 1970 or of the far future. */
+/** The years of days and times as one number. Unix seconds of as many digits would be in 1970 or the far future. */
 const [firstYear, lastYear] = [1900, 2100];
 
-/** A number: a day or time that its digits spell, or else the time since 1970 in the unit that its size tells. */
+/** A number: a day or time in its digits, or else the time since 1970 in the unit of its size. */
 function numberTime(text: string, { areOffsets = false }: TimeReading): ForeignTime | string {
-  // In a column with gaps, pandas makes 20240301.0 of 20240301.
+  // In a column with gaps, pandas turns 20240301 into 20240301.0.
   const digits = text.replace(/\.0*$/, '');
   const spelt = areOffsets ? null : speltTime(digits);
   if (spelt !== null) return spelt;
@@ -221,7 +222,7 @@ function dayFirst(digits: string): readonly { year: string; month: string; day: 
   return days.some((day) => isDay(dayText(day))) ? days : null;
 }
 
-/** By size: seconds until the year 5138, then milliseconds, then microseconds, then nanoseconds, as pandas keeps them. */
+/** The unit by size, as in pandas: seconds until the year 5138, milliseconds, microseconds, nanoseconds. */
 function milliseconds(number: number): number {
   const size = Math.abs(number);
   if (size < 1e11) return number * 1000;

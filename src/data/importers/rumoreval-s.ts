@@ -31,7 +31,7 @@ const stanceOfCode = new Map<string, Post['stance']>([
   ['C', 'comment'],
 ]);
 
-/** Claims with their veracity and posts with their stance; see the head of this file for the layout. */
+/** Claims with their veracity and posts with their stance. The head of this file describes the layout. */
 export const rumorevalSImporter: Importer = {
   name: 'rumoreval-s',
   description: 'RumorEval-S (2302Jerry/Data-Repo): veracity with non-rumors, stance of the posts',
@@ -71,15 +71,15 @@ export const rumorevalSImporter: Importer = {
   },
 };
 
-/** What the lines of the files of a name say. */
+/** The lines of all files with a name. */
 async function* labelLines(
   files: readonly string[],
   { name, pattern, form }: { name: string; pattern: RegExp; form: string },
   options: SkipOptions,
 ): AsyncGenerator<RegExpMatchArray> {
-  const found = files.filter((path) => basename(path) === name);
-  if (found.length === 0) throw new InputError(`no ${name} among the ${files.length} files given`);
-  for (const path of found)
+  const matches = files.filter((path) => basename(path) === name);
+  if (matches.length === 0) throw new InputError(`no ${name} among the ${files.length} files given`);
+  for (const path of matches)
     yield* eachOrSkip(readLines(path), options, ({ text, number }) => {
       const match = text.match(pattern);
       if (match !== null) return match;

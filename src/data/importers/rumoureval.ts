@@ -11,58 +11,58 @@ import { jsonIn, namesIn } from './foreign-files.ts';
 import type { ImportContext, Importer } from './importer.ts';
 import { twitterPost } from './twitter-post.ts';
 
-/** Stance by post id, as the label files have it. */
+/** Stance by post id, as in the label files. */
 const stanceKey = z.record(z.string(), z.enum(stances));
-/** Veracity by thread id, as the label files have it. */
+/** Veracity by thread id, as in the label files. */
 const veracityKey = z.record(z.string(), z.enum(['true', 'false', 'unverified']));
 
-/** The content of one label file: of which split, and labels by id. */
+/** One label file: its split, and labels by id. */
 interface LabelKey {
   readonly split: string;
   readonly stance: z.output<typeof stanceKey>;
   readonly veracity: z.output<typeof veracityKey>;
 }
 
-/** What differs between the years of the task. */
+/** The differences between the years of the task. */
 interface RumourEvalYear {
   /** Names of the label files, for errors. */
   readonly keyNames: string;
-  /** Null for a file that is not a label file. */
+  /** Null for a file without labels. */
   parseKey(file: { name: string; value: () => Promise<unknown>; place: string }): Promise<LabelKey | null>;
-  /** The event of a thread's folder; null where the release does not say. */
+  /** The event of a thread's folder; null if the release does not name it. */
   eventOf(folder: string): string | null;
-  /** What reads the posts of a thread's folder. */
+  /** The reader of the posts in a thread's folder. */
   postReader(folder: string): PostReader;
-  /** Whether to pass over a folder of this name. */
+  /** Whether a folder of this name is skipped. */
   ignores(name: string): boolean;
 }
 
 /**
  * All labelled threads below `paths`, wherever the release's folders and label files are.
- * @throws InputError for threads without any label file, a broken label file, or a bad thread that is not to be skipped
+ * @throws InputError for threads without any label file, a broken label file, or a bad thread that is not skipped
  */
 async function* readRumourEval(
   paths: readonly string[],
   options: ImportContext & { year: RumourEvalYear },
 ): AsyncGenerator<Thread> {
   const { year } = options;
-  const found = { threads: new Set<string>(), keys: [] as LabelKey[] };
-  for (const path of paths) await walk(path, { year, found });
-  if (found.threads.size > 0 && found.keys.length === 0)
+  const contents = { threads: new Set<string>(), keys: [] as LabelKey[] };
+  for (const path of paths) await walk(path, { year, contents });
+  if (contents.threads.size > 0 && contents.keys.length === 0)
     throw new InputError(
-      `${paths.join(', ')}: ${found.threads.size} threads but no label files; name their files or folder too (${year.keyNames})`,
+      `${paths.join(', ')}: ${contents.threads.size} threads but no label files; name their files or folder too (${year.keyNames})`,
     );
   const splitOf = new Map<string, string>();
   const veracityOf = new Map<string, Thread['veracity']>();
   const stanceOf = new Map<string, Thread['posts'][number]['stance']>();
-  for (const { split, stance, veracity } of found.keys) {
+  for (const { split, stance, veracity } of contents.keys) {
     for (const [id, label] of Object.entries(stance)) stanceOf.set(id, label);
     for (const [id, label] of Object.entries(veracity)) {
       veracityOf.set(id, label);
       splitOf.set(id, split);
     }
   }
-  yield* eachOrSkip(found.threads, options, async (folder) => {
+  yield* eachOrSkip(contents.threads, options, async (folder) => {
     const id = basename(folder);
     const veracity = veracityOf.get(id);
     const split = splitOf.get(id);
@@ -70,7 +70,7 @@ async function* readRumourEval(
       throw new BadItemError({
         place: folder,
         value: `no entry for ${id}`,
-        reason: `has no veracity in the ${found.keys.length} label files given`,
+        reason: `has no veracity in the ${contents.keys.length} label files given`,
       });
     const conversation = await readConversation(folder, year.postReader(folder));
     if (conversation.withoutText > 0)
@@ -84,26 +84,26 @@ async function* readRumourEval(
 
 async function walk(
   path: string,
-  context: { year: RumourEvalYear; found: { threads: Set<string>; keys: LabelKey[] } },
+  context: { year: RumourEvalYear; contents: { threads: Set<string>; keys: LabelKey[] } },
 ): Promise<void> {
-  const { year, found } = context;
+  const { year, contents } = context;
   const place = await stat(path).catch(() => {
     throw new InputError(missingPath(path));
   });
   if (place.isFile()) {
     const key = await parseKey(path, year);
-    if (key !== null) found.keys.push(key);
+    if (key !== null) contents.keys.push(key);
     return;
   }
   const names = await namesIn(path);
   if (names.some((name) => sourceFolders.includes(name))) {
-    found.threads.add(path);
+    contents.threads.add(path);
     return;
   }
   for (const name of names) if (!year.ignores(name)) await walk(join(path, name), context);
 }
 
-/** A broken label file is an error even where bad items are skipped: too many threads would lose their labels. */
+/** A broken label file is an error even if bad items are skipped, because many threads would lose their labels. */
 async function parseKey(path: string, year: RumourEvalYear): Promise<LabelKey | null> {
   try {
     return await year.parseKey({ name: basename(path), value: () => jsonIn(path), place: path });
@@ -129,13 +129,13 @@ const year2017: RumourEvalYear = {
       ? { split, stance: parseItem(stanceKey, input), veracity: {} }
       : { split, stance: {}, veracity: parseItem(z.preprocess(answerOnly, veracityKey), input) };
   },
-  // The test part has no event folders: all its threads are in one.
+  // The test part has one folder for all threads instead of one per event.
   eventOf: (folder) => (/semeval|test|rumoureval/i.test(parentName(folder)) ? null : parentName(folder)),
   postReader: () => twitterPost,
   ignores: () => false,
 };
 
-/** Submissions, and some copies of the key, have [label, confidence] where the key has the label. */
+/** Submissions, and some copies of the key, have [label, confidence] instead of the label. */
 function answerOnly(value: unknown): unknown {
   const pairs = z.record(z.string(), z.tuple([z.string(), z.number()])).safeParse(value);
   return pairs.success ? Object.fromEntries(Object.entries(pairs.data).map(([id, [label]]) => [id, label])) : value;
@@ -173,9 +173,7 @@ const year2019: RumourEvalYear = {
   ignores: (name) => /^(twitter-(da|ru)-|danish|russian)/i.test(name),
 };
 
-/**
- * Told by the parent folder (reddit-training-data, …): an id in base 36 may consist of digits only, as Twitter's do.
- */
+/** Recognised by the parent folder (reddit-training-data, …), because an id in base 36 may consist of digits only. */
 function isReddit(folder: string): boolean {
   return /reddit/i.test(parentName(folder));
 }
@@ -203,10 +201,7 @@ const wrappedSchema = z.union([
   z.object({ data: thingSchema }),
 ]);
 
-/**
- * A submission or comment as Reddit's API returned it; null for a stub without any text.
- * @throws BadItemError for anything else
- */
+/** A post from Reddit's API; null for a stub without any text. @throws BadItemError for anything else */
 function redditPost(input: { value: unknown; place: string; id: string }): Post | null {
   const { data } = parseItem(wrappedSchema, input);
   const thing = 'children' in data ? data.children[0].data : data;

@@ -1,17 +1,17 @@
-/** Where a record holds what would be rows of their own, if its quotes meant nothing. */
+/** The field of a record that would contain rows if its quotes meant nothing. */
 export interface SwallowedRows {
-  /** Of the field, from 0. */
+  /** The field's column, from 0. */
   readonly column: number;
-  /** Of the field. */
+  /** The field's lines. */
   readonly lines: number;
 }
 
 const lineBreak = /\r\n|\r|\n/;
 
 /**
- * Looks for rows within a field: in a table without quotes, a text that begins with one takes in all up to the next. Texts of several
- * lines may look alike, so a line counts only where it has as many fields as the record, and at least half of those that can be
- * compared are of the same kind.
+ * Looks for rows within a field: in a table without quotes, a text that begins with one extends to the next. Texts of
+ * several lines may look similar, so a line counts only if it has as many fields as the record, and at least half of
+ * the comparable ones are of the same kind.
  */
 export function swallowedRows(record: readonly string[], delimiter: string): SwallowedRows | null {
   for (const [column, field] of record.entries()) {
@@ -22,7 +22,7 @@ export function swallowedRows(record: readonly string[], delimiter: string): Swa
       const after = index === lines.length - 1 ? record.slice(column + 1) : [];
       const cells = line.split(delimiter);
       if (before.length + cells.length + after.length !== record.length) return false;
-      // Fields of the record itself are always alike.
+      // Fields within the record itself are always alike.
       const compared = cells.flatMap((cell, place) => {
         const other = record[before.length + place];
         const isText = before.length + place === column;
@@ -36,10 +36,10 @@ export function swallowedRows(record: readonly string[], delimiter: string): Swa
   return null;
 }
 
-/** More digits are the id of a platform and not a count. */
+/** A number with more digits is an id, not a count. */
 const mostOfCount = 7;
 
-/** Which sorts of characters it has, such as letters, digits and hyphens, and whether spaces stand around it. */
+/** The kinds of a cell's characters, such as letters, digits and hyphens, and whether it has outer spaces. */
 function kindOf(cell: string): string {
   if (/^\d+$/.test(cell)) return cell.length > mostOfCount ? 'long number' : 'number';
   const sorts = cell.replace(/\p{L}+/gu, 'a').replace(/\p{N}+/gu, '9');

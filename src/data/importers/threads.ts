@@ -4,7 +4,7 @@ import { sortReplies } from './assemble-thread.ts';
 import { itemsOfJson } from './foreign-files.ts';
 import type { Importer } from './importer.ts';
 
-/** Earshot's own thread files. Unlike other formats they are checked strictly: an unknown key is a bad item. */
+/** Earshot's own thread files. Unlike other formats they are validated strictly: an unknown key is a bad item. */
 export const threadsImporter: Importer = {
   name: 'threads',
   description: 'thread files of this program: checks them, joins several, sorts replies with --sort',
@@ -30,14 +30,14 @@ const numbered = z.looseObject({
   posts: z.array(z.looseObject({ id: nameSchema, parent: nameSchema.optional(), author: nameSchema.optional() })),
 });
 
-/** Ids that are numbers in texts, as far as no digit was lost; the same value if it is not a thread. */
+/** Turns numeric ids into texts if no digit was lost; returns any other value unchanged. */
 function withTextIds(value: unknown): unknown {
   return numbered.safeParse(value).data ?? value;
 }
 
 const sortable = z.looseObject({ posts: z.array(z.looseObject({ time: z.string().nullish() })) });
 
-/** The same value if nothing had to move, or if it is not a thread, which the thread schema will then report. */
+/** Sorts the replies. Returns a sorted thread, or a value that the thread schema will refuse, unchanged. */
 function withSortedReplies(value: unknown): unknown {
   const result = sortable.safeParse(value);
   if (!result.success) return value;

@@ -17,7 +17,7 @@ const tweetSchema = z
   });
 
 /**
- * A tweet as version 1.1 of Twitter's API returned it. The id comes from the file's name, where it has lost no digits.
+ * A tweet from version 1.1 of Twitter's API. The id comes from the file's name, where it has lost no digits.
  * @throws BadItemError for anything else
  */
 export function twitterPost(input: { value: unknown; place: string; id: string }): Post {
@@ -32,7 +32,7 @@ export function twitterPost(input: { value: unknown; place: string; id: string }
   };
 }
 
-/** From `Sat Aug 09 22:33:06 +0000 2014`; null for what is no time. */
+/** Reads `Sat Aug 09 22:33:06 +0000 2014`; null for an invalid time. */
 export function createdTime(created: string | undefined): string | null {
   const read = readTime(created ?? '', { dateOrder: null });
   return typeof read === 'string' ? null : read.time;
@@ -43,8 +43,8 @@ const firstSnowflake = 29_700_859_247n;
 const twitterEpochMs = 1_288_834_974_657n;
 
 /**
- * When a tweet was posted, from its id: the bits from 22 up are milliseconds since Twitter's epoch.
- * @returns ISO 8601; null for an id that does not contain a time
+ * The time of a tweet from its id, whose bits from 22 up are milliseconds since Twitter's epoch.
+ * @returns ISO 8601; null for an id without a time
  */
 export function snowflakeTime(id: string): string | null {
   if (!/^\d{11,19}$/.test(id)) return null;

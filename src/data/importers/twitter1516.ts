@@ -49,7 +49,7 @@ async function* readFolder(
       const text = options.extra.get(reply.id);
       return text === undefined ? [] : [{ ...reply, text, parent: id }];
     });
-    // A reply answers the tweet that the tree names if that one has a text, else the claim.
+    // The parent of a reply is the tree's if that tweet has a text, otherwise the claim.
     const present = new Set(replies.map((reply) => reply.id));
     for (const reply of replies) {
       const parent = tree.parents.get(reply.id);
@@ -104,7 +104,7 @@ interface TwitterTree {
   readonly claim: TreePost;
   /** Each tweet once, although the files repeat some and contain a few cycles. */
   readonly replies: TreePost[];
-  /** From a reply's id to that of the tweet it answers. */
+  /** From a reply's id to that of its parent. */
   readonly parents: ReadonlyMap<string, string>;
   /** Nodes that repeat the claim's id under another user. */
   readonly retweets: number;
@@ -114,7 +114,7 @@ const node = String.raw`\['([^']*)', '([^']*)', '([^']*)'\]`;
 const edge = new RegExp(`^${node}->${node}\\s*$`);
 
 /**
- * Reads a tree of Twitter15 or Twitter16: one line `['user', 'tweet', 'minutes']->['user', 'tweet', 'minutes']` an
+ * Reads a tree of Twitter15 or Twitter16: one line `['user', 'tweet', 'minutes']->['user', 'tweet', 'minutes']` per
  * edge, from parent to reply, with the minutes since the claim.
  * @throws BadItemError for a file that cannot be read or a line that is not such an edge
  */
@@ -130,7 +130,7 @@ async function readTwitterTree(path: string, claimId: string): Promise<TwitterTr
   for await (const line of readLines(path)) {
     const match = line.text.match(edge);
     const minutes = Number(match?.[6]);
-    // Some 1,900 years: beyond any real delay and within what a date can hold.
+    // Some 1,900 years: beyond any real delay and within the range of a date.
     if (match === null || !(Math.abs(minutes) < 1e9))
       throw new BadItemError({
         place: `${path}:${line.number}`,

@@ -7,13 +7,13 @@ import { InputError } from '../../errors.ts';
 
 /** A file in a zip archive. */
 export interface ZippedFile {
-  /** With its folders, separated by slashes. */
+  /** The name with its folders, separated by slashes. */
   readonly name: string;
-  /** Its content in pieces, as often as needed. @throws InputError where that is damaged */
+  /** Yields the content in pieces, as often as needed. @throws InputError for damaged content */
   read(): AsyncIterable<Uint8Array>;
 }
 
-/** The record at the end, without its comment, which has 65,535 bytes at most. */
+/** The length of the record at the end, without its comment of at most 65,535 bytes. */
 const endLength = 22;
 
 /**

@@ -179,8 +179,8 @@ function buildLayers(model: SyntheticModel): Map<string, StoppingNode>[] {
 
 /** The evidence of the only post that these counts are of. */
 function firstEvidence(counts: EvidenceCounts, model: SyntheticModel): Evidence {
-  const found = evidences.find((evidence) => keyOf(addEvidence(noEvidence, { evidence, model })) === keyOf(counts));
-  return found ?? 'neutral';
+  const match = evidences.find((evidence) => keyOf(addEvidence(noEvidence, { evidence, model })) === keyOf(counts));
+  return match ?? 'neutral';
 }
 
 function ruleOf(layers: readonly Map<string, StoppingNode>[], model: SyntheticModel): StoppingRule {

@@ -3,29 +3,29 @@ import { BadItemError, shortened } from '../../bad-item.ts';
 import { foldedName } from '../../folded-name.ts';
 import { isNothing, mayMeanNothing, type NothingRules } from '../nothing.ts';
 
-/** One row of a table of posts, whatever file it came from. */
+/** One row of a table of posts, from any kind of file. */
 export interface TableRow {
   /** File and line, or file and row, counted from 1. */
   readonly place: string;
   readonly value: Readonly<Record<string, unknown>>;
 }
 
-/** The text of a cell as it stands; '' for none. */
+/** The text of a cell unchanged; '' without one. */
 export function rawText(row: TableRow, column: string, rules: NothingRules): string {
   const text = storedText(row, column);
-  // In a running text, a word of the user's is a word.
+  // In running text, a word that the user chose for nothing is a word.
   return text === '\\N' && isNothing(text, { column, rules }) ? '' : text;
 }
 
-/** A cell as a name, a label or another short text, folded; null where it holds nothing. */
+/** A cell as a name, a label or another short text, folded; null if it means nothing. */
 export function cellText(row: TableRow, column: string, rules: NothingRules): string | null {
   const text = foldedName(storedText(row, column));
   return isNothing(text, { column, rules }) ? null : text;
 }
 
 /**
- * An id. Spreadsheets and pandas make numbers of ids, and those of tweets do not survive that. Of Reddit's full names, such as
- * t1_abc, the prefix says only of what kind a thing is.
+ * An id. Spreadsheets and pandas make numbers of ids, which damages those of tweets. In Reddit's full names, such as
+ * t1_abc, the prefix is only the kind of the thing.
  * @throws BadItemError for an id that has lost digits
  */
 export function cellId(row: TableRow, column: string, rules: NothingRules): string | null {
@@ -34,11 +34,11 @@ export function cellId(row: TableRow, column: string, rules: NothingRules): stri
   const isNumber = typeof row.value[column] === 'number' || /^\d+\.0*$/.test(text);
   if (/^[+-]?\d+(\.\d+)?e[+-]?\d+$/i.test(text) || (isNumber && !Number.isSafeInteger(Number(text))))
     throw badCell(row, column, 'is an id that has lost digits: write ids as text (in pandas, dtype=str)');
-  // 123.0 is what pandas makes of 123 in a column with gaps.
+  // In a column with gaps, pandas turns 123 into 123.0.
   return text.replace(/^(\d+)\.0*$/, '$1').replace(/^t[13]_(?=[a-z0-9]{5,}$)/, '');
 }
 
-/** For a cell that cannot be used. */
+/** The error for a cell that cannot be used. */
 export function badCell(row: TableRow, column: string, reason: string): BadItemError {
   const value = cellValue(row, column);
   const advice =
@@ -73,7 +73,7 @@ function textOf(value: unknown, { row, column }: { row: TableRow; column: string
   throw badCell(row, column, 'must be text, a number, a time or true or false');
 }
 
-/** JSON knows no big integers. */
+/** JSON has no big integers. */
 function shownValue(value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value;
 }

@@ -2,24 +2,24 @@ import { type NothingRules, silentRules } from '../nothing.ts';
 import { cellText, type TableRow } from './cells.ts';
 import { cellTime } from './times.ts';
 
-/** What the values of a table's columns look like, by heading. */
+/** Columns by the look of their values. */
 export interface ColumnLooks {
   readonly times: readonly string[];
-  /** Few values, each many times; with the values. */
+  /** Columns of few values that occur many times, with these values. */
   readonly labels: ReadonlyMap<string, readonly string[]>;
-  /** Running text, the longest first. */
+  /** Columns of running text, the longest first. */
   readonly texts: readonly string[];
   /**
-   * Names that several rows share, the likeliest name of a thread first: it stands in every row, the rows that share it follow
-   * one another, and it differs most.
+   * Columns of names that several rows share, the likeliest thread id first: one without gaps, with equal values in
+   * successive rows, and with the most values.
    */
   readonly groups: readonly string[];
 }
 
-/** Rows that are looked at. */
+/** Rows that are inspected. */
 export const lookedAtRows = 500;
 
-/** Looks at the values of some rows, whatever their columns are called. */
+/** Inspects the values of some rows, whatever their headings. */
 export function columnLooks(
   headings: readonly string[],
   rows: readonly TableRow[],
@@ -55,7 +55,7 @@ export function columnLooks(
   };
 }
 
-/** By the first number in which they differ. */
+/** Compares by the first number that differs. */
 function compared(left: readonly number[], right: readonly number[]): number {
   const index = left.findIndex((value, place) => value !== right[place]);
   return index < 0 ? 0 : left[index] - right[index];
@@ -76,7 +76,7 @@ function isBinary(values: ReadonlySet<string>): boolean {
   return [...values].every((value) => ['0', '1', '0.0', '1.0'].includes(value));
 }
 
-/** A number alone is a time only where it is one of this century: a day, or seconds, milliseconds or microseconds. */
+/** A number alone is a time only in this century: a day, or seconds, milliseconds or microseconds. */
 function isTime(row: TableRow, heading: string, rules: NothingRules): boolean {
   const text = cellText(row, heading, rules) ?? '';
   const isSpelt = /^20\d{6}(\.0|\d{6})?$/.test(text);

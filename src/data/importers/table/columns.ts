@@ -6,7 +6,7 @@ import type { DateOrder } from '../read-time.ts';
 import type { ColumnLooks } from './column-looks.ts';
 import { areVeracities, type LabelMap } from './label-words.ts';
 
-/** What a column of a table of posts may hold. */
+/** The fields that a column of a table of posts may hold. */
 export const tableFields = [
   'threadId',
   'postId',
@@ -24,7 +24,7 @@ export const tableFields = [
 ] as const;
 export type TableField = (typeof tableFields)[number];
 
-/** Headings that people use, without case and punctuation. */
+/** Common headings, without case and punctuation. */
 const commonNames: Readonly<Record<TableField, readonly string[]>> = {
   threadId: [
     'thread',
@@ -75,7 +75,7 @@ const commonNames: Readonly<Record<TableField, readonly string[]>> = {
   split: ['split', 'fold', 'subset', 'partition'],
 };
 
-/** Names of common exports, taken where no heading above is there: X's API and twarc, Bluesky, Mastodon, Reddit, Telegram. */
+/** Headings of exports, used only without a common one: X's API and twarc, Bluesky, Mastodon, Reddit, Telegram. */
 const platformNames: Partial<Record<TableField, readonly string[]>> = {
   threadId: ['record.reply.root.uri', 'link_id'],
   postId: ['uri'],
@@ -85,17 +85,17 @@ const platformNames: Partial<Record<TableField, readonly string[]>> = {
   parent: ['referenced_tweets.replied_to.id', 'record.reply.parent.uri'],
 };
 
-/** Which column holds which field, by heading. */
+/** The heading of each field. */
 export type TableColumns = Partial<Readonly<Record<TableField, string>>>;
 
-/** How the columns of a table are to be read. */
+/** Options for reading a table. */
 export interface TableImportOptions {
   readonly columns?: TableColumns;
   readonly labelMap?: LabelMap;
   readonly dateOrder?: DateOrder | undefined;
-  /** Between the fields of a text file; found from the header unless given. */
+  /** The character between fields of a text file; derived from the header by default. */
   readonly delimiter?: string | undefined;
-  /** Around fields of a text file, or none; the double quote unless given. */
+  /** The character around fields of a text file, or none; the double quote by default. */
   readonly quote?: string | undefined;
 }
 
@@ -105,48 +105,49 @@ export function optionOf(field: TableField): string {
 }
 
 /**
- * The column of each field: the one that was given, else the one whose heading says so.
+ * The column of each field: the one that the user chose, or else the one with a matching heading.
  * @param options.source the file, for messages
- * @param options.looks what the values look like, for advice
- * @throws InputError for columns that do not exist, two columns that could be meant or have the same name, or a table without threads or
- *   texts; all that is missing in one message
+ * @param options.looks the look of the values, for advice
+ * @throws InputError for missing, ambiguous or equal columns, or a table without threads or texts; one message names
+ *   all problems
  */
 export function tableColumns(
   headings: readonly string[],
-  options: { given: TableColumns; source: string; looks: ColumnLooks },
+  options: { chosen: TableColumns; source: string; looks: ColumnLooks },
 ): TableColumns {
   const { source, looks } = options;
-  const given: TableColumns = Object.fromEntries(
-    Object.entries(options.given).map(([field, name]) => [field, headingNamed(name, headings)]),
+  const chosen: TableColumns = Object.fromEntries(
+    Object.entries(options.chosen).map(([field, name]) => [field, headingNamed(name, headings)]),
   );
-  const taken = new Set(Object.values(given));
-  const columns: Partial<Record<TableField, string>> = { ...given };
+  const taken = new Set(Object.values(chosen));
+  const columns: Partial<Record<TableField, string>> = { ...chosen };
   const doubtful = new Map<TableField, readonly string[]>();
   for (const field of tableFields) {
     if (columns[field] !== undefined) continue;
     const named = namedFor(field, headings).filter((heading) => !taken.has(heading));
     // A column of ids may be called "tweet", too.
     const running = field === 'text' ? named.filter((heading) => looks.texts.includes(heading)) : [];
-    const found = running.length === 1 ? running : named;
-    if (found.length === 1) [columns[field]] = found;
-    else if (found.length > 1) doubtful.set(field, found);
+    const candidates = running.length === 1 ? running : named;
+    if (candidates.length === 1) [columns[field]] = candidates;
+    else if (candidates.length > 1) doubtful.set(field, candidates);
   }
   for (const [field, heading] of Object.entries(columns))
     if (headings.indexOf(heading) !== headings.lastIndexOf(heading))
       throw new InputError(
         `${source}: two columns are called ${JSON.stringify(heading)}, which is read as the ${field}; rename or remove one of them`,
       );
-  const free = (own: readonly string[]) => own.filter((heading) => !Object.values(columns).includes(heading));
+  const free = (candidates: readonly string[]) =>
+    candidates.filter((heading) => !Object.values(columns).includes(heading));
   const missing = [
-    ...Object.entries(given)
+    ...Object.entries(chosen)
       .filter(([, heading]) => !headings.includes(heading))
       .map(
         ([name, heading]) =>
           `no column is called ${JSON.stringify(heading)} (${optionOf(fieldNamed(name))})${meantInstead(fieldNamed(name), heading, { headings, looks })}`,
       ),
     ...[...doubtful].map(
-      ([field, found]) =>
-        `both ${found.map((heading) => JSON.stringify(heading)).join(' and ')} could be the ${field}; name one with ${optionOf(field)} <column>`,
+      ([field, candidates]) =>
+        `both ${candidates.map((heading) => JSON.stringify(heading)).join(' and ')} could be the ${field}; name one with ${optionOf(field)} <column>`,
     ),
     ...(columns.threadId === undefined && !doubtful.has('threadId') && !hasReplyChains(columns)
       ? [
@@ -170,7 +171,7 @@ function headingNamed(name: string, headings: readonly string[]): string {
   return headings.find((heading) => foldedName(heading) === foldedName(name)) ?? name;
 }
 
-/** Whether replies can be put to what they answer where no column names the thread. */
+/** Whether replies can be matched to their parents if no column names the thread. */
 function hasReplyChains({ postId, parent }: TableColumns): boolean {
   return postId !== undefined && parent !== undefined;
 }
@@ -188,10 +189,7 @@ function namedFor(field: TableField, headings: readonly string[]): string[] {
   return outer.length > 0 ? outer : ofTexts;
 }
 
-/**
- * What is left out although its values look like times or labels.
- * @returns a note for each column
- */
+/** Columns that are left out although their values look like times or labels. @returns one note per column */
 export function overlooked(columns: TableColumns, looks: ColumnLooks): string[] {
   const isFree = (heading: string) => !Object.values(columns).includes(heading);
   const [time] = looks.times.filter(isFree);
@@ -211,7 +209,7 @@ export function overlooked(columns: TableColumns, looks: ColumnLooks): string[] 
   ];
 }
 
-/** What else may be meant by a heading that no column has, to go behind saying so. */
+/** Other candidates for a heading that no column has, to complete the message. */
 function meantInstead(
   field: TableField,
   heading: string,
@@ -221,7 +219,7 @@ function meantInstead(
   const isNear = distance(heading, nearest) <= Math.max(1, nearest.length / 3);
   const isLabel = field === 'label' || field === 'rumor' || field === 'veracity' || field === 'stance';
   const like = isLabel
-    ? [...looks.labels].map(([own, values]) => `${own} (${values.join(', ')})`)
+    ? [...looks.labels].map(([heading, values]) => `${heading} (${values.join(', ')})`)
     : field === 'time'
       ? looks.times
       : [];
@@ -230,10 +228,10 @@ function meantInstead(
   return advice.length === 0 ? '' : `; ${advice.join(' ')}`;
 }
 
-/** The options that the values speak for. */
+/** Options that the values suggest. */
 function advised(
   columns: TableColumns,
-  { looks, free }: { looks: ColumnLooks; free: (own: readonly string[]) => string[] },
+  { looks, free }: { looks: ColumnLooks; free: (candidates: readonly string[]) => string[] },
 ): string {
   const hasLabel = [columns.rumor, columns.veracity, columns.label].some((heading) => heading !== undefined);
   const guesses: readonly (readonly [TableField, string | undefined])[] = [
@@ -256,7 +254,7 @@ function labelOption(heading: string, looks: ColumnLooks): string {
 
 const mostListed = 40;
 
-/** Exports of platforms have hundreds of nested names. */
+/** Shortens lists, because exports of platforms have hundreds of nested names. */
 export function listed(headings: readonly string[]): string {
   const rest = headings.length - mostListed;
   return rest <= 0 ? headings.join(', ') : `${headings.slice(0, mostListed).join(', ')} and ${rest} more`;

@@ -1,18 +1,18 @@
 import { withoutEntities } from '../entities.ts';
 
-/** What the texts of a known export mean. */
+/** The form of texts in a known export. */
 export interface ExportForm {
-  /** Whose export it is, for notes. */
+  /** The platform, for notes. */
   readonly name: string;
-  /** What its way of writing is. */
+  /** The form in words. */
   readonly note: string;
-  /** Columns of texts that are written in its way. */
+  /** Columns of texts in this form. */
   readonly texts: readonly string[];
-  /** Columns whose texts stand before the others. */
+  /** Columns whose texts precede the others. */
   readonly before: readonly string[];
   /** A text as its writer saw it. */
   plain(text: string): string;
-  /** Whether a text says that the post was taken down. */
+  /** Whether a text marks a removed post. */
   isGone(text: string): boolean;
 }
 
@@ -57,7 +57,7 @@ const forms: readonly KnownForm[] = [
   },
 ];
 
-/** The known export that a table with these headings is; null for any other table, whose texts stay as they stand. */
+/** The known export with these headings; null for any other table, whose texts stay unchanged. */
 export function exportForm(headings: readonly string[]): ExportForm | null {
   const all = new Set(headings);
   return forms.find(({ fits }) => fits((...names) => names.every((name) => all.has(name)), headings)) ?? null;

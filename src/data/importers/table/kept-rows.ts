@@ -1,20 +1,20 @@
 import type { Post, Thread } from '../../thread.ts';
 
-/** What a row says. */
+/** The post and labels of a row. */
 export interface RowOfPost {
   readonly place: string;
-  /** Null where the row names none, which what it answers may tell. */
+  /** Null if the row names no thread, which its parent may determine. */
   readonly threadId: string | null;
   readonly postId: string | null;
   readonly post: Omit<Post, 'id'>;
   readonly labels: Pick<Thread, 'rumor' | 'veracity' | 'event' | 'split'> & {
-    /** A label of one's own, and the column that it stands in. */
+    /** A further label, and its column. */
     readonly label: string | null;
     readonly column: string | null;
   };
 }
 
-/** What rows of a thread say alike. */
+/** Values that rows of a thread share. */
 type SharedColumns = Pick<RowOfPost, 'threadId' | 'labels'> & { readonly source: string };
 
 /** Rows of posts, each by its place among them. */
@@ -28,8 +28,8 @@ const chunkBytes = 1 << 24;
 const lineBreak = 10;
 
 /**
- * Keeps rows as lines of JSON outside the heap: a million rows as objects take several times the memory of their texts, and as long to
- * be looked through for garbage. What a row shares with the one before is kept once.
+ * Stores rows as lines of JSON outside the heap: a million rows as objects take several times the memory of their
+ * texts, and slow down garbage collection. Values that a row shares with the previous one are stored once.
  */
 export function keptRows(): KeptRows {
   const shared: SharedColumns[] = [];
@@ -41,9 +41,9 @@ export function keptRows(): KeptRows {
   return {
     shared,
     add({ place, threadId, postId, post, labels }, source) {
-      const own = { threadId, labels, source };
-      const key = JSON.stringify(own);
-      if (last?.key !== key) last = { key, shared: own };
+      const sharedColumns = { threadId, labels, source };
+      const key = JSON.stringify(sharedColumns);
+      if (last?.key !== key) last = { key, shared: sharedColumns };
       shared.push(last.shared);
       const isNear = place.startsWith(source);
       const { time, author, parent, text, stance } = post;
@@ -57,7 +57,7 @@ export function keptRows(): KeptRows {
       }
       starts.push((chunks.length - 1) * chunkBytes + end);
       const written = chunk.write(line, end);
-      // A row that is longer than a chunk has one of its own.
+      // A row that is longer than a chunk gets its own.
       end = chunk.length > chunkBytes ? chunk.length : end + written;
     },
     get(place) {

@@ -5,24 +5,21 @@ import { badCell, cellText, type TableRow } from './cells.ts';
 import { optionOf } from './columns.ts';
 import { type ColumnValues, type LabelWords, labelMapOptions, mappedWord, rumorOf } from './label-words.ts';
 
-/** How cells of labels are read. */
+/** Settings for cells of labels. */
 export interface LabelReading {
   readonly labels: LabelWords;
   readonly rules: NothingRules;
 }
 
-/** A label of one's own: the value as it stands there, or what the map calls it. */
+/** A further label: the value in the cell, or the map's name for it. */
 export function cellLabel(row: TableRow, column: string, { labels, rules }: LabelReading): string | null {
   const said = cellText(row, column, rules);
   if (said === null) return null;
-  // A column of whole numbers with a gap is one of 1.0 and 0.0 in some programs.
+  // In a column with gaps, some programs turn 1 and 0 into 1.0 and 0.0.
   return labels.of(said) ?? said.replace(/^(-?\d+)\.0$/, '$1');
 }
 
-/**
- * Whether the cell says rumor.
- * @throws BadItemError for a word that is not known, with what to do
- */
+/** Whether the cell means rumor. @throws BadItemError for an unknown word, with the remedy */
 export function cellRumor(
   row: TableRow,
   column: string,
@@ -33,7 +30,7 @@ export function cellRumor(
   const mapped = mappedWord(said, labels);
   const isRumor = rumorOf(said, labels);
   if (isRumor !== null) return isRumor;
-  const isVeracity = veracities.some((known) => known === said);
+  const isVeracity = veracities.some((veracity) => veracity === said);
   throw badCell(
     row,
     column,
@@ -41,13 +38,13 @@ export function cellRumor(
   );
 }
 
-/** @throws BadItemError for a word that is not known, with what to do */
+/** @throws BadItemError for an unknown word, with the remedy */
 export function cellVeracity(row: TableRow, column: string, reading: LabelReading): Thread['veracity'] {
   const hint = () => `, or keep its classes as they are with ${optionOf('label')} ${quoted(column)}`;
   return oneOf(row, column, { ...reading, words: veracities, hint });
 }
 
-/** @throws BadItemError for a word that is not known, with what to do */
+/** @throws BadItemError for an unknown word, with the remedy */
 export function cellStance(row: TableRow, column: string, reading: LabelReading): Thread['posts'][number]['stance'] {
   return oneOf(row, column, { ...reading, words: stances });
 }
@@ -61,8 +58,8 @@ function oneOf<Word extends string>(
   if (said === undefined) return null;
   const mapped = mappedWord(said, labels);
   const word = (mapped ?? said).replace('rumour', 'rumor');
-  const found = words.find((known) => known === word);
-  if (found !== undefined) return found;
+  const match = words.find((candidate) => candidate === word);
+  if (match !== undefined) return match;
   throw badCell(
     row,
     column,
@@ -70,7 +67,7 @@ function oneOf<Word extends string>(
   );
 }
 
-/** Where the map is what is wrong, it is said. */
+/** Names the map if it is the cause. */
 function byMap(mapped: string | null): string {
   return mapped === null ? '' : `stands for ${JSON.stringify(mapped)} by --label-map, which `;
 }

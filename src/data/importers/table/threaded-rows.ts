@@ -5,28 +5,28 @@ import type { Post } from '../../thread.ts';
 import type { ImportContext } from '../importer.ts';
 import type { KeptRows, RowOfPost } from './kept-rows.ts';
 
-/** A row as a post of a thread; its id is null where the table names none. */
+/** A row as a post of a thread; its id is null if the table names none. */
 export type RowOfThread = Pick<RowOfPost, 'place' | 'labels'> & {
   readonly post: Omit<Post, 'id'> & { id: string | null };
 };
 
 /**
- * The rows of each thread, each post once, by the id of the thread and in the order in which threads begin. An export that ran
- * twice, or whose parts overlap, has exact copies.
- * @throws InputError for two rows of one post that differ, where such items are not to be skipped
+ * The rows of each thread by its id, each post once, in the order in which threads begin. An export that ran twice, or
+ * whose parts overlap, has exact copies.
+ * @throws InputError for two different rows of one post, if bad items are not skipped
  */
 export function* threadedRows(rows: KeptRows, options: ImportContext): Generator<[string, readonly RowOfThread[]]> {
   const rootOf = rows.shared.every(({ threadId }) => threadId !== null) ? () => '' : rootsOf(rows);
   const threads = new Map<string, number[]>();
   for (const [place, { threadId }] of rows.shared.entries()) {
     const id = threadId ?? rootOf(place);
-    const own = threads.get(id);
-    if (own === undefined) threads.set(id, [place]);
-    else own.push(place);
+    const places = threads.get(id);
+    if (places === undefined) threads.set(id, [place]);
+    else places.push(place);
   }
-  for (const [id, own] of threads) {
+  for (const [id, places] of threads) {
     threads.delete(id);
-    const posts = differentPosts(own.map(rows.get), options);
+    const posts = differentPosts(places.map(rows.get), options);
     if (posts.length > 0) yield [id, posts];
   }
 }
@@ -58,7 +58,7 @@ function differentPosts(rows: readonly RowOfPost[], options: ImportContext): Row
   return posts;
 }
 
-/** What tells a post of a thread from another one; null where two that look alike may be two. */
+/** The identity of a post in its thread; null if equal rows may be two posts. */
 function keyOf({ postId, post }: RowOfPost): string | null {
   if (postId !== null) return `id ${postId}`;
   return post.time === null ? null : JSON.stringify(post);
@@ -68,7 +68,7 @@ function isCopy(row: RowOfPost, first: RowOfPost): boolean {
   return isDeepStrictEqual([row.post, row.labels], [first.post, first.labels]);
 }
 
-/** The thread of a post that names none: that of the first post of the chain of what it answers. */
+/** The thread of a post that names none: that of the first post in its chain of parents. */
 function rootsOf(rows: KeptRows): (place: number) => string {
   const links = rows.shared.map(({ threadId }, place) => {
     const { postId, post } = rows.get(place);
@@ -76,28 +76,28 @@ function rootsOf(rows: KeptRows): (place: number) => string {
   });
   const byId = new Map(links.map((link) => [link.postId, link]));
   return (place) => {
-    const seen = new Set<(typeof links)[number]>();
+    const visited = new Set<(typeof links)[number]>();
     for (let at = links[place]; ; ) {
-      seen.add(at);
+      visited.add(at);
       const { threadId, postId, parent } = at;
       if (threadId !== null) return threadId;
       const answered = parent === null || parent === postId ? null : parent;
       if (answered === null) return postId ?? '';
       const next = byId.get(answered);
-      // What it answers is not in the tables, or answers in a circle.
-      if (next === undefined || seen.has(next)) return answered;
+      // The parent is not in the tables, or the chain is a circle.
+      if (next === undefined || visited.has(next)) return answered;
       at = next;
     }
   };
 }
 
-/** Digits that spreadsheets keep of a number, and those that programs show of one. */
+/** Digits of a number that spreadsheets keep, and that programs show. */
 const keptDigits = [15, 16, 17];
 
-/** Zeros that must be seen, all in all, before they are no chance. */
+/** Zeros in total that cannot be chance. */
 const leastZeros = 6;
 
-/** Ids of a column that may have lost their last digits to a program that took them for numbers: then all of the long ones end in zeros. */
+/** Detects ids that lost their last digits to a program that took them for numbers: all long ones end in zeros. */
 export function roundedIds({ source, column }: { source: string; column: string | undefined }) {
   let possible: readonly number[] = keptDigits;
   const long = new Set<string>();
@@ -105,13 +105,13 @@ export function roundedIds({ source, column }: { source: string; column: string 
     add(id: string | null): void {
       if (possible.length === 0 || id === null || id.length <= keptDigits[0] || !/^\d+$/.test(id)) return;
       long.add(id);
-      possible = possible.filter((kept) => /^0*$/.test(id.slice(kept)));
+      possible = possible.filter((digits) => /^0*$/.test(id.slice(digits)));
       if (possible.length === 0) long.clear();
     },
-    /** @throws InputError where they have */
+    /** @throws InputError for such ids */
     refuse(): void {
-      const zerosBehind = (kept: number) => [...long].reduce((sum, { length }) => sum + Math.max(0, length - kept), 0);
-      if (!possible.some((kept) => zerosBehind(kept) >= leastZeros)) return;
+      const zerosBehind = (from: number) => [...long].reduce((sum, { length }) => sum + Math.max(0, length - from), 0);
+      if (!possible.some((digits) => zerosBehind(digits) >= leastZeros)) return;
       const [first] = long;
       throw new InputError(
         `${source}, column ${JSON.stringify(column)}: the last digits of the ids are gone, for every long one ends in zeros, such as ${first}. A spreadsheet or a program has read them as numbers; export them again as text`,

@@ -16,19 +16,19 @@ import { cellLabel, cellRumor, cellStance, cellVeracity } from './labels.ts';
 import { type RowOfThread, roundedIds, threadedRows } from './threaded-rows.ts';
 import { areSpreadsheetDays, cellTime, numbersAmong } from './times.ts';
 
-/** A table with a row for each post. */
+/** A table with one row per post. */
 export interface PostTable {
   /** The file, for messages. */
   readonly source: string;
   readonly headings: readonly string[];
-  /** Many at a time, as they are read. */
+  /** The rows in batches, as they are read. */
   readonly rows: AsyncIterable<readonly TableRow[]>;
 }
 
 /**
- * Threads of tables with a row for each post. Rows of a thread may stand anywhere, in several tables too. The claim is the post whose
- * id is the thread's, else the earliest of those that answer none, else the earliest; the replies are put in time order.
- * @throws InputError for columns that cannot be told, ids that were rounded, or a bad row or thread that is not to be skipped
+ * Threads of tables with one row per post. Rows of a thread may be anywhere, also in several tables. The claim is the
+ * post with the thread's id, or else the earliest without a parent, or else the earliest; replies are sorted by time.
+ * @throws InputError for ambiguous columns, rounded ids, or a bad row or thread that is not skipped
  */
 export async function* threadsOfTables(
   tables: AsyncIterable<PostTable>,
@@ -37,16 +37,16 @@ export async function* threadsOfTables(
   const rows = keptRows();
   const notes = new Set<string>();
   const labels = labelWords(options.table?.labelMap ?? {});
-  const seen = { columns: new Set<string>(), values: new Set<string>() };
-  for await (const table of tables) await readRows(table, { rows, options, notes, labels, seen });
-  refuseUnmet(labels.unmet(), seen);
+  const readLabels = { columns: new Set<string>(), values: new Set<string>() };
+  for await (const table of tables) await readRows(table, { rows, options, notes, labels, readLabels });
+  refuseUnmet(labels.unmet(), readLabels);
   const saysRumor = rows.shared.every(({ labels }) => labels.label === null || areRumors([labels.label]));
-  yield* eachOrSkip(threadedRows(rows, options), options, ([id, own]) => {
-    if (own.every(({ post }) => post.id !== id && post.parent !== null && post.parent !== post.id))
+  yield* eachOrSkip(threadedRows(rows, options), options, ([id, threadRows]) => {
+    if (threadRows.every(({ post }) => post.id !== id && post.parent !== null && post.parent !== post.id))
       options.count(
         '# threads lack their claim: each of their posts answers another one, so the earliest is taken for it',
       );
-    return threadOf(id, own, { saysRumor });
+    return threadOf(id, threadRows, { saysRumor });
   });
   for (const note of notes) options.onNote?.(note);
 }
@@ -72,14 +72,14 @@ function refuseUnmet(unmet: readonly string[], { columns, values }: SeenLabels):
   );
 }
 
-/** Reads the rows of a table behind those of others. */
+/** Adds the rows of a table. */
 async function readRows(
   { source, headings, rows: all }: PostTable,
-  context: { rows: KeptRows; options: ImportContext; notes: Set<string>; labels: LabelWords; seen: SeenLabels },
+  context: { rows: KeptRows; options: ImportContext; notes: Set<string>; labels: LabelWords; readLabels: SeenLabels },
 ): Promise<void> {
-  const { rows, options, notes, labels, seen } = context;
+  const { rows, options, notes, labels, readLabels } = context;
   const { rules, count } = options;
-  const { columns: given = {}, dateOrder = null } = options.table ?? {};
+  const { columns: chosenColumns = {}, dateOrder = null } = options.table ?? {};
   const first: TableRow[] = [];
   const iterator = all[Symbol.asyncIterator]();
   for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
@@ -87,7 +87,7 @@ async function readRows(
     if (first.length >= lookedAtRows) break;
   }
   const looks = columnLooks(headings, first.slice(0, lookedAtRows), rules);
-  const columns = tableColumns(headings, { given, source, looks });
+  const columns = tableColumns(headings, { chosen: chosenColumns, source, looks });
   const { time } = columns;
   const silent = silentRules(rules);
   const times = time === undefined ? [] : first.flatMap((row) => cellText(row, time, silent) ?? []);
@@ -106,11 +106,11 @@ async function readRows(
   const texts = textColumns(columns, headings);
   const ids = [columns.postId, columns.threadId].map((column) => roundedIds({ source, column }));
   const labelColumns = [columns.label, columns.rumor, columns.veracity, columns.stance];
-  for (const column of labelColumns) if (column !== undefined) seen.columns.add(column);
+  for (const column of labelColumns) if (column !== undefined) readLabels.columns.add(column);
   const seenWords: LabelWords = {
     ...labels,
     of(said) {
-      if (seen.values.size < mostSeenValues) seen.values.add(said);
+      if (readLabels.values.size < mostSeenValues) readLabels.values.add(said);
       return labels.of(said);
     },
   };
@@ -155,22 +155,23 @@ async function readRows(
   for (const row of first.splice(0)) orSkipNow(options, () => readRow(row));
   for await (const further of { [Symbol.asyncIterator]: () => iterator })
     for (const row of further) orSkipNow(options, () => readRow(row));
-  for (const own of ids) own.refuse();
+  for (const column of ids) column.refuse();
   for (const note of overlooked(columns, looks)) notes.add(note);
   const read = new Set([...used, ...texts.before, ...texts.columns]);
-  const unused = headings.filter((heading) => heading !== '' && !read.has(heading)).map((own) => JSON.stringify(own));
+  const isUnused = (heading: string) => heading !== '' && !read.has(heading);
+  const unused = headings.filter(isUnused).map((heading) => JSON.stringify(heading));
   const chosen = Object.entries(columns).map(([field, heading]) => `${field} from ${JSON.stringify(heading)}`);
   for (const heading of read) if (!used.includes(heading)) chosen.push(`text from ${JSON.stringify(heading)}, too`);
   if (texts.form !== null) notes.add(`texts are read as exports of ${texts.form.name} write them: ${texts.form.note}`);
   notes.add(`read ${chosen.join(', ')}${unused.length === 0 ? '' : `; left out ${listed(unused)}`}`);
 }
 
-/** Where the text of a post stands. */
+/** The columns of a post's text. */
 interface TextColumns {
   readonly form: ExportForm | null;
-  /** All that have a text are read. */
+  /** All texts of these columns are read. */
   readonly before: readonly string[];
-  /** The first that has a text is read. */
+  /** The first text of these columns is read. */
   readonly columns: readonly string[];
 }
 
@@ -178,8 +179,8 @@ function textColumns(columns: TableColumns, headings: readonly string[]): TextCo
   const form = exportForm(headings);
   const isThere = (column: string | undefined): column is string => column !== undefined && headings.includes(column);
   const before = [columns.title, ...(form?.before ?? [])].filter(isThere);
-  // Of Reddit, the text of a comment is its body, and that of a submission its selftext.
-  const others = form?.name === 'Reddit' ? form.texts.filter((own) => own !== 'title') : [];
+  // In Reddit, the text of a comment is its body, and that of a submission its selftext.
+  const others = form?.name === 'Reddit' ? form.texts.filter((heading) => heading !== 'title') : [];
   const isKnown = columns.text !== undefined && others.includes(columns.text);
   const texts = [columns.text, ...(isKnown ? others : [])].filter(isThere);
   return { form, before, columns: [...new Set(texts)] };
@@ -195,9 +196,9 @@ function textOf(row: TableRow, { form, before, columns }: TextColumns, { rules, 
   };
   const parts = before.map(text);
   for (const column of columns) {
-    const own = text(column);
-    parts.push(own);
-    if (own !== '') break;
+    const part = text(column);
+    parts.push(part);
+    if (part !== '') break;
   }
   return parts.filter((part) => part !== '').join('\n');
 }
@@ -245,7 +246,7 @@ function claimOf(id: string, rows: readonly RowOfThread[]): RowOfThread {
   return earliest(candidates, ({ post }) => post.time);
 }
 
-/** A label of the whole thread, which some or all of its rows say. */
+/** A label of the whole thread from the rows that have it. */
 function agreed<Field extends keyof RowOfThread['labels']>(
   rows: readonly RowOfThread[],
   { id, field }: { id: string; field: Field },

@@ -4,18 +4,15 @@ import { badCell, cellText, type TableRow } from './cells.ts';
 
 export interface TimeOptions extends TimeReading {
   readonly rules: NothingRules;
-  /** Whether 0 stands for no time. */
+  /** Whether 0 means no time. */
   readonly isZeroNothing?: boolean;
   /** Called for each time that names no zone and is taken for UTC. */
   readonly onWithoutZone: () => void;
-  /** Called for each 0 that stands for no time. */
+  /** Called for each 0 that means no time. */
   readonly onZero?: () => void;
 }
 
-/**
- * The time in a cell as ISO 8601 in UTC; null where the cell holds nothing.
- * @throws BadItemError for what is no time that `readTime` reads
- */
+/** A cell's time as ISO 8601 in UTC; null if it means nothing. @throws BadItemError for an unreadable time */
 export function cellTime(row: TableRow, column: string, options: TimeOptions): string | null {
   const text = cellText(row, column, options.rules);
   if (text === null) return null;
@@ -29,10 +26,10 @@ export function cellTime(row: TableRow, column: string, options: TimeOptions): s
   return read.time;
 }
 
-/** More seconds than a thread lasts, and fewer than any time or day that is one number has. */
+/** More seconds than a thread lasts, and less than any day or time as one number. */
 const mostOffset = 1e7;
 
-/** What the numbers of a column of times are, as far as they tell. */
+/** The meaning of the numbers in a column of times, if it is clear. */
 export function numbersAmong(times: readonly string[]): { areOffsets: boolean; isZeroNothing: boolean } {
   const numbers = times.filter((time) => /^-?\d+(\.\d+)?$/.test(time)).map(Number);
   const areSmall = numbers.length > 0 && numbers.every((number) => Math.abs(number) < mostOffset);
@@ -44,10 +41,7 @@ export function numbersAmong(times: readonly string[]): { areOffsets: boolean; i
   };
 }
 
-/**
- * Whether all times of a column are days since 1900, as spreadsheets keep them, of the years 2000 to 2099. Seconds since a claim
- * begin with 0.
- */
+/** Whether all times are days since 1900, as in spreadsheets, of the years 2000 to 2099. Offsets would begin with 0. */
 export function areSpreadsheetDays(times: readonly string[]): boolean {
   return (
     times.length > 0 &&
