@@ -5,17 +5,16 @@ import { nearDuplicateAt, nearDuplicatePairs } from './near-duplicates.ts';
 import type { Task } from './task.ts';
 import type { Thread } from './thread.ts';
 
-/** One fold of a cross-validation. */
 export interface LabelFold {
   readonly train: readonly Thread[];
   readonly test: readonly Thread[];
 }
 
 /**
- * Folds for a cross-validation over labelled threads: each thread is tested once. Every label is spread evenly over the folds. Threads
- * of one event and threads whose claims nearly repeat each other stay in one fold, because a detector that has read one of them knows
- * the others. Where some event has more threads than a fold, events are divided. So is a group of near-duplicates that is larger, or has
- * so many threads of a rare label that the other folds could not learn it.
+ * Folds for a cross-validation over labelled threads: each thread is tested once. Every label is spread evenly over the
+ * folds. Threads of one event, or with nearly equal claims, stay in one fold, because a detector that has read one of
+ * them knows the others. If an event has more threads than a fold, events are divided. So is a larger group of
+ * near-duplicates, or one with so many threads of a rare label that the other folds could not learn it.
  * @param options.labelOf the class of each thread
  * @throws InputError for fewer threads than folds
  */
@@ -32,7 +31,7 @@ export function labelFolds(
   const foldSize = threads.length / folds;
   const labels = [...new Set(threads.map(labelOf))].sort((a, b) => a - b);
   const byLabel = groupBy(threads, labelOf);
-  // Without such a group, what is left must still teach every label that has threads enough.
+  // The other threads must still teach every label that has enough of them.
   const isDividedFor = (group: readonly Thread[]) =>
     [...groupBy(group, labelOf)].some(
       ([label, members]) => members.length > 1 && (byLabel.get(label)?.length ?? 0) - members.length < fewestInTraining,
@@ -42,7 +41,7 @@ export function labelFolds(
   );
   const counts = Array.from({ length: folds }, () => labels.map(() => 0));
   const foldOf = new Map<Thread, number>();
-  // Single threads go label by label and even out what groups leave uneven.
+  // Single threads follow label by label and even out the groups.
   const commonest = (group: readonly Thread[]) => {
     const byLabel = groupBy(group, labelOf);
     return [...byLabel].sort(([, a], [, b]) => b.length - a.length)[0][0];
@@ -68,9 +67,9 @@ export function labelFolds(
 }
 
 /**
- * Folds in the order of time: the threads are cut into one block more than there are folds, and each fold tests a block after training
- * on all earlier ones. The first block is never tested.
- * @throws InputError for a thread whose posts have no time, or for too few threads
+ * Folds in the order of time: the threads are cut into one more block than there are folds, and each fold tests a block
+ * after training on all earlier ones. The first block is never tested.
+ * @throws InputError for a thread without times, or for too few threads
  */
 export function timeFolds(threads: readonly Thread[], { folds }: { folds: number }): LabelFold[] {
   const timeless = threads.find((thread) => beginningOf(thread) === null);
@@ -91,7 +90,7 @@ export function timeFolds(threads: readonly Thread[], { folds }: { folds: number
   }));
 }
 
-/** Shares of the labels that a learning curve tests beside all of them. */
+/** Shares of the labels that a learning curve tests besides all of them. */
 export const curveShares = [0.25, 0.5];
 
 /** Ids of a share of the threads, by label. A smaller share with the same seed is part of a larger one. */
@@ -111,7 +110,7 @@ export function nestedShare(
   );
 }
 
-/** Threads of a label that a detector learns from, at least. */
+/** Threads of a label that a detector needs. */
 const fewestInTraining = 2;
 
 /** Whether a detector can learn every label from these threads. */
@@ -120,13 +119,16 @@ export function hasEveryLabel(threads: readonly Thread[], task: Task): boolean {
   return task.labels.every((_, label) => labels.filter((value) => value === label).length >= fewestInTraining);
 }
 
-/** Milliseconds since 1970 of the first post with a time; null where none has one. */
+/** Milliseconds since 1970 of the first post with a time; null without one. */
 export function beginningOf({ posts }: Thread): number | null {
   const first = posts.find(({ time }) => time !== null)?.time ?? null;
   return first === null ? null : Date.parse(first);
 }
 
-/** Groups of threads that share a fold: those of an event, and near-duplicates. A group that no fold can hold is divided. */
+/**
+ * Groups of threads that share a fold: those of an event, and near-duplicates. A group that no fold can hold is
+ * divided.
+ */
 function togetherIn(threads: readonly Thread[], foldSize: number): Thread[][] {
   const groupOf = Int32Array.from(threads.keys());
   const join = (first: number, second: number) => {
@@ -134,7 +136,7 @@ function togetherIn(threads: readonly Thread[], foldSize: number): Thread[][] {
     for (const [place, group] of groupOf.entries()) if (group === gone) groupOf[place] = target;
   };
   const events = [...groupBy([...threads.keys()], (place) => threads[place].event)].filter(([event]) => event !== null);
-  // With a few large events, a fold of a small one would say how the detector does on new events, and the others how it does on known ones.
+  // With a few large events, folds of small ones would test on new events and the others on known ones.
   if (events.every(([, places]) => places.length <= foldSize))
     for (const [, [first, ...others]] of events) for (const other of others) join(first, other);
   for (const [first, second] of nearDuplicatePairs(threads, nearDuplicateAt))

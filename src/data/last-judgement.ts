@@ -2,23 +2,22 @@ import { clippedLogs, oddsAndMargin } from './student-features.ts';
 
 /** A judgement of a prefix, as far as states read it. */
 export interface SeenJudgement {
-  /** Index into the task's labels; −1 where the detector gave none. */
+  /** Index into the task's labels; −1 if the detector gave none. */
   readonly label: number;
-  /** [labels]; null where the detector gave none. */
+  /** [labels]; null if the detector gave none. */
   readonly probabilities: ArrayLike<number> | null;
 }
 
-/** How many numbers `growingLastJudgement` returns. */
 export function lastJudgementFeatureCount(labels: number): number {
   return labels + 3;
 }
 
 /**
- * What is known of a thread's judgements after each post. Each call takes the judgement of the next prefix, or null where the
- * detector was not queried, and returns [labels + 3]: the log-odds of every label but the first against the first, the margin
- * between the likeliest label and the next in log-odds, ln of 1 + the posts since that judgement, ln of 1 + how many judgements
- * in a row gave the same label, and ln of the posts read. A detector without probabilities counts as certain. Before the first
- * judgement, and after one without a label, log-odds, margin and streak are 0.
+ * Features of a thread's judgements after each post. Each call reads the judgement of the next prefix, or null if the
+ * detector was not queried, and returns [labels + 3]: the log-odds of every label but the first against the first, the
+ * margin between the likeliest label and the next in log-odds, ln of 1 + the posts since that judgement, ln of 1 + the
+ * number of judgements in a row with the same label, and ln of the posts read. A detector without probabilities counts
+ * as certain. Before the first judgement, and after one without a label, log-odds, margin and streak are 0.
  */
 export function growingLastJudgement(labels: number): (judgement: SeenJudgement | null) => number[] {
   const nothing = new Array<number>(labels).fill(0);

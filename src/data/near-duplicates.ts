@@ -5,10 +5,11 @@ import type { Thread } from './thread.ts';
 export const nearDuplicateAt = 0.5;
 
 /**
- * The threads whose claims nearly repeat a claim of the others: the Jaccard index of their words (Broder, "On the resemblance
- * and containment of documents", 1997, with shingles of one word) is at least `similarity`. It is computed exactly, through an
- * index of words, so there is no hashing and no chance in it.
- * @param options.similarity in (0, 1]; of single words, because posts are short: one edit breaks every longer shingle around it
+ * The threads whose claims nearly repeat a claim of `others`: the Jaccard index of their words (Broder, "On the
+ * resemblance and containment of documents", 1997, with shingles of one word) is at least `similarity`. An index of
+ * words computes it exactly, without hashing or chance.
+ * @param options.similarity in (0, 1]; of single words, because posts are short: one edit breaks every longer shingle
+ *   around it
  */
 export function nearDuplicates(
   threads: readonly Thread[],
@@ -28,7 +29,7 @@ export function nearDuplicatePairs(threads: readonly Thread[], similarity: numbe
   );
 }
 
-/** A function that returns the places of the claims which are similar to that of a thread. */
+/** Returns the places of the claims that are similar to a thread's. */
 function similarClaims(of: readonly Thread[], similarity: number): (thread: Thread) => number[] {
   const claims = of.map(({ posts: [claim] }) => wordSet(claim.text));
   const claimsWith = new Map<string, number[]>();

@@ -1,11 +1,11 @@
 import { InputError } from '../errors.ts';
 
-/** How large a part of a split is: a count (an integer), a share of all (below 1), or what the other parts leave. */
+/** The size of a part of a split: a count (an integer), a share of all (below 1), or the rest of the threads. */
 export type PartSize = number | 'rest';
 
 /**
- * How many of `total` threads each part gets, at least one.
- * @throws InputError for a size that is none of the three, more than one rest, or parts that `total` cannot fill
+ * The number of `total` threads for each part, at least one.
+ * @throws InputError for an invalid size, more than one rest, or parts that `total` cannot fill
  */
 export function partSizes(parts: Readonly<Record<string, PartSize>>, total: number): Map<string, number> {
   const entries = Object.entries(parts);

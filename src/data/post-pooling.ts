@@ -1,13 +1,14 @@
 /*
- * How the posts that a policy has read become one vector. Their sum keeps growing, so after standardisation its first posts lie
- * close together. A mean, or a sum over √k, does not. State tables, state fields and earshot_policy.py share these numbers.
+ * How the posts that a policy has read become one vector. Their sum keeps growing, so after standardisation the first
+ * posts lie close together. A mean, or a sum over √k, does not grow. State tables, state fields and earshot_policy.py
+ * share these numbers.
  */
 
 export const postPoolings = ['sum', 'mean', 'sqrt'] as const;
 /** sum: Σ e; mean: Σ e / k; sqrt: Σ e / √k, of the first k posts. */
 export type PostPooling = (typeof postPoolings)[number];
 
-/** Whether a state holds ln k beside the pooled posts: the length of a sum shows how many there are, the others do not. */
+/** Whether a state needs ln k besides the pooled posts: a sum's length shows the number of posts, the others do not. */
 export function tellsPostCount(pooling: PostPooling): boolean {
   return pooling !== 'sum';
 }
@@ -15,11 +16,11 @@ export function tellsPostCount(pooling: PostPooling): boolean {
 /** The pooled posts of one thread as it grows. */
 export interface GrowingPool {
   add(embedding: Float32Array): void;
-  /** Writes the pooled posts, plus the embedding of the previous action where there was one. */
+  /** Writes the pooled posts, plus the embedding of the previous action if there was one. */
   write(into: Float32Array, from: number, action: Float32Array | null): void;
 }
 
-/** Begins a thread. The sum is kept in double precision, so that long threads lose nothing. */
+/** Opens a thread. The sum is in double precision, so that long threads lose nothing. */
 export function growingPool({ dimensions, pooling }: { dimensions: number; pooling: PostPooling }): GrowingPool {
   const sum = new Float64Array(dimensions);
   let posts = 0;

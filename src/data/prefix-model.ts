@@ -2,17 +2,17 @@ import * as z from 'zod/mini';
 import { softmax } from '../softmax.ts';
 
 /*
- * A classifier of prefixes that is trained here, as it is saved: TF-IDF of word and character n-grams, of the claim and of the
- * replies apart, under one softmax regression. zod/mini, because bundles are read in browsers, too.
+ * A trained classifier of prefixes, as it is saved: TF-IDF of word and character n-grams, separately of the claim and
+ * of the replies, under one softmax regression. zod/mini, because browsers read bundles, too.
  */
 
 const range = z.object({ min: z.int(), max: z.int() });
 
-/** What is known of some n-grams. Numbers of 32 bits, little-endian, base64. */
+/** The weights of some n-grams. Numbers of 32 bits, little-endian, base64. */
 const blockSchema = z.object({
-  /** Hashes of the n-grams, signed; [n-grams]. */
+  /** Signed hashes of the n-grams, [n-grams]. */
   keys: z.string(),
-  /** [n-grams] */
+  /** Inverse document frequencies, [n-grams]. */
   idf: z.string(),
   /** [n-grams, classes − 1]: class 0 is the reference. */
   weights: z.string(),
@@ -26,35 +26,35 @@ export const prefixModelSchema = z.object({
   ngrams: z.object({ version: z.literal(1), words: range, characters: range }),
   claim: partSchema,
   replies: partSchema,
-  /** How fast replies come; only where the model was trained with times. */
+  /** The times of replies; absent if the model was trained without times. */
   timing: z.optional(
     z.object({
-      /** As `TimingScale`, [columns]. */
+      /** [columns], as in `TimingScale`. */
       means: z.array(z.number()),
       deviations: z.array(z.number()),
       /** [columns, classes − 1] */
       weights: z.string(),
     }),
   ),
-  /** The claim's parts are so long while there is no reply, and of length 1 afterwards. */
+  /** The length of the claim's parts while there is no reply; 1 afterwards. */
   loneClaimWeight: z.number(),
-  /** Of each class; 0 of class 0. */
+  /** Intercepts of the classes; 0 for class 0. */
   intercepts: z.array(z.number()),
   temperature: z.number().check(z.positive()),
-  /** Of each class, added to its logit after the temperature. */
+  /** Offsets of the classes, added to the logits after the temperature. */
   offsets: z.array(z.number()),
-  /** As `LengthCalibration`: a factor for the logits after the offsets. */
+  /** A factor for the logits after the offsets, as in `LengthCalibration`. */
   calibration: z.object({
     scale: z.number().check(z.positive()),
     growth: z.number(),
     mostPosts: z.int().check(z.positive()),
   }),
-  /** Of an encoder that reads the posts, too; null where there is none. */
+  /** The identity of an encoder that reads the posts, too; null without one. */
   encoder: z.nullable(z.record(z.string(), z.unknown())),
 });
 export type PrefixModel = z.infer<typeof prefixModelSchema>;
 
-/** The probability of each class, given the logits of so many posts before the temperature. */
+/** The probability of each class, from the logits for the first `posts` posts before the temperature. */
 export function prefixProbabilities(
   { logits, posts }: { logits: ArrayLike<number>; posts: number },
   {

@@ -1,26 +1,24 @@
-/*
- * How fast the replies to a claim come: four numbers of a prefix that grows. earshot_policy.py computes the same.
- */
+/* The times of replies to a claim, as four numbers of a growing prefix. earshot_policy.py computes the same. */
 
-/** What is read of a post beside its text. */
+/** A post's fields besides its text that models read. */
 export interface Timed {
-  /** ISO 8601; null or undefined where unknown. */
+  /** ISO 8601; null or undefined if unknown. */
   readonly time?: string | null;
 }
 
-/** Replies whose time since the claim is a column of its own. */
+/** Replies whose time since the claim is a column. */
 const timedReplies = [1, 4];
-/** ln of the replies, ln of the replies a minute, and ln of the minutes up to the first and to the fourth. */
+/** ln of the replies, ln of the replies per minute, and ln of the minutes up to the first and to the fourth. */
 export const timingColumns = 2 + timedReplies.length;
-/** Standardised columns are cut off here, so that a thread of odd times does not outweigh its words. */
+/** The limit of standardised columns, so that a thread of odd times does not outweigh its words. */
 const mostDeviations = 3;
 
-/** A column of a prefix, null where it is unknown. */
+/** Columns of a prefix; null if unknown. */
 export type TimingValues = readonly (number | null)[];
 
 /**
- * A function that takes the posts of a thread one after another, the claim first, and returns the columns of each prefix. A
- * claim alone has none. Minutes count from the claim, or from the first reply with a time where the claim has none.
+ * Returns a function that reads a thread post by post and returns the columns of each prefix. A claim alone has none.
+ * Minutes count from the claim, or from the first reply with a time if the claim has none.
  */
 export function growingTiming(): (post: Timed) => TimingValues {
   let posts = 0;
@@ -44,7 +42,7 @@ export interface TimingScale {
   readonly deviations: readonly number[];
 }
 
-/** Columns with mean 0 and deviation 1. One that is unknown counts as the mean. */
+/** Columns with mean 0 and deviation 1. An unknown one counts as the mean. */
 export function standardisedTiming(values: TimingValues, { means, deviations }: TimingScale): number[] {
   return values.map((value, column) =>
     value === null || deviations[column] === 0
@@ -53,10 +51,7 @@ export function standardisedTiming(values: TimingValues, { means, deviations }: 
   );
 }
 
-/**
- * Means and deviations of rows, each column over the rows that have it.
- * @param weights of the rows
- */
+/** Means and deviations of rows, each column over the rows that have it. @param weights of the rows */
 export function timingScaleOf(rows: readonly TimingValues[], weights: ArrayLike<number>): TimingScale {
   const columns = Array.from({ length: timingColumns }, (_, column) => {
     const mean = (of: (value: number) => number) => {

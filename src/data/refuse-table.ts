@@ -1,7 +1,7 @@
 import { InputError } from '../errors.ts';
 import { quoted } from '../shell-words.ts';
 
-/** @throws InputError for a file that is a table by its name, with the command that makes threads of it */
+/** @throws InputError for a file with the name of a table, with the command that makes threads of it */
 export function refuseTable(path: string, { after = '' }: { after?: string } = {}): void {
   const [, ending] = /\.(csv|tsv|parquet)(?:\.gz)?$/i.exec(path) ?? [];
   if (ending === undefined) return;

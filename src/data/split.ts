@@ -5,23 +5,20 @@ import { groupBy } from './group-by.ts';
 import { type PartSize, partSizes } from './part-sizes.ts';
 import type { ThreadFacts } from './thread-source.ts';
 
-/** How to split threads into parts. */
 export interface SplitOptions<Part extends string, Held extends string, Of extends ThreadFacts> {
-  /**
-   * For each part a number of threads (an integer), a share (below 1), or whatever is left ('rest', at most one part).
-   */
+  /** For each part a number of threads (an integer), a share (below 1), or 'rest' (for at most one part). */
   readonly parts: Readonly<Record<Part, PartSize>>;
   readonly seed: number;
-  /** Each part gets the labels in the proportions of the whole; null counts as a label. `task.goldLabel` fits. */
+  /** The label that each part gets in proportion; null counts as a label. `task.goldLabel` fits. */
   readonly stratifyBy?: ((thread: Of) => number | string | boolean | null) | undefined;
-  /** Never divide an event between parts. Sizes are then targets, met as closely as the events allow. */
+  /** Whether events are kept whole. Sizes are then targets, met as closely as the events allow. */
   readonly keepEventsTogether?: boolean;
-  /** Further parts, each made of all threads of the events named. */
+  /** Further parts, each with all threads of the named events. */
   readonly holdOutEvents?: Readonly<Record<Held, readonly string[]>>;
 }
 
 /**
- * Disjoint parts of `threads`, each in the order of `threads`. The same seed, threads and options give the same parts.
+ * Disjoint parts of `threads`, each in the order of `threads`. Equal seeds, threads and options give equal parts.
  * @returns the threads of every part by its name
  * @throws InputError for ids that repeat, events that no thread has, or parts that the threads cannot fill
  */
@@ -45,7 +42,7 @@ export function splitThreads<Of extends ThreadFacts, Part extends string, Held e
 }
 
 /**
- * Each label's threads are shuffled and spread evenly over one line, and the parts are consecutive stretches of it. So
+ * Shuffles each label's threads and spreads them evenly over one line, whose consecutive stretches are the parts. So
  * every part has every label in proportion, up to rounding.
  */
 function assignThreads<Of extends ThreadFacts>(
@@ -58,7 +55,7 @@ function assignThreads<Of extends ThreadFacts>(
 ): Map<Of, string> {
   const strata = groupBy(threads, (thread) => options.stratifyBy?.(thread) ?? null);
   const line = [...strata.values()].flatMap((stratum) => {
-    // A random start, instead of ½, leaves rounding to chance, so that no label is always the one that loses.
+    // A random start, instead of ½, leaves rounding to chance, so that no label always loses.
     const start = options.random.uniform();
     return options.random
       .shuffled(stratum)
@@ -95,7 +92,7 @@ function assignEvents<Of extends ThreadFacts>(
     // The last events go to parts that would otherwise be empty.
     const mustFill = bySize.length - index <= empty.size;
     const [part] = [...(mustFill ? empty : lacking.keys())].sort((a, b) => lacks(b) - lacks(a));
-    // If threads may be left over, an event is left out where it overshoots by at least what the part lacks.
+    // If threads may be left over, an event is left out if it overshoots by at least the part's shortage.
     if (!mustFill && !allUsed && group.length >= 2 * lacks(part)) continue;
     for (const thread of group) assigned.set(thread, part);
     lacking.set(part, lacks(part) - group.length);

@@ -1,9 +1,9 @@
 import { likeliest } from '../likeliest.ts';
 
-/** Probabilities are clipped at this distance from 0, so that their logarithms stay finite. */
+/** The lower limit of probabilities, so that their logarithms stay finite. */
 const nearlyCertain = 1e-4;
 
-/** ln of each, as far as it is finite. */
+/** ln of each probability, limited. */
 export function clippedLogs(probabilities: ArrayLike<number>): number[] {
   return Array.from(probabilities, (probability) => Math.log(Math.max(nearlyCertain, probability)));
 }
@@ -14,15 +14,15 @@ export function oddsAndMargin(logs: readonly number[]): number[] {
   return [...logs.slice(1).map((log) => log - logs[0]), first - second];
 }
 
-/** Numbers a post that a student adds to the state. */
+/** Numbers per post that a student adds to the state. */
 export function studentFeatureCount(labels: number): number {
   return labels + 2;
 }
 
 /**
- * What a student adds to the state of each prefix of a thread that grows: `oddsAndMargin`, ln of the posts seen, and ln of how
- * many posts in a row it has given the same label. Each call takes what it makes of the next prefix. Training, deciding and
- * exported policies (here and in earshot_policy.py) share these numbers.
+ * The student's part of the state at each prefix of a growing thread: `oddsAndMargin`, ln of the posts seen, and ln of
+ * the number of posts in a row with the same label. Each call reads the student's probabilities for the next prefix.
+ * Training, decisions and exported policies (here and in earshot_policy.py) share these numbers.
  */
 export function growingStudentFeatures(): (probabilities: readonly number[]) => number[] {
   let posts = 0;

@@ -1,19 +1,19 @@
 import { InputError } from '../errors.ts';
 import type { Thread } from './thread.ts';
 
-/** What a detector decides about a thread. A class index is always a position in `labels`. */
+/** A detector's decision about a thread. A class index is always a position in `labels`. */
 export interface Task {
   readonly name: string;
   readonly labels: readonly string[];
-  /** Labels that are final when they are said early; a policy reads on with others. Every label may be said early unless given. */
+  /** Labels that are final if predicted early; a policy reads on with others. By default all labels are. */
   readonly alerts?: readonly string[];
-  /** The gold label of a thread as an index into `labels`, or null where the thread has none. */
+  /** The gold label of a thread as an index into `labels`; null without one. */
   goldLabel(thread: Pick<Thread, 'rumor' | 'veracity' | 'labels'>): number | null;
 }
 
 /**
- * The gold label of a thread, as a task that somebody wrote gives it.
- * @throws InputError where it is neither null nor an index into the task's labels, such as the −1 of `indexOf`
+ * The gold label of a thread by a task from outside.
+ * @throws InputError unless it is null or an index into the task's labels, such as for the −1 of `indexOf`
  */
 export function checkedGoldLabel(task: Task, thread: Thread): number | null {
   const label: number | null | undefined = task.goldLabel(thread);
@@ -34,14 +34,14 @@ export const rumorTask: Task = {
 /** The four classes of Twitter15 and Twitter16. */
 export const veracityTask: Task = veracityOf('veracity', ['non-rumor', 'true', 'false', 'unverified']);
 
-/** What became of a rumour: the classes of RumourEval, whose threads are all rumours. Others have no label. */
+/** Veracities of rumours: the classes of RumourEval, whose threads are all rumours. Other threads have no label. */
 export const rumorVeracityTask: Task = veracityOf('rumor-veracity', ['true', 'false', 'unverified']);
 
 function veracityOf(name: string, labels: readonly string[]): Task {
   return {
     name,
     labels,
-    // Without `this`, so that it may be handed on alone.
+    // Without `this`, so that the function can be passed on alone.
     goldLabel({ veracity }) {
       const label = veracity === null ? -1 : labels.indexOf(veracity);
       return label < 0 ? null : label;
@@ -49,14 +49,14 @@ function veracityOf(name: string, labels: readonly string[]): Task {
   };
 }
 
-/** The tasks whose classes are known beforehand, by name. */
+/** The built-in tasks, by name. */
 export const tasks: Readonly<Record<string, Task>> = {
   rumor: rumorTask,
   veracity: veracityTask,
   'rumor-veracity': rumorVeracityTask,
 };
 
-/** What tells a task from others in keys: the name of a known one. */
+/** The identity of a task in keys: the name of a built-in one. */
 export function identityOf(task: Task): string | Pick<Task, 'name' | 'labels'> {
   const { name, labels } = task;
   return isKnown(task) ? name : { name, labels };
@@ -67,8 +67,8 @@ function isKnown({ name, labels }: Pick<Task, 'name' | 'labels'>): boolean {
 }
 
 /**
- * The task of a label: a known one where name and classes are its, else that of the field `name` of a thread's `labels`.
- * @throws InputError from `goldLabel` for a value that is none of the classes
+ * The task of a label: a built-in one with this name and these classes, or else that of the field `name` of `labels`.
+ * @throws InputError from `goldLabel` for a value that is not one of the classes
  */
 export function taskOfLabel({ name, labels }: Pick<Task, 'name' | 'labels'>): Task {
   if (isKnown({ name, labels })) return tasks[name];

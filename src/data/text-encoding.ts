@@ -1,12 +1,12 @@
 import { TextDecoder } from 'node:util';
 import { InputError } from '../errors.ts';
 
-/** Most bytes that are decoded to show what a text would be. */
+/** Bytes that are decoded at most to show an example of a text. */
 const shownBytes = 60;
 
 /**
- * The encoding of a text that its first bytes tell: those of a byte order mark, or UTF-16 of Latin letters, where each second byte
- * is 0. Null where nothing tells, which UTF-8 is then taken for.
+ * The encoding of a text by its first bytes: a byte order mark, or UTF-16 of Latin letters, in which every second byte
+ * is 0. Null without a sign, which then means UTF-8.
  */
 export function markedEncoding(start: Uint8Array): 'utf-16le' | 'utf-16be' | null {
   const [a, b, c, d] = start;
@@ -17,7 +17,7 @@ export function markedEncoding(start: Uint8Array): 'utf-16le' | 'utf-16be' | nul
   return a === 0 && b !== 0 && c === 0 && d !== 0 ? 'utf-16be' : null;
 }
 
-/** @throws InputError for a name that no decoder has */
+/** @throws InputError for a name without a decoder */
 export function encodingNamed(name: string): string {
   try {
     return new TextDecoder(name).encoding;
@@ -28,10 +28,7 @@ export function encodingNamed(name: string): string {
   }
 }
 
-/**
- * A text as UTF-8. Its mark decides what it is in, else `encoding`.
- * @throws InputError for bytes that the encoding does not have
- */
+/** Converts a text to UTF-8 from the encoding of its mark, or else `encoding`. @throws InputError for invalid bytes */
 export async function* inUtf8(
   bytes: AsyncIterable<Uint8Array>,
   { path, encoding = 'utf-8' }: { path: string; encoding?: string | undefined },
@@ -59,17 +56,17 @@ export async function* inUtf8(
   if (decoder) yield decoded();
 }
 
-/** What to do about bytes that are not UTF-8: the encodings that are most likely, each with what the text would be in it. */
+/** Advice on bytes that are not UTF-8: the likeliest encodings, each with the text in it. */
 export function encodingAdvice(bytes: Uint8Array): string {
   const foreign = bytes.findIndex((byte) => byte >= 0x80);
-  // Of its line, with a few words before it.
+  // The line with the bytes, from a few words before them.
   const lineStart = bytes.lastIndexOf(0x0a, Math.max(0, foreign)) + 1;
   const start = Math.max(lineStart, foreign - shownBytes / 2);
   const lineEnd = bytes.indexOf(0x0a, start);
   const line = bytes.subarray(start, lineEnd < 0 ? undefined : lineEnd).subarray(0, shownBytes);
   const readings = ['gbk', 'windows-1252', 'windows-1251'].flatMap((name) => {
     try {
-      // As a stream, because the last character may have been cut through.
+      // As a stream, because the last character may be incomplete.
       const text = new TextDecoder(name, { fatal: true }).decode(line, { stream: true });
       return [`--encoding ${name} if it should read “${text.trim()}”`];
     } catch {

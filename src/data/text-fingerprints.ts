@@ -1,16 +1,16 @@
 import { finishHash, mixIntoHash, scrambleWord } from '../text/murmur3.ts';
 
 /*
- * Which texts of many are the same, without keeping them: a million threads have more posts than fit into a set. A text is known
- * by 64 bits. Among 16 million texts, any two that differ share them with a probability of 7e-6.
+ * Finds equal texts among many without keeping them: a million threads have more posts than fit into a set. A text
+ * becomes 64 bits. Among 16 million texts, any two different ones share them with a probability of 7e-6.
  */
 
-/** Texts as they come. */
+/** Fingerprints of texts as they come. */
 export interface TextFingerprints {
   add(text: string): void;
-  /** Those of the texts so far, each once, in ascending order. */
+  /** The fingerprints so far, each once, in ascending order. */
   distinct(): BigUint64Array;
-  /** Texts so far, repetitions counted. */
+  /** Texts so far, including repetitions. */
   readonly count: number;
 }
 
@@ -43,7 +43,7 @@ export function textFingerprints(): TextFingerprints {
   };
 }
 
-/** How many numbers are in both; each in ascending order. */
+/** The number of fingerprints in both lists, each in ascending order. */
 export function countShared(a: BigUint64Array, b: BigUint64Array): number {
   let shared = 0;
   for (let i = 0, j = 0; i < a.length && j < b.length; ) {
@@ -56,11 +56,11 @@ export function countShared(a: BigUint64Array, b: BigUint64Array): number {
 
 const seeds = [0, 0x9e3779b9] as const;
 
-/** Two hashes of the text's 16-bit units, two a word. */
+/** Two hashes of the text's 16-bit units, two per word. */
 function halves(text: string): [number, number] {
   let [first, second] = seeds as readonly number[];
   for (let index = 0; index < text.length; index += 2) {
-    // A unit that is missing at the end reads as 0, and the length tells it from a 0 that is there.
+    // A missing unit at the end reads as 0; the length distinguishes it from a 0 in the text.
     const word = scrambleWord(text.charCodeAt(index) | (text.charCodeAt(index + 1) << 16));
     first = mixIntoHash(first, word);
     second = mixIntoHash(second, word);

@@ -8,10 +8,10 @@ import { encodingAdvice, inUtf8, markedEncoding } from './text-encoding.ts';
 
 /** One line of a file, without its line end. */
 export interface TextLine {
-  /** Counted from 1, as editors do. */
+  /** Counted from 1, as in editors. */
   readonly number: number;
   readonly text: string;
-  /** Where its bytes are in the file, once that is unpacked. */
+  /** The range of the line's bytes in the unpacked file. */
   readonly bytes: ByteRange;
 }
 
@@ -20,17 +20,17 @@ export interface ByteRange {
   readonly length: number;
 }
 
-/** How a file is read. */
 export interface ReadingOptions {
-  /** What its text is in; by its mark, else UTF-8, unless given. */
+  /** The encoding of the text; that of its mark, or else UTF-8, by default. */
   readonly encoding?: string | undefined;
-  /** A line, a row of a table or a text that must be read whole may have so many bytes; see `sizeLimit`. */
+  /** Bytes that a line, a row of a table or a whole text may have; see `sizeLimit`. */
   readonly mostBytes?: number | undefined;
 }
 
 /**
- * The lines of a text file, plain or gzip, one at a time. Blank lines are counted but not returned.
- * @throws InputError for a file that is missing, empty, a folder, in another encoding or broken gzip, or a line above the limit
+ * Reads the lines of a text file, plain or gzip, one at a time. Blank lines are counted but not returned.
+ * @throws InputError for a file that is missing, empty, a folder, in another encoding or broken gzip, or a line above
+ *   the limit
  */
 export async function* readLines(path: string, options: ReadingOptions = {}): AsyncGenerator<TextLine> {
   const { mostBytes = sizeLimit() } = options;
@@ -38,8 +38,8 @@ export async function* readLines(path: string, options: ReadingOptions = {}): As
 }
 
 /**
- * The lines of a stream of UTF-8, each as soon as it is complete. Blank lines are counted but not returned.
- * @param source.path what messages call it
+ * Reads the lines of a stream of UTF-8, each as soon as it is complete. Blank lines are counted but not returned.
+ * @param source.path the name of the stream in messages
  * @throws InputError for bytes that are not UTF-8, broken gzip, or a line above the limit
  */
 export async function* linesOf(
@@ -54,8 +54,8 @@ export async function* linesOf(
 }
 
 /**
- * The lines of a stream of JSON Lines, as `linesOf`, whatever ends them: a text in JSON holds no bare carriage return. Of a line above
- * the limit, only the beginning is kept.
+ * Reads the lines of a stream of JSON Lines, like `linesOf`, with any line ends: a text in JSON has no bare carriage
+ * return. A line above the limit is cut.
  */
 export function jsonLinesOf(
   bytes: AsyncIterable<Uint8Array | string>,
@@ -64,7 +64,7 @@ export function jsonLinesOf(
   return linesBy(bytes, { ...source, endsAtReturn: true });
 }
 
-/** The lines of `jsonLinesOf` of a file, plain or gzip. */
+/** Reads the lines of a file of JSON Lines, plain or gzip. */
 export async function* readJsonLines(path: string, options: ReadingOptions = {}): ReturnType<typeof jsonLinesOf> {
   const { mostBytes = sizeLimit() } = options;
   yield* jsonLinesOf(await openText(path, options), { path, mostBytes });
@@ -76,21 +76,21 @@ interface LineSource extends Pick<ReadingOptions, 'mostBytes'> {
 
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
-/** Of a line above the limit. */
+/** Bytes that remain of a line above the limit. */
 const keptBytes = 4096;
 
 async function* linesBy(
   bytes: AsyncIterable<Uint8Array | string>,
   { path, mostBytes = sizeLimit(), endsAtReturn }: LineSource & { endsAtReturn: boolean },
 ): ReturnType<typeof jsonLinesOf> {
-  // A mark of the byte order may stand before the first line; elsewhere it is a character.
+  // A byte order mark may precede the first line; elsewhere it is a character.
   const first = new TextDecoder('utf-8', { fatal: true });
   const further = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   let number = 0;
-  /** Of the chunk in all bytes, and of the line in them. */
+  /** The position of the chunk in all bytes, and of the line in the chunk. */
   let position = 0;
   let start = 0;
-  /** Of a line that is not complete. */
+  /** Pieces of a line that is not complete. */
   let pieces: Uint8Array[] = [];
   let held = 0;
   let isCut = false;
@@ -108,11 +108,11 @@ async function* linesBy(
     const whole = pieces.length === 1 ? pieces[0] : Buffer.concat(pieces);
     last = whole;
     const decoder = isCut ? new TextDecoder() : number === 0 ? first : further;
-    // As a stream, because the last character may have been cut through.
+    // As a stream, because the last character may be incomplete.
     const text = decoder.decode(whole, { stream: isCut });
     return { number: number + 1, text, bytes: { start, length: end - start }, isCut };
   };
-  /** The line that ends there; null where it was told before, or is blank. */
+  /** The line that ends here; null if it was returned before, or is blank. */
   const taken = (end: number) => {
     const line = isTold ? null : lineTo(end);
     number++;
@@ -125,7 +125,7 @@ async function* linesBy(
       const buffer = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
       if (buffer.length === 0) continue;
       let from = 0;
-      // A return and a line feed end one line, in two chunks, too.
+      // A return and a line feed end one line, even in two chunks.
       if (isAfterReturn && buffer[0] === lineFeed) start = position + ++from;
       isAfterReturn = false;
       let feed = buffer.indexOf(lineFeed, from);
@@ -144,7 +144,7 @@ async function* linesBy(
       }
       if (from < buffer.length) keep(buffer.subarray(from));
       position += buffer.length;
-      // Whoever refuses it need not wait for its end, which may be far away.
+      // A reader that refuses the line need not wait for its end, which may be far away.
       if (isCut && !isTold) {
         isTold = true;
         yield lineTo(position);
@@ -161,12 +161,12 @@ const megabyte = 2 ** 20;
 
 /** Few lines are longer. */
 const usualMegabytes = 256;
-/** JavaScript holds no longer text. */
+/** JavaScript cannot hold longer texts. */
 export const mostMegabytes = 500;
 
 /**
- * The bytes that one line may have, or a text that must be read whole: 256 MB, or the megabytes that EARSHOT_MAX_LINE_MB gives.
- * @throws InputError where that is no number
+ * The bytes that a line or a whole text may have: 256 MB, or the megabytes of EARSHOT_MAX_LINE_MB.
+ * @throws InputError for a value that is not a number
  */
 export function sizeLimit(): number {
   const setting = process.env.EARSHOT_MAX_LINE_MB ?? '';
@@ -177,7 +177,7 @@ export function sizeLimit(): number {
   );
 }
 
-/** For what has more bytes than the limit. */
+/** The message for more bytes than the limit. */
 export function aboveLimit({ mostBytes = sizeLimit() }: Pick<ReadingOptions, 'mostBytes'>): string {
   return `has more than ${Number((mostBytes / megabyte).toPrecision(3))} MB`;
 }
@@ -186,9 +186,9 @@ export const limitAdvice =
   'which is too much to hold at once. If it is meant to be so long, set EARSHOT_MAX_LINE_MB to more megabytes; otherwise look for missing line ends';
 
 /**
- * Pieces of the bytes that a file's lines have in UTF-8, in the order of the ranges.
+ * Reads the bytes of ranges of a file's lines in UTF-8, in pieces and in order.
  * @param ranges in ascending order, without overlap
- * @throws InputError for a file that cannot be read, or ends before the last of them
+ * @throws InputError for a file that cannot be read, or ends before the last range
  */
 export async function* readRanges(path: string, ranges: readonly ByteRange[]): AsyncGenerator<Buffer> {
   const { isGzip, mark } = await beginningOf(path);
@@ -202,7 +202,7 @@ async function* rangesOfStream(
 ): AsyncGenerator<Buffer> {
   let position = 0;
   let next = 0;
-  /** Of a range that began in an earlier chunk. */
+  /** Pieces of a range that began in an earlier chunk. */
   let pieces: Uint8Array[] = [];
   for await (const chunk of bytes) {
     while (next < ranges.length) {
@@ -238,17 +238,14 @@ async function* rangesOfFile(path: string, ranges: readonly ByteRange[]): AsyncG
 }
 
 /**
- * The text of a file, plain or gzip, in pieces.
+ * Reads the text of a file, plain or gzip, in pieces.
  * @throws InputError for a file that is missing, empty, a folder, in another encoding or broken gzip
  */
 export async function readText(path: string, options: ReadingOptions = {}): Promise<AsyncGenerator<string>> {
   return decoded(await openText(path, options), path);
 }
 
-/**
- * The text of a file as one string; see `readText`.
- * @throws InputError for a text above the limit
- */
+/** Reads a file as one string, like `readText`. @throws InputError for a text above the limit */
 export async function readWholeText(path: string, options: ReadingOptions = {}): Promise<string> {
   const { mostBytes = sizeLimit() } = options;
   let text = '';
@@ -280,7 +277,7 @@ async function* decoded(bytes: AsyncIterable<Uint8Array>, path: string): AsyncGe
   }
 }
 
-/** The text of a file in UTF-8. */
+/** Opens a file as UTF-8. */
 async function openText(path: string, { encoding }: ReadingOptions = {}): Promise<AsyncIterable<Uint8Array>> {
   const { isGzip } = await beginningOf(path);
   const file = createReadStream(path);
@@ -292,7 +289,7 @@ async function openText(path: string, { encoding }: ReadingOptions = {}): Promis
 }
 
 const unpack = 'which is not read; unpack it, or pack it with gzip';
-/** How files begin that are often given in the place of text, in hexadecimal digits, and what to do about them. */
+/** First bytes, in hexadecimal, of files that people often pass instead of text, with the remedy. */
 const noText: readonly (readonly [RegExp, string])[] = [
   [/^504b0304/, 'is a zip archive or a spreadsheet; unpack it, or save the sheet as "CSV UTF-8"'],
   [/^50415231/, 'is a Parquet file; `earshot data import parquet` reads tables of posts'],
@@ -301,7 +298,7 @@ const noText: readonly (readonly [RegExp, string])[] = [
   [/^28b52ffd/, `is packed with zstd, ${unpack}`],
 ];
 
-/** What the first bytes say, and not the name; a file that ends in .gz and is not gzip is an error. */
+/** Decides by the first bytes, not by the name. A file that ends in .gz and is not gzip is an error. */
 async function beginningOf(path: string): Promise<{ isGzip: boolean; mark: ReturnType<typeof markedEncoding> }> {
   await assertFile(path);
   const handle = await open(path).catch((error: unknown) => {

@@ -17,14 +17,14 @@ import {
 import { type Thread, threadSchema } from './thread.ts';
 
 /**
- * Threads of a JSON Lines file, plain or gzip, one at a time, in the order of the file.
- * @throws InputError for a file that cannot be read or has no threads, or a bad line that is not to be skipped
+ * Reads threads of a JSON Lines file, plain or gzip, one at a time, in order.
+ * @throws InputError for a file that cannot be read or has no threads, or a bad line that is not skipped
  */
 export async function* readThreads(path: string, options: SkipOptions = {}): AsyncGenerator<Thread> {
   for await (const { thread } of readPlacedThreads(path, options)) yield thread;
 }
 
-/** The threads of `readThreads`, each with where its line is. */
+/** Reads threads like `readThreads`, each with the place of its line. */
 export async function* readPlacedThreads(
   path: string,
   options: SkipOptions = {},
@@ -56,9 +56,9 @@ export async function* readPlacedThreads(
 }
 
 /**
- * Threads of a stream of JSON Lines, each as soon as its line is complete. A thread may come again with more posts.
- * @param source.name what messages call the stream
- * @throws InputError for a bad line that is not to be skipped
+ * Reads threads of a stream of JSON Lines, each as soon as its line is complete. A thread may return with more posts.
+ * @param source.name the name of the stream in messages
+ * @throws InputError for a bad line that is not skipped
  */
 export function threadsOfStream(
   stream: AsyncIterable<Uint8Array | string>,
@@ -81,14 +81,14 @@ function strictThread(value: unknown, { line, ...at }: ThreadPlace & { line: Tex
   });
 }
 
-/** Characters of a line that is too long to be read. */
+/** Characters of a too long line that messages show. */
 const shownOfLine = 40;
 
 /**
- * Items of foreign JSON Lines, each as soon as its line is complete.
- * @param options.name what messages call the file
+ * Reads items of foreign JSON Lines, each as soon as its line is complete.
+ * @param options.name the name of the file in messages
  * @param parse makes an item of a line's value, or throws a BadItemError
- * @throws InputError for a bad line that is not to be skipped
+ * @throws InputError for a bad line that is not skipped
  */
 export function itemsOfLines<Item>(
   lines: ReturnType<typeof jsonLinesOf>,
@@ -107,7 +107,7 @@ export function itemsOfLines<Item>(
   });
 }
 
-/** All threads of a file at once; see `readThreads`. */
+/** Loads all threads of a file at once; see `readThreads`. */
 export async function loadThreads(path: string, options: SkipOptions = {}): Promise<Thread[]> {
   const threads: Thread[] = [];
   for await (const thread of readThreads(path, options)) threads.push(thread);
@@ -115,9 +115,9 @@ export async function loadThreads(path: string, options: SkipOptions = {}): Prom
 }
 
 /**
- * Writes one thread a line, as gzip if the name ends in `.gz`; see `writeText`.
- * @returns how many threads were written
- * @throws InputError for no threads, or where the disk refuses
+ * Writes one thread per line, as gzip if the name ends in `.gz`; see `writeText`.
+ * @returns the number of threads
+ * @throws InputError for no threads, or if the disk refuses
  */
 export async function writeThreads(path: string, threads: Iterable<Thread> | AsyncIterable<Thread>): Promise<number> {
   let written = 0;
@@ -133,8 +133,8 @@ export async function writeThreads(path: string, threads: Iterable<Thread> | Asy
 }
 
 /**
- * The value of a foreign JSON text that stands at `place`. Integers that are no exact numbers are texts in it, and
- * what Python writes for a missing number is null.
+ * Parses foreign JSON at `place`. Integers that are no exact numbers become texts, and Python's form of a missing
+ * number becomes null.
  * @throws BadItemError for a text that is not JSON
  */
 export function parseJson(text: string, place: string): unknown {
@@ -149,8 +149,8 @@ export function parseJson(text: string, place: string): unknown {
 }
 
 /**
- * The value of a line of JSON Lines that stands at `place`.
- * @throws BadItemError for what is not JSON, or is one of the other ways in which files hold objects: an array, or some lines each
+ * Parses a line of JSON Lines at `place`.
+ * @throws BadItemError for a text that is not JSON, or that is an array or an object of several lines
  */
 function parseJsonLine(text: string, place: string): unknown {
   const value = /^\s*[[{]\s*$/.test(text) ? [] : parseJson(text, place);
@@ -167,16 +167,16 @@ const singleItem = z
   .looseObject({ text: z.string().nullable(), posts: z.undefined().optional() })
   .refine(({ replies, comments, reactions }) => ![replies, comments, reactions].some(Array.isArray));
 
-/** Where a thread stands, for messages. */
+/** The place of a thread, for messages. */
 interface ThreadPlace {
   readonly place: string;
-  /** The file, where there is one that can be given to a command. */
+  /** The file, if there is one that commands can read. */
   readonly path?: string;
 }
 
 /**
- * Checks that a value that stands at `place` is a thread.
- * @throws BadItemError that says what is wrong; for a single post, which importer reads it
+ * Validates a thread at `place`.
+ * @throws BadItemError that names the problem; for a single post, the importer to use
  */
 export function parseThread(value: unknown, { place, path }: ThreadPlace): Thread {
   if (singleItem.safeParse(value).success && !threadSchema.safeParse(value).success) {

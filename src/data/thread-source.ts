@@ -6,35 +6,34 @@ import type { Thread } from './thread.ts';
 import { parseJson, parseThread, readPlacedThreads } from './thread-file.ts';
 
 /*
- * A file of a million threads does not fit into memory, and an experiment needs a few hundred of them. So a split is made from what
- * it must know of each thread, and only those that were drawn are read whole.
+ * A file of a million threads does not fit into memory, and an experiment needs a few hundred of them. So a split reads
+ * a few facts of each thread, and only drawn threads are loaded.
  */
 
-/** What a split must know of a thread. */
+/** The facts of a thread that a split needs. */
 export type ThreadFacts = Pick<Thread, 'id' | 'event' | 'rumor' | 'veracity' | 'labels' | 'chosen'>;
 
-/** A thread of a source, which can be read from there. */
+/** A thread of a source, which can be loaded from there. */
 export interface IndexedThread extends ThreadFacts {
-  /** Its position in the source. */
+  /** The thread's position in the source. */
   readonly place: number;
 }
 
-/** Threads of a file, or made up. */
+/** Threads of a file or in memory. */
 export interface ThreadSource {
-  /** In the order of the source. */
+  /** The threads in the order of the source. */
   readonly threads: readonly IndexedThread[];
-  /** The threads whole, one at a time, in the order of the source. */
+  /** Loads the threads one at a time, in the order of the source. */
   read(selection: readonly IndexedThread[]): AsyncGenerator<Thread>;
 }
 
-/** Threads whole, in the order given. */
+/** Loads the threads, in the order of `selection`. */
 export async function loadIndexed(source: ThreadSource, selection: readonly IndexedThread[]): Promise<Thread[]> {
   const byId = new Map<string, Thread>();
   for await (const thread of source.read(selection)) byId.set(thread.id, thread);
   return selection.map(({ id }) => byId.get(id)!);
 }
 
-/** Threads that are in memory. */
 export function sourceOfThreads(threads: readonly Thread[]): ThreadSource {
   return {
     threads: threads.map(factsOf),
@@ -44,15 +43,15 @@ export function sourceOfThreads(threads: readonly Thread[]): ThreadSource {
   };
 }
 
-/** Files of fewer bytes, unpacked, stay in memory, so that no thread is read twice. */
+/** Smaller files, unpacked, stay in memory, so that no thread is read twice. */
 const smallBytes = 2 ** 26;
 
 /**
- * Reads a thread file once, checks every line, and keeps what splits must know; see `readThreads`.
- * @param options.shaped changes every thread before anything else sees it
- * @param options.onThread is told of each thread once, in order
- * @param options.keptBytes files of fewer bytes, unpacked, stay in memory
- * @throws InputError as `readThreads` does; reading a thread later, where the file is no longer what it was
+ * Reads a thread file once, validates every line, and keeps the facts for splits; see `readThreads`.
+ * @param options.shaped changes every thread before anything else
+ * @param options.onThread called with each thread once, in order
+ * @param options.keptBytes smaller files, unpacked, stay in memory
+ * @throws InputError as `readThreads`; later, if the file has changed
  */
 export async function indexThreadFile(
   path: string,
@@ -105,7 +104,7 @@ function inOrder(selection: readonly IndexedThread[]): IndexedThread[] {
   return selection.toSorted((a, b) => a.place - b.place);
 }
 
-/** What changes when a file is written again. */
+/** Facts of a file that change when it is written again. */
 async function stampOf(path: string): Promise<string | null> {
   const stats = await stat(path).catch(() => null);
   return stats === null ? null : `${stats.size} ${stats.mtimeMs} ${stats.ino}`;

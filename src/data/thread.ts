@@ -18,7 +18,7 @@ const timestamp = z.iso
   .default(null)
   .describe('when it was posted, ISO 8601; null where unknown');
 
-/** Ids of tweets lose digits as numbers, so no number is taken for a text. */
+/** Ids of tweets lose digits as numbers, so no number is accepted as a text. */
 const text = z.string({
   error: ({ input }) => {
     if (typeof input !== 'number') return undefined;
@@ -37,7 +37,7 @@ const postFields = {
   stance: z.enum(stances).nullable().default(null).describe('towards the claim'),
 };
 
-/** Keys of other formats, without case and underscores, and what they are called here. */
+/** Keys of other formats, without case and underscores, with our keys. */
 const otherNamesOfPostFields = {
   tid: 'id',
   postid: 'id',
@@ -122,8 +122,8 @@ const otherNamesOfThreadFields = {
 };
 
 /**
- * A thread as it stands on one line of a `threads.jsonl` file and in memory. A key that it does not know is an error,
- * because a label under another name would otherwise be lost without a word.
+ * A thread on one line of a `threads.jsonl` file and in memory. An unknown key is an error; otherwise a label under
+ * another name would silently be lost.
  */
 export const threadSchema = z
   .strictObject(threadFields, {
@@ -150,9 +150,9 @@ export const threadSchema = z
       });
   });
 
-/** One post as it is in memory, with every field present. */
+/** One post in memory, with every field present. */
 export type Post = z.infer<typeof postSchema>;
-/** `posts[0]` is the claim; the others are in time order. */
+/** A thread: `posts[0]` is the claim; the others are in time order. */
 export type Thread = z.infer<typeof threadSchema>;
 
 /** The claim may be younger than a reply (a quoted or re-created source); replies among themselves may not. */
@@ -167,7 +167,7 @@ function firstPostOutOfOrder(posts: readonly Post[]): { index: number; time: str
   return null;
 }
 
-/** Hours from the claim to post `index`, never negative; null where either time is unknown. */
+/** Hours from the claim to post `index`, never negative; null if either time is unknown. */
 export function hoursSinceClaim(thread: Thread, index: number): number | null {
   return hoursBetween(thread.posts[0].time, thread.posts[index].time);
 }
@@ -190,8 +190,8 @@ export function prefixOf(thread: Thread, length: number): Prefix {
 }
 
 /**
- * Whether a score over labelled threads may count this one: those chosen by margin are harder than the threads that a detector will read.
- * Threads of a random sample stay one without them, because the order of the sample was drawn before any margin.
+ * Whether a score over labelled threads may count this one. Threads chosen by margin are harder than those that a
+ * detector will read. The order of a random sample was drawn before any margin, so it stays random without them.
  */
 export function isFairTest({ chosen }: Pick<Thread, 'chosen'>): boolean {
   return chosen !== 'margin';

@@ -3,26 +3,26 @@ import type { Thread } from '../thread.ts';
 import { type SyntheticModel, type SyntheticOptions, syntheticModel } from './options.ts';
 import { type SyntheticEvidence, tellingWords } from './words.ts';
 
-export type { SyntheticEvidence as Evidence };
+export type { SyntheticEvidence };
 
 /** All kinds of evidence, in the order in which they are enumerated. */
 export const evidences: readonly SyntheticEvidence[] = ['rumor', 'nonRumor', 'neutral'];
 
 /**
- * All that the posts so far say about the class and what is still to come. Early posts are counted separately because
- * misleading threads weigh them differently; of late posts only the difference matters.
+ * The evidence of the posts so far, which determines all probabilities of class and future. Early posts are counted
+ * separately because misleading threads weigh them differently; of late posts only the difference matters.
  */
 export interface EvidenceCounts {
   readonly posts: number;
-  /** Whether one of the first slowPosts posts was telling, as none is in a slow thread. */
+  /** Whether one of the first slowPosts posts was telling, which never happens in a slow thread. */
   readonly isQuick: boolean;
   readonly earlyRumor: number;
   readonly earlyNonRumor: number;
-  /** Late posts that speak for a rumor minus late posts that speak against. */
+  /** Late posts for a rumor minus late posts against. */
   readonly lateMargin: number;
 }
 
-/** Before the first post. */
+/** The counts before the first post. */
 export const noEvidence: EvidenceCounts = { posts: 0, isQuick: false, earlyRumor: 0, earlyNonRumor: 0, lateMargin: 0 };
 
 /** The counts after one more post. */
@@ -51,11 +51,11 @@ interface Hypothesis extends ThreadKind {
   readonly probability: number;
 }
 
-/** What is hidden of a thread. */
+/** The hidden properties of a thread. */
 export interface ThreadKind {
   readonly rumor: boolean;
   readonly misleading: boolean;
-  /** Its evidence comes late. */
+  /** Whether the evidence comes late. */
   readonly slow: boolean;
 }
 
@@ -83,8 +83,8 @@ function hypotheses(counts: EvidenceCounts, model: SyntheticModel): Hypothesis[]
 }
 
 /**
- * P(a thread is slow or not, and which of its first slowPosts posts are neutral), but for the factors that both share: the
- * telling posts that rule a slow thread out, and all posts after.
+ * P(a thread is slow or not, and which of its first slowPosts posts are neutral), without the factors that both share:
+ * the telling posts that exclude a slow thread, and all later posts.
  */
 function slowness({ slow, counts }: { slow: boolean; counts: EvidenceCounts }, model: SyntheticModel): number {
   if (counts.isQuick) return slow ? 0 : 1 - model.slowShare;
@@ -119,7 +119,7 @@ export function evidenceProbabilities(
   return { rumor: telling * rumor, nonRumor: telling * (1 - rumor), neutral: model.neutralShare };
 }
 
-/** The evidence of each post of a synthetic thread, read back from its words. */
+/** The evidence of each post of a synthetic thread, read from its words. */
 export function evidenceOf(thread: Thread): SyntheticEvidence[] {
   return thread.posts.map(({ text }) => {
     const words = new Set(text.toLowerCase().split(/[^a-z]+/));
@@ -129,10 +129,10 @@ export function evidenceOf(thread: Thread): SyntheticEvidence[] {
 }
 
 /**
- * What an ideal observer, who knows how the stream is made, would believe after each post. The evidence of a thread is
- * read from its words; `options` must be those that the stream was made with.
+ * The beliefs of an ideal observer, who knows how the stream is made, after each post. The evidence of a thread is read
+ * from its words; `options` must be those of the stream.
  * @returns [posts]: P(rumor | the first 1, 2, … posts)
- * @throws InputError for more posts than the stream's threads can have, or options that are not valid
+ * @throws InputError for more posts than the stream's threads can have, or invalid options
  */
 export function bayesPosterior(stream: Thread | readonly SyntheticEvidence[], options: SyntheticOptions): Float64Array {
   const model = syntheticModel(options);

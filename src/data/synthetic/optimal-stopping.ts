@@ -11,33 +11,33 @@ import { InputError } from '../../errors.ts';
 import type { Thread } from '../thread.ts';
 import {
   addEvidence,
-  type Evidence,
   type EvidenceCounts,
   evidenceOf,
   evidences,
   nextEvidence,
   noEvidence,
   rumorProbability,
+  type SyntheticEvidence,
 } from './evidence.ts';
 import { lengthProbabilities, type SyntheticModel, type SyntheticOptions, syntheticModel } from './options.ts';
 
-/** What waiting costs; both are 0 by default. */
+/** Costs of waiting; 0 by default. */
 export interface DelayCosts {
-  /** Reward lost for each post used, the claim counted. */
+  /** Reward lost per post used, including the claim. */
   readonly delayCostPerPost?: number;
-  /** Reward lost when the whole thread is used, and in proportion when less is: this times ER. */
+  /** Reward lost if the whole thread is used, and proportionally for less: this times ER. */
   readonly delayCostPerThread?: number;
 }
 
-/** Decides from the posts so far. */
+/** A rule that decides from the posts so far. */
 export interface StoppingRule {
   /**
-   * Whether to stop after these posts, and P(rumor | these posts). Throws InputError for more than maxPosts or none.
+   * Whether to stop after these posts, and P(rumor | these posts). Throws InputError for none or more than maxPosts.
    */
-  decide(evidence: readonly Evidence[]): { stop: boolean; rumorProbability: number };
+  decide(evidence: readonly SyntheticEvidence[]): { stop: boolean; rumorProbability: number };
 }
 
-/** The best rule and what it attains in expectation over the stream's threads. */
+/** The best rule and its expectations over the stream's threads. */
 export interface OptimalStopping {
   readonly rule: StoppingRule;
   readonly expectedReward: number;
@@ -58,8 +58,8 @@ interface StoppingNode {
 const cost = z.number().min(0).default(0);
 
 /**
- * Computes the best rule of a stream exactly. `rule.decide` can then be asked about any prefix of such a stream.
- * @throws InputError for a negative cost or options that are not valid
+ * Computes the best rule of a stream exactly. `rule.decide` then decides about any prefix of such a stream.
+ * @throws InputError for a negative cost or invalid options
  */
 export function optimalStopping(options: SyntheticOptions & DelayCosts): OptimalStopping {
   const { delayCostPerPost, delayCostPerThread, ...stream } = options;
@@ -84,7 +84,7 @@ export function optimalStopping(options: SyntheticOptions & DelayCosts): Optimal
       const ended = right - delay(posts, 1);
       const goneOn = node.next.reduce((sum, { probability, node: after }) => sum + probability * after.value, 0);
       const waited = lengths.endsHere[posts] * ended + (1 - lengths.endsHere[posts]) * goneOn;
-      // In a tie the rule stops: the same reward, sooner.
+      // In a tie the rule stops, for the same reward earlier.
       node.stop = stopped >= waited - 1e-12;
       node.value = Math.max(stopped, waited);
     }
@@ -95,7 +95,7 @@ export function optimalStopping(options: SyntheticOptions & DelayCosts): Optimal
   for (const node of first.values()) reached.set(node, start[firstEvidence(node.counts, model)]);
   const outcome = { expectedReward: 0, accuracy: 0, meanPosts: 0, earlyRate: 0 };
   for (const [node, probability] of reached) outcome.expectedReward += probability * node.value;
-  // A Map also visits what is added during the loop, and each layer is complete before the next is reached.
+  // A Map also visits entries added during the loop, and each layer is complete before the next is reached.
   for (const [node, probability] of reached) {
     const { posts } = node.counts;
     const endsHere = lengths.endsHere[posts];
@@ -111,7 +111,7 @@ export function optimalStopping(options: SyntheticOptions & DelayCosts): Optimal
   return { ...outcome, rule: ruleOf(layers, model) };
 }
 
-/** Each thread's decision under a rule. The evidence of a thread is read from its words. */
+/** The rule's decision on each thread, whose evidence is read from its words. */
 export function applyStoppingRule(
   rule: StoppingRule,
   threads: readonly Thread[],
@@ -147,7 +147,7 @@ function keyOf(counts: EvidenceCounts): string {
   return `${counts.isQuick} ${counts.earlyRumor} ${counts.earlyNonRumor} ${counts.lateMargin}`;
 }
 
-/** All reachable counts after 1, 2, … maxPosts posts, each linked to those that may follow. */
+/** All reachable counts after 1, 2, … maxPosts posts, each linked to its successors. */
 function buildLayers(model: SyntheticModel): Map<string, StoppingNode>[] {
   const after = (counts: EvidenceCounts) => evidences.map((evidence) => addEvidence(counts, { evidence, model }));
   const reachable: EvidenceCounts[][] = [];
@@ -177,8 +177,8 @@ function buildLayers(model: SyntheticModel): Map<string, StoppingNode>[] {
   return layers;
 }
 
-/** The evidence of the only post that these counts are of. */
-function firstEvidence(counts: EvidenceCounts, model: SyntheticModel): Evidence {
+/** The evidence of the only post behind these counts. */
+function firstEvidence(counts: EvidenceCounts, model: SyntheticModel): SyntheticEvidence {
   const match = evidences.find((evidence) => keyOf(addEvidence(noEvidence, { evidence, model })) === keyOf(counts));
   return match ?? 'neutral';
 }

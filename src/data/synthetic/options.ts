@@ -8,7 +8,7 @@ const share = z.number().min(0).max(1);
 /** With certainty a single post would decide everything, and the posterior would divide by zero. */
 const accuracy = z.number().min(0.01).max(0.99);
 
-/** How a synthetic stream is made; the head of stream.ts tells the whole. */
+/** The options of a synthetic stream; the head of stream.ts explains them. */
 export const syntheticOptionsSchema = z
   .strictObject({
     threads: z.int().min(1).default(600).describe('how many threads'),
@@ -53,15 +53,12 @@ export const syntheticOptionsSchema = z
     error: 'must lie between minPosts and maxPosts',
   });
 
-/** The options as a caller gives them: what is left out takes its default. */
+/** The options of a caller, without defaults. */
 export type SyntheticOptions = z.input<typeof syntheticOptionsSchema>;
-/** The options with every default filled in. */
+/** The options with every default. */
 export type SyntheticModel = z.output<typeof syntheticOptionsSchema>;
 
-/**
- * Fills in the defaults.
- * @throws InputError for an option that is unknown or out of range
- */
+/** Fills in the defaults. @throws InputError for an option that is unknown or out of range */
 export function syntheticModel(options: SyntheticOptions): SyntheticModel {
   const result = syntheticOptionsSchema.safeParse(options);
   if (result.success) return result.data;

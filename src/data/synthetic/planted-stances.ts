@@ -20,7 +20,7 @@ import { type Post, stances, type Thread } from '../thread.ts';
  * from them that holds elsewhere. No test thread is a campaign.
  */
 
-/** How many threads and items to make, and how hard they are. */
+/** The number of threads and items, and their difficulty. */
 export const plantedStanceOptionsSchema = z.strictObject({
   threads: z.int().min(8).default(400).describe('threads to train on'),
   testThreads: z.int().min(8).default(200).describe('threads to test on'),
@@ -40,7 +40,7 @@ export const plantedStanceOptionsSchema = z.strictObject({
 
 const veracities = ['non-rumor', 'true', 'false', 'unverified'] as const;
 
-/** For each veracity, how often replies support, deny, query and comment. */
+/** For each veracity, the frequencies of replies that support, deny, query and comment. */
 const stancesOfVeracity: readonly (readonly number[])[] = [
   [0.1, 0.1, 0.1, 0.7],
   [0.7, 0.1, 0.1, 0.1],
@@ -54,7 +54,7 @@ const honest: readonly (readonly string[])[] = [
   ['any source ?', 'is this true ?', 'who says ?', 'any proof ?'],
   ['watching this', 'thinking of everyone there', 'what a day', 'on my way home'],
 ];
-/** None for comments: who says nothing pretends nothing. */
+/** Pretended stances; none for comments, which state no stance. */
 const slippery: readonly (readonly string[])[] = [
   ['yep', 'totally', 'well said', 'facts'],
   ['nonsense', 'bullshit', 'propaganda', 'rubbish'],
@@ -72,7 +72,7 @@ const campaignMarks = ['petition', 'hashtag', 'forwarded', 'share before it is d
 const subjects = ['bridge', 'museum', 'airport', 'factory', 'stadium', 'harbour', 'school', 'market'];
 
 /**
- * Makes the threads and the items. The same options give the same threads, and veracities take turns.
+ * Makes the threads and the items. Equal options give equal threads, and veracities take turns.
  * @throws ZodError for an option that is unknown or out of range
  */
 export function plantedStances(options: z.input<typeof plantedStanceOptionsSchema> = {}): {

@@ -1,4 +1,4 @@
-/** Twelve made-up events, none of them more often true than another. */
+/** Twelve invented events, each true as often as the others. */
 export const stories: readonly {
   readonly name: string;
   /** First sentences of claims. */

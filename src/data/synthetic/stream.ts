@@ -10,12 +10,12 @@
  */
 import { Random } from '../../tensor/random.ts';
 import type { Post, Thread } from '../thread.ts';
-import { type Evidence, evidenceProbabilities, type ThreadKind } from './evidence.ts';
+import { evidenceProbabilities, type SyntheticEvidence, type ThreadKind } from './evidence.ts';
 import { lengthProbabilities, type SyntheticModel, type SyntheticOptions, syntheticModel } from './options.ts';
 import { stories } from './stories.ts';
 import { writeText } from './words.ts';
 
-export { bayesPosterior, type Evidence, evidenceOf } from './evidence.ts';
+export { bayesPosterior, evidenceOf, type SyntheticEvidence } from './evidence.ts';
 export {
   applyStoppingRule,
   type OptimalStopping,
@@ -25,8 +25,8 @@ export {
 export { type SyntheticOptions, syntheticOptionsSchema } from './options.ts';
 
 /**
- * Makes the threads of a stream. The same options give the same threads, and `labels` says which ones
- * mislead and in which the evidence comes late.
+ * Makes the threads of a stream. Equal options give equal threads, and `labels` marks threads that mislead and threads
+ * whose evidence comes late.
  * @throws InputError for an option that is unknown or out of range
  */
 export function synthesizeThreads(options: SyntheticOptions = {}): Thread[] {
@@ -75,23 +75,21 @@ function synthesizeThread(
 function drawEvidence(
   about: { kind: ThreadKind; post: number },
   { model, random }: { model: SyntheticModel; random: Random },
-): Evidence {
+): SyntheticEvidence {
   const chances = evidenceProbabilities(about, model);
   const drawn = random.uniform();
   if (drawn < chances.neutral) return 'neutral';
   return drawn < chances.neutral + chances.rumor ? 'rumor' : 'nonRumor';
 }
 
-/** Doubters ask at first and deny later. A little noise keeps the stance from being the evidence by another name. */
-function drawStance(post: { evidence: Evidence; early: boolean }, random: Random): Post['stance'] {
+/** Doubters ask at first and deny later. A little noise prevents the stance from equalling the evidence. */
+function drawStance(post: { evidence: SyntheticEvidence; early: boolean }, random: Random): Post['stance'] {
   if (post.evidence === 'neutral' || random.uniform() < 0.1) return 'comment';
   if (post.evidence === 'nonRumor') return 'support';
   return random.uniform() < (post.early ? 0.6 : 0.15) ? 'query' : 'deny';
 }
 
-/**
- * Replies come fast at first and ever slower later: exponential gaps whose mean grows from 90 seconds by 18% a post.
- */
+/** The gaps between replies: exponential, with a mean that grows from 90 seconds by 18% per post. */
 function gapMs(post: number, random: Random): number {
   return Math.ceil(-Math.log(1 - random.uniform()) * 90_000 * 1.18 ** (post - 1));
 }

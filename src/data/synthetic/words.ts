@@ -1,14 +1,14 @@
 import type { Random } from '../../tensor/random.ts';
 import { stories } from './stories.ts';
 
-/** The class a post speaks for, rightly or wrongly. */
+/** The class that a post supports, rightly or wrongly. */
 export type SyntheticEvidence = 'rumor' | 'nonRumor' | 'neutral';
 
 type Telling = Exclude<SyntheticEvidence, 'neutral'>;
 
 const list = (words: string) => words.split(' ');
 
-/** What stands in braces in the sentences below. Evidence is read back from these words; no other sentence has any of them. */
+/** The words for the braces in the sentences below. Evidence is read from these words; no other sentence has them. */
 const slots: Readonly<Record<Telling, Readonly<Record<string, readonly string[]>>>> = {
   rumor: {
     untrue: list('fake false bogus untrue fabricated baseless misleading invented'),
@@ -24,7 +24,7 @@ const slots: Readonly<Record<Telling, Readonly<Record<string, readonly string[]>
   },
 };
 
-/** The words by which the evidence of a text is told. */
+/** The words that show the evidence of a text. */
 export const tellingWords: Readonly<Record<Telling, readonly string[]>> = {
   rumor: Object.values(slots.rumor).flat(),
   nonRumor: Object.values(slots.nonRumor).flat(),
@@ -77,7 +77,7 @@ const distractors: readonly string[] = [
   'Karaoke at eight, who is in?',
 ];
 
-/** What a claim adds for or against itself. */
+/** A claim's sentences for or against itself. */
 const tellingClaims: Readonly<Record<Telling, readonly string[]>> = {
   rumor: [
     'Some call it {untrue}, and say that the photo is {made}.',
@@ -97,7 +97,7 @@ const neutralClaims: readonly string[] = [
   'What do you make of it?',
 ];
 
-/** The text of one post: a claim of its story, or a reply, with what it tells of the class. */
+/** The text of one post: a claim of its story, or a reply, with its evidence about the class. */
 export function writeText(
   post: { evidence: SyntheticEvidence; distractor: boolean; event: number; claim: boolean },
   random: Random,

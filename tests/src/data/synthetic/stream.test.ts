@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import {
   applyStoppingRule,
   bayesPosterior,
-  type Evidence,
   evidenceOf,
   optimalStopping,
+  type SyntheticEvidence,
   type SyntheticOptions,
   synthesizeThreads,
   syntheticOptionsSchema,
@@ -26,10 +26,10 @@ const tiny = {
   slowShare: 0.25,
   slowPosts: 2,
 } satisfies SyntheticOptions;
-const all: Evidence[] = ['rumor', 'nonRumor', 'neutral'];
+const all: SyntheticEvidence[] = ['rumor', 'nonRumor', 'neutral'];
 
 /** P(class is `rumor`, these posts), by the words of the model's description alone. */
-function jointProbability(evidence: readonly Evidence[], rumor: boolean): number {
+function jointProbability(evidence: readonly SyntheticEvidence[], rumor: boolean): number {
   let total = 0;
   for (const misleading of [true, false])
     for (const slow of [true, false]) {
@@ -46,10 +46,10 @@ function jointProbability(evidence: readonly Evidence[], rumor: boolean): number
   return total;
 }
 
-const posteriorByEnumeration = (evidence: readonly Evidence[]) =>
+const posteriorByEnumeration = (evidence: readonly SyntheticEvidence[]) =>
   jointProbability(evidence, true) / (jointProbability(evidence, true) + jointProbability(evidence, false));
 
-function* sequences(length: number): Generator<Evidence[]> {
+function* sequences(length: number): Generator<SyntheticEvidence[]> {
   if (length === 0) yield [];
   else for (const head of sequences(length - 1)) for (const last of all) yield [...head, last];
 }
@@ -90,7 +90,7 @@ describe('the best stopping rule', () => {
   const lengthProbability = (posts: number) => (weights[posts - 2] ?? 0) / weights.reduce((sum, w) => sum + w, 0);
 
   /** Expectimax over whole histories: no counts, no tables. Weighted by P(history, thread has that many posts). */
-  function bestValue(history: Evidence[], costs: { perPost: number; perThread: number }): number {
+  function bestValue(history: SyntheticEvidence[], costs: { perPost: number; perThread: number }): number {
     const posts = history.length;
     const right = Math.max(jointProbability(history, true), jointProbability(history, false));
     const mass = jointProbability(history, true) + jointProbability(history, false);
