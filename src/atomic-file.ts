@@ -5,10 +5,7 @@ import { writeTarget } from './write-target.ts';
 
 let temporaryFiles = 0;
 
-/**
- * Makes a folder and those above it, where they are missing.
- * @throws InputError where the disk refuses
- */
+/** Makes a folder and its missing parents. @throws InputError if the disk refuses */
 export function makeFolder(path: string): void {
   try {
     makeFolders(path);
@@ -17,7 +14,7 @@ export function makeFolder(path: string): void {
   }
 }
 
-/** As `makeFolder`, with the system's own error: Node says of a read-only disk that there is no such folder. */
+/** Makes folders, but throws the system's error: Node's own reports a read-only disk as a missing folder. */
 export function makeFolders(path: string): void {
   try {
     mkdirSync(path, { recursive: true });
@@ -25,18 +22,17 @@ export function makeFolders(path: string): void {
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
     let missing = resolve(path);
     while (!existsSync(dirname(missing))) missing = dirname(missing);
-    mkdirSync(missing); // alone, it says what is in the way
+    mkdirSync(missing); // without `recursive`, the error names the cause
     throw error;
   }
 }
 
 /**
- * Replaces a file so that a reader, a crash or a power cut sees the old content or the new one, never a part of it. A
- * symbolic link stays one: the file that it points to is replaced. Devices and pipes are written to.
- *
- * Written with `node:fs` because write-file-atomic 6 issues a single write and ignores how much of it was taken. On a
- * disk that fills up half-way, it renames the truncated file over the good one and reports success.
- * @throws InputError where the disk refuses; the old content is then still there
+ * Replaces a file so that a reader, a crash or a power cut sees the old or the new content, never a part. A symbolic
+ * link stays: the file that it points to is replaced. Devices and pipes are written to. write-file-atomic 6 issues a
+ * single write and ignores a short one: on a disk that fills up, it renames the truncated file over the good one and
+ * reports success.
+ * @throws InputError if the disk refuses; the old content is then still there
  */
 export function writeFileAtomically(path: string, content: string | Uint8Array): void {
   const bytes = typeof content === 'string' ? Buffer.from(content, 'utf8') : content;
@@ -47,7 +43,7 @@ export function writeFileAtomically(path: string, content: string | Uint8Array):
       writeFileSync(target, bytes);
       return;
     }
-    // In the same folder, because a rename cannot cross disks; hidden, so that nobody takes it for a finished file.
+    // In the same folder, because a rename cannot cross disks; hidden, so that it does not look like a finished file.
     temporary = join(dirname(target), `.${basename(target)}.${process.pid}-${++temporaryFiles}.tmp`);
     writeDurably(temporary, bytes);
     renameSync(temporary, target);
@@ -63,14 +59,14 @@ export function writeFileAtomically(path: string, content: string | Uint8Array):
 function writeDurably(path: string, bytes: Uint8Array): void {
   const file = openSync(path, 'wx');
   try {
-    writeFileSync(file, bytes); // repeats a short write until everything is written or the system says why not
+    writeFileSync(file, bytes); // repeats a short write until everything is written or the system reports an error
     fsyncSync(file);
   } finally {
     closeSync(file);
   }
 }
 
-/** Fails silently: the error that led here is the one to report. */
+/** Fails silently, because the original error is the one to report. */
 function discard(path: string): void {
   try {
     rmSync(path, { force: true });
@@ -79,7 +75,7 @@ function discard(path: string): void {
   }
 }
 
-/** Makes the rename itself survive a power cut. Where a folder cannot be synced, the content is safe all the same. */
+/** Makes the rename survive a power cut. If a folder cannot be synced, the content is safe anyway. */
 function syncFolder(path: string): void {
   try {
     const folder = openSync(path, 'r');

@@ -1,6 +1,4 @@
-/*
- * 32-bit floats, little-endian, as base64: how numbers stand in files of JSON. Bundles read them in browsers, too.
- */
+/* 32-bit floats, little-endian, as base64: the form of numbers in JSON files. Bundles are read in browsers, too. */
 
 export function floatsToBase64(floats: Float32Array): string {
   const view = new DataView(new ArrayBuffer(floats.length * 4));
@@ -8,7 +6,7 @@ export function floatsToBase64(floats: Float32Array): string {
   return bytesToBase64(view);
 }
 
-/** Signed integers of 32 bits in the same way. */
+/** Signed 32-bit integers, little-endian, as base64. */
 export function integersToBase64(integers: Int32Array): string {
   const view = new DataView(new ArrayBuffer(integers.length * 4));
   for (const [index, value] of integers.entries()) view.setInt32(index * 4, value, true);

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { InputError } from './errors.ts';
 
 /**
- * What a schema makes of a value.
- * @param wrong begins the complaint, such as `the task x is wrong`
+ * Parses a value with a schema.
+ * @param wrong the beginning of the message, such as `the task x is wrong`
  * @throws InputError that names each problem
  */
 export function checked<Schema extends z.ZodType>(schema: Schema, value: unknown, wrong: string): z.output<Schema> {

@@ -4,25 +4,22 @@ import { configure } from 'safe-stable-stringify';
 const stringify = configure({ deterministic: true, strict: true });
 
 /**
- * JSON with sorted keys and no spaces: equal texts for equal values and only for those. −0 counts as 0, and a property
- * that is undefined is left out.
- * @throws Error for what JSON cannot hold: NaN, an infinity, a function, a cycle
+ * JSON with sorted keys and no spaces: equal texts for equal values only. −0 counts as 0, and an undefined property is
+ * left out.
+ * @throws Error for a value that JSON cannot hold: NaN, an infinity, a function, a cycle
  */
 export function canonicalJson(value: unknown): string {
   return stringify(value) ?? 'null';
 }
 
-/**
- * SHA-256 of a value's canonical JSON, in hexadecimal: names the value by its content.
- * @throws Error for what JSON cannot hold
- */
+/** Identifies a value by the SHA-256 of its canonical JSON. @throws Error for a value that JSON cannot hold */
 export function sha256(value: unknown): string {
   const hash = createHash('sha256');
   updateWith(hash, value);
   return hash.digest('hex');
 }
 
-/** `sha256` of a list whose items come one at a time, and need not be in memory together. */
+/** `sha256` of a list whose items come one at a time and need not be in memory together. */
 export function sha256OfList(): { add(item: unknown): void; digest(): string } {
   const hash = createHash('sha256');
   const list = listInto(hash);
@@ -35,7 +32,7 @@ export function sha256OfList(): { add(item: unknown): void; digest(): string } {
   };
 }
 
-/** A list of lists or objects goes in item by item: as one text, that of many threads would be longer than a string can be. */
+/** A list of lists or objects is hashed item by item: the text of many threads would exceed the length of a string. */
 function updateWith(hash: Hash, value: unknown): void {
   if (!Array.isArray(value) || typeof value[0] !== 'object') {
     hash.update(canonicalJson(value));

@@ -1,20 +1,21 @@
-/** The user's input is wrong. The message says what is wrong, the value seen and what to do. Exit code 1. */
+/** The user's input is wrong. The message has the problem, the value and the remedy. Exit code 1. */
 export class InputError extends Error {
   override readonly name = 'InputError';
 }
 
-/** A service failed, and trying again did not help. The message says which, how and what to do. Exit code 2. */
+/** A service failed, even after retries. The message has the service, the problem and the remedy. Exit code 2. */
 export class ProviderError extends Error {
   override readonly name = 'ProviderError';
 }
 
-/** A guarantee is violated, as a monitor that was asked finds. Exit code 4. */
+/** A guarantee is violated, according to a monitor that the user asked. Exit code 4. */
 export class GuaranteeViolated extends Error {
   override readonly name = 'GuaranteeViolated';
 }
 
 /**
- * For what Earshot itself wrote and this version does not read. There is no migration: whoever has the file makes it again.
+ * The error for Earshot's own file in a form that this version does not read. There is no migration: the file must be
+ * made again.
  * @param place file, and line in it
  */
 export function notOurs(
@@ -39,9 +40,9 @@ const remedies: Readonly<Record<string, string>> = {
 };
 
 /**
- * Turns a failed disk operation into an InputError that says what the user can do about it.
- * @param options.what what was attempted, after "cannot": such as `write 12 bytes to a.txt`
- * @returns the error to throw; one that is not about the disk comes back as it is
+ * Turns a failed disk operation into an InputError with a remedy.
+ * @param options.what the operation, after "cannot": such as `write 12 bytes to a.txt`
+ * @returns the error to throw; an error that is not about the disk is returned unchanged
  */
 export function diskError(error: unknown, { what }: { what: string }): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';

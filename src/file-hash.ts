@@ -3,10 +3,7 @@ import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { diskError } from './errors.ts';
 
-/**
- * SHA-256 of a file's bytes, in hexadecimal.
- * @throws InputError where it cannot be read
- */
+/** SHA-256 of a file's bytes, in hexadecimal. @throws InputError if it cannot be read */
 export async function hashOfFile(path: string): Promise<string> {
   const hash = createHash('sha256');
   try {
@@ -17,7 +14,7 @@ export async function hashOfFile(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Of every file, by its path. @throws InputError where one cannot be read */
+/** SHA-256 of every file, by its path. @throws InputError if one cannot be read */
 export async function hashesOf(files: readonly string[]): Promise<Record<string, string>> {
   return Object.fromEntries(await Promise.all(files.map(async (file) => [file, await hashOfFile(file)] as const)));
 }

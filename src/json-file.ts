@@ -6,7 +6,7 @@ import { jsonOrUndefined } from './json.ts';
 
 /**
  * Writes a value as JSON, indented for people; the file is replaced whole or not at all.
- * @throws InputError where the disk refuses; Error for a value that JSON cannot hold (see `exactJson`)
+ * @throws InputError if the disk refuses; Error for a value that JSON cannot hold (see `exactJson`)
  */
 export function writeJsonFile(path: string, value: unknown): void {
   const exact: unknown = JSON.parse(exactJson(value, path));
@@ -14,14 +14,14 @@ export function writeJsonFile(path: string, value: unknown): void {
 }
 
 /**
- * Reads a JSON file that this program wrote, checked against a schema.
- * @throws InputError, with what to do, for a file that is missing, is not JSON or is not what the schema expects
+ * Reads a JSON file of this program and validates it.
+ * @throws InputError, with a remedy, for a file that is missing, is not JSON or does not fit the schema
  */
 export function readJsonFile<Value>(path: string, schema: core.$ZodType<Value>, remedy?: string): Value {
   return storedValue(readStoredText(path, remedy), { schema, place: path, remedy });
 }
 
-/** @throws InputError for a file that is missing, or that the disk does not give */
+/** @throws InputError for a file that is missing or cannot be read */
 function readStoredText(path: string, remedy?: string): string {
   if (!existsSync(path)) throw notOurs(path, 'it is missing', remedy);
   try {
@@ -31,10 +31,7 @@ function readStoredText(path: string, remedy?: string): string {
   }
 }
 
-/**
- * The value of a JSON text that this program wrote at `place`.
- * @throws InputError, as `notOurs`, where it is not what the schema expects
- */
+/** Parses a JSON text that this program wrote at `place`. @throws InputError if it does not fit the schema */
 export function storedValue<Value>(
   text: string,
   { schema, place, remedy }: { schema: core.$ZodType<Value>; place: string; remedy?: string | undefined },
@@ -47,26 +44,21 @@ export function storedValue<Value>(
   throw notOurs(place, problems.slice(0, 3).join('; '), remedy);
 }
 
-/*
- * JSON Lines, one value a line, that Earshot itself wrote. Foreign ones, such as threads, are read by `thread-file.ts`.
- */
+/* JSON Lines of Earshot itself, one value per line. `thread-file.ts` reads foreign ones, such as threads. */
 
-/** Writes one value a line, all or none. @throws InputError where the disk refuses */
+/** Writes one value per line, all or none. @throws InputError if the disk refuses */
 export function writeJsonLines(path: string, values: readonly unknown[]): void {
   writeFileAtomically(path, values.map((value) => `${JSON.stringify(value)}\n`).join(''));
 }
 
-/** @throws InputError that names the line, for a file that is missing or a line that is not what the schema expects */
+/** @throws InputError that names the line, for a missing file or a line that does not fit the schema */
 export function readJsonLines<Value>(path: string, schema: core.$ZodType<Value>): Value[] {
   return readStoredText(path)
     .split('\n')
     .flatMap((text, index) => (text === '' ? [] : [storedLine(text, { path, number: index + 1, schema })]));
 }
 
-/**
- * The value of one line.
- * @throws InputError that names the line where it is not what the schema expects
- */
+/** Parses one line. @throws InputError that names the line if it does not fit the schema */
 export function storedLine<Value>(
   text: string,
   { path, number, schema, remedy }: { path: string; number: number; schema: core.$ZodType<Value>; remedy?: string },
@@ -75,9 +67,9 @@ export function storedLine<Value>(
 }
 
 /**
- * JSON that reads back as the very same value. Unlike `JSON.stringify` it keeps −0 and refuses what JSON would change
- * silently (NaN to null, a Map to {}, a typed array to an object). A property that is undefined is left out.
- * @param path what errors call the value
+ * JSON that reads back as exactly the same value. Unlike `JSON.stringify` it keeps −0 and refuses values that JSON
+ * would change silently (NaN to null, a Map to {}, a typed array to an object). An undefined property is left out.
+ * @param path the name of the value in errors
  * @throws Error that names the place of a value that JSON cannot hold
  */
 export function exactJson(value: unknown, path = '$'): string {
@@ -103,7 +95,7 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
 
 const shownAtMost = 8;
 
-/** Where two JSON values differ, as `path (there x, now y)`, at most eight places; empty if they are equal. */
+/** Lists differences of two JSON values as `path (there x, now y)`, at most eight; empty for equal values. */
 export function differences(there: unknown, now: unknown): string[] {
   const places = [...walk(there, now, '')];
   return places.length <= shownAtMost

@@ -1,4 +1,4 @@
-/** The value of a text from outside; undefined where it is not JSON, which no schema accepts. */
+/** Parses a foreign text; undefined if it is not JSON, which no schema accepts. */
 export function jsonOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -7,7 +7,7 @@ export function jsonOrUndefined(text: string): unknown {
   }
 }
 
-/** A JSON text whose integers beyond 2^53, which `JSON.parse` rounds, stand in quotes, with all their digits. */
+/** Quotes the integers of a JSON text beyond 2^53, which `JSON.parse` rounds, so that they keep their digits. */
 export function withWholeIntegers(text: string): string {
   if (!/\d{16}/.test(text)) return text;
   let whole = '';
@@ -16,7 +16,7 @@ export function withWholeIntegers(text: string): string {
   return whole;
 }
 
-/** A JSON text with null for the NaN and Infinity that Python writes, which JSON does not have. */
+/** Replaces NaN and Infinity, which Python writes and JSON does not have, by null. */
 export function withoutNaN(text: string): string {
   let plain = '';
   for (const { piece, isString } of pieces(text))
@@ -24,7 +24,7 @@ export function withoutNaN(text: string): string {
   return plain;
 }
 
-/** The first integer of a JSON text that `JSON.parse` would round; null where there is none. */
+/** The first integer of a JSON text that `JSON.parse` would round; null without one. */
 export function roundedInteger(text: string): string | null {
   if (!/\d{16}/.test(text)) return null;
   for (const { piece, isString } of pieces(text)) {
@@ -40,7 +40,7 @@ function isRounded(token: string): boolean {
   return /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token));
 }
 
-/** The strings of a JSON text, and what stands between them. */
+/** The strings of a JSON text and the text between them. */
 function* pieces(text: string): Generator<{ readonly piece: string; readonly isString: boolean }> {
   let start = 0;
   while (start < text.length) {

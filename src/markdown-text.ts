@@ -1,6 +1,6 @@
 /**
- * A text of somebody else's, such as the name of a class, as Markdown that shows it as it is: within a line, a heading or a cell of a
- * table. Underscores within words are left alone, as no reader takes them for marks.
+ * Escapes a foreign text, such as a class name, for a line, heading or table cell of Markdown. Underscores within words
+ * stay, because no reader takes them for marks.
  */
 export function markdownText(text: string): string {
   return htmlShown(text.replace(/\s*[\r\n]+\s*/g, ' '))
@@ -10,7 +10,7 @@ export function markdownText(text: string): string {
     .replace(/\](?=\()/g, '\\]');
 }
 
-/** Markdown whose marks of HTML are shown. Code is left alone, as it is shown as it is already. */
+/** Escapes HTML in Markdown, except in code, which is shown as it is. */
 export function withoutHtml(markdown: string): string {
   const parts = markdown.split(/((?<!`)`(?!`)[^`]*(?<!`)`(?!`))/);
   return parts.map((part, index) => (index % 2 === 1 ? part : htmlShown(part))).join('');

@@ -2,13 +2,12 @@ import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { closest, distance } from 'fastest-levenshtein';
 
-/** Names that are listed where none is near. */
+/** Names that are listed if none is similar. */
 const mostNames = 5;
 
 /**
- * That a path is not there, with what was probably meant: the name beside the first part of it that is missing which is most like
- * it, or else the names that are there.
- * @param isMeant leaves out names that nobody can mean here
+ * Says that a path is missing, with the most similar name beside its first missing part, or else the existing names.
+ * @param isMeant false for names that cannot be meant here
  */
 export function missingPath(path: string, isMeant: (path: string) => boolean = () => true): string {
   let missing = path;

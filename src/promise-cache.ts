@@ -1,7 +1,4 @@
-/**
- * Computes the value of each key once, however many ask for it at the same time. A failure is forgotten, so that the next
- * one who asks tries again.
- */
+/** Computes the value of each key once for all concurrent callers. A failure is forgotten, so it can be retried. */
 export class PromiseCache<Value> {
   private readonly promises = new Map<string, Promise<Value>>();
 

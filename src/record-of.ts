@@ -1,13 +1,13 @@
 import { z } from 'zod';
 
-/** A record whose keys are words of users, such as classes: any string is a key. `z.record` leaves out `__proto__`. */
+/** A record with keys of users, such as classes: any string is a key. `z.record` leaves out `__proto__`. */
 export function recordOf<Value extends z.ZodType>(value: Value) {
   return z.preprocess(lengthened, z.record(z.string(), value)).transform(shortened);
 }
 
 const protoLike = /^__+proto__$/;
 
-/** With one underscore more in `__proto__` and in all keys that are like it, so that no two keys become one. */
+/** Adds an underscore to `__proto__` and to all similar keys, so that no two keys become equal. */
 function lengthened(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !Object.keys(value).some(isProtoLike)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, value]) => [isProtoLike(key) ? `_${key}` : key, value]));

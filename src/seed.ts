@@ -1,4 +1,4 @@
 import { z } from 'zod';
 
-/** What fixes random numbers. Below 0 there would be a second name for nothing new, and most who write one mistyped. */
+/** A seed of random numbers. Negative seeds would add nothing, and are mostly typing errors. */
 export const seedSchema = z.int().min(0, 'a seed is a whole number from 0 up');

@@ -11,7 +11,7 @@ export function softmaxInPlace(logits: number[] | Float64Array): number {
   return largest + Math.log(sum);
 }
 
-/** The same as new numbers. */
+/** Logits to probabilities, as new numbers. */
 export function softmax(logits: Iterable<number>): number[] {
   const probabilities = [...logits];
   softmaxInPlace(probabilities);

@@ -1,17 +1,17 @@
 import { lstatSync, readlinkSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
-/** What a write to a path reaches. */
+/** The target of a write to a path. */
 export interface WriteTarget {
-  /** The path behind all symbolic links; there need not be anything yet. */
+  /** The path behind all symbolic links; it need not exist. */
   readonly path: string;
-  /** A device, a pipe or a socket: it is written to, where a rename would put a file in its place. */
+  /** Whether it is a device, a pipe or a socket, which a rename would replace by a file. */
   readonly isSpecial: boolean;
 }
 
-/** Follows symbolic links, also those that lead to nothing yet. */
+/** Follows symbolic links, also those to missing files. */
 export function writeTarget(path: string): WriteTarget {
-  // Asked of the system, which alone knows what /dev/stdout leads to.
+  // Only the system can resolve /dev/stdout.
   const reached = statSync(path, { throwIfNoEntry: false });
   if (reached !== undefined && !reached.isFile() && !reached.isDirectory()) return { path, isSpecial: true };
   let target = path;
@@ -20,7 +20,7 @@ export function writeTarget(path: string): WriteTarget {
     if (!stats?.isSymbolicLink()) return { path: target, isSpecial: false };
     target = resolve(dirname(target), readlinkSync(target));
   }
-  // Opening it will say what is wrong.
+  // Opening the path will report the problem.
   return { path: target, isSpecial: false };
 }
 

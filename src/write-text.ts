@@ -11,10 +11,10 @@ import { writeTarget } from './write-target.ts';
 const writtenAtOnce = 1 << 18;
 
 /**
- * Writes texts one after the other, as gzip if the name ends in `.gz`. The file gets its name only once it is whole: readers
- * never see half of it, and a failure leaves an older file as it was.
- * @param options.what is written, for messages
- * @throws InputError where the disk refuses; what `texts` throws as it came
+ * Writes texts one after the other, as gzip if the name ends in `.gz`. The file gets its name only when it is complete:
+ * readers never see half of it, and a failure leaves an older file unchanged.
+ * @param options.what the contents, for messages
+ * @throws InputError if the disk refuses; errors of `texts` unchanged
  */
 export async function writeText(
   path: string,
@@ -33,7 +33,7 @@ export async function writeText(
       }
       if (pending !== '') yield pending;
     } catch (error) {
-      // A stream that fails throws its error in here, too.
+      // A failing stream throws its error here, too.
       isSourceToBlame = error !== file?.errored;
       throw error;
     }
@@ -41,9 +41,9 @@ export async function writeText(
   try {
     await mkdir(dirname(path), { recursive: true });
     const target = writeTarget(path);
-    // A device or a pipe is written to; any other file gets its name once it is whole.
+    // A device or a pipe is written to; any other file gets its name when it is complete.
     const opened = target.isSpecial ? target.path : `${target.path}.${process.pid}.unfinished`;
-    // Many small writes take longer than few large ones; but who reads a pipe may wait for each.
+    // Many small writes take longer than few large ones; but a reader of a pipe may wait for each.
     const text = Readable.from(watched(target.isSpecial ? 0 : writtenAtOnce));
     file = createWriteStream(opened, { flush: !target.isSpecial });
     try {

@@ -2,15 +2,15 @@ import { LineCounter, parseDocument, type YAMLError } from 'yaml';
 import { InputError } from './errors.ts';
 
 /**
- * YAML 1.2 with the merge key `<<`, as plain data.
- * @param what begins the complaint, such as `my.yaml is`
- * @throws InputError with line, column and what was expected for what is not valid YAML, refers to itself, or expands to too many
- *   aliases
+ * Parses YAML 1.2 with the merge key `<<` to plain data.
+ * @param what the beginning of the message, such as `my.yaml is`
+ * @throws InputError with line, column and expectation for YAML that is invalid, refers to itself, or expands to too
+ *   many aliases
  */
 export function parseYaml(text: string, what: string): unknown {
   const lineCounter = new LineCounter();
   const wrong = (offset: number, expected: string) => {
-    // What the end lacks is missing where the text ends, not in an empty line.
+    // A missing end is reported at the end of the text, not in an empty line.
     const { line, col } = lineCounter.linePos(Math.max(0, Math.min(offset, text.trimEnd().length)));
     const lineText = text.split('\n')[line - 1]?.trim() ?? '';
     return new InputError(
@@ -43,7 +43,7 @@ export function parseYaml(text: string, what: string): unknown {
 
 const usual = 'expected "key: value" on each line, lists as [a, b], and quotes around texts with other signs';
 
-/** What is expected where the parser found something else, by the code of its error. */
+/** The expectation behind a parser error, by its code. */
 const expectations: Partial<Record<YAMLError['code'], string>> = {
   BAD_DQ_ESCAPE: 'in double quotes \\ begins an escape; write \\\\, or use single quotes',
   BAD_INDENT: 'expected a closing ] or }, or what belongs to a key two spaces further right than the key',

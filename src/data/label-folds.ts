@@ -125,10 +125,7 @@ export function beginningOf({ posts }: Thread): number | null {
   return first === null ? null : Date.parse(first);
 }
 
-/**
- * Groups of threads that share a fold: those of an event, and near-duplicates. A group that no fold can hold is
- * divided.
- */
+/** Groups of threads that share a fold: those of an event, and near-duplicates. Too large groups are divided. */
 function togetherIn(threads: readonly Thread[], foldSize: number): Thread[][] {
   const groupOf = Int32Array.from(threads.keys());
   const join = (first: number, second: number) => {

@@ -174,10 +174,7 @@ interface ThreadPlace {
   readonly path?: string;
 }
 
-/**
- * Validates a thread at `place`.
- * @throws BadItemError that names the problem; for a single post, the importer to use
- */
+/** Validates a thread at `place`. @throws BadItemError with the problem; for a single post, the importer to use */
 export function parseThread(value: unknown, { place, path }: ThreadPlace): Thread {
   if (singleItem.safeParse(value).success && !threadSchema.safeParse(value).success) {
     const command = (format: string) =>

@@ -2,19 +2,19 @@ import { InputError } from '../errors.ts';
 import { Random } from '../tensor/random.ts';
 import { quantile } from './summary-statistics.ts';
 
-/** A number computed from items given by index, some of them repeated. The array is reused after the call. */
+/** A number computed from items by index, with repetitions. The array is reused after the call. */
 export type Statistic = (items: Int32Array) => number;
 
-/** What to draw. */
+/** Options of the draws. */
 export interface BootstrapOptions {
-  /** How many items there are; samples are drawn from 0 … items − 1. */
+  /** The number of items; samples are drawn from 0 … items − 1. */
   readonly items: number;
   readonly seed: number;
-  /** 2,000 by default. */
+  /** The number of resamples; 2,000 by default. */
   readonly resamples?: number;
-  /** How much of the samples the interval covers; 0.95 by default. */
+  /** The confidence level of the interval; 0.95 by default. */
   readonly confidence?: number;
-  /** The range of each statistic that is a share of what is right, or a difference of such; null for others, and for all unless given. */
+  /** The range of each statistic that is a score or a difference of scores; null for others, and for all by default. */
   readonly scoreRange?: (statistic: number) => readonly [least: number, most: number] | null;
 }
 
@@ -26,7 +26,7 @@ export interface Interval {
 
 /**
  * Percentile bootstrap (Efron & Tibshirani, "An Introduction to the Bootstrap", 1993, ch. 13): the statistic on the
- * items as they are, and its interval over samples drawn with replacement. The same seed gives the same interval.
+ * items, and its interval over samples drawn with replacement. Equal seeds give equal intervals.
  * @throws InputError for no items, no resamples or a confidence outside (0, 1); Error for a statistic that is NaN
  */
 export function bootstrapInterval(
@@ -42,11 +42,10 @@ export function bootstrapInterval(
 }
 
 /**
- * Compares two systems on the same items: first minus second, each resample taking the same items for both.
- *
- * The p-value is twice the smaller share of differences on one side of 0. One more difference is counted on either
- * side, so that it is never 0. It is below 0.05 about where the 95% interval leaves out 0, and 1 for equal systems.
- * @throws as `bootstrapInterval` does
+ * Compares two systems on the same items: first minus second, where each resample takes the same items for both. The
+ * p-value is twice the smaller share of differences on one side of 0. One more difference is counted on either side, so
+ * that it is never 0. It is below 0.05 roughly when the 95% interval excludes 0, and 1 for equal systems.
+ * @throws as `bootstrapInterval`
  */
 export function comparePaired(
   options: BootstrapOptions & { readonly first: Statistic; readonly second: Statistic },
@@ -60,12 +59,12 @@ export function comparePaired(
   return { difference: estimate, ...interval };
 }
 
-/** With fewer items a bootstrap says nothing: its samples hardly differ. */
+/** With fewer items a bootstrap means nothing: its samples hardly differ. */
 export const fewestItems = 10;
 
 /**
- * The largest share that items of a kind may have of which so many had none, by the binomial distribution; for 95% and both
- * sides about 3.7 / items.
+ * The largest share that an unseen kind of item may have, given the number of items, by the binomial distribution; for
+ * 95% and both sides about 3.7 / items.
  */
 function largestUnseen(items: number, confidence = 0.95): number {
   return 1 - ((1 - confidence) / 2) ** (1 / items);
@@ -78,21 +77,24 @@ function defined(statistic: number): number {
 }
 
 /**
- * Means of statistics over groups of items, with percentile intervals that resample the groups first and then the items of
- * each (Davison & Hinkley, "Bootstrap Methods and their Application", 1997, §3.8): items of one group are less independent
- * than items of all groups pooled would pretend. One group alone is resampled by its items. Where a statistic is NaN, the
- * group does not count towards its mean. No sample holds what no item is: the bound of a score that no sample crosses the
- * estimate by, such as that of items which are all right, is as far off as the largest share that may be unseen.
+ * Means of statistics over groups of items, with percentile intervals that resample the groups first and then the items
+ * of each (Davison & Hinkley, "Bootstrap Methods and their Application", 1997, §3.8), because items of one group are
+ * not independent. A single group is resampled by its items. A group with a statistic of NaN does not count towards its
+ * mean. No sample contains an unseen kind of item: if no sample crosses a score's estimate on one side, such as that of
+ * items which are all right, the bound there is as far off as the largest share that may be unseen.
  * @param options.groups items of each group
- * @returns one entry a statistic, with the two-sided p-value of 0 (see `comparePaired`)
+ * @returns one entry per statistic, with the two-sided p-value of 0 (see `comparePaired`)
  * @throws InputError without groups, or for a group without items
  */
 export function bootstrapGroups(
   options: Omit<BootstrapOptions, 'items'> & {
     readonly groups: readonly number[];
-    /** The groups hold the same items in the same order, such as threads that every seed decided: each sample draws them once for all. */
+    /**
+     * Whether the groups hold the same items in the same order, such as threads decided under every seed; each sample
+     * then draws them once for all.
+     */
     readonly sameItems?: boolean;
-    /** Of one group (a run with its own seed, say) on some of its items, by index; repetitions count again. */
+    /** The statistics of one group (such as a seeded run) on some of its items, by index, with repetitions. */
     readonly statistics: (group: number, items: Int32Array) => readonly number[];
   },
 ): (Interval & { readonly estimate: number; readonly pValue: number })[] {
@@ -143,10 +145,10 @@ export function bootstrapGroups(
   });
 }
 
-/** Sums of the same numbers in another order differ by so much. */
+/** The rounding error of sums in different orders. */
 const rounding = 1e-12;
 
-/** The mean of each column over the rows that know it; NaN where none does. */
+/** The mean of each column over the rows where it is not NaN; NaN without any. */
 function meansOver(rows: readonly (readonly number[])[]): number[] {
   return rows[0].map((_, column) => {
     let [sum, count] = [0, 0];
@@ -159,7 +161,7 @@ function meansOver(rows: readonly (readonly number[])[]): number[] {
   });
 }
 
-/** Twice the smaller share of differences on one side of 0, one more being counted on either side. */
+/** Twice the smaller share of differences on one side of 0, with one more counted on either side. */
 function twoSided(samples: Float64Array): number {
   const notAbove = samples.reduce((count, difference) => count + Number(difference <= 0), 1);
   const notBelow = samples.reduce((count, difference) => count + Number(difference >= 0), 1);

@@ -1,10 +1,10 @@
-/** An answer with the probability that its system gave it. */
+/** An answer with its system's probability. */
 export interface ConfidentAnswer {
   readonly confidence: number;
   readonly isRight: boolean;
 }
 
-/** Answers of about the same confidence: means over them. */
+/** Means over answers of similar confidence. */
 export interface CalibrationBin {
   readonly confidence: number;
   readonly accuracy: number;
@@ -14,7 +14,7 @@ export interface CalibrationBin {
 const binCount = 10;
 
 /**
- * Confidence against accuracy in ten bins of equal width, and the expected calibration error: the mean distance of the two,
+ * Confidence against accuracy in ten bins of equal width, and the expected calibration error: their mean distance,
  * weighted by items (Guo et al. 2017, §2).
  * @returns null without answers
  */
@@ -40,7 +40,8 @@ export function calibration(
 }
 
 /**
- * Brier score of one answer over all classes (Brier 1950): the squared distance of the probabilities from the gold label, 0 to 2.
+ * Brier score of one answer over all classes (Brier 1950): the squared distance of the probabilities from the gold
+ * label, 0 to 2.
  * @param options.gold index of the right class
  */
 export function brierScore({ probabilities, gold }: { probabilities: readonly number[]; gold: number }): number {

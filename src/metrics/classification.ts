@@ -1,25 +1,25 @@
 import { InputError } from '../errors.ts';
 
-/** [items]: the class index of each item. A prediction of −1 means that no label could be read from the answer. */
+/** The class index of each item, [items]. A prediction of −1 means that no label could be read from the answer. */
 export type ClassIndices = Int8Array | Int32Array | readonly number[];
 
-/** What to score. */
+/** Gold labels and predictions to score. */
 export interface Predictions {
   readonly gold: ClassIndices;
   readonly predicted: ClassIndices;
   readonly classes: number;
-  /** Indices of the items to count, repetitions included (a bootstrap sample); every item once if left out. */
+  /** Indices of the items to count, with repetitions (a bootstrap sample); every item once by default. */
   readonly items?: Int32Array | readonly number[];
 }
 
-/** How often each gold class was predicted as each class. */
+/** Counts of each gold class by predicted class. */
 export interface ConfusionMatrix {
   readonly classes: number;
   /** Row-major `[classes, classes + 1]`: gold × predicted, the last column for predictions of −1. */
   readonly counts: Int32Array;
 }
 
-/** Scores of one class, 0 to 1; 0 where nothing was predicted or nothing is of the class. */
+/** Scores of one class, 0 to 1; 0 if nothing was predicted as the class or belongs to it. */
 export interface ClassScores {
   readonly precision: number;
   readonly recall: number;
@@ -39,10 +39,7 @@ export interface ClassificationScores {
   readonly unparsed: number;
 }
 
-/**
- * Counts gold × predicted classes.
- * @throws InputError for labels and predictions of different number, or a class out of range
- */
+/** Counts gold × predicted classes. @throws InputError for different numbers, or a class out of range */
 export function confusionMatrix({ gold, predicted, classes, items }: Predictions): ConfusionMatrix {
   if (gold.length !== predicted.length)
     throw new InputError(`there are ${gold.length} gold labels and ${predicted.length} predictions; give one an item`);
@@ -62,11 +59,11 @@ export function confusionMatrix({ gold, predicted, classes, items }: Predictions
 }
 
 /**
- * Scores as scikit-learn computes them with all classes as `labels` and `zero_division=0`: every class counts in
- * macro-F1, and one that occurs neither in the gold labels nor in the predictions scores 0. With predictions of −1,
- * micro-F1 differs from accuracy, because they lower its recall but not its precision.
+ * Scores like scikit-learn with all classes as `labels` and `zero_division=0`: every class counts in macro-F1, and one
+ * without gold labels and predictions scores 0. With predictions of −1, micro-F1 differs from accuracy, because they
+ * lower its recall but not its precision.
  * https://scikit-learn.org/stable/modules/generated/sklearn.metrics.precision_recall_fscore_support.html
- * @throws as `confusionMatrix` does, and InputError without items
+ * @throws as `confusionMatrix`, and InputError without items
  */
 export function classificationScores(predictions: Predictions): ClassificationScores {
   const { classes, counts } = confusionMatrix(predictions);
@@ -97,7 +94,7 @@ export function classificationScores(predictions: Predictions): ClassificationSc
   };
 }
 
-/** The mean F1 over all classes; see `classificationScores`. A bootstrap needs nothing else, thousands of times. */
+/** The mean F1 over all classes, as in `classificationScores`. A bootstrap computes it thousands of times. */
 export function macroF1(predictions: Predictions): number {
   const matrix = confusionMatrix(predictions);
   let sum = 0;

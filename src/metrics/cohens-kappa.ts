@@ -1,6 +1,6 @@
 /**
- * Cohen's kappa: how often two people agree beyond what their own shares of the classes would give by chance (Cohen 1960). Null without
- * items.
+ * Cohen's kappa: the agreement of two people beyond what their class shares would give by chance (Cohen 1960). Null
+ * without items.
  * @param pairs both classes of each item
  */
 export function cohensKappa(pairs: readonly (readonly [string, string])[]): number | null {

@@ -15,8 +15,8 @@ export interface Losses {
 }
 
 /**
- * A confidence sequence: with probability `confidence`, the mean probability of a loss lies within at every time, however often it is
- * looked at.
+ * A confidence sequence: with probability `confidence`, the mean probability of a loss lies inside at every time,
+ * however often it is checked.
  */
 export function confidenceSequence(sample: Losses, confidence: number): { low: number; high: number } {
   const { losses, items } = sample;
@@ -27,13 +27,13 @@ export function confidenceSequence(sample: Losses, confidence: number): { low: n
   return { low: rate === 0 ? 0 : border(isIn, rate, 0), high: rate === 1 ? 1 : border(isIn, rate, 1) };
 }
 
-/** Mean over bettors of what each owns. */
+/** Mean wealth of the bettors. */
 function wealth({ losses, items }: Losses, share: number): number {
   const logs = stakes.map((stake) => losses * Math.log(stake) - items * Math.log1p(share * (stake - 1)));
   return logs.reduce((sum, log) => sum + Math.exp(log), 0) / stakes.length;
 }
 
-/** The last share on the way from `inside` to `end` that is in. */
+/** The last share inside, on the way from `inside` to `end`. */
 function border(isIn: (share: number) => boolean, inside: number, end: number): number {
   if (isIn(end)) return end;
   let [near, far] = [inside, end];

@@ -10,7 +10,7 @@
  *   all folds                                                              threads is measured (experiments/results/cross-fitting.md)
  */
 
-/** What was found at the chosen threshold. */
+/** The result at the chosen threshold. */
 export interface RiskControl {
   readonly threshold: number;
   readonly items: number;
@@ -21,9 +21,9 @@ export interface RiskControl {
 }
 
 /**
- * The least careful threshold whose expected loss is at most `level`; null where even the most careful has more.
+ * The least careful threshold whose expected loss is at most `level`; null if even the most careful has more.
  * @param options.thresholds from the most careful to the least
- * @param options.lossesAt items with a loss at a threshold, of 0 or 1 each; they must not become fewer along the thresholds
+ * @param options.lossesAt items with a loss at a threshold, 0 or 1 each; never fewer along the thresholds
  */
 export function controlRisk(options: {
   thresholds: readonly number[];
@@ -42,7 +42,7 @@ export function controlRisk(options: {
   return chosen;
 }
 
-/** The fewest items with which an expected loss of at most `level` can be shown: where none of them loses. */
+/** The fewest items that can show an expected loss of at most `level`: if none of them is a loss. */
 export function smallestOnAverage({ level }: { level: number }): number {
   return Math.ceil(1 / level - 1 - 1e-9);
 }

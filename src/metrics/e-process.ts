@@ -10,11 +10,11 @@
 
 /** Odds of a loss that is likelier than allowed: 1.5 to 9 times. */
 const stakes = [1.5, 2, 3, 5, 9];
-/** Of the money, this share is staked from the first item on; the j-th later team has a part of the rest, 1 / (j (j + 1)). */
+/** The share of the money staked from the first item on; the j-th later team has 1 / (j (j + 1)) of the rest. */
 const firstShare = 0.8;
 /** Items between two teams. */
 const pause = 50;
-/** Of so many teams, the poorest stops; what it owns is given up. */
+/** Beyond this number of teams, the poorest stops and gives up its wealth. */
 const mostTeams = 20;
 
 /** @param share in (0, 1) */
@@ -31,7 +31,7 @@ export function eProcess(share: number) {
   return {
     /** The evidence against the share. */
     value: () => value,
-    /** The value after another item. */
+    /** Adds an item and returns the evidence. */
     add(isLoss: boolean): number {
       if (items > 0 && items % pause === 0) begin();
       items++;

@@ -1,12 +1,12 @@
 import { InputError } from '../errors.ts';
 
-/** When an agent decided; one entry for each thread. */
+/** Decisions of an agent; one entry per thread. */
 export interface Decisions {
   /** Posts seen at the decision, 1 to the thread's length. */
   readonly postsUsed: Int32Array | readonly number[];
   /** Posts in the thread. */
   readonly threadPosts: Int32Array | readonly number[];
-  /** Indices of the threads to count, repetitions included (a bootstrap sample); every thread once if left out. */
+  /** Indices of the threads to count, with repetitions (a bootstrap sample); every thread once by default. */
   readonly items?: Int32Array | readonly number[];
 }
 
@@ -18,19 +18,19 @@ export function earlyRate(decisions: Decisions): number {
   return meanOver(decisions, (used, posts) => used / posts);
 }
 
-/** How long an agent waited. */
+/** The delay of an agent's decisions. */
 export interface Delay {
-  /** Mean number of posts waited for after the claim. */
+  /** Mean number of posts after the claim. */
   readonly posts: number;
-  /** Mean over the threads whose times are known; null if none are. */
+  /** Mean over the threads with known times; null without any. */
   readonly hours: number | null;
   readonly threadsWithHours: number;
 }
 
 /**
  * The mean delay in posts and in hours.
- * @param options.hours [threads]: from the claim to the post of the decision; null where a time is unknown
- * @throws as `earlyRate` does, and InputError for a thread without an entry in `hours`
+ * @param options.hours [threads]: from the claim to the post of the decision; null if a time is unknown
+ * @throws as `earlyRate`, and InputError for a thread without an entry in `hours`
  */
 export function meanDelay({ hours, ...decisions }: Decisions & { readonly hours: readonly (number | null)[] }): Delay {
   const posts = meanOver(decisions, (used) => used - 1);
@@ -48,10 +48,10 @@ export function meanDelay({ hours, ...decisions }: Decisions & { readonly hours:
 }
 
 /**
- * The fixed rule that explains most of an agent's decisions, `post k` or `last post`, and the share of threads that it
- * explains. Near 1, the agent has learnt that rule and nothing about the threads. A decision on the last post counts
- * for both rules. In a tie `last post` is named, or else the earlier post.
- * @throws as `earlyRate` does
+ * The fixed rule that explains most of an agent's decisions, `post k` or `last post`, with its share of threads. Near
+ * 1, the agent learned this rule and nothing about the threads. A decision on the last post counts for both rules. In a
+ * tie `last post` wins, or else the earlier post.
+ * @throws as `earlyRate`
  */
 export function mostCommonStopShare(decisions: Decisions): { name: string; share: number } {
   const counts = new Map<number, number>();

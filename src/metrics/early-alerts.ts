@@ -17,27 +17,27 @@ import { quantile } from './summary-statistics.ts';
  * Of several classes that raise an alert, any makes an alert on a positive thread true.
  */
 
-/** What a system decided; one entry for each thread. */
+/** Decisions of a system; one entry per thread. */
 export interface AlertDecisions {
-  /** Whether it predicted a class that raises an alert, early or at the end. */
+  /** Whether the prediction raises an alert, early or at the end. */
   readonly alerted: readonly boolean[];
-  /** Whether the gold label is such a class. */
+  /** Whether the gold label should raise an alert. */
   readonly positive: readonly boolean[];
   /** Posts read at the decision, from 1. */
   readonly postsUsed: readonly number[];
   /** Posts in the thread. */
   readonly threadPosts: readonly number[];
-  /** From the first post to the decision; null where a time is unknown. */
+  /** From the first post to the decision; null if a time is unknown. */
   readonly hours: readonly (number | null)[];
-  /** Indices of the threads to count, repetitions included (a bootstrap sample); every thread once if left out. */
+  /** Indices of the threads to count, with repetitions (a bootstrap sample); every thread once by default. */
   readonly items?: Int32Array;
 }
 
 /**
  * ERDE_o: mean cost per thread; lower is better. A false alert costs the share of positives, a missed or late one 1.
- * @param options.deadline o, where a true alert costs half of a late one
- * @param options.unit what o counts; `posts` as in the paper unless given
- * @returns null where a true alert has no known time and o is in hours
+ * @param options.deadline o, at which a true alert costs half of a late one
+ * @param options.unit the unit of o; `posts` by default, as in the paper
+ * @returns null if o is in hours and a true alert has no known time
  * @throws InputError without threads
  */
 export function erde(
@@ -62,7 +62,7 @@ export function erde(
   return sum / items.length;
 }
 
-/** Alerts beside what should have raised one. */
+/** Rates of the alerts. */
 interface AlertRates {
   /** Share of alerts that are true; 0 without an alert. */
   readonly precision: number;
@@ -99,14 +99,14 @@ export function medianP({ threadPosts }: Pick<AlertDecisions, 'threadPosts'>): n
   return Math.log(3) / Math.max(1, median(threadPosts) - 1);
 }
 
-/** Of an alert after so many posts: 0 at the first post, towards 1 for late ones. */
+/** The penalty of an alert after `postsUsed` posts: 0 at the first post, towards 1 for late ones. */
 export function latencyPenalty(postsUsed: number, p: number): number {
   return -1 + 2 / (1 + Math.exp(-p * (postsUsed - 1)));
 }
 
 /**
- * How early the true alerts come: 1 if half of them come at the first post.
- * @param p how fast the penalty grows; by the median number of posts unless given
+ * The speed of the true alerts: 1 if half of them come at the first post.
+ * @param p growth of the penalty; from the median number of posts by default
  * @returns null without a true alert
  */
 export function alertSpeed(decisions: AlertDecisions, p: number = medianP(decisions)): number | null {
@@ -119,7 +119,7 @@ export function latencyWeightedF1(decisions: AlertDecisions, p: number = medianP
   return alertRates(decisions).f1 * (alertSpeed(decisions, p) ?? 0);
 }
 
-/** What half of the true alerts do not exceed; null where there are none, or no known time. */
+/** The median delay of true alerts; null without any, or without known times. */
 export function medianAlertDelay(decisions: AlertDecisions): { posts: number | null; hours: number | null } {
   const items = trueAlerts(decisions);
   const hours = items.map((item) => decisions.hours[item]).filter((delay) => delay !== null);

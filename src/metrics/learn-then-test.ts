@@ -3,7 +3,7 @@
  * binomial tail as p-value and fixed-sequence testing (§2.2 and appendix B of that paper).
  */
 
-/** What is guaranteed: with probability `confidence` over the calibration items, at most `level` of all items lose. */
+/** A guarantee: with probability `confidence` over the calibration items, at most a share `level` are losses. */
 export interface RiskLevel {
   /** Largest share of items with a loss; in (0, 1). */
   readonly level: number;
@@ -11,7 +11,7 @@ export interface RiskLevel {
   readonly confidence: number;
 }
 
-/** What was found at the chosen threshold. */
+/** The result at the chosen threshold. */
 export interface Calibration {
   readonly threshold: number;
   readonly items: number;
@@ -22,10 +22,10 @@ export interface Calibration {
 }
 
 /**
- * The least careful threshold that keeps the guarantee; null where even the most careful does not.
+ * The least careful threshold with the guarantee; null if even the most careful has none.
  * @param options.thresholds from the most careful to the least, fixed before the items were seen
- * @param options.lossesAt items with a loss at a threshold; each item loses 0 or 1, and the items are drawn independently from what
- *   the guarantee is about
+ * @param options.lossesAt items with a loss at a threshold, 0 or 1 each; the items are drawn independently from the
+ *   population of the guarantee
  */
 export function learnThenTest(
   options: { thresholds: readonly number[]; items: number; lossesAt: (threshold: number) => number } & RiskLevel,
@@ -34,7 +34,7 @@ export function learnThenTest(
   let chosen: { threshold: number; losses: number } | null = null;
   for (const threshold of thresholds) {
     const losses = lossesAt(threshold);
-    // The first at which a broken guarantee cannot be ruled out ends the sequence, so no correction for many tests is needed.
+    // The first threshold without evidence ends the sequence, so no correction for many tests is needed.
     if (binomialTail({ losses, items, share: level }) > 1 - confidence) break;
     chosen = { threshold, losses };
   }
@@ -42,12 +42,12 @@ export function learnThenTest(
 }
 
 /**
- * The least careful threshold that keeps a guarantee about some of the items, such as those that raise an alert. How many these are
- * depends on the threshold, and the most careful ones have too few to show anything, so that no sequence can begin there: every
- * threshold is tested, and Holm's method corrects for that (the same paper, §2.2). Given how many items there are at a threshold,
+ * The least careful threshold with a guarantee about some of the items, such as those that raise an alert. Their number
+ * depends on the threshold, and the most careful ones have too few to show anything, so no sequence can begin there:
+ * every threshold is tested, with Holm's correction (the same paper, §2.2). Given the number of items at a threshold,
  * their losses are a binomial variable.
  * @param options.thresholds from the most careful to the least, fixed before the items were seen
- * @returns null where no threshold is shown to keep it
+ * @returns null if no threshold has the guarantee
  */
 export function learnThenTestSome(
   options: {
@@ -68,12 +68,12 @@ export function learnThenTestSome(
   return { threshold, items, losses, bound: upperBound({ losses, items, confidence }) };
 }
 
-/** The fewest items with which a guarantee can be kept at all: as many as show it where none of them loses. */
+/** The fewest items that can show a guarantee: if none of them is a loss. */
 export function smallestCalibration({ level, confidence }: RiskLevel): number {
   return Math.ceil(Math.log(1 - confidence) / Math.log(1 - level));
 }
 
-/** P(X ≤ losses) for X binomial with so many items, each losing with probability `share` in (0, 1). */
+/** P(X ≤ losses) for X binomial with `items` items, each a loss with probability `share` in (0, 1). */
 export function binomialTail({ losses, items, share }: { losses: number; items: number; share: number }): number {
   let logTerm = items * Math.log1p(-share);
   let sum = Math.exp(logTerm);
@@ -84,7 +84,7 @@ export function binomialTail({ losses, items, share }: { losses: number; items: 
   return Math.min(1, sum);
 }
 
-/** The share at which so few losses would be seen with probability 1 − confidence (Clopper & Pearson 1934). */
+/** The share at which this few losses occur with probability 1 − confidence (Clopper & Pearson 1934). */
 export function upperBound(options: { losses: number; items: number; confidence: number }): number {
   const { losses, items, confidence } = options;
   if (losses >= items) return 1;

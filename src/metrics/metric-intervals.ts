@@ -6,20 +6,21 @@ export interface MetricInterval extends Interval {
   readonly title: string;
   /** Mean over the seeds. */
   readonly estimate: number;
-  /** Two-sided, of 0. */
+  /** Two-sided p-value of 0. */
   readonly pValue: number;
 }
 
-/** What one seed decided; what a second system decided of the same items in the same order, to be subtracted. */
+/** Decisions under one seed, and those of a second system on the same items in the same order, to be subtracted. */
 export interface SeedDecisions<Decision> {
   readonly first: readonly Decision[];
   readonly second?: readonly Decision[];
 }
 
 /**
- * Metrics with 95% intervals: a bootstrap that draws seeds, then the items of each. Where two systems are compared, both get the
- * same draws. A metric that is not known of these decisions is left out.
- * @param options.drawnTogether items that are not independent, such as the replies to one claim; each item alone unless given
+ * Metrics with 95% intervals: a bootstrap that draws seeds, then the items of each. If two systems are compared, both
+ * get the same draws. A metric that is NaN for these decisions is left out.
+ * @param options.drawnTogether items that are not independent, such as the replies to one claim; each item alone by
+ *   default
  */
 export function metricIntervals<Decision, Columns extends object>(options: {
   seeds: readonly SeedDecisions<Decision>[];
@@ -30,9 +31,9 @@ export function metricIntervals<Decision, Columns extends object>(options: {
     of(columns: Columns & { items: Int32Array }): number | null;
   }[];
   drawnTogether?: (decisions: readonly Decision[]) => readonly (readonly number[])[];
-  /** The item of a decision. Where all seeds decided the same items, each sample draws them once for all seeds. */
+  /** The item of a decision. If all seeds decided the same items, each sample draws them once for all seeds. */
   itemOf?: ((decision: Decision) => string) | undefined;
-  /** Of the bootstrap. */
+  /** The seed of the bootstrap. */
   seed: number;
   resamples?: number;
 }): MetricInterval[] {
@@ -74,16 +75,16 @@ export function metricIntervals<Decision, Columns extends object>(options: {
   return defined.map(({ name, title }, index) => ({ name, title, ...intervals[index] }));
 }
 
-/** Whether some lists of items are the same, in the same order. */
+/** Whether all lists have the same items in the same order. */
 export function haveSameItems(lists: readonly (readonly string[])[]): boolean {
   const [first] = lists;
   return lists.every((list) => list.length === first.length && list.every((item, index) => item === first[index]));
 }
 
-/** Shares of what is right. */
+/** Metrics that are shares of right items. */
 const scoreNames: ReadonlySet<string> = new Set(['macroF1', 'accuracy']);
 
-/** The items at the places drawn, one after the other. */
+/** The items at the drawn places, one after the other. */
 function joined(places: Int32Array, drawn: readonly (readonly number[])[]): Int32Array {
   let count = 0;
   for (let place = 0; place < places.length; place++) count += drawn[places[place]].length;

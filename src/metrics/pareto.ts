@@ -7,32 +7,32 @@ export interface OperatingPoint {
 }
 
 /**
- * The points that no other point beats in one aim without losing in the other, by rising ER. Of equal points the first.
+ * The points that no other point beats in one aim without losing in the other, by rising ER; the first of equal points.
  * @throws InputError for a point that is not finite
  */
 export function paretoFront<Point extends OperatingPoint>(points: readonly Point[]): Point[] {
   const front: Point[] = [];
-  // At equal ER the highest macro-F1 comes first and keeps the others out.
+  // At equal ER the highest macro-F1 comes first and excludes the others.
   for (const point of [...points.map(finite)].sort((a, b) => a.er - b.er || b.macroF1 - a.macroF1))
     if (front.length === 0 || point.macroF1 > front[front.length - 1].macroF1) front.push(point);
   return front;
 }
 
-/** An operating point and what it asks of the detector. */
+/** An operating point with its cost. */
 export interface PricedPoint extends OperatingPoint {
   /** Queries per thread. */
   readonly queries: number;
 }
 
-/** A rule chosen for each thread by chance: points with their shares, which sum to 1. */
+/** A randomised policy: one rule per thread, drawn from these points by shares that sum to 1. */
 export type Mixture<Point> = readonly { readonly point: Point; readonly share: number }[];
 
 /**
- * The mixture of points with the most macro-F1 that, on average, is within `budget`: a linear
- * program, solved by its dual in the price of a query. A mixture's ER and queries are exact; its macro-F1 is close to the
- * weighted mean, because that is a ratio of counts.
- * @param budget.queries Infinity leaves them free
- * @returns at most three points; null if no mixture is as early and as cheap
+ * The mixture of points with the most macro-F1 that, on average, is within `budget`: a linear program, solved by its
+ * dual in the price of a query. A mixture's ER and queries are exact; its macro-F1 is close to the weighted mean,
+ * because it is a ratio of counts.
+ * @param budget.queries Infinity for no limit
+ * @returns at most three points; null if no mixture is within the budget
  * @throws InputError for a point that is not finite
  */
 export function bestMixture<Point extends PricedPoint>(
@@ -41,7 +41,7 @@ export function bestMixture<Point extends PricedPoint>(
 ): Mixture<Point> | null {
   const sorted = [...points.map(finite)].sort((a, b) => a.er - b.er);
   if (sorted.length === 0 || sorted[0].er > budget.er) return null;
-  // At no price the best mixture may query too often; at a high price it queries as seldom as any.
+  // At price 0 the best mixture may query too often; at a high price it queries as seldom as any.
   let dear = bestAtPrice(sorted, { ...budget, price: 0 });
   if (meanOf(dear, 'queries') <= budget.queries) return dear;
   let cheap = bestAtPrice(sorted, { ...budget, price: 1e4 });
@@ -66,7 +66,7 @@ export function meanOf(mixture: Mixture<PricedPoint>, aim: keyof PricedPoint): n
   return mixture.reduce((sum, { point, share }) => sum + share * point[aim], 0);
 }
 
-/** Of all mixtures with at most this ER the one with the most macro-F1 less the price of its queries. `points` by rising ER. */
+/** The mixture with at most this ER and the most macro-F1 minus the price of its queries. `points` by rising ER. */
 function bestAtPrice<Point extends PricedPoint>(
   points: readonly Point[],
   { er, price }: { er: number; price: number },
@@ -85,8 +85,7 @@ function bestAtPrice<Point extends PricedPoint>(
 }
 
 /**
- * The corners of the smallest concave curve above a front: its slopes only fall. What mixtures of the points attain lies on it
- * and below it.
+ * The corners of the smallest concave curve above a front. Mixtures of the points lie on it or below.
  * @param front as `paretoFront` returns it
  */
 export function upperHull<Point extends OperatingPoint>(front: readonly Point[]): Point[] {

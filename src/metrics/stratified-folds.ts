@@ -4,7 +4,7 @@ import type { Random } from '../tensor/random.ts';
 export function stratifiedFolds(options: { classes: readonly number[]; folds: number; random: Random }): Int32Array {
   const { classes, folds, random } = options;
   const fold = new Int32Array(classes.length);
-  // The count goes on from class to class. Otherwise small classes would all land in the first folds.
+  // The count continues from class to class. Otherwise small classes would all land in the first folds.
   let dealt = 0;
   for (const label of [...new Set(classes)].sort((left, right) => left - right)) {
     const members = classes.flatMap((other, index) => (other === label ? [index] : []));

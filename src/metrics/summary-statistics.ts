@@ -7,7 +7,7 @@ export function mean(values: readonly number[]): number {
 
 /**
  * The mean over seeds and the sample standard deviation (n − 1).
- * @returns a deviation of null where there is only one value, since one value says nothing of the spread
+ * @returns a deviation of null for a single value, which has no spread
  * @throws InputError without values
  */
 export function meanAndDeviation(values: readonly number[]): { mean: number; deviation: number | null } {
@@ -19,7 +19,7 @@ export function meanAndDeviation(values: readonly number[]): { mean: number; dev
 }
 
 /**
- * A quantile of values in ascending order, interpolated linearly between the two nearest, as NumPy does by default.
+ * A quantile of ascending values, interpolated linearly between the two nearest, like NumPy's default.
  * @param sorted at least one value
  * @param probability 0 for the smallest value, 0.5 for the median, 1 for the largest
  */

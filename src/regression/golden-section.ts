@@ -1,6 +1,6 @@
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
 
-/** Where a loss with a single minimum between `low` and `high` is smallest, to within `width`, by golden-section search. */
+/** The minimum between `low` and `high` of a loss with a single one, to within `width`, by golden-section search. */
 export function goldenSection(options: {
   low: number;
   high: number;

@@ -9,7 +9,7 @@ import type { SparseMatrix } from './sparse-matrix.ts';
  * gradient need the rows' inner products alone. A step of L-BFGS is the same in either form.
  */
 
-/** Inner products of all rows with each other; row-major [rows, rows]. */
+/** Inner products of all rows with each other, row-major [rows, rows]. */
 export async function innerProducts({ rows, columns, starts, indices, values }: SparseMatrix): Promise<Float64Array> {
   const products = new Float64Array(rows * rows);
   // The entries of each column, in the order of the rows.
@@ -38,9 +38,9 @@ export async function innerProducts({ rows, columns, starts, indices, values }: 
 
 /** Multiplies vectors of some rows with the rows' inner products. */
 export interface RowProducts {
-  /** For a vector [used] the products of these rows with each other times the vector, into [used]. */
+  /** For a vector [used], writes the products of these rows with each other times the vector, into [used]. */
   among(used: Int32Array): Multiply;
-  /** For a vector [used] what it gives for other rows, into [others]. */
+  /** For a vector [used], writes its products with other rows, into [others]. */
   beyond(used: Int32Array, others: Int32Array): Multiply;
 }
 
@@ -106,10 +106,10 @@ function readRows(
 }
 
 /**
- * Minimises Σ rowWeight · −Σ target · log p(class | row) + l2 / 2 · ‖weights‖². The same data always gives the same bits.
+ * Minimises Σ rowWeight · −Σ target · log p(class | row) + l2 / 2 · ‖weights‖². Equal data give equal bits.
  * @param options.targets row-major [rows, classes]; a row adds up to 1
- * @param options.rowWeights one for each row, summing to 1; 0 leaves a row out
- * @returns coefficients of the rows and what the weights say of each, left out or not; both row-major [rows, classes]
+ * @param options.rowWeights one per row, summing to 1; 0 leaves a row out
+ * @returns coefficients and logits of all rows, left out or not; both row-major [rows, classes]
  */
 export async function fitKernelSoftmax(options: {
   products: RowProducts;
@@ -128,8 +128,8 @@ export async function fitKernelSoftmax(options: {
   const multiply = products.among(used);
   const logits = new Float64Array(classCount);
 
-  // A point is its coefficients and, after them, their products with the rows, so that no step computes a product twice. Both are
-  // stored class by class: [classes, used rows].
+  // A point is its coefficients and, after them, their products with the rows, so that no step computes a product
+  // twice. Both are stored class by class: [classes, used rows].
   const { point } = await minimize({
     start: new Float64Array(2 * size),
     lossAt(at, gradient) {
@@ -166,7 +166,7 @@ export async function fitKernelSoftmax(options: {
   return readOut(point, { used, products, rows, classCount });
 }
 
-/** The coefficients of all rows, and what they say of each; from a point of `fitKernelSoftmax`. */
+/** The coefficients and logits of all rows, from a point of `fitKernelSoftmax`. */
 function readOut(
   point: Float64Array,
   of: { used: Int32Array; products: RowProducts; rows: number; classCount: number },
@@ -200,8 +200,8 @@ function pickedFrom(row: Float64Array, places: Int32Array): Float64Array {
 }
 
 /**
- * Writes the products of vectors [classes, rows] behind them. The vectors add up to 0, as gradients of a softmax and their sums do, and
- * so do the products: the last one needs no multiplication.
+ * Writes the products of vectors [classes, rows] after them. The vectors add up to 0, as gradients of a softmax and
+ * their sums do, and so do the products: the last one needs no multiplication.
  */
 function multiplyAll(multiply: Multiply, vectors: Float64Array, rows: number): void {
   const size = vectors.length / 2;
@@ -213,7 +213,7 @@ function multiplyAll(multiply: Multiply, vectors: Float64Array, rows: number): v
   }
 }
 
-/** Four sums at a time do not wait for each other. Each is declared by itself: V8 is twice as slow with those of one array. */
+/** Four sums at a time do not wait for each other. Each is a variable: V8 is twice as slow with those of an array. */
 function dotProduct(left: Float64Array, right: Float64Array): number {
   let first = 0;
   let second = 0;
@@ -230,7 +230,7 @@ function dotProduct(left: Float64Array, right: Float64Array): number {
   return first + second + third + fourth;
 }
 
-/** Weights of the columns from coefficients of the rows; row-major [columns, classes]. */
+/** Weights of the columns from coefficients of the rows, row-major [columns, classes]. */
 export function combinedRows(options: {
   features: SparseMatrix;
   coefficients: Float64Array;

@@ -1,22 +1,22 @@
 import { goldenSection } from './golden-section.ts';
 import { calibratedTemperature, type ScoredRows } from './logit-calibration.ts';
 
-/** A factor for the logits of a prefix: scale · min(posts, mostPosts)^growth. It is the same for all classes, so it changes no decision. */
+/** A factor for all logits of a prefix: scale · min(posts, mostPosts)^growth. It changes no decision. */
 export interface LengthCalibration {
   /** The factor of a single post. */
   readonly scale: number;
-  /** The factor grows with this power of the posts. */
+  /** The power of the posts by which the factor grows. */
   readonly growth: number;
-  /** Longer prefixes have the factor of so many posts, because no longer one was calibrated. */
+  /** Longer prefixes have the factor of this many posts, because no longer one was calibrated. */
   readonly mostPosts: number;
 }
 
 const steepest = 2;
 
 /**
- * A temperature for each length of a prefix. One temperature for all lengths is a compromise: if first posts reveal little, whole
- * threads look unsure. The factor is a power of the length, chosen for the log loss with the best temperature. A standard normal
- * prior keeps the power near 0 if all lengths are equally hard to judge.
+ * Fits a temperature for each length of a prefix. One temperature for all lengths is a compromise: if first posts
+ * reveal little, whole threads look unsure. The factor is a power of the length, chosen for the log loss with the best
+ * temperature. A standard normal prior keeps the power near 0 if all lengths are equally hard to judge.
  * @param options.lengths posts of each row
  */
 export function fitLengthCalibration({

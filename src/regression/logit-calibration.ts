@@ -1,13 +1,13 @@
 import { likeliest } from '../likeliest.ts';
 import { goldenSection } from './golden-section.ts';
 
-/** Logits of rows by a classifier that has not seen them, and what they should have been. */
+/** Held-out logits of rows by a classifier, with their targets. */
 export interface ScoredRows {
   /** Row-major `[rows, classes]`. */
   readonly logits: Float64Array;
   /** Row-major `[rows, classes]`; each row adds up to 1. */
   readonly targets: Float64Array;
-  /** Those of an item, such as the prefixes of a thread, add up to 1. */
+  /** Weights of the rows. Those of an item, such as the prefixes of a thread, add up to 1. */
   readonly rowWeights: Float64Array;
   readonly classCount: number;
 }
@@ -42,17 +42,17 @@ const SMALLEST = 0.05;
 const LARGEST = 20;
 
 /**
- * The temperature that calibrates held-out probabilities (Guo et al., 2017, https://arxiv.org/abs/1706.04599): the loss is convex in
- * 1 / temperature, so it has a single minimum in its logarithm, too. A temperature changes no decision.
- *
- * One more item of each class is counted, as Platt does (1999, "Probabilistic outputs for support vector machines"): of n that
- * were all right, the next is right with (n + 1) / (n + 2). Otherwise a few items that a word separates would be certainties.
+ * The temperature that calibrates held-out probabilities (Guo et al., 2017, https://arxiv.org/abs/1706.04599): the loss
+ * is convex in 1 / temperature, so it has a single minimum in its logarithm, too. A temperature changes no decision.
+ * One more item of each class is counted, as in Platt (1999, "Probabilistic outputs for support vector machines"):
+ * after n right items, the next is right with (n + 1) / (n + 2). Otherwise a few items that a word separates would be
+ * certainties.
  */
 export function fitTemperature(scored: ScoredRows): number {
   return calibratedTemperature(scored).temperature;
 }
 
-/** That temperature, and the loss with one more item of each class that is smallest there. */
+/** The temperature of `fitTemperature`, and its loss with one more item of each class. */
 export function calibratedTemperature(rows: ScoredRows): { temperature: number; loss: number } {
   const scored = withOneMoreOfEach(rows);
   const lossAt = (logTemperature: number) => logLoss(scored, Math.exp(logTemperature));
@@ -60,16 +60,16 @@ export function calibratedTemperature(rows: ScoredRows): { temperature: number; 
   return { temperature: Math.exp(logTemperature), loss: lossAt(logTemperature) };
 }
 
-/** Places tried along the values at which a row changes its class; a grid of fixed steps would miss small logits. */
+/** Candidates along the values at which a row changes its class; a grid of fixed steps would miss small logits. */
 const quantiles = 49;
 const mostSweeps = 5;
 const leastGain = 1e-9;
 
 /**
- * One number a class, to be added to its logit, chosen for the macro-F1 of logits of rows that the classifier has not seen. A
- * classifier that is as sure as its classes are frequent says a rare one too seldom for macro-F1. One class after the other:
- * where its offset changes the label of a row, for quantiles of these values over the rows.
- * @returns [classes], 0 of class 0
+ * An offset per class, added to its logit, for the best macro-F1 of held-out logits. A classifier whose confidence
+ * follows the class frequencies predicts a rare class too seldom for macro-F1. One class after the other is fitted: its
+ * candidates are quantiles of the offsets that change the label of a row.
+ * @returns [classes], 0 for class 0
  */
 export function fitClassOffsets({ logits, targets, rowWeights, classCount }: ScoredRows): number[] {
   const rows = Array.from(rowWeights, (weight, row) => ({
@@ -96,7 +96,7 @@ export function fitClassOffsets({ logits, targets, rowWeights, classCount }: Sco
   let best = macroF1(offsets);
   for (let sweep = 0; sweep < mostSweeps; sweep++) {
     const before = best;
-    // With two classes, one offset says it all.
+    // With two classes, one offset is enough.
     for (let label = classCount === 2 ? 1 : 0; label < classCount; label++) {
       const changes = rows.map((row) => {
         const others = [...row.logits].map((logit, other) => (other === label ? -Infinity : logit + offsets[other]));

@@ -4,7 +4,7 @@ import type { SparseMatrix } from './sparse-matrix.ts';
 
 /** A softmax regression of rows. */
 export interface FittedRows {
-  /** What it says of each row, those left out included; row-major [rows, classes]. */
+  /** Logits of all rows, including those left out; row-major [rows, classes]. */
   readonly logits: Float64Array;
   /** [columns, classes] */
   readonly weights: () => Float64Array;
@@ -13,15 +13,15 @@ export interface FittedRows {
 /** Fits the same rows with these weights, of which 0 leaves a row out, and this penalty. */
 export type SoftmaxFitter = (of: { rowWeights: Float64Array; l2: number }) => Promise<FittedRows>;
 
-/** A fit ends when the loss is this close to its minimum, in nats, or after so many steps. */
+/** A fit ends when the loss is this close to its minimum, in nats, or at the step limit. */
 const ending = { tolerance: 1e-3, maximumSteps: 200 };
-/** Inner products of more rows would take too much memory: of 4,096 they take 134 MB, and up to as much again in a fit. */
+/** A limit of memory: inner products of 4,096 rows take 134 MB, and a fit up to as much again. */
 const mostInnerProducts = 4096;
 
 /**
- * Regressions of one set of rows. Few rows are read once, for their inner products, after which a fit takes a small part of the
- * time that it takes with all columns. Both ways find the same regression.
- * @param rows.baseLogits of each row, to which the regression is added; 0 unless given
+ * Fits regressions of one set of rows. Few rows are read once, for their inner products, which makes a fit much faster
+ * than with all columns. Both ways find the same regression.
+ * @param rows.baseLogits logits of each row to which the regression is added; 0 by default
  * @param rows.mostInnerProducts rows above which a fit reads all columns
  */
 export async function softmaxFitter(rows: {
@@ -60,8 +60,8 @@ export interface FoldedRows {
 }
 
 /**
- * Fits the rows without each fold. Each fit begins from nothing: one that began where that of another fold ended would know the
- * rows left out.
+ * Fits the rows without each fold. Each fit starts from zero: the end of another fold's fit would reveal the rows left
+ * out.
  * @returns also `heldOut`: the logits of every row by the fit without its fold, row-major [rows, classes]
  */
 export async function crossFitted(

@@ -7,20 +7,20 @@ export interface SoftmaxProblem {
   readonly features: SparseMatrix;
   /** Row-major `[rows, classes]`: the probability of each class, 1 for a class that is certain; a row adds up to 1. */
   readonly targets: Float64Array;
-  /** One for each row, summing to 1; 0 leaves a row out. */
+  /** One weight per row, summing to 1; 0 leaves a row out. */
   readonly rowWeights: Float64Array;
-  /** The classes that rows may have; the others get no gradient except that of the prior. */
+  /** Whether rows may have each class; the others get no gradient except that of the prior. */
   readonly candidates: readonly boolean[];
   /** `[columns, classes]`: the weights of a feature are adjacent, in the order in which they are read. */
   readonly prior: Float64Array;
   readonly l2: number;
-  /** Row-major `[rows, classes]`: added to what the weights say of each row; nothing unless given. */
+  /** Logits that are added to each row, row-major `[rows, classes]`; 0 by default. */
   readonly baseLogits?: Float64Array;
 }
 
 /**
- * Returns Σ rowWeight · −Σ target · log p(class | row) + l2 / 2 · ‖weights − prior‖² and writes its gradient into `gradient`.
- * Sums run in the order of rows and entries, so the same data always gives the same bits.
+ * Returns Σ rowWeight · −Σ target · log p(class | row) + l2 / 2 · ‖weights − prior‖² and writes its gradient into
+ * `gradient`. Sums run in the order of rows and entries, so equal data give equal bits.
  */
 export function softmaxLoss(options: {
   problem: SoftmaxProblem;
@@ -58,10 +58,10 @@ export function softmaxLoss(options: {
 }
 
 /**
- * The weights [columns, classes] where `softmaxLoss` is smallest. Those of columns that no row has stay at their prior, so the fit
- * leaves them out.
- * @param options.prior 0 unless given
- * @param options.candidates all classes unless given
+ * The weights [columns, classes] at the minimum of `softmaxLoss`. Columns that no row has stay at their prior, so the
+ * fit leaves them out.
+ * @param options.prior 0 by default
+ * @param options.candidates all classes by default
  * @param options.tolerance distance from the smallest loss, in nats, at which the fit ends
  */
 export async function fitSoftmax(
@@ -98,8 +98,8 @@ export async function fitSoftmax(
 }
 
 /**
- * Adds what weights [columns, classes] say of a row to its logits [classes]. Two classes at a time, whose sums are variables, do not wait
- * for the memory.
+ * Adds a row's products with weights [columns, classes] to its logits [classes]. Two classes at a time, whose sums are
+ * variables, do not wait for the memory.
  */
 export function addLogits(
   logits: Float64Array,
@@ -127,7 +127,7 @@ export function addLogits(
   logits[label] = last;
 }
 
-/** Adds a row times the slopes of its logits [classes] to a gradient [columns, classes]; two classes at a time, too. */
+/** Adds a row times the slopes of its logits [classes] to a gradient [columns, classes], two classes at a time. */
 function addGradient(
   gradient: Float64Array,
   { features, row, slopes }: { features: SparseMatrix; row: number; slopes: Float64Array },
@@ -176,16 +176,16 @@ export interface Minimum {
 }
 
 /**
- * L-BFGS (Nocedal and Wright, Numerical Optimization, algorithm 7.5) with step halving, for losses that are smooth
- * and strongly convex with constant `convexity`. For these the curvature pairs need no Wolfe search, and ‖gradient‖²
- * / (2 convexity) bounds the distance to the minimum, which is compared with `tolerance`. Uses no randomness. Yields
- * to other work after every step.
+ * L-BFGS (Nocedal and Wright, Numerical Optimization, algorithm 7.5) with step halving, for losses that are smooth and
+ * strongly convex with constant `convexity`. For these the curvature pairs need no Wolfe search, and ‖gradient‖² / (2
+ * convexity) bounds the distance to the minimum, which is compared with `tolerance`. Uses no randomness. Yields to
+ * other work after every step.
  */
 export async function minimize(options: {
   start: Float64Array;
   /** Returns the loss at the point and writes its gradient. */
   lossAt: (point: Float64Array, gradient: Float64Array) => number;
-  /** Inner product of points and gradients, where that is not the sum of the products of their numbers. */
+  /** Inner product of points and gradients, if it is not the sum of the products of their numbers. */
   dot?: InnerProduct;
   convexity: number;
   tolerance: number;

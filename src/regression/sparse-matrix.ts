@@ -13,10 +13,7 @@ export interface SparseMatrix {
   readonly values: Float32Array;
 }
 
-/**
- * The sparse form of a vector. `dense` lists all indices and is shared by rows without zeros, such as those of a
- * transformer.
- */
+/** The sparse form of a vector. Rows without zeros, such as a transformer's, share `dense`, the list of all indices. */
 export function sparseRow({ vector, dense }: { vector: Float32Array; dense: Int32Array }): SparseRow {
   let count = 0;
   for (let index = 0; index < vector.length; index++) if (vector[index] !== 0) count++;
@@ -34,12 +31,12 @@ export function sparseRow({ vector, dense }: { vector: Float32Array; dense: Int3
 
 /** A matrix without the columns that no row has. */
 export interface SeenColumns {
-  /** The columns that are left, by increasing index. */
+  /** The remaining columns, by increasing index. */
   readonly columns: Int32Array;
   readonly features: SparseMatrix;
 }
 
-/** In a regression the weights of the other columns stay at their prior, so a fit need not carry them along. */
+/** In a regression the weights of the other columns stay at their prior, so a fit can leave them out. */
 export function seenColumns(features: SparseMatrix): SeenColumns {
   const placeOf = new Int32Array(features.columns).fill(-1);
   for (const column of features.indices) placeOf[column] = 0;
@@ -49,7 +46,7 @@ export function seenColumns(features: SparseMatrix): SeenColumns {
   return { columns, features: { ...features, columns: columns.length, indices } };
 }
 
-/** Collects rows into one matrix. Grows by doubling, so that the rows are never held twice. */
+/** Collects rows into one matrix. It grows by doubling, so that the rows are never in memory twice. */
 export class SparseMatrixBuilder {
   private readonly starts: number[] = [0];
   private indices = new Int32Array(1024);

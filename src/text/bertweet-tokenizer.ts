@@ -1,9 +1,9 @@
 const SPECIAL = ['<s>', '<pad>', '</s>', '<unk>'];
 
 /**
- * BERTweet (https://huggingface.co/vinai/bertweet-base) publishes its byte-pair encoding as `vocab.txt` (pieces, with
- * `@@` where the word continues) and `bpe.codes` (merges with counts, with `</w>` at the end of a word). The
- * tokenizer.json beside them splits `@USER` and `:name:` at punctuation, which the model never saw in training.
+ * Converts BERTweet's byte-pair encoding (https://huggingface.co/vinai/bertweet-base): `vocab.txt` (pieces, with `@@`
+ * if the word continues) and `bpe.codes` (merges with counts, with `</w>` at the end of a word). The published
+ * tokenizer.json splits `@USER` and `:name:` at punctuation, which the model never saw in training.
  * @returns the contents of a tokenizer.json that is equivalent to the two files
  */
 export function bertweetTokenizerJson(options: { vocabulary: string; merges: string }): object {
@@ -52,7 +52,7 @@ export function bertweetTokenizerJson(options: { vocabulary: string; merges: str
   };
 }
 
-/** The contents of the tokenizer_config.json that belongs to it. */
+/** The contents of the matching tokenizer_config.json. */
 export const bertweetTokenizerConfig = {
   bos_token: '<s>',
   pad_token: '<pad>',

@@ -15,18 +15,18 @@ export interface CharacterTable {
   readonly lowercase: Readonly<Record<string, string>>;
 }
 
-/** Added to the class of the scanner (1 separator, 2 ignored, 3 letter, 4 ideograph, 5 symbol). */
+/** Flags added to the class of the scanner (1 separator, 2 ignored, 3 letter, 4 ideograph, 5 symbol). */
 export const characterFlags = { letterOrNumber: 8, han: 16, unassigned: 32 } as const;
 
 const letterOrNumber = /[\p{L}\p{N}]/u;
 const han = /\p{Script=Han}/u;
 const unassigned = /\p{Cn}/u;
 
-/** So many code points are looked at together: most of Unicode is unassigned or for private use, which is alike throughout. */
+/** Code points per block: most of Unicode is unassigned or for private use, which is uniform. */
 const block = 256;
 const alike = /^(?:\p{Cn}+|\p{Co}+)$/u;
 
-/** The table of the running program. It looks at every assigned character, which is felt: ask for it once. */
+/** The table of the running program. It reads every assigned character, which takes noticeable time: call it once. */
 export function characterTable(): CharacterTable {
   const classes: [number, number][] = [];
   const compatibility: Record<string, string> = {};
@@ -45,7 +45,7 @@ export function characterTable(): CharacterTable {
   return { unicode: process.versions.unicode ?? 'unknown', classes, compatibility, lowercase };
 }
 
-/** Every code point, but of a block that is alike throughout the first. */
+/** Every code point, but only the first of a uniform block. */
 function* unlikeCodePoints(): Generator<number> {
   for (let start = 0; start <= 0x10ffff; start += block) {
     const characters = String.fromCodePoint(...Array.from({ length: block }, (_, index) => start + index));

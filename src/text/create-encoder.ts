@@ -23,13 +23,10 @@ export const encoderSchema = z
   ])
   .describe('turns posts into vectors');
 
-/** The `encoder` part with every default filled in. */
+/** The `encoder` part with every default. */
 export type EncoderConfig = z.infer<typeof encoderSchema>;
 
-/**
- * Makes the encoder that a configuration names.
- * @throws InputError for options that are not valid or a model that is not there; ProviderError for a failed download
- */
+/** Makes an encoder. @throws InputError for invalid options or a missing model; ProviderError for a failed download */
 export async function createEncoder(config: z.input<typeof encoderSchema>): Promise<Encoder> {
   const data = checked(encoderSchema, config, "the encoder's options are wrong");
   if (data.name === 'hashing') {

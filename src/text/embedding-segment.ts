@@ -3,31 +3,30 @@ import { type FileHandle, open, readFile, stat, truncate } from 'node:fs/promise
 /** Length of a row's key: half a SHA-256. */
 export const KEY_BYTES = 16;
 const MAX_READ_BYTES = 16 * 2 ** 20;
-/** Reading a few rows too many is cheaper than another call of the operating system. */
+/** Reading a few more rows is cheaper than another call of the operating system. */
 const MAX_GAP_ROWS = 64;
 
 /**
- * Rows, numbered from 0 in the order in which they were appended, in two append-only files: `<name>.f32`, raw float32 rows, and `<name>.keys`, the hash of each row's text.
- *
- * Only the process that created a segment writes to it, and a key reaches the disk after its row. So a process that is
- * killed leaves at worst rows without keys, and part of a key after the last whole one. Readers see neither, nobody has
- * to repair anything, and any number of processes can write into the same folder, each to its own segment.
+ * Numbered rows in two append-only files: `<name>.f32`, raw float32 rows, and `<name>.keys`, the hash of each row's
+ * text. Only the process that created a segment writes to it, and a key reaches the disk after its row. So a killed
+ * process leaves at worst rows without keys, and a partial key at the end. Readers ignore both, nothing needs repair,
+ * and any number of processes can write into one folder, each to its own segment.
  */
 export function embeddingSegment({ path, dimensions }: { path: string; dimensions: number }) {
-  /** The keys of all rows that are whole. */
+  /** The keys of all whole rows. */
   async function readKeys(): Promise<Buffer> {
     const [keys, vectors] = await Promise.all([readFile(`${path}.keys`), stat(`${path}.f32`)]);
     const rows = Math.min(Math.floor(keys.length / KEY_BYTES), Math.floor(vectors.size / (4 * dimensions)));
     return keys.subarray(0, rows * KEY_BYTES);
   }
 
-  /** Adds rows; one call at a time. Throws what the system says if they cannot be written. */
+  /** Adds rows; one call at a time. Throws the system's error if they cannot be written. */
   async function append({ keys, vectors }: { keys: Buffer; vectors: Float32Array }): Promise<void> {
     await appendWhole(`${path}.f32`, Buffer.from(vectors.buffer, vectors.byteOffset, vectors.byteLength));
     await appendWhole(`${path}.keys`, keys);
   }
 
-  /** Calls `visit` with each of the rows asked for, in ascending order. The vector is valid during the call only. */
+  /** Calls `visit` with each requested row, in ascending order. The vector is valid during the call only. */
   async function read(rows: readonly number[], visit: (position: number, vector: Float32Array) => void): Promise<void> {
     const rowBytes = 4 * dimensions;
     const maxRows = Math.max(1, Math.floor(MAX_READ_BYTES / rowBytes));
@@ -64,7 +63,7 @@ async function appendWhole(path: string, bytes: Buffer): Promise<void> {
       await file.appendFile(bytes);
       await file.datasync();
     } catch (error) {
-      // If this fails too, the rest stays after the last whole row, where nobody reads it.
+      // If this fails too, the rest stays after the last whole row, where readers ignore it.
       await truncate(path, size).catch(() => undefined);
       throw error;
     }

@@ -8,22 +8,21 @@ import { diskError, InputError } from '../errors.ts';
 import { type EmbeddingSegment, embeddingSegment, KEY_BYTES } from './embedding-segment.ts';
 import type { Encoder } from './encoder.ts';
 
-/** Texts between two saves, which is what an interruption can cost. Fixed, so that batches are the same everywhere. */
+/** Texts between two saves, which an interruption can cost. Fixed, so that batches are the same everywhere. */
 const CHUNK_TEXTS = 512;
 
-/** How far `embed` is. */
 export interface EmbeddingProgress {
-  /** Texts encoded so far, out of the `total` that the store did not have. */
+  /** Texts encoded so far, out of the `total` that were missing. */
   readonly done: number;
   readonly total: number;
 }
 
 /**
  * Embeddings by encoder identity and text, each text encoded once. On disk they are in `<directory>/<hash of the
- * identity>/` as `identity.json` and a segment for each process that wrote (see `EmbeddingSegment`).
+ * identity>/` as `identity.json` and one segment per process that wrote (see `embeddingSegment`).
  */
 export class EmbeddingStore {
-  /** Names the encoder's vectors: a SHA-256 of its identity, in hexadecimal. */
+  /** Identifies the encoder's vectors: a SHA-256 of its identity, in hexadecimal. */
   readonly identityHash: string;
   private readonly encoder: Encoder;
   private readonly folder: string;
@@ -37,10 +36,7 @@ export class EmbeddingStore {
     this.folder = join(directory, this.identityHash.slice(0, 16));
   }
 
-  /**
-   * Opens the store of an encoder and reads the keys in it.
-   * @throws InputError for a folder that cannot be used or belongs to another encoder
-   */
+  /** Opens the store of an encoder. @throws InputError for a folder that is unusable or of another encoder */
   static async open(options: { encoder: Encoder; directory: string }): Promise<EmbeddingStore> {
     const store = new EmbeddingStore(options);
     await store.load();
@@ -52,7 +48,7 @@ export class EmbeddingStore {
     return this.encoder.dimensions;
   }
 
-  /** All that can change a vector. */
+  /** Everything that can change a vector. */
   get encoderIdentity(): Encoder['identity'] {
     return this.encoder.identity;
   }
@@ -63,15 +59,15 @@ export class EmbeddingStore {
   }
 
   /**
-   * The vectors of texts; those that are missing are encoded and saved first.
+   * The vectors of texts; missing ones are encoded and saved first.
    * @returns row-major `[texts.length, dimensions]`
-   * @throws InputError where the disk refuses or the encoder returns a number that is not finite
+   * @throws InputError if the disk refuses or the encoder returns a number that is not finite
    */
   embed(
     texts: readonly string[],
     options: { onProgress?: ((progress: EmbeddingProgress) => void) | undefined } = {},
   ): Promise<Float32Array> {
-    // One call after another: two at once would encode the texts that they share twice.
+    // One call after another: two at once would encode shared texts twice.
     const result = this.lastCall.then(() => this.embedNow(texts, options.onProgress));
     this.lastCall = result.catch(() => undefined);
     return result;
@@ -111,7 +107,7 @@ export class EmbeddingStore {
     try {
       await storage.append({ keys: Buffer.from(chunk.map(([key]) => key).join(''), 'latin1'), vectors });
     } catch (error) {
-      // How this segment ends is unknown now. Its whole rows stay readable; later rows go to a new segment.
+      // The end of this segment is unknown now. Its whole rows stay readable; later rows go to a new segment.
       this.writable = null;
       const what = `save ${vectors.byteLength} bytes of embeddings in ${this.folder}, where the earlier ones are kept`;
       throw diskError(error, { what });
@@ -121,7 +117,7 @@ export class EmbeddingStore {
   }
 
   private writableSegment(): { storage: EmbeddingSegment; rows: number } {
-    // Under a name that no other process uses.
+    // A name that no other process uses.
     const path = join(this.folder, randomUUID());
     this.writable ??= { storage: embeddingSegment({ path, dimensions: this.dimensions }), rows: 0 };
     return this.writable;

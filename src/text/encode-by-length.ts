@@ -1,6 +1,7 @@
 /**
- * Vectors of tokenized texts, row-major [texts, dimensions]. Texts of similar length share a batch, because its time grows with the
- * longest. The longest come first: if memory is short, it is at once. A text without tokens is the zero vector.
+ * Encodes tokenized texts, row-major [texts, dimensions]. Texts of similar length share a batch, because its time grows
+ * with the longest. The longest come first, so that a lack of memory shows at once. A text without tokens is the zero
+ * vector.
  */
 export async function encodeByLength(
   texts: readonly (readonly number[])[],

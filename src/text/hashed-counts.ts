@@ -2,12 +2,12 @@ import { finishHash, mixIntoHash, scrambleWord } from './murmur3.ts';
 
 const logarithms = Float64Array.from({ length: 256 }, (_, count) => (count === 0 ? 0 : 1 + Math.log(count)));
 
-/** 1 + ln count: the tenth "no" of a text says less than the first. */
+/** 1 + ln count: the tenth "no" of a text means less than the first. */
 export function sublinear(count: number): number {
   return count < logarithms.length ? logarithms[count] : 1 + Math.log(count);
 }
 
-/** Each n-gram of a text once, as a signed 32-bit hash, and how often it occurs. */
+/** Each n-gram of a text once, as a signed 32-bit hash, with its count. */
 export interface NgramCounts {
   readonly keys: Int32Array;
   readonly counts: Int32Array;
@@ -34,7 +34,7 @@ export class HashedCounts {
     }
   }
 
-  /** The n-grams counted, in the order in which they first came, and forgets them. */
+  /** Returns the counted n-grams, in the order of their first occurrence, and forgets them. */
   drain(): NgramCounts {
     const { keys, counts, usedSlots, used } = this;
     const drained = { keys: new Int32Array(used), counts: new Int32Array(used) };

@@ -6,7 +6,7 @@ import { bertweetTokenizerConfig, bertweetTokenizerJson } from './bertweet-token
 import { BERTWEET_TOKENIZER, hashModelFiles, locateModel, type ModelLocation } from './locate-model.ts';
 import type { TransformersEncoderOptions } from './transformers-encoder-options.ts';
 
-/** Which model is loaded, from where, and on what it runs. */
+/** The model, its source and its device. */
 export type PretrainedOptions = Pick<
   TransformersEncoderOptions,
   'model' | 'revision' | 'hub' | 'cacheDirectory' | 'localFilesOnly' | 'dtype' | 'device'
@@ -16,17 +16,17 @@ type Outputs = Record<string, Tensor>;
 
 /**
  * Loads a model and its tokenizer from a folder or the hub.
- * @param kind what the library calls models of this kind
- * @param advice ends every complaint
- * @throws InputError for a model that is not there or not of this kind, or a device that cannot run it; ProviderError
- *   for a failed download
+ * @param kind the library's name for models of this kind
+ * @param advice the end of every message
+ * @throws InputError for a model that is missing or not of this kind, or a device that cannot run it; ProviderError for
+ *   a failed download
  */
 export async function loadPretrained(
   options: PretrainedOptions,
   { kind, advice }: { kind: 'AutoModel' | 'AutoModelForTokenClassification'; advice: string },
 ) {
   const location = await locateModel(options);
-  // Imported here because the library and its native runtime take a second to load, which other encoders need not wait.
+  // Loaded on demand, because the library and its native runtime take a second.
   const library = await import('@xenova/transformers');
   const { AutoTokenizer, PreTrainedTokenizer, Tensor: LibraryTensor, env } = library;
   env.remoteHost = `${options.hub.replace(/\/+$/, '')}/`;
@@ -46,7 +46,7 @@ export async function loadPretrained(
       subfolder: location.graphFolder,
       dtype: options.dtype,
       device: options.device,
-      // Errors only: the runtime's remarks about its graph optimiser help nobody here.
+      // Errors only: the runtime's remarks about its graph optimiser help no one here.
       session_options: { logSeverityLevel: 3 },
     }),
   }))().catch((error: unknown) => {
@@ -57,9 +57,9 @@ export async function loadPretrained(
     config: model.config,
     files: location.files,
     libraryVersion: env.version,
-    /** SHA-256 of every file that was used, by name. */
+    /** SHA-256 of every used file, by name. */
     fileHashes: await hashModelFiles(location, options.dtype),
-    /** Runs the model on token ids, [batch, length] as the mask, and frees its outputs once they are read. */
+    /** Runs the model on token ids, [batch, length] like the mask, and frees its outputs after they are read. */
     async run<T>(input: { ids: BigInt64Array; mask: BigInt64Array; shape: number[] }, read: (outputs: Outputs) => T) {
       const inputs = {
         input_ids: new LibraryTensor('int64', input.ids, input.shape),
@@ -76,8 +76,8 @@ export async function loadPretrained(
 }
 
 /**
- * transformers 4.3 asks the hub whether a model has a tokenizer: without the revision, the cache or the wish to stay off the network that
- * it was given. The answer is yes, and whoever has none is told so when its file is asked for.
+ * transformers 4.3 asks the hub whether a model has a tokenizer, without the given revision, cache or offline setting.
+ * The answer here is yes; a missing tokenizer is reported when its file is loaded.
  */
 async function answerProbe(url: string | URL, request?: RequestInit): Promise<Response> {
   const isProbe = new Headers(request?.headers).get('range') === 'bytes=0-0';

@@ -8,12 +8,12 @@ import { z } from 'zod';
 import { InputError } from '../errors.ts';
 import type { TransformersEncoderOptions } from './transformers-encoder-options.ts';
 
-/** Where the files of a model are, or will be once it is downloaded. */
+/** The location of a model's files, now or after the download. */
 export interface ModelLocation {
   readonly kind: 'folder' | 'hub';
-  /** What the library is asked for: the absolute path of a folder, or an id on the hub. */
+  /** The library's name for the model: the absolute path of a folder, or an id on the hub. */
   readonly name: string;
-  /** The folder of the files; for a model on the hub, once it is loaded. */
+  /** The folder of the files; for a model on the hub, after it is loaded. */
   readonly files: string;
   /** The folder of the graph within `files`. */
   readonly graphFolder: string;
@@ -26,8 +26,7 @@ const TOKENIZER = ['tokenizer.json', 'tokenizer_config.json'];
 export const BERTWEET_TOKENIZER = ['vocab.txt', 'bpe.codes'];
 
 /**
- * Decides whether a model is a folder or on the hub. A folder that exists is preferred to a hub id of the same
- * spelling.
+ * Decides whether a model is a folder or on the hub. An existing folder is preferred to a hub id of the same spelling.
  * @throws InputError for a path that does not exist, or a folder that lacks files
  */
 export async function locateModel(
@@ -45,7 +44,7 @@ export async function locateModel(
   return {
     kind: 'hub',
     name: model,
-    // Where the library keeps what it downloads.
+    // The library's place for downloads.
     files: revision === 'main' ? join(cacheDirectory, model) : join(cacheDirectory, model, revision),
     graphFolder: 'onnx',
     tokenizerFiles: TOKENIZER,
@@ -75,7 +74,7 @@ async function inspect(folder: string, { dtype }: Pick<TransformersEncoderOption
   return { files: folder, graphFolder, tokenizerFiles };
 }
 
-/** SHA-256 of all files that can change a vector, by name; weights beside the graph (`model.onnx_data`) included. */
+/** SHA-256 of all files that can change a vector, by name, including weights beside the graph (`model.onnx_data`). */
 export async function hashModelFiles(
   location: ModelLocation,
   dtype: TransformersEncoderOptions['dtype'],
@@ -105,7 +104,7 @@ const configSchema = z.looseObject({
 /** Models that start counting positions after the padding index, so that two positions are lost. */
 const OFFSET_POSITIONS = new Set(['roberta', 'xlm-roberta', 'camembert', 'mpnet']);
 
-/** How many tokens the model can read; null where its config.json does not say. */
+/** The number of tokens that the model can read; null if its config.json does not say. */
 export async function readModelConfig(folder: string): Promise<{ maxTokens: number | null }> {
   const config = configSchema.parse(JSON.parse(await readFile(join(folder, 'config.json'), 'utf8')));
   if (config.max_position_embeddings === undefined) return { maxTokens: null };

@@ -11,7 +11,7 @@ export function scrambleWord(word: number): number {
   return Math.imul((mixed << 15) | (mixed >>> 17), 0x1b873593);
 }
 
-/** Second step: takes a scrambled word into the hash so far. */
+/** Second step: mixes a scrambled word into the hash. */
 export function mixIntoHash(hash: number, scrambled: number): number {
   const mixed = hash ^ scrambled;
   return (Math.imul((mixed << 13) | (mixed >>> 19), 5) + 0xe6546b64) | 0;

@@ -10,15 +10,15 @@ export interface NgramLengths {
 export const ngramUnits = ['words', 'characters'] as const;
 export type NgramUnit = (typeof ngramUnits)[number];
 
-/** Raise this with every change to this file, the scanner or the normalisation that changes a count. */
+/** Raised with every change to this file, the scanner or the normalisation that changes a count. */
 export const ngramVersion = 1;
 
 const seed = 0x6e677261;
 
 /**
- * A function that reads a text, and returns one that counts its n-grams of a unit. Character n-grams stay within a word, which has a
- * space at both ends; in scripts written without spaces each character is a word, and character n-grams stay within a clause. Word
- * n-grams cross punctuation, because a post is too short to lose the pairs around a comma.
+ * Returns a function that reads a text and returns one that counts its n-grams of a unit. Character n-grams stay within
+ * a word, which has a space at both ends; in scripts without spaces each character is a word, and character n-grams
+ * stay within a clause. Word n-grams cross punctuation, because a post is too short to lose the pairs around a comma.
  */
 export function ngramReader(options: {
   maskHandlesAndUrls: boolean;
@@ -40,8 +40,8 @@ export function ngramReader(options: {
 }
 
 /**
- * A function that counts the n-grams of a text, free of every dependency so that it runs in a browser. Handles and links are
- * masked and letters are small.
+ * Counts the n-grams of a text, without dependencies so that it runs in a browser. Handles and links are masked and
+ * letters are in lower case.
  */
 export function ngramCounter(
   lengths: Readonly<Record<NgramUnit, NgramLengths>>,

@@ -24,12 +24,10 @@ const token = new RegExp(
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' };
 
 /**
- * A tweet as BERTweet saw it in training (VinAI's TweetNormalizer over NLTK's TweetTokenizer): tokens separated by
+ * A tweet in the form of BERTweet's training (VinAI's TweetNormalizer over NLTK's TweetTokenizer): tokens separated by
  * spaces, handles as @USER, links as HTTPURL, emoji by name, plain apostrophes and ellipses, contractions split.
- * https://github.com/VinAIResearch/BERTweet
- *
- * Differs in rare cases: HTML entities other than numbers and the six common ones are kept, and so are emoji without an
- * entry in `emojiAliases`.
+ * https://github.com/VinAIResearch/BERTweet Differs in rare cases: HTML entities other than numbers and the six common
+ * ones stay, and so do emoji without an entry in `emojiAliases`.
  */
 export function normalizeTweet(text: string): string {
   const plain = decodeEntities(text.replaceAll('’', "'").replaceAll('…', '...'))
@@ -68,9 +66,9 @@ function joinTimes(text: string): string {
 }
 
 /**
- * English names (Unicode CLDR short names, as the Python package `emoji` writes them) of the emoji that make up nearly
- * all use in posts about news. The full list has thousands of entries; an emoji without a name here stays as it is.
- * Only single code points: BERTweet's preparation named no others.
+ * English names (Unicode CLDR short names, like the Python package `emoji`) of nearly all emoji in posts about news.
+ * The full list has thousands of entries; any other emoji stays. Only single code points: BERTweet's preparation named
+ * no others.
  */
 const names = `
 😂 face_with_tears_of_joy 🤣 rolling_on_the_floor_laughing 😭 loudly_crying_face 😢 crying_face 😳 flushed_face

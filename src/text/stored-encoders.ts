@@ -3,12 +3,12 @@ import { createEncoder, type EncoderConfig } from './create-encoder.ts';
 import { EmbeddingStore } from './embedding-store.ts';
 import type { Encoder } from './encoder.ts';
 
-/** Gives the encoder of a configuration, the same one each time. */
+/** Returns the encoder of a configuration, the same object each time. */
 export type Encoders = (config: EncoderConfig) => Promise<Encoder>;
 
 /**
- * Encoders that keep their vectors in a folder, so that each text is encoded once whoever reads it. Hashing takes no longer than
- * looking a vector up, so its vectors are not kept.
+ * Encoders that store their vectors in a folder, so that each text is encoded once for all readers. Hashing takes no
+ * longer than a look-up, so its vectors are not stored.
  */
 export function storedEncoders({ directory }: { directory: string }): Encoders {
   const made = new Map<string, Promise<Encoder>>();

@@ -1,7 +1,7 @@
 import { type NgramCounts, sublinear } from './hashed-counts.ts';
 import { type NgramLengths, ngramReader } from './ngram-counts.ts';
 
-/** Which n-grams of a text are hashed. The schema of the encoder (hashing-encoder.ts) holds defaults and limits. */
+/** The n-grams of a text that are hashed. The schema of the encoder (hashing-encoder.ts) has defaults and limits. */
 export interface TextHasherOptions {
   readonly dimensions: number;
   readonly wordNgrams: NgramRange;
@@ -9,21 +9,20 @@ export interface TextHasherOptions {
   readonly maskHandlesAndUrls: boolean;
 }
 
-/** Weight 0 leaves them out. */
+/** Weight 0 leaves the n-grams out. */
 interface NgramRange extends NgramLengths {
   readonly weight: number;
 }
 
-/** Raise this with every change to this file, the scanner or the normalisation that changes a vector. */
+/** Raised with every change to this file, the scanner or the normalisation that changes a vector. */
 export const hashingVersion = 1;
 
 const WORD_SEED = 0x776f7264;
 const CHARACTER_SEED = 0x63686172;
 
 /**
- * The arithmetic of the hashing encoder, free of every dependency so that it runs in a browser: signed feature hashing
- * (Weinberger et al., "Feature Hashing for Large Scale Multitask Learning", 2009) of word and character n-grams, each
- * counted sublinearly (1 + ln count), the sum scaled to length 1.
+ * The arithmetic of the hashing encoder, without dependencies so that it runs in a browser (see
+ * `createHashingEncoder`).
  * @returns a function that adds the vector of a text to `row`, [dimensions], which must be all zeros
  */
 export function textHasher(options: TextHasherOptions): (text: string, row: Float32Array) => void {

@@ -3,12 +3,12 @@ import { maskHandlesAndUrls, normalizeText } from './normalize.ts';
 
 const UNKNOWN = 0;
 export const SEPARATOR = 1;
-/** Dropped without ending the word: don't = dont, and the variation selector of an emoji says nothing. */
+/** Dropped without ending the word: don't = dont, and the variation selector of an emoji means nothing. */
 const IGNORED = 2;
 const LETTER = 3;
-/** A word by itself inside a run, in scripts written without spaces. Dictionaries differ between versions of ICU. */
+/** A single-character word inside a run, in scripts without spaces. Dictionaries differ between versions of ICU. */
 const IDEOGRAPH = 4;
-/** A word and a run by itself: emoji, and the marks of doubt and excitement. */
+/** A single-character word and run: emoji, and the marks of doubt and excitement. */
 const SYMBOL = 5;
 
 const ignored = /['\u2019\p{Cf}\p{Variation_Selector}\p{Emoji_Modifier}]/u;
@@ -17,7 +17,7 @@ const unspaced =
 const letter = /[\p{L}\p{N}\p{M}_@]/u;
 const symbol = /[!?\p{S}]/u;
 
-/** What the scanner takes a character for: SEPARATOR and the classes after it. */
+/** The class of a character: SEPARATOR or one of those after it. */
 export function classify(character: string): number {
   if (ignored.test(character)) return IGNORED;
   if (unspaced.test(character)) return IDEOGRAPH;
@@ -31,10 +31,10 @@ const SPACE = 0x20;
 
 /**
  * Cuts a text into words (as hashes) and runs of characters between separators. Each run has a space at both ends, so
- * that n-grams tell where a word begins. The arrays belong to the scanner and are valid until the next `scan`.
+ * that n-grams show the beginning of a word. The arrays belong to the scanner and are valid until the next `scan`.
  */
 export class TextScanner {
-  /** [wordCount]: the hash of each word. */
+  /** The hash of each word, [wordCount]. */
   words = new Int32Array(1024);
   wordCount = 0;
   /** Code points of all runs; run r is `characters[runStarts[r] … runEnds[r])`. */

@@ -1,10 +1,10 @@
-/** In how many documents each word stands. */
+/** The number of documents with each word. */
 export interface DocumentFrequencies {
   readonly documents: number;
   readonly of: ReadonlyMap<string, number>;
 }
 
-/** @param documents the words of each */
+/** @param documents the words of each document */
 export function documentFrequencies(documents: Iterable<Iterable<string>>): DocumentFrequencies {
   const of = new Map<string, number>();
   let count = 0;
@@ -16,7 +16,7 @@ export function documentFrequencies(documents: Iterable<Iterable<string>>): Docu
 }
 
 /**
- * ln((1 + n) / (1 + n_w)) + 1, as scikit-learn's TfidfVectorizer has it by default
+ * ln((1 + n) / (1 + n_w)) + 1, the default of scikit-learn's TfidfVectorizer
  * (https://scikit-learn.org/stable/modules/feature_extraction.html#tfidf-term-weighting).
  */
 export function inverseDocumentFrequency(documents: number, documentsWith: number): number {

@@ -30,5 +30,4 @@ export const transformersEncoderOptionsSchema = z.strictObject({
     .describe('tweet: what BERTweet saw in training (@USER, HTTPURL, :emoji_name:, spaces between tokens)'),
 });
 
-/** The options with every default filled in. */
 export type TransformersEncoderOptions = z.infer<typeof transformersEncoderOptionsSchema>;

@@ -7,13 +7,10 @@ import { readModelConfig } from './locate-model.ts';
 import { normalizeTweet } from './normalize-tweet.ts';
 import { type TransformersEncoderOptions, transformersEncoderOptionsSchema } from './transformers-encoder-options.ts';
 
-/** Raise this with every change to this file or the tweet normalisation that changes a vector. */
+/** Raised with every change to this file or the tweet normalisation that changes a vector. */
 const VERSION = 1;
 
-/**
- * Sentence vectors of a pretrained transformer, pooled over the tokens of each text.
- * @throws as `loadTransformer` does
- */
+/** Sentence vectors of a pretrained transformer, pooled over the tokens of each text. @throws as `loadTransformer` */
 export async function createTransformersEncoder(
   options: z.input<typeof transformersEncoderOptionsSchema>,
 ): Promise<Encoder> {
@@ -38,7 +35,7 @@ export async function createTransformersEncoder(
 
   return {
     dimensions,
-    // Not the path or id but the files: a folder that moves keeps its embeddings, a branch that moves loses them.
+    // Hashes of the files, not path or id: a folder that moves keeps its embeddings, a branch that moves loses them.
     identity: {
       name: 'transformers',
       version: VERSION,
@@ -55,8 +52,8 @@ export async function createTransformersEncoder(
 }
 
 /**
- * One vector for each text from those of its tokens. `hidden` is `[batch, length, dimensions]`, `mask` `[batch,
- * length]` with 1 at tokens and 0 at padding; returns `[batch, dimensions]`.
+ * Pools token vectors to one vector per text. `hidden` is `[batch, length, dimensions]`, `mask` `[batch, length]` with
+ * 1 at tokens and 0 at padding; returns `[batch, dimensions]`.
  */
 function poolTokens(options: {
   hidden: Float32Array;
@@ -88,12 +85,12 @@ function poolTokens(options: {
   return pooled;
 }
 
-/** What the encoder needs from a pretrained model, in plain arrays. */
+/** The parts of a pretrained model that the encoder needs, on plain arrays. */
 interface LoadedTransformer {
   readonly libraryVersion: string;
-  /** SHA-256 of every file that was used, by name. */
+  /** SHA-256 of every used file, by name. */
   readonly fileHashes: Readonly<Record<string, string>>;
-  /** Token ids of a text, special tokens included, of any length. */
+  /** Token ids of a text of any length, including special tokens. */
   tokenize(text: string): readonly number[];
   isSpecial(token: number): boolean;
   /**
@@ -112,7 +109,7 @@ const outputSchema = z.object({
 
 /**
  * Loads a model that gives every token a vector.
- * @throws InputError and ProviderError as `loadPretrained` does; InputError where the model reads fewer tokens
+ * @throws InputError and ProviderError as `loadPretrained`; InputError if the model reads fewer tokens
  */
 async function loadTransformer(options: TransformersEncoderOptions): Promise<LoadedTransformer> {
   const advice = 'give the path of a local folder as model';

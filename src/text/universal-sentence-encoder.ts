@@ -10,7 +10,7 @@ import { encodeByLength } from './encode-by-length.ts';
 import type { Encoder } from './encoder.ts';
 import { installCommand, installedWeights, weightsPackage } from './installed-weights.ts';
 
-/** Raise this with every change to this file that changes a vector. */
+/** Raised with every change to this file that changes a vector. */
 const version = 1;
 
 /** Length of a vector. */
@@ -41,7 +41,7 @@ const modelSchema = z.object({
     }),
   ),
 });
-/** Pieces with their log probabilities. Those with a colon have lost theirs, and the published reader takes them as 0. */
+/** Pieces with their log probabilities. Those with a colon lost theirs; the published reader takes them as 0. */
 const vocabularySchema = z
   .array(
     z.tuple([
@@ -55,10 +55,10 @@ const vocabularySchema = z
   .min(1);
 
 /**
- * English sentence vectors of a small transformer (D. Cer et al., "Universal Sentence Encoder", arXiv:1803.11175, the Lite model),
- * of length 1, which need no native library: the model runs on the wasm backend, whatever the training runs on. An empty
- * text is the zero vector.
- * @throws InputError where the weights are not installed, or the folder holds no such model
+ * English sentence vectors of a small transformer (D. Cer et al., "Universal Sentence Encoder", arXiv:1803.11175, the
+ * Lite model), of length 1. They need no native library: the model runs on the wasm backend, whatever the training runs
+ * on. An empty text is the zero vector.
+ * @throws InputError if the weights are not installed, or the folder holds no such model
  */
 export async function createUniversalSentenceEncoder(
   options: z.input<typeof universalSentenceEncoderOptionsSchema> = {},
@@ -102,7 +102,7 @@ function installedFolder(): string {
 interface ModelFiles extends z.infer<typeof modelSchema> {
   readonly vocabulary: z.infer<typeof vocabularySchema>;
   readonly weightData: ArrayBuffer;
-  /** SHA-256 of all of it. */
+  /** SHA-256 of all files. */
   readonly hash: string;
 }
 
@@ -131,7 +131,7 @@ async function readModel(folder: string): Promise<ModelFiles> {
 }
 
 async function loadModel({ modelTopology, weightsManifest, weightData }: ModelFiles) {
-  // Nothing else needs it, so it is no part of the installation.
+  // Needed here only, so it is not part of the installation.
   const { loadGraphModel } = await import('@tensorflow/tfjs-converter').catch((error: unknown) => {
     throw new InputError(`the Universal Sentence Encoder needs a package more; run \`${installCommand}\``, {
       cause: error,
@@ -141,7 +141,7 @@ async function loadModel({ modelTopology, weightsManifest, weightData }: ModelFi
   return loadGraphModel({ load: async () => ({ modelTopology, weightSpecs, weightData }) });
 }
 
-/** SentencePiece's unigram tokenizer with this vocabulary, whose first entry stands for what is not in it. */
+/** SentencePiece's unigram tokenizer with this vocabulary, whose first entry stands for unknown text. */
 async function sentencePieces(vocabulary: ModelFiles['vocabulary']): Promise<(text: string) => readonly number[]> {
   const { PreTrainedTokenizer } = await import('@xenova/transformers');
   const tokenizer = new PreTrainedTokenizer(

@@ -1,22 +1,21 @@
 import { maskHandlesAndUrls, normalizeText } from './normalize.ts';
 
-/** Words; a character of Chinese or Japanese is one. */
+/** Words; a Chinese or Japanese character is one. */
 const WORD = /\p{Script=Han}|[\p{Script=Hiragana}\p{Script=Katakana}]|[\p{L}\p{N}_']+/gu;
-/** What masks of handles and links leave, also those of data sets that come masked. */
+/** The words of masked handles and links, also in data sets that come masked. */
 const MASKS = new Set(['user', 'httpurl', 'url']);
 
-/** The words of a text in its order and in lower case; handles and links do not count. */
+/** The words of a text in order and in lower case, without handles and links. */
 export function wordsOf(text: string): string[] {
   const words = maskHandlesAndUrls(normalizeText(text)).toLowerCase().match(WORD) ?? [];
   return words.filter((word) => !MASKS.has(word));
 }
 
-/** The different words of a text. */
 export function wordSet(text: string): ReadonlySet<string> {
   return new Set(wordsOf(text));
 }
 
-/** |A ∩ B| / |A ∪ B| in [0, 1]; 0 where both are empty. */
+/** |A ∩ B| / |A ∪ B| in [0, 1]; 0 if both are empty. */
 export function jaccardIndex(left: ReadonlySet<string>, right: ReadonlySet<string>): number {
   let shared = 0;
   for (const word of left) if (right.has(word)) shared++;

@@ -74,9 +74,7 @@ async function parentsFromStructure(path: string): Promise<Map<string, string>> 
   return parents;
 }
 
-/**
- * The parent in the tree, or else in the post; if that post is missing, its nearest ancestor here, or else the claim.
- */
+/** The parent in the tree, or else in the post; if that post is missing, its nearest ancestor here, or the claim. */
 function withParents(posts: readonly Post[], parents: ReadonlyMap<string, string>): Post[] {
   const present = new Set(posts.map(({ id }) => id));
   const [claim] = posts;

@@ -31,9 +31,7 @@ export interface DelayCosts {
 
 /** A rule that decides from the posts so far. */
 export interface StoppingRule {
-  /**
-   * Whether to stop after these posts, and P(rumor | these posts). Throws InputError for none or more than maxPosts.
-   */
+  /** Whether to stop after these posts, and P(rumor | these posts). Throws InputError for none or too many posts. */
   decide(evidence: readonly SyntheticEvidence[]): { stop: boolean; rumorProbability: number };
 }
 
