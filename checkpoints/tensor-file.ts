@@ -34,7 +34,7 @@ const mostBytes = 2 ** 31 - 1;
  * Makes a safetensors file (https://github.com/huggingface/safetensors): the header's length (8 bytes, little-endian),
  * a JSON header with dtype, shape and byte range of every array, then the arrays without gaps. The metadata start with
  * `sha256`, the hash of the whole file with 64 zeros in place of the hash.
- * @throws InputError for more than 2 GiB; Error for an array that does not fit its shape or has a reserved name
+ * @throws InputError for more than 2 GiB; Error for an array that does not fit its shape
  */
 export function tensorFile(content: { arrays: NamedArrays; metadata: Readonly<Record<string, string>> }): Buffer {
   const arrays = Object.entries(content.arrays).map(([name, array]) => ({ name, array, dtype: dtypeOf(name, array) }));
@@ -43,7 +43,6 @@ export function tensorFile(content: { arrays: NamedArrays; metadata: Readonly<Re
   const header = new Map<string, unknown>([['__metadata__', { sha256: blankDigest, ...content.metadata }]]);
   let end = 0;
   for (const { name, array, dtype } of arrays) {
-    if (header.has(name)) throw new Error(`an array cannot be called ${name}; the file format uses that name`);
     header.set(name, { dtype, shape: array.shape, data_offsets: [end, end + array.data.byteLength] });
     end += array.data.byteLength;
   }
@@ -106,9 +105,7 @@ function dtypeOf(name: string, { shape, data }: NamedArray): (typeof dtypeNames)
     throw new Error(
       `array ${name} has shape [${shape.join(', ')}], that is ${size} elements, but holds ${data.length}`,
     );
-  const dtype = dtypeNames.find((candidate) => data instanceof dtypes[candidate]);
-  if (dtype === undefined) throw new Error(`array ${name} is of a type that checkpoints do not hold`);
-  return dtype;
+  return dtypeNames.find((dtype) => data instanceof dtypes[dtype])!;
 }
 
 function parseHeader(path: string, text: string) {

@@ -31,7 +31,7 @@ const manifestStart = '{\n  "sha256": "';
 const blankDigest = '0'.repeat(64);
 
 const digest = z.string().check(z.regex(/^[0-9a-f]{64}$/));
-export const manifestSchema = z.object({
+const manifestSchema = z.object({
   sha256: digest,
   format: z.literal(bundleFormat),
   formatVersion: z.literal(bundleFormatVersion),

@@ -55,9 +55,7 @@ function promptsOf({ prompts, examples }: PromptFile, version: Prompts['version'
   return {
     version,
     render(name, values = {}) {
-      const template = prompts[name];
-      if (template === undefined) throw new Error(`there is no prompt ${name}`);
-      return template.replace(PLACEHOLDER, (_, key: string) => {
+      return prompts[name].replace(PLACEHOLDER, (_, key: string) => {
         const value = key === 'examples' ? shown : values[key];
         if (value === undefined) throw new Error(`the prompt ${name} was given no ${key}`);
         return value;

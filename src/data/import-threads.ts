@@ -9,7 +9,6 @@ import { articlesImporter } from './importers/articles.ts';
 import { checkthat4aImporter } from './importers/checkthat4a.ts';
 import { convokitImporter } from './importers/convokit.ts';
 import { csvImporter } from './importers/csv.ts';
-import { doubtfulTimes } from './importers/doubtful-times.ts';
 import { eardImporter } from './importers/eard.ts';
 import { eriskImporter } from './importers/erisk.ts';
 import { fakeNewsNetImporter } from './importers/fakenewsnet.ts';
@@ -120,5 +119,36 @@ function counter() {
   return {
     count: (text: string, by = 1) => void counts.set(text, (counts.get(text) ?? 0) + by),
     texts: () => Array.from(counts, ([text, times]) => text.replace('#', String(times))),
+  };
+}
+
+/** No post is older. */
+const firstYear = 1990;
+
+/** Counts impossible times: before social media, or after `now`. */
+function doubtfulTimes(now: Date | undefined) {
+  const first = Date.UTC(firstYear, 0);
+  const last = now?.getTime() ?? Number.POSITIVE_INFINITY;
+  const early = { count: 0, example: '' };
+  const late = { count: 0, example: '' };
+  return {
+    add({ id, posts }: Pick<Thread, 'id' | 'posts'>): void {
+      for (const post of posts) {
+        const ms = post.time === null ? first : Date.parse(post.time);
+        if (ms >= first && ms <= last) continue;
+        const tally = ms < first ? early : late;
+        if (tally.count++ === 0)
+          tally.example = `${post.time} (post ${JSON.stringify(post.id)} of ${JSON.stringify(id)})`;
+      }
+    },
+    warnings(): string[] {
+      const check = 'check how the times are written, because rules and delays in hours read them';
+      return [
+        ...(early.count === 0
+          ? []
+          : [`${early.count} times lie before ${firstYear}, such as ${early.example}: ${check}`]),
+        ...(late.count === 0 ? [] : [`${late.count} times lie in the future, such as ${late.example}: ${check}`]),
+      ];
+    },
   };
 }

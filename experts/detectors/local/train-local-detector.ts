@@ -251,14 +251,14 @@ async function chosenFit(
   const penalties = options.l2.toSorted((left, right) => left - right);
   const [middle] = penalties.splice((penalties.length - 1) >> 1, 1);
   const better = (left: FittedCandidate, right: FittedCandidate) => (right.loss < left.loss ? right : left);
-  let best: FittedCandidate | null = null;
-  for (const characterWeight of options.characterWeights) {
+  const candidateOf = async (characterWeight: number) => {
     const features = weighted(rows, characterWeight);
     const fitRows = counted(await softmaxFitter({ features, targets, classCount, signal }));
-    const next = await candidate({ characterWeight, l2: middle, fitRows });
-    best = best === null ? next : better(best, next);
-  }
-  if (best === null) throw new Error('there is nothing to choose from');
+    return candidate({ characterWeight, l2: middle, fitRows });
+  };
+  const [first, ...others] = options.characterWeights;
+  let best = await candidateOf(first);
+  for (const characterWeight of others) best = better(best, await candidateOf(characterWeight));
   for (const l2 of penalties) best = better(best, await candidate({ ...best, l2 }));
   return { best, whole: await best.fitRows({ l2: best.l2, rowWeights }) };
 }

@@ -48,7 +48,7 @@ function withOption(value: unknown, issue: z.core.$ZodIssue): unknown {
 }
 
 /** Whether a key occurs twice with different values: `JSON.parse` takes the last, but the model may mean either. */
-export function contradictsKey(json: string): boolean {
+function contradictsKey(json: string): boolean {
   const open: Map<string, string | null>[] = [];
   let last = '';
   let key: string | null = null;

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { checked } from '../../../src/checked.ts';
-import { InputError } from '../../../src/errors.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
 import { type StancedPost, stanceClasses, type TaskModel, type VeracityItem, veracityClasses } from '../task-model.ts';
 import { fineTunedClassifierOptionsSchema } from './fine-tuned-classifier.ts';
@@ -61,12 +60,7 @@ export function createLocalVeracityModel(setup: {
 function meanStance(posts: readonly StancedPost[]): Float64Array {
   const mean = new Float64Array(stanceClasses.length);
   const stances = posts.flatMap(({ stance }) => (stance === null ? [] : [stance]));
-  for (const stance of stances) {
-    if (stance.length !== mean.length)
-      throw new InputError(
-        `a post's stance has ${stance.length} probabilities; give ${mean.length}, in the order ${stanceClasses.join(', ')}`,
-      );
+  for (const stance of stances)
     for (let index = 0; index < mean.length; index++) mean[index] += (stance[index] - 1 / mean.length) / stances.length;
-  }
   return mean;
 }
