@@ -31,7 +31,7 @@ export type MetricsLine = { readonly step: number } & Readonly<Record<string, nu
  */
 export function openMetricsLog(path: string, { resumeStep }: { resumeStep: number | null }) {
   const end = resumeStep === null || !existsSync(path) ? { bytes: 0, lastStep: 0 } : endAtStep(path, resumeStep);
-  const file = openedAfter(path, end.bytes);
+  const file = openAfter(path, end.bytes);
   let { lastStep } = end;
   return {
     /** @throws Error for a step before the last one; InputError if the disk refuses */
@@ -61,7 +61,7 @@ export function openMetricsLog(path: string, { resumeStep }: { resumeStep: numbe
 }
 
 /** Opens the file for appending, cut off after `bytes` bytes. */
-function openedAfter(path: string, bytes: number): number {
+function openAfter(path: string, bytes: number): number {
   try {
     const file = openSync(path, 'a');
     if (fstatSync(file).size > bytes) ftruncateSync(file, bytes);

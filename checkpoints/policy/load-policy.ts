@@ -6,7 +6,7 @@ import { projected } from '../../src/tensor/projection.ts';
 import { type AuditDraw, auditedThread } from './audit.ts';
 import type { Audit } from './audit-schema.ts';
 import { calibratedOn, claimIdentity } from './calibrated-on.ts';
-import { asBytes, fetchedFrom } from './fetched-from.ts';
+import { asBytes, fetcherOf } from './fetcher.ts';
 import { checkScores, checkStop, type Golden, goldenSchema } from './golden.ts';
 import { hashingIdentitySchema } from './hashing-identity.ts';
 import { bundleFiles, checkDigest, type Manifest, parseBundleJson, policyDigest, readManifest } from './manifest.ts';
@@ -24,7 +24,7 @@ import {
 import { type PolicyPost, postOf } from './policy-post.ts';
 import { bundledModelSchema, embedder, type PrefixReader, prefixReader } from './prefix-reader.ts';
 import { readWeights } from './read-weights.ts';
-import { actedUpon, alertingScores } from './replay.ts';
+import { actingScores, alertingScores } from './replay.ts';
 import { columnsOf, stateFields } from './state-fields.ts';
 import { readsAll, stopIn } from './stops.ts';
 
@@ -109,7 +109,7 @@ export interface Policy {
  */
 export async function loadPolicy(source: URL | string | PolicySource): Promise<Policy> {
   const policySource: PolicySource =
-    typeof source === 'string' || source instanceof URL ? { read: fetchedFrom(source) } : source;
+    typeof source === 'string' || source instanceof URL ? { read: fetcherOf(source) } : source;
   const bundle = await openBundle(policySource);
   const parts = await partsOf(bundle, policySource);
   await checkGoldenThreads(bundle, parts);
@@ -125,7 +125,7 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
   const region = guarantee?.claims ?? trainedClaims;
   const outOfDistribution = region === null ? () => null : outOfDistributionFrom(region);
   const claimOf = ({ posts: [claim] }: PolicyThread) => postOf(claim).text;
-  const trained = await trainedThreads(bundle);
+  const trained = await trainedIdentities(bundle);
   const isTrainedOn = async (thread: PolicyThread & { readonly id: string }) =>
     trained.has(await claimIdentity({ id: thread.id, claim: claimOf(thread) }));
   const isListed = calibratedOn(guarantee);
@@ -188,7 +188,7 @@ async function openBundle({ read }: PolicySource): Promise<Bundle> {
   return { manifest, file, text: async (name) => new TextDecoder().decode(await file(name)) };
 }
 
-async function trainedThreads({ manifest, text }: Bundle): Promise<ReadonlySet<string>> {
+async function trainedIdentities({ manifest, text }: Bundle): Promise<ReadonlySet<string>> {
   const name = bundleFiles.trained;
   if (manifest.files[name] === undefined) return new Set();
   return new Set(parseBundleJson(await text(name), { name, schema: z.array(z.string()) }));
@@ -211,7 +211,7 @@ async function partsOf({ manifest, file, text }: Bundle, source: PolicySource): 
   const weights = manifest.weights === null ? null : readWeights(await file(manifest.weights), state);
   const student = await model(manifest.student);
   const detector = await model(manifest.detector);
-  const embedTexts = source.embed ?? ownEncoder(manifest);
+  const embedTexts = source.embed ?? bundledEncoder(manifest);
   const projection = weights?.projection ?? null;
   const embed =
     embedTexts === null || projection === null
@@ -243,7 +243,7 @@ async function checkGoldenThreads({ text }: Bundle, { definition, sources, reads
   for (const line of (await text(bundleFiles.golden)).split('\n')) {
     if (line === '') continue;
     const golden = parseBundleJson(line, { name: bundleFiles.golden, schema: goldenSchema });
-    checkScores(golden, actedUpon(definition.score(floatsFromBase64(golden.states)), queries));
+    checkScores(golden, actingScores(definition.score(floatsFromBase64(golden.states)), queries));
     if (!readsTexts) continue;
     const openDetector = sources.openDetector ?? (() => recordedOutputs(golden, task.labels));
     const thread = threadReader({ ...definition, ...readsAll }, { ...sources, openDetector }).open();
@@ -265,7 +265,7 @@ async function checkGoldenThreads({ text }: Bundle, { definition, sources, reads
 }
 
 /** The built-in encoder; null if the bundle needs another one. */
-function ownEncoder({ encoder }: Manifest): PolicySources['embed'] {
+function bundledEncoder({ encoder }: Manifest): PolicySources['embed'] {
   const hashing = z.safeParse(hashingIdentitySchema, encoder);
   if (!hashing.success) return null;
   const embedOne = embedder(hashing.data);

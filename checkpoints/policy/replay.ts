@@ -17,7 +17,7 @@ export interface Replay {
 export function replay(definition: PolicyDefinition, posts: readonly SeenPost[]): Replay {
   const { task, queries, limits, score, threshold } = definition;
   const read = posts.slice(0, limits.maxPosts);
-  const scores = actedUpon(score(policyStates(definition, read)), queries);
+  const scores = actingScores(score(policyStates(definition, read)), queries);
   const labelAt = (length: number) => task.labels[posts[length - 1]?.judgement?.label ?? -1] ?? null;
   const counting = alertingScores(scores, { task, queries, labelAt });
   const stop = stopIn(
@@ -64,7 +64,7 @@ export function policyStates(
 }
 
 /** Sets the scores of posts at which the policy does not act to 0. */
-export function actedUpon(scores: Float32Array, { actsAt, lengths }: QueryPlan): Float32Array {
+export function actingScores(scores: Float32Array, { actsAt, lengths }: QueryPlan): Float32Array {
   if (actsAt === 'every-post') return scores;
   const queried = new Set(lengths);
   return scores.map((score, index) => (queried.has(index + 1) ? score : 0));

@@ -171,7 +171,7 @@ export class AnnotationStore {
     if (statSync(path, { throwIfNoEntry: false })?.size === 0) return { read, added };
     for await (const line of readLines(path)) {
       read++;
-      if (batch.push(exportedRow(line, path)) === ROWS_AT_ONCE) added += this.putMany(batch.splice(0));
+      if (batch.push(parseExportedRow(line, path)) === ROWS_AT_ONCE) added += this.putMany(batch.splice(0));
     }
     return { read, added: added + this.putMany(batch) };
   }
@@ -236,7 +236,7 @@ const storedSchema = z.object({
 const lineSchema = annotationRowSchema.extend({ key: z.string(), date: z.iso.datetime({ offset: true }) });
 type ExportedRow = Omit<z.infer<typeof lineSchema>, 'key'>;
 
-function exportedRow({ text, number }: TextLine, path: string): ExportedRow {
+function parseExportedRow({ text, number }: TextLine, path: string): ExportedRow {
   const { key, ...row } = storedLine(text, { path, number, schema: lineSchema, remedy: 'export the store again' });
   const expected = keyOf(row.request);
   if (key !== expected)

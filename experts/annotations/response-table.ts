@@ -66,7 +66,7 @@ export function responseTable(database: AnnotationDatabase) {
                  WHERE NOT EXISTS (SELECT 1 FROM annotation WHERE key = ?1)`;
     const { body = null, model = null, fingerprint = null } = response ?? {};
     const source = [request.endpoint.model, model, fingerprint, answer.finishReason];
-    return database.write(sql, judgement, call, ...source, json, body && packed(body), reader, outcome) === 1;
+    return database.write(sql, judgement, call, ...source, json, body && pack(body), reader, outcome) === 1;
   }
 
   /** Marks answers as usable or not. */
@@ -100,7 +100,7 @@ export function responseTable(database: AnnotationDatabase) {
 
 export type ResponseTable = ReturnType<typeof responseTable>;
 
-function packed(body: string): string | Uint8Array {
+function pack(body: string): string | Uint8Array {
   return body.length > LONG ? deflateRawSync(body, { level: 1 }) : body;
 }
 

@@ -90,7 +90,7 @@ export class CallJournal implements ChatService {
     const before = timesMade.get(call) ?? 0;
     timesMade.set(call, before + 1);
     const id: CallId = { judgement: key, call: before === 0 ? call : `${call}-${before + 1}` };
-    const answer = keptAnswer(table.find(id), request) ?? (await this.sentAnswer(table, id, request));
+    const answer = storedAnswer(table.find(id), request) ?? (await this.sentAnswer(table, id, request));
     this.places.set(answer, id);
     return answer;
   }
@@ -100,7 +100,7 @@ export class CallJournal implements ChatService {
     try {
       const isFirst = table.keep(id, { request, answer: sent, ...readingOf(request, sent) });
       // If another process was faster, both continue with its answer and can share later ones.
-      return isFirst ? sent : (keptAnswer(table.find(id), request) ?? sent);
+      return isFirst ? sent : (storedAnswer(table.find(id), request) ?? sent);
     } catch (error) {
       this.ending.abort(error);
       throw error;
@@ -116,7 +116,7 @@ export class CallJournal implements ChatService {
 }
 
 /** Reads a stored answer again. Null if it cannot be read, which costs no more than asking again. */
-function keptAnswer(stored: ReturnType<ResponseTable['find']>, request: ChatRequest): ChatAnswer | null {
+function storedAnswer(stored: ReturnType<ResponseTable['find']>, request: ChatRequest): ChatAnswer | null {
   const answer = stored && answerSchema.safeParse(jsonOrUndefined(stored.answer)).data;
   if (!stored || !answer || stored.body === null) return answer || null;
   const { answer: read } = readCompletion({ body: stored.body, request });

@@ -17,7 +17,7 @@ const ROUNDING = 0.05;
 export async function judged(detector: Detector, prefix: Prefix, signal?: AbortSignal): Promise<Judgement> {
   const { labels, name, mayAbstain } = detector;
   const answer = await detector.judge(prefix, signal && { signal });
-  const judgement = checkedJudgement(answer, { detector: `the detector ${name}`, labels, prefix });
+  const judgement = validateJudgement(answer, { detector: `the detector ${name}`, labels, prefix });
   if (judgement.label !== null || mayAbstain) return judgement;
   const start = lastText(judgement)?.slice(0, 200);
   throw new MalformedAnswerError(
@@ -34,7 +34,7 @@ export async function judged(detector: Detector, prefix: Prefix, signal?: AbortS
  * @throws InputError that names each problem: an unknown label, probabilities of other labels or with another sum than
  *   1, a missing field
  */
-function checkedJudgement(
+function validateJudgement(
   judgement: unknown,
   { detector, labels, prefix }: { detector: string; labels: readonly string[]; prefix: Prefix },
 ): Judgement {

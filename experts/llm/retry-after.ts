@@ -1,6 +1,6 @@
 /** The waiting time of a server in milliseconds, from its headers or else its message; null without one. */
 export function retryAfterMs({ headers, message = '' }: { headers: Headers | null; message?: string }): number | null {
-  return (headers && (askedFor(headers) ?? resetIn(headers))) ?? saidIn(message);
+  return (headers && (waitInHeaders(headers) ?? resetIn(headers))) ?? waitInMessage(message);
 }
 
 /** The minute that lies `milliseconds` ahead, in UTC: "2026-01-31 23:59". */
@@ -8,7 +8,7 @@ export function minuteAfter(milliseconds: number): string {
   return new Date(Date.now() + milliseconds).toISOString().slice(0, 16).replace('T', ' ');
 }
 
-function askedFor(headers: Headers): number | null {
+function waitInHeaders(headers: Headers): number | null {
   const milliseconds = Number(headers.get('retry-after-ms') ?? Number.NaN);
   if (milliseconds >= 0) return milliseconds;
   const value = headers.get('retry-after')?.trim();
@@ -59,7 +59,7 @@ const DURATION = new RegExp(`^(?:${PIECE.source}\\s*)+$`, 'i');
 const SAID = new RegExp(`\\b(?:try again|retry|retrying|wait)\\b[^.\\d]{0,30}?((?:${PIECE.source}\\s*)+)`, 'i');
 
 /** "Please try again in 1.2s", "Please retry after 20 seconds". */
-function saidIn(message: string): number | null {
+function waitInMessage(message: string): number | null {
   const duration = SAID.exec(message)?.[1];
   return duration === undefined ? null : durationMs(duration.trim());
 }

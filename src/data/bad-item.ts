@@ -39,7 +39,7 @@ export async function orSkip<T>(options: SkipOptions, parse: () => T | Promise<T
   try {
     return await parse();
   } catch (error) {
-    return skipped(error, options);
+    return skip(error, options);
   }
 }
 
@@ -48,11 +48,11 @@ export function orSkipNow<T>(options: SkipOptions, parse: () => T): T | null {
   try {
     return parse();
   } catch (error) {
-    return skipped(error, options);
+    return skip(error, options);
   }
 }
 
-function skipped(error: unknown, options: SkipOptions): null {
+function skip(error: unknown, options: SkipOptions): null {
   if (!(error instanceof BadItemError)) throw error;
   if (!options.skipInvalid)
     throw new InputError(

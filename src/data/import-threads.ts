@@ -12,7 +12,7 @@ import { csvImporter } from './importers/csv.ts';
 import { eardImporter } from './importers/eard.ts';
 import { eriskImporter } from './importers/erisk.ts';
 import { fakeNewsNetImporter } from './importers/fakenewsnet.ts';
-import { foldedThread } from './importers/folded-thread.ts';
+import { foldThread } from './importers/folded-thread.ts';
 import type { Importer, ImportOptions } from './importers/importer.ts';
 import { labelValues } from './importers/label-values.ts';
 import { wordCounts } from './importers/nothing.ts';
@@ -88,7 +88,7 @@ export async function* importThreads(
   const reading = { ...options, encoding, count: notes.count, warn: warnings.count, rules };
   yield* eachOrSkip(importer.read(options.paths, reading), options, (read) => {
     // Tables fold their cells, because rows of one thread must match. Our own files are validated and not changed.
-    const thread = isTable || importer === threadsImporter ? read : foldedThread(read, rules);
+    const thread = isTable || importer === threadsImporter ? read : foldThread(read, rules);
     const content = createHash('sha256').update(JSON.stringify(thread)).digest('base64');
     if (contents.get(thread.id) === content) {
       copies++;

@@ -242,7 +242,7 @@ async function* rangesOfFile(path: string, ranges: readonly ByteRange[]): AsyncG
  * @throws InputError for a file that is missing, empty, a folder, in another encoding or broken gzip
  */
 export async function readText(path: string, options: ReadingOptions = {}): Promise<AsyncGenerator<string>> {
-  return decoded(await openText(path, options), path);
+  return decode(await openText(path, options), path);
 }
 
 /** Reads a file as one string, like `readText`. @throws InputError for a text above the limit */
@@ -260,7 +260,7 @@ export async function readWholeText(path: string, options: ReadingOptions = {}):
 export const wholeAdvice =
   'write it as JSON Lines, which are read one at a time, or split it, or set EARSHOT_MAX_LINE_MB to more megabytes';
 
-async function* decoded(bytes: AsyncIterable<Uint8Array>, path: string): AsyncGenerator<string> {
+async function* decode(bytes: AsyncIterable<Uint8Array>, path: string): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let line = 0;
   let last: Uint8Array = new Uint8Array();

@@ -36,7 +36,7 @@ export function bootstrapInterval(
   const [{ pValue: _, ...interval }] = bootstrapGroups({
     ...drawing,
     groups: [items],
-    statistics: (_group, drawn) => [defined(statistic(drawn))],
+    statistics: (_group, drawn) => [assertDefined(statistic(drawn))],
   });
   return interval;
 }
@@ -54,7 +54,7 @@ export function comparePaired(
   const [{ estimate, ...interval }] = bootstrapGroups({
     ...drawing,
     groups: [items],
-    statistics: (_group, drawn) => [defined(first(drawn) - second(drawn))],
+    statistics: (_group, drawn) => [assertDefined(first(drawn) - second(drawn))],
   });
   return { difference: estimate, ...interval };
 }
@@ -70,7 +70,7 @@ function largestUnseen(items: number, confidence = 0.95): number {
   return 1 - ((1 - confidence) / 2) ** (1 / items);
 }
 
-function defined(statistic: number): number {
+function assertDefined(statistic: number): number {
   if (Number.isNaN(statistic))
     throw new Error('the statistic of a bootstrap sample is not a number; define it for every choice of items');
   return statistic;

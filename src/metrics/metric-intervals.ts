@@ -46,7 +46,7 @@ export function metricIntervals<Decision, Columns extends object>(options: {
   }));
   const valuesOf = (group: number, places: Int32Array, of: typeof metrics) => {
     const { drawn, left, right } = groups[group];
-    const items = drawn === null ? places : joined(places, drawn);
+    const items = drawn === null ? places : joinItems(places, drawn);
     const first = { ...left, items };
     const second = right && { ...right, items };
     return of.map(
@@ -85,7 +85,7 @@ export function haveSameItems(lists: readonly (readonly string[])[]): boolean {
 const scoreNames: ReadonlySet<string> = new Set(['macroF1', 'accuracy']);
 
 /** The items at the drawn places, one after the other. */
-function joined(places: Int32Array, drawn: readonly (readonly number[])[]): Int32Array {
+function joinItems(places: Int32Array, drawn: readonly (readonly number[])[]): Int32Array {
   let count = 0;
   for (let place = 0; place < places.length; place++) count += drawn[places[place]].length;
   const items = new Int32Array(count);

@@ -47,20 +47,20 @@ export interface RowProducts {
 type Multiply = (vector: Float64Array, into: Float64Array) => void;
 
 /** For many fits of few rows: each inner product is computed once. */
-export async function knownProducts(features: SparseMatrix): Promise<RowProducts> {
+export async function cachedProducts(features: SparseMatrix): Promise<RowProducts> {
   const products = await innerProducts(features);
   const productsOf = (row: number) => products.subarray(row * features.rows, (row + 1) * features.rows);
   return {
     among(used) {
       // An array per row and an array per vector: V8 reads those about twice as fast as places in a large one.
-      const inner = Array.from(used, (row) => pickedFrom(productsOf(row), used));
+      const inner = Array.from(used, (row) => pickFrom(productsOf(row), used));
       return (vector, into) => {
         for (let row = 0; row < inner.length; row++) into[row] = dotProduct(inner[row], vector);
       };
     },
     beyond: (used, others) => (vector, into) => {
       for (const [place, row] of others.entries())
-        into[place] = pickedFrom(productsOf(row), used).reduce((sum, term, index) => sum + term * vector[index], 0);
+        into[place] = pickFrom(productsOf(row), used).reduce((sum, term, index) => sum + term * vector[index], 0);
     },
   };
 }
@@ -193,7 +193,7 @@ function readOut(
   return { coefficients, logits };
 }
 
-function pickedFrom(row: Float64Array, places: Int32Array): Float64Array {
+function pickFrom(row: Float64Array, places: Int32Array): Float64Array {
   const picked = new Float64Array(places.length);
   for (let index = 0; index < places.length; index++) picked[index] = row[places[index]];
   return picked;

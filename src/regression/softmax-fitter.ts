@@ -1,4 +1,4 @@
-import { combinedRows, fitKernelSoftmax, knownProducts } from './kernel-softmax.ts';
+import { cachedProducts, combinedRows, fitKernelSoftmax } from './kernel-softmax.ts';
 import { addLogits, fitSoftmax } from './softmax-regression.ts';
 import type { SparseMatrix } from './sparse-matrix.ts';
 
@@ -38,15 +38,15 @@ export async function softmaxFitter(rows: {
   const settings = { ...ending, ...rows };
   if (baseLogits !== undefined || features.rows > (rows.mostInnerProducts ?? mostInnerProducts))
     return async ({ rowWeights, l2 }) => {
-      const weights = await fitSoftmax({ ...settings, rowWeights: normalised(rowWeights), l2 });
+      const weights = await fitSoftmax({ ...settings, rowWeights: normalise(rowWeights), l2 });
       const logits = new Float64Array(features.rows * classCount);
       for (let row = 0; row < features.rows; row++)
         addLogits(logits.subarray(row * classCount, (row + 1) * classCount), { features, row, weights });
       return { logits, weights: () => weights };
     };
-  const products = await knownProducts(features);
+  const products = await cachedProducts(features);
   return async ({ rowWeights, l2 }) => {
-    const fitted = await fitKernelSoftmax({ ...settings, products, rowWeights: normalised(rowWeights), l2 });
+    const fitted = await fitKernelSoftmax({ ...settings, products, rowWeights: normalise(rowWeights), l2 });
     const { coefficients, logits } = fitted;
     return { logits, weights: () => combinedRows({ features, coefficients, classCount }) };
   };
@@ -81,7 +81,7 @@ export function weightsWithout({ rowWeights, foldOfRow }: Omit<FoldedRows, 'fold
   return rowWeights.map((weight, row) => (foldOfRow[row] === fold ? 0 : weight));
 }
 
-function normalised(weights: Float64Array): Float64Array {
+function normalise(weights: Float64Array): Float64Array {
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   return weights.map((weight) => weight / total);
 }

@@ -48,7 +48,7 @@ export function debatingDetector(settings: {
           const { verdict, explanation, shares = null, transcript } = outcomes[0];
           return { label: verdict, probabilities: shares, explanation, transcript, ...countsIn(session) };
         }
-        return { ...combined({ task, questions, outcomes }), ...countsIn(session) };
+        return { ...combineVerdicts({ task, questions, outcomes }), ...countsIn(session) };
       }),
   };
 }
@@ -59,7 +59,7 @@ ${quotedPosts('Posts', prefix.posts)}`;
 }
 
 /** Combines the verdicts on the categories. */
-function combined(options: {
+function combineVerdicts(options: {
   task: JudgingTask;
   questions: readonly DebateQuestion[];
   outcomes: readonly DebateOutcome[];

@@ -121,7 +121,7 @@ export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFi
   const learnt = { rows, ...weightedTargets(targets, { rows, classCount: task.labels.length }) };
   const folded = { rowWeights: learnt.rowWeights, foldOfRow: rows.threadOfRow.map((of) => foldOfThread[of]), folds };
 
-  const { best, whole } = await chosenFit({ ...settings, options, ...learnt, folded });
+  const { best, whole } = await chooseFit({ ...settings, options, ...learnt, folded });
   const { temperature, characterWeight, l2 } = best;
   const words = { ...learnt, logits: best.heldOut.map((logit) => logit / temperature) };
   const timing = rows.timing === null ? null : await fitTiming({ values: rows.timing.values, words, folded, signal });
@@ -134,7 +134,7 @@ export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFi
   const offsets = offsetsOf(words);
 
   const { classCount } = learnt;
-  const foldedRows = { ...rows, ...folded, features: weighted(rows, characterWeight) };
+  const foldedRows = { ...rows, ...folded, features: weighCharacters(rows, characterWeight) };
   const columnsOfFold = columnsOfFolds(foldedRows);
   const weightsOfFold = best.ofFolds.map(({ weights }) => weights());
   const unseen = logitsOfNewThreads({ ...foldedRows, columnsOfFold, weightsOfFold, classCount });
@@ -221,7 +221,7 @@ interface FittedCandidate {
 }
 
 /** Fits the words: the character weight with the smallest held-out loss at the middle penalty, then the penalty. */
-async function chosenFit(
+async function chooseFit(
   settings: Omit<ScoredRows, 'logits'> &
     Pick<LocalTraining, 'onProgress' | 'signal'> & {
       options: LocalDetectorOptions;
@@ -252,7 +252,7 @@ async function chosenFit(
   const [middle] = penalties.splice((penalties.length - 1) >> 1, 1);
   const better = (left: FittedCandidate, right: FittedCandidate) => (right.loss < left.loss ? right : left);
   const candidateOf = async (characterWeight: number) => {
-    const features = weighted(rows, characterWeight);
+    const features = weighCharacters(rows, characterWeight);
     const fitRows = counted(await softmaxFitter({ features, targets, classCount, signal }));
     return candidate({ characterWeight, l2: middle, fitRows });
   };
@@ -264,7 +264,7 @@ async function chosenFit(
 }
 
 /** Multiplies the character n-grams by their weight. */
-function weighted({ features, blocks }: TrainingRows, characterWeight: number): SparseMatrix {
+function weighCharacters({ features, blocks }: TrainingRows, characterWeight: number): SparseMatrix {
   const factors = new Float32Array(features.columns).fill(1);
   for (const { kind, from, columns } of blocks)
     if (kind === 'characters') factors.fill(characterWeight, from, from + columns);

@@ -108,14 +108,14 @@ export async function trainingRows(options: {
   return {
     features: into.build(),
     blocks,
-    timing: options.timing ? standardisedRows(rows) : null,
+    timing: options.timing ? standardiseRows(rows) : null,
     threadOfRow: Int32Array.from(rows, ({ thread }) => thread),
     lengthOfRow: Int32Array.from(rows, ({ length }) => length),
   };
 }
 
 /** Standardises the times of all rows. The rows of each thread have the same total weight. */
-function standardisedRows(rows: readonly { times: TimingValues; weight: number }[]): TrainingRows['timing'] {
+function standardiseRows(rows: readonly { times: TimingValues; weight: number }[]): TrainingRows['timing'] {
   const scale = timingScaleOf(
     rows.map(({ times }) => times),
     rows.map(({ weight }) => weight),

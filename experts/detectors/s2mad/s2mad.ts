@@ -19,7 +19,7 @@ import {
   neutralComments,
 } from './comments-and-claim.ts';
 import { type S2madOptions, s2madEndpoints } from './options.ts';
-import { type CommentSides, dealtOut, inTimeOrder, separated } from './sides.ts';
+import { type CommentSides, dealtOut, inTimeOrder, separateStances } from './sides.ts';
 
 /*
  * S2MAD, stance-separated multi-agent debate (Algorithm 1).
@@ -176,7 +176,7 @@ async function sidesOf(
   const lines = comments.map(({ index }) => `${index + 1}: ${scores[index - 1] ?? 'unreadable'}`);
   const usages = scored.flatMap((each) => each?.usage ?? []);
   const scorer = { role: 'scorer', text: lines.join('\n'), endpoint: endpoints.scorer, usages };
-  return { ...separated({ comments, scored: scores, topComments }), said: [sharedEntry(scorer)] };
+  return { ...separateStances({ comments, scored: scores, topComments }), said: [sharedEntry(scorer)] };
 }
 
 /** Guidance for the debaters, which depends on whether the claim is an opinion. */

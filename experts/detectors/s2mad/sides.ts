@@ -8,7 +8,7 @@ export interface CommentSides {
 }
 
 /** P and N (Eq. 2). Comments with score 0 or without a score are on neither side. */
-export function separated(options: {
+export function separateStances(options: {
   comments: readonly Comment[];
   scored: readonly (number | null)[];
   topComments: number;

@@ -158,7 +158,7 @@ function wikipediaFound(notes: readonly Evidence[] | null): Finding[] {
 export function asFound(
   role: string,
   evidence: readonly Evidence[] | null,
-  textOf: (evidence: Evidence) => string = described,
+  textOf: (evidence: Evidence) => string = evidenceInWords,
 ): Finding[] {
   if (evidence === null) return [];
   const texts = evidence.map(textOf);
@@ -171,6 +171,6 @@ export function sourcesOf(evidence: readonly Evidence[]): NonNullable<Transcript
   return evidence.map(({ title, url, date }) => ({ title, url, date }));
 }
 
-export function described({ title, url, date, text }: Evidence): string {
+export function evidenceInWords({ title, url, date, text }: Evidence): string {
   return `${title} (${URL.canParse(url) ? new URL(url).hostname : url}, ${date ?? 'no date'}): ${text}`;
 }

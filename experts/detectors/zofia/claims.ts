@@ -9,7 +9,7 @@ import {
   type AnalystSettings,
   asFound,
   askAnalyst,
-  described,
+  evidenceInWords,
   type Finding,
   listOf,
   pretended,
@@ -35,7 +35,7 @@ interface Verification extends z.output<typeof verificationSchema> {
 export async function claimVerification(settings: AnalystSettings, input: AnalystInput): Promise<Analysis> {
   const { askShared } = input;
   const { use } = settings.options;
-  const [extracted, web] = await Promise.all([extraction(settings, input), searched(settings, input)]);
+  const [extracted, web] = await Promise.all([extraction(settings, input), searchWeb(settings, input)]);
   const { core, subclaims } = extracted.value;
   const claims = [core, ...subclaims];
   const verifications = await Promise.all(claims.map((q) => verification(settings, { q, web, askShared })));
@@ -95,7 +95,7 @@ async function verification(
       ...{ label: 'not enough information', reasoning: 'Nothing was found that speaks to it.', evidence: [] },
       entry: { round },
     };
-  const shown = passages.map(({ text, source }) => described({ ...source, text }));
+  const shown = passages.map(({ text, source }) => evidenceInWords({ ...source, text }));
   const { value: verified, entry } = await askAnalyst(settings, {
     part: 'claim-verification',
     role: 'verifier',
@@ -107,17 +107,17 @@ async function verification(
     dryRunValue: { label: 'supports' as const, reasoning: pretended, evidence: [passages[0].text.slice(0, 100)] },
     askShared,
   });
-  const evidence = verified.evidence.map((quotation) => checkedQuotation({ quotation, passages: shown }));
+  const evidence = verified.evidence.map((quotation) => checkQuotation({ quotation, passages: shown }));
   return { ...verified, evidence, entry: { ...entry, sources: sourcesOf(passages.map(({ source }) => source)) } };
 }
 
 /** Results of the web search as a finding, for debaters without verified claims. */
 export async function webAsFound(settings: AnalystSettings, input: AnalystInput): Promise<Analysis> {
-  const web = settings.options.use.web ? await searched(settings, input) : null;
+  const web = settings.options.use.web ? await searchWeb(settings, input) : null;
   return { material: [], findings: asFound('web', web) };
 }
 
-async function searched(settings: AnalystSettings, input: AnalystInput): Promise<readonly Evidence[]> {
+async function searchWeb(settings: AnalystSettings, input: AnalystInput): Promise<readonly Evidence[]> {
   if (!settings.options.use.web) return [];
   return settings.retrieval.fromWeb({
     ...input,
@@ -126,7 +126,7 @@ async function searched(settings: AnalystSettings, input: AnalystInput): Promise
 }
 
 /** Keeps a quotation that a passage contains, apart from quotation marks and case; otherwise notes its removal. */
-function checkedQuotation(options: { quotation: string; passages: readonly string[] }): string {
+function checkQuotation(options: { quotation: string; passages: readonly string[] }): string {
   const plain = (text: string) =>
     text
       .toLowerCase()

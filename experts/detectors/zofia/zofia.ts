@@ -130,7 +130,7 @@ async function judge(prefix: Prefix, { analysts, askPart, session }: Judging): P
     place: { threadId: prefix.threadId, prefixLength: 1 },
     counts: session,
   });
-  const { transcript, findings } = await analysed(analysts, { claim, askShared });
+  const { transcript, findings } = await analyse(analysts, { claim, askShared });
 
   // E
   const text = [
@@ -139,7 +139,7 @@ async function judge(prefix: Prefix, { analysts, askPart, session }: Judging): P
   ].join('\n\n');
   const pool = findings.length === 0 ? text : `${text}\n\nWhat the analysts found:\n${findingsInWords(findings)}`;
 
-  const { verdict, explanation, spoken } = await decided(analysts, { text, pool, session });
+  const { verdict, explanation, spoken } = await decide(analysts, { text, pool, session });
   return {
     label: verdict === insufficient ? insufficientLabel : verdict,
     probabilities: null,
@@ -150,7 +150,7 @@ async function judge(prefix: Prefix, { analysts, askPart, session }: Judging): P
 }
 
 /** Stage 1 and LLM collaboration. Each analysis retrieves its own evidence, and all analyses run at the same time. */
-async function analysed(settings: AnalystSettings, input: AnalystInput) {
+async function analyse(settings: AnalystSettings, input: AnalystInput) {
   const { use } = settings.options;
   const analyses = await Promise.all([
     use.linguist ? linguist(settings, input) : nothing,
@@ -168,7 +168,7 @@ async function analysed(settings: AnalystSettings, input: AnalystInput) {
 }
 
 /** Algorithm 1; without debate, one decision from E. */
-async function decided(
+async function decide(
   { options, prompts, sides, endpoints }: AnalystSettings,
   { text, pool, session }: { text: string; pool: string; session: JudgementSession },
 ): Promise<DebateVerdict & { readonly spoken: readonly TranscriptEntry[] }> {

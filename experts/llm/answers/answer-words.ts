@@ -44,13 +44,13 @@ export function answerWord(text: string, words: AnswerWords): AnswerWord | null 
 
 /** Null also for a word of several labels. */
 function labelOf(word: string, words: AnswerWords): string | null {
-  const foldedWord = folded(word);
-  const labels = Object.keys(words).filter((label) => words[label].some((each) => folded(each) === foldedWord));
+  const foldedWord = fold(word);
+  const labels = Object.keys(words).filter((label) => words[label].some((each) => fold(each) === foldedWord));
   return labels.length === 1 ? labels[0] : null;
 }
 
 /** Normalises a word for comparison. Models write `non‑rumor` with the hyphen U+2011. */
-function folded(word: string): string {
+function fold(word: string): string {
   return word
     .normalize('NFC')
     .replace(INVISIBLE, '')

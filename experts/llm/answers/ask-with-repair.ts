@@ -35,7 +35,7 @@ export async function askWithRepair<T>(
     { role: 'assistant', content: first.text || '(nothing)' },
     { role: 'user', content },
   ];
-  const second = await askedAgain(service, { ...request, ...form, messages });
+  const second = await askAgain(service, { ...request, ...form, messages });
   if (second === null) throw unreadable(question, { answers: [first], problem: reading.problem });
   const rereading = readWhole(question, second);
   if ('value' in rereading) return { value: rereading.value, answers: [first, second] };
@@ -47,7 +47,7 @@ function readWhole<T>({ read }: RepairableQuestion<T>, answer: ChatAnswer): Read
   return incomplete === null ? read(answer) : { problem: `${incomplete}.` };
 }
 
-async function askedAgain(service: ChatService, request: ChatRequest): Promise<ChatAnswer | null> {
+async function askAgain(service: ChatService, request: ChatRequest): Promise<ChatAnswer | null> {
   try {
     return await service.chat(request);
   } catch (error) {

@@ -41,11 +41,11 @@ export function classProbabilities(options: {
       unlisted.each += reached * Math.min(rest, ...chances);
     }
     for (const alternative of others) {
-      const decision = decide({ text: joined(prefix, alternative.token), words, next: null, isLast: true });
+      const decision = decide({ text: joinTokens(prefix, alternative.token), words, next: null, isLast: true });
       if (decision.label !== null) give(decision.label, reached * Math.exp(alternative.logprob));
     }
     reached *= Math.exp(logprob);
-    prefix = joined(prefix, token);
+    prefix = joinTokens(prefix, token);
     const next = logprobs[position + 1]?.token ?? null;
     const decision = decide({ text: prefix, words, next, isLast: next === null });
     if (decision.label !== null && decision.isCertain) give(decision.label, reached);
@@ -62,7 +62,7 @@ export function classProbabilities(options: {
 }
 
 /** Quotes, spaces and Markdown may precede the answer, but not interrupt it. */
-function joined(prefix: string, token: string): string {
+function joinTokens(prefix: string, token: string): string {
   return (prefix + token.toLowerCase()).replace(LEADING, '');
 }
 

@@ -4,10 +4,10 @@ import { CallFailure, failureOfStatus } from '../call-failure.ts';
 import { type ChatAnswer, type ChatRequest, type ChatUsage, incompletenessOf, type TokenLogprob } from '../chat.ts';
 import { estimateMessageTokens, estimateTokens } from '../cost/estimate.ts';
 import { pythonJson } from './python-json.ts';
+import { reportedUsage } from './reported-usage.ts';
 import { maxTokensOf } from './request-form.ts';
 import { isStream, streamedCompletion } from './streamed-completion.ts';
 import { splitThinking, withoutEndTokens } from './thinking.ts';
-import { toldUsage } from './told-usage.ts';
 
 /** Raised when the same body could be read differently. */
 export const completionReaderVersion = 3;
@@ -63,7 +63,7 @@ export interface ReadCompletion {
   /** Whether the tokens are an estimate because the endpoint did not count them. */
   readonly isEstimated: boolean;
   /** The endpoint's price of the request; null if it reports none. */
-  readonly toldCost: number | null;
+  readonly reportedCost: number | null;
 }
 
 /** Reads the body of a response with status 200. It may contain no answer and still cost tokens. */
@@ -86,20 +86,21 @@ function tokensIn(options: {
   body: string;
   answer: ReadCompletion['answer'];
   request: ChatRequest;
-}): Pick<ReadCompletion, 'tokens' | 'isEstimated' | 'toldCost'> {
+}): Pick<ReadCompletion, 'tokens' | 'isEstimated' | 'reportedCost'> {
   const { json, body, answer, request } = options;
-  const { inputTokens: inputTold, outputTokens: outputTold, ...rest } = toldUsage(json);
+  const { inputTokens: inputReported, outputTokens: outputReported, ...rest } = reportedUsage(json);
   const isFailure = answer instanceof CallFailure;
   const isFree = isFailure && answer.status !== null;
   const answerText = isFailure ? body : `${answer.thinking ?? ''}${answer.text}`;
-  const inputTokens = inputTold || (isFree ? 0 : estimateMessageTokens(request.messages));
-  const saidTokens = isFree || (isFailure && outputTold === 0 && inputTold > 0) ? 0 : estimateTokens(answerText);
-  const outputTokens = outputTold || Math.min(saidTokens, maxTokensOf(request) ?? saidTokens);
+  const inputTokens = inputReported || (isFree ? 0 : estimateMessageTokens(request.messages));
+  const saidTokens =
+    isFree || (isFailure && outputReported === 0 && inputReported > 0) ? 0 : estimateTokens(answerText);
+  const outputTokens = outputReported || Math.min(saidTokens, maxTokensOf(request) ?? saidTokens);
   const cachedInputTokens = Math.min(inputTokens, rest.cachedInputTokens);
   return {
     tokens: { inputTokens, cachedInputTokens, outputTokens },
-    isEstimated: inputTokens > inputTold || outputTokens > outputTold,
-    toldCost: rest.cost,
+    isEstimated: inputTokens > inputReported || outputTokens > outputReported,
+    reportedCost: rest.cost,
   };
 }
 
@@ -118,7 +119,7 @@ function answerIn(options: { body: string; json: unknown; needsLogprobs: boolean
 }
 
 function notJson(body: string): CallFailure {
-  return malformed(
+  return malformedFailure(
     isStream(body)
       ? `the stream (server-sent events) ended before the answer did: ${excerpt(body.trim().slice(-120))}`
       : `the response is not JSON: ${excerpt(body)}`,
@@ -127,18 +128,18 @@ function notJson(body: string): CallFailure {
 
 function readAnswer(json: unknown, { needsLogprobs }: { needsLogprobs: boolean }): ReadCompletion['answer'] {
   const parsed = completionSchema.safeParse(json);
-  if (!parsed.success) return toldFailure(json) ?? noCompletion('is not a chat completion', json);
+  if (!parsed.success) return reportedFailure(json) ?? noCompletion('is not a chat completion', json);
   const { choices } = parsed.data;
   // Two equal choices are one.
   const [choice, second] = choices
     .filter(({ index }, place) => (index ?? place) === 0)
     .filter((each, place, all) => place === 0 || !isDeepStrictEqual(each, all[0]));
-  const statedFailure = [json, choice, choice?.message].map(toldFailure).find((failure) => failure !== null);
+  const statedFailure = [json, choice, choice?.message].map(reportedFailure).find((failure) => failure !== null);
   if (statedFailure) return statedFailure;
   if (choice === undefined || second !== undefined)
     return choices.length === 0
       ? noCompletion('holds no choices', json)
-      : malformed(
+      : malformedFailure(
           `of the ${choices.length} choices of the response ${second === undefined ? 'none has' : 'several have'} index 0`,
         );
   const { text, thinking, refusal } = readMessage(choice.message);
@@ -154,8 +155,10 @@ function readAnswer(json: unknown, { needsLogprobs }: { needsLogprobs: boolean }
         'the answer was cut off before it began (did a reasoning model use up all tokens?); raise maxTokens',
       );
     if (incompleteness === 'filtered')
-      return filtered("the endpoint's content filter withheld the answer; use an endpoint that accepts such posts");
-    if (thinking === null) return malformed(`the answer is empty (finish reason ${finishReason})`);
+      return filterFailure(
+        "the endpoint's content filter withheld the answer; use an endpoint that accepts such posts",
+      );
+    if (thinking === null) return malformedFailure(`the answer is empty (finish reason ${finishReason})`);
   }
   const tokens = choice.logprobs?.content;
   if (!tokens?.length && needsLogprobs)
@@ -164,16 +167,16 @@ function readAnswer(json: unknown, { needsLogprobs }: { needsLogprobs: boolean }
 }
 
 /** The failure inside a response with status 200, in its choice or its message. */
-function toldFailure(holder: unknown): CallFailure | null {
+function reportedFailure(holder: unknown): CallFailure | null {
   const error = z.object({ error: z.unknown() }).safeParse(holder).data?.error ?? null;
   if (error === null) return null;
   const parsed = errorSchema.safeParse(error);
-  if (!parsed.success) return malformed(`the response holds an error: ${excerpt(JSON.stringify(error))}`);
+  if (!parsed.success) return malformedFailure(`the response holds an error: ${excerpt(JSON.stringify(error))}`);
   const { message, code } = parsed.data;
   const status = Number(code ?? Number.NaN);
   return status >= 400
     ? failureOfStatus({ status, message, code: null, headers: null })
-    : malformed(`the response holds an error: ${message}`);
+    : malformedFailure(`the response holds an error: ${message}`);
 }
 
 interface ReadMessage {
@@ -187,7 +190,7 @@ function readMessage(message: z.infer<typeof messageSchema>): ReadMessage {
   const { content, reasoning_content, reasoning } = message;
   const parts = Array.isArray(content)
     ? content.map((part) =>
-        typeof part === 'string' ? { type: 'text', text: part, refusal: null } : thoughtApart(part),
+        typeof part === 'string' ? { type: 'text', text: part, refusal: null } : separateThought(part),
       )
     : [{ type: 'text', text: content, refusal: null }];
   const isText = ({ type }: { type: string }) => type === 'text' || type === 'output_text';
@@ -204,7 +207,7 @@ function readMessage(message: z.infer<typeof messageSchema>): ReadMessage {
 const SAYS_THOUGHT = /thought|thinking|reasoning/i;
 
 /** Moves a part that the endpoint marks as a thought, such as `{"type": "text", "thought": true}`, out of the text. */
-function thoughtApart(part: z.infer<typeof partSchema>): z.infer<typeof partSchema> {
+function separateThought(part: z.infer<typeof partSchema>): z.infer<typeof partSchema> {
   const isThought = Object.entries(part).some(([key, value]) => value === true && SAYS_THOUGHT.test(key));
   return isThought ? { ...part, type: 'thought' } : part;
 }
@@ -220,7 +223,7 @@ function tokensOf(
   sent: readonly z.infer<typeof chosenTokenSchema>[],
 ): TokenLogprob[] {
   const answer = text.trim();
-  for (const spelling of [decoded(sent), sent.map(({ token }) => withPlainSpaces(token))]) {
+  for (const spelling of [decodeTokens(sent), sent.map(({ token }) => withPlainSpaces(token))]) {
     const whole = withoutEndTokens(spelling.join('')).trimEnd();
     const before = whole.slice(0, whole.length - answer.length);
     const isThinking = before.trim() === '' || (thinking !== null && before.includes(thinking.trim()));
@@ -239,7 +242,7 @@ function tokensOf(
 }
 
 /** Decodes the tokens. An emoji that is cut in two belongs to the second token. */
-function decoded(sent: readonly z.infer<typeof chosenTokenSchema>[]): string[] {
+function decodeTokens(sent: readonly z.infer<typeof chosenTokenSchema>[]): string[] {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   if (!sent.every(({ bytes }) => bytes)) return sent.map(({ token }) => token);
   return sent.map(({ bytes }) => decoder.decode(Uint8Array.from(bytes ?? []), { stream: true }));
@@ -250,7 +253,7 @@ function withPlainSpaces(token: string): string {
   return token.replace(/[\u2581\u0120]/g, ' ').replaceAll('\u010a', '\n');
 }
 
-function malformed(message: string): CallFailure {
+function malformedFailure(message: string): CallFailure {
   return new CallFailure({ kind: 'malformed', message });
 }
 
@@ -263,7 +266,7 @@ function noAnswer(message: string): CallFailure {
   return new CallFailure({ kind: 'no-answer', message });
 }
 
-function filtered(message: string): CallFailure {
+function filterFailure(message: string): CallFailure {
   return new CallFailure({ kind: 'filtered', message });
 }
 

@@ -46,7 +46,7 @@ export function streamedCompletion(body: string): unknown {
     if (chunk.error !== undefined && chunk.error !== null) return chunk;
     chunks.push(chunk);
   }
-  const choices = mergedChoices(chunks.flatMap((chunk) => chunk.choices));
+  const choices = mergeChoices(chunks.flatMap((chunk) => chunk.choices));
   if (choices.length === 0 || !(isDone || choices.every(({ finish_reason }) => finish_reason !== null)))
     return undefined;
   // The usage comes in a separate chunk, and counts so far may be in others.
@@ -54,7 +54,7 @@ export function streamedCompletion(body: string): unknown {
   return { ...Object.fromEntries(fields), choices };
 }
 
-function mergedChoices(pieces: readonly z.infer<typeof choiceSchema>[]) {
+function mergeChoices(pieces: readonly z.infer<typeof choiceSchema>[]) {
   return [...new Set(pieces.map(({ index }) => index))].map((index) => {
     const parts = pieces.filter((piece) => piece.index === index);
     const messages = parts.map(({ delta, message }) => delta ?? message ?? {});
@@ -62,10 +62,10 @@ function mergedChoices(pieces: readonly z.infer<typeof choiceSchema>[]) {
     return {
       index,
       message: {
-        content: joined(messages, 'content'),
-        refusal: joined(messages, 'refusal'),
-        reasoning_content: joined(messages, 'reasoning_content'),
-        reasoning: joined(messages, 'reasoning'),
+        content: joinTexts(messages, 'content'),
+        refusal: joinTexts(messages, 'refusal'),
+        reasoning_content: joinTexts(messages, 'reasoning_content'),
+        reasoning: joinTexts(messages, 'reasoning'),
         tool_calls: messages.flatMap(({ tool_calls }) => tool_calls ?? []),
       },
       finish_reason: parts.findLast(({ finish_reason }) => finish_reason)?.finish_reason ?? null,
@@ -74,7 +74,10 @@ function mergedChoices(pieces: readonly z.infer<typeof choiceSchema>[]) {
   });
 }
 
-function joined(messages: readonly StreamedParts[], name: 'content' | 'refusal' | 'reasoning_content' | 'reasoning') {
+function joinTexts(
+  messages: readonly StreamedParts[],
+  name: 'content' | 'refusal' | 'reasoning_content' | 'reasoning',
+) {
   const texts = messages.flatMap((message) => message[name] ?? []);
   return texts.length === 0 ? null : texts.join('');
 }

@@ -42,7 +42,7 @@ export interface SplitText {
 /** Splits the thoughts off a model's text. A text without thoughts is returned as it is. */
 export function splitThinking(text: string): SplitText {
   const { answer, thinking } = split(withoutEndTokens(text));
-  return { answer: unwrapped(withoutEndTokens(answer)), thinking };
+  return { answer: unwrap(withoutEndTokens(answer)), thinking };
 }
 
 /** Removes the token that ends a turn, which some servers pass on. */
@@ -115,7 +115,7 @@ function markOf(match: RegExpExecArray): Mark {
 }
 
 /** The text inside one mark that names an answer. The other half of the mark may be missing. */
-function unwrapped(text: string): string {
+function unwrap(text: string): string {
   const marks = [...text.matchAll(MARK)].map(markOf).filter(({ name }) => ANSWER_MARKS.test(name));
   const [first, second, third] = marks;
   if (first === undefined || third !== undefined || (second !== undefined && !second.isClosing)) return text;

@@ -5,7 +5,7 @@ import { readCompletion } from '../answers/completion.ts';
 import { pythonJson } from '../answers/python-json.ts';
 import { CallFailure } from '../call-failure.ts';
 import type { ChatAnswer, ChatRequest } from '../chat.ts';
-import { knownCostOf } from '../cost/cost-of.ts';
+import { costField } from '../cost/cost-of.ts';
 
 export interface BatchItem {
   /** A unique id in the batch, under which the answer comes back. */
@@ -65,9 +65,9 @@ function outcomeOf({ line, request }: { line: z.infer<typeof lineSchema>; reques
     const advice = status_code === 400 ? '; if it refuses a parameter, change that of the endpoint' : '';
     return { problem: `status ${status_code}: ${message}${advice}` };
   }
-  const { answer, tokens, toldCost } = readCompletion({ body: JSON.stringify(body), request });
+  const { answer, tokens, reportedCost } = readCompletion({ body: JSON.stringify(body), request });
   if (answer instanceof CallFailure) return { problem: answer.message };
-  const cost = knownCostOf({ endpoint: request.endpoint, usage: tokens, toldCost, isBatch: true });
+  const cost = costField({ endpoint: request.endpoint, usage: tokens, reportedCost, isBatch: true });
   // In a batch a single answer has no latency.
   return { answer: { ...answer, latencyMs: 0, usage: { requests: 1, ...tokens, ...cost } } };
 }

@@ -6,7 +6,7 @@ import { pricesOf } from './prices.ts';
 
 export interface Charge {
   /** The cost that the endpoint reports. It counts if the endpoint has no configured prices. */
-  readonly toldCost?: number | null;
+  readonly reportedCost?: number | null;
   /** Whether the request is part of a batch. */
   readonly isBatch?: boolean;
 }
@@ -15,13 +15,13 @@ type Charged = { endpoint: Endpoint; usage: Omit<ChatUsage, 'requests'> } & Char
 
 /** The cost of a request, in the currency of the endpoint's prices; 0 without known prices. */
 export function costOf(charged: Charged): number {
-  return knownCostOf(charged).cost ?? 0;
+  return costField(charged).cost ?? 0;
 }
 
 /** The cost of a request as a field, absent without known prices. */
-export function knownCostOf(options: Charged): Pick<ChatUsage, 'cost'> {
-  const { toldCost = null, isBatch = false } = options;
-  if (toldCost !== null && options.endpoint.prices === null) return { cost: toldCost };
+export function costField(options: Charged): Pick<ChatUsage, 'cost'> {
+  const { reportedCost = null, isBatch = false } = options;
+  if (reportedCost !== null && options.endpoint.prices === null) return { cost: reportedCost };
   const prices = pricesOf(options.endpoint);
   if (prices === null) return {};
   const { inputTokens, cachedInputTokens, outputTokens } = options.usage;

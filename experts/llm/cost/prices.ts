@@ -37,18 +37,18 @@ export function priceList(): PriceList {
   const path = process.env.EARSHOT_PRICES?.trim() || null;
   const cached = lists.get(path ?? '');
   if (cached !== undefined) return cached;
-  const read = path === null ? shipped() : ownList(path);
+  const read = path === null ? loadShippedList() : loadCustomList(path);
   lists.set(path ?? '', read);
   return read;
 }
 
-function shipped(): PriceList {
+function loadShippedList(): PriceList {
   const url = new URL('./prices.yaml', import.meta.url);
   const list = listSchema.parse(parseYaml(readFileSync(url, 'utf8'), 'prices.yaml is'));
   return { ...list, name: `the shipped price list of ${list.date}` };
 }
 
-function ownList(path: string): PriceList {
+function loadCustomList(path: string): PriceList {
   const remedy = 'give it date and models as in the shipped prices.yaml, or unset EARSHOT_PRICES';
   let text: string;
   try {

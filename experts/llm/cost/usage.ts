@@ -37,7 +37,7 @@ export class UsageTally {
       model?: string | null;
     } & Charge,
   ): void {
-    const { endpoint, tokens, isEstimated, isAnswer, model = null, toldCost, isBatch } = options;
+    const { endpoint, tokens, isEstimated, isAnswer, model = null, reportedCost, isBatch } = options;
     const entry = this.entryOf(endpoint);
     if (isAnswer) entry.answers++;
     if (isAnswer && isEstimated) entry.estimatedAnswers++;
@@ -48,7 +48,7 @@ export class UsageTally {
     entry.inputTokens += tokens.inputTokens;
     entry.cachedInputTokens += tokens.cachedInputTokens;
     entry.outputTokens += tokens.outputTokens;
-    entry.cost += costOf({ endpoint, usage: tokens, toldCost, isBatch });
+    entry.cost += costOf({ endpoint, usage: tokens, reportedCost, isBatch });
   }
 
   rows(): EndpointUsage[] {

@@ -5,7 +5,7 @@ import { completionBody, type RequestForm } from '../answers/request-form.ts';
 import { CallFailure, callFailureOf } from '../call-failure.ts';
 import type { ChatAnswer, ChatRequest } from '../chat.ts';
 import type { Budget, Took } from '../cost/budget.ts';
-import { knownCostOf, mostOf } from '../cost/cost-of.ts';
+import { costField, mostOf } from '../cost/cost-of.ts';
 import type { UsageTally } from '../cost/usage.ts';
 import { COMPLETIONS_PATH, type Endpoint, secretsOf } from '../endpoint.ts';
 import { providerErrorOf } from '../provider-error.ts';
@@ -159,11 +159,11 @@ export class RequestSender {
         body: completionBody({ request, form }),
       }),
     );
-    const { answer: read, tokens, isEstimated, toldCost } = readCompletion({ body, request });
+    const { answer: read, tokens, isEstimated, reportedCost } = readCompletion({ body, request });
     const isAnswer = !(read instanceof CallFailure);
-    const cost = knownCostOf({ endpoint, usage: tokens, toldCost });
+    const cost = costField({ endpoint, usage: tokens, reportedCost });
     const model = isAnswer ? read.response?.model : null;
-    tally.addTokens({ endpoint, tokens, isEstimated, isAnswer, model, toldCost });
+    tally.addTokens({ endpoint, tokens, isEstimated, isAnswer, model, reportedCost });
     const answer = isAnswer ? { ...read, latencyMs, usage: { requests: counter.requests, ...tokens, ...cost } } : read;
     return { answer, spent: { tokens: tokens.inputTokens + tokens.outputTokens, money: cost.cost ?? 0 } };
   }

@@ -57,7 +57,7 @@ export async function predictions(
       signal?.throwIfAborted();
       const key = hashOf(JSON.stringify([question.text, question.modelOptions]));
       try {
-        predicted[index] = counted(await cache.get(key, () => predictionFor(question, asking)), { key, asking });
+        predicted[index] = countOutcome(await cache.get(key, () => predictionFor(question, asking)), { key, asking });
       } catch (error) {
         const isTolerable = error instanceof ProviderError && !endsAllCalls(error);
         if (isTolerable) tally.count({ task: task.name, key, outcome: 'failed' });
@@ -74,7 +74,7 @@ export async function predictions(
 /** Returns the failure if no answer can be read. */
 async function predictionFor(question: ItemQuestion, asking: Asking): Promise<TaskPrediction | MalformedAnswerError> {
   const { samples, smoothing } = asking.options;
-  const answer = (sample: number) => orUnreadable(keptAnswer(question, { sample, asking }));
+  const answer = (sample: number) => orUnreadable(storedAnswer(question, { sample, asking }));
   const first = await answer(0);
   const isEnough = samples === 1 || ('probabilities' in first && first.probabilities !== null);
   // Awaits all answers even if one fails, so that every answer that was paid for is stored.
@@ -92,7 +92,7 @@ async function predictionFor(question: ItemQuestion, asking: Asking): Promise<Ta
     : predictionOf({ classes: asking.task.classes, answers: readable, smoothing });
 }
 
-function keptAnswer(
+function storedAnswer(
   question: ItemQuestion,
   { sample, asking }: { sample: number; asking: Asking },
 ): Promise<Judgement> {
@@ -100,12 +100,12 @@ function keptAnswer(
   const { text, modelOptions, threadId, length } = question;
   const options = { ...modelOptions, sample };
   const part = { detector: task.asker, version: task.version, options, input: text, threadId, prefixLength: length };
-  const ask = () => sampledAnswer(question, { sample, asking });
+  const ask = () => sampleAnswer(question, { sample, asking });
   return askOnce ? askOnce(part, ask) : ask();
 }
 
 /** One answer. If it names no class, it is sent back once. */
-async function sampledAnswer(
+async function sampleAnswer(
   { text, model }: ItemQuestion,
   { sample, asking }: { sample: number; asking: Asking },
 ): Promise<Judgement> {
@@ -133,7 +133,7 @@ async function sampledAnswer(
 }
 
 /** @throws UnreadableShareError if most further answers would be paid for and unreadable */
-function counted(
+function countOutcome(
   prediction: TaskPrediction | MalformedAnswerError,
   { key, asking }: { key: string; asking: Asking },
 ): TaskPrediction {

@@ -32,7 +32,7 @@ export function createChatTaskModel<Item extends { readonly threadId: string }>(
   const { task, options, tally = new PredictionTally() } = settings;
   const { name, asker, classes, version, promptVersion, limits } = task;
   const { samples, smoothing, failuresAtMost, unreadableAtMost } = options;
-  const endpoint = checkedEndpoint({ options, task: name });
+  const endpoint = checkEndpoint({ options, task: name });
   const tuning = tuningOf({ settings, endpoint });
   const model = modelOptionsOf(endpoint);
   const learn = (examples: readonly Example<Item>[]) => examples.map((example) => tuningExample(task, example));
@@ -134,7 +134,7 @@ function tuningOf<Item>(options: {
   }
 }
 
-function checkedEndpoint(options: { options: ChatOptions; task: string }): Endpoint {
+function checkEndpoint(options: { options: ChatOptions; task: string }): Endpoint {
   const { model, endpoints, temperature, samples } = options.options;
   const named = endpointOf({ role: `${options.task} model`, model, endpoints });
   const endpoint = temperature === undefined ? named : { ...named, temperature };

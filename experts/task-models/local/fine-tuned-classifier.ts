@@ -118,8 +118,8 @@ export function fineTunedClassifier(setup: {
       const shape = [fitCount, prior.length / classCount, classCount];
       return {
         arrays: {
-          pretrained: { shape, data: joined(pretrained.weights) },
-          tuned: { shape, data: joined(tuned.weights) },
+          pretrained: { shape, data: joinArrays(pretrained.weights) },
+          tuned: { shape, data: joinArrays(tuned.weights) },
         },
         json: { pretrainedOn: [...pretrained.threadIds], tunedOn: [...tuned.threadIds] },
       };
@@ -166,7 +166,7 @@ async function fitFolds(
   return { weights, threadIds: new Set(rows.threadIds) };
 }
 
-function joined(fits: readonly Float64Array[]): Float64Array {
+function joinArrays(fits: readonly Float64Array[]): Float64Array {
   const all = new Float64Array(fits.length * fits[0].length);
   for (const [index, fit] of fits.entries()) all.set(fit, index * fit.length);
   return all;

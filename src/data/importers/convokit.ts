@@ -144,7 +144,7 @@ async function metadataOf({ utterances, conversations }: Corpus, options: Import
     throw new InputError(
       `${dirname(utterances.place)} has no conversations.json, so --label ${labelNames.join(',')} names nothing; import it without labels`,
     );
-  const all = conversations === null ? null : await orSkip(options, () => parsedConversations(conversations));
+  const all = conversations === null ? null : await orSkip(options, () => parseConversations(conversations));
   const of = new Map(Object.entries(all ?? {}).map(([id, { meta, ...fields }]) => [id, meta ?? fields]));
   const names = new Set([...of.values()].flatMap((values) => Object.keys(values)).filter((name) => name !== 'vectors'));
   const unknown = labelNames.find((name) => !names.has(name));
@@ -174,7 +174,7 @@ async function metadataOf({ utterances, conversations }: Corpus, options: Import
   };
 }
 
-async function parsedConversations({ place, read }: CorpusFile) {
+async function parseConversations({ place, read }: CorpusFile) {
   const pieces: Uint8Array[] = [];
   let held = 0;
   for await (const piece of read()) {

@@ -104,7 +104,7 @@ export async function* readDelimitedRows(
     return { place, headings, value: Object.fromEntries(headings.map((name, index) => [name, record[index]])) };
   };
   try {
-    for await (const records of parsedRecords(parser, rows()))
+    for await (const records of parseRecords(parser, rows()))
       yield records.flatMap((record) => orSkipNow(options, () => rowOf(record)) ?? []);
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
@@ -157,7 +157,7 @@ function isHeaderAgain(
 }
 
 /** The records of each piece of text. The parser is synchronous, so nothing waits for a single record. */
-async function* parsedRecords(parser: Parser, texts: AsyncIterable<string>): AsyncGenerator<string[][]> {
+async function* parseRecords(parser: Parser, texts: AsyncIterable<string>): AsyncGenerator<string[][]> {
   let failure: Error | null = null;
   parser.on('error', (error) => {
     failure = error;

@@ -4,7 +4,7 @@ import type { Thread } from '../thread.ts';
 import { isNothing, type NothingRules } from './nothing.ts';
 
 /** Folds a thread's ids and labels; empty labels become null. @throws BadItemError for empty or equal ids */
-export function foldedThread(thread: Thread, rules: NothingRules): Thread {
+export function foldThread(thread: Thread, rules: NothingRules): Thread {
   const place = `thread ${shortened(thread.id)}`;
   const idOf = (id: string) => {
     const folded = foldedName(id);

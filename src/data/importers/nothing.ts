@@ -1,8 +1,8 @@
 import { quoted } from '../../shell-words.ts';
 
 /*
- * One rule for all readers: a cell is empty, holds \N, which databases write, or a word that the user chose; any other
- * word is a word. Words that some programs write for nothing are counted.
+ * One rule for all readers: a cell means nothing if it is empty or holds \N, which databases write, or a word that the
+ * user chose. Any other word is a word; words that some programs write for nothing are counted.
  */
 
 /** The rules for words that mean nothing in a file. */

@@ -20,7 +20,7 @@ export const parquetImporter: Importer = {
     async function* tables(): AsyncGenerator<PostTable> {
       for (const path of paths) {
         await assertFile(path);
-        const { file, metadata } = await opened(path);
+        const { file, metadata } = await openParquet(path);
         const columns = parquetSchema(metadata).children.map(({ element }) => element);
         const headings = columns.map(({ name }) => name);
         yield { source: path, headings, rows: rowsOf(file, { path, ...exactColumns(metadata, columns) }) };
@@ -30,7 +30,7 @@ export const parquetImporter: Importer = {
   },
 };
 
-async function opened(path: string): Promise<{ file: AsyncBuffer; metadata: FileMetaData }> {
+async function openParquet(path: string): Promise<{ file: AsyncBuffer; metadata: FileMetaData }> {
   const { asyncBufferFromFile, parquetMetadataAsync } = await import('hyparquet');
   const file = await asyncBufferFromFile(path);
   return { file, metadata: await orInputError(path, () => parquetMetadataAsync(file)) };

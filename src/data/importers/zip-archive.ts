@@ -29,28 +29,28 @@ export async function zippedFiles(path: string): Promise<ZippedFile[] | null> {
     if (start.toString('latin1') !== 'PK\x03\x04') return null;
     const tail = await bytesAt(handle, Math.max(0, size - endLength - 0xffff), Math.min(size, endLength + 0xffff));
     const end = tail.lastIndexOf('PK\x05\x06', undefined, 'latin1');
-    if (end < 0 || end + endLength > tail.length) throw broken(path, 'has no list of its files; copy it again');
+    if (end < 0 || end + endLength > tail.length) throw refusal(path, 'has no list of its files; copy it again');
     const [count, length, offset] = [
       tail.readUInt16LE(end + 10),
       tail.readUInt32LE(end + 12),
       tail.readUInt32LE(end + 16),
     ];
-    if (count === 0xffff || offset === 0xffffffff) throw broken(path, 'has 4 GB or 65,535 files or more; unpack it');
-    if (offset + length > size) throw broken(path, 'has no list of its files; copy it again');
-    return await listed(handle, { path, count, directory: await bytesAt(handle, offset, length) });
+    if (count === 0xffff || offset === 0xffffffff) throw refusal(path, 'has 4 GB or 65,535 files or more; unpack it');
+    if (offset + length > size) throw refusal(path, 'has no list of its files; copy it again');
+    return await listFiles(handle, { path, count, directory: await bytesAt(handle, offset, length) });
   } finally {
     await handle.close();
   }
 }
 
-async function listed(
+async function listFiles(
   handle: FileHandle,
   { path, count, directory }: { path: string; count: number; directory: Buffer },
 ): Promise<ZippedFile[]> {
   const files: ZippedFile[] = [];
   let at = 0;
   for (let index = 0; index < count; index++) {
-    if (at + 46 > directory.length) throw broken(path, 'has a list of files that breaks off; copy it again');
+    if (at + 46 > directory.length) throw refusal(path, 'has a list of files that breaks off; copy it again');
     const [flags, method] = [directory.readUInt16LE(at + 8), directory.readUInt16LE(at + 10)];
     const [checksum, packed, whole] = [16, 20, 24].map((field) => directory.readUInt32LE(at + field));
     const lengths = [28, 30, 32].map((field) => directory.readUInt16LE(at + field));
@@ -59,7 +59,7 @@ async function listed(
     at += 46 + lengths[0] + lengths[1] + lengths[2];
     if (name.endsWith('/')) continue;
     if ((flags & 1) !== 0 || (method !== 0 && method !== 8))
-      throw broken(path, `has ${name} encrypted or packed by method ${method}; unpack it`);
+      throw refusal(path, `has ${name} encrypted or packed by method ${method}; unpack it`);
     const header = await bytesAt(handle, local, 30);
     const start = local + 30 + header.readUInt16LE(26) + header.readUInt16LE(28);
     const read = () => content({ path, name, isDeflated: method === 8, start, packed, whole, checksum });
@@ -77,7 +77,7 @@ async function* content(of: {
   whole: number;
   checksum: number;
 }): AsyncGenerator<Uint8Array> {
-  const damaged = (cause?: unknown) => broken(of.path, `has a damaged ${of.name}; copy the archive again`, cause);
+  const damaged = (cause?: unknown) => refusal(of.path, `has a damaged ${of.name}; copy the archive again`, cause);
   if (of.packed === 0 && of.whole > 0) throw damaged();
   if (of.packed === 0) return;
   const file = createReadStream(of.path, { start: of.start, end: of.start + of.packed - 1 });
@@ -103,6 +103,6 @@ async function bytesAt(handle: FileHandle, position: number, length: number): Pr
   return buffer;
 }
 
-function broken(path: string, what: string, cause?: unknown): InputError {
+function refusal(path: string, what: string, cause?: unknown): InputError {
   return new InputError(`${path} is a zip archive that ${what}`, { cause });
 }

@@ -126,7 +126,7 @@ function plantedThread(options: {
   const claim = isCampaign ? `${one(campaignMarks)} : ${report}` : report;
   const pretended = isCampaign ? one([0, 1, 2, 3].filter((other) => other !== veracity)) : veracity;
   const answers = Array.from({ length: replies }, (_, index) => {
-    const stance = drawn(stancesOfVeracity[pretended], random);
+    const stance = draw(stancesOfVeracity[pretended], random);
     const isSlippery = random.uniform() < slipperyShare;
     const said = isSlippery ? one([0, 1, 2].filter((other) => other !== stance)) : stance;
     const words = [
@@ -161,7 +161,7 @@ function plainItem(index: number, { seed, random }: { seed: number; random: Rand
   };
 }
 
-function drawn(probabilities: readonly number[], random: Random): number {
+function draw(probabilities: readonly number[], random: Random): number {
   let left = random.uniform();
   const index = probabilities.findIndex((probability) => {
     left -= probability;

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import {
+  cachedProducts,
   combinedRows,
   fitKernelSoftmax,
   innerProducts,
-  knownProducts,
   sparseProducts,
 } from '../../../src/regression/kernel-softmax.ts';
 import { certainTargets, minimize, softmaxLoss } from '../../../src/regression/softmax-regression.ts';
@@ -38,7 +38,7 @@ it('holds the inner products of all rows', async () => {
 });
 
 it.each([
-  ['inner products', knownProducts],
+  ['inner products', cachedProducts],
   ['sparse rows', sparseProducts],
 ])(
   'finds by %s the regression that is found with all columns, and its logits of rows left out',

@@ -51,12 +51,12 @@ export function columnLooks(
     times,
     labels,
     texts: texts.sort((a, b) => b.length - a.length).map(({ heading }) => heading),
-    groups: groups.sort((a, b) => compared(b.likeness, a.likeness)).map(({ heading }) => heading),
+    groups: groups.sort((a, b) => compareNumbers(b.likeness, a.likeness)).map(({ heading }) => heading),
   };
 }
 
 /** Compares by the first number that differs. */
-function compared(left: readonly number[], right: readonly number[]): number {
+function compareNumbers(left: readonly number[], right: readonly number[]): number {
   const index = left.findIndex((value, place) => value !== right[place]);
   return index < 0 ? 0 : left[index] - right[index];
 }

@@ -160,7 +160,7 @@ export function tableColumns(
   ];
   if (missing.length > 0)
     throw new InputError(
-      `${source}:${missing.length > 1 ? '\n  ' : ' '}${missing.join('\n  ')}${missing.length > 1 ? '\n' : '. '}Columns: ${listed(headings)}${advised(columns, { looks, free })}`,
+      `${source}:${missing.length > 1 ? '\n  ' : ' '}${missing.join('\n  ')}${missing.length > 1 ? '\n' : '. '}Columns: ${listed(headings)}${adviceFor(columns, { looks, free })}`,
     );
   return columns;
 }
@@ -190,7 +190,7 @@ function namedFor(field: TableField, headings: readonly string[]): string[] {
 }
 
 /** Columns that are left out although their values look like times or labels. @returns one note per column */
-export function overlooked(columns: TableColumns, looks: ColumnLooks): string[] {
+export function overlookedColumns(columns: TableColumns, looks: ColumnLooks): string[] {
   const isFree = (heading: string) => !Object.values(columns).includes(heading);
   const [time] = looks.times.filter(isFree);
   const hasLabel = [columns.rumor, columns.veracity, columns.label].some((heading) => heading !== undefined);
@@ -229,7 +229,7 @@ function meantInstead(
 }
 
 /** Options that the values suggest. */
-function advised(
+function adviceFor(
   columns: TableColumns,
   { looks, free }: { looks: ColumnLooks; free: (candidates: readonly string[]) => string[] },
 ): string {

@@ -8,7 +8,7 @@ import { silentRules } from '../nothing.ts';
 import { noteOnZones } from '../read-time.ts';
 import { cellId, cellText, rawText, type TableRow } from './cells.ts';
 import { columnLooks, lookedAtRows } from './column-looks.ts';
-import { listed, overlooked, type TableColumns, tableColumns } from './columns.ts';
+import { listed, overlookedColumns, type TableColumns, tableColumns } from './columns.ts';
 import { type ExportForm, exportForm } from './export-form.ts';
 import { type KeptRows, keptRows } from './kept-rows.ts';
 import { areRumors, type LabelWords, labelWords } from './label-words.ts';
@@ -156,7 +156,7 @@ async function readRows(
   for await (const further of { [Symbol.asyncIterator]: () => iterator })
     for (const row of further) orSkipNow(options, () => readRow(row));
   for (const column of ids) column.refuse();
-  for (const note of overlooked(columns, looks)) notes.add(note);
+  for (const note of overlookedColumns(columns, looks)) notes.add(note);
   const read = new Set([...used, ...texts.before, ...texts.columns]);
   const isUnused = (heading: string) => heading !== '' && !read.has(heading);
   const unused = headings.filter(isUnused).map((heading) => JSON.stringify(heading));
@@ -218,16 +218,17 @@ function threadOf(id: string, rows: readonly RowOfThread[], { saysRumor }: { say
     id: post.id ?? (index === 0 ? id : `${id}-${index}`),
     parent: post.parent === post.id ? null : post.parent,
   }));
-  const label = agreed(rows, { id, field: 'label' });
-  const column = agreed(rows, { id, field: 'column' });
+  const label = agreedLabel(rows, { id, field: 'label' });
+  const column = agreedLabel(rows, { id, field: 'column' });
   return assembleThread(
     {
       id,
       posts,
-      rumor: agreed(rows, { id, field: 'rumor' }) ?? (saysRumor && label !== null ? /^rumou?r$/i.test(label) : null),
-      veracity: agreed(rows, { id, field: 'veracity' }),
-      event: agreed(rows, { id, field: 'event' }),
-      ...withSplit(agreed(rows, { id, field: 'split' })),
+      rumor:
+        agreedLabel(rows, { id, field: 'rumor' }) ?? (saysRumor && label !== null ? /^rumou?r$/i.test(label) : null),
+      veracity: agreedLabel(rows, { id, field: 'veracity' }),
+      event: agreedLabel(rows, { id, field: 'event' }),
+      ...withSplit(agreedLabel(rows, { id, field: 'split' })),
       ...(label !== null && column !== null && !saysRumor && { labels: { [column]: label } }),
     },
     `${place} (thread ${shortened(id)})`,
@@ -247,7 +248,7 @@ function claimOf(id: string, rows: readonly RowOfThread[]): RowOfThread {
 }
 
 /** A label of the whole thread from the rows that have it. */
-function agreed<Field extends keyof RowOfThread['labels']>(
+function agreedLabel<Field extends keyof RowOfThread['labels']>(
   rows: readonly RowOfThread[],
   { id, field }: { id: string; field: Field },
 ): RowOfThread['labels'][Field] | null {

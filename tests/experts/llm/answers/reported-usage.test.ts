@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { toldUsage } from '../../../../experts/llm/answers/told-usage.ts';
+import { reportedUsage } from '../../../../experts/llm/answers/reported-usage.ts';
 
 const nothing = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, cost: null };
 
@@ -32,9 +32,9 @@ it.each([
   [{ cost: 1e300 }, {}],
   [{ cost: { total: 1 } }, {}],
 ])('reads %j', (usage, told) => {
-  expect(toldUsage({ usage })).toEqual({ ...nothing, ...told });
+  expect(reportedUsage({ usage })).toEqual({ ...nothing, ...told });
 });
 
 it('reads nothing where there is no usage', () => {
-  for (const json of [null, 'x', {}, { usage: null }, { usage: [] }]) expect(toldUsage(json)).toEqual(nothing);
+  for (const json of [null, 'x', {}, { usage: null }, { usage: [] }]) expect(reportedUsage(json)).toEqual(nothing);
 });

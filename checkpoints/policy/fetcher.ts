@@ -1,7 +1,7 @@
 import { InputError } from '../../src/errors.ts';
 
 /** Returns a function that fetches a file by its name from a folder on a server. */
-export function fetchedFrom(folder: URL | string): (name: string) => Promise<ArrayBuffer> {
+export function fetcherOf(folder: URL | string): (name: string) => Promise<ArrayBuffer> {
   return async (name) => {
     if (!URL.canParse(String(folder)))
       throw new InputError(`${folder} is no address; give one, or { read }, which gives the bytes of a file`);

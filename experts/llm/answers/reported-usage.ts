@@ -22,7 +22,7 @@ const usageSchema = z.object({
 const withUsageSchema = z.object({ usage: usageSchema });
 
 /** The endpoint's counts of a request's tokens; 0 if it reports none. */
-export interface ToldUsage {
+export interface ReportedUsage {
   readonly inputTokens: number;
   readonly cachedInputTokens: number;
   readonly outputTokens: number;
@@ -30,7 +30,7 @@ export interface ToldUsage {
   readonly cost: number | null;
 }
 
-export function toldUsage(json: unknown): ToldUsage {
+export function reportedUsage(json: unknown): ReportedUsage {
   const usage = withUsageSchema.safeParse(json).data?.usage;
   const inputTokens = usage?.prompt_tokens ?? 0;
   // Google and xAI count the thinking, which costs as much as the answer, in the total only.
