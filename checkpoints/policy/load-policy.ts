@@ -230,10 +230,10 @@ async function partsOf({ manifest, file, text }: Bundle, source: PolicySource): 
     definition: { task, fields, queries, limits, threshold, score },
     sources: {
       embed,
-      openStudent: given.student ?? (student === null ? null : () => readerOf(student)),
+      openStudent: source.student ?? (student === null ? null : () => readerOf(student)),
       openDetector: detector === null ? null : () => judgeOfThread(detector),
     },
-    readsTexts: (dimensions === 0 || embed !== null) && (!readsStudent || (given.student ?? student) !== null),
+    readsTexts: (dimensions === 0 || embed !== null) && (!readsStudent || (source.student ?? student) !== null),
   };
 }
 
