@@ -21,7 +21,7 @@ const { values: options } = parseArgs({
     dimensions: { type: 'string', default: '256' },
   },
 });
-await selectBackend(z.enum(['onnx', 'webgpu']).parse(options.backend));
+await selectBackend(z.enum(['onnx', 'xla']).parse(options.backend));
 const backend = tf.backend();
 if (!(backend instanceof OnnxBackend)) throw new Error('the backend runs no graphs');
 const { traffic } = backend;

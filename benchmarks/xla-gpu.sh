@@ -53,5 +53,7 @@ done
 step 'Four processes' bash -c "processes ${runs##*,} 4"
 step 'JAX' bash -c jax
 step 'A group that is too large' bash -c "script benchmarks/xla-runs.ts --runs 1024 --dimensions 1024 --iterations 1"
+# shellcheck disable=SC2016 # expanded by the inner shell
 step 'Sweep' bash -c 'time earshot sweep ratio-pareto --set backend=xla --jobs 1 --no-html --runs "$(mktemp -d)"'
+step 'TensorFlow with CUDA' bash -c 'earshot backend install && earshot doctor tensorflow onnx'
 echo "written to $report"

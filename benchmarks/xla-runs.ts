@@ -37,7 +37,7 @@ const warmup = 6;
 const installed = installedPlugin();
 if (installed === null) throw new Error('install a plugin with `earshot backend install xla --device …`');
 const client = await openPlugin(installed);
-const { engine: eager } = await loadEngine('cpu');
+const { engine: eager } = await loadEngine();
 const compile = keptPrograms(client, installed);
 let inPluginMs = 0;
 /** The same client, whose calls are timed. */

@@ -62,15 +62,3 @@ const longMs = 4000;
 /** On a GPU the first iteration takes seconds and the next one less than a second. */
 const hopelessMs = 30_000;
 const timedMs = 1000;
-
-/** An iteration of a small agent: every kind of node that imitation has. */
-export async function iterateSmallAgent(): Promise<void> {
-  const imitation = {
-    ppo: { stepsPerIteration: 24, epochs: 1, minibatches: 1 },
-    discriminator: { batchSize: 24, epochs: 1, warmupIterations: 0 },
-  };
-  const config = stopAgentSchema.parse({ iterations: 1, imitation });
-  const trainer = await createImitation({ seed: 1, config, problem: paperShapedProblem(8) });
-  await trainer.iterate(workContext());
-  trainer.dispose();
-}

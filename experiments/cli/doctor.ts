@@ -5,7 +5,6 @@ import { type BackendName, backendNames } from '../../src/tensor/backend-names.t
 import type { PluginReport } from '../../src/tensor/xla/plugin.ts';
 import type { Timing } from '../backends/time-backend.ts';
 import { wrapped } from '../report/narrow-table.ts';
-import { doctorGpuCommand } from './doctor-gpu.ts';
 import { positiveInteger } from './option-values.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
@@ -15,7 +14,6 @@ export function doctorCommand(terminal: Terminal) {
     .description(
       'Print which tensor backend is used and why, and time a real training step on each backend that works.',
     )
-    .addCommand(doctorGpuCommand(terminal))
     .addArgument(new Argument('[backend...]', 'only these are timed').choices(backendNames).default(backendNames))
     .option('--dimensions <count>', 'width of the states', positiveInteger, 256)
     .option('--json', 'print as JSON')

@@ -36,6 +36,12 @@ const removedOptions: readonly RemovedOption[] = [
     option: 'agent.preset',
     advice: 'removed in 0.3.0, because the preset paper is the only one left; leave the option out to get it',
   },
+  {
+    option: 'backend',
+    value: 'webgpu',
+    advice:
+      'webgpu was removed in 0.3.0, because one run was slower on a GPU than on a core; use xla on a GPU, or auto',
+  },
   ofPublished('agent.pairing', 'an action belongs to the state of its step'),
   ofPublished('agent.lastPost', 'the last post is a decision'),
   ofPublished('agent.normalizer', 'each number of a state is standardised by itself'),

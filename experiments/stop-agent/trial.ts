@@ -13,7 +13,7 @@ import { expertNames } from '../../experts/trajectories.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { prefixOf, type Thread } from '../../src/data/thread.ts';
 import { present } from '../../src/present.ts';
-import { type BackendChoice, isOnGpu, onBackend } from '../../src/tensor/backend.ts';
+import type { BackendChoice } from '../../src/tensor/backend.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { createStopAgent } from '../../trainers/stop-agent/create.ts';
 import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
@@ -336,13 +336,9 @@ async function clonedPolicy(
     algorithm: 'behavior-cloning' as const,
     initialization: 'random' as const,
   };
-  const train = async () => {
-    const cloning = await createStopAgent({ seed, config, problem });
-    await trainToEnd(cloning, context);
-    const policy = await cloning.policy();
-    cloning.dispose();
-    return policy;
-  };
-  // On a GPU one small network takes about as long as a hundred, and every trial has one.
-  return isOnGpu() ? onBackend('wasm', train) : train();
+  const cloning = await createStopAgent({ seed, config, problem });
+  await trainToEnd(cloning, context);
+  const policy = await cloning.policy();
+  cloning.dispose();
+  return policy;
 }

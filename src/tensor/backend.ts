@@ -5,9 +5,8 @@ import { z } from 'zod';
 import { InputError } from '../errors.ts';
 import { type BackendName, backendNames } from './backend-names.ts';
 import type { Engine } from './engine.ts';
-import { adapterInUse, headlessNvidiaDriver, missingForVulkan } from './gpu-adapter.ts';
 import { OnnxBackend } from './onnx/backend.ts';
-import { loadEngine, type Provider } from './onnx/engine.ts';
+import { loadEngine } from './onnx/engine.ts';
 import { registerKernels } from './onnx/kernels.ts';
 import { describeTensorflow, registerTensorflow } from './tensorflow.ts';
 import { xlaEngine } from './xla/engine.ts';
@@ -18,7 +17,7 @@ export const backendSchema = z
   .enum(['auto', ...backendNames])
   .default('auto')
   .describe(
-    'where tensors live: xla and tensorflow (see `earshot backend install`), webgpu (a GPU of any maker), onnx, wasm, cpu; auto takes the first that works, xla where a plugin for another device than the processor is installed, and never webgpu',
+    'where tensors live: xla and tensorflow (see `earshot backend install`), onnx, wasm, cpu; auto takes the first that works, and xla only where a plugin for another device than the processor is installed',
   );
 
 /** Which backend was taken and why. */
@@ -34,7 +33,6 @@ export interface BackendChoice {
 const loaders: Readonly<Record<BackendName, (options: { isAsked: boolean }) => Promise<string>>> = {
   xla: loadXla,
   tensorflow: loadTensorflow,
-  webgpu: loadWebgpu,
   onnx: loadOnnx,
   wasm: loadWasm,
   cpu: loadCpu,
@@ -72,7 +70,7 @@ async function start(requested: BackendSetting): Promise<BackendChoice> {
 
 /** xla only where somebody installed a plugin. */
 function autoNames(): BackendName[] {
-  return backendNames.filter((name) => name !== 'webgpu' && (name !== 'xla' || existsSync(installedPluginFile())));
+  return backendNames.filter((name) => name !== 'xla' || existsSync(installedPluginFile()));
 }
 
 /**
@@ -97,11 +95,6 @@ export function onBackend<T>(name: BackendName, work: () => Promise<T>): Promise
 
 let lastWork: Promise<unknown> = Promise.resolve();
 
-/** Whether the current backend is `webgpu`. */
-export function isOnGpu(): boolean {
-  return running === 'webgpu' && tf.getBackend() === 'onnx';
-}
-
 async function loadTensorflow(): Promise<string> {
   registerTensorflow();
   await activate('tensorflow');
@@ -111,25 +104,9 @@ async function loadTensorflow(): Promise<string> {
 async function loadOnnx({ isAsked }: { isAsked: boolean }): Promise<string> {
   if (!isAsked && process.env.EARSHOT_ONNX === 'none')
     throw new Error('EARSHOT_ONNX=none leaves it to those who ask for it');
-  return startOnnx('cpu');
-}
-
-/** The graphs of `onnx` on a GPU, by the WebGPU provider within its package. */
-async function loadWebgpu(): Promise<string> {
-  const driver = headlessNvidiaDriver();
-  if (driver !== null) process.env.VK_DRIVER_FILES = driver;
-  try {
-    const runtime = await startOnnx('webgpu');
-    // The first graph asks for an adapter.
-    tf.tidy(() => tf.add(tf.tensor1d([1]), 1).dataSync());
-    return `${runtime}, ${adapterInUse().name}`;
-  } catch (error) {
-    stopOnnx();
-    // The provider's message begins with the place in its sources.
-    const reason = (error instanceof Error ? error.message : String(error)).split('\n')[0].replace(/^\/.*false\. /, '');
-    const problem = missingForVulkan() ?? "update the GPU's driver: it must support Vulkan, Metal or Direct3D 12";
-    throw new Error(`no adapter could be used (${reason}): ${problem}`);
-  }
+  const { engine, device } = await loadEngine();
+  await useEngine('onnx', engine);
+  return device;
 }
 
 /** Compiled steps on the device of the installed plugin, all else on the processor by ONNX Runtime. */
@@ -140,38 +117,24 @@ async function loadXla({ isAsked }: { isAsked: boolean }): Promise<string> {
   const client = await openPlugin(installed);
   const { platform, platformVersion, deviceKind } = client;
   if (platform === 'cpu' && !isAsked) throw new Error('its plugin is for the processor, on which onnx is faster');
-  const { engine: eager } = await loadEngine('cpu');
+  const { engine: eager } = await loadEngine();
   const compile = keptPrograms(client, installed);
   const onNote = (line: string) => process.stderr.write(`earshot: ${line}\n`);
   await useEngine('xla', xlaEngine({ client, compile, eager, onNote }));
   return `${platform === 'cpu' ? 'the processor' : `GPU ${deviceKind}`} by XLA (${platformVersion})`;
 }
 
-/** What the backend `onnx` runs on in this process; null where it is stopped. */
-let running: Provider | 'xla' | null = null;
-let hasKernels = false;
+/** What the graphs of tfjs' backend `onnx` run on; null before the first start. */
+let running: 'onnx' | 'xla' | null = null;
 
-/** @returns the runtime's version, and the processor */
-async function startOnnx(provider: Provider): Promise<string> {
-  const { engine, device } = await loadEngine(provider);
-  await useEngine(provider, engine);
-  return device;
-}
-
-async function useEngine(provider: Provider | 'xla', engine: Engine): Promise<void> {
-  if (!hasKernels) registerKernels();
-  hasKernels = true;
-  if (running !== provider) {
-    stopOnnx();
+async function useEngine(name: 'onnx' | 'xla', engine: Engine): Promise<void> {
+  if (running === null) registerKernels();
+  if (running !== name) {
+    if (running !== null) tf.removeBackend('onnx');
     tf.registerBackend('onnx', () => new OnnxBackend(engine));
-    running = provider;
+    running = name;
   }
   await activate('onnx');
-}
-
-function stopOnnx(): void {
-  running = null;
-  if (tf.findBackendFactory('onnx') !== null) tf.removeBackend('onnx');
 }
 
 async function loadWasm(): Promise<string> {
@@ -189,7 +152,7 @@ async function loadCpu(): Promise<string> {
   return 'processor, plain JavaScript';
 }
 
-async function activate(name: Exclude<BackendName, 'webgpu' | 'xla'>): Promise<void> {
+async function activate(name: Exclude<BackendName, 'xla'>): Promise<void> {
   if (!(await tf.setBackend(name))) throw new Error(`the ${name} backend did not start`);
   await tf.ready();
 }

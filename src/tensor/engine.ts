@@ -72,8 +72,6 @@ export interface Engine {
   /** Null where the device is the processor. */
   readonly memory: DeviceMemory | null;
   readonly traffic: Traffic;
-  /** Whether some nodes are left to the processor or need too many buffers, so that others take their place. */
-  readonly isWebgpu: boolean;
   /** Whether the steps of several runs can be one program. */
   readonly gathers: boolean;
   /** Runs what is no compiled step and differs from call to call, where compiling takes long. */

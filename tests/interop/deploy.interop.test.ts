@@ -9,7 +9,7 @@ const folder = join(import.meta.dirname, '../../docs/deploy');
 describe('a template', () => {
   beforeAll(() => installed('shellcheck', 'shellcheck'));
 
-  it.each(['sweep-slurm.sh', '../../benchmarks/gpu.sh'])('that is a script has no warning: %s', (script) => {
+  it.each(['sweep-slurm.sh', '../../benchmarks/xla-gpu.sh'])('that is a script has no warning: %s', (script) => {
     expect(execFileSync('shellcheck', [join(folder, script)], { encoding: 'utf8' })).toBe('');
   });
 

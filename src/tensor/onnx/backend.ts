@@ -52,11 +52,6 @@ export class OnnxBackend extends tf.KernelBackend {
   }
 
   /** See `Engine`. */
-  get isWebgpu(): boolean {
-    return this.engine.isWebgpu;
-  }
-
-  /** See `Engine`. */
   get gathers(): boolean {
     return this.engine.gathers;
   }

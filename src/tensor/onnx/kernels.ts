@@ -36,9 +36,7 @@ export function registerKernels(): void {
     );
   for (const type of ['Softmax', 'LogSoftmax'] as const)
     register<{ logits: tf.TensorInfo }>(type, ({ inputs: { logits }, backend }) =>
-      type === 'LogSoftmax' && backend.isWebgpu
-        ? composedLogSoftmax(backend, logits)
-        : backend.append({ type }, [logits], like(logits)),
+      backend.append({ type }, [logits], like(logits)),
     );
   register<Single, { axis: number; exclusive: boolean; reverse: boolean }>(
     'Cumsum',
@@ -65,8 +63,6 @@ export function registerKernels(): void {
   });
   register<Pair, { transposeA: boolean; transposeB: boolean }>('BatchMatMul', ({ inputs, attrs, backend }) => {
     const { a, b } = inputs;
-    const isRowByItself = a.dataId === b.dataId && a.shape[a.shape.length - 2] === 1;
-    if (backend.isWebgpu && isRowByItself && attrs.transposeB && !attrs.transposeA) return squaredRows(backend, a);
     const left = attrs.transposeA ? swapped(backend, a) : backend.shared(a);
     const right = attrs.transposeB ? swapped(backend, b) : backend.shared(b);
     const batches = tf.broadcast_util.assertAndGetBroadcastShape(a.shape.slice(0, -2), b.shape.slice(0, -2));
@@ -160,30 +156,6 @@ function isRowAxis(axes: readonly number[], shape: readonly number[]): boolean {
 function summedRows(backend: OnnxBackend, x: tf.TensorInfo, shape: number[]): tf.TensorInfo {
   const ones = filled(backend, { shape: [1, x.shape[x.shape.length - 2]], dtype: 'float32' }, 1);
   return ofIntermediate(backend, ones, () => backend.append({ type: 'MatMul' }, [ones, x], { ...like(x), shape }));
-}
-
-/** Rows times themselves. The WebGPU provider computes each number of a product in one thread, which takes long where a row is long. */
-function squaredRows(backend: OnnxBackend, x: tf.TensorInfo): tf.TensorInfo {
-  const axes = [x.shape.length - 1];
-  const shape = [...x.shape.slice(0, -1), 1];
-  return backend.append({ type: 'ReduceSumSquare', axes, keepDims: true }, [x], { ...like(x), shape });
-}
-
-/**
- * The WebGPU provider computes no LogSoftmax. It would leave the node to the processor, for which the device waits in the middle of a
- * graph.
- */
-function composedLogSoftmax(backend: OnnxBackend, x: tf.TensorInfo): tf.TensorInfo {
-  const axes = [x.shape.length - 1];
-  const ofRow = { ...like(x), shape: [...x.shape.slice(0, -1), 1] };
-  const largest = backend.append({ type: 'ReduceMax', axes, keepDims: true }, [x], ofRow);
-  const below = backend.append({ type: 'Sub' }, [x, largest], like(x));
-  const exponentials = backend.append({ type: 'Exp' }, [below], like(x));
-  const sum = backend.append({ type: 'ReduceSum', axes, keepDims: true }, [exponentials], ofRow);
-  const logarithm = backend.append({ type: 'Log' }, [sum], ofRow);
-  const result = backend.append({ type: 'Sub' }, [below, logarithm], like(x));
-  for (const { dataId } of [largest, below, exponentials, sum, logarithm]) backend.disposeData(dataId);
-  return result;
 }
 
 /** With its last two axes swapped. The runtime makes one node of this and the product behind it. */

@@ -32,17 +32,8 @@ export function registerShapes(): void {
       const axis = tf.util.parseAxisParam(attrs.axis, x.shape)[0];
       const lengths = tf.backend_util.prepareSplitSize(x, attrs.numOrSizeSplits, axis);
       const shapes = lengths.map((length) => x.shape.with(axis, length));
-      if (!backend.isWebgpu) {
-        const outputs = shapes.map((shape) => ({ ...like(x), shape }));
-        return backend.appendSeveral({ type: 'Split', axis, lengths }, [x], outputs);
-      }
-      // A shader has a buffer for each output, and GPUs need give it no more than eight.
-      let start = 0;
-      return shapes.map((size) => {
-        const begin = x.shape.map((_, own) => (own === axis ? start : 0));
-        start += size[axis];
-        return sliced(backend, x, { begin, size });
-      });
+      const outputs = shapes.map((shape) => ({ ...like(x), shape }));
+      return backend.appendSeveral({ type: 'Split', axis, lengths }, [x], outputs);
     },
   );
   register<Record<string, tf.TensorInfo>, { axis: number }>('Concat', ({ inputs, attrs, backend }) => {

@@ -123,7 +123,6 @@ export function xlaEngine({ client, compile, eager, onNote = () => {} }: XlaOpti
   return {
     session: (graph, roles = { staying: new Map(), tables: new Set() }) => new XlaSession(graph, roles, shared),
     traffic: shared.traffic,
-    isWebgpu: false,
     gathers: true,
     eager,
     memory: {

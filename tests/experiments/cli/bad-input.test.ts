@@ -78,6 +78,9 @@ describe('an experiment file that is wrong', () => {
     expect(lines).toContain(
       '  agent.imitation.ppo.advantages: per-iteration was removed in 0.3.0 with the preset published, which alone set it; use per-minibatch or none',
     );
+    expect(await complaint({ backend: 'webgpu' })).toContain(
+      '  backend: webgpu was removed in 0.3.0, because one run was slower on a GPU than on a core; use xla on a GPU, or auto\n',
+    );
     // A value that never was one is shown with those that are.
     expect(await complaint({ agent: { imitation: { ppo: { advantages: 'all' } } } })).toMatch(
       / {2}agent\.imitation\.ppo\.advantages: .*"per-minibatch"\|"none" \(found "all"\)/,

@@ -9,7 +9,7 @@ const asked = { trials: 45, asksModels: false, jobs: undefined };
 /** A backend that is found on this device. */
 const on = (device: string, name: BackendName = 'onnx') => ({ start: async () => ({ name, device }) });
 const onProcessor = on('ONNX Runtime 1.30.0, one thread of a processor x64 with avx2');
-const onGpu = on('ONNX Runtime 1.30.0, GPU NVIDIA H100');
+const onGpu = on('TensorFlow 2.20.0 on a GPU', 'tensorflow');
 const onTpu = on('TPU v6 lite', 'xla');
 const never = { start: () => Promise.reject(new Error('nothing has to be started')) };
 
@@ -22,7 +22,7 @@ describe('how many processes share the trials', () => {
   });
 
   it('is one on a GPU, on xla and with language models', async () => {
-    expect(await processesFor({ ...asked, ...onGpu, backend: 'webgpu' })).toBe(1);
+    expect(await processesFor({ ...asked, ...onGpu, backend: 'tensorflow' })).toBe(1);
     expect(await processesFor({ ...asked, ...onGpu, backend: 'auto' })).toBe(1);
     expect(await processesFor({ ...asked, ...onTpu, backend: 'auto' })).toBe(1);
     expect(await processesFor({ ...asked, ...never, backend: 'auto', asksModels: true })).toBe(1);

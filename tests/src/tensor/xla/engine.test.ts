@@ -69,7 +69,6 @@ function device({ mostLanes = 100 }: { mostLanes?: number } = {}) {
     },
     memory: null,
     traffic: { runs: 0, bytesIn: 0, bytesOut: 0, largestIn: 0 },
-    isWebgpu: false,
     gathers: false,
   };
   const engine = xlaEngine({
