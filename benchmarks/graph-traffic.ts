@@ -10,7 +10,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
 import { paperShapedProblem } from '../experiments/backends/time-training-step.ts';
 import { selectBackend } from '../src/tensor/backend.ts';
-import { OnnxBackend } from '../src/tensor/onnx/backend.ts';
+import { GraphBackend } from '../src/tensor/graph/graph-backend.ts';
 import { workContext } from '../src/work-context.ts';
 import { stopAgentSchema } from '../trainers/stop-agent/config.ts';
 import { createImitation } from '../trainers/stop-agent/imitation-trainer.ts';
@@ -23,7 +23,7 @@ const { values: options } = parseArgs({
 });
 await selectBackend(z.enum(['onnx', 'xla']).parse(options.backend));
 const backend = tf.backend();
-if (!(backend instanceof OnnxBackend)) throw new Error('the backend runs no graphs');
+if (!(backend instanceof GraphBackend)) throw new Error('the backend runs no graphs');
 const { traffic } = backend;
 const config = stopAgentSchema.parse({ imitation: { discriminator: { warmupIterations: 0 } } });
 const trainer = await createImitation({ seed: 1, config, problem: paperShapedProblem(Number(options.dimensions)) });

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import * as tf from '@tensorflow/tfjs-core';
 import { paperShapedProblem } from '../experiments/backends/time-training-step.ts';
-import { OnnxBackend } from '../src/tensor/onnx/backend.ts';
-import { together } from '../src/tensor/onnx/compiled.ts';
+import { together } from '../src/tensor/graph/compiled.ts';
+import { GraphBackend } from '../src/tensor/graph/graph-backend.ts';
+import { registerKernels } from '../src/tensor/graph/kernels.ts';
 import { loadEngine } from '../src/tensor/onnx/engine.ts';
-import { registerKernels } from '../src/tensor/onnx/kernels.ts';
 import { xlaEngine } from '../src/tensor/xla/engine.ts';
 import { installedPlugin, keptPrograms, openPlugin } from '../src/tensor/xla/plugin.ts';
 import { workContext } from '../src/work-context.ts';
@@ -67,8 +67,8 @@ const engine = xlaEngine({
 });
 tf.enableProdMode();
 registerKernels();
-tf.registerBackend('onnx', () => new OnnxBackend(engine));
-await tf.setBackend('onnx');
+tf.registerBackend('graph', () => new GraphBackend(engine));
+await tf.setBackend('graph');
 
 console.log(`${client.deviceKind} by ${installed.plugin} (${client.platformVersion}); ${dimensions} numbers a state`);
 const problem = paperShapedProblem(dimensions);

@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { descent } from '../src/tensor/descent.ts';
-import { compiled } from '../src/tensor/onnx/compiled.ts';
+import { compiled } from '../src/tensor/graph/compiled.ts';
 import { columnOf, type MlpName, sumColumns, sumRows, type Tensors } from '../src/tensor/operations.ts';
 import type { Random } from '../src/tensor/random.ts';
 import type { RowTable } from '../src/tensor/row-table.ts';

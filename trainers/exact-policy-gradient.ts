@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { descent } from '../src/tensor/descent.ts';
-import { paddedCount } from '../src/tensor/onnx/compiled.ts';
+import { paddedCount } from '../src/tensor/graph/compiled.ts';
 import {
   gatherRows,
   type MlpName,

@@ -1,8 +1,8 @@
 import * as tf from '@tensorflow/tfjs-core';
 import type { Matrix } from '../checkpoints/policy/network.ts';
 import { disposeOptimized, type Optimized, optimized } from '../src/tensor/adam.ts';
+import { compiled } from '../src/tensor/graph/compiled.ts';
 import { orthogonal } from '../src/tensor/initializers.ts';
-import { compiled } from '../src/tensor/onnx/compiled.ts';
 import { layer, logSoftmax, type MlpName, sliceColumns, type Tensors, upperForward } from '../src/tensor/operations.ts';
 import type { Random } from '../src/tensor/random.ts';
 

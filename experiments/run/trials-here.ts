@@ -72,7 +72,7 @@ export function trialsHere(options: {
       if (backend !== 'xla') return run(first, train);
       const others = waiting.filter(({ trial }) => sharedBy(trial) === by);
       for (const other of others) waiting.splice(waiting.indexOf(other), 1);
-      const { together } = await import('../../src/tensor/onnx/compiled.ts');
+      const { together } = await import('../../src/tensor/graph/compiled.ts');
       const loops = [first, ...others].map((one) => async () => {
         const ended = await outcomeOf(() => run(one, train));
         one.resolve(ended);

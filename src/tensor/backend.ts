@@ -4,10 +4,10 @@ import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
 import { InputError } from '../errors.ts';
 import { type BackendName, backendNames } from './backend-names.ts';
-import type { Engine } from './engine.ts';
-import { OnnxBackend } from './onnx/backend.ts';
+import type { Engine } from './graph/engine.ts';
+import { GraphBackend } from './graph/graph-backend.ts';
+import { registerKernels } from './graph/kernels.ts';
 import { loadEngine } from './onnx/engine.ts';
-import { registerKernels } from './onnx/kernels.ts';
 import { describeTensorflow, registerTensorflow } from './tensorflow.ts';
 import { xlaEngine } from './xla/engine.ts';
 import { installedPlugin, installedPluginFile, keptPrograms, openPlugin } from './xla/plugin.ts';
@@ -124,17 +124,17 @@ async function loadXla({ isAsked }: { isAsked: boolean }): Promise<string> {
   return `${platform === 'cpu' ? 'the processor' : `GPU ${deviceKind}`} by XLA (${platformVersion})`;
 }
 
-/** What the graphs of tfjs' backend `onnx` run on; null before the first start. */
+/** What runs the graphs of tfjs' backend `graph`; null before the first start. */
 let running: 'onnx' | 'xla' | null = null;
 
 async function useEngine(name: 'onnx' | 'xla', engine: Engine): Promise<void> {
   if (running === null) registerKernels();
   if (running !== name) {
-    if (running !== null) tf.removeBackend('onnx');
-    tf.registerBackend('onnx', () => new OnnxBackend(engine));
+    if (running !== null) tf.removeBackend('graph');
+    tf.registerBackend('graph', () => new GraphBackend(engine));
     running = name;
   }
-  await activate('onnx');
+  await activate('graph');
 }
 
 async function loadWasm(): Promise<string> {
@@ -152,7 +152,7 @@ async function loadCpu(): Promise<string> {
   return 'processor, plain JavaScript';
 }
 
-async function activate(name: Exclude<BackendName, 'xla'>): Promise<void> {
+async function activate(name: Exclude<BackendName, 'xla' | 'onnx'> | 'graph'): Promise<void> {
   if (!(await tf.setBackend(name))) throw new Error(`the ${name} backend did not start`);
   await tf.ready();
 }

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import * as tf from '@tensorflow/tfjs-core';
 import { type AdamOptions, adamStep, adopt, type Moving, nextAdamSteps, type Optimized } from './adam.ts';
 import { gradientsOf } from './gradients.ts';
-import { compiled, tidied } from './onnx/compiled.ts';
+import { compiled, tidied } from './graph/compiled.ts';
 import { mapTensors, namesOf, type Tensors } from './operations.ts';
 
 /**
@@ -76,12 +76,12 @@ interface Layout<Name extends string> {
 }
 
 /**
- * On onnx all parameters are one row, for a node costs about as much as the numbers of a small tensor: an update then has
+ * In a graph all parameters are one row, for a node costs about as much as the numbers of a small tensor: an update then has
  * a third fewer nodes. Elsewhere every tensor is moved by itself.
  */
 function layoutOf<Name extends string>(parameters: Tensors<Name>): Layout<Name> {
   const names = namesOf(parameters);
-  if (tf.getBackend() !== 'onnx')
+  if (tf.getBackend() !== 'graph')
     return { pack: (own) => own, unpack: (own) => mapTensors(parameters, (_, name) => own[name]) };
   const shapes = names.map((name) => parameters[name].shape);
   return {

@@ -23,7 +23,7 @@ export function mapTensors<Name extends string>(
 
 /** Whether the current backend gathers rows of a table fast, so that the table belongs to it. */
 export function isOnDevice(): boolean {
-  return ['tensorflow', 'onnx'].includes(tf.getBackend());
+  return ['tensorflow', 'graph'].includes(tf.getBackend());
 }
 
 /** A number as [1, 1]. */
@@ -104,9 +104,9 @@ export function transpose(x: tf.Tensor2D): tf.Tensor2D {
   return withGradient([x], { saved: [], value: () => tf.transpose(x), gradients: (dy) => [tf.transpose(dy)] });
 }
 
-/** Logarithm of the softmax over the columns. On onnx it is one node instead of six. */
+/** Logarithm of the softmax over the columns. In a graph it is one node instead of six. */
 export function logSoftmax(x: tf.Tensor2D): tf.Tensor2D {
-  if (tf.getBackend() !== 'onnx') return tf.logSoftmax(x);
+  if (tf.getBackend() !== 'graph') return tf.logSoftmax(x);
   return withGradient([x], {
     saved: [],
     value: () => tf.engine().runKernel('LogSoftmax', { logits: x }) as tf.Tensor2D,
@@ -142,9 +142,9 @@ export function sumColumns(x: tf.Tensor2D): tf.Tensor2D {
   return tf.sum(x, 1, true);
 }
 
-/** The sum of all squares, [1, 1]. On onnx it is a product, which is one node instead of two. */
+/** The sum of all squares, [1, 1]. In a graph it is a product, which is one node instead of two. */
 export function sumOfSquares(x: tf.Tensor2D): tf.Tensor2D {
-  if (tf.getBackend() !== 'onnx') return tf.sum<tf.Tensor2D>(tf.square(x), [0, 1], true);
+  if (tf.getBackend() !== 'graph') return tf.sum<tf.Tensor2D>(tf.square(x), [0, 1], true);
   const row = tf.reshape<tf.Rank.R2>(x, [1, -1]);
   return product(row, row, { transposeRight: true });
 }

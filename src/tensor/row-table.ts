@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { paddedCount, takenRows } from './onnx/compiled.ts';
+import { paddedCount, takenRows } from './graph/compiled.ts';
 import { isOnDevice } from './operations.ts';
 
 /** Row-major rows, [rows, columns]. */
@@ -9,7 +9,7 @@ export interface Rows {
 }
 
 /**
- * The rows that a network reads by index. On tensorflow and onnx the table belongs to the backend and is gathered there; on wasm and cpu
+ * The rows that a network reads by index. On tensorflow and in graphs the table belongs to the backend and is gathered there; on wasm and cpu
  * rows are copied in plain JavaScript, which is fifty times faster than the gather of those backends.
  */
 export class RowTable {
@@ -33,7 +33,7 @@ export class RowTable {
     return tf.tensor2d(copied, [numbers.length, columns]);
   }
 
-  /** The same, where their count differs from call to call: on onnx, row 0 follows until the count is one of few. */
+  /** The same, where their count differs from call to call: in graphs, row 0 follows until the count is one of few. */
   gatherPadded(numbers: Int32Array): tf.Tensor2D {
     const padded = new Int32Array(paddedCount(numbers.length));
     padded.set(numbers);

@@ -1,8 +1,8 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { selectBackend } from '../../src/tensor/backend.ts';
-import { compiled, together } from '../../src/tensor/onnx/compiled.ts';
+import { compiled, together } from '../../src/tensor/graph/compiled.ts';
 import { Random } from '../../src/tensor/random.ts';
-import { kernelCases, kernelInputs } from '../src/tensor/onnx/kernel-cases.ts';
+import { kernelCases, kernelInputs } from '../src/tensor/graph/kernel-cases.ts';
 
 /* Computes each kernel's case on cpu, and on xla for one run and for three at once, and prints how far they are apart. */
 

@@ -1,8 +1,8 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { selectBackend } from '../../src/tensor/backend.ts';
 import type { BackendName } from '../../src/tensor/backend-names.ts';
-import { OnnxBackend } from '../../src/tensor/onnx/backend.ts';
-import { together } from '../../src/tensor/onnx/compiled.ts';
+import { together } from '../../src/tensor/graph/compiled.ts';
+import { GraphBackend } from '../../src/tensor/graph/graph-backend.ts';
 import { workContext } from '../../src/work-context.ts';
 import { createStopAgent } from '../../trainers/stop-agent/create.ts';
 import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
@@ -88,7 +88,7 @@ async function onBackend<T>(name: BackendName, work: () => Promise<T>): Promise<
 /** What a settled iteration of one run alone costs. */
 async function trafficOf(): Promise<{ runs: number; largestIn: number }> {
   const backend = tf.backend();
-  if (!(backend instanceof OnnxBackend)) throw new Error('the backend is another');
+  if (!(backend instanceof GraphBackend)) throw new Error('the backend is another');
   const trainer = await create(options, 1);
   for (let iteration = 0; iteration < settled; iteration++) await trainer.iterate(workContext());
   const runs = backend.traffic.runs;

@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 import { cpus } from 'node:os';
 import type { Tensor } from 'onnxruntime-node';
 import type { Binding } from 'onnxruntime-node/dist/binding.js';
-import { count, type Engine, newTraffic, type Resident, type Session, type Shaped } from '../engine.ts';
-import type { Graph, Numbers } from '../graph.ts';
+import { count, type Engine, newTraffic, type Resident, type Session, type Shaped } from '../graph/engine.ts';
+import type { Graph, Numbers } from '../graph/graph.ts';
 import { onnxGraph } from './onnx-graph.ts';
 
 /*

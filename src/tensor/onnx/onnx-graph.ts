@@ -1,4 +1,4 @@
-import type { Graph, GraphNode, GraphValue, Kind } from '../graph.ts';
+import type { Graph, GraphNode, GraphValue, Kind } from '../graph/graph.ts';
 import { bool, float, int32, int64, type OnnxNode, type OnnxTensor, onnxFile } from './onnx-file.ts';
 
 /*

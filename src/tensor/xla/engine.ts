@@ -12,8 +12,8 @@ import {
   type Shaped,
   type Stayed,
   type Traffic,
-} from '../engine.ts';
-import type { Graph, GraphValue, Kind, Numbers } from '../graph.ts';
+} from '../graph/engine.ts';
+import type { Graph, GraphValue, Kind, Numbers } from '../graph/graph.ts';
 import { type Executable, type Handle, type Pjrt, PjrtError } from './pjrt.ts';
 import { runFailure } from './plugin-failure.ts';
 import { resultLayout, stablehlo } from './stablehlo.ts';

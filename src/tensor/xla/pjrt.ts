@@ -1,4 +1,4 @@
-import type { Kind, Numbers } from '../graph.ts';
+import type { Kind, Numbers } from '../graph/graph.ts';
 import { loadLibrary, type NativeLibrary } from './native.ts';
 import { type ApiFunction, apiFunctions } from './pjrt-api.ts';
 

@@ -8,7 +8,7 @@ import type {
   Kind,
   Numbers,
   Operation,
-} from '../graph.ts';
+} from '../graph/graph.ts';
 
 /*
  * A recorded graph as StableHLO text (https://openxla.org/stablehlo/spec). With lanes, the graph of one run computes several at

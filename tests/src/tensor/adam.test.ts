@@ -13,7 +13,7 @@ import {
 } from '../../../src/tensor/adam.ts';
 import { adamUpdateArrays, optimizedArrays } from '../../../src/tensor/adam-arrays.ts';
 import { selectBackend } from '../../../src/tensor/backend.ts';
-import { compiled } from '../../../src/tensor/onnx/compiled.ts';
+import { compiled } from '../../../src/tensor/graph/compiled.ts';
 import type { Tensors } from '../../../src/tensor/operations.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { testBackends } from './test-backend.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { Call, Engine, Resident, Shaped } from '../../../../src/tensor/engine.ts';
-import type { Graph, Numbers } from '../../../../src/tensor/graph.ts';
+import type { Call, Engine, Resident, Shaped } from '../../../../src/tensor/graph/engine.ts';
+import type { Graph, Numbers } from '../../../../src/tensor/graph/graph.ts';
 import { type XlaClient, xlaEngine } from '../../../../src/tensor/xla/engine.ts';
 import { PjrtError } from '../../../../src/tensor/xla/pjrt.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Graph, GraphNode, GraphValue, Operation } from '../../../../src/tensor/graph.ts';
+import type { Graph, GraphNode, GraphValue, Operation } from '../../../../src/tensor/graph/graph.ts';
 import { resultLayout, stablehlo } from '../../../../src/tensor/xla/stablehlo.ts';
 
 const value = (name: string, shape: readonly number[], kind: GraphValue['kind'] = 'float32'): GraphValue => ({

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { Meeting } from '../../../src/tensor/meeting.ts';
+import { Meeting } from '../../../../src/tensor/graph/meeting.ts';
 
 interface Call {
   readonly key: string;

@@ -1,8 +1,8 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { selectBackend } from '../../../../src/tensor/backend.ts';
-import { OnnxBackend } from '../../../../src/tensor/onnx/backend.ts';
-import { compiled, takenRows } from '../../../../src/tensor/onnx/compiled.ts';
+import { compiled, takenRows } from '../../../../src/tensor/graph/compiled.ts';
+import { GraphBackend } from '../../../../src/tensor/graph/graph-backend.ts';
 
 describe('a compiled function', () => {
   beforeEach(() => selectBackend('onnx'));
@@ -104,9 +104,9 @@ describe('a compiled function', () => {
   });
 });
 
-function onnxBackend(): OnnxBackend {
+function onnxBackend(): GraphBackend {
   const backend = tf.backend();
-  if (!(backend instanceof OnnxBackend)) throw new Error('the backend is another');
+  if (!(backend instanceof GraphBackend)) throw new Error('the backend is another');
   return backend;
 }
 

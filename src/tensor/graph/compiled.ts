@@ -1,8 +1,8 @@
 import * as tf from '@tensorflow/tfjs-core';
-import type { Call, Roles, Session, Shaped, Stayed } from '../engine.ts';
-import { type Graph, graphKey } from '../graph.ts';
-import { Meeting } from '../meeting.ts';
-import { OnnxBackend } from './backend.ts';
+import type { Call, Roles, Session, Shaped, Stayed } from './engine.ts';
+import { type Graph, graphKey } from './graph.ts';
+import { GraphBackend } from './graph-backend.ts';
+import { Meeting } from './meeting.ts';
 import { isKnown, type TakenRows, type Value } from './recorder.ts';
 
 /*
@@ -46,7 +46,7 @@ const mostPrograms = 24;
 
 /** A call of a compiled function. */
 interface StepCall {
-  readonly backend: OnnxBackend;
+  readonly backend: GraphBackend;
   readonly program: Program;
   readonly tensors: readonly tf.Tensor[];
   /** Those among them that the call takes for itself. */
@@ -74,8 +74,8 @@ export function compiled<I extends object, O>(
   { spends }: { spends?: keyof I } = {},
 ): (inputs: I) => Promise<O> {
   const programs = new Map<string, Program>();
-  let tracedOn: OnnxBackend | null = null;
-  const programOf = (backend: OnnxBackend, inputs: I): StepCall => {
+  let tracedOn: GraphBackend | null = null;
+  const programOf = (backend: GraphBackend, inputs: I): StepCall => {
     // The graphs of a device with memory of its own are others.
     if (tracedOn !== backend) programs.clear();
     tracedOn = backend;
@@ -98,7 +98,7 @@ export function compiled<I extends object, O>(
   const spentOf = (inputs: I) => (spends === undefined ? [] : tensorsOf(inputs[spends]).map(({ tensor }) => tensor));
   const compute = (inputs: I): unknown => {
     const backend = tf.backend();
-    if (!(backend instanceof OnnxBackend)) return tidied(() => f(inputs));
+    if (!(backend instanceof GraphBackend)) return tidied(() => f(inputs));
     if (backend.isTracing) throw new Error('a compiled step cannot call another; call its function');
     const call = programOf(backend, inputs);
     return backend.gathers && meeting.isInLoop ? meeting.call(call) : run(call);
@@ -118,7 +118,7 @@ export function tidied<T>(f: () => T): T {
 /** A count of rows that differs from call to call, rounded up where every count needs a graph of its own. */
 export function paddedCount(count: number): number {
   const backend = tf.backend();
-  if (!(backend instanceof OnnxBackend)) return count;
+  if (!(backend instanceof GraphBackend)) return count;
   const step = backend.gathers ? longCountStep : countStep;
   return Math.ceil(count / step) * step;
 }
@@ -128,12 +128,12 @@ const countStep = 64;
 const longCountStep = 256;
 
 /**
- * Rows by their numbers, each a row of the table: [...numbers, columns]. On onnx they stay a table and numbers until a compiled step, or
+ * Rows by their numbers, each a row of the table: [...numbers, columns]. In graphs they stay a table and numbers until a compiled step, or
  * who reads them, needs them: a step gathers them in its graph, and nothing is copied before.
  */
 export function takenRows(table: tf.Tensor2D, numbers: tf.Tensor): tf.Tensor {
   const backend = tf.backend();
-  if (!(backend instanceof OnnxBackend)) return tf.gather(table, numbers);
+  if (!(backend instanceof GraphBackend)) return tf.gather(table, numbers);
   const [of, by] = [table, numbers].map((tensor) => {
     const value = backend.valueBehind(tensor);
     if (value.array === null) throw new Error('a table of rows and the numbers of rows must be arrays, not results');
@@ -151,7 +151,7 @@ function takenFrom(values: readonly Value[], place: number): string {
 }
 
 function traced<I>(
-  backend: OnnxBackend,
+  backend: GraphBackend,
   { f, inputs, tensors }: { f: (inputs: I) => unknown; inputs: I; tensors: readonly tf.Tensor[] },
 ): Program {
   // Each input by a tensor of its own, so that one given twice is two inputs.
@@ -292,7 +292,7 @@ function resultOf({ backend, program }: StepCall, { outputs }: Call, stayed: Sta
   });
 }
 
-function tensorOf(backend: OnnxBackend, value: Value): tf.Tensor {
+function tensorOf(backend: GraphBackend, value: Value): tf.Tensor {
   return tf.engine().makeTensorFromTensorInfo(backend.tensorOf(value), backend);
 }
 

@@ -1,5 +1,5 @@
-import type { Resident } from '../engine.ts';
-import type { Graph, GraphNode, GraphValue, Kind, Numbers, Operation } from '../graph.ts';
+import type { Resident } from './engine.ts';
+import type { Graph, GraphNode, GraphValue, Kind, Numbers, Operation } from './graph.ts';
 
 /** What one or several tensors of tfjs stand for: an array, or a node of a graph that has not run. */
 export interface Value {

@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
-import type { Engine, Resident, Roles, Session, Shaped, Traffic } from '../engine.ts';
-import { type Graph, graphKey, type Kind, type Numbers } from '../graph.ts';
+import type { Engine, Resident, Roles, Session, Shaped, Traffic } from './engine.ts';
+import { type Graph, graphKey, type Kind, type Numbers } from './graph.ts';
 import { isKnown, Recorder, type TakenRows, type Value } from './recorder.ts';
 
 /*
@@ -18,7 +18,7 @@ const mostFreeBytes = 256 * 2 ** 20;
 /** Numbers of a tensor that is worth a run of its own to be copied to a device. */
 const fewestThatStay = 1024;
 
-export class OnnxBackend extends tf.KernelBackend {
+export class GraphBackend extends tf.KernelBackend {
   private readonly values: tf.DataStorage<Value>;
   private readonly sessions = new Map<string, Session>();
   private readonly engine: Engine;
@@ -334,7 +334,7 @@ export class OnnxBackend extends tf.KernelBackend {
 /** @throws Error for types that no graph of ours holds */
 export function kindOf(dtype: tf.DataType): Kind {
   if (dtype === 'float32' || dtype === 'int32' || dtype === 'bool') return dtype;
-  throw new Error(`the onnx backend holds float32, int32 and bool, not ${dtype}`);
+  throw new Error(`graphs hold float32, int32 and bool, not ${dtype}`);
 }
 
 function numbersOf(values: tf.backend_util.BackendValues, dtype: tf.DataType): Numbers {
