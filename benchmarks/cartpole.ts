@@ -14,6 +14,7 @@
 import { parseArgs } from 'node:util';
 import * as tf from '@tensorflow/tfjs-core';
 import { markdownTable } from 'markdown-table';
+import { parametersOf } from '../src/tensor/adam.ts';
 import { backendSchema, selectBackend } from '../src/tensor/backend.ts';
 import { Random } from '../src/tensor/random.ts';
 import { RowTable } from '../src/tensor/row-table.ts';
@@ -122,7 +123,7 @@ function policyOf(agent: PolicyValue, states: readonly CartPoleState[]) {
   const data = Float32Array.from(states.flat());
   const [right, value] = tf.tidy(() => {
     const observations = tf.tensor2d(data, [states.length, inputs]);
-    const { logProbabilities, values } = policyValueForward(agent.parameters, observations);
+    const { logProbabilities, values } = policyValueForward(parametersOf(agent), observations);
     return [tf.slice(logProbabilities, [0, 1], [states.length, 1]), values];
   });
   const result = { logRight: right.dataSync() as Float32Array, values: value.dataSync() as Float32Array, data };

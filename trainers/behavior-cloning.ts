@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { InputError } from '../src/errors.ts';
 import { descent } from '../src/tensor/descent.ts';
-import type { MlpName } from '../src/tensor/operations.ts';
+import type { MlpName, Tensors } from '../src/tensor/operations.ts';
 import type { Random } from '../src/tensor/random.ts';
 import type { RowTable } from '../src/tensor/row-table.ts';
 import type { BehaviorCloningConfig } from './config.ts';
@@ -48,39 +48,38 @@ export async function cloneEpoch(
       'there is nothing to copy: the demonstrations have no state-action pair of the conservative or the early-action expert; give more demonstration threads, or longer ones',
     );
   const batch = Math.min(config.batchSize, count);
-  const order = random.permutation(count);
-  const batches = Array.from({ length: Math.floor(count / batch) }, (_, index) => () => {
-    const chosen = order.subarray(index * batch, (index + 1) * batch);
-    const oneHot = new Float32Array(batch * 2);
-    for (const [row, pair] of chosen.entries()) oneHot[row * 2 + pairs.actions[pair]] = pairs.weights[pair] / batch;
-    return {
-      observations: states.gather(chosen.map((pair) => pairs.rows[pair])),
-      weights: tf.tensor2d(oneHot, [batch, 2]),
-    };
-  });
+  const updates = Math.floor(count / batch);
+  const order = random.permutation(count).subarray(0, updates * batch);
+  const weights = new Float32Array(order.length * 2);
+  for (const [row, pair] of order.entries()) weights[row * 2 + pairs.actions[pair]] = pairs.weights[pair] / batch;
   const { seen } = await descendCloning(network, {
-    batches,
+    count: updates,
+    batches: {
+      observations: { states, rows: order.map((pair) => pairs.rows[pair]) },
+      weights: { numbers: weights, width: 2 },
+    },
     shared: { blockMasks: network.blockMasks },
     adam: { learningRate: config.learningRate, epsilon: 1e-8 },
   });
-  let sum = 0;
-  for (const { loss } of seen) sum += (await loss.data())[0];
-  tf.dispose(seen.map(({ loss }) => loss));
-  return sum / seen.length;
+  return seen.loss.reduce((sum, loss) => sum + loss, 0) / updates;
 }
 
-interface CloningMinibatch {
+type CloningMinibatch = {
   readonly observations: tf.Tensor2D;
   /** The weight of a demonstrated action, 0 of the other: [rows, 2]. */
   readonly weights: tf.Tensor2D;
-}
+};
 
 /** −Σ weight · log π(action). */
-const descendCloning = descent<MlpName, CloningMinibatch, { blockMasks: BlockMasks | null }, { loss: tf.Tensor }, null>(
-  (parameters, { observations, weights }, { blockMasks }) => {
+const descendCloning = descent(
+  (
+    parameters: Tensors<MlpName>,
+    { observations, weights }: CloningMinibatch,
+    { blockMasks }: { blockMasks: BlockMasks | null },
+  ) => {
     const logProbabilities = policyForward(masked(parameters, blockMasks), observations, { actions: 2 });
-    const loss = tf.neg(tf.sum(tf.mul(logProbabilities, weights)));
+    const loss = tf.neg(tf.sum<tf.Tensor2D>(tf.mul(logProbabilities, weights), [0, 1], true));
     return { loss, seen: { loss } };
   },
-  () => null,
+  () => ({}),
 );

@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import type { ExpertName } from '../experts/trajectories.ts';
 import { disposeOptimized, type Optimized, optimized } from '../src/tensor/adam.ts';
-import { descent } from '../src/tensor/descent.ts';
+import { descent, type Read } from '../src/tensor/descent.ts';
 import { uniformFanIn } from '../src/tensor/initializers.ts';
 import {
   columnOf,
@@ -19,7 +19,7 @@ import {
   withGradient,
 } from '../src/tensor/operations.ts';
 import type { Random } from '../src/tensor/random.ts';
-import type { RowTable } from '../src/tensor/row-table.ts';
+import { gathered, type RowTable, type TakenRows } from '../src/tensor/row-table.ts';
 import type { GailConfig } from './config.ts';
 
 /*
@@ -118,12 +118,12 @@ export function gailRowWeights(
 }
 
 /** States with actions. */
-export interface PairTensors {
+export type PairTensors = {
   /** [rows, inputs]. */
   readonly states: tf.Tensor2D;
   /** [rows, 1]. */
   readonly actions: tf.Tensor2D;
-}
+};
 
 /** Logits, [rows, 1]. */
 export function logitsExpertIsHigh(parameters: Tensors<DiscriminatorName>, pairs: PairTensors): tf.Tensor2D {
@@ -171,18 +171,18 @@ function inputGradientNorm(parameters: Tensors<DiscriminatorName>, preActivation
 }
 
 /** Of a minibatch before its update: for the log. */
-export interface DiscriminatorSeen {
+export type DiscriminatorSeen = {
   /** [rows, 1]. */
   readonly logits: tf.Tensor2D;
   /** Σ weight·(‖∂logit/∂x‖ − 1)², [1, 1]; null without a penalty. */
   readonly penalty: tf.Tensor2D | null;
-}
+};
 
 /** A minibatch: the agent's rows first, then as many of each expert, [(1 + experts)·batch, …]. */
-export interface GailMinibatch extends PairTensors {
+export type GailMinibatch = PairTensors & {
   /** Share of the expert in each mixture, uniform in [0, 1): [experts·batch, 1]. */
   readonly mixture: tf.Tensor2D;
-}
+};
 
 /** The loss, [1, 1]: weighted cross-entropy plus gradient penalty. */
 export function gailLoss(
@@ -205,12 +205,15 @@ export function gailLoss(
 interface GailUpdates {
   readonly rowWeights: GailRowWeights;
   /** The agent's new steps, whose logits are wanted after the last update. */
-  readonly agentSteps: PairTensors;
+  readonly agentSteps: { readonly states: TakenRows; readonly actions: tf.Tensor2D };
 }
 
-const descendGail = descent<DiscriminatorName, GailMinibatch, GailUpdates, DiscriminatorSeen, { logits: tf.Tensor2D }>(
-  (parameters, batch, { rowWeights }) => gailLoss(parameters, batch, rowWeights),
-  (parameters, { agentSteps }) => ({ logits: logitsExpertIsHigh(parameters, agentSteps) }),
+const descendGail = descent(
+  (parameters: Tensors<DiscriminatorName>, batch: GailMinibatch, { rowWeights }: GailUpdates) =>
+    gailLoss(parameters, batch, rowWeights),
+  (parameters, { agentSteps: { states, actions } }) => ({
+    logits: logitsExpertIsHigh(parameters, { states: gathered(states), actions }),
+  }),
 );
 
 /** Adam's own; PPO's is larger. */
@@ -237,63 +240,70 @@ export async function updateDiscriminators(
   const { batchSize, learningRate } = config;
   const steps = agentSteps.rows.length;
   const updates = Math.floor(steps / batchSize);
-  const drawn = discriminators.map((): DrawnPairs[] => []);
+  const drawn = discriminators.map(({ experts }) => emptyMinibatches(epochs * updates, { batchSize, experts }));
   for (let epoch = 0; epoch < epochs; epoch++) {
     const orders = discriminators.map(() => random.permutation(steps));
     for (let update = 0; update < updates; update++)
       for (const [place, { experts }] of discriminators.entries()) {
         const chosen = orders[place].subarray(update * batchSize, (update + 1) * batchSize);
-        drawn[place].push(drawPairs(agentSteps, chosen, { experts, random }));
+        drawMinibatch(drawn[place], agentSteps, { chosen, update: epoch * updates + update, experts, random });
       }
   }
-  const all = { states: states.gather(agentSteps.rows), actions: columnOf(Float32Array.from(agentSteps.actions)) };
+  const all = { states: states.take(agentSteps.rows), actions: columnOf(Float32Array.from(agentSteps.actions)) };
   const outcomes: DiscriminatorOutcome[] = [];
   for (const [place, discriminator] of discriminators.entries()) {
     const { experts, rewardWeight, rowWeights } = discriminator;
     if (experts.length === 0) continue;
+    const { rows, actions, mixture } = drawn[place];
     const { seen, after } = await descendGail(discriminator, {
-      batches: drawn[place].map(({ rows, actions, mixture }) => () => ({
-        states: states.gather(rows),
-        actions: columnOf(actions),
-        mixture: columnOf(mixture),
-      })),
+      count: epochs * updates,
+      batches: {
+        states: { states, rows },
+        actions: { numbers: actions, width: 1 },
+        mixture: { numbers: mixture, width: 1 },
+      },
       shared: { rowWeights, agentSteps: all },
       adam: { learningRate, epsilon: ADAM_EPSILON },
     });
-    const logits = await after.logits.data<'float32'>();
-    const health = await healthOf(seen.slice(-updates), { experts, batchSize });
-    tf.dispose([after.logits, ...seen.map((own) => [own.logits, own.penalty ?? []])]);
-    outcomes.push({ rewardWeight, logits, health });
+    outcomes.push({ rewardWeight, logits: after.logits, health: healthOf(seen, { experts, batchSize, updates }) });
   }
-  tf.dispose([all.states, all.actions]);
+  all.states.taken.dispose();
+  all.actions.dispose();
   return outcomes;
 }
 
-interface DrawnPairs {
+/** The minibatches of an iteration, one behind the other: a row for each pair, and for each mixture the share of the expert. */
+interface DrawnMinibatches {
   readonly rows: Int32Array;
   readonly actions: Float32Array;
-  /** Share of the expert in each mixture. */
   readonly mixture: Float32Array;
 }
 
-/** A minibatch: the chosen steps of the agent, then as many pairs of each expert. */
-function drawPairs(
+function emptyMinibatches(
+  count: number,
+  { batchSize, experts }: { batchSize: number; experts: readonly Expert[] },
+): DrawnMinibatches {
+  const [mixtures, pairs] = [experts.length, 1 + experts.length].map((sets) => count * sets * batchSize);
+  return { rows: new Int32Array(pairs), actions: new Float32Array(pairs), mixture: new Float32Array(mixtures) };
+}
+
+/** The chosen steps of the agent, then as many pairs of each expert. */
+function drawMinibatch(
+  { rows, actions, mixture }: DrawnMinibatches,
   agentSteps: Pairs,
-  chosen: Int32Array,
-  { experts, random }: { experts: readonly Expert[]; random: Random },
-): DrawnPairs {
+  options: { chosen: Int32Array; update: number; experts: readonly Expert[]; random: Random },
+): void {
+  const { chosen, update, experts, random } = options;
   const batch = chosen.length;
-  const rows = new Int32Array((1 + experts.length) * batch);
-  const actions = new Float32Array(rows.length);
-  const put = (place: number, pairs: Pairs, pair: number) => {
-    rows[place] = pairs.rows[pair];
-    actions[place] = pairs.actions[pair];
+  let next = update * (1 + experts.length) * batch;
+  const put = (pairs: Pairs, pair: number) => {
+    rows[next] = pairs.rows[pair];
+    actions[next++] = pairs.actions[pair];
   };
-  for (const [place, step] of chosen.entries()) put(place, agentSteps, step);
-  for (const [set, expert] of experts.entries())
-    for (let i = 0; i < batch; i++) put((set + 1) * batch + i, expert.pairs, nextPair(expert, random));
-  const mixture = Float32Array.from({ length: experts.length * batch }, () => random.uniform());
-  return { rows, actions, mixture };
+  for (let i = 0; i < batch; i++) put(agentSteps, chosen[i]);
+  for (const expert of experts) for (let i = 0; i < batch; i++) put(expert.pairs, nextPair(expert, random));
+  const mixtures = experts.length * batch;
+  for (let i = update * mixtures; i < (update + 1) * mixtures; i++) mixture[i] = random.uniform();
 }
 
 /** The expert's next pair, of passes in a fresh order when it has been through all. */
@@ -315,22 +325,20 @@ export interface DiscriminatorHealth {
   readonly penalty: number | null;
 }
 
-/** @param seen at each update of an epoch */
-async function healthOf(
-  seen: readonly DiscriminatorSeen[],
-  { experts, batchSize }: { experts: readonly Expert[]; batchSize: number },
-): Promise<DiscriminatorHealth> {
-  const saysExpert = new Float64Array(1 + experts.length);
-  let penalties: number | null = null;
-  for (const { logits, penalty } of seen) {
-    for (const [row, logit] of (await logits.data()).entries())
-      if (logit > 0) saysExpert[Math.floor(row / batchSize)]++;
-    if (penalty !== null) penalties = (penalties ?? 0) + (await penalty.data())[0];
-  }
-  const pairs = seen.length * batchSize;
+/** @param seen at all updates */
+function healthOf(
+  { logits, penalty }: Read<DiscriminatorSeen>,
+  { experts, batchSize, updates }: { experts: readonly Expert[]; batchSize: number; updates: number },
+): DiscriminatorHealth {
+  const sets = 1 + experts.length;
+  const saysExpert = new Float64Array(sets);
+  const ofEpoch = logits.subarray(logits.length - updates * sets * batchSize);
+  for (let row = 0; row < ofEpoch.length; row++) if (ofEpoch[row] > 0) saysExpert[Math.floor(row / batchSize) % sets]++;
+  const pairs = updates * batchSize;
+  const penalties = penalty?.slice(penalty.length - updates).reduce((sum, own) => sum + own, 0);
   return {
     agent: 1 - saysExpert[0] / pairs,
     saysExpert: experts.map(({ name }, set) => ({ name, share: saysExpert[set + 1] / pairs })),
-    penalty: penalties === null ? null : penalties / seen.length,
+    penalty: penalties === undefined ? null : penalties / updates,
   };
 }

@@ -1,9 +1,10 @@
 import * as tf from '@tensorflow/tfjs-core';
+import { parametersOf } from '../src/tensor/adam.ts';
 import { descent } from '../src/tensor/descent.ts';
 import { compiled } from '../src/tensor/graph/compiled.ts';
-import { columnOf, type MlpName, sumColumns, sumRows, type Tensors } from '../src/tensor/operations.ts';
+import { type MlpName, type Shapes, sumColumns, sumRows, type Tensors } from '../src/tensor/operations.ts';
 import type { Random } from '../src/tensor/random.ts';
-import type { RowTable } from '../src/tensor/row-table.ts';
+import { gathered, type RowTable, type TakenRows } from '../src/tensor/row-table.ts';
 import type { DqnConfig } from './config.ts';
 import { networkOutputs, type PolicyValue } from './policy-value.ts';
 
@@ -77,17 +78,17 @@ export function bellmanTargets(
 
 /** Q of both actions, CONTINUE then STOP: [rows, 2]. */
 export const actionValues = compiled(
-  ({ parameters, observations }: { parameters: Tensors<MlpName>; observations: tf.Tensor2D }) =>
-    networkOutputs(parameters, observations),
+  ({ moving, observations }: { moving: tf.Tensor2D; observations: TakenRows }, shapes: Shapes<MlpName>) =>
+    networkOutputs(parametersOf({ moving, shapes }), gathered(observations)),
 );
 
 /** A minibatch; [rows, inputs], [rows, 2] and [rows, 1]. */
-export interface QMinibatch {
+export type QMinibatch = {
   readonly observations: tf.Tensor2D;
   /** 1 at the action that was taken. */
   readonly taken: tf.Tensor2D;
   readonly targets: tf.Tensor2D;
-}
+};
 
 /** The mean of (y − Q(s, a))², [1, 1]. */
 export function qLoss(parameters: Tensors<MlpName>, { observations, taken, targets }: QMinibatch): tf.Tensor2D {
@@ -95,12 +96,12 @@ export function qLoss(parameters: Tensors<MlpName>, { observations, taken, targe
   return tf.mul(sumRows(tf.squaredDifference(ofTaken, targets)), 1 / targets.shape[0]);
 }
 
-const descendQ = descent<MlpName, QMinibatch, object, { loss: tf.Tensor2D }, null>(
-  (parameters, batch) => {
+const descendQ = descent(
+  (parameters: Tensors<MlpName>, batch: QMinibatch) => {
     const loss = qLoss(parameters, batch);
     return { loss, seen: { loss } };
   },
-  () => null,
+  () => ({}),
 );
 
 /**
@@ -114,25 +115,18 @@ export async function updateQ(
 ): Promise<number> {
   const { states, values, config, random } = options;
   const { updates, batchSize, discount, learningRate } = config;
-  const draw = (): QMinibatch => {
-    const steps = Int32Array.from({ length: batchSize }, () => random.integer(memory.size));
-    const taken = new Float32Array(batchSize * 2);
-    for (const [place, step] of steps.entries()) taken[place * 2 + memory.actions[step]] = 1;
-    return {
-      observations: states.gather(steps.map((step) => memory.rows[step])),
-      taken: tf.tensor2d(taken, [batchSize, 2]),
-      targets: columnOf(bellmanTargets(memory, { steps, values, discount })),
-    };
-  };
+  const steps = Int32Array.from({ length: updates * batchSize }, () => random.integer(memory.size));
+  const taken = new Float32Array(steps.length * 2);
+  for (const [place, step] of steps.entries()) taken[place * 2 + memory.actions[step]] = 1;
   const { seen } = await descendQ(network, {
-    batches: Array.from({ length: updates }, () => draw),
+    count: updates,
+    batches: {
+      observations: { states, rows: steps.map((step) => memory.rows[step]) },
+      taken: { numbers: taken, width: 2 },
+      targets: { numbers: bellmanTargets(memory, { steps, values, discount }), width: 1 },
+    },
     shared: {},
     adam: { learningRate, epsilon: 1e-8 },
   });
-  let sum = 0;
-  for (const { loss } of seen) {
-    sum += (await loss.data())[0];
-    loss.dispose();
-  }
-  return sum / updates;
+  return seen.loss.reduce((sum, loss) => sum + loss, 0) / updates;
 }

@@ -10,6 +10,7 @@ import {
   sumRows,
   type Tensors,
 } from '../src/tensor/operations.ts';
+import { gathered, type TakenRows } from '../src/tensor/row-table.ts';
 import { type BlockMasks, masked, policyForward } from './policy-value.ts';
 
 /*
@@ -27,8 +28,8 @@ export type StopRewards = readonly Float32Array[];
 
 /** Labelled threads as tensors, a row a step, one thread after the other; the caller disposes them. */
 export type LabelledBatch = {
-  /** [rows, inputs]; padded at the end. */
-  readonly observations: tf.Tensor2D;
+  /** Padded at the end. */
+  readonly observations: TakenRows;
   /** Row of each step of each thread: [threads · steps of the longest], both padded. */
   readonly rows: tf.Tensor1D;
   /** R over the number of threads, 0 behind a thread's end; 1 before the last step, else 0: [threads, steps]. */
@@ -40,7 +41,7 @@ export type LabelledBatch = {
 
 /** Takes ownership of the observations. */
 export function labelledBatch(
-  observations: tf.Tensor2D,
+  observations: TakenRows,
   { stopRewards, weight }: { stopRewards: StopRewards; weight: number },
 ): LabelledBatch {
   const threads = paddedCount(stopRewards.length);
@@ -67,9 +68,13 @@ export function labelledBatch(
   };
 }
 
+export function disposeLabelled({ observations, ...others }: LabelledBatch): void {
+  tf.dispose([observations.taken, others]);
+}
+
 /** J of a policy on labelled threads. */
 export function returnOf(network: Tensors<MlpName>, labelled: LabelledBatch): tf.Tensor2D {
-  return expectedReturn(policyForward(network, labelled.observations, { actions: 2 }), labelled);
+  return expectedReturn(policyForward(network, gathered(labelled.observations), { actions: 2 }), labelled);
 }
 
 /**
@@ -89,17 +94,15 @@ export function expectedReturn(
   return sumRows(sumColumns(tf.mul(stopping, stopRewards)));
 }
 
-/** Climbs the expected return; a batch is empty, for every update takes all threads. */
-export const climbReturn = descent<
-  MlpName,
-  object,
-  { blockMasks: BlockMasks | null; task: LabelledBatch },
-  { expected: tf.Tensor2D },
-  null
->(
-  (parameters, _, { blockMasks, task }) => {
+/** Climbs the expected return. A batch is empty, for every update takes all threads. */
+export const climbReturn = descent(
+  (
+    parameters: Tensors<MlpName>,
+    _: object,
+    { blockMasks, task }: { blockMasks: BlockMasks | null; task: LabelledBatch },
+  ) => {
     const expected = returnOf(masked(parameters, blockMasks), task);
     return { loss: tf.neg(tf.mul(expected, task.weight)), seen: { expected } };
   },
-  () => null,
+  () => ({}),
 );

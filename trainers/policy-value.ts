@@ -1,10 +1,19 @@
 import * as tf from '@tensorflow/tfjs-core';
 import type { Matrix } from '../checkpoints/policy/network.ts';
-import { disposeOptimized, type Optimized, optimized } from '../src/tensor/adam.ts';
+import { disposeOptimized, type Optimized, optimized, parametersOf } from '../src/tensor/adam.ts';
 import { compiled } from '../src/tensor/graph/compiled.ts';
 import { orthogonal } from '../src/tensor/initializers.ts';
-import { layer, logSoftmax, type MlpName, sliceColumns, type Tensors, upperForward } from '../src/tensor/operations.ts';
+import {
+  layer,
+  logSoftmax,
+  type MlpName,
+  type Shapes,
+  sliceColumns,
+  type Tensors,
+  upperForward,
+} from '../src/tensor/operations.ts';
 import type { Random } from '../src/tensor/random.ts';
+import { gathered, type TakenRows } from '../src/tensor/row-table.ts';
 
 /*
  * The policy's network, a perceptron with two tanh layers, and beside it PPO's critic, where something is estimated from rollouts.
@@ -36,9 +45,10 @@ interface Sizes {
 /**
  * Orthogonal weights with gain √2, 0.01 for the policy's head and 1 for the value's; biases 0 (the initialisation of OpenAI
  * Baselines' PPO). The policy is the same with a critic and without.
+ * @param options.logits biases of the actions, instead of 0
  */
-export function createPolicyValue(options: Sizes & { random: Random }): PolicyValue {
-  const { inputs, actions, hidden, hasCritic, random } = options;
+export function createPolicyValue(options: Sizes & { random: Random; logits?: readonly number[] }): PolicyValue {
+  const { inputs, actions, hidden, hasCritic, random, logits = [] } = options;
   const draw = (rows: number, columns: number, gain: number) => ({
     rows,
     columns,
@@ -48,9 +58,20 @@ export function createPolicyValue(options: Sizes & { random: Random }): PolicyVa
   const w1 = beside(draw(inputs, hidden, Math.SQRT2), draw(inputs, hidden, Math.SQRT2));
   const w2 = diagonal(draw(hidden, hidden, Math.SQRT2), draw(hidden, hidden, Math.SQRT2));
   const w3 = diagonal(draw(hidden, actions, 0.01), draw(hidden, 1, 1));
-  const bias = ({ columns }: Matrix): tf.Tensor2D => tf.zeros([1, columns]);
+  const bias = ({ columns }: Matrix, values: readonly number[] = []) =>
+    tf.tensor2d(
+      Float32Array.from({ length: columns }, (_, column) => values[column] ?? 0),
+      [1, columns],
+    );
   return {
-    ...optimized({ w1: tensorOf(w1), b1: bias(w1), w2: tensorOf(w2), b2: bias(w2), w3: tensorOf(w3), b3: bias(w3) }),
+    ...optimized({
+      w1: tensorOf(w1),
+      b1: bias(w1),
+      w2: tensorOf(w2),
+      b2: bias(w2),
+      w3: tensorOf(w3),
+      b3: bias(w3, logits),
+    }),
     actions,
     blockMasks: hasCritic ? createBlockMasks({ hidden, actions }) : null,
   };
@@ -110,14 +131,16 @@ export function networkOutputs(parameters: Tensors<MlpName>, observations: tf.Te
   return upperForward(parameters, layer(observations, first, { isTanh: true, inputIsData: true })).output;
 }
 
-/** log π(stop) and V of two-action networks with a critic, [rows, 1] each. */
-export function scores({ parameters, observations }: { parameters: Tensors<MlpName>; observations: tf.Tensor2D }) {
-  const { logProbabilities, values } = policyValueForward(parameters, observations);
+/** log π(stop) and V of a two-action network with a critic, [rows, 1] each. */
+export function scores(parameters: Tensors<MlpName>, observations: TakenRows) {
+  const { logProbabilities, values } = policyValueForward(parameters, gathered(observations));
   return { stopLogProbabilities: sliceColumns(logProbabilities, 1, 1), values };
 }
 
-/** `scores`, compiled. */
-export const scored = compiled(scores);
+const compiledScores = compiled(
+  ({ moving, observations }: { moving: tf.Tensor2D; observations: TakenRows }, shapes: Shapes<MlpName>) =>
+    scores(parametersOf({ moving, shapes }), observations),
+);
 
 /** log π(stop) and V of rows, [rows] each. */
 export interface RowScores {
@@ -125,14 +148,15 @@ export interface RowScores {
   readonly values: Float32Array;
 }
 
-/** Reads and disposes the scores of the first `count` rows. */
-export async function readScores(
-  { stopLogProbabilities, values }: ReturnType<typeof scores>,
-  count: number,
-): Promise<RowScores> {
-  const [stops, ofStates] = [await stopLogProbabilities.data<'float32'>(), await values.data<'float32'>()];
-  tf.dispose([stopLogProbabilities, values]);
-  return { stopLogProbabilities: stops.subarray(0, count), values: ofStates.subarray(0, count) };
+/** The scores of rows of the table. */
+export async function scoresOf({ moving, shapes }: PolicyValue, observations: TakenRows): Promise<RowScores> {
+  const { stopLogProbabilities, values } = await compiledScores({ moving, observations }, shapes);
+  const read = {
+    stopLogProbabilities: await stopLogProbabilities.data<'float32'>(),
+    values: await values.data<'float32'>(),
+  };
+  tf.dispose([stopLogProbabilities, values, observations.taken]);
+  return read;
 }
 
 /** Below any log-complement that float32 can hold: the largest probability under 1 is 1 − 6e-8, whose is −16.6. */

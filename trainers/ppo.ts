@@ -1,8 +1,8 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { descent } from '../src/tensor/descent.ts';
-import { type MlpName, single, sumColumns, sumRows, type Tensors } from '../src/tensor/operations.ts';
+import { type MlpName, sumColumns, sumRows, type Tensors } from '../src/tensor/operations.ts';
 import type { Random } from '../src/tensor/random.ts';
-import type { RowTable } from '../src/tensor/row-table.ts';
+import type { RowTable, TakenRows } from '../src/tensor/row-table.ts';
 import type { PpoConfig } from './config.ts';
 import { type LabelledBatch, returnOf } from './exact-policy-gradient.ts';
 import {
@@ -11,7 +11,6 @@ import {
   type PolicyValue,
   policyValueForward,
   type RowScores,
-  readScores,
   scores,
 } from './policy-value.ts';
 
@@ -65,32 +64,37 @@ export async function ppoUpdate(
   const count = steps.rows.length;
   const rows = Math.floor(count / config.minibatches);
   const updates = Math.floor(count / rows);
-  const orders = Array.from({ length: config.epochs }, () => random.permutation(count));
-  const batches = orders.flatMap((order) =>
-    Array.from({ length: updates }, (_, update) => () => {
-      const places = order.subarray(update * rows, (update + 1) * rows);
-      return takeMinibatch(steps, places, { config, states, actions: agent.actions });
-    }),
-  );
-  const coefficients = {
-    clip: single(config.clip),
-    entropy: single(config.entropyCoefficient),
-    value: single(config.valueCoefficient),
-    valueClip: single(config.valueLoss === 'clipped' ? config.clip : UNCLIPPED),
+  const orders = Array.from({ length: config.epochs }, () => random.permutation(count).subarray(0, updates * rows));
+  const places = Int32Array.from(orders.flatMap((order) => [...order]));
+  const width = agent.actions + otherColumns;
+  const coefficients = [
+    config.clip,
+    config.entropyCoefficient,
+    config.valueCoefficient,
+    config.valueLoss === 'clipped' ? config.clip : UNCLIPPED,
+  ];
+  const shared = {
+    observations: states.takePadded(steps.rows),
+    blockMasks: agent.blockMasks,
+    coefficients: tf.tensor2d(coefficients, [1, coefficients.length]),
+    task,
   };
-  const observations = states.gatherPadded(steps.rows);
   const { seen, after } = await descendPpo(agent, {
-    batches,
-    shared: { observations, blockMasks: agent.blockMasks, coefficients, task },
+    count: config.epochs * updates,
+    batches: {
+      observations: { states, rows: places.map((step) => steps.rows[step]) },
+      columns: { numbers: columnsOf(steps, places, { rows, config, actions: agent.actions }), width },
+    },
+    shared,
     adam: {
       learningRate: config.learningRate * (config.learningRateDecay === 'linear' ? remaining : 1),
       epsilon: ADAM_EPSILON,
       maxGradientNorm: config.maxGradientNorm,
     },
   });
-  const expectedReturn = (await seen[0].expected?.data())?.[0] ?? null;
-  tf.dispose([observations, Object.values(coefficients), seen.map(({ expected }) => expected ?? [])]);
-  return { expectedReturn, after: await readScores(after, count) };
+  shared.observations.taken.dispose();
+  shared.coefficients.dispose();
+  return { expectedReturn: seen.expected?.[0] ?? null, after };
 }
 
 /** One minibatch as tensors. All but `observations` and `oneHotActions` are [rows, 1]. */
@@ -152,11 +156,11 @@ function clampTo(x: tf.Tensor2D, low: tf.Tensor, high: tf.Tensor): tf.Tensor2D {
 }
 
 /** A minibatch whose columns are one tensor, for each tensor that a graph is given takes time. */
-interface PackedMinibatch {
+type PackedMinibatch = {
   readonly observations: tf.Tensor2D;
   /** All but the observations side by side, in the order of `unpacked`: [rows, actions + 5]. */
   readonly columns: tf.Tensor2D;
-}
+};
 
 const otherColumns = 5;
 
@@ -172,80 +176,59 @@ function unpacked({ observations, columns }: PackedMinibatch): PpoMinibatch {
 
 /** What all updates of an iteration share. */
 interface PpoUpdates {
-  /** Of all its steps, which are scored after the last update: [steps, inputs]. */
-  readonly observations: tf.Tensor2D;
+  /** All its steps, which are scored after the last update. */
+  readonly observations: TakenRows;
   readonly blockMasks: BlockMasks | null;
-  readonly coefficients: PpoCoefficients;
+  /** In the order of `PpoCoefficients`: [1, 4]. */
+  readonly coefficients: tf.Tensor2D;
   readonly task: LabelledBatch | null;
 }
 
-const descendPpo = descent<
-  MlpName,
-  PackedMinibatch,
-  PpoUpdates,
-  { expected: tf.Tensor2D | null },
-  ReturnType<typeof scores>
->(
-  (parameters, batch, { blockMasks, coefficients, task }) => {
+const descendPpo = descent(
+  (parameters: Tensors<MlpName>, batch: PackedMinibatch, { blockMasks, coefficients, task }: PpoUpdates) => {
     const network = masked(parameters, blockMasks);
-    const loss = ppoLoss(network, unpacked(batch), coefficients);
-    if (task === null) return { loss, seen: { expected: null } };
-    const expected = returnOf(network, task);
-    return { loss: tf.sub(loss, tf.mul(task.weight, expected)), seen: { expected } };
+    const [clip, entropy, value, valueClip] = tf.split<tf.Tensor2D>(coefficients, 4, 1);
+    const loss = ppoLoss(network, unpacked(batch), { clip, entropy, value, valueClip });
+    const expected = task === null ? null : returnOf(network, task);
+    const whole = task === null || expected === null ? loss : tf.sub(loss, tf.mul(task.weight, expected));
+    return { loss: whole, seen: { expected } };
   },
-  (parameters, { observations }) => scores({ parameters, observations }),
+  (parameters, { observations }: PpoUpdates) => scores(parameters, observations),
 );
 
-function takeMinibatch(
+/** The columns of all minibatches, of so many rows each: [places, actions + 5]. */
+function columnsOf(
   steps: PpoSteps,
   places: Int32Array,
-  { config, states, actions }: { config: PpoConfig; states: RowTable; actions: number },
-): PackedMinibatch {
-  const chosen = chosenOf(steps, places);
-  const own = picked(steps.advantages, places);
-  const advantages = config.advantages === 'none' ? own : standardized(own, chosen);
-  const weights = policyWeights(chosen);
+  { rows, config, actions }: { rows: number; config: PpoConfig; actions: number },
+): Float32Array {
   const width = actions + otherColumns;
   const columns = new Float32Array(places.length * width);
-  for (const [row, step] of places.entries()) {
-    const start = row * width;
-    columns[start + steps.actions[step]] = 1;
-    const others = [
-      steps.logProbabilities[step],
-      steps.values[step],
-      advantages[row],
-      weights[row],
-      steps.returns[step],
-    ];
-    columns.set(others, start + actions);
+  for (let first = 0; first < places.length; first += rows) {
+    const chosenRows = places.subarray(first, first + rows);
+    const chosen = chosenRows.reduce((sum, step) => sum + steps.chosen[step], 0);
+    const { mean, scale } = config.advantages === 'none' ? { mean: 0, scale: 1 } : momentsOf(steps, chosenRows, chosen);
+    for (let row = 0; row < rows; row++) {
+      const step = chosenRows[row];
+      const start = (first + row) * width;
+      columns[start + steps.actions[step]] = 1;
+      columns[start + actions] = steps.logProbabilities[step];
+      columns[start + actions + 1] = steps.values[step];
+      columns[start + actions + 2] = (steps.advantages[step] - mean) * scale;
+      // So that the mean over all rows is the mean over those that were chosen.
+      columns[start + actions + 3] = steps.chosen[step] === 1 ? rows / chosen : 0;
+      columns[start + actions + 4] = steps.returns[step];
+    }
   }
-  return {
-    observations: states.gather(places.map((step) => steps.rows[step])),
-    columns: tf.tensor2d(columns, [places.length, width]),
-  };
+  return columns;
 }
 
-function picked(values: Float32Array, places: Int32Array): Float32Array {
-  return Float32Array.from(places, (place) => values[place]);
-}
-
-function chosenOf({ chosen }: Pick<PpoSteps, 'chosen'>, places: Int32Array): Uint8Array {
-  return Uint8Array.from(places, (place) => chosen[place]);
-}
-
-/** So that the mean over all rows is the mean over those that were chosen. */
-function policyWeights(chosen: Uint8Array): Float32Array {
-  const count = chosen.reduce((sum, own) => sum + own, 0);
-  return Float32Array.from(chosen, (own) => (own === 1 ? chosen.length / count : 0));
-}
-
-/** To mean 0 and standard deviation 1 over what was chosen. */
-function standardized(values: Float32Array, chosen: Uint8Array): Float32Array {
-  const own = values.filter((_, place) => chosen[place] === 1);
+/** What advantages are standardised by, over the rows whose action was chosen. */
+function momentsOf({ advantages, chosen }: PpoSteps, places: Int32Array, count: number) {
   let mean = 0;
-  for (const value of own) mean += value / own.length;
+  for (const step of places) if (chosen[step] === 1) mean += advantages[step] / count;
   let variance = 0;
-  for (const value of own) variance += (value - mean) ** 2 / Math.max(1, own.length - 1);
-  const scale = 1 / (Math.sqrt(variance) + 1e-8);
-  return values.map((value) => (value - mean) * scale);
+  for (const step of places)
+    if (chosen[step] === 1) variance += (advantages[step] - mean) ** 2 / Math.max(1, count - 1);
+  return { mean, scale: 1 / (Math.sqrt(variance) + 1e-8) };
 }

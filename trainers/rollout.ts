@@ -2,7 +2,7 @@ import { STOP } from '../envs/state-table.ts';
 import { lookAhead, type Rollout, rollOut, type StopEnvOptions, type StopEnvState } from '../envs/stop-env.ts';
 import type { Random } from '../src/tensor/random.ts';
 import type { RowTable } from '../src/tensor/row-table.ts';
-import { logComplement, type PolicyValue, type RowScores, readScores, scored } from './policy-value.ts';
+import { logComplement, type PolicyValue, scoresOf } from './policy-value.ts';
 
 /** What the agent did in one rollout, with the policy's and the value's scores of the states that it visited; [steps] each. */
 export interface Collected extends Rollout {
@@ -32,15 +32,16 @@ export async function collect(
     steps,
     shuffle: (length) => random.permutation(length),
   });
-  const observations = states.gatherPadded(reachable);
-  const scores = await scored({ parameters: agent.parameters, observations });
-  observations.dispose();
-  const of = byTableRow(reachable, await readScores(scores, reachable.length), firstRows[lengths.length]);
+  const { stopLogProbabilities, values: ofStates } = await scoresOf(agent, states.takePadded(reachable));
+  const placeOf = new Int32Array(firstRows[lengths.length]).fill(-1);
+  for (const [place, row] of reachable.entries()) placeOf[row] = place;
   const rollout = rollOut(environment, environmentState, {
     steps,
     stopProbability(row) {
-      const probability = of.stopProbabilities[row];
-      if (Number.isNaN(probability)) throw new Error(`the rollout reached row ${row}, which was not scored`);
+      // Undefined where the row was not scored.
+      const probability = Math.exp(stopLogProbabilities[placeOf[row]]);
+      if (Number.isNaN(probability))
+        throw new Error(`the rollout reached row ${row}, whose probability is not a number`);
       return probability;
     },
     uniform: () => random.uniform(),
@@ -49,25 +50,11 @@ export async function collect(
   const logProbabilities = new Float32Array(steps);
   const values = new Float32Array(steps);
   for (let step = 0; step < steps; step++) {
-    logProbabilities[step] = logProbabilityOf(actions[step], of.stopLogProbabilities[rows[step]]);
-    values[step] = of.values[rows[step]];
+    const place = placeOf[rows[step]];
+    logProbabilities[step] = logProbabilityOf(actions[step], stopLogProbabilities[place]);
+    values[step] = ofStates[place];
   }
-  return { ...rollout, logProbabilities, values, nextValue: of.values[nextRow] };
-}
-
-/** Scores at the places of their rows in the table; NaN where a row was not scored. */
-function byTableRow(rows: Int32Array, { stopLogProbabilities, values }: RowScores, tableRows: number) {
-  const of = {
-    stopProbabilities: new Float64Array(tableRows).fill(Number.NaN),
-    stopLogProbabilities: new Float32Array(tableRows),
-    values: new Float32Array(tableRows),
-  };
-  for (const [place, row] of rows.entries()) {
-    of.stopProbabilities[row] = Math.exp(stopLogProbabilities[place]);
-    of.stopLogProbabilities[row] = stopLogProbabilities[place];
-    of.values[row] = values[place];
-  }
-  return of;
+  return { ...rollout, logProbabilities, values, nextValue: ofStates[placeOf[nextRow]] };
 }
 
 function logProbabilityOf(action: number, stopLogProbability: number): number {

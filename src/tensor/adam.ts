@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { mapTensors, namesOf, sumOfSquares, type Tensors } from './operations.ts';
+import { isInGraph, packed, product, type Shapes, type Tensors, unpacked } from './operations.ts';
 
 /*
  * Adam (Kingma & Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015, Algorithm 1). It uses the paper's
@@ -7,13 +7,16 @@ import { mapTensors, namesOf, sumOfSquares, type Tensors } from './operations.ts
  */
 
 /**
- * Parameters with their Adam moments: decayed sums, m ← β₁m + g and v ← β₂v + g², which are the paper's moments over 1 − β. Owns its
- * tensors; `disposeOptimized` frees them, `descent` (descent.ts) moves them.
+ * Parameters with their Adam moments. Owns its tensor; `disposeOptimized` frees it, `descent` (descent.ts) moves it. One tensor, because
+ * each that a step is given and returns takes time, and an update of one row has fewer nodes than updates of every parameter.
  */
 export interface Optimized<Name extends string = string> {
-  parameters: Tensors<Name>;
-  gradientSums: Tensors<Name>;
-  squareSums: Tensors<Name>;
+  readonly shapes: Shapes<Name>;
+  /**
+   * A row each of all parameters, one behind the other, and of their decayed sums, m ← β₁m + g and v ← β₂v + g², which are the paper's
+   * moments over 1 − β: [3, numbers].
+   */
+  moving: tf.Tensor2D;
   /** Updates done, for the bias correction. */
   updates: number;
 }
@@ -36,88 +39,93 @@ export function biasCorrections(updates: number): { first: number; second: numbe
 
 /** Parameters before their first update. Takes ownership of `parameters`. */
 export function optimized<Name extends string>(parameters: Tensors<Name>): Optimized<Name> {
-  return {
-    parameters,
-    gradientSums: mapTensors(parameters, (tensor) => tf.zerosLike(tensor)),
-    squareSums: mapTensors(parameters, (tensor) => tf.zerosLike(tensor)),
-    updates: 0,
-  };
+  const tensors: tf.Tensor2D[] = Object.values(parameters);
+  const shapes = Object.fromEntries(Object.entries<tf.Tensor2D>(parameters).map(([name, { shape }]) => [name, shape]));
+  const moving = tf.tidy(() => withoutMoments(packed(tensors)));
+  tf.dispose(tensors);
+  return { shapes: shapes as Shapes<Name>, moving, updates: 0 };
 }
 
-/** What an update moves. */
-export type Moving<Name extends string = string> = Pick<Optimized<Name>, 'parameters' | 'gradientSums' | 'squareSums'>;
+function withoutMoments(parameters: tf.Tensor2D): tf.Tensor2D {
+  return tf.concat([parameters, tf.zeros([2, parameters.shape[1]])], 0);
+}
+
+/** The parameters as matrices, which the caller disposes. */
+export function parametersOf<Name extends string>({
+  moving,
+  shapes,
+}: Pick<Optimized<Name>, 'moving' | 'shapes'>): Tensors<Name> {
+  return tf.tidy(() => unpacked(tf.slice(moving, [0, 0], [1, moving.shape[1]]), shapes));
+}
 
 /**
  * Counts updates and returns the numbers of each, [count, 2 or 3]: step size, epsilon, and where gradients are clipped their
  * largest norm. They are a tensor, so that a compiled step takes others each time. The bias corrections and the factors 1 − β are folded
  * into step size and epsilon (the paper's §2, last paragraph), which spares the device four operations on every parameter.
  */
-export function nextAdamSteps(state: Optimized, { count, ...options }: AdamOptions & { count: number }): tf.Tensor2D {
+export function nextAdamSteps(
+  state: Pick<Optimized, 'updates'>,
+  { count, ...options }: AdamOptions & { count: number },
+): tf.Tensor2D {
   const { learningRate, epsilon, maxGradientNorm } = options;
-  return tf.tensor2d(
-    Array.from({ length: count }, () => {
-      state.updates++;
-      const corrections = biasCorrections(state.updates);
-      const rootOfSecond = Math.sqrt(corrections.second / (1 - beta2));
-      const stepSize = learningRate * (((1 - beta1) * rootOfSecond) / corrections.first);
-      const numbers = [stepSize, epsilon * rootOfSecond];
-      return maxGradientNorm === undefined ? numbers : [...numbers, maxGradientNorm];
-    }),
-  );
+  const width = maxGradientNorm === undefined ? 2 : 3;
+  const numbers = new Float32Array(count * width);
+  for (let start = 0; start < numbers.length; start += width) {
+    state.updates++;
+    const corrections = biasCorrections(state.updates);
+    const rootOfSecond = Math.sqrt(corrections.second / (1 - beta2));
+    numbers[start] = learningRate * (((1 - beta1) * rootOfSecond) / corrections.first);
+    numbers[start + 1] = epsilon * rootOfSecond;
+    if (maxGradientNorm !== undefined) numbers[start + 2] = maxGradientNorm;
+  }
+  return tf.tensor2d(numbers, [count, width]);
 }
+
+/** Parameters, gradient sums and square sums: [1, numbers] each. */
+export type Moving = readonly tf.Tensor2D[];
 
 /**
  * One Adam step downhill. Call it in a tidy.
- * @param gradients with the shapes of the parameters
+ * @param gradients in the order of the parameters
  * @param numbers of this step, [1, 2 or 3]
  */
-export function adamStep<Name extends string>(
-  { parameters, gradientSums, squareSums }: Moving<Name>,
-  gradients: Tensors<Name>,
+export function adamStep(
+  [parameters, gradientSums, squareSums]: Moving,
+  gradients: readonly tf.Tensor2D[],
   numbers: tf.Tensor2D,
-): Moving<Name> {
+): Moving {
   const [stepSize, epsilon, maxGradientNorm] = tf.split<tf.Tensor2D>(numbers, numbers.shape[1], 1);
-  const scale = maxGradientNorm === undefined ? null : clipScale(gradients, maxGradientNorm);
-  const clipped = mapTensors(gradients, (own) => (scale === null ? own : tf.mul(own, scale)));
-  // Subtracting takes ONNX Runtime twice as long as adding.
-  const downhill = tf.neg(stepSize);
+  const row = packed(gradients);
+  const clipped =
+    maxGradientNorm === undefined ? row : tf.mul<tf.Tensor2D>(row, clipScale(gradients, { row, maxGradientNorm }));
   const decayed = (old: tf.Tensor2D, beta: number, more: tf.Tensor2D) => tf.add<tf.Tensor2D>(tf.mul(old, beta), more);
-  const first = mapTensors(gradientSums, (old, name) => decayed(old, beta1, clipped[name]));
-  const second = mapTensors(squareSums, (old, name) => decayed(old, beta2, tf.square(clipped[name])));
-  return {
-    parameters: mapTensors(parameters, (old, name) =>
-      tf.add(old, tf.mul(tf.div(first[name], tf.add(tf.sqrt(second[name]), epsilon)), downhill)),
-    ),
-    gradientSums: first,
-    squareSums: second,
-  };
+  const first = decayed(gradientSums, beta1, clipped);
+  const second = decayed(squareSums, beta2, tf.square(clipped));
+  // Subtracting takes ONNX Runtime twice as long as adding.
+  const change = tf.mul(tf.div(first, tf.add(tf.sqrt(second), epsilon)), tf.neg(stepSize));
+  return [tf.add(parameters, change), first, second];
 }
 
-/** Puts moved tensors in the place of those that the state has, which are disposed. */
-export function adopt<Name extends string>(state: Optimized<Name>, moved: Moving<Name>): void {
-  const { parameters, gradientSums, squareSums } = state;
-  tf.dispose([parameters, gradientSums, squareSums]);
-  Object.assign(state, moved);
-}
-
-/** min(1, max / ‖g‖), [1, 1]. */
-function clipScale(gradients: Tensors, maxGradientNorm: tf.Tensor2D): tf.Tensor {
-  const norm = tf.sqrt(tf.addN(Object.values(gradients).map(sumOfSquares)));
-  return tf.minimum(1, tf.div(maxGradientNorm, tf.add(norm, 1e-6)));
+/** min(1, max / ‖g‖), [1, 1]. In a graph the sum of the squares is a product; wasm adds one by one, and rounds less by parts. */
+function clipScale(
+  gradients: readonly tf.Tensor2D[],
+  { row, maxGradientNorm }: { row: tf.Tensor2D; maxGradientNorm: tf.Tensor2D },
+): tf.Tensor {
+  const squares = isInGraph()
+    ? product(row, row, { transposeRight: true })
+    : tf.addN(gradients.map((own) => tf.sum<tf.Tensor2D>(tf.square(own), [0, 1], true)));
+  return tf.minimum(1, tf.div(maxGradientNorm, tf.add(tf.sqrt(squares), 1e-6)));
 }
 
 /** Sets the moments and the count of updates back to zero; the parameters stay. */
 export function resetOptimizer(state: Optimized): void {
-  for (const moments of [state.gradientSums, state.squareSums])
-    for (const name of namesOf(moments)) {
-      const zeros = tf.zerosLike(moments[name]);
-      moments[name].dispose();
-      moments[name] = zeros;
-    }
+  const { moving } = state;
+  state.moving = tf.tidy(() => withoutMoments(tf.slice(moving, [0, 0], [1, moving.shape[1]])));
   state.updates = 0;
+  moving.dispose();
 }
 
 /** Frees parameters and moments; the state must not be used after. */
-export function disposeOptimized(state: Optimized): void {
-  tf.dispose([state.parameters, state.gradientSums, state.squareSums]);
+export function disposeOptimized({ moving }: Pick<Optimized, 'moving'>): void {
+  moving.dispose();
 }

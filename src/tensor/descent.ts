@@ -1,115 +1,143 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import * as tf from '@tensorflow/tfjs-core';
-import { type AdamOptions, adamStep, adopt, type Moving, nextAdamSteps, type Optimized } from './adam.ts';
+import { type AdamOptions, adamStep, type Moving, nextAdamSteps, type Optimized } from './adam.ts';
 import { gradientsOf } from './gradients.ts';
 import { compiled, tidied } from './graph/compiled.ts';
-import { mapTensors, namesOf, type Tensors } from './operations.ts';
+import { type Shapes, type Tensors, unpacked } from './operations.ts';
+import { gathered, type RowTable, type TakenRows } from './row-table.ts';
+
+/** A column of all batches, one batch behind the other: numbers, or rows of a table. */
+export type Stack =
+  | { readonly numbers: Float32Array; readonly width: number }
+  | { readonly states: RowTable; readonly rows: Int32Array };
+
+/** Numbers of each kind that a loss saw, of all steps one behind the other; null where it saw none. */
+export type Read<T> = { readonly [Key in keyof T]: T[Key] extends tf.Tensor ? Float32Array : Float32Array | null };
+
+type Seen = Record<string, tf.Tensor2D | null>;
 
 /**
  * Descent of a loss by Adam, compiled: a step for each batch, several in one graph. The loss also says what else of it is wanted
  * (`seen`), as it was before the step.
  * @param lossOf the loss, from the parameters, one of the batches, and what all batches share
- * @param lookBack what is wanted of the parameters after the last step, in the same graph; null for nothing
- * @returns a function that moves the state, draws the batches in turn and disposes them, and returns what was seen at each step and
- *   after the last one, for the caller to dispose
+ * @param lookBack what is wanted of the parameters after the last step, in the same graph
+ * @returns a function that moves the state, and returns what was seen at the steps and after the last one
  */
 export function descent<
   Name extends string,
-  Batch extends object,
+  Batch extends Record<string, tf.Tensor2D>,
   Shared extends object,
-  Seen extends object,
-  After extends object | null,
+  At extends Seen,
+  After extends Seen,
 >(
-  lossOf: (parameters: Tensors<Name>, batch: Batch, shared: Shared) => { loss: tf.Tensor; seen: Seen },
+  lossOf: (parameters: Tensors<Name>, batch: Batch, shared: Shared) => { loss: tf.Tensor; seen: At },
   lookBack: (parameters: Tensors<Name>, shared: Shared) => After,
 ) {
+  interface Inputs {
+    moving: tf.Tensor2D;
+    batches: Record<string, tf.Tensor2D | TakenRows>;
+    shared: Shared;
+    adam: tf.Tensor2D;
+  }
   const steps = compiled(
-    (inputs: { state: Moving<Name>; batches: readonly Batch[]; shared: Shared; adam: tf.Tensor2D }) => {
-      const { pack, unpack } = layoutOf(inputs.state.parameters);
-      let state = mapMoving(inputs.state, pack);
-      const seen: Seen[] = [];
-      const numbers = tf.split<tf.Tensor2D>(inputs.adam, inputs.batches.length, 0);
-      for (const [index, batch] of inputs.batches.entries()) {
+    ({ moving, batches, shared, adam }: Inputs, shapes: Shapes<Name>) => {
+      const [count] = adam.shape;
+      const numbers = tf.split<tf.Tensor2D>(adam, count, 0);
+      const parts = Object.entries(batches).map(([name, stack]) => [name, splitStack(stack, count)] as const);
+      let state: Moving = tf.split<tf.Tensor2D>(moving, 3, 0);
+      const seen: At[] = [];
+      for (let index = 0; index < count; index++) {
         const step = tidied(() => {
-          const at = gradientsOf(unpack(state.parameters), (parameters) => lossOf(parameters, batch, inputs.shared));
-          return { state: adamStep(state, pack(at.gradients), numbers[index]), seen: at.seen };
+          const batch = Object.fromEntries(parts.map(([name, own]) => [name, own(index)])) as Batch;
+          const at = gradientsOf(unpacked(state[0], shapes), (parameters) => lossOf(parameters, batch, shared));
+          return { state: adamStep(state, Object.values(at.gradients), numbers[index]), seen: at.seen };
         });
-        // Parameters that no later step reads.
-        if (index > 0) tf.dispose(state);
+        tf.dispose([...state]);
         state = step.state;
         seen.push(step.seen);
       }
-      const moved = mapMoving(state, unpack);
-      return { state: moved, seen, after: lookBack(moved.parameters, inputs.shared) };
+      const after = lookBack(unpacked(state[0], shapes), shared);
+      return { moving: tf.concat([...state], 0), seen: stacked(seen), after };
     },
-    { spends: 'state' },
+    { spends: 'moving' },
   );
   return async (
     state: Optimized<Name>,
-    options: { batches: readonly (() => Batch)[]; shared: Shared; adam: AdamOptions },
-  ): Promise<{ seen: Seen[]; after: After }> => {
-    const { batches, shared } = options;
-    const seen: Seen[] = [];
-    let last: { after: After } | null = null;
-    const atOnce = stepsAtOnce(batches.length);
-    for (let start = 0; start < batches.length; start += atOnce) {
-      const some = batches.slice(start, start + atOnce).map((draw) => draw());
-      const adam = nextAdamSteps(state, { ...options.adam, count: some.length });
-      const { parameters, gradientSums, squareSums } = state;
-      const moved = await steps({ state: { parameters, gradientSums, squareSums }, batches: some, shared, adam });
-      adopt(state, moved.state);
-      seen.push(...moved.seen);
-      if (last?.after) tf.dispose(Object.values(last.after));
-      last = moved;
-      tf.dispose([adam, ...some.map((own) => Object.values(own))]);
+    options: { count: number; batches: Record<keyof Batch, Stack>; shared: Shared; adam: AdamOptions },
+  ): Promise<{ seen: Read<At>; after: Read<After> }> => {
+    const { count, shared } = options;
+    const seen: Read<At>[] = [];
+    let after: Read<After> | null = null;
+    const atOnce = stepsAtOnce(count);
+    for (let start = 0; start < count; start += atOnce) {
+      const some = Math.min(atOnce, count - start);
+      const batches = Object.fromEntries(
+        Object.entries<Stack>(options.batches).map(([name, own]) => [name, part(own, { start, some, count })]),
+      );
+      const adam = nextAdamSteps(state, { ...options.adam, count: some });
+      const moved = await steps({ moving: state.moving, batches, shared, adam }, state.shapes);
+      state.moving = moved.moving;
+      seen.push(await read(moved.seen));
+      after = await read(moved.after);
+      adam.dispose();
+      for (const own of Object.values(batches)) ('taken' in own ? own.taken : own).dispose();
       await turn();
     }
-    if (last === null) throw new Error('a descent takes at least one step');
-    return { seen, after: last.after };
+    if (after === null) throw new Error('a descent takes at least one step');
+    return { seen: joined(seen), after };
   };
 }
 
-/** How parameters and their moments lie while they are moved. */
-interface Layout<Name extends string> {
-  readonly pack: (tensors: Tensors<Name>) => Tensors;
-  readonly unpack: (tensors: Tensors) => Tensors<Name>;
+/** The batches of some of the steps. */
+function part(
+  stack: Stack,
+  { start, some, count }: { start: number; some: number; count: number },
+): tf.Tensor2D | TakenRows {
+  const of = <T extends Float32Array | Int32Array>(all: T) =>
+    all.subarray((all.length / count) * start, (all.length / count) * (start + some)) as T;
+  if ('rows' in stack) return stack.states.take(of(stack.rows));
+  const numbers = of(stack.numbers);
+  return tf.tensor2d(numbers, [numbers.length / stack.width, stack.width]);
 }
 
-/**
- * In a graph all parameters are one row, for a node costs about as much as the numbers of a small tensor: an update then has
- * a third fewer nodes. Elsewhere every tensor is moved by itself.
- */
-function layoutOf<Name extends string>(parameters: Tensors<Name>): Layout<Name> {
-  const names = namesOf(parameters);
-  if (tf.getBackend() !== 'graph')
-    return { pack: (own) => own, unpack: (own) => mapTensors(parameters, (_, name) => own[name]) };
-  const shapes = names.map((name) => parameters[name].shape);
-  return {
-    pack: (own) => ({
-      all: tf.concat(
-        names.map((name) => tf.reshape<tf.Rank.R2>(own[name], [1, -1])),
-        1,
-      ),
-    }),
-    unpack: ({ all }) => {
-      const parts = tf.split(
-        all,
-        shapes.map(([rows, columns]) => rows * columns),
-        1,
-      );
-      return mapTensors(parameters, (_, name) => {
-        const place = names.indexOf(name);
-        return tf.reshape<tf.Rank.R2>(parts[place], shapes[place]);
-      });
-    },
-  };
+/** The batch of each step. */
+function splitStack(stack: tf.Tensor2D | TakenRows, count: number): (index: number) => tf.Tensor2D {
+  if (stack instanceof tf.Tensor) {
+    const parts = tf.split<tf.Tensor2D>(stack, count, 0);
+    return (index) => parts[index];
+  }
+  const parts = tf.split(stack.taken, count, 0);
+  return (index) => gathered({ table: stack.table, taken: parts[index] });
 }
 
-function mapMoving<From extends string, To extends string>(
-  { parameters, gradientSums, squareSums }: Moving<From>,
-  map: (tensors: Tensors<From>) => Tensors<To>,
-): Moving<To> {
-  return { parameters: map(parameters), gradientSums: map(gradientSums), squareSums: map(squareSums) };
+/** What was seen at all steps, [steps · rows, …]; the parts are disposed, which `gradientsOf` keeps. */
+function stacked<At extends Seen>(steps: readonly At[]): At {
+  const kinds = Object.keys(steps[0]).map((kind) => {
+    const all = steps.flatMap((own) => own[kind] ?? []);
+    const one = all.length === 0 ? null : tf.concat(all, 0);
+    tf.dispose(all);
+    return [kind, one];
+  });
+  return Object.fromEntries(kinds) as At;
+}
+
+/** The numbers of tensors, which are disposed. */
+async function read<T extends Seen>(tensors: T): Promise<Read<T>> {
+  const arrays: Record<string, Float32Array | null> = {};
+  for (const [kind, tensor] of Object.entries(tensors)) {
+    arrays[kind] = tensor === null ? null : await tensor.data<'float32'>();
+    tensor?.dispose();
+  }
+  return arrays as Read<T>;
+}
+
+function joined<T extends object>(parts: readonly Read<T>[]): Read<T> {
+  if (parts.length === 1) return parts[0];
+  const kinds = Object.entries<Float32Array | null>(parts[0]).map(([kind, first]) => {
+    const all = parts.flatMap((own) => [...((own as Record<string, Float32Array | null>)[kind] ?? [])]);
+    return [kind, first === null ? null : Float32Array.from(all)];
+  });
+  return Object.fromEntries(kinds) as Read<T>;
 }
 
 /**

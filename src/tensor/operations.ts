@@ -13,17 +13,35 @@ export function namesOf<Name extends string>(tensors: Tensors<Name>): Name[] {
   return Object.keys(tensors) as Name[];
 }
 
-/** `f` of every tensor, by the same names. The inputs are left alone; the results belong to the caller. */
-export function mapTensors<Name extends string>(
-  tensors: Tensors<Name>,
-  f: (tensor: tf.Tensor2D, name: Name) => tf.Tensor2D,
-): Tensors<Name> {
-  return Object.fromEntries(namesOf(tensors).map((name) => [name, f(tensors[name], name)])) as Tensors<Name>;
+/** Rows and columns of each matrix, in the order of the keys. */
+export type Shapes<Name extends string = string> = Readonly<Record<Name, [number, number]>>;
+
+/** Matrices in one row, one behind the other. */
+export function packed(tensors: readonly tf.Tensor2D[]): tf.Tensor2D {
+  return tf.concat(
+    tensors.map((own) => tf.reshape<tf.Rank.R2>(own, [1, -1])),
+    1,
+  );
+}
+
+/** The matrices of a row. */
+export function unpacked<Name extends string>(row: tf.Tensor2D, shapes: Shapes<Name>): Tensors<Name> {
+  const all = Object.entries<[number, number]>(shapes);
+  const lengths = all.map(([, [rows, columns]]) => rows * columns);
+  const parts = tf.split<tf.Tensor2D>(row, lengths, 1);
+  return Object.fromEntries(
+    all.map(([name, shape], place) => [name, tf.reshape(parts[place], shape)]),
+  ) as Tensors<Name>;
+}
+
+/** Whether operations become nodes of a graph. */
+export function isInGraph(): boolean {
+  return tf.getBackend() === 'graph';
 }
 
 /** Whether the current backend gathers rows of a table fast, so that the table belongs to it. */
 export function isOnDevice(): boolean {
-  return ['tensorflow', 'graph'].includes(tf.getBackend());
+  return isInGraph() || tf.getBackend() === 'tensorflow';
 }
 
 /** A number as [1, 1]. */
@@ -87,8 +105,8 @@ export function squaredNormsOfImages(v: tf.Tensor2D, matrices: readonly tf.Tenso
   });
 }
 
-/** The wasm backend multiplies transposed operands about ten times slower, so there they are transposed beforehand. */
-function product(
+/** A product without a gradient. wasm multiplies transposed operands ten times slower, so there they are transposed beforehand. */
+export function product(
   left: tf.Tensor2D,
   right: tf.Tensor2D,
   { transposeLeft = false, transposeRight = false }: ProductOptions = {},
@@ -106,7 +124,7 @@ export function transpose(x: tf.Tensor2D): tf.Tensor2D {
 
 /** Logarithm of the softmax over the columns. In a graph it is one node instead of six. */
 export function logSoftmax(x: tf.Tensor2D): tf.Tensor2D {
-  if (tf.getBackend() !== 'graph') return tf.logSoftmax(x);
+  if (!isInGraph()) return tf.logSoftmax(x);
   return withGradient([x], {
     saved: [],
     value: () => tf.engine().runKernel('LogSoftmax', { logits: x }) as tf.Tensor2D,
@@ -140,13 +158,6 @@ export function sumRows(x: tf.Tensor2D): tf.Tensor2D {
 /** Sum over the columns: [rows, columns] → [rows, 1]. */
 export function sumColumns(x: tf.Tensor2D): tf.Tensor2D {
   return tf.sum(x, 1, true);
-}
-
-/** The sum of all squares, [1, 1]. In a graph it is a product, which is one node instead of two. */
-export function sumOfSquares(x: tf.Tensor2D): tf.Tensor2D {
-  if (tf.getBackend() !== 'graph') return tf.sum<tf.Tensor2D>(tf.square(x), [0, 1], true);
-  const row = tf.reshape<tf.Rank.R2>(x, [1, -1]);
-  return product(row, row, { transposeRight: true });
 }
 
 /** Rows `start` to `start + count − 1`. */

@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { paddedCount, takenRows } from './graph/compiled.ts';
+import { paddedCount, placedOnDevice } from './graph/compiled.ts';
 import { isOnDevice } from './operations.ts';
 
 /** Row-major rows, [rows, columns]. */
@@ -8,39 +8,52 @@ export interface Rows {
   readonly columns: number;
 }
 
+/** Rows that a step reads (`gathered`). The caller disposes `taken`; the table is the `RowTable`'s. */
+export type TakenRows = {
+  /** Null where the rows were taken before the step. */
+  readonly table: tf.Tensor2D | null;
+  /** Their numbers; without a table the rows themselves. */
+  readonly taken: tf.Tensor;
+};
+
 /**
- * The rows that a network reads by index. On tensorflow and in graphs the table belongs to the backend and is gathered there; on wasm and cpu
- * rows are copied in plain JavaScript, which is fifty times faster than the gather of those backends.
+ * The rows that a network reads by index. On tensorflow and in graphs the table belongs to the backend, and a step gathers them; on wasm
+ * and cpu they are copied in plain JavaScript before, which is fifty times faster than the gather of those backends.
  */
 export class RowTable {
   private readonly rows: Rows;
-  private readonly onDevice: tf.Tensor2D | null;
+  private readonly table: tf.Tensor2D | null;
 
   constructor(rows: Rows) {
     const { data, columns } = rows;
     this.rows = rows;
-    this.onDevice = isOnDevice() ? tf.tensor2d(data, [data.length / columns, columns]) : null;
+    this.table = isOnDevice() ? placedOnDevice(tf.tensor2d(data, [data.length / columns, columns])) : null;
   }
 
-  /** Rows by their numbers, [numbers, columns]. The caller disposes them. */
-  gather(numbers: Int32Array): tf.Tensor2D {
-    const { onDevice, rows } = this;
+  /** Rows by their numbers. */
+  take(numbers: Int32Array): TakenRows {
+    const { table, rows } = this;
+    if (table !== null) return { table, taken: tf.tensor1d(numbers, 'int32') };
     const { data, columns } = rows;
-    if (onDevice !== null) return tf.tidy(() => takenRows(onDevice, tf.tensor1d(numbers, 'int32')) as tf.Tensor2D);
     const copied = new Float32Array(numbers.length * columns);
     for (const [place, row] of numbers.entries())
       copied.set(data.subarray(row * columns, (row + 1) * columns), place * columns);
-    return tf.tensor2d(copied, [numbers.length, columns]);
+    return { table, taken: tf.tensor2d(copied, [numbers.length, columns]) };
   }
 
   /** The same, where their count differs from call to call: in graphs, row 0 follows until the count is one of few. */
-  gatherPadded(numbers: Int32Array): tf.Tensor2D {
+  takePadded(numbers: Int32Array): TakenRows {
     const padded = new Int32Array(paddedCount(numbers.length));
     padded.set(numbers);
-    return this.gather(padded);
+    return this.take(padded);
   }
 
   dispose(): void {
-    this.onDevice?.dispose();
+    this.table?.dispose();
   }
+}
+
+/** [rows, columns]. */
+export function gathered({ table, taken }: TakenRows): tf.Tensor2D {
+  return (table === null ? tf.clone(taken) : tf.gather(table, taken as tf.Tensor1D)) as tf.Tensor2D;
 }

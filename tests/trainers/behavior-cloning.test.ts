@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parametersOf } from '../../src/tensor/adam.ts';
 import { selectBackend } from '../../src/tensor/backend.ts';
-import { namesOf } from '../../src/tensor/operations.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { RowTable } from '../../src/tensor/row-table.ts';
 import { cloneEpoch, pairsToCopy, type WeightedPairs } from '../../trainers/behavior-cloning.ts';
@@ -12,6 +12,7 @@ import {
   type PolicyValue,
   policyValueForward,
 } from '../../trainers/policy-value.ts';
+import { networkArrays } from '../../trainers/stop-agent/network-state.ts';
 import { testBackend } from '../src/tensor/test-backend.ts';
 
 const inputs = 3;
@@ -42,7 +43,7 @@ afterEach(() => expect(tf.memory().numTensors).toBe(tensorsBefore));
 
 function stopProbabilitiesOf(agent: PolicyValue): Float32Array {
   const stop = tf.tidy(() => {
-    const { logProbabilities } = policyValueForward(agent.parameters, tf.tensor2d(data, [count, inputs]));
+    const { logProbabilities } = policyValueForward(parametersOf(agent), tf.tensor2d(data, [count, inputs]));
     return tf.exp(tf.slice(logProbabilities, [0, 1], [count, 1]));
   });
   const values = stop.dataSync() as Float32Array;
@@ -78,17 +79,24 @@ describe('cloneEpoch', () => {
 
   it('leaves the value half and what lies off the blocks untouched', async () => {
     const agent = newAgent();
-    const before = new Map(namesOf(agent.parameters).map((name) => [name, agent.parameters[name].dataSync().slice()]));
+    const read = async () => new Map(Object.entries(await networkArrays('agent', agent)));
+    const before = await read();
     await clone(agent, { rows, actions: wanted, weights: ones });
-    for (const name of namesOf(agent.parameters)) {
-      const [height, width] = agent.parameters[name].shape;
-      const after = agent.parameters[name].dataSync();
+    for (const [
+      path,
+      {
+        shape: [height, width],
+        data: after,
+      },
+    ] of await read()) {
+      const [, part, name] = path.split('/');
+      if (part !== 'parameters') continue;
       let moved = 0;
       for (let i = 0; i < after.length; i++) {
         const inPolicyColumns = i % width < (name === 'w3' || name === 'b3' ? 2 : hidden);
         const inPolicyRows = name === 'w1' || height === 1 || Math.floor(i / width) < hidden;
-        if (inPolicyColumns && inPolicyRows) moved += Number(after[i] !== before.get(name)?.[i]);
-        else expect(after[i]).toBe(before.get(name)?.[i]);
+        if (inPolicyColumns && inPolicyRows) moved += Number(after[i] !== before.get(path)?.data[i]);
+        else expect(after[i]).toBe(before.get(path)?.data[i]);
       }
       expect(moved).toBeGreaterThan(0);
     }

@@ -18,7 +18,7 @@ function returnAt(stopLogits: readonly number[], stopRewards: StopRewards) {
     stopLogits.map((own) => [0, own]),
     [stopLogits.length, 2],
   );
-  const labelled = labelledBatch(tf.zeros([stopLogits.length, 1]), { stopRewards, weight: 1 });
+  const labelled = labelledBatch({ table: null, taken: tf.zeros([stopLogits.length, 1]) }, { stopRewards, weight: 1 });
   const { gradients, seen } = gradientsOf({ logits }, (parameters) => {
     const expected = expectedReturn(tf.logSoftmax(parameters.logits), labelled);
     return { loss: expected, seen: { expected } };

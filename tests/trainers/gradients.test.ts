@@ -2,6 +2,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type ExpertName, expertNames as experts } from '../../experts/trajectories.ts';
+import { parametersOf } from '../../src/tensor/adam.ts';
 import { selectBackend } from '../../src/tensor/backend.ts';
 import { gradientsOf } from '../../src/tensor/gradients.ts';
 import { layer, namesOf, single, type Tensors, upperForward } from '../../src/tensor/operations.ts';
@@ -65,8 +66,9 @@ describe('the gradient of the PPO loss', () => {
   function problem({ clip, entropy, value, valueClip }: Record<'clip' | 'entropy' | 'value' | 'valueClip', number>) {
     const random = newRandom();
     const agent = createPolicyValue({ inputs, actions, hidden, hasCritic: true, random });
+    const own = parametersOf(agent);
     // A head of gain 0.01 would leave every ratio at 1: give the policy opinions.
-    agent.parameters.w3 = tf.mul(agent.parameters.w3, 30);
+    const given = { ...own, w3: tf.mul<tf.Tensor2D>(own.w3, 30) };
     const oneHot = new Float32Array(rows * actions);
     for (let row = 0; row < rows; row++) oneHot[row * actions + random.integer(actions)] = 1;
     const batch = {
@@ -88,8 +90,8 @@ describe('the gradient of the PPO loss', () => {
       value: single(value),
       valueClip: single(valueClip),
     };
-    const loss = (parameters: typeof agent.parameters) => ppoLoss(masked(parameters, blockMasks), batch, coefficients);
-    return { parameters: agent.parameters, loss };
+    const loss = (parameters: typeof given) => ppoLoss(masked(parameters, blockMasks), batch, coefficients);
+    return { parameters: given, loss };
   }
 
   it.each([
@@ -126,7 +128,9 @@ describe('the gradient of the GAIL loss', () => {
       earlyAction: pairs('earlyAction'),
       misleading: pairs('misleading'),
     });
-    const [{ parameters, rowWeights }] = createDiscriminators(tasks, { inputs, config: gail.discriminator, random });
+    const [discriminator] = createDiscriminators(tasks, { inputs, config: gail.discriminator, random });
+    const { rowWeights } = discriminator;
+    const parameters = parametersOf(discriminator);
     const rows = (sets + 1) * batchSize;
     const uniform = (count: number) =>
       tf.tensor2d(

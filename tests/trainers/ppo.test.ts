@@ -1,5 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { parametersOf } from '../../src/tensor/adam.ts';
 import { selectBackend } from '../../src/tensor/backend.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { createPolicyValue, policyValueForward } from '../../trainers/policy-value.ts';
@@ -25,7 +26,7 @@ describe('EARD’s Eq. 5 at ε = 0.1', () => {
 
 describe('EARD’s Eq. 6', () => {
   const random = Random.seeded({ seed: 1, purpose: 'ppo' });
-  const { parameters } = createPolicyValue({ inputs: 2, actions: 2, hidden: 3, hasCritic: true, random });
+  const parameters = parametersOf(createPolicyValue({ inputs: 2, actions: 2, hidden: 3, hasCritic: true, random }));
   const observations = tf.tensor2d([1, 2, -1, 0.5, 0, 3], [3, 2]);
   const returns = [2, -1, 0.5];
 

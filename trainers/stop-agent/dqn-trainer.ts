@@ -55,10 +55,10 @@ export async function createDqn(settings: StopAgentSettings): Promise<Trainer<St
 
   /** Q(stop) − Q(continue), and V, in every state of the labelled threads, by row of the table. */
   async function scored(): Promise<{ gains: Float32Array; values: Float32Array }> {
-    const observations = states.gatherPadded(rows);
-    const scores = await actionValues({ parameters: agent.parameters, observations });
+    const observations = states.takePadded(rows);
+    const scores = await actionValues({ moving: agent.moving, observations }, agent.shapes);
     const all = await scores.data<'float32'>();
-    tf.dispose([observations, scores]);
+    tf.dispose([observations.taken, scores]);
     const tableRows = table.firstRows[table.lengths.length];
     const [gains, values] = [new Float32Array(tableRows), new Float32Array(tableRows)];
     for (const [place, row] of rows.entries()) {

@@ -1,6 +1,5 @@
-import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
-import { climbReturn } from '../exact-policy-gradient.ts';
+import { climbReturn, disposeLabelled } from '../exact-policy-gradient.ts';
 import { ADAM_EPSILON } from '../ppo.ts';
 import { type Trainer, valuesOf } from '../trainer.ts';
 import { labelledRows, labelledThreads } from './labelled-threads.ts';
@@ -36,7 +35,8 @@ export async function createExactPolicyGradient(settings: StopAgentSettings): Pr
     },
     async iterate() {
       const { seen } = await climbReturn(agent, {
-        batches: Array.from({ length: updates }, () => () => ({})),
+        count: updates,
+        batches: {},
         shared: { blockMasks: agent.blockMasks, task },
         adam: {
           learningRate: learningRate * (1 - iteration / iterations),
@@ -44,11 +44,9 @@ export async function createExactPolicyGradient(settings: StopAgentSettings): Pr
           maxGradientNorm: MAX_GRADIENT_NORM,
         },
       });
-      // Before the last update.
-      const [expected] = await seen[seen.length - 1].expected.data();
-      tf.dispose(seen.map((own) => own.expected));
       iteration++;
-      return { 'task/expected_return': expected };
+      // Before the last update.
+      return { 'task/expected_return': seen.expected[updates - 1] };
     },
     policy: () => learnerPolicy(learner),
     state: async () => ({
@@ -61,7 +59,7 @@ export async function createExactPolicyGradient(settings: StopAgentSettings): Pr
       iteration = values.iteration;
     },
     dispose() {
-      tf.dispose(task);
+      disposeLabelled(task);
       disposeLearner(learner);
     },
   };

@@ -1,9 +1,9 @@
-import * as tf from '@tensorflow/tfjs-core';
 import { initialState } from '../../envs/stop-env.ts';
 import { expertNames } from '../../experts/trajectories.ts';
 import { InputError } from '../../src/errors.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { createDiscriminators, disposeDiscriminator } from '../discriminator.ts';
+import { disposeLabelled } from '../exact-policy-gradient.ts';
 import { agentWeight, discriminatorTasks } from '../expert-weights.ts';
 import { initialRunningReturn } from '../gae.ts';
 import { type GailTraining, gail } from '../gail.ts';
@@ -58,7 +58,7 @@ export async function createImitation(settings: StopAgentSettings): Promise<Trai
     state: () => imitationState(training, learner.moments),
     restore: (state) => restoreImitation(training, state),
     dispose() {
-      if (training.task !== null) tf.dispose(training.task);
+      if (training.task !== null) disposeLabelled(training.task);
       training.discriminators.forEach(disposeDiscriminator);
       disposeLearner(learner);
     },

@@ -20,7 +20,7 @@ export function labelledThreads(
   { states, weight }: { states: RowTable; weight: number },
 ): LabelledBatch {
   const { rows, stopRewards } = labelledRows(settings);
-  return labelledBatch(states.gatherPadded(rows), { stopRewards, weight });
+  return labelledBatch(states.takePadded(rows), { stopRewards, weight });
 }
 
 /** @throws InputError when there are none */

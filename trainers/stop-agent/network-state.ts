@@ -3,7 +3,6 @@ import type { NamedArray, NamedArrays } from '../../checkpoints/tensor-file.ts';
 import { InputError } from '../../src/errors.ts';
 import type { Optimized } from '../../src/tensor/adam.ts';
 import type { Moments } from '../../src/tensor/normalizer.ts';
-import { namesOf, type Tensors } from '../../src/tensor/operations.ts';
 import type { TrainerState } from '../trainer.ts';
 import type { PolicyMatrix, StopPolicy } from './policy.ts';
 import type { StopLearner } from './setup.ts';
@@ -16,32 +15,36 @@ import type { StopLearner } from './setup.ts';
 const parts = ['parameters', 'gradientSums', 'squareSums'] as const;
 
 /** The arrays of a network, [rows, columns] each. */
-export async function networkArrays(name: string, network: Optimized): Promise<Record<string, NamedArray>> {
+export async function networkArrays(
+  name: string,
+  { moving, shapes }: Pick<Optimized, 'moving' | 'shapes'>,
+): Promise<Record<string, NamedArray>> {
+  const all = await moving.data<'float32'>();
   const arrays: Record<string, NamedArray> = {};
+  let start = 0;
   for (const part of parts)
-    for (const [tensorName, tensor] of Object.entries(network[part]))
-      arrays[`${name}/${part}/${tensorName}`] = {
-        shape: tensor.shape,
-        data: (await tensor.data<'float32'>()).slice(),
-      };
+    for (const [parameter, shape] of Object.entries(shapes)) {
+      const end = start + shape[0] * shape[1];
+      arrays[`${name}/${part}/${parameter}`] = { shape, data: all.slice(start, end) };
+      start = end;
+    }
   return arrays;
 }
 
 /** @throws InputError naming the array that is missing or of another size */
-export function restoreNetwork<Name extends string>(
+export function restoreNetwork(
   { arrays }: Pick<TrainerState, 'arrays'>,
-  { name, network, updates }: { name: string; network: Optimized<Name>; updates: number },
+  { name, network, updates }: { name: string; network: Optimized; updates: number },
 ): void {
-  for (const part of parts) {
-    const tensors: Tensors<Name> = network[part];
-    for (const tensorName of namesOf(tensors)) {
-      const { shape } = tensors[tensorName];
-      const data = floats32(arrays, { name: `${name}/${part}/${tensorName}`, shape });
-      tensors[tensorName].dispose();
-      // A copy, because a backend may keep the array and fill it again.
-      tensors[tensorName] = tf.tensor2d(data.slice(), shape);
+  const all = new Float32Array(network.moving.size);
+  let start = 0;
+  for (const part of parts)
+    for (const [parameter, shape] of Object.entries(network.shapes)) {
+      all.set(floats32(arrays, { name: `${name}/${part}/${parameter}`, shape }), start);
+      start += shape[0] * shape[1];
     }
-  }
+  network.moving.dispose();
+  network.moving = tf.tensor2d(all, network.moving.shape);
   network.updates = updates;
 }
 

@@ -1,4 +1,3 @@
-import * as tf from '@tensorflow/tfjs-core';
 import type { ExpertName } from '../../experts/trajectories.ts';
 import { InputError } from '../../src/errors.ts';
 import { resetOptimizer } from '../../src/tensor/adam.ts';
@@ -37,10 +36,14 @@ export async function createLearner(
   const moments = columnMoments(table);
   const weightRandom = Random.seeded({ seed, purpose: 'stop-agent weights' });
   const { hidden, initialStopProbability: p } = config;
-  const agent = createPolicyValue({ inputs: table.columns, actions: 2, hidden, hasCritic, random: weightRandom });
-  const { b3 } = agent.parameters;
-  agent.parameters.b3 = tf.tensor2d([0, Math.log(p / (1 - p)), ...(hasCritic ? [0] : [])], b3.shape);
-  b3.dispose();
+  const agent = createPolicyValue({
+    inputs: table.columns,
+    actions: 2,
+    hidden,
+    hasCritic,
+    random: weightRandom,
+    logits: [0, Math.log(p / (1 - p))],
+  });
   const states = new RowTable(standardized(table, moments));
   const learner = { ...settings, agent, states, moments, weightRandom };
   if (config.initialization === 'behavior-cloning') await copyDemonstrations(learner);

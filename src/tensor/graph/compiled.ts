@@ -1,9 +1,9 @@
 import * as tf from '@tensorflow/tfjs-core';
-import type { Call, Roles, Session, Shaped, Stayed } from './engine.ts';
+import type { Call, Session, Shaped, Stayed, Staying } from './engine.ts';
 import { type Graph, graphKey } from './graph.ts';
 import { GraphBackend } from './graph-backend.ts';
 import { Meeting } from './meeting.ts';
-import { isKnown, type TakenRows, type Value } from './recorder.ts';
+import { isKnown, type Value } from './recorder.ts';
 
 /*
  * Steps of training as graphs. A function of tensors is traced once for the shapes of its inputs, on the backend that records,
@@ -20,19 +20,15 @@ import { isKnown, type TakenRows, type Value } from './recorder.ts';
  * as one program.
  */
 
-/** What an input of a graph holds: the tensor at a place among those given, or one of both parts of rows that are taken there. */
-interface Feed {
-  readonly place: number;
-  readonly part: 'all' | keyof TakenRows;
-}
-
 /** A traced function, for one set of shapes. */
 interface Program {
   readonly graph: Graph;
   /** Of the graph: trainings of one shape share a session. */
   readonly key: string;
-  readonly roles: Roles;
-  readonly inputs: readonly { readonly name: string; readonly feed: Feed }[];
+  /** See `Session`. */
+  readonly staying: Staying;
+  /** Their names in the graph, and places among the tensors that are given. */
+  readonly inputs: readonly { readonly name: string; readonly place: number }[];
   readonly outputs: readonly Pick<Value, 'shape' | 'kind'>[];
   /** Their names in the graph; two outputs may be one value. */
   readonly names: readonly string[];
@@ -67,44 +63,45 @@ export function together<T>(loops: readonly (() => Promise<T>)[]): Promise<Promi
 /**
  * The function, to be called in its place. What goes in and comes out are tensors, and objects and arrays of them or null.
  * The caller owns what comes out, as after a tidy. Within another compiled function the function itself is called.
+ * @param f of tensors, and of what is the same in every call of a program, plain JSON
  * @param options.spends an input whose tensors each call disposes, since their successors are among the results
  */
-export function compiled<I extends object, O>(
-  f: (inputs: I) => O,
+export function compiled<I extends object, O, Form = void>(
+  f: (inputs: I, form: Form) => O,
   { spends }: { spends?: keyof I } = {},
-): (inputs: I) => Promise<O> {
+): (inputs: I, form: Form) => Promise<O> {
   const programs = new Map<string, Program>();
   let tracedOn: GraphBackend | null = null;
-  const programOf = (backend: GraphBackend, inputs: I): StepCall => {
+  const programOf = (backend: GraphBackend, inputs: I, form: Form): StepCall => {
     // The graphs of a device with memory of its own are others.
     if (tracedOn !== backend) programs.clear();
     tracedOn = backend;
     const given = tensorsOf(inputs);
-    const values = given.map(({ tensor }) => backend.valueBehind(tensor));
-    const shapes = given
-      .map(({ path, tensor }, place) => `${path} ${tensor.dtype} ${tensor.shape}${takenFrom(values, place)}`)
-      .join(', ');
+    const key = given.reduce(
+      (sum, { path, tensor: { dtype, shape } }) => `${sum}, ${path} ${dtype} ${shape}`,
+      `${JSON.stringify(form)}`,
+    );
     const tensors = given.map(({ tensor }) => tensor);
-    const trace = () => traced(backend, { f, inputs, tensors });
-    const program = programs.get(shapes) ?? trace();
-    if (programs.has(shapes) && !program.isChecked) check(program, trace());
+    const trace = () => traced(backend, { f: (own: I) => f(own, form), inputs, tensors });
+    const program = programs.get(key) ?? trace();
+    if (programs.has(key) && !program.isChecked) check(program, trace());
     // The one used last is the last to go.
-    programs.delete(shapes);
-    programs.set(shapes, program);
+    programs.delete(key);
+    programs.set(key, program);
     const [oldest] = programs.keys();
     if (programs.size > mostPrograms) programs.delete(oldest);
     return { backend, program, tensors, spent: new Set(spentOf(inputs)) };
   };
   const spentOf = (inputs: I) => (spends === undefined ? [] : tensorsOf(inputs[spends]).map(({ tensor }) => tensor));
-  const compute = (inputs: I): unknown => {
+  const compute = (inputs: I, form: Form): unknown => {
     const backend = tf.backend();
-    if (!(backend instanceof GraphBackend)) return tidied(() => f(inputs));
+    if (!(backend instanceof GraphBackend)) return tidied(() => f(inputs, form));
     if (backend.isTracing) throw new Error('a compiled step cannot call another; call its function');
-    const call = programOf(backend, inputs);
+    const call = programOf(backend, inputs, form);
     return backend.gathers && meeting.isInLoop ? meeting.call(call) : run(call);
   };
-  return async (inputs) => {
-    const result = await compute(inputs);
+  return async (inputs, form) => {
+    const result = await compute(inputs, form);
     tf.dispose(spentOf(inputs));
     return result as O;
   };
@@ -113,6 +110,13 @@ export function compiled<I extends object, O>(
 /** `tf.tidy` for results of any type. */
 export function tidied<T>(f: () => T): T {
   return tf.tidy(() => f() as tf.TensorContainer) as T;
+}
+
+/** The tensor, copied into the device's memory if that is another. */
+export function placedOnDevice<T extends tf.Tensor>(tensor: T): T {
+  const backend = tf.backend();
+  if (backend instanceof GraphBackend) backend.place(backend.valueBehind(tensor));
+  return tensor;
 }
 
 /** A count of rows that differs from call to call, rounded up where every count needs a graph of its own. */
@@ -127,52 +131,18 @@ const countStep = 64;
 /** Where compiling takes long, and runs with the same count are one program. */
 const longCountStep = 256;
 
-/**
- * Rows by their numbers, each a row of the table: [...numbers, columns]. In graphs they stay a table and numbers until a compiled step, or
- * who reads them, needs them: a step gathers them in its graph, and nothing is copied before.
- */
-export function takenRows(table: tf.Tensor2D, numbers: tf.Tensor): tf.Tensor {
-  const backend = tf.backend();
-  if (!(backend instanceof GraphBackend)) return tf.gather(table, numbers);
-  const [of, by] = [table, numbers].map((tensor) => {
-    const value = backend.valueBehind(tensor);
-    if (value.array === null) throw new Error('a table of rows and the numbers of rows must be arrays, not results');
-    return value;
-  });
-  return tf.engine().makeTensorFromTensorInfo(backend.takenRows({ table: of, numbers: by }), backend);
-}
-
-/** Which tensors take rows is a part of a graph, and which of them from one table. */
-function takenFrom(values: readonly Value[], place: number): string {
-  const { taken, array } = values[place];
-  if (taken === undefined || array !== null) return '';
-  const first = values.findIndex((other) => other.taken?.table === taken.table);
-  return ` by ${taken.numbers.shape} from ${taken.table.shape} of ${first}`;
-}
-
 function traced<I>(
   backend: GraphBackend,
   { f, inputs, tensors }: { f: (inputs: I) => unknown; inputs: I; tensors: readonly tf.Tensor[] },
 ): Program {
   // Each input by a tensor of its own, so that one given twice is two inputs.
-  const placeholders: { value: Value; feed: Feed }[] = [];
+  const placeholders: Value[] = [];
   const { result: made, recorder } = backend.traced(() => {
-    const placeholder = (feed: Feed, { shape, kind, array, resident }: Value) => {
+    const own = tensors.map((tensor) => {
+      const { shape, kind, array, resident } = backend.valueBehind(tensor);
       const value = { ...backend.made(array, { shape, kind }), resident };
-      placeholders.push({ value, feed });
+      placeholders.push(value);
       return tensorOf(backend, value);
-    };
-    const tables = new Map<Value, tf.Tensor>();
-    const own = tensors.map((tensor, place) => {
-      const value = backend.valueBehind(tensor);
-      if (value.taken === undefined || value.array !== null) return placeholder({ place, part: 'all' }, value);
-      const { table, numbers } = value.taken;
-      const from = tables.get(table) ?? placeholder({ place, part: 'table' }, table);
-      tables.set(table, from);
-      const by = placeholder({ place, part: 'numbers' }, numbers);
-      const rows = tf.gather(from, by);
-      by.dispose();
-      return rows;
     });
     let next = 0;
     try {
@@ -182,7 +152,7 @@ function traced<I>(
       tf.dispose(returned.map(({ tensor }) => tensor));
       return { result, outputs, paths: returned.map(({ path }) => path) };
     } finally {
-      tf.dispose([own, [...tables.values()]]);
+      tf.dispose(own);
     }
   });
   const { result, outputs, paths } = made;
@@ -195,29 +165,23 @@ function traced<I>(
         `a compiled step reads a tensor of shape [${value.shape}] that is not among its inputs; pass it in`,
       );
   const read = new Set(recorder.read);
-  const used = placeholders.filter(({ value }) => read.has(value));
-  const givenPaths = tensorsOf(inputs).map(({ path }) => path);
-  const given = new Set(givenPaths);
-  const stays = (value: Value, place: number) =>
-    backend.hasDeviceMemory &&
-    value.kind === 'float32' &&
-    given.has(paths[place]) &&
-    outputs.indexOf(value) === outputs.lastIndexOf(value);
+  const used = placeholders.flatMap((value, place) => (read.has(value) ? [{ value, place }] : []));
   const graph = recorder.graph({ inputs: used.map(({ value }) => value), outputs: [...new Set(outputs)] });
+  const givenPaths = tensorsOf(inputs).map(({ path }) => path);
   const staying = new Map<string, string | null>();
-  for (const [place, value] of outputs.entries()) {
-    if (!stays(value, place)) continue;
-    const from = givenPaths.indexOf(paths[place]);
-    const replaced = used.find(({ feed }) => feed.part === 'all' && feed.place === from)?.value;
+  for (const [index, value] of outputs.entries()) {
+    const from = givenPaths.indexOf(paths[index]);
+    const isOnce = outputs.indexOf(value) === outputs.lastIndexOf(value);
+    if (!backend.hasDeviceMemory || value.kind !== 'float32' || from < 0 || !isOnce) continue;
+    const replaced = used.find(({ place }) => place === from)?.value;
     const isAlike = replaced !== undefined && tf.util.arraysEqual([...replaced.shape], [...value.shape]);
     staying.set(recorder.nameOf(value), isAlike ? recorder.nameOf(replaced) : null);
   }
-  const tables = new Set(used.flatMap(({ value, feed }) => (feed.part === 'table' ? [recorder.nameOf(value)] : [])));
   return {
     graph,
     key: [graphKey(graph), ...staying].join(),
-    roles: { staying, tables },
-    inputs: used.map(({ value, feed }) => ({ name: recorder.nameOf(value), feed })),
+    staying,
+    inputs: used.map(({ value, place }) => ({ name: recorder.nameOf(value), place })),
     outputs: outputs.map(({ shape, kind }) => ({ shape, kind })),
     names: outputs.map((value) => recorder.nameOf(value)),
     result,
@@ -247,34 +211,29 @@ function runTogether(steps: readonly StepCall[]): unknown[] {
   return steps.map((step, index) => resultOf(step, calls[index], stayed[index]));
 }
 
-function sessionOf({ backend, program: { graph, key, roles } }: StepCall): Session {
-  return backend.session(graph, { key, roles });
+function sessionOf({ backend, program: { graph, key, staying } }: StepCall): Session {
+  return backend.session(graph, { key, staying });
 }
 
 function callOf({ backend, program, tensors, spent }: StepCall): Call {
   const given = tensors.map((tensor) => backend.valueBehind(tensor));
-  if (given.some((value) => !isKnown(value) && value.taken === undefined)) backend.settle();
-  const { names, roles } = program;
+  if (!given.every(isKnown)) backend.settle();
+  const { names, staying } = program;
   const outputs = new Map<string, Shaped>();
   for (const [index, name] of names.entries()) {
-    if (roles.staying.has(name)) continue;
+    if (staying.has(name)) continue;
     const known = outputs.get(name);
     // Two tensors of one value: neither may give its array away.
     if (known !== undefined) backend.keep(known.array);
     else outputs.set(name, { shape: program.outputs[index].shape, array: backend.emptyArray(program.outputs[index]) });
   }
-  const inputs = new Map(
-    program.inputs.map(({ name, feed: { place, part } }) => {
-      const { taken } = given[place];
-      return [name, backend.fed(part === 'all' || taken === undefined ? given[place] : taken[part])];
-    }),
-  );
+  const inputs = new Map(program.inputs.map(({ name, place }) => [name, backend.fed(given[place])]));
   // A value that another tensor shares, or another input, is still read.
   const isSpent = (place: number) =>
     spent.has(tensors[place]) &&
     given[place].references === 1 &&
     given.filter((own) => own === given[place]).length === 1;
-  const spentNames = program.inputs.flatMap(({ name, feed }) => (isSpent(feed.place) ? [name] : []));
+  const spentNames = program.inputs.flatMap(({ name, place }) => (isSpent(place) ? [name] : []));
   return { inputs, outputs, spent: new Set(spentNames) };
 }
 

@@ -42,13 +42,8 @@ export interface Session {
   dispose(): void;
 }
 
-/** Parts that values of a graph play. */
-export interface Roles {
-  /** Outputs that stay in the device's memory, each with the input that it replaces or null. */
-  readonly staying: ReadonlyMap<string, string | null>;
-  /** Inputs that several runs may share: tables whose rows are taken. */
-  readonly tables: ReadonlySet<string>;
-}
+/** Outputs of a graph that stay in the device's memory, each with the input that it replaces or null. */
+export type Staying = ReadonlyMap<string, string | null>;
 
 /** Moves numbers between a device's memory and that of this process. Sessions go on while both are used: never two runs at once. */
 export interface DeviceMemory {
@@ -68,7 +63,7 @@ export interface Traffic {
 
 /** What runs graphs. */
 export interface Engine {
-  session(graph: Graph, roles?: Roles): Session;
+  session(graph: Graph, staying?: Staying): Session;
   /** Null where the device is the processor. */
   readonly memory: DeviceMemory | null;
   readonly traffic: Traffic;

@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
-import type { Engine, Resident, Roles, Session, Shaped, Traffic } from './engine.ts';
+import type { Engine, Resident, Session, Shaped, Staying, Traffic } from './engine.ts';
 import { type Graph, graphKey, type Kind, type Numbers } from './graph.ts';
-import { isKnown, Recorder, type TakenRows, type Value } from './recorder.ts';
+import { isKnown, Recorder, type Value } from './recorder.ts';
 
 /*
  * A tfjs backend whose kernels (kernels.ts) append nodes to a graph instead of computing. The graph runs when one of its
@@ -14,9 +14,6 @@ const mostNodes = 1000;
 const mostSessions = 32;
 /** Of arrays that wait to be used again, together. */
 const mostFreeBytes = 256 * 2 ** 20;
-
-/** Numbers of a tensor that is worth a run of its own to be copied to a device. */
-const fewestThatStay = 1024;
 
 export class GraphBackend extends tf.KernelBackend {
   private readonly values: tf.DataStorage<Value>;
@@ -83,30 +80,6 @@ export class GraphBackend extends tf.KernelBackend {
     return { ...this.made(null, resident), resident };
   }
 
-  /** Rows by their numbers, gathered by the compiled step that is given them, or when somebody else reads them. */
-  takenRows(taken: TakenRows): tf.TensorInfo {
-    const shape = [...taken.numbers.shape, ...taken.table.shape.slice(1)];
-    const { table } = taken;
-    // Copied once, and not at every run that takes rows of it.
-    if (this.engine.memory !== null && table.array !== null)
-      table.resident ??= this.engine.memory.upload({ shape: table.shape, array: table.array });
-    return this.tensorOf({ ...this.made(null, { shape, kind: 'float32' }), taken });
-  }
-
-  /** The value with its numbers, where it is rows of a table. */
-  gathered(value: Value): Value {
-    const { taken, array } = value;
-    if (taken === undefined || array !== null) return value;
-    const table = this.arrayOf(taken.table);
-    const numbers = this.arrayOf(taken.numbers);
-    const columns = tf.util.sizeFromShape(taken.table.shape.slice(1));
-    const rows = this.emptyNumbers(numbers.length * columns);
-    for (const [place, row] of numbers.entries())
-      rows.set(table.subarray(row * columns, (row + 1) * columns), place * columns);
-    value.array = rows;
-    return value;
-  }
-
   /** The array of a value whose graph has run, fetched from the device where it stayed there. */
   arrayOf(value: Value): Numbers {
     const { array, resident } = value;
@@ -121,17 +94,15 @@ export class GraphBackend extends tf.KernelBackend {
 
   /** What a graph is given for a value. On a device with memory of its own, one that is given again stays there from then on. */
   fed(value: Value): Shaped | Resident {
-    const { shape, kind, resident } = value;
-    if (resident !== null) return resident;
-    const given = { shape, array: this.arrayOf(value) };
-    const { memory } = this.engine;
-    if (memory === null || kind === 'bool' || given.array.length < fewestThatStay) return given;
-    if (value.wasFed) {
-      value.resident = memory.upload(given);
-      return value.resident;
-    }
+    if (value.wasFed) this.place(value);
     value.wasFed = true;
-    return given;
+    return value.resident ?? { shape: value.shape, array: this.arrayOf(value) };
+  }
+
+  /** Copies a value into the device's memory, if that is another. */
+  place(value: Value): void {
+    const { memory } = this.engine;
+    if (memory !== null) value.resident ??= memory.upload({ shape: value.shape, array: this.arrayOf(value) });
   }
 
   /** Appends a node to the graph in hand; see `Recorder.append`. */
@@ -154,7 +125,7 @@ export class GraphBackend extends tf.KernelBackend {
   }
 
   private operandsOf(inputs: readonly tf.TensorInfo[]): Value[] {
-    return inputs.map((input) => this.gathered(this.valueBehind(input)));
+    return inputs.map((input) => this.valueBehind(input));
   }
 
   private recorderWithRoom(): Recorder {
@@ -241,12 +212,9 @@ export class GraphBackend extends tf.KernelBackend {
   }
 
   /** The session of a graph; kept until others are used more. */
-  session(
-    graph: Graph,
-    options: { key?: string | undefined; roles?: Roles | undefined; engine?: Engine | undefined } = {},
-  ): Session {
-    const { key = graphKey(graph), roles, engine = this.engine } = options;
-    const session = this.sessions.get(key) ?? engine.session(graph, roles);
+  session(graph: Graph, options: { key?: string; staying?: Staying; engine?: Engine | undefined } = {}): Session {
+    const { key = graphKey(graph), staying, engine = this.engine } = options;
+    const session = this.sessions.get(key) ?? engine.session(graph, staying);
     this.sessions.delete(key);
     this.sessions.set(key, session);
     for (const [oldest, own] of this.sessions) {
@@ -262,7 +230,7 @@ export class GraphBackend extends tf.KernelBackend {
   }
 
   override readSync(dataId: object): Numbers {
-    const value = this.gathered(this.values.get(dataId));
+    const value = this.values.get(dataId);
     if (!isKnown(value)) {
       if (this.isTracing) throw new Error('a compiled step cannot read a tensor; return it and read the result');
       this.settle();

@@ -7,21 +7,14 @@ export interface Value {
   readonly kind: Kind;
   /** The graph during which it came up. */
   readonly recorder: Recorder;
-  /** Null while its node has not run, or its rows were not gathered. */
+  /** Null while its node has not run. */
   array: Numbers | null;
   /** The same numbers in the device's memory, with an array or instead of one. */
   resident: Resident | null;
   /** Whether a graph was given the array. */
   wasFed: boolean;
-  readonly taken?: TakenRows;
   /** How many tensors share it. */
   references: number;
-}
-
-/** Rows of a table by their numbers: what a value is that a graph gathers for itself. */
-export interface TakenRows {
-  readonly table: Value;
-  readonly numbers: Value;
 }
 
 /** Whether there are numbers, so that a graph need not make them. */

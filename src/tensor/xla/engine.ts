@@ -7,10 +7,10 @@ import {
   type Engine,
   newTraffic,
   type Resident,
-  type Roles,
   type Session,
   type Shaped,
   type Stayed,
+  type Staying,
   type Traffic,
 } from '../graph/engine.ts';
 import type { Graph, GraphValue, Kind, Numbers } from '../graph/graph.ts';
@@ -121,7 +121,7 @@ export function xlaEngine({ client, compile, eager, onNote = () => {} }: XlaOpti
   /** By their content: runs whose tables are alike share one. */
   const uploaded = new Map<string, Stack>();
   return {
-    session: (graph, roles = { staying: new Map(), tables: new Set() }) => new XlaSession(graph, roles, shared),
+    session: (graph, staying = new Map()) => new XlaSession(graph, staying, shared),
     traffic: shared.traffic,
     gathers: true,
     eager,
@@ -180,16 +180,20 @@ const alone: Layout = { lanes: 0, of: [0] };
 
 class XlaSession implements Session {
   private readonly graph: Graph;
-  private readonly roles: Roles;
+  private readonly staying: Staying;
+  /** Inputs whose rows are gathered, which several runs may share. */
+  private readonly tables: ReadonlySet<string>;
   private readonly shared: Shared;
   private readonly executables = new Map<string, Executable>();
   private readonly results: ReturnType<typeof resultLayout>;
 
-  constructor(graph: Graph, roles: Roles, shared: Shared) {
+  constructor(graph: Graph, staying: Staying, shared: Shared) {
     this.graph = graph;
-    this.roles = roles;
+    this.staying = staying;
     this.shared = shared;
-    this.results = resultLayout(graph, roles);
+    this.results = resultLayout(graph, { staying });
+    const gathered = graph.nodes.flatMap(({ operation, inputs }) => (operation.type === 'Gather' ? [inputs[0]] : []));
+    this.tables = new Set(graph.inputs.map(({ name }) => name).filter((name) => gathered.includes(name)));
   }
 
   run(call: Call): Stayed {
@@ -201,7 +205,7 @@ class XlaSession implements Session {
     const groups = new Map<string, number[]>();
     const ids = new Map<Stack, number>();
     for (const [index, { inputs }] of calls.entries()) {
-      const stacks = [...this.roles.tables].flatMap((name) => {
+      const stacks = [...this.tables].flatMap((name) => {
         const table = inputs.get(name);
         return table === undefined || 'array' in table ? [] : [laneOf(table).stack];
       });
@@ -241,7 +245,7 @@ class XlaSession implements Session {
   private layoutOf(calls: readonly Call[]): Layout {
     const homes = calls.map(({ inputs }) => {
       for (const [name, value] of inputs)
-        if (!('array' in value) && !this.roles.tables.has(name) && laneOf(value).stack.lanes > 0) return laneOf(value);
+        if (!('array' in value) && !this.tables.has(name) && laneOf(value).stack.lanes > 0) return laneOf(value);
       return null;
     });
     const lanes = homes[0]?.stack.lanes ?? 0;
@@ -257,10 +261,10 @@ class XlaSession implements Session {
     traffic.runs -= calls.length - 1;
     const ours: Handle[] = [];
     try {
-      const sharedTables = new Set([...this.roles.tables].filter((name) => isShared(valuesOf(calls, name))));
+      const sharedTables = new Set([...this.tables].filter((name) => isShared(valuesOf(calls, name))));
       const executable = this.executable(layout, sharedTables);
       const kept: number[] = [];
-      const replaced = new Set(this.roles.staying.values());
+      const replaced = new Set(this.staying.values());
       const inputs = this.graph.inputs.map((input, place) => {
         const values = valuesOf(calls, input.name);
         const stack = sharedTables.has(input.name) ? stackOf(values) : this.stacked(values, { input, layout });
@@ -282,7 +286,7 @@ class XlaSession implements Session {
     const key = lanes === 0 ? '' : [lanes, ...tables].join();
     const executable =
       this.executables.get(key) ??
-      this.shared.compile(stablehlo(this.graph, { lanes, shared: tables, staying: this.roles.staying }));
+      this.shared.compile(stablehlo(this.graph, { lanes, shared: tables, staying: this.staying }));
     this.executables.set(key, executable);
     return executable;
   }
@@ -318,7 +322,7 @@ class XlaSession implements Session {
     const stayed = calls.map(() => new Map<string, DeviceTensor>());
     const rows = Math.max(layout.lanes, 1);
     for (const [place, output] of single.entries()) {
-      if (!this.roles.staying.has(output.name)) continue;
+      if (!this.staying.has(output.name)) continue;
       const stack = new Stack(client, { handle: made[place], lanes: layout.lanes });
       for (const [index, own] of stayed.entries()) own.set(output.name, new LaneTensor(stack, layout.of[index]));
     }
@@ -336,8 +340,7 @@ class XlaSession implements Session {
       }
     };
     if (packed.length > 0) fetch(made[single.length], packed);
-    for (const [place, output] of single.entries())
-      if (!this.roles.staying.has(output.name)) fetch(made[place], [output]);
+    for (const [place, output] of single.entries()) if (!this.staying.has(output.name)) fetch(made[place], [output]);
     return stayed;
   }
 

@@ -3,12 +3,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import {
   type AdamOptions,
   adamStep,
-  adopt,
   disposeOptimized,
-  type Moving,
   nextAdamSteps,
   type Optimized,
   optimized,
+  parametersOf,
   resetOptimizer,
 } from '../../../src/tensor/adam.ts';
 import { adamUpdateArrays, optimizedArrays } from '../../../src/tensor/adam-arrays.ts';
@@ -70,20 +69,30 @@ async function update(
   options: AdamOptions,
 ): Promise<void> {
   const given = { gradients: tensors(gradients), step: nextAdamSteps(state, { ...options, count: 1 }) };
-  const { parameters, gradientSums, squareSums } = state;
-  adopt(state, await compiledStep({ ...given, state: { parameters, gradientSums, squareSums } }));
+  const moved = await compiledStep({ ...given, moving: state.moving });
+  state.moving = moved.moving;
   tf.dispose([given.gradients, given.step]);
 }
 
 const compiledStep = compiled(
-  ({ state, gradients, step }: { state: Moving<Name>; gradients: Tensors<Name>; step: tf.Tensor2D }) =>
-    adamStep(state, gradients, step),
+  ({ moving, gradients, step }: { moving: tf.Tensor2D; gradients: Tensors<Name>; step: tf.Tensor2D }) => ({
+    moving: tf.concat([...adamStep(tf.split(moving, 3, 0), Object.values(gradients), step)], 0),
+  }),
+  { spends: 'moving' },
 );
+
+function read(state: Optimized<Name>): Record<Name, Float32Array> {
+  const parameters = parametersOf(state);
+  const values = { weights: parameters.weights.dataSync(), bias: parameters.bias.dataSync() };
+  tf.dispose(parameters);
+  return values as Record<Name, Float32Array>;
+}
 
 /** Largest difference of any parameter of the state from the plain ones. */
 function difference(state: Optimized<Name>, { parameters }: PlainAdam): number {
+  const reached = read(state);
   const differences = names.flatMap((name) =>
-    Array.from(state.parameters[name].dataSync(), (value, i) => Math.abs(value - parameters[name][i])),
+    Array.from(reached[name], (value, i) => Math.abs(value - parameters[name][i])),
   );
   return Math.max(...differences);
 }
@@ -112,14 +121,14 @@ describe.each(testBackends)('adamStep on %s', (backend) => {
     disposeOptimized(state);
   });
 
-  it('owns its tensors: the state keeps its three sets, dispose frees all', async () => {
+  it('owns its tensor: the state keeps one, dispose frees it', async () => {
     const before = tf.memory().numTensors;
     const state = optimized(tensors(draw(1)));
-    expect(tf.memory().numTensors).toBe(before + 6);
+    expect(tf.memory().numTensors).toBe(before + 1);
     for (let step = 0; step < 3; step++)
       await update(state, draw(1), { learningRate: 0.1, epsilon: 1e-8, maxGradientNorm: 1 });
     resetOptimizer(state);
-    expect(tf.memory().numTensors).toBe(before + 6);
+    expect(tf.memory().numTensors).toBe(before + 1);
     disposeOptimized(state);
     expect(tf.memory().numTensors).toBe(before);
   });
@@ -130,8 +139,7 @@ describe.each(testBackends)('adamStep on %s', (backend) => {
     const options = { learningRate: 0.1, epsilon: 1e-8 };
     await update(state, draw(1), options);
     resetOptimizer(state);
-    const reached = { weights: state.parameters.weights.dataSync(), bias: state.parameters.bias.dataSync() };
-    const plain = new PlainAdam(numbersOf(reached as Record<Name, Float32Array>));
+    const plain = new PlainAdam(numbersOf(read(state)));
     const gradients = draw(1);
     await update(state, gradients, options);
     plain.update(numbersOf(gradients), { learningRate: 0.1, epsilon: 1e-8, maxNorm: Infinity });

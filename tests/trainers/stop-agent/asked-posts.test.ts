@@ -92,7 +92,10 @@ function enumerated(index: number, schedule: PrefixSchedule, stopAt: (posts: num
 /** The return on one thread and its gradient, from the stop logit of each step. */
 function returnAt(logits: readonly number[], rewards: Float32Array) {
   return tf.tidy(() => {
-    const labelled = labelledBatch(tf.zeros([logits.length, 1]), { stopRewards: [rewards], weight: 1 });
+    const labelled = labelledBatch(
+      { table: null, taken: tf.zeros([logits.length, 1]) },
+      { stopRewards: [rewards], weight: 1 },
+    );
     const at = gradientsOf({ z: tf.tensor2d([...logits], [logits.length, 1]) }, ({ z }) => {
       const value = expectedReturn(tf.logSoftmax(tf.concat([tf.zeros<tf.Rank.R2>(z.shape), z], 1)), labelled);
       return { loss: value, seen: { value } };

@@ -1,6 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
 import { buildStateTable, CONTINUE, stateRow } from '../../../envs/state-table.ts';
+import { parametersOf } from '../../../src/tensor/adam.ts';
 import { selectBackend } from '../../../src/tensor/backend.ts';
 import { columnMoments } from '../../../src/tensor/normalizer.ts';
 import type { MlpName } from '../../../src/tensor/operations.ts';
@@ -25,7 +26,7 @@ describe('the policy in a state', () => {
       const network = createPolicyValue({ inputs: 5, actions: 2, hidden: 4, hasCritic, random });
       const arrays = await networkArrays('agent', network);
       const moments = momentsArrays({ mean: new Float64Array(5), variance: new Float64Array(5).fill(1) });
-      const output = policyForward(network.parameters, tf.ones([1, 5]), { actions: 2 });
+      const output = tf.tidy(() => policyForward(parametersOf(network), tf.ones([1, 5]), { actions: 2 }));
       const logs = await output.data();
       output.dispose();
       disposePolicyValue(network);
@@ -61,8 +62,9 @@ describe('stopProbabilities', () => {
     random: Random.seeded({ seed: 5, purpose: 'weights' }),
   });
   const matrixOf = (name: MlpName, factor = 1): PolicyMatrix => {
-    const [rows, columns] = weights.parameters[name].shape;
-    const data = Float32Array.from(weights.parameters[name].dataSync(), (value) => value * factor);
+    const { [name]: matrix } = parametersOf(weights);
+    const [rows, columns] = matrix.shape;
+    const data = Float32Array.from(matrix.dataSync(), (value) => value * factor);
     return { rows, columns, data };
   };
   const policy: StopPolicy = {

@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { selectBackend } from '../../../../src/tensor/backend.ts';
-import { compiled, takenRows } from '../../../../src/tensor/graph/compiled.ts';
+import { compiled } from '../../../../src/tensor/graph/compiled.ts';
 import { GraphBackend } from '../../../../src/tensor/graph/graph-backend.ts';
 
 describe('a compiled function', () => {
@@ -44,6 +44,22 @@ describe('a compiled function', () => {
     const result = await nested({ a: pending });
     expect([...result.dataSync()]).toEqual([5, 7]);
     tf.dispose([pending, result]);
+  });
+
+  it('is another program for another form, which may decide what is computed', async () => {
+    let traces = 0;
+    const powers = compiled(({ x }: { x: tf.Tensor }, { times }: { times: number }) => {
+      traces++;
+      return tf.mul(x, times);
+    });
+    const x = tf.tensor1d([1, 2]);
+    for (const times of [2, 3, 2, 3, 2, 3]) {
+      const result = await powers({ x }, { times });
+      expect([...result.dataSync()]).toEqual([times, 2 * times]);
+      result.dispose();
+    }
+    expect(traces).toBe(4);
+    x.dispose();
   });
 
   it('is refused at its second call where a number was baked in', async () => {
@@ -109,78 +125,6 @@ function onnxBackend(): GraphBackend {
   if (!(backend instanceof GraphBackend)) throw new Error('the backend is another');
   return backend;
 }
-
-describe('rows of a table', () => {
-  beforeEach(() => selectBackend('onnx'));
-  const table = () => tf.tensor2d([0, 1, 10, 11, 20, 21], [3, 2]);
-  const numbers = (rows: number[]) => tf.tensor2d(rows, [1, rows.length], 'int32');
-
-  it('are gathered by the step that takes them, by other numbers at every call, and copied by nobody', async () => {
-    const before = tf.memory().numTensors;
-    let traces = 0;
-    const [first, second] = [table(), tf.tensor2d([5, 6, 7, 8], [2, 2])];
-    const step = compiled(({ a, b, c }: { a: tf.Tensor; b: tf.Tensor; c: tf.Tensor }) => {
-      traces++;
-      return tf.add(tf.mul(a, b), c);
-    });
-    const result = async (from: tf.Tensor2D, rows: [number[], number[], number[]]) => {
-      const [a, b, c] = [first, first, from].map((own, index) => {
-        const by = numbers(rows[index]);
-        const taken = takenRows(own, by);
-        by.dispose();
-        return taken;
-      });
-      const sum = await step({ a, b, c });
-      for (const taken of [a, b, c]) expect(onnxBackend().valueBehind(taken).array).toBeNull();
-      const values = [...sum.dataSync()];
-      tf.dispose([a, b, c, sum]);
-      return values;
-    };
-    expect(
-      await result(first, [
-        [2, 0],
-        [1, 1],
-        [0, 2],
-      ]),
-    ).toEqual([200, 232, 20, 32]);
-    expect(
-      await result(first, [
-        [0, 1],
-        [2, 1],
-        [1, 1],
-      ]),
-    ).toEqual([10, 32, 110, 132]);
-    expect(
-      await result(first, [
-        [1, 1],
-        [1, 1],
-        [2, 2],
-      ]),
-    ).toEqual([120, 142, 120, 142]);
-    expect(traces).toBe(2);
-    // One of them from another table is another graph.
-    expect(
-      await result(second, [
-        [2, 0],
-        [1, 1],
-        [0, 1],
-      ]),
-    ).toEqual([205, 237, 7, 19]);
-    expect(traces).toBe(3);
-    tf.dispose([first, second]);
-    expect(tf.memory().numTensors).toBe(before);
-  });
-
-  it('are an array for whoever reads them, and for kernels', () => {
-    const [from, by] = [table(), numbers([2, 2, 0])];
-    const taken = takenRows(from, by);
-    const moved = tf.add(taken, 1);
-    expect([...moved.dataSync()]).toEqual([21, 22, 21, 22, 1, 2]);
-    expect([...taken.dataSync()]).toEqual([20, 21, 20, 21, 0, 1]);
-    expect(taken.shape).toEqual([1, 3, 2]);
-    tf.dispose([from, by, taken, moved]);
-  });
-});
 
 describe('an array for a tensor', () => {
   beforeEach(() => selectBackend('onnx'));

@@ -9,8 +9,15 @@ import { PjrtError } from '../../../../src/tensor/xla/pjrt.ts';
  */
 
 const graph: Graph = {
-  nodes: [],
-  constants: [],
+  // The table is what rows are gathered from.
+  nodes: [
+    {
+      operation: { type: 'Gather', axis: 0 },
+      inputs: ['table', 'places'],
+      outputs: [{ name: 'row', shape: [1], kind: 'float32' }],
+    },
+  ],
+  constants: [{ name: 'places', shape: [1], kind: 'int32', array: Int32Array.of(0) }],
   inputs: [
     { name: 'state', shape: [2], kind: 'float32' },
     { name: 'rate', shape: [1], kind: 'float32' },
@@ -77,8 +84,7 @@ function device({ mostLanes = 100 }: { mostLanes?: number } = {}) {
     compile: (text) => ({ handle: BigInt(programs.push(text) - 1), outputs: 2 }),
     onNote: (line) => notes.push(line),
   });
-  const roles = { staying: new Map([['state', 'state']]), tables: new Set(['table']) };
-  const { runTogether } = engine.session(graph, roles);
+  const { runTogether } = engine.session(graph, new Map([['state', 'state']]));
   if (runTogether === null || engine.memory === null) throw new Error('the engine gathers, and has memory');
   return { memory: engine.memory, run: runTogether, buffers, uploads, kept, programs, notes };
 }
