@@ -96,9 +96,9 @@ export function lookAhead(
     step = 0;
     position++;
   }
-  state.order = Int32Array.from(order);
+  state.order = new Int32Array(order);
   state.position = 0;
-  return Int32Array.from(rows);
+  return new Int32Array(rows);
 }
 
 /**

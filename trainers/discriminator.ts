@@ -1,7 +1,8 @@
 import * as tf from '@tensorflow/tfjs-core';
 import type { ExpertName } from '../experts/trajectories.ts';
 import { disposeOptimized, type Optimized, optimized } from '../src/tensor/adam.ts';
-import { descent, type Read } from '../src/tensor/descent.ts';
+import { descent } from '../src/tensor/descent.ts';
+import { Given, type Read } from '../src/tensor/graph/compiled.ts';
 import { uniformFanIn } from '../src/tensor/initializers.ts';
 import {
   columnOf,
@@ -249,7 +250,8 @@ export async function updateDiscriminators(
         drawMinibatch(drawn[place], agentSteps, { chosen, update: epoch * updates + update, experts, random });
       }
   }
-  const all = { states: states.take(agentSteps.rows), actions: columnOf(Float32Array.from(agentSteps.actions)) };
+  const actions = new Given(new Float32Array(agentSteps.actions), [steps, 1]);
+  const all = { states: states.take(agentSteps.rows), actions };
   const outcomes: DiscriminatorOutcome[] = [];
   for (const [place, discriminator] of discriminators.entries()) {
     const { experts, rewardWeight, rowWeights } = discriminator;
@@ -267,8 +269,6 @@ export async function updateDiscriminators(
     });
     outcomes.push({ rewardWeight, logits: after.logits, health: healthOf(seen, { experts, batchSize, updates }) });
   }
-  all.states.taken.dispose();
-  all.actions.dispose();
   return outcomes;
 }
 
@@ -296,12 +296,16 @@ function drawMinibatch(
   const { chosen, update, experts, random } = options;
   const batch = chosen.length;
   let next = update * (1 + experts.length) * batch;
-  const put = (pairs: Pairs, pair: number) => {
-    rows[next] = pairs.rows[pair];
-    actions[next++] = pairs.actions[pair];
-  };
-  for (let i = 0; i < batch; i++) put(agentSteps, chosen[i]);
-  for (const expert of experts) for (let i = 0; i < batch; i++) put(expert.pairs, nextPair(expert, random));
+  for (let i = 0; i < batch; i++, next++) {
+    rows[next] = agentSteps.rows[chosen[i]];
+    actions[next] = agentSteps.actions[chosen[i]];
+  }
+  for (const expert of experts)
+    for (let i = 0; i < batch; i++, next++) {
+      const pair = nextPair(expert, random);
+      rows[next] = expert.pairs.rows[pair];
+      actions[next] = expert.pairs.actions[pair];
+    }
   const mixtures = experts.length * batch;
   for (let i = update * mixtures; i < (update + 1) * mixtures; i++) mixture[i] = random.uniform();
 }

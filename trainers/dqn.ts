@@ -78,8 +78,10 @@ export function bellmanTargets(
 
 /** Q of both actions, CONTINUE then STOP: [rows, 2]. */
 export const actionValues = compiled(
-  ({ moving, observations }: { moving: tf.Tensor2D; observations: TakenRows }, shapes: Shapes<MlpName>) =>
-    networkOutputs(parametersOf({ moving, shapes }), gathered(observations)),
+  ({ moving, observations }: { moving: tf.Tensor2D; observations: TakenRows }, shapes: Shapes<MlpName>) => ({
+    values: networkOutputs(parametersOf({ moving, shapes }), gathered(observations)),
+  }),
+  { reads: ['values'] },
 );
 
 /** A minibatch; [rows, inputs], [rows, 2] and [rows, 1]. */

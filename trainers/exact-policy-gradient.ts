@@ -68,8 +68,8 @@ export function labelledBatch(
   };
 }
 
-export function disposeLabelled({ observations, ...others }: LabelledBatch): void {
-  tf.dispose([observations.taken, others]);
+export function disposeLabelled({ observations: _, ...others }: LabelledBatch): void {
+  tf.dispose(others);
 }
 
 /** J of a policy on labelled threads. */

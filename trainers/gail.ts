@@ -124,5 +124,11 @@ export function weightedSum(
   valuesOf: (outcome: Pick<DiscriminatorOutcome, 'rewardWeight' | 'logits'>) => Float32Array,
 ): Float32Array {
   const parts = outcomes.map((outcome) => ({ weight: outcome.rewardWeight, values: valuesOf(outcome) }));
-  return parts[0].values.map((_, step) => parts.reduce((sum, { weight, values }) => sum + weight * values[step], 0));
+  const sums = new Float32Array(parts[0].values.length);
+  for (let step = 0; step < sums.length; step++) {
+    let sum = 0;
+    for (const { weight, values } of parts) sum += weight * values[step];
+    sums[step] = sum;
+  }
+  return sums;
 }

@@ -140,6 +140,7 @@ export function scores(parameters: Tensors<MlpName>, observations: TakenRows) {
 const compiledScores = compiled(
   ({ moving, observations }: { moving: tf.Tensor2D; observations: TakenRows }, shapes: Shapes<MlpName>) =>
     scores(parametersOf({ moving, shapes }), observations),
+  { reads: ['stopLogProbabilities', 'values'] },
 );
 
 /** log π(stop) and V of rows, [rows] each. */
@@ -150,13 +151,7 @@ export interface RowScores {
 
 /** The scores of rows of the table. */
 export async function scoresOf({ moving, shapes }: PolicyValue, observations: TakenRows): Promise<RowScores> {
-  const { stopLogProbabilities, values } = await compiledScores({ moving, observations }, shapes);
-  const read = {
-    stopLogProbabilities: await stopLogProbabilities.data<'float32'>(),
-    values: await values.data<'float32'>(),
-  };
-  tf.dispose([stopLogProbabilities, values, observations.taken]);
-  return read;
+  return compiledScores({ moving, observations }, shapes);
 }
 
 /** Below any log-complement that float32 can hold: the largest probability under 1 is 1 − 6e-8, whose is −16.6. */

@@ -1,5 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { descent } from '../src/tensor/descent.ts';
+import { Given } from '../src/tensor/graph/compiled.ts';
 import { type MlpName, sumColumns, sumRows, type Tensors } from '../src/tensor/operations.ts';
 import type { Random } from '../src/tensor/random.ts';
 import type { RowTable, TakenRows } from '../src/tensor/row-table.ts';
@@ -64,36 +65,34 @@ export async function ppoUpdate(
   const count = steps.rows.length;
   const rows = Math.floor(count / config.minibatches);
   const updates = Math.floor(count / rows);
-  const orders = Array.from({ length: config.epochs }, () => random.permutation(count).subarray(0, updates * rows));
-  const places = Int32Array.from(orders.flatMap((order) => [...order]));
+  const places = new Int32Array(config.epochs * updates * rows);
+  for (let start = 0; start < places.length; start += updates * rows)
+    places.set(random.permutation(count).subarray(0, updates * rows), start);
   const width = agent.actions + otherColumns;
-  const coefficients = [
+  const coefficients = Float32Array.of(
     config.clip,
     config.entropyCoefficient,
     config.valueCoefficient,
     config.valueLoss === 'clipped' ? config.clip : UNCLIPPED,
-  ];
-  const shared = {
-    observations: states.takePadded(steps.rows),
-    blockMasks: agent.blockMasks,
-    coefficients: tf.tensor2d(coefficients, [1, coefficients.length]),
-    task,
-  };
+  );
   const { seen, after } = await descendPpo(agent, {
     count: config.epochs * updates,
     batches: {
       observations: { states, rows: places.map((step) => steps.rows[step]) },
       columns: { numbers: columnsOf(steps, places, { rows, config, actions: agent.actions }), width },
     },
-    shared,
+    shared: {
+      observations: states.takePadded(steps.rows),
+      blockMasks: agent.blockMasks,
+      coefficients: new Given(coefficients, [1, coefficients.length]),
+      task,
+    },
     adam: {
       learningRate: config.learningRate * (config.learningRateDecay === 'linear' ? remaining : 1),
       epsilon: ADAM_EPSILON,
       maxGradientNorm: config.maxGradientNorm,
     },
   });
-  shared.observations.taken.dispose();
-  shared.coefficients.dispose();
   return { expectedReturn: seen.expected?.[0] ?? null, after };
 }
 

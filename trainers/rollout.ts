@@ -40,8 +40,7 @@ export async function collect(
     stopProbability(row) {
       // Undefined where the row was not scored.
       const probability = Math.exp(stopLogProbabilities[placeOf[row]]);
-      if (Number.isNaN(probability))
-        throw new Error(`the rollout reached row ${row}, whose probability is not a number`);
+      if (Number.isNaN(probability)) throw new Error(`the policy of row ${row} is ${probability}`);
       return probability;
     },
     uniform: () => random.uniform(),

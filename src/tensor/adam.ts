@@ -1,4 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
+import { Given } from './graph/compiled.ts';
 import { isInGraph, packed, product, type Shapes, type Tensors, unpacked } from './operations.ts';
 
 /*
@@ -60,13 +61,13 @@ export function parametersOf<Name extends string>({
 
 /**
  * Counts updates and returns the numbers of each, [count, 2 or 3]: step size, epsilon, and where gradients are clipped their
- * largest norm. They are a tensor, so that a compiled step takes others each time. The bias corrections and the factors 1 − β are folded
+ * largest norm. They are an input, so that a compiled step takes others each time. The bias corrections and the factors 1 − β are folded
  * into step size and epsilon (the paper's §2, last paragraph), which spares the device four operations on every parameter.
  */
 export function nextAdamSteps(
   state: Pick<Optimized, 'updates'>,
   { count, ...options }: AdamOptions & { count: number },
-): tf.Tensor2D {
+): Given {
   const { learningRate, epsilon, maxGradientNorm } = options;
   const width = maxGradientNorm === undefined ? 2 : 3;
   const numbers = new Float32Array(count * width);
@@ -78,7 +79,7 @@ export function nextAdamSteps(
     numbers[start + 1] = epsilon * rootOfSecond;
     if (maxGradientNorm !== undefined) numbers[start + 2] = maxGradientNorm;
   }
-  return tf.tensor2d(numbers, [count, width]);
+  return new Given(numbers, [count, width]);
 }
 
 /** Parameters, gradient sums and square sums: [1, numbers] each. */

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import * as tf from '@tensorflow/tfjs-core';
 import { type AdamOptions, adamStep, type Moving, nextAdamSteps, type Optimized } from './adam.ts';
 import { gradientsOf } from './gradients.ts';
-import { compiled, tidied } from './graph/compiled.ts';
+import { compiled, Given, type Giving, type Read, tidied } from './graph/compiled.ts';
 import { type Shapes, type Tensors, unpacked } from './operations.ts';
 import { gathered, type RowTable, type TakenRows } from './row-table.ts';
 
@@ -10,9 +10,6 @@ import { gathered, type RowTable, type TakenRows } from './row-table.ts';
 export type Stack =
   | { readonly numbers: Float32Array; readonly width: number }
   | { readonly states: RowTable; readonly rows: Int32Array };
-
-/** Numbers of each kind that a loss saw, of all steps one behind the other; null where it saw none. */
-export type Read<T> = { readonly [Key in keyof T]: T[Key] extends tf.Tensor ? Float32Array : Float32Array | null };
 
 type Seen = Record<string, tf.Tensor2D | null>;
 
@@ -59,11 +56,11 @@ export function descent<
       const after = lookBack(unpacked(state[0], shapes), shared);
       return { moving: tf.concat([...state], 0), seen: stacked(seen), after };
     },
-    { spends: 'moving' },
+    { spends: 'moving', reads: ['seen', 'after'] },
   );
   return async (
     state: Optimized<Name>,
-    options: { count: number; batches: Record<keyof Batch, Stack>; shared: Shared; adam: AdamOptions },
+    options: { count: number; batches: Record<keyof Batch, Stack>; shared: Giving<Shared>; adam: AdamOptions },
   ): Promise<{ seen: Read<At>; after: Read<After> }> => {
     const { count, shared } = options;
     const seen: Read<At>[] = [];
@@ -77,10 +74,8 @@ export function descent<
       const adam = nextAdamSteps(state, { ...options.adam, count: some });
       const moved = await steps({ moving: state.moving, batches, shared, adam }, state.shapes);
       state.moving = moved.moving;
-      seen.push(await read(moved.seen));
-      after = await read(moved.after);
-      adam.dispose();
-      for (const own of Object.values(batches)) ('taken' in own ? own.taken : own).dispose();
+      seen.push(moved.seen);
+      after = moved.after;
       await turn();
     }
     if (after === null) throw new Error('a descent takes at least one step');
@@ -89,15 +84,12 @@ export function descent<
 }
 
 /** The batches of some of the steps. */
-function part(
-  stack: Stack,
-  { start, some, count }: { start: number; some: number; count: number },
-): tf.Tensor2D | TakenRows {
+function part(stack: Stack, { start, some, count }: { start: number; some: number; count: number }): Given | TakenRows {
   const of = <T extends Float32Array | Int32Array>(all: T) =>
     all.subarray((all.length / count) * start, (all.length / count) * (start + some)) as T;
   if ('rows' in stack) return stack.states.take(of(stack.rows));
   const numbers = of(stack.numbers);
-  return tf.tensor2d(numbers, [numbers.length / stack.width, stack.width]);
+  return new Given(numbers, [numbers.length / stack.width, stack.width]);
 }
 
 /** The batch of each step. */
@@ -106,7 +98,7 @@ function splitStack(stack: tf.Tensor2D | TakenRows, count: number): (index: numb
     const parts = tf.split<tf.Tensor2D>(stack, count, 0);
     return (index) => parts[index];
   }
-  const parts = tf.split(stack.taken, count, 0);
+  const parts = tf.split(stack.taken as tf.Tensor, count, 0);
   return (index) => gathered({ table: stack.table, taken: parts[index] });
 }
 
@@ -121,23 +113,13 @@ function stacked<At extends Seen>(steps: readonly At[]): At {
   return Object.fromEntries(kinds) as At;
 }
 
-/** The numbers of tensors, which are disposed. */
-async function read<T extends Seen>(tensors: T): Promise<Read<T>> {
-  const arrays: Record<string, Float32Array | null> = {};
-  for (const [kind, tensor] of Object.entries(tensors)) {
-    arrays[kind] = tensor === null ? null : await tensor.data<'float32'>();
-    tensor?.dispose();
-  }
-  return arrays as Read<T>;
-}
-
-function joined<T extends object>(parts: readonly Read<T>[]): Read<T> {
+function joined<At extends Seen>(parts: readonly Read<At>[]): Read<At> {
   if (parts.length === 1) return parts[0];
-  const kinds = Object.entries<Float32Array | null>(parts[0]).map(([kind, first]) => {
-    const all = parts.flatMap((own) => [...((own as Record<string, Float32Array | null>)[kind] ?? [])]);
-    return [kind, first === null ? null : Float32Array.from(all)];
+  const kinds = Object.keys(parts[0]).map((kind) => {
+    const all = parts.flatMap((own: Record<string, Float32Array | null>) => [...(own[kind] ?? [])]);
+    return [kind, all.length === 0 ? null : new Float32Array(all)];
   });
-  return Object.fromEntries(kinds) as Read<T>;
+  return Object.fromEntries(kinds);
 }
 
 /**

@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { paddedCount, placedOnDevice } from './graph/compiled.ts';
+import { Given, type Leaf, paddedCount, placedOnDevice } from './graph/compiled.ts';
 import { isOnDevice } from './operations.ts';
 
 /** Row-major rows, [rows, columns]. */
@@ -8,13 +8,13 @@ export interface Rows {
   readonly columns: number;
 }
 
-/** Rows that a step reads (`gathered`). The caller disposes `taken`; the table is the `RowTable`'s. */
-export type TakenRows = {
+/** Rows for a step, which `gathered` makes of them there. */
+export interface TakenRows {
   /** Null where the rows were taken before the step. */
   readonly table: tf.Tensor2D | null;
   /** Their numbers; without a table the rows themselves. */
-  readonly taken: tf.Tensor;
-};
+  readonly taken: Leaf;
+}
 
 /**
  * The rows that a network reads by index. On tensorflow and in graphs the table belongs to the backend, and a step gathers them; on wasm
@@ -33,12 +33,12 @@ export class RowTable {
   /** Rows by their numbers. */
   take(numbers: Int32Array): TakenRows {
     const { table, rows } = this;
-    if (table !== null) return { table, taken: tf.tensor1d(numbers, 'int32') };
+    if (table !== null) return { table, taken: new Given(numbers, [numbers.length]) };
     const { data, columns } = rows;
     const copied = new Float32Array(numbers.length * columns);
     for (const [place, row] of numbers.entries())
       copied.set(data.subarray(row * columns, (row + 1) * columns), place * columns);
-    return { table, taken: tf.tensor2d(copied, [numbers.length, columns]) };
+    return { table, taken: new Given(copied, [numbers.length, columns]) };
   }
 
   /** The same, where their count differs from call to call: in graphs, row 0 follows until the count is one of few. */
@@ -55,5 +55,6 @@ export class RowTable {
 
 /** [rows, columns]. */
 export function gathered({ table, taken }: TakenRows): tf.Tensor2D {
+  if (taken instanceof Given) throw new Error('rows of a table are gathered within a step');
   return (table === null ? tf.clone(taken) : tf.gather(table, taken as tf.Tensor1D)) as tf.Tensor2D;
 }

@@ -1,4 +1,3 @@
-import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
 import { CONTINUE, STOP, stateRow } from '../../envs/state-table.ts';
 import { initialState, lookAhead, rollOut, type StopEnvOptions } from '../../envs/stop-env.ts';
@@ -56,9 +55,7 @@ export async function createDqn(settings: StopAgentSettings): Promise<Trainer<St
   /** Q(stop) − Q(continue), and V, in every state of the labelled threads, by row of the table. */
   async function scored(): Promise<{ gains: Float32Array; values: Float32Array }> {
     const observations = states.takePadded(rows);
-    const scores = await actionValues({ moving: agent.moving, observations }, agent.shapes);
-    const all = await scores.data<'float32'>();
-    tf.dispose([observations.taken, scores]);
+    const { values: all } = await actionValues({ moving: agent.moving, observations }, agent.shapes);
     const tableRows = table.firstRows[table.lengths.length];
     const [gains, values] = [new Float32Array(tableRows), new Float32Array(tableRows)];
     for (const [place, row] of rows.entries()) {

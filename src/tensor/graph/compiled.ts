@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
-import type { Call, Session, Shaped, Stayed, Staying } from './engine.ts';
-import { type Graph, graphKey } from './graph.ts';
-import { GraphBackend } from './graph-backend.ts';
+import type { Call, Resident, Session, Shaped, Stayed, Staying } from './engine.ts';
+import { type Graph, graphKey, type Kind, kindOfNumbers, type Numbers } from './graph.ts';
+import { GraphBackend, kindOf } from './graph-backend.ts';
 import { Meeting } from './meeting.ts';
 import { isKnown, type Value } from './recorder.ts';
 
@@ -19,6 +19,36 @@ import { isKnown, type Value } from './recorder.ts';
  * A call is asynchronous, so that the loops of several trainers can meet at it (`together`): where the runtime can, their calls run
  * as one program.
  */
+
+/** Numbers that one call is given. They are no tensor, because making one takes as long as all else that a call does in JavaScript. */
+export class Given {
+  readonly array: Numbers;
+  readonly shape: readonly number[];
+  readonly dtype: Kind;
+
+  constructor(array: Numbers, shape: readonly number[]) {
+    this.array = array;
+    this.shape = shape;
+    this.dtype = kindOfNumbers(array);
+  }
+}
+
+export type Leaf = tf.Tensor | Given;
+
+/** What a step is called with: for each tensor that its function takes, a tensor or numbers. */
+export type Giving<T> = T extends Given
+  ? T
+  : T extends tf.Tensor
+    ? T | Given
+    : T extends object
+      ? { [Key in keyof T]: Giving<T[Key]> }
+      : T;
+
+/** Tensors as their numbers. */
+export type Read<T> = T extends tf.Tensor ? Float32Array : T extends object ? { [Key in keyof T]: Read<T[Key]> } : T;
+
+/** With numbers below some keys. */
+type Result<O, Key extends keyof O> = [Key] extends [never] ? O : Omit<O, Key> & Read<Pick<O, Key>>;
 
 /** A traced function, for one set of shapes. */
 interface Program {
@@ -44,9 +74,11 @@ const mostPrograms = 24;
 interface StepCall {
   readonly backend: GraphBackend;
   readonly program: Program;
-  readonly tensors: readonly tf.Tensor[];
+  readonly leaves: readonly Leaf[];
   /** Those among them that the call takes for itself. */
-  readonly spent: ReadonlySet<tf.Tensor>;
+  readonly spent: readonly Leaf[];
+  /** Keys of the result that are numbers. */
+  readonly reads: readonly PropertyKey[];
 }
 
 const meeting = new Meeting<StepCall, unknown>({ keyOf: ({ program }) => program.key, run: runTogether });
@@ -65,24 +97,23 @@ export function together<T>(loops: readonly (() => Promise<T>)[]): Promise<Promi
  * The caller owns what comes out, as after a tidy. Within another compiled function the function itself is called.
  * @param f of tensors, and of what is the same in every call of a program, plain JSON
  * @param options.spends an input whose tensors each call disposes, since their successors are among the results
+ * @param options.reads results that are numbers, and no tensors
  */
-export function compiled<I extends object, O, Form = void>(
+export function compiled<I extends object, O, Form = void, Key extends keyof O = never>(
   f: (inputs: I, form: Form) => O,
-  { spends }: { spends?: keyof I } = {},
-): (inputs: I, form: Form) => Promise<O> {
+  { spends, reads = [] }: { spends?: keyof I; reads?: readonly Key[] } = {},
+): (inputs: Giving<I>, form: Form) => Promise<Result<O, Key>> {
   const programs = new Map<string, Program>();
   let tracedOn: GraphBackend | null = null;
-  const programOf = (backend: GraphBackend, inputs: I, form: Form): StepCall => {
+  const callOn = (backend: GraphBackend, inputs: object, options: { form: Form; spent: readonly Leaf[] }): StepCall => {
     // The graphs of a device with memory of its own are others.
     if (tracedOn !== backend) programs.clear();
     tracedOn = backend;
-    const given = tensorsOf(inputs);
-    const key = given.reduce(
-      (sum, { path, tensor: { dtype, shape } }) => `${sum}, ${path} ${dtype} ${shape}`,
-      `${JSON.stringify(form)}`,
-    );
-    const tensors = given.map(({ tensor }) => tensor);
-    const trace = () => traced(backend, { f: (own: I) => f(own, form), inputs, tensors });
+    const { form, spent } = options;
+    const found = leavesOf(inputs);
+    let key = `${JSON.stringify(form)}`;
+    for (const { path, leaf } of found) key += `, ${path} ${leaf.dtype} ${leaf.shape}`;
+    const trace = () => traced(backend, (own: I) => f(own, form), inputs);
     const program = programs.get(key) ?? trace();
     if (programs.has(key) && !program.isChecked) check(program, trace());
     // The one used last is the last to go.
@@ -90,21 +121,41 @@ export function compiled<I extends object, O, Form = void>(
     programs.set(key, program);
     const [oldest] = programs.keys();
     if (programs.size > mostPrograms) programs.delete(oldest);
-    return { backend, program, tensors, spent: new Set(spentOf(inputs)) };
-  };
-  const spentOf = (inputs: I) => (spends === undefined ? [] : tensorsOf(inputs[spends]).map(({ tensor }) => tensor));
-  const compute = (inputs: I, form: Form): unknown => {
-    const backend = tf.backend();
-    if (!(backend instanceof GraphBackend)) return tidied(() => f(inputs, form));
-    if (backend.isTracing) throw new Error('a compiled step cannot call another; call its function');
-    const call = programOf(backend, inputs, form);
-    return backend.gathers && meeting.isInLoop ? meeting.call(call) : run(call);
+    return { backend, program, leaves: found.map(({ leaf }) => leaf), spent, reads };
   };
   return async (inputs, form) => {
-    const result = await compute(inputs, form);
-    tf.dispose(spentOf(inputs));
-    return result as O;
+    const spent = leavesOf(spends === undefined ? null : Object(inputs)[spends]).map(({ leaf }) => leaf);
+    const backend = tf.backend();
+    let result: unknown;
+    if (!(backend instanceof GraphBackend)) result = computed((own: I) => f(own, form), inputs, reads);
+    else {
+      if (backend.isTracing) throw new Error('a compiled step cannot call another; call its function');
+      const call = callOn(backend, inputs, { form, spent });
+      result = await (backend.gathers && meeting.isInLoop ? meeting.call(call) : run(call));
+    }
+    for (const leaf of spent) if (leaf instanceof tf.Tensor) leaf.dispose();
+    return result as Result<O, Key>;
   };
+}
+
+/** The function's result without a graph. */
+function computed<I>(f: (inputs: I) => unknown, inputs: object, reads: readonly PropertyKey[]): unknown {
+  const result = tidied(() =>
+    f(
+      rebuilt(inputs, (leaf) =>
+        leaf instanceof Given ? tf.tensor(leaf.array, [...leaf.shape], leaf.dtype) : leaf,
+      ) as I,
+    ),
+  );
+  return withNumbers(result, reads, {
+    tensor: (leaf) => leaf,
+    numbers(leaf) {
+      if (!(leaf instanceof tf.Tensor)) return leaf;
+      const numbers = leaf.dataSync();
+      leaf.dispose();
+      return numbers;
+    },
+  });
 }
 
 /** `tf.tidy` for results of any type. */
@@ -131,25 +182,26 @@ const countStep = 64;
 /** Where compiling takes long, and runs with the same count are one program. */
 const longCountStep = 256;
 
-function traced<I>(
-  backend: GraphBackend,
-  { f, inputs, tensors }: { f: (inputs: I) => unknown; inputs: I; tensors: readonly tf.Tensor[] },
-): Program {
+function traced<I>(backend: GraphBackend, f: (inputs: I) => unknown, inputs: object): Program {
   // Each input by a tensor of its own, so that one given twice is two inputs.
   const placeholders: Value[] = [];
   const { result: made, recorder } = backend.traced(() => {
-    const own = tensors.map((tensor) => {
-      const { shape, kind, array, resident } = backend.valueBehind(tensor);
-      const value = { ...backend.made(array, { shape, kind }), resident };
+    const own: tf.Tensor[] = [];
+    const placeholder = (leaf: Leaf) => {
+      const { array, resident } =
+        leaf instanceof Given ? { array: leaf.array, resident: null } : backend.valueBehind(leaf);
+      const value = { ...backend.made(array, { shape: leaf.shape, kind: kindOf(leaf.dtype) }), resident };
       placeholders.push(value);
-      return tensorOf(backend, value);
-    });
-    let next = 0;
+      const tensor = tensorOf(backend, value);
+      own.push(tensor);
+      return tensor;
+    };
     try {
-      const result = tidied(() => f(rebuilt(inputs, () => own[next++]) as I));
-      const returned = tensorsOf(result);
-      const outputs = returned.map(({ tensor }) => backend.valueBehind(tensor));
-      tf.dispose(returned.map(({ tensor }) => tensor));
+      const result = tidied(() => f(rebuilt(inputs, placeholder) as I));
+      const returned = leavesOf(result);
+      const tensors = returned.flatMap(({ leaf }) => (leaf instanceof Given ? [] : [leaf]));
+      const outputs = tensors.map((tensor) => backend.valueBehind(tensor));
+      tf.dispose(tensors);
       return { result, outputs, paths: returned.map(({ path }) => path) };
     } finally {
       tf.dispose(own);
@@ -167,7 +219,7 @@ function traced<I>(
   const read = new Set(recorder.read);
   const used = placeholders.flatMap((value, place) => (read.has(value) ? [{ value, place }] : []));
   const graph = recorder.graph({ inputs: used.map(({ value }) => value), outputs: [...new Set(outputs)] });
-  const givenPaths = tensorsOf(inputs).map(({ path }) => path);
+  const givenPaths = leavesOf(inputs).map(({ path }) => path);
   const staying = new Map<string, string | null>();
   for (const [index, value] of outputs.entries()) {
     const from = givenPaths.indexOf(paths[index]);
@@ -215,39 +267,48 @@ function sessionOf({ backend, program: { graph, key, staying } }: StepCall): Ses
   return backend.session(graph, { key, staying });
 }
 
-function callOf({ backend, program, tensors, spent }: StepCall): Call {
-  const given = tensors.map((tensor) => backend.valueBehind(tensor));
-  if (!given.every(isKnown)) backend.settle();
+function callOf({ backend, program, leaves, spent }: StepCall): Call {
+  const given = leaves.map((leaf) => (leaf instanceof Given ? leaf : backend.valueBehind(leaf)));
+  if (!given.every((own) => own instanceof Given || isKnown(own))) backend.settle();
   const { names, staying } = program;
   const outputs = new Map<string, Shaped>();
   for (const [index, name] of names.entries()) {
     if (staying.has(name)) continue;
-    const known = outputs.get(name);
+    const before = outputs.get(name);
     // Two tensors of one value: neither may give its array away.
-    if (known !== undefined) backend.keep(known.array);
+    if (before !== undefined) backend.keep(before.array);
     else outputs.set(name, { shape: program.outputs[index].shape, array: backend.emptyArray(program.outputs[index]) });
   }
-  const inputs = new Map(program.inputs.map(({ name, place }) => [name, backend.fed(given[place])]));
-  // A value that another tensor shares, or another input, is still read.
-  const isSpent = (place: number) =>
-    spent.has(tensors[place]) &&
-    given[place].references === 1 &&
-    given.filter((own) => own === given[place]).length === 1;
-  const spentNames = program.inputs.flatMap(({ name, place }) => (isSpent(place) ? [name] : []));
-  return { inputs, outputs, spent: new Set(spentNames) };
+  const inputs = new Map<string, Shaped | Resident>();
+  const spentNames = new Set<string>();
+  for (const { name, place } of program.inputs) {
+    const own = given[place];
+    inputs.set(name, own instanceof Given ? own : backend.fed(own));
+    // A value that another tensor shares, or another input, is still read.
+    const isSpent = !(own instanceof Given) && own.references === 1 && given.indexOf(own) === given.lastIndexOf(own);
+    if (isSpent && spent.includes(leaves[place])) spentNames.add(name);
+  }
+  return { inputs, outputs, spent: spentNames };
 }
 
-function resultOf({ backend, program }: StepCall, { outputs }: Call, stayed: Stayed): unknown {
+function resultOf({ backend, program, reads }: StepCall, { outputs }: Call, stayed: Stayed): unknown {
   let next = 0;
-  return rebuilt(program.result, () => {
-    const { shape, kind } = program.outputs[next];
-    const name = program.names[next++];
-    const tensor = stayed.get(name);
-    const value =
-      tensor === undefined
-        ? backend.made(outputs.get(name)?.array ?? null, { shape, kind })
-        : backend.stayed({ tensor, kind: 'float32', shape });
-    return tensorOf(backend, value);
+  const arrayAt = (place: number) => outputs.get(program.names[place])?.array ?? null;
+  return withNumbers(program.result, reads, {
+    tensor() {
+      const tensor = stayed.get(program.names[next]);
+      const { shape, kind } = program.outputs[next];
+      const value =
+        tensor === undefined ? backend.made(arrayAt(next), { shape, kind }) : backend.stayed({ tensor, kind, shape });
+      next++;
+      return tensorOf(backend, value);
+    },
+    numbers() {
+      const array = arrayAt(next++);
+      // Whoever reads it may keep it.
+      if (array !== null) backend.keep(array);
+      return array;
+    },
   });
 }
 
@@ -255,19 +316,39 @@ function tensorOf(backend: GraphBackend, value: Value): tf.Tensor {
   return tf.engine().makeTensorFromTensorInfo(backend.tensorOf(value), backend);
 }
 
-/** The tensors in a tree, each with where it stands. */
-function tensorsOf(tree: unknown, path = ''): { path: string; tensor: tf.Tensor }[] {
-  if (tree instanceof tf.Tensor) return [{ path, tensor: tree }];
-  if (tree === null || tree === undefined) return [];
-  if (typeof tree !== 'object')
-    throw new Error(`a compiled step was given ${path} = ${String(tree)}; make it a tensor, or it would never change`);
-  return Object.entries(tree).flatMap(([name, own]) => tensorsOf(own, `${path}.${name}`));
+/** The leaves of a tree, each with where it stands. */
+function leavesOf(tree: unknown, path = '', found: { path: string; leaf: Leaf }[] = []): typeof found {
+  if (tree instanceof tf.Tensor || tree instanceof Given) found.push({ path, leaf: tree });
+  else if (tree !== null && tree !== undefined) {
+    if (typeof tree !== 'object')
+      throw new Error(
+        `a compiled step was given ${path} = ${String(tree)}; make it a tensor, or it would never change`,
+      );
+    for (const [name, own] of Object.entries(tree)) leavesOf(own, `${path}.${name}`, found);
+  }
+  return found;
 }
 
-/** The same tree with other tensors. */
-function rebuilt(tree: unknown, next: () => tf.Tensor): unknown {
-  if (tree instanceof tf.Tensor) return next();
+/** The same tree with other leaves. */
+function rebuilt(tree: unknown, next: (leaf: Leaf) => unknown): unknown {
+  if (tree instanceof tf.Tensor || tree instanceof Given) return next(tree);
   if (tree === null || typeof tree !== 'object') return tree;
   if (Array.isArray(tree)) return tree.map((own) => rebuilt(own, next));
-  return Object.fromEntries(Object.entries(tree).map(([name, own]) => [name, rebuilt(own, next)]));
+  const copy: Record<string, unknown> = {};
+  for (const [name, own] of Object.entries(tree)) copy[name] = rebuilt(own, next);
+  return copy;
+}
+
+/** A result, whose leaves are numbers below some keys. */
+function withNumbers(
+  result: unknown,
+  reads: readonly PropertyKey[],
+  { tensor, numbers }: Record<'tensor' | 'numbers', (leaf: Leaf) => unknown>,
+): unknown {
+  if (reads.length === 0 || typeof result !== 'object' || result === null) return rebuilt(result, tensor);
+  const entries = Object.entries(result).map(([key, own]) => [
+    key,
+    rebuilt(own, reads.includes(key) ? numbers : tensor),
+  ]);
+  return Object.fromEntries(entries);
 }

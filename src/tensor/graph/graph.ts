@@ -10,6 +10,11 @@ export type Kind = 'float32' | 'int32' | 'bool';
 /** What a tensor's numbers are held in: 32-bit floats and integers, and truth values as bytes. */
 export type Numbers = Float32Array | Int32Array | Uint8Array;
 
+export function kindOfNumbers(array: Numbers): Kind {
+  if (array instanceof Float32Array) return 'float32';
+  return array instanceof Int32Array ? 'int32' : 'bool';
+}
+
 /** What a node computes. Axes count from 0, and both inputs of arithmetic are broadcast to the shape of the output. */
 export type Operation =
   | { readonly type: Arithmetic | Comparison | Elementwise | 'MatMul' | 'Reshape' | 'Softmax' | 'LogSoftmax' }

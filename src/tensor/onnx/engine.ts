@@ -4,7 +4,7 @@ import { cpus } from 'node:os';
 import type { Tensor } from 'onnxruntime-node';
 import type { Binding } from 'onnxruntime-node/dist/binding.js';
 import { count, type Engine, newTraffic, type Resident, type Session, type Shaped } from '../graph/engine.ts';
-import type { Graph, Numbers } from '../graph/graph.ts';
+import { type Graph, kindOfNumbers } from '../graph/graph.ts';
 import { onnxGraph } from './onnx-graph.ts';
 
 /*
@@ -68,14 +68,9 @@ function tensorsOf(values: ReadonlyMap<string, Shaped | Resident>): Record<strin
   const tensors: Record<string, object> = {};
   for (const [name, own] of values) {
     if (!('array' in own)) throw new Error('a tensor of a device was given to ONNX Runtime');
-    tensors[name] = { type: typeOf(own.array), dims: own.shape, data: own.array, location: 'cpu' };
+    tensors[name] = { type: kindOfNumbers(own.array), dims: own.shape, data: own.array, location: 'cpu' };
   }
   return tensors as Record<string, Tensor>;
-}
-
-function typeOf(array: Numbers): 'float32' | 'int32' | 'bool' {
-  if (array instanceof Float32Array) return 'float32';
-  return array instanceof Int32Array ? 'int32' : 'bool';
 }
 
 function version(): string {

@@ -13,7 +13,7 @@ import {
   type Staying,
   type Traffic,
 } from '../graph/engine.ts';
-import type { Graph, GraphValue, Kind, Numbers } from '../graph/graph.ts';
+import { type Graph, type GraphValue, type Kind, kindOfNumbers, type Numbers } from '../graph/graph.ts';
 import { type Executable, type Handle, type Pjrt, PjrtError } from './pjrt.ts';
 import { runFailure } from './plugin-failure.ts';
 import { resultLayout, stablehlo } from './stablehlo.ts';
@@ -103,6 +103,8 @@ interface Shared {
   readonly compile: (text: string) => Executable;
   readonly traffic: Traffic;
   readonly onNote: (line: string) => void;
+  /** An array that the next one of this kind and length overwrites: for the numbers of all lanes on their way. */
+  readonly scratch: (kind: Kind, length: number) => Numbers;
   /** Runs that fit the device's memory at once. */
   mostLanes: number;
 }
@@ -117,7 +119,14 @@ export interface XlaOptions {
 }
 
 export function xlaEngine({ client, compile, eager, onNote = () => {} }: XlaOptions): Engine {
-  const shared: Shared = { client, compile, traffic: newTraffic(), onNote, mostLanes: Number.POSITIVE_INFINITY };
+  const used = new Map<string, Numbers>();
+  const scratch = (kind: Kind, length: number) => {
+    const array = used.get(`${kind} ${length}`) ?? new arrays[kind](length);
+    used.set(`${kind} ${length}`, array);
+    return array;
+  };
+  const mostLanes = Number.POSITIVE_INFINITY;
+  const shared: Shared = { client, compile, traffic: newTraffic(), onNote, scratch, mostLanes };
   /** By their content: runs whose tables are alike share one. */
   const uploaded = new Map<string, Stack>();
   return {
@@ -127,7 +136,7 @@ export function xlaEngine({ client, compile, eager, onNote = () => {} }: XlaOpti
     eager,
     memory: {
       upload({ shape, array }) {
-        const kind = kindOf(array);
+        const kind = kindOfNumbers(array);
         const key = contentKey(array, shape);
         const handle = () => guarded(() => client.upload(array, { shape, kind }));
         const stack =
@@ -140,14 +149,9 @@ export function xlaEngine({ client, compile, eager, onNote = () => {} }: XlaOpti
   };
 }
 
-function kindOf(array: Numbers): Kind {
-  if (array instanceof Float32Array) return 'float32';
-  return array instanceof Int32Array ? 'int32' : 'bool';
-}
-
 function contentKey(array: Numbers, shape: readonly number[]): string {
   return createHash('sha256')
-    .update(`${kindOf(array)} ${shape}`)
+    .update(`${kindOfNumbers(array)} ${shape}`)
     .update(array)
     .digest('hex');
 }
@@ -311,7 +315,7 @@ class XlaSession implements Session {
     const { client } = this.shared;
     if (lanes === 0) return client.upload(numbersOf(values[0]), { shape, kind });
     const size = sizeOf(shape);
-    const all = new arrays[kind](lanes * size);
+    const all = this.shared.scratch(kind, lanes * size);
     for (const [index, value] of values.entries()) all.set(numbersOf(value), of[index] * size);
     return client.upload(all, { shape: [lanes, ...shape], kind });
   }
@@ -328,7 +332,7 @@ class XlaSession implements Session {
     }
     const fetch = (handle: Handle, outputs: readonly GraphValue[]) => {
       const width = outputs.reduce((sum, { shape }) => sum + sizeOf(shape), 0);
-      const all = new arrays[outputs[0].kind](rows * width);
+      const all = this.shared.scratch(outputs[0].kind, rows * width);
       client.download(handle, all);
       client.free(handle);
       for (const [index, call] of calls.entries()) {

@@ -68,10 +68,11 @@ async function update(
   gradients: Record<Name, Float32Array>,
   options: AdamOptions,
 ): Promise<void> {
-  const given = { gradients: tensors(gradients), step: nextAdamSteps(state, { ...options, count: 1 }) };
-  const moved = await compiledStep({ ...given, moving: state.moving });
+  const own = tensors(gradients);
+  const step = nextAdamSteps(state, { ...options, count: 1 });
+  const moved = await compiledStep({ gradients: own, step, moving: state.moving });
   state.moving = moved.moving;
-  tf.dispose([given.gradients, given.step]);
+  tf.dispose(own);
 }
 
 const compiledStep = compiled(
