@@ -20,6 +20,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
+import { runsBelow } from '../experiments/run/runs-below.ts';
 import { tinySweep } from '../tests/experiments/sweep/tiny-sweep.ts';
 
 const { values } = parseArgs({
@@ -54,6 +55,8 @@ async function queueOverhead(queue: string): Promise<number> {
   return (added[1] - added[0]) / 54;
 }
 
+const trialsIn = (folder: string) => runsBelow(folder, 2);
+
 const bytesUnder = (folder: string): number =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -65,7 +68,7 @@ try {
   for (const keep of ['all', 'policies', 'results']) {
     await earshot('sweep', 'two.yaml', '--keep', keep, '--runs', keep, '--jobs', '1');
     const folder = join(cwd, keep, 'two');
-    const own = bytesUnder(join(folder, 'trials')) / 2;
+    const own = trialsIn(folder).reduce((sum, trial) => sum + bytesUnder(trial), 0) / 2;
     console.log(`--keep ${keep}: ${(own / 1024).toFixed(0)} KB a trial, with what is shared counted in each`);
   }
   const settings = Array.from({ length: count }, (_, index) => 0.3 + (0.6 * index) / count);
@@ -76,19 +79,18 @@ try {
     encoding: 'utf8',
     maxBuffer: 1e9,
   });
-  const ids = listed.stdout.split('\n').flatMap((line) => /^([0-9a-f]{12}) /.exec(line)?.[1] ?? []);
-  const [like] = readdirSync(join(cwd, 'results/two/trials'));
-  const trained = join(cwd, 'results/two/trials', like);
+  const ids = listed.stdout.split('\n').flatMap((line) => /^([0-9a-f]{12}\/seed-1) /.exec(line)?.[1] ?? []);
+  const [trained] = trialsIn(join(cwd, 'results/two'));
   for (const id of ids) {
-    const folder = join(cwd, 'runs/many/trials', id);
+    const folder = join(cwd, 'runs/many', id);
     mkdirSync(folder, { recursive: true });
     for (const name of readdirSync(trained)) {
       if (/^(judged|parts)/.test(name)) linkSync(join(trained, name), join(folder, name));
       else cpSync(join(trained, name), join(folder, name));
     }
   }
-  // A folder without it would be taken for somebody else's; the sweep writes its own over it.
-  cpSync(join(cwd, 'results/two/sweep.json'), join(cwd, 'runs/many/sweep.json'));
+  // Without it they would be taken for runs of no sweep; the sweep writes its own over it.
+  cpSync(join(cwd, 'results/two/experiment.json'), join(cwd, 'runs/many/experiment.json'));
   const { seconds, megabytes } = await earshot('sweep', 'many.yaml', '--keep', 'results');
   const disk = Number(spawnSync('du', ['-sk', 'runs/many'], { cwd, encoding: 'utf8' }).stdout.split('\t')[0]) / 1024;
   const page = readFileSync(join(cwd, 'runs/many/report.html')).length / 1024 / 1024;

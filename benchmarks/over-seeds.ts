@@ -11,14 +11,13 @@
  *   F1, ER − first  less those of the same system in the first folder, paired by seed
  */
 import { existsSync, readdirSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
 import { RunDirectory } from '../checkpoints/run-directory.ts';
+import { sweepIn } from '../experiments/runner/experiment-folder.ts';
 import { readTrialResult, type TrialResult } from '../experiments/stop-agent/result.ts';
-import { describe } from '../experiments/sweep/plan.ts';
 import { seedInterval, shownInterval } from '../experiments/sweep/seed-interval.ts';
-import { isSweepFolder, planOfFolder } from '../experiments/sweep/sweep-folder.ts';
 
 const { values: given, positionals: folders } = parseArgs({
   options: { systems: { type: 'string', default: 'stop agent' } },
@@ -70,13 +69,14 @@ console.log(
 );
 
 async function variantsOf(folder: string): Promise<{ variant: string; directories: readonly string[] }[]> {
-  if (!isSweepFolder(folder)) {
+  const sweep = await sweepIn(folder, { runs: dirname(folder) });
+  if (sweep === null) {
     const directories = readdirSync(folder).map((name) => join(folder, name));
     return [{ variant: basename(folder), directories }];
   }
-  return (await planOfFolder(folder)).settings.map(({ point, trials }) => ({
-    variant: describe(point),
-    directories: trials.map(({ id }) => join(folder, 'trials', id)),
+  return sweep.members.map(({ label, trials }) => ({
+    variant: label,
+    directories: trials.map(({ directory }) => directory),
   }));
 }
 

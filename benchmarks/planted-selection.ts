@@ -3,7 +3,7 @@
  * models as experiments/recipes/selector-planted.yaml has them, on 100 threads.
  */
 import { join } from 'node:path';
-import { openExperiment } from '../experiments/kinds/open-experiment.ts';
+import { openExperiment } from '../experiments/runner/open-experiment.ts';
 import { trainBaseline } from '../experiments/selector/baselines.ts';
 import { decideTest, type SelectorDecision } from '../experiments/selector/decisions.ts';
 import { selectorExperimentSchema } from '../experiments/selector/experiment.ts';
@@ -31,19 +31,20 @@ export async function plantedSelection(options: {
   runs: string;
 }): Promise<Record<string, number>> {
   const { slipperyShare, seed, runs } = options;
-  const { trials } = await openExperiment({
+  const { members } = await openExperiment({
     path: join(import.meta.dirname, '../experiments/recipes/selector-planted.yaml'),
     overrides: [{ data: { planted: { slipperyShare, threads: 100, testThreads: 100 } }, seeds: [seed] }],
     variants: ['counterfactual'],
     runs,
   });
+  const [{ config }] = members[0].trials;
   const resources = selectorResources({ runs });
   const context = workContext();
   try {
     const seconds: Record<string, number> = {};
     const decided = new Map<string, { system: System; decisions: SelectorDecision[] }>();
     for (const [postReward, name] of Object.entries(rewards)) {
-      const recipe = selectorExperimentSchema.parse(trials[0].config);
+      const recipe = selectorExperimentSchema.parse(config);
       const experiment = selectorExperimentSchema.parse({ ...recipe, selector: { ...recipe.selector, postReward } });
       const shared = await resources.sharedFor(experiment, context);
       const { tested, heldOut } = testedAndHeldOut(experiment, shared.data.tests);

@@ -16,6 +16,7 @@ const folders = floors.flat();
 const rooms: Readonly<Record<string, readonly (readonly string[])[]>> = {
   experiments: [
     ['cli'],
+    ['runner'],
     ['sweep'],
     ['kinds'],
     ['labelling'],

@@ -108,7 +108,7 @@ export function stagesOf(title: string, show: (state: LiveState, everyMs?: numbe
     see(name: string, { done, total, note = '', underWay = 0 }: Stand, everyMs?: number) {
       if (stage?.name !== name) stage = { name, pace: paceMeter() };
       const perSecond = stage.pace.see(done + underWay);
-      const label = name === 'sweep' ? title : `${title}: ${name}`;
+      const label = name === 'trials' ? title : `${title}: ${name}`;
       show({ label, done, total, unit: units[name] ?? 'steps', underWay, perSecond, note, measured, curve }, everyMs);
     },
     onMeasured(now: LiveState['measured']) {
@@ -123,7 +123,7 @@ const units: Readonly<Record<string, string>> = {
   training: 'iterations',
   testing: 'runs',
   'judging prefixes': 'prefixes',
-  sweep: 'trials',
+  trials: 'trials',
 };
 
 const skippedShown = 5;

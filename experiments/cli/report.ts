@@ -3,28 +3,28 @@ import { existsSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { Command } from '@commander-js/extra-typings';
 import { InputError } from '../../src/errors.ts';
-import { readExperimentYaml } from '../config/experiment-file.ts';
 import { parseOverride } from '../config/overrides.ts';
+import type { OpenedExperiment } from '../kinds/experiment-kind.ts';
+import type { VariantRuns } from '../report/kind-report.ts';
 import { writePage } from '../report/page/write-page.ts';
-import type { SweepPlan } from '../sweep/plan.ts';
+import { isFinished } from '../run/trial.ts';
 import { collect, commandLineOf, type OptionsOf } from './option-values.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
 export function reportCommand(terminal: Terminal) {
   return reportOptions().action(async (path, options) => {
     const reporting = { ...options, terminal };
-    const { isSweepFolder, planOfFolder } = await import('../sweep/sweep-folder.ts');
-    if (isSweepFolder(path)) return reportSweep(await planOfFolder(path), { ...reporting, runs: dirname(path) });
-    if (isFolder(path)) return reportFolder(path, reporting);
-    const { kind } = await readExperimentYaml(path);
-    if (kind !== 'sweep') return reportFile(path, reporting);
-    const [{ planSweep }, { loadSweepFile }] = await Promise.all([
-      import('../sweep/plan.ts'),
-      import('../sweep/sweep-file.ts'),
-    ]);
-    const overrides = options.set.map(parseOverride);
-    return reportSweep(await planSweep(await loadSweepFile(path, { overrides })), reporting);
+    if (!isFolder(path)) return reportFile(path, reporting);
+    if (options.set.length > 0)
+      throw new InputError(`--set ${options.set[0]} is for experiment files; ${path} is a folder of runs`);
+    const { sweepIn } = await import('../runner/experiment-folder.ts');
+    const sweep = await sweepIn(path, { runs: dirname(path) });
+    return sweep === null ? reportFolder(path, reporting) : reportRuns(sweep, reporting, { command: ofFolder(path) });
   });
+}
+
+function ofFolder(path: string): string {
+  return commandLineOf(['report', path]);
 }
 
 function reportOptions() {
@@ -62,37 +62,50 @@ Examples:
 type Reporting = OptionsOf<typeof reportOptions> & { readonly terminal: Terminal };
 
 async function reportFile(path: string, options: Reporting): Promise<void> {
-  const { runs, set, json, out, terminal } = options;
-  const { stdout, stderr } = terminal;
-  const { finishedTrials, finishedVariants, finishedWithAnySeed, openBesideOthers, writeReport } = await import(
-    '../kinds/open-experiment.ts'
-  );
+  const { runs, set, terminal } = options;
+  const [{ openBesideOthers }, { finishedVariants, finishedWithAnySeed }, { folderOf }, { trialsOf }, { isSweep }] =
+    await Promise.all([
+      import('../runner/open-experiment.ts'),
+      import('../runner/experiment-report.ts'),
+      import('../runner/experiment-folder.ts'),
+      import('../kinds/experiment-kind.ts'),
+      import('../sweep/plan.ts'),
+    ]);
   const overrides = set.map(parseOverride);
   const { experiment, others } = await openBesideOthers({ path, overrides, runs });
+  const { name } = experiment;
   const seedsAreGiven = overrides.some((override) => 'seeds' in override);
-  const variants = seedsAreGiven ? finishedVariants(experiment) : finishedWithAnySeed(experiment);
-  const commandOf = (verb: 'train' | 'report') => commandLineOf([verb, path], { set });
+  const variants =
+    seedsAreGiven || isSweep(experiment) ? finishedVariants(experiment) : finishedWithAnySeed(experiment);
+  const commandOf = (verb: string) => commandLineOf([verb, path], { set });
+  const training = commandOf(isSweep(experiment) ? 'sweep' : 'train');
   if (variants.length === 0)
     throw new InputError(
       others === null
-        ? `no run of ${experiment.name} is finished in ${runs}; run \`${commandOf('train')}\` first`
-        : `no run of these settings is finished in ${runs} (that of ${others.name} differs: ${others.differences.join(', ')}); run \`${commandOf('train')}\` first, or report the folder ${join(runs, others.name)}`,
+        ? `no run of ${name} is finished in ${runs}; run \`${training}\` first`
+        : `no run of these settings is finished in ${runs} (that of ${others.name} differs: ${others.differences.join(', ')}); run \`${training}\` first, or report the folder ${folderOf({ runs, name: others.name })}`,
     );
-  const finished = finishedTrials(experiment).length;
-  const total = experiment.trials.length;
+  const all = trialsOf(experiment);
+  const finished = all.filter(({ directory }) => isFinished(directory)).length;
   const isOfFile = variants.flatMap(({ directories }) => directories).length === finished;
-  const command = commandOf(isOfFile ? 'train' : 'report');
-  const { text, results, writePage: write } = await writeReport(experiment, { command, variants });
-  if (json) printJson(terminal, results);
-  if (isPage(options)) await shownPage(await write(out), options);
-  else if (!json) stdout.write(text);
-  if (finished < total) stderr.write(`\nearshot: ${total - finished} of ${total} runs are not finished yet\n`);
+  await reportRuns(experiment, options, { command: isOfFile ? training : commandOf('report'), variants });
+  if (finished < all.length)
+    terminal.stderr.write(`\nearshot: ${all.length - finished} of ${all.length} runs are not finished yet\n`);
+}
+
+/** Writes the report of finished runs beside them again, and shows it. */
+async function reportRuns(
+  experiment: OpenedExperiment,
+  options: Reporting,
+  of: { command: string; variants?: readonly VariantRuns[] },
+): Promise<void> {
+  const { writeReport } = await import('../runner/experiment-report.ts');
+  const { text, results, writePage: write } = await writeReport(experiment, of);
+  await shown(options, { results, text, page: () => write(options.out) });
 }
 
 async function reportFolder(path: string, options: Reporting): Promise<void> {
-  const { runs, set, json, out = join(path, 'report.html'), terminal } = options;
-  const { stdout } = terminal;
-  if (set.length > 0) throw new InputError(`--set ${set[0]} is for experiment files; ${path} is a folder of runs`);
+  const { runs, out = join(path, 'report.html') } = options;
   const [{ kindOf }, { findRuns }, { markdownOf }] = await Promise.all([
     import('../kinds/kinds.ts'),
     import('../kinds/report-runs.ts'),
@@ -102,43 +115,31 @@ async function reportFolder(path: string, options: Reporting): Promise<void> {
   const reportOf = await (await kindOf(found.kind)).report();
   const [{ variant }, ...others] = found.variants;
   const name = others.length === 0 ? `${found.name}: ${variant}` : found.name;
-  const command = commandLineOf(['report', path]);
-  const { report, results } = reportOf({ ...found, name, command, cache: join(runs, 'cache') });
+  const { report, results } = reportOf({ ...found, name, command: ofFolder(path), cache: join(runs, 'cache') });
+  await shown(options, {
+    results,
+    text: markdownOf(report),
+    async page() {
+      const { pageOf } = await import('../report/page/page.ts');
+      writePage(out, await pageOf(report, results));
+      return out;
+    },
+  });
+}
+
+/** Prints a report, or says where its page is, and opens that if it is wanted. */
+async function shown(
+  options: Reporting,
+  { results, text, page }: { results: object; text: string; page: () => Promise<string> },
+): Promise<void> {
+  const { html, out, open, json, terminal } = options;
+  const isPage = html === true || open === true || out !== undefined;
   if (json) printJson(terminal, results);
-  if (isPage(options)) {
-    const { pageOf } = await import('../report/page/page.ts');
-    writePage(out, await pageOf(report, results));
-    await shownPage(out, options);
-  } else if (!json) stdout.write(markdownOf(report));
-}
-
-function isPage({ html, out, open }: Reporting): boolean {
-  return html === true || open === true || out !== undefined;
-}
-
-/** Reports where a page is, and opens it if that is wanted. */
-async function shownPage(path: string, { open, terminal }: Reporting): Promise<void> {
+  else if (!isPage) terminal.stdout.write(text);
+  if (!isPage) return;
+  const path = await page();
   terminal.stderr.write(`Page: ${path}\n`);
   if (open) await openFile(path);
-}
-
-/** Writes the files of a sweep again, from the trials that are finished. */
-async function reportSweep(plan: SweepPlan, options: Reporting): Promise<void> {
-  const { runs, json, out, terminal } = options;
-  const { stdout } = terminal;
-  const [{ isSweepFolder, openSweepFolder }, { writeResults }] = await Promise.all([
-    import('../sweep/sweep-folder.ts'),
-    import('../sweep/write-results.ts'),
-  ]);
-  const path = join(runs, plan.name);
-  if (!isSweepFolder(path))
-    throw new InputError(`${path} holds no sweep; run it with \`earshot sweep\`, or say with --runs where it is`);
-  const folder = await openSweepFolder(plan, { runs, restart: false });
-  const page = isPage(options) ? (out ?? join(path, 'report.html')) : null;
-  const results = await writeResults(plan, { folder, command: commandLineOf(['report', path]), page });
-  if (json) printJson(terminal, results.json);
-  if (page !== null) await shownPage(page, options);
-  else if (!json) stdout.write(results.text);
 }
 
 function isFolder(path: string): boolean {

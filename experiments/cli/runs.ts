@@ -23,7 +23,7 @@ Examples:
 async function list(folder: string, { json, terminal }: { json?: true; terminal: Terminal }): Promise<void> {
   const { stdout } = terminal;
   const [{ listRuns }, { wrapped }] = await Promise.all([
-    import('../kinds/list-runs.ts'),
+    import('../runner/list-runs.ts'),
     import('../report/narrow-table.ts'),
   ]);
   const listed = listRuns(folder);

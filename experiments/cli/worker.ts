@@ -13,8 +13,11 @@ type WorkerCommandOptions = OptionsOf<typeof workerOptions>;
 
 function workerOptions() {
   return new Command('worker')
-    .description('Take trials of sweeps from a queue, run them, and send their runs back.')
-    .option('--queue <address>', 'Redis that `earshot sweep --queue` puts trials on, such as redis://host:6379')
+    .description('Take trials from a queue, run them, and send their runs back.')
+    .option(
+      '--queue <address>',
+      'Redis that `--queue` of `earshot train` and `earshot sweep` puts trials on, such as redis://host:6379',
+    )
     .option('--runs <folder>', 'where runs and their cache go on this machine', 'runs')
     .option(
       '--jobs <count>',
@@ -33,7 +36,7 @@ function workerOptions() {
       'after',
       `
 A worker reads data files from the same path if their hash is right, and otherwise from the queue. It sends its runs at every
-checkpoint, so another worker can resume them. Ctrl-C saves, and leaves the trials to others. All trials of a sweep are
+checkpoint, so another worker can resume them. Ctrl-C saves, and leaves the trials to others. All trials of an experiment are
 trained by the same sources on the same backend: a worker with other sources or another backend leaves them and prints why.
 
 Anyone who can write to the queue decides what its workers run. Keep it in a private network, or use rediss:// and a password.
@@ -51,11 +54,13 @@ async function work(options: WorkerCommandOptions & { terminal: Terminal }): Pro
     return serveTrials({ start, signal: terminal.interruptSignal(null) });
   }
   if (queue === undefined)
-    throw new InputError('--queue is missing; give the address that the sweep was given, such as redis://host:6379');
-  // Not loaded by the processes of a local sweep.
+    throw new InputError(
+      '--queue is missing; give the address that the experiment was given, such as redis://host:6379',
+    );
+  // Not loaded by the processes of a local experiment.
   const [{ connectQueue }, { workOnQueue }, { trialProcesses }, { notesTo }] = await Promise.all([
-    import('../sweep/queue/connection.ts'),
-    import('../sweep/queue/queue-worker.ts'),
+    import('../runner/queue/connection.ts'),
+    import('../runner/queue/queue-worker.ts'),
     import('../run/trial-pool.ts'),
     import('./progress.ts'),
   ]);

@@ -146,10 +146,10 @@ export function asksModels(detector: JudgedDetector): boolean {
   return detector.name !== 'local' && (detector.name !== 'file' || isDetectorFile(detector.file));
 }
 
-/** Files that it reads. */
+/** Files that it reads, but for a detector file, of which only a part says how is judged. */
 export function filesOf({ data, detector, task }: DetectorsExperiment): string[] {
   const prompts = 'prompts' in detector ? detector.prompts : null;
-  const file = detector.name === 'file' ? detector.file : null;
+  const file = detector.name === 'file' && !isDetectorFile(detector.file) ? detector.file : null;
   const taskFile = typeof task !== 'string' || shippedTasks.some((name) => name === task) ? null : task;
   return [data.threads, file, prompts, taskFile].filter((path) => typeof path === 'string');
 }

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { z } from 'zod';
 import type { ThreadFacts } from '../../src/data/thread-source.ts';
 import type { ExperimentHead } from '../config/experiment-file.ts';
@@ -23,7 +24,7 @@ export interface ResolvedExperiment extends ExperimentHead {
    * @throws InputError, as the training would
    */
   readonly checkThreads: ((threads: readonly ThreadFacts[], seed: number) => Promise<unknown>) | null;
-  /** Every file that it reads. */
+  /** Every file whose bytes its results depend on. What a detector file holds is looked at by its runs. */
   readonly files: readonly string[];
   /** Why it cannot be swept; null if it can. */
   readonly sweepProblem: string | null;
@@ -39,14 +40,6 @@ export interface ResolvedExperiment extends ExperimentHead {
 export function simpleExperiment<Experiment extends ExperimentHead & PlainObject>(experiment: Experiment) {
   const { name, description, seeds } = experiment;
   return { name, description, seeds, config: { ...experiment }, checkThreads: null, detectorKey: null, backend: null };
-}
-
-/** What the number of processes for the trials of some experiments depends on. */
-export function processNeeds(experiments: readonly ResolvedExperiment[]) {
-  return {
-    backend: experiments[0].backend,
-    asksModels: experiments.some(({ asksModels }) => asksModels),
-  };
 }
 
 /** Why an experiment with such a split cannot be swept; null if it can. */
@@ -94,12 +87,44 @@ export interface ExperimentKind {
   ship?(of: { recommended: object; out: string }): Promise<void>;
 }
 
-/** A training of an experiment with one of its seeds. */
-export function trialOf(
-  kind: ExperimentKind,
-  { config, detectorKey }: ResolvedExperiment,
-  of: Pick<Trial, 'seed' | 'label'>,
-): Omit<Trial, 'directory' | 'runs'> {
-  const key = detectorKey === null ? null : JSON.stringify([detectorKey, of.seed]);
-  return { ...of, kind: kind.name, config, detectorKey: key, backend: null };
+/** Runs that differ in their seed alone: a variant of a file, or a setting of a sweep. */
+export interface Member {
+  /** Of its folder, which holds a run for each seed. */
+  readonly name: string;
+  readonly resolved: ResolvedExperiment;
+  readonly trials: readonly Trial[];
+}
+
+/** An experiment of any kind, ready to run: a list of trials. */
+export interface OpenedExperiment {
+  readonly name: string;
+  /** What the file says of itself. */
+  readonly description: string;
+  readonly kind: ExperimentKind;
+  /** Folder for runs, and for the work they share. */
+  readonly runs: string;
+  readonly members: readonly Member[];
+}
+
+export function trialsOf({ members }: Pick<OpenedExperiment, 'members'>): Trial[] {
+  return members.flatMap(({ trials }) => trials);
+}
+
+/** @param options.label names it for people */
+export function memberOf(
+  { kind, name: experiment, runs }: Pick<OpenedExperiment, 'kind' | 'name' | 'runs'>,
+  { name, label = name, resolved }: { name: string; label?: string; resolved: ResolvedExperiment },
+): Member {
+  const { config, detectorKey, seeds } = resolved;
+  const trials = seeds.map((seed) => ({
+    kind: kind.name,
+    config,
+    seed,
+    label: `${label}, seed ${seed}`,
+    directory: join(runs, experiment, name, `seed-${seed}`),
+    runs,
+    detectorKey: detectorKey === null ? null : JSON.stringify([detectorKey, seed]),
+    backend: null,
+  }));
+  return { name, resolved, trials };
 }

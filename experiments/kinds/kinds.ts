@@ -17,9 +17,7 @@ export async function kindOf(name: unknown = 'stop-agent', source = 'the experim
   if (typeof name === 'string' && Object.hasOwn(kinds, name)) return kinds[name]();
   const [first, ...others] = Object.keys(kinds);
   throw new InputError(
-    name === 'sweep'
-      ? `${source} is a sweep; run it with \`earshot sweep ${source}\``
-      : `${source}: kind is ${JSON.stringify(name)}; it must be ${first} (the default), ${new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(others)}`,
+    `${source}: kind is ${JSON.stringify(name)}; it must be ${first} (the default), ${new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(others)}`,
   );
 }
 

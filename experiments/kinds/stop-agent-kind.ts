@@ -99,14 +99,15 @@ export const stopAgentKind: ExperimentKind = {
     const experiment = resolveExperiment(await withClasses(raw, source), source);
     const { data, split, crossFitting, detector, task, backend } = experiment;
     const isModel = 'file' in detector;
+    const files = [data.threads].filter((file) => file !== null);
     return {
       ...simpleExperiment(experiment),
-      threadFiles: [data.threads].filter((file) => file !== null),
+      threadFiles: files,
       checkThreads: async (threads, seed) =>
         experiment.crossFitting === null
           ? (await import('../stop-agent/parts.ts')).splitParts(threads, experiment, seed)
           : (await import('../stop-agent/cross-fitting.ts')).crossFittedFacts(threads, { experiment, seed }),
-      files: [data.threads, isModel ? detector.file : null].filter((file) => file !== null),
+      files,
       sweepProblem: crossFitting === null ? splitProblem(split) : sweepNeedsParts,
       asksModels: isModel,
       detectorKey: isModel

@@ -32,7 +32,7 @@ export type KindReport = (source: ReportSource) => {
 };
 
 /** `recommended`: the run to go on with; null where there is none. */
-type KindsReport = Report & { readonly recommended?: object | null };
+export type KindsReport = Report & { readonly recommended?: object | null };
 
 /** A report whose runs are read once. */
 export function kindReport<Result>(kind: {

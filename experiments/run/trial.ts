@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { backendNames } from '../../src/tensor/backend-names.ts';
 import type { WorkContext } from '../../src/work-context.ts';
@@ -49,4 +49,9 @@ export type RunTrial = (trial: Trial, watch?: TrialWatch) => Promise<TrialOutcom
 /** Whether the training in this folder, if there is any, was done to its end. */
 export function isFinished(directory: string): boolean {
   return existsSync(join(directory, 'result.json'));
+}
+
+/** Names a trial within its experiment, such as `paper/seed-1`. */
+export function trialId({ directory }: Pick<Trial, 'directory'>): string {
+  return `${basename(dirname(directory))}/${basename(directory)}`;
 }

@@ -1,4 +1,4 @@
-import type { SettingSummary, SystemMean } from './results.ts';
+import type { SettingSummary, SystemMean } from './trial-rows.ts';
 
 /** A system in the plane of its aims: a swept setting or a baseline. */
 export interface FrontPoint {

@@ -1,7 +1,7 @@
 import { counted } from '../../src/counted.ts';
 import type { SweepPlan } from './plan.ts';
-import type { SettingSummary } from './results.ts';
 import { type SeedInterval, seedInterval, shownInterval } from './seed-interval.ts';
+import type { SettingSummary } from './trial-rows.ts';
 
 /** The setting with the highest mean objective, and whether the seeds tell it from every other. */
 export interface Leader {

@@ -2,59 +2,49 @@ import { sha256 } from '../../src/content-hash.ts';
 import { counted, grouped } from '../../src/counted.ts';
 import { InputError } from '../../src/errors.ts';
 import { isPlainObject, type PlainObject } from '../config/overrides.ts';
-import { type ExperimentKind, type ResolvedExperiment, trialOf } from '../kinds/experiment-kind.ts';
+import { type Member, memberOf, type OpenedExperiment } from '../kinds/experiment-kind.ts';
 import { kindOf } from '../kinds/kinds.ts';
-import type { Trial } from '../run/trial.ts';
 import { type Expression, parsedExpression } from './expression.ts';
 import { type Point, samplePoints } from './sample.ts';
 import { type LoadedSweep, type SweepFile, trialsAtMost } from './sweep-file.ts';
 
-/** One setting of what is swept. It is run with every seed. */
-export interface Setting {
-  /** Hash of the resolved configuration without its seed. */
-  readonly id: string;
+/** A setting of what is swept. Its name is the hash of its resolved configuration. */
+export interface Setting extends Member {
+  /** For people. */
+  readonly label: string;
   /** Values of the swept and the derived paths. */
   readonly point: Point;
-  /** With the first seed. */
-  readonly resolved: ResolvedExperiment;
-  readonly trials: readonly SweepTrial[];
 }
 
-/** One training of a sweep. */
-export interface SweepTrial extends Omit<Trial, 'directory' | 'runs'> {
-  /** Hash of the resolved configuration, seed included. */
-  readonly id: string;
-}
-
-export interface SweepPlan {
-  readonly name: string;
-  readonly description: string;
-  readonly kind: ExperimentKind;
+/** An experiment whose members are the settings of a sweep. */
+export interface SweepPlan extends OpenedExperiment {
+  readonly members: readonly Setting[];
   readonly sweep: SweepFile;
   /** What it maximises: a metric or an expression of metrics. */
   readonly aim: string;
   /** Swept and derived paths, in the order of the file. */
   readonly paths: readonly string[];
-  readonly settings: readonly Setting[];
-  /** Thread files and detector files that the trials read. */
-  readonly files: readonly string[];
   /** What the plan was made from. */
   readonly loaded: LoadedSweep;
+}
+
+export function isSweep(experiment: OpenedExperiment): experiment is SweepPlan {
+  return 'sweep' in experiment;
 }
 
 /**
  * Every trial of a sweep. Nothing is read but the files, and nothing is run.
  * @throws InputError for settings that the experiment refuses, or an experiment without a development part
  */
-export async function planSweep(loaded: LoadedSweep): Promise<SweepPlan> {
+export async function planSweep(loaded: LoadedSweep, { runs }: { runs: string }): Promise<SweepPlan> {
   const { sweep, experiment, source } = loaded;
+  const { name, description } = sweep;
   const kind = await kindOf(experiment.kind, source);
   checkPaths(sweep);
   const aim = sweep.objective.maximise ?? kind.objective;
   checkObjective(sweep, { aim, metrics: kind.metrics.map(({ name }) => name) });
-  const seeds = sweep.seeds ?? (await kind.resolve({ ...experiment, name: sweep.name }, source)).seeds;
-  const common = { ...experiment, name: sweep.name, description: '' };
-  const base = (await kind.resolve({ ...common, seeds: seeds.slice(0, 1) }, source)).config;
+  const common = { ...experiment, name, description: '', ...(sweep.seeds !== null && { seeds: sweep.seeds }) };
+  const { config: base, seeds } = await kind.resolve(common, source);
   const derived = Object.entries(sweep.derived).map(([path, text]) => [path, parsedExpression(text)] as const);
   const constraints = sweep.constraints.map(parsedExpression);
   const complete = (point: Point): Point => {
@@ -76,37 +66,29 @@ export async function planSweep(loaded: LoadedSweep): Promise<SweepPlan> {
     throw new InputError(
       `${sweep.name}: ${grouped(points.length)} settings with ${counted(seeds.length, 'seed')} each are ${grouped(points.length * seeds.length)} trials, and a sweep has at most ${grouped(trialsAtMost)}; give fewer values, steps or seeds, or draw settings with method: { name: random, trials: 100 }`,
     );
+  const head = { name, description, kind, runs };
   const settings = new Map<string, Setting>();
-  const files = new Set<string>();
   for (const drawn of points) {
     const point = complete(drawn);
     const raw = Object.entries(point).reduce<PlainObject>(
       (config, [path, value]) => replaced(config, path.split('.'), value),
       common,
     );
-    const place = `${source} with ${describe(point)}`;
-    const perSeed = await Promise.all(seeds.map((seed) => kind.resolve({ ...raw, seeds: [seed] }, place)));
-    const [resolved] = perSeed;
-    if (resolved.sweepProblem !== null) throw new InputError(`${place}: ${resolved.sweepProblem}`);
-    for (const file of resolved.files) files.add(file);
-    const trials = perSeed.map((own): SweepTrial => {
-      const [seed] = own.seeds;
-      return { ...trialOf(kind, own, { seed, label: `${describe(point)}, seed ${seed}` }), id: idOf(own.config, seed) };
-    });
-    const id = idOf(resolved.config, null);
-    if (!settings.has(id)) settings.set(id, { id, point, resolved, trials });
+    const label = describe(point);
+    const resolved = await kind.resolve(raw, `${source} with ${label}`);
+    if (resolved.sweepProblem !== null) throw new InputError(`${source} with ${label}: ${resolved.sweepProblem}`);
+    const id = idOf(resolved.config);
+    if (!settings.has(id)) settings.set(id, { ...memberOf(head, { name: id, label, resolved }), label, point });
   }
-  return {
-    name: sweep.name,
-    description: sweep.description,
-    kind,
-    sweep,
-    aim,
-    paths: [...Object.keys(sweep.space), ...Object.keys(sweep.derived)],
-    settings: [...settings.values()],
-    files: [...files].sort(),
-    loaded,
-  };
+  const paths = [...Object.keys(sweep.space), ...Object.keys(sweep.derived)];
+  return { ...head, members: [...settings.values()], sweep, aim, paths, loaded };
+}
+
+/** `6 trials: 3 settings, 2 seeds each`. */
+export function sizeOf({ members }: SweepPlan): string {
+  const seeds = members[0].trials.length;
+  const settings = counted(members.length, 'setting');
+  return `${counted(members.length * seeds, 'trial')}: ${settings}, ${counted(seeds, 'seed')} each`;
 }
 
 /** `alpha=0.5 beta=0.25`: the last part of each path, or more of it where two would read the same. */
@@ -206,7 +188,7 @@ function replaced(config: PlainObject, [key, ...below]: readonly string[], value
   return { ...config, [key]: below.length === 0 ? value : replaced(isPlainObject(inner) ? inner : {}, below, value) };
 }
 
-/** The name of an experiment changes none of its results. */
-function idOf({ name: _, description: __, seeds: ___, ...config }: PlainObject, seed: number | null): string {
-  return sha256({ config, seed }).slice(0, 12);
+/** Neither the name of an experiment nor which seeds there are changes a result. */
+function idOf({ name: _, description: __, seeds: ___, ...config }: PlainObject): string {
+  return sha256(config).slice(0, 12);
 }

@@ -1,7 +1,7 @@
 import { groupBy } from '../../src/data/group-by.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
 import { type SweepPlan, shownValue } from './plan.ts';
-import type { TrialRow } from './results.ts';
+import type { TrialRow } from './trial-rows.ts';
 
 /** How the objective varies with one swept option, whatever the others are. */
 export interface Sensitivity {

@@ -126,10 +126,6 @@ export async function loadSweepFile(
   options: { overrides: readonly PlainObject[] },
 ): Promise<LoadedSweep> {
   const input = await readExperimentYaml(file);
-  if (input.kind !== 'sweep')
-    throw new InputError(
-      `${file} is no sweep: kind is ${JSON.stringify(input.kind) ?? 'not there'}, and a sweep begins with kind: sweep. An experiment is run by \`earshot train\`, or named in a sweep as \`experiment\``,
-    );
   const sweep = checkedConfig({ schema: sweepSchema, input, wrong: `${file} is not a valid sweep` });
   const named = typeof sweep.experiment === 'string' ? resolve(dirname(file), sweep.experiment) : null;
   const raw = typeof sweep.experiment === 'string' ? await readExperimentYaml(named ?? '') : sweep.experiment;

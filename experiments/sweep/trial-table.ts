@@ -1,7 +1,8 @@
 import { type ColumnSource, parquetWriteBuffer } from 'hyparquet-writer';
 import { csvText } from '../../src/csv-text.ts';
+import { trialId } from '../run/trial.ts';
 import type { SweepPlan } from './plan.ts';
-import type { TrialRow } from './results.ts';
+import type { TrialRow } from './trial-rows.ts';
 
 type Cell = string | number | boolean | null;
 
@@ -13,8 +14,8 @@ export interface TrialTable {
 
 export function trialTable(plan: SweepPlan, rows: readonly TrialRow[]): TrialTable {
   const columns: readonly (readonly [name: string, of: (row: TrialRow) => Cell])[] = [
-    ['trial', ({ trial }) => trial.id],
-    ['member', ({ setting }) => setting.id],
+    ['trial', ({ trial }) => trialId(trial)],
+    ['member', ({ setting }) => setting.name],
     ['seed', ({ trial }) => trial.seed],
     ['status', ({ status }) => status],
     ...plan.paths.map((path) => [path, ({ setting }: TrialRow) => cellOf(setting.point[path])] as const),

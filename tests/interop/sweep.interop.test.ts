@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { afterEach, describe, expect, it } from 'vitest';
-import { keyPrefix, queueName } from '../../experiments/sweep/queue/connection.ts';
+import { runsBelow } from '../../experiments/run/runs-below.ts';
+import { keyPrefix, queueName } from '../../experiments/runner/queue/connection.ts';
 import { Random } from '../../src/tensor/random.ts';
 import {
   checkout,
@@ -48,7 +49,7 @@ function results(cwd: string): Record<string, string> {
 /** Iterations that the runs in a folder have logged. */
 function progressOf(folder: string): number {
   try {
-    return readdirSync(folder).reduce((sum, id) => sum + logged(join(folder, id)), 0);
+    return runsBelow(folder, 2).reduce((sum, run) => sum + logged(run), 0);
   } catch {
     return 0;
   }
@@ -64,7 +65,7 @@ describe('a sweep that is killed at ten random moments', () => {
     for (const moment of moments) {
       const killed = startProcess(sweep, { cwd });
       // What was logged after the last checkpoint is done again, so that a later moment may come a little later.
-      await until(() => progressOf(join(cwd, 'runs/tiny-sweep/trials')) >= moment);
+      await until(() => progressOf(join(cwd, 'runs/tiny-sweep')) >= moment);
       killed.signal('SIGKILL');
       await killed.outcome;
     }
@@ -110,7 +111,6 @@ describe('a sweep on a queue', () => {
     await lost.outcome;
 
     const survivor = begin(work, second);
-    const trials = join(cwd, 'runs/tiny-sweep/trials');
     // The lost trial goes on from a checkpoint that the first worker had sent, without its first iterations.
     await until(() => isResumed(join(queueOf(second), trial)));
     // Redis loses all it had, while a trial is under way.
@@ -122,8 +122,8 @@ describe('a sweep on a queue', () => {
     expect(errors).toContain('does not answer; waiting for it');
     expect(results(cwd)).toEqual(expected);
     // Configurations name the threads as the sweep does, wherever a worker kept them.
-    for (const id of readdirSync(trials))
-      expect(JSON.parse(readFileSync(join(trials, id, 'config.json'), 'utf8')).data.threads).toBe('threads.jsonl');
+    for (const run of runsBelow(join(cwd, 'runs/tiny-sweep'), 2))
+      expect(JSON.parse(readFileSync(join(run, 'config.json'), 'utf8')).data.threads).toBe('threads.jsonl');
 
     survivor.signal('SIGTERM');
     expect((await survivor.outcome).code).toBe(130);

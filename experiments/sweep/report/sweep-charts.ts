@@ -14,9 +14,9 @@ import {
 } from '../../report/page/chart.ts';
 import type { FrontPoint } from '../front.ts';
 import { type SweepPlan, shortNames } from '../plan.ts';
-import type { SettingSummary } from '../results.ts';
 import { estimateOf } from '../seed-interval.ts';
 import { grouping } from '../sensitivity.ts';
+import type { SettingSummary } from '../trial-rows.ts';
 
 export interface Charted {
   readonly plan: SweepPlan;

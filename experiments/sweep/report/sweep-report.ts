@@ -4,14 +4,14 @@ import { noParts, type Paragraph, type Report, type ReportSection, type ReportTa
 import { percent } from '../../report/shown-numbers.ts';
 import { type ShownMetric, systemsTable } from '../../report/systems-table.ts';
 import { type MetricFacts, shownMetrics } from '../../run/metric.ts';
+import { trialId } from '../../run/trial.ts';
 import { isShown } from '../../stop-agent/decisions.ts';
 import type { FrontPoint } from '../front.ts';
 import { type Leader, whyNone } from '../leader.ts';
-import { type SweepPlan, shortNames, shownValue } from '../plan.ts';
-import { type SettingSummary, type SystemMean, type TrialRow, whereTrained } from '../results.ts';
+import { type SweepPlan, shortNames, shownValue, sizeOf } from '../plan.ts';
 import { estimateOf, type SeedInterval } from '../seed-interval.ts';
 import { bestAndWorst, type Sensitivity } from '../sensitivity.ts';
-import { sizeOf } from '../trials-of-plan.ts';
+import { type SettingSummary, type SystemMean, type TrialRow, whereTrained } from '../trial-rows.ts';
 import { settingsChart, sweepCharts } from './sweep-charts.ts';
 
 /** Everything that the report of a sweep shows. */
@@ -151,7 +151,7 @@ function besideOnTest(tested: readonly SystemMean[]): SystemMean[] {
 
 function leaderSection({ plan, tested }: SweepResult, { setting, isToldApart }: Leader): ReportSection {
   const systems = tested.filter(({ name }) => isShown(name));
-  const runs = setting.rows.map(({ trial }) => `\`trials/${trial.id}\` (seed ${trial.seed})`);
+  const runs = setting.rows.map(({ trial }) => `\`${trialId(trial)}\` (seed ${trial.seed})`);
   const rows = systems.map(({ name, role, values }) => ({
     name,
     isMarked: role === 'learnt',
@@ -161,7 +161,7 @@ function leaderSection({ plan, tested }: SweepResult, { setting, isToldApart }: 
     id: 'leader',
     title: isToldApart ? 'Recommended' : 'Highest, but not told apart',
     blocks: present([
-      `**${setting.label}** (\`${setting.id}\`). Its runs: ${runs.join(', ')}.`,
+      `**${setting.label}** (\`${setting.name}\`). Its runs: ${runs.join(', ')}.`,
       'On the test, which no choice was made by:',
       systemsTable(rows, tabled(shownMetrics(plan.kind.metrics, rows))),
       systems.length < tested.length && 'Rules of other numbers are on the front and in `report.json`.',
@@ -189,7 +189,7 @@ function settingsTable(result: SweepResult): ReportTable {
   const metrics = tabled(shownMetrics(plan.kind.metrics, settings));
   const scores = systemsTable(
     settings.map((setting) => ({
-      name: setting.id,
+      name: setting.name,
       isMarked: leader?.setting === setting,
       values: { ...estimates(setting.values), objective: setting.objective && estimateOf(setting.objective) },
       further: [notesOn(setting, result)],
@@ -262,7 +262,7 @@ function sensitivitySection({ plan, sensitivities }: SweepResult): ReportSection
 function failedSection(failed: readonly TrialRow[]): ReportSection {
   const blocks = failed.map(({ trial, message }) => {
     const [headline] = (message ?? '').split('\n');
-    return `\`${trial.id}\` (${trial.label}): ${headline}`;
+    return `\`${trialId(trial)}\` (${trial.label}): ${headline}`;
   });
   return { id: 'failed', title: 'Failed trials', blocks };
 }

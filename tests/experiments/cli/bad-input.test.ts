@@ -266,7 +266,7 @@ describe('a run of other settings', () => {
     expect(existsSync(join(cwd, 'runs/tiny-2/agent/seed-2'))).toBe(true);
     expect((await train('1,2')).errors).toContain('tiny-2: 1 of 2 runs');
     const named = await earshot(['train', 'my.yaml', '--name', 'tiny', '--seeds', '3'], { cwd });
-    expect(named).toMatchObject({ code: 1, errors: expect.stringContaining(`${threads} was changed since runs of`) });
+    expect(named).toMatchObject({ code: 1, errors: expect.stringContaining(`${threads} was changed since. Restore`) });
   });
 
   it('is none where the threads were mended before any run began', async () => {
@@ -289,7 +289,7 @@ describe('a run of other settings', () => {
     const { code, errors } = await earshot(words, { cwd });
     expect(code).toBe(1);
     expect(errors).toMatch(
-      /earshot: runs\/narrow\/agent\/seed-1 already holds another run; it differs in encoder\.dimensions \(there 32, now 16\), .*Restore those values to go on with it, give another --name to make a run beside it, or --restart to replace it/,
+      /earshot: runs\/narrow holds other runs: encoder\.dimensions \(there 32, now 16\)\. Restore what was changed to go on with them, give another --name to make runs beside them, or --restart to replace them/,
     );
     expect((await earshot(['train', 'my.yaml', '--name', 'a/b'], { cwd })).errors).toMatch(/name.*letters, digits/);
   });

@@ -36,7 +36,9 @@ describe('init', () => {
       const path = join(cwd, 'mine.yaml');
       if (goal === 'ratio-sweep') {
         expect(made.out).toContain('Next: npx earshot sweep mine.yaml');
-        expect((await planSweep(await loadSweepFile(path, { overrides: [] }))).settings).toHaveLength(9);
+        expect((await planSweep(await loadSweepFile(path, { overrides: [] }), { runs: 'runs' })).members).toHaveLength(
+          9,
+        );
       } else {
         expect(made.out).toContain('Next: npx earshot train mine.yaml');
         const [{ experiment }] = (await loadVariants({ path, overrides: [], resolve: resolveExperiment })).variants;

@@ -42,7 +42,7 @@ it('writes nothing more at the end when the last line stands there already', () 
 
 it('says of slow work how long an item takes and how long yet, and shows what is under way less often', () => {
   const { see } = stagesOf('ratios', plainLines({ stderr }).show);
-  const show = (stand: Parameters<typeof see>[1], everyMs?: number) => see('sweep', stand, everyMs);
+  const show = (stand: Parameters<typeof see>[1], everyMs?: number) => see('trials', stand, everyMs);
   show({ done: 15, total: 45 });
   for (let minute = 1; minute <= 28; minute++) {
     vi.advanceTimersByTime(60_000);

@@ -15,7 +15,7 @@ function folder(): string {
   const cwd = temporaryFolder();
   run(cwd, 'runs/first/agent/seed-1', { isFinished: true });
   run(cwd, 'runs/first/agent/seed-2', { isFinished: false });
-  run(cwd, 'runs/swept/trials/0001', { isFinished: true });
+  run(cwd, 'runs/swept/0001/seed-1', { isFinished: true });
   run(cwd, 'runs/new/agent/seed-1', { isFinished: false });
   mkdirSync(join(cwd, 'runs/cache'));
   const conclusion = 'The agent is recommended.';
@@ -78,7 +78,7 @@ describe('runs', () => {
     expect((await earshot(['runs'], { cwd })).out).toMatch(
       /\ntiny-sweep: 1 run finished, 1 failed\n {2}Failed: the parts need/,
     );
-    expect((await earshot(['sweep', 'sweep.yaml'], { cwd })).errors).toContain('1 of 2 trials failed');
+    expect((await earshot(['sweep', 'sweep.yaml'], { cwd })).errors).toContain('1 of 2 runs failed');
   });
 
   it('names the run to go on with where it lies now, and none that is gone', async () => {

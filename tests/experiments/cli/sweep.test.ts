@@ -1,8 +1,9 @@
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { parquetReadObjects } from 'hyparquet';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runsBelow } from '../../../experiments/run/runs-below.ts';
 import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
 import type { Outcome } from '../../child-output.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
@@ -20,8 +21,7 @@ function results(cwd: string, runs: string): Record<string, string> {
 /** Iterations that all trials together have logged. */
 function progressOf(runs: string): number {
   try {
-    const trials = join(runs, 'tiny-sweep/trials');
-    return readdirSync(trials).reduce((sum, id) => sum + logged(join(trials, id)), 0);
+    return runsBelow(join(runs, 'tiny-sweep'), 2).reduce((sum, run) => sum + logged(run), 0);
   } catch {
     return 0;
   }
@@ -43,7 +43,9 @@ describe('a sweep', () => {
     const cwd = temporaryFolder();
     writeSweep(join(cwd, 'sweep.yaml'));
     const listed = await earshot(['sweep', 'sweep.yaml', '--dry-run'], { cwd });
-    expect(listed.out).toMatch(/^[0-9a-f]{12} {2}alpha=0\.6, seed 1\n.*\n6 trials: 3 settings, 2 seeds each\n$/s);
+    expect(listed.out).toMatch(
+      /^[0-9a-f]{12}\/seed-1 {2}alpha=0\.6, seed 1\n.*\n6 trials: 3 settings, 2 seeds each\n$/s,
+    );
     expect(readdirSync(cwd)).toEqual(['sweep.yaml']);
   });
 
@@ -72,7 +74,7 @@ describe('a sweep', () => {
     );
     const folder = join(cwd, 'runs/tiny-sweep');
     const [, run] =
-      /Its runs: `(trials\/[0-9a-f]{12})` \(seed 1\), `trials\/[0-9a-f]{12}` \(seed 2\)\./.exec(report) ?? [];
+      /Its runs: `([0-9a-f]{12}\/seed-1)` \(seed 1\), `[0-9a-f]{12}\/seed-2` \(seed 2\)\./.exec(report) ?? [];
     expect(readdirSync(join(folder, run))).toContain('result.json');
 
     const rows = JSON.parse(readFileSync(join(folder, 'trials.json'), 'utf8'));
@@ -92,7 +94,7 @@ describe('a sweep', () => {
       expect(readFileSync(join(folder, 'report-pictures', name), 'utf8')).toMatch(/^<svg /);
 
     expect(first.errors).toMatch(/Page: runs\/tiny-sweep\/report\.html\n$/);
-    expect(first.errors).toMatch(/^tiny-sweep: 6 trials \(3 settings\), in this process, /);
+    expect(first.errors).toMatch(/^tiny-sweep: 6 runs \(3 settings\) in this process, /);
     const page = readFileSync(join(folder, 'report.html'), 'utf8');
     expect(page).toMatch(/<h2 id="leader-title">Highest, but not told apart<\/h2>\n<p><b>alpha=0\.\d<\/b>/);
     expect(page.match(/<th scope="row">(?:<a [^>]*>)?[0-9a-f]{12}(?:<\/a>)?<\/th>/g)).toHaveLength(3);
@@ -100,11 +102,11 @@ describe('a sweep', () => {
     expect(page).not.toMatch(/https?:/);
 
     const [{ trial }] = rows;
-    const written = statSync(join(folder, 'trials', trial, 'result.json')).mtimeMs;
+    const written = statSync(join(folder, trial, 'result.json')).mtimeMs;
     const before = results(cwd, 'runs');
     const second = await earshot(['sweep', 'sweep.yaml', '--json'], { cwd });
     expect(second.code, second.errors).toBe(0);
-    expect(statSync(join(folder, 'trials', trial, 'result.json')).mtimeMs).toBe(written);
+    expect(statSync(join(folder, trial, 'result.json')).mtimeMs).toBe(written);
     expect(results(cwd, 'runs')).toEqual(before);
     expect(JSON.parse(second.out).members).toHaveLength(3);
 
@@ -121,9 +123,8 @@ describe('a sweep', () => {
     const cwd = temporaryFolder();
     cpSync(whole, cwd, { recursive: true });
     const read = await earshot(['sweep', 'sweep.yaml', '--json'], { cwd });
-    const trials = join(cwd, 'runs/tiny-sweep/trials');
-    for (const id of readdirSync(trials)) {
-      const path = join(trials, id, 'decisions.jsonl');
+    for (const run of runsBelow(join(cwd, 'runs/tiny-sweep'), 2)) {
+      const path = join(run, 'decisions.jsonl');
       writeFileSync(path, readFileSync(path, 'utf8').replaceAll('"prediction":"rumor"', '"prediction":"non-rumor"'));
     }
     const second = await earshot(['sweep', 'sweep.yaml', '--json'], { cwd });
@@ -139,10 +140,12 @@ describe('a sweep', () => {
     const swept = await earshot(['sweep', 'sweep.yaml'], { cwd });
     expect(swept.code).toBe(1);
     expect(swept.errors).toMatch(/failed: demonstrations=1000, seed 1: the parts need/);
-    expect(swept.errors).toMatch(/2 of 4 trials failed \(demonstrations=1000, seed 1, …\)/);
+    expect(swept.errors).toMatch(/2 of 4 runs failed \(demonstrations=1000, seed 1, …\)/);
     const report = readFileSync(join(cwd, 'runs/tiny-sweep/report.md'), 'utf8');
     expect(report).toContain('2 finished, 2 failed');
-    expect(report).toMatch(/## Failed trials\n\n`[0-9a-f]{12}` \(demonstrations=1000, seed 1\): the parts need/);
+    expect(report).toMatch(
+      /## Failed trials\n\n`[0-9a-f]{12}\/seed-1` \(demonstrations=1000, seed 1\): the parts need/,
+    );
     expect(report).toContain('**demonstrations=12**');
   });
 
@@ -160,7 +163,7 @@ describe('a sweep', () => {
     writeSweep(join(cwd, 'sweep.yaml'));
     const half = await earshot(['sweep', 'sweep.yaml', '--shard', '0/2'], { cwd });
     expect(half.code, half.errors).toBe(0);
-    expect([half.out, readdirSync(join(cwd, 'runs/tiny-sweep/trials')).length]).toEqual(['', 3]);
+    expect([half.out, runsBelow(join(cwd, 'runs/tiny-sweep'), 2).length]).toEqual(['', 3]);
     expect(half.errors).toContain('3 trials of the others are not');
     const second = await earshot(['sweep', 'sweep.yaml', '--shard', '1/2'], { cwd });
     expect(second.code, second.errors).toBe(0);
@@ -190,7 +193,7 @@ describe('a sweep', () => {
     }
     const resumed = await earshot(words, { cwd: killed });
     expect(resumed.code, resumed.errors).toBe(0);
-    expect(resumed.errors).toMatch(/^tiny-sweep: (\d of )?3 trials \(3 settings\), in this process, /);
+    expect(resumed.errors).toMatch(/^tiny-sweep: (\d of )?3 runs \(3 settings\) in this process, /);
     expect(results(killed, 'runs')).toEqual(results(whole, 'runs'));
   }, 300_000);
 
@@ -206,13 +209,12 @@ describe('a sweep', () => {
     expect(code, errors).toBe(130);
     expect(errors).toContain('stopped; give the same command again to go on');
     expect(errors).not.toContain('failed');
-    const trials = join(cwd, 'runs/tiny-sweep/trials');
-    const begun = readdirSync(trials).filter((name) => logged(join(trials, name)) > 0);
+    const begun = runsBelow(join(cwd, 'runs/tiny-sweep'), 2).filter((run) => logged(run) > 0);
     expect(begun).toHaveLength(1);
-    expect(readdirSync(join(trials, begun[0], 'checkpoints'))).toHaveLength(1);
+    expect(readdirSync(join(begun[0], 'checkpoints'))).toHaveLength(1);
   });
 
-  it('refuses to go on where the threads were changed, also where others were swept in between', async () => {
+  it('stands beside the runs of threads that were changed, also where others were swept in between', async () => {
     const cwd = temporaryFolder();
     writeSweep(join(cwd, 'sweep.yaml'), { seeds: [1], space: { 'agent.imitation.alpha': [0.6] } });
     const synthesize = (threads: number, out: string) =>
@@ -222,13 +224,13 @@ describe('a sweep', () => {
     await synthesize(62, 'second.jsonl');
     expect((await sweep('first.jsonl')).code).toBe(0);
     await synthesize(61, 'first.jsonl');
-    const changed = {
-      code: 1,
-      errors: expect.stringContaining('first.jsonl was changed since trials of runs/tiny-sweep read it; restore it'),
-    };
-    expect(await sweep('first.jsonl')).toMatchObject(changed);
     expect((await sweep('second.jsonl')).code).toBe(0);
-    expect(await sweep('first.jsonl')).toMatchObject(changed);
+    const { errors } = await sweep('first.jsonl');
+    expect(errors.replaceAll('\n', ' ')).toContain(
+      'runs/tiny-sweep holds other runs: first.jsonl was changed since. These stand beside them, as tiny-sweep-2;',
+    );
+    expect(runsBelow(join(cwd, 'runs/tiny-sweep'), 2)).toHaveLength(2);
+    expect(runsBelow(join(cwd, 'runs/tiny-sweep-2'), 2)).toHaveLength(1);
   });
 
   it('is reported, with nothing recommended, where the objective has no value', async () => {
@@ -278,13 +280,13 @@ describe('a sweep of an earlier version', () => {
     const own = { seeds: [1], space: { 'agent.imitation.alpha': [0.6, 0.7] } };
     writeSweep(join(cwd, 'sweep.yaml'), own);
     expect((await earshot(['sweep', 'sweep.yaml'], { cwd })).code).toBe(0);
-    const manifest = join(cwd, 'runs/tiny-sweep/sweep.json');
+    const manifest = join(cwd, 'runs/tiny-sweep/experiment.json');
     const older = readFileSync(manifest, 'utf8').replace('"name": "grid"', '"name": "sobol", "trials": 2');
     writeFileSync(manifest, older);
     const reported = await earshot(['report', 'runs/tiny-sweep'], { cwd });
     expect(reported.code).toBe(1);
     expect(reported.errors).toMatch(
-      /^earshot: runs\/tiny-sweep\/sweep\.json holds a sweep that this version cannot read:\n {2}sweep\.method\.name: Sobol draws were removed in 0\.3\.0; .*\n$/,
+      /^earshot: runs\/tiny-sweep\/experiment\.json holds a sweep that this version cannot read:\n {2}sweep\.method\.name: Sobol draws were removed in 0\.3\.0; .*\n$/,
     );
     expect((await earshot(['sweep', 'sweep.yaml'], { cwd })).out).toContain('2 trials: 2 finished.');
     expect((await earshot(['report', 'runs/tiny-sweep'], { cwd })).code).toBe(0);
@@ -331,9 +333,8 @@ it('keeps of finished trials what it is told to: the scores stay, and policies w
   const swept = async (keep: string) => {
     const { code, errors } = await earshot(['sweep', 'sweep.yaml', '--keep', keep, '--runs', keep], { cwd });
     expect(code, errors).toBe(0);
-    const trials = join(cwd, keep, 'tiny-sweep/trials');
-    const [first] = readdirSync(trials).sort();
-    return { trial: `${keep}/tiny-sweep/trials/${first}`, files: readdirSync(join(trials, first)).sort() };
+    const [trial] = runsBelow(join(cwd, keep, 'tiny-sweep'), 2);
+    return { trial: relative(cwd, trial), files: readdirSync(trial).sort() };
   };
   const all = await swept('all');
   const policies = await swept('policies');
@@ -351,9 +352,7 @@ it('keeps of finished trials what it is told to: the scores stay, and policies w
     for (const name of ['trials.csv', 'trials.json']) expect(reduced[name], name).toBe(whole[name]);
   }
   // Both settings share the judgements and parts of the seed.
-  const judged = readdirSync(join(cwd, 'results/tiny-sweep/trials')).map((id) =>
-    statSync(join(cwd, 'results/tiny-sweep/trials', id, 'judged.jsonl')),
-  );
+  const judged = runsBelow(join(cwd, 'results/tiny-sweep'), 2).map((run) => statSync(join(run, 'judged.jsonl')));
   expect(new Set(judged.map(({ ino }) => ino)).size).toBe(1);
   expect((await earshot(['report', kept.trial], { cwd })).code).toBe(0);
 

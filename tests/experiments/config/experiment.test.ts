@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { loadVariants } from '../../../experiments/config/experiment-file.ts';
 import type { PlainObject } from '../../../experiments/config/overrides.ts';
 import { resolveDetectorsExperiment } from '../../../experiments/detectors/experiment.ts';
-import { openExperiment } from '../../../experiments/kinds/open-experiment.ts';
+import { trialsOf } from '../../../experiments/kinds/experiment-kind.ts';
+import { openExperiment } from '../../../experiments/runner/open-experiment.ts';
 import { experimentSchema, resolveExperiment } from '../../../experiments/stop-agent/experiment.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 
@@ -23,7 +24,7 @@ describe('recipes', () => {
     const experiment = await openExperiment({ path: join(recipes, name), overrides: [], runs: 'runs' });
     expect(`${experiment.name}.yaml`).toBe(name);
     expect(experiment.description).not.toBe('');
-    const directories = experiment.trials.map(({ directory }) => directory);
+    const directories = trialsOf(experiment).map(({ directory }) => directory);
     expect(new Set(directories).size).toBe(directories.length);
   });
 
@@ -66,7 +67,7 @@ describe('an experiment file', () => {
     expect(await openExperiment(source)).toMatchObject({ description: 'Made here.' });
     const own = await openExperiment({ ...source, data: 'own.jsonl' });
     expect(own.description).toBe('');
-    expect(own.trials[0].config).toMatchObject({ description: '', data: { threads: 'own.jsonl' } });
+    expect(own.members[0].resolved.config).toMatchObject({ description: '', data: { threads: 'own.jsonl' } });
     const set = [{ data: { threads: 'own.jsonl' } }];
     expect(await openExperiment({ ...source, overrides: set })).toMatchObject({ description: '' });
     const described = [...set, { description: 'Mine.' }];
@@ -89,8 +90,8 @@ describe('an experiment file', () => {
       { name: 'agent', experiment: experimentSchema.parse({ name: 'x', crossFitting: {}, guarantee: null }) },
     ]);
     const path = join(temporaryFolder({ 'my.yaml': 'name: x' }), 'my.yaml');
-    const { trials } = await openExperiment({ path, overrides: [], runs: 'runs' });
-    expect(trials.map(({ directory }) => directory)).toEqual(
+    const experiment = await openExperiment({ path, overrides: [], runs: 'runs' });
+    expect(trialsOf(experiment).map(({ directory }) => directory)).toEqual(
       [1, 2, 3, 4, 5].map((seed) => `runs/x/agent/seed-${seed}`),
     );
   });

@@ -218,7 +218,7 @@ async function asIfNever(cwd: string): Promise<Record<string, string>> {
 /** All that was said after what will happen, and beside progress. */
 function sentenceOf({ errors }: { errors: string }): string {
   const [, after] = errors.split(/\n\n([\s\S]*)/);
-  const said = after.split('\n').filter((line) => line !== '' && !line.startsWith('[1/1]'));
+  const said = after.split('\n').filter((line) => line !== '' && !line.startsWith('agent, seed 1'));
   expect(said).toHaveLength(1);
   return said[0].replace(/^earshot: /, '');
 }

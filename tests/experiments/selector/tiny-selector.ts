@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { trialsOf } from '../../../experiments/kinds/experiment-kind.ts';
 import { startTrials } from '../../../experiments/kinds/kinds.ts';
-import { openExperiment } from '../../../experiments/kinds/open-experiment.ts';
 import { failureOf } from '../../../experiments/run/failures.ts';
 import type { TrialFailure } from '../../../experiments/run/trial.ts';
 import { trialsHere } from '../../../experiments/run/trials-here.ts';
+import { openExperiment } from '../../../experiments/runner/open-experiment.ts';
 import { plantedStances } from '../../../src/data/synthetic/planted-stances.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
@@ -35,11 +36,11 @@ export function tinyFolder(parts: Record<string, unknown> = {}, files: Record<st
 export async function trainHere(cwd: string, overrides: Record<string, unknown> = {}): Promise<string[]> {
   const notes: string[] = [];
   const runs = join(cwd, 'runs');
-  const { trials } = await openExperiment({ path: join(cwd, 'tiny.yaml'), overrides: [overrides], runs });
+  const experiment = await openExperiment({ path: join(cwd, 'tiny.yaml'), overrides: [overrides], runs });
   const { signal } = new AbortController();
   const failures: TrialFailure[] = [];
   const run = trialsHere({ start: startTrials, signal, onNote: (line) => notes.push(line) });
-  for (const trial of trials) {
+  for (const trial of trialsOf(experiment)) {
     const outcome = await run(trial);
     if (outcome.how === 'failed') failures.push(outcome);
   }

@@ -52,7 +52,7 @@ describe('train, of a selector', () => {
     expect(report).toMatch(
       /\n\| its task models, reading all posts over random selection of the same size +\| +[+−]0\.\d{3} \[[+−]0\.\d{3}, [+−]0\.\d{3}\] /,
     );
-    expect(first.errors).toMatch(/\[1\/1\] agent, seed 1: testing supervised on planted: \d+\/\d+ steps/);
+    expect(first.errors).toMatch(/agent, seed 1: testing supervised on planted: \d+\/\d+ steps/);
     // The untuned models are tested after no epoch at all.
     expect(first.errors).not.toContain('untuned: selecting');
     expect(first.errors).toMatch(

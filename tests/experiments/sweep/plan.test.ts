@@ -1,21 +1,14 @@
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { planSweep, shortNames } from '../../../experiments/sweep/plan.ts';
+import { trialsOf } from '../../../experiments/kinds/experiment-kind.ts';
+import { planSweep, type SweepPlan, shortNames } from '../../../experiments/sweep/plan.ts';
 import { loadSweepFile } from '../../../experiments/sweep/sweep-file.ts';
-import { trialsOfPlan } from '../../../experiments/sweep/trials-of-plan.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { earshot, writeExperiment } from '../cli/command-line.ts';
-import { tinySweep, writeSweep } from './tiny-sweep.ts';
-
-async function planned(parts: Record<string, unknown>, overrides: Record<string, unknown>[] = []) {
-  const path = join(temporaryFolder(), 'sweep.yaml');
-  writeFileSync(path, JSON.stringify({ ...tinySweep, ...parts }));
-  return planSweep(await loadSweepFile(path, { overrides }));
-}
+import { planned } from './tiny-sweep.ts';
 
 const alpha = 'agent.imitation.alpha';
-const settingsOf = ({ settings }: Awaited<ReturnType<typeof planned>>) => settings.map(({ point }) => point);
+const settingsOf = ({ members }: SweepPlan) => members.map(({ point }) => point);
 
 describe('a grid', () => {
   it('has every combination that meets the constraints, with every seed, and what follows from them', async () => {
@@ -30,10 +23,11 @@ describe('a grid', () => {
       // 1 − 0.8 − 0.2 is not quite 0 in floating point, and the weights must not be negative.
       { [alpha]: 0.8, 'agent.imitation.beta': 0.2, 'agent.imitation.gamma': 0 },
     ]);
-    expect(trialsOfPlan(plan).map(({ seed }) => seed)).toEqual([1, 2, 1, 2, 1, 2]);
-    expect(plan.settings[0].trials[1]).toMatchObject({
+    expect(trialsOf(plan).map(({ seed }) => seed)).toEqual([1, 2, 1, 2, 1, 2]);
+    expect(plan.members[0].trials[1]).toMatchObject({
       label: 'alpha=0.2 beta=0.4 gamma=0.4, seed 2',
-      config: { seeds: [2], agent: { imitation: { alpha: 0.2, beta: 0.4, gamma: 0.4 } } },
+      seed: 2,
+      config: { agent: { imitation: { alpha: 0.2, beta: 0.4, gamma: 0.4 } } },
     });
   });
 
@@ -42,7 +36,7 @@ describe('a grid', () => {
       settings: { detector: { encoder: { name: 'hashing', dimensions: 32 } } },
       space: { 'detector.encoder.name': ['hashing', 'universal-sentence-encoder'] },
     });
-    const encoders = plan.settings.map(({ trials: [{ config }] }) => config.detector);
+    const encoders = plan.members.map(({ trials: [{ config }] }) => config.detector);
     expect(encoders).toMatchObject([
       { encoder: { dimensions: 32 } },
       { encoder: { name: 'universal-sentence-encoder' } },
@@ -92,14 +86,14 @@ describe('drawn settings', () => {
   });
 });
 
-describe('a trial’s id', () => {
+describe('a setting’s name', () => {
   it('is of its configuration: the same from file to file, another for every change, and not of names', async () => {
-    const ids = async (...of: Parameters<typeof planned>) => trialsOfPlan(await planned(...of)).map(({ id }) => id);
+    const ids = async (...of: Parameters<typeof planned>) => (await planned(...of)).members.map(({ name }) => name);
     const own = await ids({});
     expect(own[0]).toMatch(/^[0-9a-f]{12}$/);
     expect(new Set(own).size).toBe(own.length);
-    expect(await ids({ name: 'other', description: 'other' })).toEqual(own);
-    expect(await ids({ space: { [alpha]: [0.6, 0.7] } })).toEqual(own.slice(0, 4));
+    expect(await ids({ name: 'other', description: 'other', seeds: [3] })).toEqual(own);
+    expect(await ids({ space: { [alpha]: [0.6, 0.7] } })).toEqual(own.slice(0, 2));
     const changed = await ids({}, [{ agent: { iterations: 5 } }]);
     expect(changed.filter((id) => own.includes(id))).toEqual([]);
   });
@@ -149,15 +143,9 @@ describe('a sweep file', () => {
 
 it('is told apart from an experiment', async () => {
   const cwd = temporaryFolder();
-  writeSweep(join(cwd, 'sweep.yaml'));
   writeExperiment(join(cwd, 'tiny.yaml'));
-  const trained = await earshot(['train', 'sweep.yaml'], { cwd });
-  expect([trained.code, trained.errors]).toEqual([
-    1,
-    'earshot: sweep.yaml is a sweep; run it with `earshot sweep sweep.yaml`\n',
-  ]);
   const swept = await earshot(['sweep', 'tiny.yaml'], { cwd });
-  expect(swept.errors).toMatch(/tiny\.yaml is no sweep: kind is not there, .* `earshot train`/);
+  expect(swept.errors).toMatch(/tiny\.yaml is no sweep: kind is not there, .* `earshot train tiny\.yaml`/);
 });
 
 describe('recipes', () => {
@@ -168,8 +156,8 @@ describe('recipes', () => {
     ['selector-sweep', 12, 3],
   ])('%s has its settings and seeds, and is named after its file', async (name, settings, seeds) => {
     const path = join(import.meta.dirname, `../../../experiments/recipes/${name}.yaml`);
-    const plan = await planSweep(await loadSweepFile(path, { overrides: [] }));
-    expect([plan.name, plan.settings.length, plan.settings[0].trials.length]).toEqual([name, settings, seeds]);
+    const plan = await planSweep(await loadSweepFile(path, { overrides: [] }), { runs: 'runs' });
+    expect([plan.name, plan.members.length, plan.members[0].trials.length]).toEqual([name, settings, seeds]);
     expect(plan.description).not.toBe('');
   });
 });

@@ -1,32 +1,24 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { frontPoints } from '../../../experiments/sweep/front.ts';
 import { leaderOf } from '../../../experiments/sweep/leader.ts';
 import { objectiveOf } from '../../../experiments/sweep/objective.ts';
-import { planSweep, type SweepPlan } from '../../../experiments/sweep/plan.ts';
-import { summarizeSettings, type TrialRow, whereTrained } from '../../../experiments/sweep/results.ts';
+import type { SweepPlan } from '../../../experiments/sweep/plan.ts';
 import { seedInterval } from '../../../experiments/sweep/seed-interval.ts';
 import { sensitivities } from '../../../experiments/sweep/sensitivity.ts';
-import { loadSweepFile } from '../../../experiments/sweep/sweep-file.ts';
+import { summarizeSettings, type TrialRow, whereTrained } from '../../../experiments/sweep/trial-rows.ts';
 import { tableCsv, trialTable } from '../../../experiments/sweep/trial-table.ts';
-import { temporaryFolder } from '../../src/data/fixtures.ts';
-import { tinySweep } from './tiny-sweep.ts';
+import { planned as plannedSweep } from './tiny-sweep.ts';
 
 const space = { 'agent.imitation.alpha': [0.6, 0.8], 'agent.hidden': [4, 8] };
 
-async function planned(parts: Record<string, unknown> = {}): Promise<SweepPlan> {
-  const path = join(temporaryFolder(), 'sweep.yaml');
-  writeFileSync(path, JSON.stringify({ ...tinySweep, space, ...parts }));
-  return planSweep(await loadSweepFile(path, { overrides: [] }));
-}
+const planned = (parts: Record<string, unknown> = {}) => plannedSweep({ space, ...parts });
 
 /** Rows of made-up scores: `scoresOf` a setting's place in the plan and a seed. */
 function rowsOf(
   plan: SweepPlan,
   scoresOf: (place: number, seed: number) => { macroF1: number; er: number } | null,
 ): TrialRow[] {
-  return plan.settings.flatMap((setting, place) =>
+  return plan.members.flatMap((setting, place) =>
     setting.trials.map((trial): TrialRow => {
       const values = scoresOf(place, trial.seed);
       if (values === null)

@@ -32,7 +32,7 @@ it('sweeps a selector, chosen by the threads that are held out of its tests', as
   expect(report).toMatch(/\| untuned +\|/);
   expect(report).not.toContain('Pareto');
   const [first] = JSON.parse(readFileSync(join(cwd, 'runs/selectors/trials.json'), 'utf8'));
-  const held = readFileSync(join(cwd, `runs/selectors/trials/${first.trial}/decisions.jsonl`), 'utf8')
+  const held = readFileSync(join(cwd, `runs/selectors/${first.trial}/decisions.jsonl`), 'utf8')
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line))

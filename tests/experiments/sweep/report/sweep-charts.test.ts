@@ -1,26 +1,18 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { draw } from '../../../../experiments/report/page/chart.ts';
-import { planSweep } from '../../../../experiments/sweep/plan.ts';
 import { sweepCharts } from '../../../../experiments/sweep/report/sweep-charts.ts';
 import { seedInterval } from '../../../../experiments/sweep/seed-interval.ts';
-import { loadSweepFile } from '../../../../experiments/sweep/sweep-file.ts';
-import { temporaryFolder } from '../../../src/data/fixtures.ts';
-import { tinySweep } from '../tiny-sweep.ts';
+import { planned } from '../tiny-sweep.ts';
 
 it('fits many drawn settings on a page: one short name for a place, drawn numbers in groups', async () => {
-  const path = join(temporaryFolder(), 'sweep.yaml');
   const space = {
     'agent.imitation.alpha': { from: 0.6, to: 0.9 },
     'agent.imitation.misleading': ['subtract', 'as-agent'],
   };
-  writeFileSync(path, JSON.stringify({ ...tinySweep, space, method: { name: 'random', trials: 40 } }));
-  const plan = await planSweep(await loadSweepFile(path, { overrides: [] }));
-  const settings = plan.settings.map(({ id, point }, place) => ({
-    id,
+  const plan = await planned({ space, method: { name: 'random', trials: 40 } });
+  const settings = plan.members.map((setting, place) => ({
+    ...setting,
     label: `setting ${place}`,
-    point,
     rows: [],
     isComplete: true,
     isAllowed: true,

@@ -22,6 +22,7 @@ export const declinedSchema = z.object({ declined: z.string().describe('by whom 
 export const jobOutcomeSchema = trialOutcomeSchema;
 
 /** The same trial on other data is another one, and so is one of another program. */
-export function trialName(of: { id: string; files: TrialJob['files'] }): string {
-  return `${of.id}-${sha256([thisProgram(), of.files.map((file) => file.sha256)]).slice(0, 12)}`;
+export function trialName({ trial, files }: Pick<TrialJob, 'trial' | 'files'>): string {
+  const { label: _, ...told } = trial;
+  return sha256([thisProgram(), told, files.map((file) => file.sha256)]).slice(0, 24);
 }

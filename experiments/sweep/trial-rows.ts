@@ -3,16 +3,14 @@ import { groupBy } from '../../src/data/group-by.ts';
 import type { ScoredSystem } from '../kinds/experiment-kind.ts';
 import { failureIn } from '../run/failure-file.ts';
 import { headlineOf } from '../run/failures.ts';
-import { isFinished } from '../run/trial.ts';
+import { isFinished, type Trial } from '../run/trial.ts';
 import { conditionsOf, objectiveOf } from './objective.ts';
-import { describe, type Setting, type SweepPlan, type SweepTrial } from './plan.ts';
-import type { Point } from './sample.ts';
+import type { Setting, SweepPlan } from './plan.ts';
 import { type Range, type SeedInterval, seedInterval } from './seed-interval.ts';
-import type { SweepFolder } from './sweep-folder.ts';
 
 /** A trial with what it scores on the development part. Nothing here knows the test. */
 export interface TrialRow {
-  readonly trial: SweepTrial;
+  readonly trial: Trial;
   readonly setting: Setting;
   readonly status: 'finished' | 'failed' | 'missing';
   readonly systems: readonly ScoredSystem[];
@@ -24,10 +22,7 @@ export interface TrialRow {
 }
 
 /** A setting, summed up over its seeds. */
-export interface SettingSummary {
-  readonly id: string;
-  readonly label: string;
-  readonly point: Point;
+export interface SettingSummary extends Setting {
   readonly rows: readonly TrialRow[];
   /** Whether every seed is finished: only then can it lead. */
   readonly isComplete: boolean;
@@ -38,11 +33,11 @@ export interface SettingSummary {
 }
 
 /** Reads how every trial stands and what it scores on the development part. */
-export function readRows(plan: SweepPlan, folder: SweepFolder): TrialRow[] {
+export function readRows(plan: SweepPlan): TrialRow[] {
   const objective = objectiveOf(plan);
-  return plan.settings.flatMap((setting) =>
+  return plan.members.flatMap((setting) =>
     setting.trials.map((trial): TrialRow => {
-      const directory = folder.directoryOf(trial);
+      const { directory } = trial;
       const failure = failureIn(directory);
       const nothing = { trial, setting, systems: [], objective: null, trainedOn: null };
       if (failure !== null) return { ...nothing, status: 'failed', message: headlineOf(failure) };
@@ -66,7 +61,7 @@ export function readRows(plan: SweepPlan, folder: SweepFolder): TrialRow[] {
 export function summarizeSettings(plan: SweepPlan, rows: readonly TrialRow[]): SettingSummary[] {
   const isAllowed = conditionsOf(plan);
   const aim = plan.kind.metrics.find(({ name }) => name === plan.aim);
-  return plan.settings.map((setting) => {
+  return plan.members.map((setting) => {
     const own = rows.filter((row) => row.setting === setting);
     const objective = overSeeds(
       own.map((row) => row.objective),
@@ -79,9 +74,7 @@ export function summarizeSettings(plan: SweepPlan, rows: readonly TrialRow[]): S
     const means = Object.fromEntries(Object.entries(values).map(([name, interval]) => [name, interval?.mean ?? null]));
     const isComplete = own.every(({ status }) => status === 'finished');
     return {
-      id: setting.id,
-      label: describe(setting.point),
-      point: setting.point,
+      ...setting,
       rows: own,
       isComplete,
       isAllowed: objective !== null && isAllowed(means),

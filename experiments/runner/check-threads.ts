@@ -2,7 +2,8 @@ import { statSync } from 'node:fs';
 import { z } from 'zod';
 import { readThreads } from '../../src/data/thread-file.ts';
 import { indexThreadFile } from '../../src/data/thread-source.ts';
-import type { ResolvedExperiment } from './experiment-kind.ts';
+import type { OpenedExperiment } from '../kinds/experiment-kind.ts';
+import { isSweep } from '../sweep/plan.ts';
 
 /** Of larger files only the first thread is read: all would take longer than the failure of a run. */
 const checkedBytes = 2 ** 26;
@@ -10,12 +11,15 @@ const checkedBytes = 2 ** 26;
 const skippingSchema = z.looseObject({ data: z.looseObject({ skipInvalid: z.boolean().optional() }) });
 
 /**
- * Reads the thread files of some variants and checks that they will do for every seed.
+ * Reads the thread files of an experiment and checks that they will do for every seed.
  * @throws InputError for what is wrong with one of them
  */
-export async function checkThreads(variants: readonly ResolvedExperiment[]): Promise<void> {
+export async function checkThreads(experiment: OpenedExperiment): Promise<void> {
   const read = new Map<string, Promise<Awaited<ReturnType<typeof indexThreadFile>> | null>>();
-  for (const { threadFiles, config, seeds, checkThreads: check } of variants) {
+  for (const { resolved } of experiment.members) {
+    const { threadFiles, config, seeds } = resolved;
+    // A split that only some settings of a sweep cannot have is their failure alone.
+    const check = isSweep(experiment) ? null : resolved.checkThreads;
     const skipInvalid = skippingSchema.safeParse(config).data?.data.skipInvalid;
     for (const path of threadFiles) {
       const own =

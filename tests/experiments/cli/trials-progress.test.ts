@@ -1,12 +1,10 @@
 import { Writable } from 'node:stream';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { sweepProgress } from '../../../experiments/cli/sweep-progress.ts';
 import type { Terminal } from '../../../experiments/cli/terminal.ts';
+import { trialsProgress } from '../../../experiments/cli/trials-progress.ts';
+import { trialsOf } from '../../../experiments/kinds/experiment-kind.ts';
 import type { RunTrial, Trial, TrialOutcome } from '../../../experiments/run/trial.ts';
-import { planSweep } from '../../../experiments/sweep/plan.ts';
-import { loadSweepFile } from '../../../experiments/sweep/sweep-file.ts';
-import { temporaryFolder } from '../../src/data/fixtures.ts';
-import { writeSweep } from '../sweep/tiny-sweep.ts';
+import { planned } from '../sweep/tiny-sweep.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['performance'] });
@@ -59,9 +57,7 @@ function watchable(label: string) {
 
 async function watched(isTTY: boolean) {
   const stderr = new Stderr(isTTY);
-  const file = `${temporaryFolder()}/sweep.yaml`;
-  writeSweep(file);
-  const plan = await planSweep(await loadSweepFile(file, { overrides: [] }));
+  const plan = await planned();
   const terminal: Terminal = {
     words: [],
     stdin: process.stdin,
@@ -70,7 +66,10 @@ async function watched(isTTY: boolean) {
     interruptSignal: () => new AbortController().signal,
     onHangUp: () => () => {},
   };
-  return { stderr, progress: sweepProgress(plan, { terminal, signal: new AbortController().signal }) };
+  return {
+    stderr,
+    progress: trialsProgress(plan, { trials: trialsOf(plan), terminal, signal: new AbortController().signal }),
+  };
 }
 
 it('tells a pipe once a minute how far the trials are, and how long yet', async () => {

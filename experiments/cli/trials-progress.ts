@@ -1,13 +1,13 @@
+import type { OpenedExperiment } from '../kinds/experiment-kind.ts';
 import { failureTeller } from '../run/failures.ts';
 import type { RunTrial, Trial, TrialFailure } from '../run/trial.ts';
 import { objectiveOf } from '../sweep/objective.ts';
-import type { SweepPlan } from '../sweep/plan.ts';
-import { trialsOfPlan } from '../sweep/trials-of-plan.ts';
+import { isSweep } from '../sweep/plan.ts';
 import { notesTo, plainLines, stagesOf, watchedLines } from './progress.ts';
 import { hasScreen, type Terminal } from './terminal.ts';
 
-/** What `sweep` shows while it runs. */
-export interface SweepProgress {
+/** What is shown of an experiment while it runs. */
+export interface TrialsProgress {
   readonly onTrials: (counts: { done: number; total: number }) => void;
   readonly onNote: (line: string) => void;
   readonly onFailure: (label: string, failure: TrialFailure) => void;
@@ -24,25 +24,32 @@ const underWayEveryMs = 60_000;
 /** Names of metrics as tables have them, where they are shorter than a path. */
 const headings: Readonly<Record<string, string>> = { macroF1: 'macro-F1', er: 'earliness' };
 
-/** The trials that are done, as a line now and then; on a terminal beside the trials under way and the best score so far. */
-export function sweepProgress(
-  plan: SweepPlan,
-  { terminal, signal }: { terminal: Terminal; signal: AbortSignal },
-): SweepProgress {
+/**
+ * The trials that are done, as a line now and then; on a terminal beside the trials under way and the best score of a sweep so far. Of a
+ * single trial its stages.
+ */
+export function trialsProgress(
+  experiment: OpenedExperiment,
+  { trials, terminal, signal }: { trials: readonly Trial[]; terminal: Terminal; signal: AbortSignal },
+): TrialsProgress {
+  const { name } = experiment;
+  const isSingle = trials.length === 1;
   const screen = hasScreen(terminal) ? watchedLines(terminal, signal) : null;
   const plain = plainLines(terminal);
-  const whole = stagesOf(plan.name, screen === null ? plain.show : (state) => screen.show(plan.name, state));
+  const lineOf = (title: string) =>
+    stagesOf(title, screen === null ? plain.show : (state) => screen.show(title, state));
+  const whole = isSingle ? null : lineOf(name);
   const onNote = notesTo(terminal, screen ?? undefined);
   const tellFailure = failureTeller(onNote);
-  const look = scoresSoFar(plan);
+  const look = scoresSoFar(experiment);
   const begun = trialsUnderWay();
   const times = timesByStage();
-  let counts = { done: 0, total: trialsOfPlan(plan).length };
+  let counts = { done: 0, total: trials.length };
   let failed = 0;
   const show = (everyMs?: number) => {
     const failures = failed > 0 ? `${failed} failed` : '';
     const note = screen === null ? `${failures && `· ${failures} `}${begun.note()}` : failures;
-    whole.see('sweep', { ...counts, underWay: begun.worth(), note }, everyMs);
+    whole?.see('trials', { ...counts, underWay: begun.worth(), note }, everyMs);
   };
   if (screen !== null) show();
   return {
@@ -53,28 +60,29 @@ export function sweepProgress(
     onNote,
     onFailure(label, failure) {
       failed++;
-      tellFailure(label, failure);
+      // A single one is told by the error at the end.
+      if (!isSingle || signal.aborted) tellFailure(label, failure);
     },
-    watching: (run) => async (trial, watch) => {
-      const title = `  ${trial.label}`;
-      const line = screen === null ? null : stagesOf(title, (state) => screen.show(title, state));
+    watching: (run) => async (trial) => {
+      const title = isSingle ? trial.label : `  ${trial.label}`;
+      const line = screen === null && !isSingle ? null : lineOf(title);
       const clock = times.start();
       const outcome = await run(trial, {
         onBegun: clock.begin,
-        onProgress(stage, done, total) {
-          watch?.onProgress?.(stage, done, total);
+        onProgress(stage, done, total, note) {
           // What comes before the first step of a stage is its preparation.
           clock.spend(done === 0 ? 'preparing' : stage);
           begun.see(trial, { stage, done, total });
-          line?.see(stage, { done, total });
+          line?.see(stage, { done, total, note });
           show(underWayEveryMs);
         },
+        onMeasured: screen === null || line === null || isSweep(experiment) ? null : line.onMeasured,
       });
       screen?.remove(title);
       clock.spend('testing and saving');
       begun.end(trial);
       const measured = screen !== null && outcome.how === 'finished' ? look(trial.directory) : null;
-      if (measured !== null) whole.onMeasured(measured);
+      if (measured !== null) whole?.onMeasured(measured);
       return outcome;
     },
     seconds: times.seconds,
@@ -105,12 +113,13 @@ function timesByStage() {
 }
 
 /** What a trial that has just ended scores on the development part, beside the best so far; null without an objective. */
-function scoresSoFar(plan: SweepPlan): (directory: string) => Record<string, number> | null {
-  const objective = objectiveOf(plan);
-  const { aim } = plan;
+function scoresSoFar(experiment: OpenedExperiment): (directory: string) => Record<string, number> | null {
+  if (!isSweep(experiment)) return () => null;
+  const { aim, kind } = experiment;
+  const objective = objectiveOf(experiment);
   let best = Number.NEGATIVE_INFINITY;
   return (directory) => {
-    const [{ values }] = plan.kind.score(directory, 'development');
+    const [{ values }] = kind.score(directory, 'development');
     const score = objective(values);
     if (score === null) return null;
     best = Math.max(best, score);

@@ -1,13 +1,12 @@
-import { basename } from 'node:path';
 import { type Job, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { InputError } from '../../../src/errors.ts';
+import { hashesOf } from '../../../src/file-hash.ts';
 import { sleep } from '../../../src/sleep.ts';
 import type { BackendName } from '../../../src/tensor/backend-names.ts';
+import type { OpenedExperiment } from '../../kinds/experiment-kind.ts';
 import type { Trial, TrialOutcome } from '../../run/trial.ts';
 import type { TrialPool } from '../../run/trial-pool.ts';
-import type { SweepPlan } from '../plan.ts';
-import type { SweepFolder } from '../sweep-folder.ts';
 import { connectQueue, keyPrefix, queueName } from './connection.ts';
 import { offerFiles } from './files-by-hash.ts';
 import { dropParcel, fetchParcel, progressOf, sendParcel } from './run-parcel.ts';
@@ -20,21 +19,21 @@ const nowhere: ReadonlyMap<string, string> = new Map();
 const pollMs = 500;
 
 /**
- * The queue at an address as what runs the trials of a sweep, with whatever workers there are. Only this process writes the folder of
- * the sweep: it fetches the run of each trial that has ended. Trials that the queue has lost (Redis was killed and had not saved) are
- * put there again.
+ * The queue at an address as what runs the trials of an experiment, with whatever workers there are. Only this process writes the folder
+ * of the experiment: it fetches the run of each trial that has ended. Trials that the queue has lost (Redis was killed and had not saved)
+ * are put there again.
  * @throws InputError where the trials ask language models
  */
-export async function openSweepQueue(
-  plan: SweepPlan,
-  options: { address: string; folder: SweepFolder; signal: AbortSignal; onNote: (line: string) => void },
+export async function openTrialQueue(
+  experiment: OpenedExperiment,
+  options: { address: string; signal: AbortSignal; onNote: (line: string) => void },
 ): Promise<TrialPool> {
-  const { address, folder, signal, onNote } = options;
-  if (plan.settings.some(({ resolved }) => resolved.asksModels))
+  const { address, signal, onNote } = options;
+  if (experiment.members.some(({ resolved }) => resolved.asksModels))
     throw new InputError(
-      '--queue cannot take trials that ask language models: budgets and answers are kept on one machine. Annotate the threads first, and run the sweep without --queue',
+      '--queue cannot take trials that ask language models: budgets and answers are kept on one machine. Annotate the threads first, and run them without --queue',
     );
-  const queued = await trialQueuing(plan, folder);
+  const queued = await trialQueuing(experiment);
   const redis = await connectQueue(address, { onNote });
   const noted = new Set<string>();
   const queue = new Queue(queueName, { connection: redis, prefix: keyPrefix });
@@ -98,15 +97,15 @@ async function collectRun(redis: Redis, { id }: TrialJob, directory: string): Pr
 }
 
 /** What makes a trial one for the queue, with its files by their content. */
-async function trialQueuing(plan: SweepPlan, folder: SweepFolder): Promise<(trial: Trial) => TrialJob> {
-  const resolved = new Map(plan.settings.flatMap((own) => own.trials.map(({ id }) => [id, own.resolved] as const)));
-  const auto = await backendNamedAuto(plan);
+async function trialQueuing({ members }: OpenedExperiment): Promise<(trial: Trial) => TrialJob> {
+  const hashes = await hashesOf(members.flatMap(({ resolved }) => resolved.files));
+  const resolvedOf = new Map(members.flatMap(({ trials, resolved }) => trials.map((own) => [own.directory, resolved])));
+  const auto = members.some(({ resolved }) => resolved.backend === 'auto') ? await backendNamedAuto() : null;
   return ({ directory, runs: _, ...told }) => {
-    const id = basename(directory);
-    const { files: paths = [], backend: asked = null } = resolved.get(id) ?? {};
-    const files = paths.map((path) => ({ path, sha256: folder.fileHashes[path] }));
+    const { files: paths = [], backend: asked = null } = resolvedOf.get(directory) ?? {};
+    const files = paths.map((path) => ({ path, sha256: hashes[path] }));
     const trial = { ...told, backend: asked === 'auto' ? auto : asked };
-    return { program: thisProgram(), trial, files, id: trialName({ id, files }) };
+    return { program: thisProgram(), trial, files, id: trialName({ trial, files }) };
   };
 }
 
@@ -114,9 +113,8 @@ async function removeFailed(job: Job | undefined): Promise<void> {
   if (job !== undefined && (await job.getState()) === 'failed') await job.remove();
 }
 
-/** What `auto` is here, so that all trials are trained on it; null where none asks for it. */
-async function backendNamedAuto({ settings }: SweepPlan): Promise<BackendName | null> {
-  if (!settings.some(({ resolved }) => resolved.backend === 'auto')) return null;
+/** What `auto` is here, so that all trials are trained on it. */
+async function backendNamedAuto(): Promise<BackendName> {
   const { selectBackend } = await import('../../../src/tensor/backend.ts');
   return (await selectBackend('auto')).name;
 }

@@ -1,0 +1,114 @@
+import { existsSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { writeFileAtomically } from '../../src/atomic-file.ts';
+import type { Member, OpenedExperiment } from '../kinds/experiment-kind.ts';
+import { refuseCopies } from '../kinds/report-runs.ts';
+import type { KindsReport, VariantRuns } from '../report/kind-report.ts';
+import { pageOf } from '../report/page/page.ts';
+import { writePage } from '../report/page/write-page.ts';
+import { markdownOf, screenOf } from '../report/report.ts';
+import { finishedBelow } from '../run/runs-below.ts';
+import { isFinished } from '../run/trial.ts';
+import { isSweep } from '../sweep/plan.ts';
+import { sweepResults } from '../sweep/sweep-results.ts';
+import { folderOf } from './experiment-folder.ts';
+
+interface Reporting {
+  /** What trained the runs, or shows them. */
+  readonly command: string;
+  /** Finished runs of each variant; those with the seeds of the experiment unless given. */
+  readonly variants?: readonly VariantRuns[];
+}
+
+interface Results {
+  readonly report: KindsReport;
+  /** What `--json` prints, and a page holds. */
+  readonly results: object;
+  /** What `report.json` holds. */
+  readonly json: object;
+  /** Further files, by name. */
+  readonly tables: Readonly<Record<string, string | Uint8Array>>;
+}
+
+/**
+ * Writes `report.md`, `report.json` and the tables of a sweep beside the runs.
+ * @returns what a screen shows of them, and what writes the page
+ */
+export async function writeReport(experiment: OpenedExperiment, options: Reporting) {
+  const { report, results, json, tables }: Results = isSweep(experiment)
+    ? sweepResults(experiment, options)
+    : await variantResults(experiment, options);
+  const folder = folderOf(experiment);
+  const text = markdownOf(report);
+  const files = { ...tables, 'report.json': `${JSON.stringify(json, null, 2)}\n`, 'report.md': text };
+  for (const [name, content] of Object.entries(files)) writeFileAtomically(join(folder, name), content);
+  const { next, recommended = null } = report;
+  return {
+    ...{ text, summary: screenOf(report), next, results, recommended },
+    /** Writes the report as a page with its pictures, and returns where it is. */
+    async writePage(path: string = join(folder, 'report.html')): Promise<string> {
+      writePage(path, await pageOf(report, results));
+      return path;
+    },
+  };
+}
+
+async function variantResults(
+  experiment: OpenedExperiment,
+  { command, variants = finishedVariants(experiment) }: Reporting,
+): Promise<Results> {
+  const { name, description, kind, runs } = experiment;
+  const reportOf = await kind.report();
+  const { report, results } = reportOf({ name, description, command, variants, cache: join(runs, 'cache') });
+  const { conclusion, recommended = null } = report;
+  return { report, results, json: { name, conclusion, recommended, results }, tables: {} };
+}
+
+/** The finished runs of each variant with the seeds of the experiment; no variant without any. */
+export function finishedVariants({ members }: OpenedExperiment): VariantRuns[] {
+  return runsOf(members, ({ trials }) => trials.map(({ directory }) => directory).filter(isFinished));
+}
+
+/**
+ * The same with whatever seeds there are, of runs that have the settings of the variant.
+ * @throws InputError where a run stands there twice
+ */
+export function finishedWithAnySeed({ members }: OpenedExperiment): VariantRuns[] {
+  return runsOf(members, ({ trials: [{ directory, config }] }) => {
+    const folder = dirname(directory);
+    const finished = existsSync(folder) ? finishedBelow(folder, 1) : [];
+    const directories = finished.filter((run) => RunDirectory.open(run).otherSettings(config).length === 0);
+    refuseCopies(directories);
+    return directories;
+  });
+}
+
+function runsOf(members: readonly Member[], finished: (member: Member) => string[]): VariantRuns[] {
+  return members
+    .map((member) => ({ variant: member.name, directories: finished(member) }))
+    .filter(({ directories }) => directories.length > 0);
+}
+
+/**
+ * Writes what is recommended as `policy/` beside the runs, where the kind of experiment ships one. An earlier policy goes.
+ * @param options.recommended null where nothing is
+ * @param options.isNew whether runs were trained since; an earlier policy is left as it is otherwise
+ * @returns where the policy is; null for none
+ */
+export async function shipPolicy(
+  experiment: OpenedExperiment,
+  { recommended, isNew }: { recommended: object | null; isNew: boolean },
+): Promise<string | null> {
+  const { kind } = experiment;
+  const out = join(folderOf(experiment), 'policy');
+  const hasPolicy = existsSync(join(out, 'manifest.json'));
+  if (!isNew && hasPolicy) return recommended === null ? null : out;
+  if (recommended === null) {
+    if (hasPolicy) rmSync(out, { recursive: true });
+    return null;
+  }
+  if (kind.ship === undefined) return null;
+  await kind.ship({ recommended, out });
+  return out;
+}

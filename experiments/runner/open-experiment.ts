@@ -1,0 +1,90 @@
+import { InputError } from '../../src/errors.ts';
+import { loadVariants, readExperimentYaml } from '../config/experiment-file.ts';
+import { isPlainObject, mergeDeep, type PlainObject } from '../config/overrides.ts';
+import { memberOf, type OpenedExperiment } from '../kinds/experiment-kind.ts';
+import { kindOf } from '../kinds/kinds.ts';
+import { planSweep } from '../sweep/plan.ts';
+import { loadSweepFile } from '../sweep/sweep-file.ts';
+import { differencesOf } from './experiment-folder.ts';
+
+export interface ExperimentSource {
+  /** File of an experiment or of a sweep. */
+  path: string;
+  overrides: readonly PlainObject[];
+  /** In place of those of the file. */
+  name?: string;
+  seeds?: readonly number[];
+  /** Only these variants; all of them unless given. */
+  variants?: readonly string[];
+  /** In place of the file's threads. */
+  data?: string;
+  runs: string;
+}
+
+/**
+ * The experiment under a name that no runs of other settings or other files have: its own, else `<name>-2`, `<name>-3`, …
+ * @returns with the name that is taken, and what differs there; null where it keeps its own
+ * @throws InputError for a file that is no valid experiment
+ */
+export async function openBesideOthers(
+  source: ExperimentSource,
+): Promise<{ experiment: OpenedExperiment; others: { name: string; differences: string[] } | null }> {
+  const own = await openExperiment(source);
+  const differences = await differencesOf(own);
+  if (differences.length === 0) return { experiment: own, others: null };
+  const { name } = own;
+  for (let number = 2; ; number++) {
+    const experiment = await openExperiment({ ...source, name: `${name}-${number}` });
+    if ((await differencesOf(experiment)).length === 0) return { experiment, others: { name, differences } };
+  }
+}
+
+/** @throws InputError for a file that is no valid experiment or sweep */
+export async function openExperiment(source: ExperimentSource): Promise<OpenedExperiment> {
+  const raw = await readExperimentYaml(source.path);
+  return raw.kind === 'sweep' ? openSweep(source) : openVariants(raw, source);
+}
+
+async function openSweep({ path, overrides, name, seeds, variants, data, runs }: ExperimentSource) {
+  if (variants !== undefined)
+    throw new InputError(`--variants is for experiments; the sweep ${path} names the variant that it sweeps itself`);
+  const { sweep, experiment, source } = await loadSweepFile(path, { overrides });
+  const kind = await kindOf(experiment.kind, source);
+  const loaded = {
+    sweep: { ...sweep, name: name ?? sweep.name, seeds: seeds === undefined ? sweep.seeds : [...seeds] },
+    experiment: data === undefined ? experiment : mergeDeep(experiment, kind.dataOverride(data)),
+    source,
+  };
+  return planSweep(loaded, { runs });
+}
+
+async function openVariants(raw: PlainObject, source: ExperimentSource): Promise<OpenedExperiment> {
+  const { path, overrides, name, seeds, data, runs } = source;
+  const kind = await kindOf(raw.kind, path);
+  const own: PlainObject[] = [
+    ...overrides,
+    ...(seeds === undefined ? [] : [{ seeds }]),
+    ...(name === undefined ? [] : [{ name }]),
+    ...(data === undefined ? [] : [kind.dataOverride(data)]),
+  ];
+  const { resolve, soleVariant } = kind;
+  const load = (all: readonly PlainObject[]) => loadVariants({ path, overrides: all, resolve, soleVariant });
+  const asked = await load(own);
+  const readsFiles = asked.variants.some(({ experiment }) => experiment.threadFiles.length > 0);
+  // What a file says of the threads that it makes is not said of others.
+  const file = makesThreads(raw) && readsFiles ? await load([{ description: '' }, ...own]) : asked;
+  const known = file.variants.map((variant) => variant.name);
+  const unknown = source.variants?.find((variant) => !known.includes(variant));
+  if (unknown !== undefined)
+    throw new InputError(`${file.name} has no variant ${JSON.stringify(unknown)}; there are ${known.join(', ')}`);
+  const head = { name: file.name, description: file.description, kind, runs };
+  const members = file.variants
+    .filter((variant) => source.variants?.includes(variant.name) ?? true)
+    .map((variant) => memberOf(head, { name: variant.name, resolved: variant.experiment }));
+  return { ...head, members };
+}
+
+/** Whether the file itself has its threads made. */
+function makesThreads({ data }: PlainObject): boolean {
+  return isPlainObject(data) && ('synthetic' in data || 'planted' in data);
+}

@@ -1,0 +1,77 @@
+import { trialId } from '../run/trial.ts';
+import { frontPoints } from './front.ts';
+import { leaderOf } from './leader.ts';
+import type { SweepPlan } from './plan.ts';
+import { type SweepResult, sweepReport } from './report/sweep-report.ts';
+import { sensitivities } from './sensitivity.ts';
+import { meanSystems, readRows, type SystemMean, summarizeSettings, trainedOn } from './trial-rows.ts';
+import { tableCsv, tableJson, tableParquet, trialTable } from './trial-table.ts';
+
+/**
+ * What a sweep came to, from what lies in its folder: the same for the same trials, whatever was killed on the way. The test is looked
+ * at here alone, once the leading setting is known, and for that setting.
+ */
+export function sweepResults(plan: SweepPlan, { command }: { command: string }) {
+  const rows = readRows(plan);
+  const settings = summarizeSettings(plan, rows);
+  const leader = leaderOf(plan, settings);
+  const shownFor = leader?.setting ?? settings.find(({ isComplete }) => isComplete);
+  const scored = (shownFor?.rows ?? []).map(({ systems }) => systems);
+  const beside = meanSystems(plan, scored);
+  const onTest = (leader?.setting.rows ?? []).map(({ trial }) => plan.kind.score(trial.directory, 'test'));
+  const result: SweepResult = {
+    ...{ plan, command, rows, settings, leader },
+    front: frontPoints(settings, beside),
+    sensitivities: sensitivities(plan, rows),
+    tested: meanSystems(plan, onTest),
+  };
+  const report = sweepReport(result);
+  const table = trialTable(plan, rows);
+  const json = { conclusion: report.conclusion, ...jsonOf(result, beside) };
+  return {
+    ...{ report, json, results: json },
+    tables: {
+      'trials.csv': tableCsv(table),
+      'trials.json': tableJson(table),
+      'trials.parquet': tableParquet(table),
+    },
+  };
+}
+
+/** What `--json` prints. */
+function jsonOf(
+  { plan, rows, settings, front, sensitivities: sensitivity, leader, tested }: SweepResult,
+  beside: readonly SystemMean[],
+) {
+  return {
+    name: plan.name,
+    /** The leader, where the seeds tell it from all others. */
+    recommended: leader?.isToldApart ? leader.setting.name : null,
+    leader: leader && {
+      member: leader.setting.name,
+      settings: leader.setting.point,
+      isToldApart: leader.isToldApart,
+      conclusion: leader.conclusion,
+      why: leader.why,
+      test: tested,
+    },
+    members: settings.map(({ name, point, isComplete, isAllowed, objective, values, rows: own }) => ({
+      id: name,
+      settings: point,
+      trials: own.map(({ trial }) => trialId(trial)),
+      isComplete,
+      isAllowed,
+      objective,
+      development: values,
+    })),
+    baselines: beside
+      .filter(({ role }) => role !== 'learnt')
+      .map(({ name, role, values }) => ({ name, role, development: values })),
+    front,
+    sensitivity,
+    trainedOn: trainedOn(rows),
+    failed: rows.flatMap(({ trial, status, message }) =>
+      status === 'failed' ? [{ trial: trialId(trial), label: trial.label, message }] : [],
+    ),
+  };
+}
