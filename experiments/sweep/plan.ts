@@ -190,5 +190,5 @@ function replaced(config: PlainObject, [key, ...below]: readonly string[], value
 
 /** Neither the name of an experiment nor which seeds there are changes a result. */
 function idOf({ name: _, description: __, seeds: ___, ...config }: PlainObject): string {
-  return sha256(config).slice(0, 12);
+  return sha256({ config, seed: null }).slice(0, 12);
 }
