@@ -51,7 +51,7 @@ async function work(options: WorkerCommandOptions & { terminal: Terminal }): Pro
   const { queue, runs, jobs = availableParallelism(), lostAfter, idle, terminal } = options;
   if (options.parent) {
     const { serveTrials } = await import('../run/trial-process.ts');
-    return serveTrials({ start, signal: terminal.interruptSignal(null) });
+    return serveTrials({ start, signal: terminal.interruptSignal(null) }, terminal);
   }
   if (queue === undefined)
     throw new InputError(

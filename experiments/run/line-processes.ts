@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { launcher } from '../launcher.ts';
@@ -69,9 +69,16 @@ async function* eachOf<Item>(items: Iterable<Item> | AsyncIterable<Item>): Async
   yield* items;
 }
 
-/** A process that answers line by line. One that fails fails all that it was asked, with what it said last. */
-export function lineProcess(words: readonly string[]) {
-  const child: ChildProcess = spawn(process.execPath, [launcher, ...words], { stdio: 'pipe' });
+/**
+ * A process of `earshot` that is told lines and says lines. One that fails fails all that it was asked, with what it said last.
+ * @param options.onLine told what it says that nobody has asked for
+ * @param options.onNote told what it writes to standard error
+ */
+export function lineProcess(
+  words: readonly string[],
+  { onLine = () => {}, onNote = () => {} }: { onLine?: (line: string) => void; onNote?: (line: string) => void } = {},
+) {
+  const child = spawn(process.execPath, [launcher, ...words], { stdio: 'pipe' });
   const waiting: { resolve: (line: string) => void; reject: (error: Error) => void }[] = [];
   let lastWords = '';
   let failure: Error | null = null;
@@ -84,33 +91,42 @@ export function lineProcess(words: readonly string[]) {
     for (const { reject } of waiting.splice(0)) reject(error);
   });
   // It has closed its input; why is told by its end.
-  child.stdin?.on('error', () => {});
-  if (child.stdout !== null)
-    createInterface({ input: child.stdout }).on('line', (line) => waiting.shift()?.resolve(line));
-  if (child.stderr !== null)
-    createInterface({ input: child.stderr }).on('line', (line) => {
-      lastWords = line.startsWith('earshot: ') ? line.slice('earshot: '.length) : `${lastWords}\n${line}`.trim();
-    });
+  child.stdin.on('error', () => {});
+  createInterface({ input: child.stdout }).on('line', (line) => (waiting.shift()?.resolve ?? onLine)(line));
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    lastWords = line.startsWith('earshot: ') ? line.slice('earshot: '.length) : `${lastWords}\n${line}`.trim();
+    onNote(line);
+  });
+  const tell = (line: string) => void child.stdin.write(`${line}\n`);
   return {
+    tell,
     ask(line: string): Promise<string> {
       if (failure !== null) return Promise.reject(failure);
-      child.stdin?.write(`${line}\n`);
+      tell(line);
       return new Promise((resolve, reject) => waiting.push({ resolve, reject }));
     },
     /** Ends the process after what it was asked. */
     end(): Promise<void> {
-      child.stdin?.end();
+      child.stdin.end();
       return ended;
     },
+    /** How it ends, by itself or another. */
+    ended,
   };
 }
+export type LineProcess = ReturnType<typeof lineProcess>;
 
 /** The error of a process, as this one would have thrown it. */
 function failureOf(of: { code: number | null; signal: NodeJS.Signals | null; lastWords: string }): Error {
   const { code, signal, lastWords } = of;
+  // Node's own limit, however much the machine has.
+  if (lastWords.includes('heap out of memory'))
+    return new InputError(
+      'its process ran out of the memory that Node lets it take; raise that in megabytes, as in NODE_OPTIONS=--max-old-space-size=8192',
+    );
   if (signal !== null)
-    return new InputError(`one of the processes was ended by ${signal}; if memory ran out, give fewer --jobs`);
+    return new InputError(`its process was ended by ${signal}; if memory ran out, give fewer --jobs`);
   if (code === 1) return new InputError(lastWords);
   if (code === 2) return new ProviderError(lastWords);
-  return new Error(`one of the processes ended with exit code ${code}: ${lastWords}`);
+  return new Error(`its process ended with exit code ${code}: ${lastWords}`);
 }

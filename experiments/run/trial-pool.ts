@@ -1,9 +1,8 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { createInterface } from 'node:readline';
-import { launcher } from '../launcher.ts';
+import { jsonOrUndefined } from '../../src/json.ts';
+import { type LineProcess, lineProcess } from './line-processes.ts';
 import type { RunTrial, Trial, TrialOutcome, TrialWatch } from './trial.ts';
 import { type FromParent, type FromProcess, fromProcessSchema } from './trial-process.ts';
-import { type StartTrials, trialsHere } from './trials-here.ts';
+import { failedBy, type StartTrials, trialsHere } from './trials-here.ts';
 
 export interface TrialPool {
   readonly run: RunTrial;
@@ -37,8 +36,8 @@ interface Waiting {
  */
 export function trialProcesses({ jobs, signal, onNote }: PoolOptions): TrialPool {
   const waiting = waitingTrials();
-  const idle: ChildProcess[] = [];
-  const busy = new Map<ChildProcess, Waiting>();
+  const idle: LineProcess[] = [];
+  const busy = new Map<LineProcess, Waiting>();
   const backends = new Set<string>();
   let isClosed = false;
 
@@ -58,14 +57,14 @@ export function trialProcesses({ jobs, signal, onNote }: PoolOptions): TrialPool
   }
 
   /** The trial of this process has ended: it takes no part any more, however it ended. */
-  function taken(child: ChildProcess): Waiting | undefined {
+  function taken(child: LineProcess): Waiting | undefined {
     const ended = busy.get(child);
     busy.delete(child);
     if (ended !== undefined) waiting.leave(ended);
     return ended;
   }
 
-  function receive(child: ChildProcess, message: FromProcess): void {
+  function receive(child: LineProcess, message: FromProcess): void {
     const running = busy.get(child);
     if (running === undefined) return;
     if (message.say === 'note') onNote(message.line);
@@ -86,14 +85,27 @@ export function trialProcesses({ jobs, signal, onNote }: PoolOptions): TrialPool
     }
   }
 
-  function removeEnded(child: ChildProcess, how: TrialOutcome): void {
-    const place = idle.indexOf(child);
-    if (place >= 0) idle.splice(place, 1);
-    taken(child)?.resolve(signal.aborted || isClosed ? { how: 'interrupted' } : how);
-    if (!isClosed) dispatch();
+  function startProcess(): LineProcess {
+    const child = lineProcess(['worker', '--parent'], {
+      onLine(line) {
+        // A library may print something of its own there.
+        const { success, data } = fromProcessSchema.safeParse(jsonOrUndefined(line));
+        if (success) receive(child, data);
+      },
+      onNote,
+    });
+    const removed = (how: TrialOutcome) => {
+      const place = idle.indexOf(child);
+      if (place >= 0) idle.splice(place, 1);
+      taken(child)?.resolve(signal.aborted || isClosed ? { how: 'interrupted' } : how);
+      if (!isClosed) dispatch();
+    };
+    child.ended.then(
+      () => removed({ how: 'interrupted' }),
+      (error) => removed(failedBy(error)),
+    );
+    return child;
   }
-
-  const startProcess = () => workerProcess({ jobs, onNote, onMessage: receive, onEnd: removeEnded });
 
   const stopAll = () => {
     for (const child of [...busy.keys(), ...idle]) say(child, { say: 'stop' });
@@ -110,9 +122,15 @@ export function trialProcesses({ jobs, signal, onNote }: PoolOptions): TrialPool
     async close() {
       isClosed = true;
       signal.removeEventListener('abort', stopAll);
-      await Promise.all([...idle, ...busy.keys()].map(stopProcess));
+      const processes = [...idle, ...busy.keys()];
+      for (const child of processes) say(child, { say: 'stop' });
+      await Promise.allSettled(processes.map(({ ended }) => ended));
     },
   };
+}
+
+function say({ tell }: LineProcess, message: FromParent): void {
+  tell(JSON.stringify(message));
 }
 
 /** Trials in the order in which they may begin: of those with the same detector the first goes ahead alone until it is prepared. */
@@ -142,55 +160,4 @@ function waitingTrials() {
       if (detectorKey !== null) beingPrepared.delete(detectorKey);
     },
   };
-}
-
-/** A process that runs trials for this one. */
-function workerProcess(of: {
-  jobs: number;
-  onNote: (line: string) => void;
-  onMessage: (child: ChildProcess, message: FromProcess) => void;
-  onEnd: (child: ChildProcess, how: TrialOutcome) => void;
-}): ChildProcess {
-  const child = fork(launcher, ['worker', '--parent'], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
-  let isHeapFull = false;
-  if (child.stderr !== null)
-    createInterface({ input: child.stderr }).on('line', (line) => {
-      isHeapFull ||= line.includes('heap out of memory');
-      of.onNote(line);
-    });
-  child.on('message', (message) => of.onMessage(child, fromProcessSchema.parse(message)));
-  child.on('close', (code, killedBy) => of.onEnd(child, diedOutcome({ code, killedBy, isHeapFull, jobs: of.jobs })));
-  return child;
-}
-
-/** Asks a process to end, and waits until it has. */
-async function stopProcess(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const gone = new Promise<void>((resolve) => child.once('close', () => resolve()));
-  say(child, { say: 'stop' });
-  await gone;
-}
-
-function say(child: ChildProcess, message: FromParent): void {
-  // A process that has just died is told of by its `close`.
-  if (child.connected) child.send(message, () => {});
-}
-
-function diedOutcome(died: {
-  code: number | null;
-  killedBy: NodeJS.Signals | null;
-  isHeapFull: boolean;
-  jobs: number;
-}): TrialOutcome {
-  const { code, killedBy, isHeapFull, jobs } = died;
-  const failed = (severity: 1 | 3, message: string) => ({ how: 'failed', severity, message }) as const;
-  // Node's own limit, however much the machine has.
-  if (isHeapFull)
-    return failed(
-      1,
-      'its process ran out of the memory that Node lets it take; raise that in megabytes, as in NODE_OPTIONS=--max-old-space-size=8192',
-    );
-  if (killedBy === null) return failed(3, `its process ended with exit code ${code}`);
-  const fewer = jobs > 1 ? ', give fewer --jobs' : ', the machine has too little';
-  return failed(1, `its process was ended by ${killedBy}; if memory ran out${fewer}`);
 }

@@ -1,11 +1,12 @@
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
 import { z } from 'zod';
-import { InputError } from '../../src/errors.ts';
 import { trialOutcomeSchema, trialSchema } from './trial.ts';
 import { type StartTrials, trialsHere } from './trials-here.ts';
 
 /*
- * The process that trains trials, one after the other, for a parent that speaks to it over Node's channel. What goes over
- * the channel is described here.
+ * The process that trains trials, one after the other, for a parent that tells it on standard input. What either says
+ * is described here.
  */
 
 const fromParentSchema = z.discriminatedUnion('say', [
@@ -29,41 +30,34 @@ export const fromProcessSchema = z.discriminatedUnion('say', [
 ]);
 export type FromProcess = z.input<typeof fromProcessSchema>;
 
-/**
- * Serves the parent until it says stop or is gone.
- * @throws InputError where there is no parent
- */
-export async function serveTrials({ start, signal }: { start: StartTrials; signal: AbortSignal }): Promise<void> {
-  if (process.send === undefined)
-    throw new InputError('--parent is for processes that `earshot` starts itself; give --queue redis://… instead');
+/** Serves the parent until it says stop or is gone. */
+export async function serveTrials(
+  { start, signal }: { start: StartTrials; signal: AbortSignal },
+  { stdin, stdout }: { stdin: Readable; stdout: Writable },
+): Promise<void> {
   const stop = new AbortController();
-  const tell = (message: FromProcess) =>
-    new Promise<void>((resolve) => process.send?.(message, undefined, undefined, () => resolve()));
+  const tell = (message: FromProcess) => void stdout.write(`${JSON.stringify(message)}\n`);
   const run = trialsHere({
     start,
     signal: stop.signal,
-    onNote: (line) => void tell({ say: 'note', line }),
-    onBackend: (line) => void tell({ say: 'backend', line }),
+    onNote: (line) => tell({ say: 'note', line }),
+    onBackend: (line) => tell({ say: 'backend', line }),
   });
   let last: Promise<unknown> = Promise.resolve();
-
   signal.addEventListener('abort', () => stop.abort(), { once: true });
-  await new Promise<void>((resolve) => {
-    process.on('message', (message) => {
-      const order = fromParentSchema.parse(message);
-      if (order.say === 'stop') {
-        stop.abort();
-        resolve();
-        return;
-      }
-      last = run(order.trial, {
-        onProgress: (stage, done, total, note) => void tell({ say: 'progress', stage, done, total, note }),
-        onMeasured: order.isWatched ? (measured) => void tell({ say: 'measured', measured: { ...measured } }) : null,
-      }).then((outcome) => tell({ say: 'ended', outcome }));
-    });
-    // A parent that was killed starts its trials anew; two processes must not write the same run.
-    process.on('disconnect', () => process.exit(0));
-  });
-  await last;
-  process.disconnect?.();
+  for await (const line of createInterface({ input: stdin })) {
+    const order = fromParentSchema.parse(JSON.parse(line));
+    if (order.say === 'stop') {
+      stop.abort();
+      await last;
+      stdin.destroy();
+      return;
+    }
+    last = run(order.trial, {
+      onProgress: (stage, done, total, note) => tell({ say: 'progress', stage, done, total, note }),
+      onMeasured: order.isWatched ? (measured) => tell({ say: 'measured', measured: { ...measured } }) : null,
+    }).then((outcome) => tell({ say: 'ended', outcome }));
+  }
+  // A parent that was killed starts its trials anew; two processes must not write the same run.
+  process.exit(0);
 }

@@ -15,6 +15,13 @@ interface Waiting {
   readonly resolve: (outcome: TrialOutcome) => void;
 }
 
+/** What becomes of a trial by an error. Of a defect the stack is told. */
+export function failedBy(error: unknown): TrialOutcome {
+  const severity = severityOf(error);
+  const { message, stack = message } = error instanceof Error ? error : new Error(String(error));
+  return { how: 'failed', severity, message: severity === 3 ? stack : message };
+}
+
 /**
  * Runs trials in this process, keeping data and tables from one to the next: one after the other, or on xla, where runs become one
  * program, all that wait at once.
@@ -55,9 +62,7 @@ export function trialsHere(options: {
       return await work();
     } catch (error) {
       if (signal.aborted && error instanceof Error && error.name === 'AbortError') return { how: 'interrupted' };
-      const severity = severityOf(error);
-      const { message, stack = message } = error instanceof Error ? error : new Error(String(error));
-      return { how: 'failed', severity, message: severity === 3 ? stack : message };
+      return failedBy(error);
     }
   }
 

@@ -1,6 +1,7 @@
-import { fork } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import type { TrialOutcome } from '../../../experiments/run/trial.ts';
@@ -28,21 +29,21 @@ async function loadedBy(words: readonly string[], speak: (say: (message: object)
   const cwd = temporaryFolder({});
   const coverage = join(cwd, 'coverage');
   mkdirSync(coverage);
-  const child = fork(join(home, 'experiments/cli/earshot.mjs'), words, {
+  const child = spawn(process.execPath, [join(home, 'experiments/cli/earshot.mjs'), ...words], {
     cwd,
-    // Not those of the test runner.
-    execArgv: [],
     env: { ...process.env, NODE_V8_COVERAGE: coverage },
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    stdio: ['pipe', 'pipe', 'inherit'],
   });
+  const say = (message: object) => child.stdin.write(`${JSON.stringify(message)}\n`);
   const ends: TrialOutcome[] = [];
-  child.on('message', (message) => {
-    const said = fromProcessSchema.parse(message);
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    if (!words.includes('--parent')) return;
+    const said = fromProcessSchema.parse(JSON.parse(line));
     if (said.say !== 'ended') return;
     ends.push(said.outcome);
-    child.send({ say: 'stop' });
+    say({ say: 'stop' });
   });
-  speak((message) => child.send(message));
+  speak(say);
   const code = await new Promise((resolve) => child.on('close', resolve));
   expect(code).toBe(0);
   return { ...modulesIn(coverage), ends };
