@@ -41,7 +41,7 @@ for (const folder of runs) {
   const learntFrom = new Set([...demonstrations, ...environment].map(({ identity }) => identity));
   const known = all.filter((thread) => policy.isFamiliar(thread));
   const fresh = all.filter((thread) => !policy.isFamiliar(thread));
-  const { threads } = calibrationThreads(fresh, { known, quietHours: 0 });
+  const { threads } = calibrationThreads(fresh, { familiar: known, quietHours: 0 });
   const learnt = known.filter((thread) => learntFrom.has(threadIdentity(thread)));
   const scored = await scoreThreads([...learnt, ...threads], { policy });
   const rows = scored.map(({ thread, posts, labelAt, confidence }, index): ScoredRow => {

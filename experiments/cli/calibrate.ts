@@ -156,17 +156,20 @@ async function freshThreads(
     import('../stop-agent/calibration-threads.ts'),
   ]);
   const fresh: Thread[] = [];
-  const known: Thread[] = [];
+  const familiar: Thread[] = [];
   let unlabelled = 0;
   for await (const thread of readThreads(path, { skipInvalid, onSkipped: onNote })) {
-    if (policy.isFamiliar(thread)) known.push(thread);
+    if (policy.isFamiliar(thread)) familiar.push(thread);
     else if (labelled.has(loss) && policy.goldOf(thread) === null) unlabelled++;
     else fresh.push(thread);
   }
-  if (known.length > 0)
-    onNote(`${policy.folder} learnt from ${known.length} of these threads or was tested on them; they are left out`);
+  if (familiar.length > 0)
+    onNote(`${policy.folder} learnt from ${familiar.length} of these threads or was tested on them; they are left out`);
   if (unlabelled > 0) onNote(`${unlabelled} threads have no label, which --loss ${loss} needs; they are left out`);
-  const { threads, duplicates, unfinished, quietHours } = calibrationThreads(fresh, { known, quietHours: quiet });
+  const { threads, duplicates, unfinished, quietHours } = calibrationThreads(fresh, {
+    familiar: familiar,
+    quietHours: quiet,
+  });
   if (duplicates > 0) onNote(`${duplicates} threads repeat the claim of one of those; they are left out`);
   if (unfinished > 0)
     onNote(

@@ -6,7 +6,7 @@ import { alertCounts, keptBy } from './calibrate.ts';
 import type { EndedAudit } from './monitor.ts';
 
 /*
- * What keeps a guarantee when threads change: a threshold that follows the audits (online control after Gibbs & Candès 2021,
+ * A guarantee when threads change: a threshold that follows the audits (online control after Gibbs & Candès 2021,
  * https://arxiv.org/abs/2106.00170), or another calibration on the audits.
  */
 
@@ -17,7 +17,7 @@ const mostStep = 1;
 const bounds = { low: -6, high: 12 };
 const movesKept = 1000;
 
-/** What moves a threshold. */
+/** The settings by which audits move a threshold. */
 type Move = Pick<EndedAudit, 'probability'> & { readonly outcome: Parameters<typeof auditedLoss>[0] };
 
 /** A threshold after some audits: up after a loss, down by as much less as losses are allowed. */
@@ -45,18 +45,20 @@ export function adapted(
   audits: readonly EndedAudit[],
   { now, alerts }: { now: Date } & Pick<CountedLoss, 'alerts'>,
 ): Guarantee {
-  const { adapted: earlier, earlyAlerts: _, ...own } = guarantee;
+  const { adapted: earlier, earlyAlerts: _, ...unadapted } = guarantee;
   const before = earlier ?? { audits: 0, losses: 0, history: [] };
   const { loss, level } = guarantee;
   const threshold = movedThreshold(guarantee.threshold, audits, { level, loss, alerts });
-  const losses = audits.map(({ outcome }) => auditedLoss(outcome, { loss, alerts })).filter((own) => own !== null);
+  const losses = audits
+    .map(({ outcome }) => auditedLoss(outcome, { loss, alerts }))
+    .filter((isLost) => isLost !== null);
   const counts = {
     audits: before.audits + losses.length,
     losses: before.losses + losses.filter((isLost) => isLost).length,
   };
   const move = { time: now.toISOString(), threshold, ...counts };
   return {
-    ...own,
+    ...unadapted,
     threshold,
     er: mean(audits.map(({ outcome }) => outcome.postsUsed / outcome.posts)),
     since: audits[audits.length - 1].opened,
@@ -70,7 +72,7 @@ const usualConfidence = 0.9;
  * Learn then Test on audits: the earliest threshold that keeps the guarantee on their threads.
  * @throws InputError for audits that cannot show it, or where no query was spent on what another threshold would have seen
  */
-export function recalibrated(guarantee: Guarantee, audits: readonly EndedAudit[], wanted: Limited): Guarantee {
+export function recalibrated(guarantee: Guarantee, audits: readonly EndedAudit[], limited: Limited): Guarantee {
   const { level, loss } = guarantee;
   // Audits are held-out threads, so a guarantee that was found by cross-validation gets a confidence from them.
   const confidence = guarantee.confidence ?? usualConfidence;
@@ -82,10 +84,16 @@ export function recalibrated(guarantee: Guarantee, audits: readonly EndedAudit[]
     return { posts: path, labelAt: (posts: number) => path[posts - 1].label, gold: null };
   });
   const risk = { level, confidence, loss };
-  const kept = keptBy(threads, { ...risk, ...wanted, remedies });
-  const { threshold, losses, bound, er } = kept;
+  const calibration = keptBy(threads, { ...risk, ...limited, remedies });
+  const { threshold, losses, bound, er } = calibration;
   const since = audits[audits.length - 1].opened;
-  const counts = { threads: threads.length, ...alertCounts(threads, kept, { ...risk, ...wanted }), losses, bound, er };
+  const counts = {
+    threads: threads.length,
+    ...alertCounts(threads, calibration, { ...risk, ...limited }),
+    losses,
+    bound,
+    er,
+  };
   return { ...risk, threshold, ...counts, claims: guarantee.claims, since, adapted: null };
 }
 

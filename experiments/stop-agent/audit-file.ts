@@ -76,12 +76,12 @@ function auditsIn(path: string): Audit[] {
 
 /** Each thread once, in the order in which they opened. */
 export function inOrder(audits: readonly Audit[]): Audit[] {
-  const found = new Map<string, Audit>();
+  const newest = new Map<string, Audit>();
   for (const audit of audits) {
     const key = `${audit.policy} ${audit.threadId}`;
-    if ((found.get(key)?.outcome ?? null) === null) found.set(key, audit);
+    if ((newest.get(key)?.outcome ?? null) === null) newest.set(key, audit);
   }
-  return [...found.values()].sort((a, b) => compare(a.opened, b.opened) || compare(a.threadId, b.threadId));
+  return [...newest.values()].sort((a, b) => compare(a.opened, b.opened) || compare(a.threadId, b.threadId));
 }
 
 function compare(a: string, b: string): number {

@@ -29,7 +29,7 @@ export interface CalibrationThread extends ScoredThread {
   readonly gold: string | null;
 }
 
-/** What says whether stopping early loses. */
+/** The parts of a thread that tell whether an early stop loses. */
 type ReplayedThread = Pick<CalibrationThread, 'posts' | 'labelAt' | 'gold'>;
 
 export interface GuaranteeWanted extends RiskLevel {
@@ -42,7 +42,7 @@ export interface GuaranteeWanted extends RiskLevel {
   readonly remedies?: Remedies;
 }
 
-/** What users may do where a guarantee cannot be shown. */
+/** Advice for users if a guarantee cannot be shown. */
 interface Remedies {
   /** How they give more threads, as an imperative. */
   readonly threads: string;
@@ -54,7 +54,7 @@ const remediesOfCalibrate: Remedies = { threads: 'Give more threads', level: '--
 
 /** These threads cannot show a guarantee. */
 export class GuaranteeNotShown extends InputError {
-  /** What they can show, or how many it takes. */
+  /** The guarantee that these threads can show, or the number of threads that it takes. */
   readonly remedy: string;
 
   constructor(reason: string, remedy: string) {
@@ -63,7 +63,7 @@ export class GuaranteeNotShown extends InputError {
   }
 }
 
-/** What a stopping score reads where its threshold keeps the guarantee. */
+/** A threshold that keeps the guarantee, and how much is read with it. */
 export interface KeptGuarantee extends Calibration {
   /** Mean share of posts read. */
   readonly er: number;
@@ -88,25 +88,25 @@ const alertThresholds = [
  * The guarantee of an agent, and which claims are like those that it was found on.
  * @throws GuaranteeNotShown
  */
-export async function guaranteeFor(threads: readonly CalibrationThread[], wanted: GuaranteeWanted): Promise<Guarantee> {
-  const kept = keptBy(threads, wanted);
-  const { threshold, losses, bound, er } = kept;
-  const { loss, level, confidence } = wanted;
+export async function guaranteeFor(threads: readonly CalibrationThread[], target: GuaranteeWanted): Promise<Guarantee> {
+  const calibration = keptBy(threads, target);
+  const { threshold, losses, bound, er } = calibration;
+  const { loss, level, confidence } = target;
   const claims = await claimRegion(threads.map(({ thread }) => thread.posts[0].text));
-  const counts = { threads: threads.length, ...alertCounts(threads, kept, wanted), losses, bound, er };
+  const counts = { threads: threads.length, ...alertCounts(threads, calibration, target), losses, bound, er };
   const listed = threads.map(({ thread }) => listedIdentity(threadIdentity(thread))).sort();
   return guaranteeSchema.parse({ loss, level, confidence, threshold, ...counts, claims, calibratedOn: listed });
 }
 
-/** What a guarantee says of alerts: how many it counts, or under one about predictions what becomes of them. */
+/** Alerts under a guarantee: their number, or for a guarantee about predictions how many would be withdrawn. */
 export function alertCounts(
   threads: readonly ReplayedThread[],
   { threshold, items }: Pick<Calibration, 'threshold' | 'items'>,
-  wanted: GuaranteeWanted,
+  target: GuaranteeWanted,
 ): Pick<Guarantee, 'alerts' | 'earlyAlerts'> {
-  if (isAboutAlerts(wanted)) return { alerts: items };
-  if (wanted.alerts === undefined) return {};
-  const stops = threads.map((thread) => thresholdStops(thread, { ...wanted, loss: 'withdrawn' }));
+  if (isAboutAlerts(target)) return { alerts: items };
+  if (target.alerts === undefined) return {};
+  const stops = threads.map((thread) => thresholdStops(thread, { ...target, loss: 'withdrawn' }));
   const { items: alerts, losses: withdrawn } = alertsAt(stops, threshold);
   const confidence = 0.975;
   const low = 1 - upperBound({ losses: alerts - withdrawn, items: alerts, confidence });
@@ -121,12 +121,12 @@ export function alertCounts(
  */
 export async function guaranteeOnAverage(
   threads: readonly CalibrationThread[],
-  wanted: Omit<GuaranteeWanted, 'confidence'>,
+  target: Omit<GuaranteeWanted, 'confidence'>,
 ): Promise<Guarantee | null> {
-  const kept = keptOnAverage(threads, wanted);
-  if (kept === null) return null;
-  const { threshold, losses, bound, er } = kept;
-  const { level, loss } = wanted;
+  const calibration = keptOnAverage(threads, target);
+  if (calibration === null) return null;
+  const { threshold, losses, bound, er } = calibration;
+  const { level, loss } = target;
   const claims = await claimRegion(threads.map(({ thread }) => thread.posts[0].text));
   const counts = { threads: threads.length, losses, bound, er };
   return guaranteeSchema.parse({ loss, level, confidence: null, threshold, ...counts, claims });
@@ -135,67 +135,67 @@ export async function guaranteeOnAverage(
 /** The earliest stops of a score that keep a guarantee on average; null where none can be shown to. */
 export function keptOnAverage(
   threads: readonly ReplayedThread[],
-  wanted: Omit<GuaranteeWanted, 'confidence'>,
+  target: Omit<GuaranteeWanted, 'confidence'>,
 ): KeptGuarantee | null {
-  const stops = threads.map((thread) => withLossesKept(thresholdStops(thread, wanted)));
+  const stops = threads.map((thread) => withLossesKept(thresholdStops(thread, target)));
   const losses = lossesByPlace(stops);
-  const kept = controlRisk({
+  const calibration = controlRisk({
     thresholds: calibrationThresholds,
     items: threads.length,
     lossesAt: (threshold) => losses[calibrationThresholds.indexOf(threshold)],
-    level: wanted.level,
+    level: target.level,
   });
-  return kept && { ...kept, er: readAt(stops, kept.threshold) };
+  return calibration && { ...calibration, er: readAt(stops, calibration.threshold) };
 }
 
-/** The same stops, where a thread that loses at one threshold loses at every less careful one: expected losses must not fall. */
+/** Stops of a thread that loses at every threshold below the first one at which it loses: expected losses must not fall. */
 function withLossesKept(stops: readonly ThresholdStop[]): ThresholdStop[] {
   const first = stops.findIndex((stop) => stop.loses);
   return stops.map((stop, index) => ({ ...stop, loses: first >= 0 && index >= first }));
 }
 
-/** The same guarantee by the detector's confidence, queried at every post; null where it gives no probabilities. */
-export function keptByConfidence(threads: readonly CalibrationThread[], wanted: GuaranteeWanted): KeptGuarantee | null {
-  if (threads.every(({ confidence }) => confidence.every((own) => own === 0))) return null;
+/** The guarantee by the detector's confidence, queried at every post; null if the detector gives no probabilities. */
+export function keptByConfidence(threads: readonly CalibrationThread[], target: GuaranteeWanted): KeptGuarantee | null {
+  if (threads.every(({ confidence }) => confidence.every((probability) => probability === 0))) return null;
   const byConfidence = threads.map((thread) => ({
     ...thread,
     posts: thread.posts.map(({ hours }, index) => ({ hours, score: thread.confidence[index] ?? 0 })),
   }));
-  return possiblyKept(byConfidence, wanted);
+  return possiblyKept(byConfidence, target);
 }
 
-/** What an agent would read for other guarantees; null where there are too few threads for one. */
+/** The posts that an agent would read under other risk levels; null for a level that takes more threads. */
 export function curveOf(
   threads: readonly CalibrationThread[],
-  wanted: Omit<GuaranteeWanted, 'level'>,
+  target: Omit<GuaranteeWanted, 'level'>,
 ): { level: number; kept: KeptGuarantee | null }[] {
   return [0.01, 0.02, 0.05, 0.1, 0.15, 0.2].map((level) => {
-    const own = { ...wanted, level };
-    return { level, kept: possiblyKept(threads, own) };
+    const atLevel = { ...target, level };
+    return { level, kept: possiblyKept(threads, atLevel) };
   });
 }
 
 /** Null where there are too few threads or alerts to show anything. */
-function possiblyKept(threads: readonly ReplayedThread[], wanted: GuaranteeWanted): KeptGuarantee | null {
-  if (threads.length < smallestCalibration(wanted)) return null;
-  const stops = threads.map((thread) => thresholdStops(thread, wanted));
-  return isAboutAlerts(wanted) ? keptByAlerts(stops, wanted) : keptByStops(stops, wanted);
+function possiblyKept(threads: readonly ReplayedThread[], target: GuaranteeWanted): KeptGuarantee | null {
+  if (threads.length < smallestCalibration(target)) return null;
+  const stops = threads.map((thread) => thresholdStops(thread, target));
+  return isAboutAlerts(target) ? keptByAlerts(stops, target) : keptByStops(stops, target);
 }
 
-/** What the same guarantee would read with other numbers of threads: means over resamples of these, drawn with replacement. */
+/** The posts that a guarantee would read with other numbers of threads: means over resamples, drawn with replacement. */
 export function curveOverSizes(
   threads: readonly CalibrationThread[],
-  wanted: GuaranteeWanted,
+  target: GuaranteeWanted,
 ): { threads: number; er: number }[] {
   const random = Random.seeded({ seed: 1, purpose: 'calibration sizes' });
-  const stops = threads.map((thread) => thresholdStops(thread, wanted));
+  const stops = threads.map((thread) => thresholdStops(thread, target));
   return [0.25, 0.5, 1, 2, 4]
     .map((factor) => Math.round(factor * threads.length))
-    .filter((size) => size >= smallestCalibration(wanted))
+    .filter((size) => size >= smallestCalibration(target))
     .map((size) => {
       const rates = Array.from({ length: 10 }, () => {
         const drawn = Array.from({ length: size }, () => stops[random.integer(stops.length)]);
-        return isAboutAlerts(wanted) ? (keptByAlerts(drawn, wanted)?.er ?? 1) : keptByStops(drawn, wanted).er;
+        return isAboutAlerts(target) ? (keptByAlerts(drawn, target)?.er ?? 1) : keptByStops(drawn, target).er;
       });
       return { threads: size, er: mean(rates) };
     });
@@ -205,25 +205,25 @@ export function curveOverSizes(
  * The earliest stops of a score that keep the guarantee.
  * @throws GuaranteeNotShown
  */
-export function keptBy(threads: readonly ReplayedThread[], wanted: GuaranteeWanted): KeptGuarantee {
-  const stops = threads.map((thread) => thresholdStops(thread, wanted));
-  if (!isAboutAlerts(wanted)) return keptByStops(stops, wanted);
-  if (wanted.alerts === undefined)
+export function keptBy(threads: readonly ReplayedThread[], target: GuaranteeWanted): KeptGuarantee {
+  const stops = threads.map((thread) => thresholdStops(thread, target));
+  if (!isAboutAlerts(target)) return keptByStops(stops, target);
+  if (target.alerts === undefined)
     throw new InputError(
-      `no label raises an alert, and --loss ${wanted.loss} is about alerts; name those that do in the experiment (alerts) and train again`,
+      `no label raises an alert, and --loss ${target.loss} is about alerts; name those that do in the experiment (alerts) and train again`,
     );
-  const kept = keptByAlerts(stops, wanted);
-  if (kept !== null) return kept;
-  const { level, loss } = wanted;
-  const confidence = confidenceOfEach(wanted);
+  const calibration = keptByAlerts(stops, target);
+  if (calibration !== null) return calibration;
+  const { level, loss } = target;
+  const confidence = confidenceOfEach(target);
   const counts = alertThresholds.map((threshold) => alertsAt(stops, threshold));
-  const most = counts.reduce((first, own) => (own.items > first.items ? own : first));
+  const most = counts.reduce((first, count) => (count.items > first.items ? count : first));
   const lost = { withdrawn: 'would be withdrawn', 'false-alert': 'are false' }[
     loss === 'withdrawn' ? loss : 'false-alert'
   ];
   throw new GuaranteeNotShown(
-    `${threads.length} threads cannot show that at most ${percent(level)} of early alerts ${lost}, with ${percent(wanted.confidence)} confidence: at most ${most.items} of them raise an alert before their end, and ${most.losses} of these ${lost}; ${fewestEarlyAlerts(wanted)} are needed even where none loses`,
-    remedyFor(counts, { ...wanted, confidence, threads: threads.length }),
+    `${threads.length} threads cannot show that at most ${percent(level)} of early alerts ${lost}, with ${percent(target.confidence)} confidence: at most ${most.items} of them raise an alert before their end, and ${most.losses} of these ${lost}; ${fewestEarlyAlerts(target)} are needed even where none loses`,
+    remedyFor(counts, { ...target, confidence, threads: threads.length }),
   );
 }
 
@@ -240,9 +240,9 @@ export function fewestEarlyAlerts({ level, confidence }: RiskLevel): number {
 /** How many threads would show a guarantee if as many lose as did, or which level these show. */
 function remedyFor(
   counts: readonly { readonly items: number; readonly losses: number }[],
-  wanted: Pick<GuaranteeWanted, 'level' | 'confidence' | 'remedies'> & { threads: number },
+  target: Pick<GuaranteeWanted, 'level' | 'confidence' | 'remedies'> & { threads: number },
 ): string {
-  const { level, confidence, threads, remedies = remediesOfCalibrate } = wanted;
+  const { level, confidence, threads, remedies = remediesOfCalibrate } = target;
   const enough = counts.flatMap(({ items, losses }) => {
     const needed = items === 0 ? null : itemsNeeded(losses / items, { level, confidence });
     return needed === null ? [] : [(needed * threads) / items];
@@ -254,7 +254,7 @@ function remedyFor(
       : counts.every(({ items }) => items === 0)
         ? remedies.threads
         : 'So many lose that no number of such threads would show it';
-  const shown = Math.ceil(1000 * Math.min(...counts.map((own) => upperBound({ ...own, confidence })))) / 1000;
+  const shown = Math.ceil(1000 * Math.min(...counts.map((count) => upperBound({ ...count, confidence })))) / 1000;
   return shown < 1 ? `${more}. Or allow more: ${remedies.level} ${shown} can be shown` : more;
 }
 
@@ -283,18 +283,18 @@ function percent(share: number): string {
 }
 
 /** Of threads that raise an alert before their end; null where no threshold is shown to keep it. */
-function keptByAlerts(threads: readonly (readonly ThresholdStop[])[], wanted: GuaranteeWanted): KeptGuarantee | null {
-  const kept = learnThenTestSome({
-    ...wanted,
+function keptByAlerts(threads: readonly (readonly ThresholdStop[])[], target: GuaranteeWanted): KeptGuarantee | null {
+  const calibration = learnThenTestSome({
+    ...target,
     thresholds: alertThresholds,
     countsAt: (threshold) => alertsAt(threads, threshold),
   });
-  return kept && { ...kept, er: readAt(threads, kept.threshold) };
+  return calibration && { ...calibration, er: readAt(threads, calibration.threshold) };
 }
 
-function keptByStops(threads: readonly (readonly ThresholdStop[])[], wanted: GuaranteeWanted): KeptGuarantee {
-  const { level, confidence, remedies = remediesOfCalibrate } = wanted;
-  const smallest = smallestCalibration(wanted);
+function keptByStops(threads: readonly (readonly ThresholdStop[])[], target: GuaranteeWanted): KeptGuarantee {
+  const { level, confidence, remedies = remediesOfCalibrate } = target;
+  const smallest = smallestCalibration(target);
   if (threads.length < smallest) {
     const shown = upperBound({ losses: 0, items: threads.length, confidence });
     throw new GuaranteeNotShown(
@@ -305,9 +305,9 @@ function keptByStops(threads: readonly (readonly ThresholdStop[])[], wanted: Gua
   const losses = lossesByPlace(threads);
   const items = threads.length;
   const lossesAt = (threshold: number) => losses[calibrationThresholds.indexOf(threshold)];
-  const kept = learnThenTest({ ...wanted, thresholds: calibrationThresholds, items, lossesAt });
-  if (kept === null) throw unreachable({ losses: losses[0], items }, wanted);
-  return { ...kept, er: readAt(threads, kept.threshold) };
+  const calibration = learnThenTest({ ...target, thresholds: calibrationThresholds, items, lossesAt });
+  if (calibration === null) throw unreachable({ losses: losses[0], items }, target);
+  return { ...calibration, er: readAt(threads, calibration.threshold) };
 }
 
 /** The alerts before the end of their thread, and those of them that lose. */
@@ -316,7 +316,7 @@ function alertsAt(
   threshold: number,
 ): { items: number; losses: number } {
   const chosen = calibrationThresholds.indexOf(threshold);
-  const stops = threads.flatMap((own) => own.findLast(({ place }) => place <= chosen) ?? []);
+  const stops = threads.flatMap((stops) => stops.findLast(({ place }) => place <= chosen) ?? []);
   const alerting = stops.filter(({ isEarlyAlert }) => isEarlyAlert);
   return { items: alerting.length, losses: alerting.filter(({ loses: lost }) => lost).length };
 }
@@ -341,27 +341,27 @@ interface ThresholdStop {
 /** From the most careful to the earliest: stops differ only between thresholds with a highest score so far between them. */
 function thresholdStops(
   thread: ReplayedThread,
-  wanted: Omit<GuaranteeWanted, 'level' | 'confidence'>,
+  target: Omit<GuaranteeWanted, 'level' | 'confidence'>,
 ): ThresholdStop[] {
-  const { limits, alerts = [] } = wanted;
+  const { limits, alerts = [] } = target;
   const { posts } = thread;
-  const found: ThresholdStop[] = [];
+  const stops: ThresholdStop[] = [];
   let place = 0;
   for (const score of highestScores(posts).reverse()) {
     const { postsUsed } = stopIn({ threshold: score, limits }, posts);
     const isEarlyAlert = postsUsed < posts.length && alerts.includes(thread.labelAt(postsUsed) ?? '');
-    found.push({ place, read: postsUsed / posts.length, isEarlyAlert, loses: loses(thread, postsUsed, wanted) });
+    stops.push({ place, read: postsUsed / posts.length, isEarlyAlert, loses: loses(thread, postsUsed, target) });
     place = calibrationThresholds.findIndex((threshold) => threshold < score);
     if (place < 0) break;
   }
-  return found;
+  return stops;
 }
 
 /** Below every score, then each score that is higher than all before it. */
 function highestScores(posts: ReplayedThread['posts']): number[] {
-  const found = [Number.NEGATIVE_INFINITY];
-  for (const { score } of posts) if (score > found[found.length - 1]) found.push(score);
-  return found;
+  const highest = [Number.NEGATIVE_INFINITY];
+  for (const { score } of posts) if (score > highest[highest.length - 1]) highest.push(score);
+  return highest;
 }
 
 /** How many threads lose at each of the thresholds. */
@@ -378,10 +378,10 @@ function lossesByPlace(threads: readonly (readonly ThresholdStop[])[]): number[]
 }
 
 /** A deadline alone loses on too many threads. */
-function unreachable(counts: { losses: number; items: number }, wanted: GuaranteeWanted): GuaranteeNotShown {
+function unreachable(counts: { losses: number; items: number }, target: GuaranteeWanted): GuaranteeNotShown {
   return new GuaranteeNotShown(
-    `with this deadline ${counts.losses} of the ${counts.items} threads lose whatever the score says, so at most ${percent(wanted.level)} cannot be shown`,
-    `Give a later deadline. ${remedyFor([counts], { ...wanted, threads: counts.items })}`,
+    `with this deadline ${counts.losses} of the ${counts.items} threads lose whatever the score says, so at most ${percent(target.level)} cannot be shown`,
+    `Give a later deadline. ${remedyFor([counts], { ...target, threads: counts.items })}`,
   );
 }
 

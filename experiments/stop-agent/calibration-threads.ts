@@ -16,25 +16,25 @@ export interface CalibrationThreads {
 const quietShare = 0.99;
 
 /**
- * @param options.known threads that the policy learnt from or was tested on
+ * @param options.familiar threads that the policy learnt from or was tested on
  * @param options.quietHours null for a default by the data; 0 counts every thread as finished
  */
 export function calibrationThreads(
-  given: readonly Thread[],
-  { known, quietHours }: { known: readonly Thread[]; quietHours: number | null },
+  candidates: readonly Thread[],
+  { familiar, quietHours }: { familiar: readonly Thread[]; quietHours: number | null },
 ): CalibrationThreads {
-  const claims = new Set(known.map(claimOf));
-  const single = given.filter((thread) => !claims.has(claimOf(thread)));
+  const claims = new Set(familiar.map(claimOf));
+  const single = candidates.filter((thread) => !claims.has(claimOf(thread)));
   const times = new Map(single.map((thread) => [thread, timesOf(thread)]));
   const quiet = quietHours ?? defaultQuiet([...times.values()]);
-  const newest = [...times.values()].reduce((latest, own) => Math.max(latest, own.at(-1) ?? 0), 0);
+  const newest = [...times.values()].reduce((latest, postTimes) => Math.max(latest, postTimes.at(-1) ?? 0), 0);
   const threads = single.filter((thread) => {
     const last = times.get(thread)?.at(-1);
     return last === undefined || quiet === null || newest - last >= quiet || newest === 0;
   });
   return {
     threads,
-    duplicates: given.length - single.length,
+    duplicates: candidates.length - single.length,
     unfinished: single.length - threads.length,
     quietHours: quiet,
   };
@@ -50,6 +50,6 @@ function timesOf({ posts }: Thread): number[] {
 }
 
 function defaultQuiet(times: readonly (readonly number[])[]): number | null {
-  const pauses = times.flatMap((own) => own.slice(1).map((time, index) => time - own[index]));
+  const pauses = times.flatMap((postTimes) => postTimes.slice(1).map((time, index) => time - postTimes[index]));
   return pauses.length === 0 ? null : quantile(Float64Array.from(pauses).sort(), quietShare);
 }

@@ -64,10 +64,10 @@ async function keepGuarantee(
   const definition = await learntPolicy(policyNetwork(agent), { ...materials, threshold: halfway });
   const scored = await scoredThreads(parts.calibration, { ...materials, definition, sequences });
   const { limits, task } = definition;
-  const wanted = { ...options, limits, alerts: task.alerts, remedies: remediesOf(experiment) };
+  const target = { ...options, limits, alerts: task.alerts, remedies: remediesOf(experiment) };
   const guarantee = await guaranteeFor(
     scored.map((thread) => ({ ...thread, gold: null })),
-    wanted,
+    target,
   );
   guaranteeFile.write(run, guarantee);
   keepThreshold(run, guarantee);
@@ -119,8 +119,8 @@ async function scoredThreads(
   const { fields } = definition;
   const scored: ScoredThread[] = [];
   for (const thread of threads) {
-    const seen = await seenPosts(thread, { ...materials, sequence: sequences.get(thread.id), fields });
-    scored.push(scoredThread(thread, { definition, seen, scores: heldOutScores?.get(thread.id) }));
+    const posts = await seenPosts(thread, { ...materials, sequence: sequences.get(thread.id), fields });
+    scored.push(scoredThread(thread, { definition, inputs: posts, scores: heldOutScores?.get(thread.id) }));
   }
   return scored;
 }
@@ -161,16 +161,15 @@ function bestThreshold(
   for (const threshold of thresholds) {
     const stops = threads.map(({ thread, scores }) => stopByScores(thread, scores, { ...policy, task, threshold }));
     const { decisions } = decide(agentName, tested, stops, policy.queries);
-    const own = of(valuesOf(metrics, stopColumns(decisions, aim)));
-    if (own > best.worth) best = { threshold, worth: own };
+    const value = of(valuesOf(metrics, stopColumns(decisions, aim)));
+    if (value > best.worth) best = { threshold, worth: value };
   }
   return best.threshold;
 }
 
 /**
- * What settled agents decide of folds where no thread calibrates: each fold at the threshold that its labelled threads alone would not
- * have told. It is found on the other folds, as the threshold of what is shipped is found on all: by scores of agents that have not seen
- * the threads. (An agent's scores of its own training threads are too sure, and stop too early.)
+ * Decisions of settled agents in folds without calibration threads. The threshold of a fold is chosen on the other folds, by scores of
+ * agents that have not seen the threads: an agent is too sure of its training threads and would stop too early.
  * @param folds the tested threads of each fold, scored by its agent
  */
 export function decideByOtherFolds(
@@ -181,15 +180,15 @@ export function decideByOtherFolds(
   const task = taskOf(experiment);
   const policy = { limits: limitsOf(experiment), queries: agentQueries({ experiment, schedule }) };
   return folds.map((fold) => {
-    const others = folds.filter((own) => own !== fold).flat();
-    const wanted = guarantee?.loss === 'disagreement' ? { ...guarantee, ...policy, alerts: task.alerts } : null;
-    const kept =
-      wanted &&
+    const others = folds.filter((other) => other !== fold).flat();
+    const target = guarantee?.loss === 'disagreement' ? { ...guarantee, ...policy, alerts: task.alerts } : null;
+    const calibration =
+      target &&
       keptOnAverage(
-        others.map((own) => replayed(own, task)),
-        wanted,
+        others.map((thread) => replayed(thread, task)),
+        target,
       );
-    const threshold = kept?.threshold ?? bestThreshold(others, { experiment, policy });
+    const threshold = calibration?.threshold ?? bestThreshold(others, { experiment, policy });
     const stops = fold.map(({ thread, scores }) => stopByScores(thread, scores, { ...policy, task, threshold }));
     const tested = fold.map(({ thread }) => thread);
     return { threshold, decisions: decide(agentName, tested, stops, policy.queries).decisions };

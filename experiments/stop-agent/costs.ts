@@ -26,9 +26,9 @@ export type Costs = z.infer<typeof costsSchema>;
 /** The labels that costs name and the task does not have. */
 export function unknownLabels({ wrong }: Costs, labels: readonly string[]): string[] {
   if (typeof wrong === 'number') return [];
-  const named = Object.entries(wrong).flatMap(([gold, own]) => [
+  const named = Object.entries(wrong).flatMap(([gold, costs]) => [
     gold,
-    ...(typeof own === 'number' ? [] : Object.keys(own)),
+    ...(typeof costs === 'number' ? [] : Object.keys(costs)),
   ]);
   return named.filter((name) => !labels.includes(name));
 }
@@ -36,15 +36,15 @@ export function unknownLabels({ wrong }: Costs, labels: readonly string[]): stri
 /** Of each true label and each predicted one; 0 where they are the same, 1 where nothing is said of them. [gold][predicted] */
 export function wrongCosts({ wrong }: Costs, labels: readonly string[]): number[][] {
   return labels.map((gold) => {
-    const own = typeof wrong === 'number' ? wrong : (entryOf(wrong, gold) ?? 1);
+    const costOfLabel = typeof wrong === 'number' ? wrong : (entryOf(wrong, gold) ?? 1);
     return labels.map((predicted) => {
       if (predicted === gold) return 0;
-      return typeof own === 'number' ? own : (entryOf(own, predicted) ?? 1);
+      return typeof costOfLabel === 'number' ? costOfLabel : (entryOf(costOfLabel, predicted) ?? 1);
     });
   });
 }
 
-/** What a decision took, whatever it was. */
+/** The posts, hours and queries of a decision. */
 export interface Spent {
   readonly postsUsed: number;
   readonly posts: number;

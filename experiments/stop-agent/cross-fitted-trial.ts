@@ -90,7 +90,7 @@ export async function runCrossFitted(trial: TrialSettings, surroundings: Surroun
   return true;
 }
 
-/** What the folds of a cross-validation decided, as one. */
+/** The decisions of all folds of a cross-validation. */
 interface JoinedFolds {
   /** System by system; the threads of each in the order of the data. */
   readonly decisions: readonly Decision[];
@@ -122,7 +122,7 @@ async function foldsTogether(
   const results = paths.map((path) => resultOfRun.read(RunDirectory.open(path)));
   // A fold without demonstrations has no clone.
   const systems = results[0].systems.filter(({ name }) =>
-    results.every((own) => own.systems.some((system) => system.name === name)),
+    results.every((result) => result.systems.some((system) => system.name === name)),
   );
   const { schedule } = results[0];
   const calibrates = folds.every(({ parts }) => parts.calibration.length > 0);
@@ -140,7 +140,7 @@ async function foldsTogether(
   const judged = inOrder(paths.flatMap((path) => readJudged(path, 'test')));
   const meanOf = (numbersOf: (result: StoredResult) => Readonly<Record<string, number>>) =>
     Object.fromEntries(
-      Object.keys(numbersOf(results[0])).map((key) => [key, mean(results.map((own) => numbersOf(own)[key]))]),
+      Object.keys(numbersOf(results[0])).map((key) => [key, mean(results.map((result) => numbersOf(result)[key]))]),
     );
   const counts = meanOf(({ demonstrations }) => demonstrations);
   return {
@@ -178,7 +178,7 @@ function scoredFold(path: string): ScoredTestThread[] {
   return readJudged(path, 'test').map((thread) => ({ thread, scores: scores?.get(thread.threadId) ?? [] }));
 }
 
-/** The same cross-validation with shares of the labels, and with all. Null where it is not wanted, or there are too few labels. */
+/** Cross-validation with shares of the labels, and with all. Null if the experiment asks for none, or labels are too few. */
 async function learningCurveOf(
   trial: TrialSettings,
   of: { labelled: readonly Thread[]; joined: JoinedFolds; surroundings: Surroundings },

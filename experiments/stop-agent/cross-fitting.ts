@@ -106,7 +106,7 @@ function foldsOf(
   return labelFolds(labelled, { folds, seed, labelOf: (thread) => task.goldLabel(thread) ?? 0 });
 }
 
-/** What the folds of a seed are trained on, and what is shipped. */
+/** The training material of the folds of a seed, and of the policy that is shipped. */
 export interface CrossFittedMaterial {
   readonly threads: CrossFittedThreads;
   /** A trial for each fold; its test part is the fold. */
@@ -129,7 +129,7 @@ interface CrossFitSettings {
  */
 export async function crossFit(settings: CrossFitSettings): Promise<CrossFittedMaterial>;
 /**
- * The same where only some labels are known. Null where a fold would leave too few of a label.
+ * Cross-fits with some of the labels. Null if a fold would leave too few of a label.
  * @param settings.trainable ids of the threads whose labels train; all are tested
  */
 export async function crossFit(
@@ -161,7 +161,7 @@ export async function crossFit(
     for (const { id } of test) outOfFold.set(id, judged.sequences.get(id)!);
   }
   /** Threads that a detector which has not seen them has judged. The first block of time has none. */
-  const judgedOnes = (own: readonly Thread[]) => own.filter(({ id }) => outOfFold.has(id));
+  const judgedOnes = (threads: readonly Thread[]) => threads.filter(({ id }) => outOfFold.has(id));
   const materialOf = (
     { detector, sequences }: (typeof judgements)[number],
     { learned, test }: { learned: readonly Thread[]; test: readonly Thread[] },
@@ -194,7 +194,7 @@ export async function crossFit(
   };
 }
 
-/** What progress calls a fold. */
+/** The name of a fold in progress lines. */
 export function foldName(index: number, folds: number): string {
   return `fold ${index + 1} of ${folds}`;
 }

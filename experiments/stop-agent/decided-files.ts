@@ -6,7 +6,7 @@ import { decisionSchema, type EvaluationSplit, readDecisions } from '../run/deci
 import type { Decision, TestThread } from './decisions.ts';
 
 /*
- * What a run keeps of the threads that were decided: the decisions, and beside them, one thread per line, `judged.jsonl`: what the
+ * The files of a run about decided threads: `decisions.jsonl`, and `judged.jsonl` with one thread per line: what the
  * detector said of every prefix. Rules are decided from it whenever they are shown, so a grid of rules may be as dense as one likes.
  * `stop-probabilities.jsonl` has π(stop) of the agent at every post, for pages. The names of those of the development part begin
  * with `development-`.

@@ -46,7 +46,7 @@ export interface Decision {
  */
 export type QueryKind = 'one' | 'schedule' | 'every' | 'oracle';
 
-/** What one system decided of all test threads. */
+/** The decisions of one system about all test threads. */
 export interface SystemDecisions {
   readonly name: string;
   readonly queries: QueryKind;
@@ -61,7 +61,7 @@ export interface TestThread {
   readonly sequence: Pick<JudgementSequence, 'predicted' | 'confidence'>;
   /** Hours since the claim, of every post; null where unknown. */
   readonly hours: readonly (number | null)[];
-  /** What a student is sure of after each post; null where the agent has none. */
+  /** The confidence of the student after each post; null for an agent without a student. */
   readonly studentConfidence: readonly number[] | null;
 }
 
@@ -96,7 +96,7 @@ export function askedStop({ stop, queries }: Replay, { alerts }: Pick<Task, 'ale
 const atStopOnly: QueryPlan = { lengths: [], actsAt: 'every-post', maxPosts: Number.MAX_SAFE_INTEGER };
 
 /**
- * What the stops of a system make of the cached judgements.
+ * Turns stops into decisions, by the cached judgements.
  * @param stops one per thread
  * @throws InputError where a stop is no post of its thread
  */
@@ -111,7 +111,7 @@ export function decide(
       `${system} stops in ${stops.length} threads, and ${threads.length} are tested; give one stop per thread`,
     );
   const decisions = threads.map(({ threadId, goldLabel, sequence: { predicted }, hours }, index) => {
-    const { postsUsed, hours: delay, queries: asked } = stops[index];
+    const { postsUsed, hours: delay, queries: queryCount } = stops[index];
     if (hours[postsUsed - 1] === undefined)
       throw new InputError(
         `${system} stops in thread ${JSON.stringify(threadId)} after ${postsUsed} posts; it must be a whole number from 1 to ${hours.length}`,
@@ -124,7 +124,8 @@ export function decide(
       postsUsed,
       posts: hours.length,
       hours: delay,
-      queries: asked ?? queriesUntil({ ...queries, maxPosts: Math.min(queries.maxPosts, predicted.length) }, postsUsed),
+      queries:
+        queryCount ?? queriesUntil({ ...queries, maxPosts: Math.min(queries.maxPosts, predicted.length) }, postsUsed),
     };
   });
   return { name: system, queries: queryKindOf(queries), decisions };
@@ -149,8 +150,8 @@ export function rulesOf(experiment: Experiment, schedule: PrefixSchedule | null)
     ...counts.map(firstPosts),
     ...hours.map(afterHours),
     allPosts,
-    ...schedules.flatMap((own) => {
-      const lengths = lengthsOf(own, experiment);
+    ...schedules.flatMap((lengthsSchedule) => {
+      const lengths = lengthsOf(lengthsSchedule, experiment);
       return confidences.map((confidence) => confidentAt(confidence, lengths));
     }),
     ...(schedule === null
@@ -163,7 +164,7 @@ export function rulesOf(experiment: Experiment, schedule: PrefixSchedule | null)
   ];
 }
 
-/** What every rule decides that these threads allow, and the oracle. */
+/** Decisions of every rule that these threads allow, and of the oracle. */
 export function decideByRules(
   experiment: Experiment,
   threads: readonly TestThread[],
@@ -172,13 +173,13 @@ export function decideByRules(
   // Without times a rule of hours would be the first post under another name.
   const areTimed = threads.some(({ hours }) => hours.some((hour, step) => step > 0 && hour !== null));
   const rules = rulesOf(experiment, schedule).filter(({ deadline }) => areTimed || deadline.hours === null);
-  const seen = threads.map(seenByRules);
+  const postsOfThreads = threads.map(seenByRules);
   // Many rules of a grid read the same at the same posts, and differ in their thresholds alone.
   const scored = new Map<string, readonly (readonly number[])[]>();
   const decided = rules.map((rule) => {
     const policy = rulePolicy(rule, experiment);
     const read = JSON.stringify([rule.field, rule.queries]);
-    const scores = scored.get(read) ?? seen.map((posts) => [...policy.score(policyStates(policy, posts))]);
+    const scores = scored.get(read) ?? postsOfThreads.map((posts) => [...policy.score(policyStates(policy, posts))]);
     scored.set(read, scores);
     const stops = threads.map((thread, index) => stopByScores(thread, scores[index], policy));
     return decide(rule.name, threads, stops, policy.queries);

@@ -78,11 +78,11 @@ export async function evaluateRun(
   const policy = { definition, sources: { ...agent.sources, openDetector: judging.sources.openDetector } };
   const tested: TestThread[] = [];
   const stops: AskedStop[] = [];
-  for await (const { thread, sequence, seen } of readWhole(threads, { policy, sequences })) {
+  for await (const { thread, sequence, inputs } of readWhole(threads, { policy, sequences })) {
     const [plain] = testThreads([thread], { sequences: new Map([[thread.id, sequence]]), task });
-    const studentConfidence = seen.flatMap(({ student }) => (student === null ? [] : Math.max(...student)));
+    const studentConfidence = inputs.flatMap(({ student }) => (student === null ? [] : Math.max(...student)));
     tested.push({ ...plain, studentConfidence: experiment.state.student ? studentConfidence : null });
-    stops.push(askedStop(replay(definition, seen), task));
+    stops.push(askedStop(replay(definition, inputs), task));
   }
   const systems = [
     decide(agentName, tested, stops, definition.queries),

@@ -69,7 +69,7 @@ export async function judgeForTraining(settings: JudgeForTrainingSettings): Prom
   return { detector: judgements.detector, sequences: judgements.result.sequences };
 }
 
-/** What the rest of some judgements costs. */
+/** Judgements that are not in the store, and their cost. */
 export interface MissingJudgements {
   /** Prefixes that would have to be paid for. */
   readonly missing: number;

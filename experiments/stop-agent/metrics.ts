@@ -14,7 +14,7 @@ import { intervalsOf, type Scoring } from '../run/scoring.ts';
 import { type Costs, predictionCost, readingCost, wrongCosts } from './costs.ts';
 import type { Decision, QueryKind, SystemDecisions } from './decisions.ts';
 
-/** What one system decided, column by column: one entry a test thread. */
+/** The decisions of one system as columns, with one entry per test thread. */
 export interface DecisionColumns {
   readonly gold: readonly number[];
   /** −1 where the answer of the detector could not be parsed. */
@@ -25,7 +25,7 @@ export interface DecisionColumns {
   readonly hours: readonly (number | null)[];
   /** Of the detector. */
   readonly queries: readonly number[];
-  /** What each decision cost by the user's costs; null where there are none, or hours cost something and are not known. */
+  /** The cost of each decision by the user's costs; null without costs, or if hours cost something and are unknown. */
   readonly costs: readonly (number | null)[] | null;
   /** Whether each decision is an alert, and should be; null where no label of the task raises one. */
   readonly alerts: Pick<AlertDecisions, 'alerted' | 'positive'> | null;
@@ -56,20 +56,25 @@ type AlertMetric = readonly [
 /** Metrics of alerts; null where no label of the task raises one. */
 const alertMetrics = (
   [
-    ['erde5', 'ERDE 5', share, (own) => erde(own, { deadline: 5 })],
-    ['erde50', 'ERDE 50', share, (own) => erde(own, { deadline: 50 })],
-    ['erde5Hours', 'ERDE 5 h', hidden, (own) => erde(own, { deadline: 5, unit: 'hours' })],
-    ['erde50Hours', 'ERDE 50 h', hidden, (own) => erde(own, { deadline: 50, unit: 'hours' })],
-    ['latencyF1', 'F latency', share, (own) => latencyWeightedF1(own)],
-    ['alertSpeed', 'speed', hidden, (own) => alertSpeed(own)],
-    ['alertPrecision', 'alert precision', share, (own) => alertRates(own).precision],
-    ['alertRecall', 'alert recall', share, (own) => alertRates(own).recall],
-    ['alertsPerThousand', 'alerts per 1,000', counted, (own) => alertRates(own).perThousandThreads],
-    ['medianAlertPosts', 'true alert, posts', counted, (own) => medianAlertDelay(own).posts],
-    ['medianAlertHours', 'true alert, hours', counted, (own) => medianAlertDelay(own).hours],
+    ['erde5', 'ERDE 5', share, (alerts) => erde(alerts, { deadline: 5 })],
+    ['erde50', 'ERDE 50', share, (alerts) => erde(alerts, { deadline: 50 })],
+    ['erde5Hours', 'ERDE 5 h', hidden, (alerts) => erde(alerts, { deadline: 5, unit: 'hours' })],
+    ['erde50Hours', 'ERDE 50 h', hidden, (alerts) => erde(alerts, { deadline: 50, unit: 'hours' })],
+    ['latencyF1', 'F latency', share, (alerts) => latencyWeightedF1(alerts)],
+    ['alertSpeed', 'speed', hidden, (alerts) => alertSpeed(alerts)],
+    ['alertPrecision', 'alert precision', share, (alerts) => alertRates(alerts).precision],
+    ['alertRecall', 'alert recall', share, (alerts) => alertRates(alerts).recall],
+    ['alertsPerThousand', 'alerts per 1,000', counted, (alerts) => alertRates(alerts).perThousandThreads],
+    ['medianAlertPosts', 'true alert, posts', counted, (alerts) => medianAlertDelay(alerts).posts],
+    ['medianAlertHours', 'true alert, hours', counted, (alerts) => medianAlertDelay(alerts).hours],
   ] satisfies AlertMetric[]
 ).map(([name, title, facts, of]): StopMetric => {
-  return { name, title, ...facts, of: ({ alerts, ...own }) => (alerts === null ? null : of({ ...own, ...alerts })) };
+  return {
+    name,
+    title,
+    ...facts,
+    of: ({ alerts, ...columns }) => (alerts === null ? null : of({ ...columns, ...alerts })),
+  };
 });
 
 export const alertMetricNames: ReadonlySet<string> = new Set(alertMetrics.map(({ name }) => name));
@@ -77,20 +82,20 @@ export const alertMetricNames: ReadonlySet<string> = new Set(alertMetrics.map(({
 /** Every metric of the stop agent, in the order of the tables. What is added here applies to old runs, too. */
 export const stopMetrics: readonly StopMetric[] = [
   { name: 'macroF1', title: 'macro-F1', ...share, of: macroF1 },
-  { name: 'accuracy', title: 'accuracy', ...hidden, of: (own) => classificationScores(own).accuracy },
+  { name: 'accuracy', title: 'accuracy', ...hidden, of: (columns) => classificationScores(columns).accuracy },
   { name: 'er', title: 'earliness', ...share, of: earlyRate },
   { name: 'expectedCost', title: 'cost', decimals: 3, range: [0, Infinity], of: meanCost },
-  { name: 'delayPosts', title: 'delay, posts', ...counted, of: (own) => meanDelay(own).posts },
-  { name: 'delayHours', title: 'delay, hours', ...counted, of: (own) => meanDelay(own).hours },
-  { name: 'medianDelayHours', title: 'median', ...counted, of: (own) => delayAt(own, 0.5) },
-  { name: 'longDelayHours', title: '90%', ...counted, of: (own) => delayAt(own, 0.9) },
+  { name: 'delayPosts', title: 'delay, posts', ...counted, of: (columns) => meanDelay(columns).posts },
+  { name: 'delayHours', title: 'delay, hours', ...counted, of: (columns) => meanDelay(columns).hours },
+  { name: 'medianDelayHours', title: 'median', ...counted, of: (columns) => delayAt(columns, 0.5) },
+  { name: 'longDelayHours', title: '90%', ...counted, of: (columns) => delayAt(columns, 0.9) },
   { name: 'queriesPerThread', title: 'queries per thread', ...amount, isNotForOracles: true, of: meanQueries },
   // The share of the queries that judging every post of every thread would take.
   {
     name: 'queriesSaved',
     title: 'queries saved',
     ...hidden,
-    of: (own) => 1 - total(own.queries) / total(own.threadPosts),
+    of: (columns) => 1 - total(columns.queries) / total(columns.threadPosts),
   },
   ...alertMetrics,
 ];
@@ -115,15 +120,15 @@ function meanCost({ costs, items }: DecisionColumns): number | null {
 
 /** A quantile of the hours to the decision; null where no time is known. */
 function delayAt({ hours }: DecisionColumns, share: number): number | null {
-  const known = hours.filter((own) => own !== null);
-  return known.length === 0 ? null : quantile(Float64Array.from(known).sort(), share);
+  const delays = hours.filter((delay) => delay !== null);
+  return delays.length === 0 ? null : quantile(Float64Array.from(delays).sort(), share);
 }
 
 function total(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-/** What stops are scored by: the labels of a task, those that raise an alert, the user's costs. */
+/** The labels of a task, those that raise an alert, and the user's costs: the settings of scoring. */
 export interface ScoredStops {
   /** In the order of the class indices. */
   readonly labels: readonly string[];
@@ -155,7 +160,7 @@ export function stopColumns(
     threadPosts: decisions.map(({ posts }) => posts),
     hours: decisions.map(({ hours }) => hours),
     queries: decisions.map(({ queries }) => queries),
-    costs: costs && decisions.map((own) => costOf(own, { costs, wrong })),
+    costs: costs && decisions.map((decision) => costOf(decision, { costs, wrong })),
     alerts:
       alerts.length === 0
         ? null
@@ -215,13 +220,13 @@ export function scoreSystem(
     queries,
     threads: decisions.length,
     values: valuesOf(metrics, columns),
-    intervals: Object.fromEntries(intervals.map((own) => [own.name, [own.low, own.high] as const])),
+    intervals: Object.fromEntries(intervals.map((interval) => [interval.name, [interval.low, interval.high] as const])),
     f1ByLabel: Object.fromEntries(labels.map((label, index) => [label, perClass[index].f1])),
     mostCommonStop: mostCommonStopShare(columns),
   };
 }
 
-/** What tables show of scores: a rule that sees the labels has no number of queries that would mean anything. */
+/** Scores for tables. A rule that sees the labels has no meaningful number of queries. */
 export function shownValues({ queries, values }: Pick<SystemScores, 'queries' | 'values'>): SystemScores['values'] {
   if (queries !== 'oracle') return values;
   const meaningless = stopMetrics.filter(({ isNotForOracles }) => isNotForOracles).map(({ name }) => [name, null]);

@@ -13,7 +13,7 @@ import { eProcess } from '../../src/metrics/e-process.ts';
 /** An audit that has ended. */
 export type EndedAudit = Audit & { readonly outcome: Audited };
 
-/** What the audits show after so many of them. */
+/** The evidence after a number of audits. */
 export interface Watch extends Losses {
   /** When the last of these threads opened; null before the first. */
   readonly opened: string | null;
@@ -28,7 +28,7 @@ export interface Monitored {
   readonly now: Watch;
   /** Where the e-value first reached 1 / level; null where it never did. */
   readonly alarm: Watch | null;
-  /** The same of claims that are out of distribution, against a share of 10%. */
+  /** Evidence that more than 10% of claims are out of distribution. */
   readonly unlike: { readonly now: Losses & { readonly eValue: number }; readonly isAlarm: boolean };
   /** Audits that are not counted: after a thread that is still open, without an end, of another policy or guarantee. */
   readonly waiting: number;
@@ -60,7 +60,7 @@ export function countedAudits(
 ): { ended: EndedAudit[]; counted: EndedAudit[] } & Pick<Monitored, 'waiting' | 'missing' | 'others' | 'calibration'> {
   const { loss, threshold, since = null, adapted = null } = guarantee;
   const calibration = audits.filter((audit) => audit.isCalibration === true).length;
-  const own = audits.filter(
+  const countable = audits.filter(
     (audit) =>
       audit.isCalibration !== true &&
       audit.policy === policy &&
@@ -68,15 +68,15 @@ export function countedAudits(
       (since === null || audit.opened > since),
   );
   const isOpen = ({ outcome, opened }: Audit) => outcome === null && now.getTime() - Date.parse(opened) < quietMs;
-  const firstOpen = own.findIndex(isOpen);
-  const settled = firstOpen < 0 ? own : own.slice(0, firstOpen);
+  const firstOpen = countable.findIndex(isOpen);
+  const settled = firstOpen < 0 ? countable : countable.slice(0, firstOpen);
   const ended = settled.filter(hasEnded);
   return {
     ended,
     counted: ended.filter(({ outcome }) => auditedLoss(outcome, { loss, alerts }) !== null),
-    waiting: own.length - settled.length,
+    waiting: countable.length - settled.length,
     missing: settled.length - ended.length,
-    others: audits.length - own.length - calibration,
+    others: audits.length - countable.length - calibration,
     calibration,
   };
 }

@@ -56,9 +56,9 @@ export interface Parts<Of = Thread> {
   readonly demonstrations: Of[];
   readonly environment: Of[];
   readonly test: Of[];
-  /** What settings are chosen on; empty unless the split asks for it. */
+  /** Threads on which settings are chosen; empty unless the split asks for them. */
   readonly development: Of[];
-  /** What the guarantee is found on; empty unless the split asks for it. */
+  /** Threads on which the guarantee is calibrated; empty unless the split asks for them. */
   readonly calibration: Of[];
 }
 
@@ -112,14 +112,14 @@ export function splitParts<Of extends ThreadFacts>(
   const calibrated = withoutLabel.slice(environment, environment + calibration);
   // These two are the last, so that the other parts are the same threads with them and without; only a test that
   // takes the rest gets smaller.
-  const wanted = {
+  const labelledSizes = {
     demonstrations,
     environment: environment - unlabelled.length,
     test,
     development,
     calibration: calibration - calibrated.length,
   };
-  const sizes = typeof detector === 'number' ? { detector, ...wanted } : wanted;
+  const sizes = typeof detector === 'number' ? { detector, ...labelledSizes } : labelledSizes;
   const split = splitThreads(free, {
     seed: splitSeed,
     stratifyBy: (thread) => (stratify ? task.goldLabel(thread) : null),
@@ -147,12 +147,12 @@ export function notedParts({ development, calibration, ...others }: Parts): Read
   };
 }
 
-function checkEvents(threads: readonly ThreadFacts[], wanted: readonly string[]): void {
-  const known = new Set(threads.flatMap(({ event }) => event ?? []));
-  for (const event of wanted)
-    if (!known.has(event))
+function checkEvents(threads: readonly ThreadFacts[], names: readonly string[]): void {
+  const events = new Set(threads.flatMap(({ event }) => event ?? []));
+  for (const event of names)
+    if (!events.has(event))
       throw new InputError(
-        `no thread is of the event ${JSON.stringify(event)}; ${known.size === 0 ? 'these threads have no events' : `the data has ${[...known].join(', ')}`}`,
+        `no thread is of the event ${JSON.stringify(event)}; ${events.size === 0 ? 'these threads have no events' : `the data has ${[...events].join(', ')}`}`,
       );
 }
 

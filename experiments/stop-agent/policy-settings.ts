@@ -31,7 +31,7 @@ export function lengthsOf(schedule: PrefixSchedule, { agent, maxJudgedPosts }: E
   return queriedLengths({ schedule, posts: Math.min(agent.maxPosts, maxJudgedPosts) });
 }
 
-/** What ends the reading of a thread in this experiment, for the agent and for rules. */
+/** The last post and the deadline of reading, for the agent and for rules. */
 export function limitsOf({ agent, deadline }: Experiment): Limits {
   return { maxPosts: agent.maxPosts, deadline };
 }

@@ -26,7 +26,7 @@ export interface PreparedTrial extends TrialMaterial {
   /** When the detector is queried while the agent reads; null where the agent does not observe it. */
   readonly schedule: PrefixSchedule | null;
   readonly problem: StopProblem;
-  /** What the states of other threads are made from, as those of the training were. */
+  /** Materials to make states of other threads as those of the training were made. */
   readonly materials: StateMaterials;
   /** Identifies what the states are made from. */
   readonly stateIdentity: string;
@@ -90,7 +90,7 @@ export async function prepareTrial(
       environment: roams(experiment) ? parts.environment : [],
       sequences,
       task,
-      tableOf: (own) => statesOf(own, { ...materials, schedule, sequences }),
+      tableOf: (threads) => statesOf(threads, { ...materials, schedule, sequences }),
       queriesAt: (posts) => lengthsUntil(posts, { schedule, maxPosts: experiment.maxJudgedPosts }).length,
       costOf: costOfStops(experiment, schedule),
       config: experiment.agent,

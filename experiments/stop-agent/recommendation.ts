@@ -12,7 +12,7 @@ import { type DecisionColumns, type ScoredStops, type StopMetric, stopColumns, s
  * those. Rules come before agents, and fewer queries before more.
  */
 
-/** What systems are chosen by. */
+/** The aim by which systems are ranked. */
 export interface Aim extends ScoredStops {
   /** The user's; without them macro-F1 − delayCost × earliness − queryCost × queries is maximised, or with alerts latency-weighted F1 − queryCost × queries. */
   readonly costs: Costs | null;
@@ -60,14 +60,14 @@ export function recommended<Of extends Candidate>(candidates: readonly Of[], aim
   const [best] = scored.toSorted((a, b) => b.worth - a.worth);
   // Of systems that are equally simple the best is tried: a grid of rules is dense, and an error takes a bootstrap.
   const simplest = [...groupBy(scored, ({ isAgent, queries }) => `${isAgent} ${queries.toFixed(1)}`).values()]
-    .map((own) => own.toSorted((a, b) => b.worth - a.worth)[0])
+    .map((systems) => systems.toSorted((a, b) => b.worth - a.worth)[0])
     .toSorted((a, b) => Number(a.isAgent) - Number(b.isAgent) || a.queries - b.queries)
-    .find((own) => best.worth - own.worth <= standardError(best.columns, own.columns, { worthOf, sameItems }));
+    .find((system) => best.worth - system.worth <= standardError(best.columns, system.columns, { worthOf, sameItems }));
   const chosen = simplest ?? best;
   return { system: chosen.system, worth: chosen.worth, best: best.system };
 }
 
-/** What a system is worth to the user by its scores, and which metrics that takes. What is not known is worth nothing. */
+/** The value of a system to the user by its scores, and the metrics that it takes. Unknown metrics count as zero. */
 export function worth({ costs, price, alerts = [] }: Omit<Aim, 'labels'>): Worth {
   const needing = (names: readonly string[], of: Worth['of']): Worth => {
     return { metrics: stopMetrics.filter(({ name }) => names.includes(name)), of };

@@ -58,7 +58,7 @@ export const resultOfRun = resultFile(4, {
 });
 export type StoredResult = ReturnType<typeof resultOfRun.read>;
 
-/** What a finished run came to. */
+/** The result of a finished run, with its scores. */
 export interface TrialResult
   extends Pick<
     StoredResult,
@@ -74,18 +74,18 @@ export interface TrialResult
   > {
   /** Of the run. */
   readonly directory: string;
-  /** What its threads were read from; null where they were made. */
+  /** The file of its threads; null for synthetic ones. */
   readonly threadFile: string | null;
   readonly taskName: string;
   /** Whether every labelled thread was tested, by a fold that has not seen it. */
   readonly isCrossFitted: boolean;
   readonly algorithm: Algorithm;
-  /** What is deployed stops where its score exceeds this. */
+  /** The policy stops at a score above this. */
   readonly threshold: number;
   readonly systems: readonly SystemScores[];
-  /** What they were computed from, in the same order. */
+  /** The decisions behind the scores of `systems`, in the same order. */
   readonly decisions: readonly SystemDecisions[];
-  /** What systems are chosen by: decisions on the development part, or where there is none on the decided one. */
+  /** The basis of the recommendation: decisions on the development part, or without one on the decided part. */
   readonly ranking: {
     readonly part: EvaluationSplit;
     readonly decisions: readonly SystemDecisions[];
@@ -101,7 +101,7 @@ export interface TrialResult
 }
 
 /**
- * What every system of a finished run decided: those that were trained, and every rule.
+ * Decisions of every system of a finished run: those that were trained, and every rule.
  * @param part of the threads; the one that the run is evaluated on unless given
  * @throws InputError when a file of the run is missing or damaged
  */
@@ -116,15 +116,15 @@ export function systemsOfRun(
   const { labels } = taskOf(experiment);
   const decisions = groupBy(readStops(run.path, { labels, part: decidedPart }), ({ system }) => system);
   const stored = systems.map(({ name, queries }): SystemDecisions => {
-    const own = decisions.get(name);
-    if (own === undefined)
+    const systemDecisions = decisions.get(name);
+    if (systemDecisions === undefined)
       throw new InputError(`the decisions of ${run.path} lack the system ${name}; train the run again`);
-    return { name, queries, decisions: own };
+    return { name, queries, decisions: systemDecisions };
   });
   const rules = decideByRules(experiment, readJudged(run.path, decidedPart), schedule);
   // Bounds stand at the end.
   const isBound = ({ queries }: SystemDecisions) => queries === 'oracle';
-  return [...stored.filter((own) => !isBound(own)), ...rules, ...stored.filter(isBound)];
+  return [...stored.filter((system) => !isBound(system)), ...rules, ...stored.filter(isBound)];
 }
 
 /**

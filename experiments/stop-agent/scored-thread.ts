@@ -22,18 +22,18 @@ export function scoredThread(
   thread: Thread,
   {
     definition,
-    seen,
-    scores: given = replay(definition, seen).scores,
-  }: { definition: PolicyDefinition; seen: readonly SeenPost[]; scores?: ArrayLike<number> | undefined },
+    inputs,
+    scores: scoresAtPosts = replay(definition, inputs).scores,
+  }: { definition: PolicyDefinition; inputs: readonly SeenPost[]; scores?: ArrayLike<number> | undefined },
 ): ScoredThread {
   const { task, queries } = definition;
-  const judgementAt = (posts: number) => seen[Math.min(posts, queries.maxPosts) - 1].judgement;
+  const judgementAt = (posts: number) => inputs[Math.min(posts, queries.maxPosts) - 1].judgement;
   const labelAt = (posts: number) => task.labels[judgementAt(posts)?.label ?? -1] ?? null;
-  const scores = alertingScores(Float32Array.from(given), { task, queries, labelAt });
-  const confidence = Float32Array.from(seen, ({ judgement }) => judgement?.probabilities?.[judgement.label] ?? 0);
+  const scores = alertingScores(Float32Array.from(scoresAtPosts), { task, queries, labelAt });
+  const confidence = Float32Array.from(inputs, ({ judgement }) => judgement?.probabilities?.[judgement.label] ?? 0);
   return {
     thread,
-    posts: Array.from(scores, (score, index) => ({ score, hours: seen[index].hours })),
+    posts: Array.from(scores, (score, index) => ({ score, hours: inputs[index].hours })),
     labelAt,
     confidence: [...alertingScores(confidence, { task, queries, labelAt })],
   };
@@ -42,7 +42,7 @@ export function scoredThread(
 /** A thread with what fields may read at every post. */
 export interface ReadThread {
   readonly thread: Thread;
-  readonly seen: readonly SeenPost[];
+  readonly inputs: readonly SeenPost[];
 }
 
 /**
@@ -69,7 +69,7 @@ export async function* readWhole(
     const readStudent = openStudent?.(thread.id);
     const student: (readonly number[] | null)[] = [];
     for (const post of posts) student.push((await readStudent?.(post)) ?? null);
-    yield { thread, sequence, seen: seenPostsOf(thread, { sequence, embeddings, student }) };
+    yield { thread, sequence, inputs: seenPostsOf(thread, { sequence, embeddings, student }) };
   }
 }
 
@@ -80,7 +80,8 @@ export async function scoreThreads(
 ): Promise<ScoredThread[]> {
   const { definition } = of.policy;
   const scored: ScoredThread[] = [];
-  for await (const { thread, seen } of readWhole(threads, of)) scored.push(scoredThread(thread, { definition, seen }));
+  for await (const { thread, inputs } of readWhole(threads, of))
+    scored.push(scoredThread(thread, { definition, inputs }));
   return scored;
 }
 
@@ -98,19 +99,19 @@ async function judgedThread(
 }
 
 /**
- * What fields read at each post of a thread, from all that is known of it.
- * @param known.embeddings row-major [posts, dimensions]
- * @param known.student probabilities after each post; shorter where there are none
+ * Inputs of fields at each post of a thread.
+ * @param parts.embeddings row-major [posts, dimensions]
+ * @param parts.student probabilities after each post; shorter where there are none
  */
 export function seenPostsOf(
   thread: Thread,
-  known: {
+  parts: {
     sequence: JudgementSequence | undefined;
     embeddings: Float32Array | null;
     student: readonly (readonly number[] | null)[];
   },
 ): SeenPost[] {
-  const { sequence, embeddings, student } = known;
+  const { sequence, embeddings, student } = parts;
   const dimensions = embeddings === null ? 0 : embeddings.length / thread.posts.length;
   return thread.posts.map((_, index) => ({
     hours: hoursSinceClaim(thread, index),
@@ -120,7 +121,7 @@ export function seenPostsOf(
   }));
 }
 
-/** What a sequence says of the first `index + 1` posts; null where it does not go so far. */
+/** The judgement of the first `index + 1` posts; null beyond the end of the sequence. */
 function judgementAt(sequence: JudgementSequence | undefined, index: number): SeenPost['judgement'] {
   if (sequence === undefined || index >= sequence.predicted.length) return null;
   const { predicted, probabilities, labels } = sequence;

@@ -82,9 +82,9 @@ export const stateSchema = z
   .describe('what the agent sees, and where it decides');
 
 /** The schedules that an agent may turn out to query on. */
-export function schedulesOf(wanted: QuerySchedule): PrefixSchedule[] {
-  if (wanted.name !== 'best') return [wanted];
-  return wanted.starts.flatMap((start) =>
-    wanted.factors.map((factor) => ({ name: 'geometric' as const, start, factor })),
+export function schedulesOf(schedule: QuerySchedule): PrefixSchedule[] {
+  if (schedule.name !== 'best') return [schedule];
+  return schedule.starts.flatMap((start) =>
+    schedule.factors.map((factor) => ({ name: 'geometric' as const, start, factor })),
   );
 }

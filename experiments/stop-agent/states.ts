@@ -24,8 +24,7 @@ import { agentQueries, decidedBy, limitsOf } from './policy-settings.ts';
 import { seenPostsOf } from './scored-thread.ts';
 
 /*
- * What the agent of an experiment reads, and with which limits: the state fields and their numbers for whole threads. Training tables,
- * tests and policies are made from them.
+ * The state fields of an experiment's agent and their numbers for whole threads. Training tables, tests and policies are made from them.
  */
 
 /** Everything that states are made from. */
@@ -121,7 +120,7 @@ export async function learntPolicy(
 }
 
 /**
- * What policies decide of labelled threads, by their names, from what is known of those; and the threads as rules read them.
+ * Decides labelled threads by policies, and prepares the threads for rules.
  * @returns with the scores at every post by the first policy, in the order of the threads
  * @throws InputError where they were judged with other labels than the task's
  */
@@ -138,13 +137,13 @@ export async function decideByPolicies(
   const replays: Replay[][] = all.map(() => []);
   const tested: TestThread[] = [];
   for (const [index, thread] of threads.entries()) {
-    const seen = await seenPosts(thread, { ...materials, sequence: sequences.get(thread.id), fields });
-    const studentConfidence = student === null ? null : seen.map((post) => Math.max(...(post.student ?? [])));
+    const inputs = await seenPosts(thread, { ...materials, sequence: sequences.get(thread.id), fields });
+    const studentConfidence = student === null ? null : inputs.map((post) => Math.max(...(post.student ?? [])));
     tested.push({ ...plain[index], studentConfidence });
-    for (const [place, [, policy]] of all.entries()) replays[place].push(replay(policy, seen));
+    for (const [place, [, policy]] of all.entries()) replays[place].push(replay(policy, inputs));
   }
   const systems = all.map(([name, { queries }], place) => {
-    const stops = replays[place].map((own) => askedStop(own, task));
+    const stops = replays[place].map((replay) => askedStop(replay, task));
     return decide(name, tested, stops, queries);
   });
   return { tested, systems, scores: replays[0].map(({ scores }) => scores) };

@@ -7,7 +7,7 @@ import { type Experiment, taskOf } from './experiment.ts';
 export const optimumName = 'Bayes-optimal rule';
 
 /**
- * What the best rule of the synthetic stream decides at the agent's cost of delay. It knows how the stream is made, reads the
+ * Decisions of the best rule for the synthetic stream, at the agent's cost of delay. It knows how the stream is made, reads the
  * evidence of every post and asks no detector, so an agent cannot expect to earn more.
  * @returns null for other threads, and where no cost of delay is set
  */

@@ -44,5 +44,5 @@ export const threadDecisionSchema = z.object({
   trainedOn: z.boolean().describe('whether the policy learnt from this thread, known by its id and claim'),
 });
 
-/** What a policy decides about a thread, labelled or not. */
+/** The decision of a policy about a thread, labelled or not. */
 export type ThreadDecision = Readonly<z.output<typeof threadDecisionSchema>>;

@@ -73,7 +73,7 @@ export interface PolicyPlace {
   result(): TrialResult;
 }
 
-/** What the trials of one process share. */
+/** The backend and the context that the trials of one process share. */
 export interface Surroundings {
   readonly backend: BackendChoice;
   readonly context: WorkContext;
@@ -181,7 +181,7 @@ async function test(
   const learnt = { [agentName]: policy, ...(cloned !== null && { [cloningName]: cloned }) };
   let systems: readonly SystemDecisions[] = [];
   // What is shipped learned from all labels, and has none to be tested on.
-  for (const part of decidedParts(parts, experiment).filter((own) => parts[own].length > 0)) {
+  for (const part of decidedParts(parts, experiment).filter((part) => parts[part].length > 0)) {
     const decided = await decideAll(learnt, parts[part], { prepared, experiment, run });
     systems = decided.systems;
     const stops = systems.flatMap(({ decisions }) => decisions);
@@ -189,9 +189,11 @@ async function test(
     writeJudged(run.path, decided.judged, part);
     writeStopProbabilities(run.path, decided.scored, part);
   }
-  const of = (expert: string) => problem.demonstrations.filter((own) => own.expert === expert);
-  const share = (own: ReturnType<typeof of>) => {
-    return own.length === 0 ? 0 : own.filter(({ stopStep }) => stopStep === 0).length / own.length;
+  const of = (expert: string) => problem.demonstrations.filter((demonstration) => demonstration.expert === expert);
+  const share = (demonstrations: ReturnType<typeof of>) => {
+    return demonstrations.length === 0
+      ? 0
+      : demonstrations.filter(({ stopStep }) => stopStep === 0).length / demonstrations.length;
   };
   return {
     seed,
@@ -270,12 +272,12 @@ async function goldenThreads(
   for (const thread of [...first, ...odd]) {
     const sequence =
       local === null ? sequences.get(thread.id) : await sequenceBy(local, { thread, labels: task.labels });
-    golden.push({ thread, seen: await seenPosts(thread, { ...materials, student, sequence, fields }) });
+    golden.push({ thread, inputs: await seenPosts(thread, { ...materials, student, sequence, fields }) });
   }
   return golden;
 }
 
-/** What a detector says of every prefix. */
+/** The judgements of a detector about every prefix of a thread. */
 async function sequenceBy(
   detector: LocalDetector,
   { thread, labels }: { thread: Thread; labels: readonly string[] },
@@ -309,7 +311,7 @@ function claimsOf(threads: readonly Thread[]): string[] {
   return threads.map(({ posts: [claim] }) => claim.text);
 }
 
-/** What learnt policies decide of these threads, and what rules need to decide them, too. */
+/** Decides threads by learnt policies, and collects what rules need to decide them. */
 async function decideAll(
   learnt: Readonly<Record<string, StopPolicy>>,
   threads: readonly Thread[],

@@ -43,7 +43,7 @@ export async function watchTraining(
   };
 }
 
-/** What says most of a training without a development part, by names that fit on a line. */
+/** The metrics of a training without a development part that say most, by names that fit on a line. */
 function ofTrainer(metrics: Metrics): Record<string, number> {
   const shown = [
     ['return', 'task/expected_return'],

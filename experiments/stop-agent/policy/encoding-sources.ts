@@ -11,7 +11,7 @@ import { createEncoder, encoderSchema } from '../../../src/text/create-encoder.t
 import { judgePostsBy, wholePost } from '../../judging/judge-posts.ts';
 
 /**
- * What a bundle with encoders needs beside its files: the encoder of posts, and its detector and student where they have one.
+ * Makes the encoder of posts, and the detector and the student of a bundle if they have an encoder.
  * @throws InputError where an encoder cannot be made as it was at the training
  */
 export async function encodingSources(

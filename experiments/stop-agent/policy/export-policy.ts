@@ -179,7 +179,7 @@ function threadOf({ threadId, texts, times }: Golden): Thread {
   return { id: threadId, event: null, veracity: null, rumor: null, posts: [claim, ...replies] };
 }
 
-/** What a detector that is not at hand said of a golden thread. */
+/** Recorded judgements of a golden thread, for a policy whose detector is not at hand. */
 function judgedIn({ threadId, judgements }: Golden, { labels }: Manifest['task']): JudgementSequence {
   const outputs = judgements.map(({ label, probabilities }) => ({
     label,

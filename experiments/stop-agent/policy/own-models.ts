@@ -18,7 +18,7 @@ interface Asking {
 }
 
 /**
- * What the language models that a policy was trained with say of every prefix of threads. Answers that are in the store cost nothing.
+ * Asks the language models of a policy's training about every prefix of threads. Answers in the store cost nothing.
  * @returns undefined for a policy with a detector at hand, whose judgements cost nothing
  * @throws InputError where the detector file that the training named cannot be used; ProviderError where the models fail
  */
@@ -30,7 +30,7 @@ export async function askOwnModels(
   return (await withStore(policy, asking, judgeForTraining)).sequences;
 }
 
-/** What that would take, in words; null for a policy with a detector at hand. Nothing is sent. */
+/** The cost of asking the language models of a policy's training, in words; null for a policy with a detector at hand. */
 export async function costOfOwnModels(policy: OpenedPolicy, asking: Asking): Promise<string | null> {
   if (policy.hasDetector) return null;
   const { missing, estimates } = await withStore(policy, asking, recallForTraining);

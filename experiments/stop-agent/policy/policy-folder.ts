@@ -83,8 +83,8 @@ export async function openPolicy(
  */
 export function policyFolder(folder: string): string {
   const places = [folder, join(folder, policyFolderName), join(evaluatedRun(deployedRun(folder)), policyFolderName)];
-  const found = places.find((path) => existsSync(join(path, bundleFiles.manifest)));
-  if (found !== undefined) return found;
+  const bundle = places.find((path) => existsSync(join(path, bundleFiles.manifest)));
+  if (bundle !== undefined) return bundle;
   if (!existsSync(folder))
     throw new InputError(`${missingPath(folder)}. \`earshot runs\` lists the runs that are here`);
   const remedy = existsSync(join(folder, 'config.json'))

@@ -55,7 +55,7 @@ export interface TrainedPolicy {
   readonly identities: { readonly trained: Iterable<string>; readonly tested: Iterable<string> };
   /** Threads that every reader of the bundle decides again. */
   readonly golden: readonly ReadThread[];
-  /** What it is worth. */
+  /** The scores of the run that tested it. */
   readonly result: TrialResult;
 }
 
@@ -107,7 +107,7 @@ const pythonReader = new URL('../../../checkpoints/policy/earshot_policy.py', im
 /** Posts of a golden thread: enough to notice a difference, few enough to decide at every start. */
 export const goldenPosts = 20;
 
-/** What a policy decides of threads, one per line, with all their states. Ties are left out. */
+/** Decisions of a policy about threads, one per line, with all their states. Ties are left out. */
 function goldenLines(
   threads: readonly ReadThread[],
   definition: PolicyDefinition,
@@ -115,10 +115,10 @@ function goldenLines(
   const { labels } = definition.task;
   const lines: string[] = [];
   const all: Float32Array[] = [];
-  for (const { thread, seen } of threads) {
-    const { stop, scores, queries } = replay(definition, seen);
+  for (const { thread, inputs } of threads) {
+    const { stop, scores, queries } = replay(definition, inputs);
     if (isTied(scores, definition)) continue;
-    const states = policyStates(definition, seen);
+    const states = policyStates(definition, inputs);
     const golden: Golden = {
       threadId: thread.id,
       texts: thread.posts.map(({ text }) => text),
@@ -128,7 +128,7 @@ function goldenLines(
       postsUsed: stop.postsUsed,
       why: stop.why,
       queries,
-      judgements: seen.flatMap(({ judgement }, index) => {
+      judgements: inputs.flatMap(({ judgement }, index) => {
         if (judgement === null) return [];
         const { label, probabilities } = judgement;
         const row = probabilities === null ? null : Array.from(probabilities);

@@ -20,8 +20,8 @@ function thread(id: string, start: number, options: { posts?: number; claim?: st
 it('leaves out threads that may go on, by the quiet time or by the pauses within threads', () => {
   const threads = [thread('a', 0), thread('b', 1), thread('c', 95), thread('d', 96), thread('e', 100)];
   const ids = (quiet: number | null) =>
-    calibrationThreads(threads, { known: [], quietHours: quiet }).threads.map(({ id }) => id);
-  expect(calibrationThreads(threads, { known: [], quietHours: null })).toMatchObject({
+    calibrationThreads(threads, { familiar: [], quietHours: quiet }).threads.map(({ id }) => id);
+  expect(calibrationThreads(threads, { familiar: [], quietHours: null })).toMatchObject({
     unfinished: 1,
     quietHours: 1,
     duplicates: 0,
@@ -35,10 +35,10 @@ it('leaves out copies of known threads, and takes those without times', () => {
   const untimed = makeThread('x');
   const without = { ...untimed, posts: untimed.posts.map((post) => ({ ...post, time: null })) };
   const threads = [thread('a', 0, { claim: 'Fire!' }), thread('b', 50, { claim: ' fire! ' }), thread('c', 90), without];
-  const found = calibrationThreads(threads, { known: [thread('k', 0, { claim: 'fire!' })], quietHours: 0 });
+  const found = calibrationThreads(threads, { familiar: [thread('k', 0, { claim: 'fire!' })], quietHours: 0 });
   expect(found.threads.map(({ id }) => id)).toEqual(['c', 'x']);
   expect(found).toMatchObject({ duplicates: 2, unfinished: 0 });
-  expect(calibrationThreads([without], { known: [], quietHours: null })).toMatchObject({
+  expect(calibrationThreads([without], { familiar: [], quietHours: null })).toMatchObject({
     unfinished: 0,
     quietHours: null,
   });
