@@ -22,17 +22,17 @@ export function providerErrorOf(options: {
   askedMs?: number;
 }): ProviderError {
   const { failure, endpoint, env, attempts, maxWaitMs, askedMs = 0 } = options;
-  const said = withoutSecrets(failure.message, secretsOf({ endpoint, env })).replace(/\s+/g, ' ').slice(0, 500);
+  const detail = withoutSecrets(failure.message, secretsOf({ endpoint, env })).replace(/\s+/g, ' ').slice(0, 500);
   const where = `endpoint ${endpoint.name} (${endpoint.baseURL}, model ${endpoint.model})`;
   const status = failure.status === null ? '' : ` with status ${failure.status}`;
   const tried = attempts === 1 ? 'at the first attempt' : `after ${attempts} attempts`;
   const quota = quotaInWords(failure, { maxWaitMs, askedMs });
   if (quota !== null)
-    return new QuotaSpentError(`${where} ${quota} (asked ${tried}${status}: ${said}); the same command goes on then`);
-  if (failure.kind === 'context-length') return contextLengthError({ said, where, endpoint });
-  const message = messages[failure.kind]({ failure, endpoint, said, where, status, tried, env });
+    return new QuotaSpentError(`${where} ${quota} (asked ${tried}${status}: ${detail}); the same command goes on then`);
+  if (failure.kind === 'context-length') return contextLengthError({ detail, where, endpoint });
+  const message = messages[failure.kind]({ failure, endpoint, detail, where, status, tried, env });
   // A broken connection may concern one answer only. A refused one concerns them all.
-  const concernsAll = UNUSABLE.includes(failure.kind) || (failure.kind === 'connection' && NOBODY_THERE.test(said));
+  const concernsAll = UNUSABLE.includes(failure.kind) || (failure.kind === 'connection' && NOBODY_THERE.test(detail));
   return concernsAll ? new EndpointUnusableError(message) : new ProviderError(message);
 }
 
@@ -40,50 +40,50 @@ export function providerErrorOf(options: {
 const UNUSABLE: readonly CallFailureKind[] = ['key', 'not-found', 'quota', 'redirect', 'proxy', 'tls'];
 
 /** The parts of messages. */
-interface FailureFacts extends Record<'said' | 'where' | 'status' | 'tried', string> {
+interface FailureFacts extends Record<'detail' | 'where' | 'status' | 'tried', string> {
   readonly failure: CallFailure;
   readonly endpoint: Endpoint;
   readonly env: Environment;
 }
 
 const messages: Readonly<Record<Exclude<CallFailureKind, 'context-length'>, (facts: FailureFacts) => string>> = {
-  key: ({ endpoint, failure, said }) =>
-    `${keyAdvice(endpoint)} (status ${failure.status} from ${endpoint.baseURL}: ${said})`,
-  'not-found': ({ endpoint: { name, model, baseURL }, said }) =>
+  key: ({ endpoint, failure, detail }) =>
+    `${keyAdvice(endpoint)} (status ${failure.status} from ${endpoint.baseURL}: ${detail})`,
+  'not-found': ({ endpoint: { name, model, baseURL }, detail }) =>
     `endpoint ${name} knows no model ${JSON.stringify(model)}, or ${baseURL} is not where it speaks chat completions: ` +
-    `check model and baseURL (${baseURL}/models lists its models; it said: ${said})`,
-  quota: ({ where, said }) =>
-    `${where} has no quota or credit left (${said}); waiting does not help: top it up, then run again`,
-  forbidden: ({ where, status, said }) =>
-    `${where} forbids this request${status}: ${said}; check what the account and key may use`,
-  'bad-request': ({ where, status, said }) =>
-    `${where} refused the request${status}: ${said}; check the parameters of the endpoint (temperature, reasoningEffort, maxTokensField, extraBody)`,
-  redirect: ({ where, said }) => `${where} ${said}`,
-  proxy: ({ where, said }) => `${where} could not be asked: ${said}`,
-  'too-large': ({ where, said }) => `${where}: ${said}; lower maxTokens`,
-  filtered: ({ failure, where, status, said }) =>
+    `check model and baseURL (${baseURL}/models lists its models; it said: ${detail})`,
+  quota: ({ where, detail }) =>
+    `${where} has no quota or credit left (${detail}); waiting does not help: top it up, then run again`,
+  forbidden: ({ where, status, detail }) =>
+    `${where} forbids this request${status}: ${detail}; check what the account and key may use`,
+  'bad-request': ({ where, status, detail }) =>
+    `${where} refused the request${status}: ${detail}; check the parameters of the endpoint (temperature, reasoningEffort, maxTokensField, extraBody)`,
+  redirect: ({ where, detail }) => `${where} ${detail}`,
+  proxy: ({ where, detail }) => `${where} could not be asked: ${detail}`,
+  'too-large': ({ where, detail }) => `${where}: ${detail}; lower maxTokens`,
+  filtered: ({ failure, where, status, detail }) =>
     failure.status === null
-      ? `${where}: ${said}`
-      : `${where} refused the text${status}: ${said}; use an endpoint that accepts such posts`,
-  'no-answer': ({ where, said }) => `${where}: ${said}`,
-  malformed: ({ where, tried, said }) =>
-    `${where} gave no usable answer ${tried}: ${said}; check that baseURL is right (it usually ends in /v1) and speaks chat completions`,
-  'no-completion': ({ where, tried, said }) =>
-    `${where} gave no completion ${tried}: ${said}; if that tells of a text that it does not take, use an endpoint that ` +
+      ? `${where}: ${detail}`
+      : `${where} refused the text${status}: ${detail}; use an endpoint that accepts such posts`,
+  'no-answer': ({ where, detail }) => `${where}: ${detail}`,
+  malformed: ({ where, tried, detail }) =>
+    `${where} gave no usable answer ${tried}: ${detail}; check that baseURL is right (it usually ends in /v1) and speaks chat completions`,
+  'no-completion': ({ where, tried, detail }) =>
+    `${where} gave no completion ${tried}: ${detail}; if that tells of a text that it does not take, use an endpoint that ` +
     'accepts such posts; else check that baseURL is right (it usually ends in /v1) and speaks chat completions',
-  'rate-limit': ({ where, tried, status, said }) =>
-    `${where} limited the rate ${tried}${status}: ${said}; set requestsPerMinute or tokensPerMinute to what it allows, or run again later`,
-  timeout: ({ endpoint, where, tried, status, said }) =>
-    `${where} did not answer within ${endpoint.timeoutMs} ms ${tried}${status}: ${said}; raise timeoutMs, or lower maxTokens or concurrency`,
-  connection({ env, where, tried, said }) {
+  'rate-limit': ({ where, tried, status, detail }) =>
+    `${where} limited the rate ${tried}${status}: ${detail}; set requestsPerMinute or tokensPerMinute to what it allows, or run again later`,
+  timeout: ({ endpoint, where, tried, status, detail }) =>
+    `${where} did not answer within ${endpoint.timeoutMs} ms ${tried}${status}: ${detail}; raise timeoutMs, or lower maxTokens or concurrency`,
+  connection({ env, where, tried, detail }) {
     const proxy = PROXIES.find((name) => env[name]);
     const through = proxy === undefined ? '' : `, and the proxy that ${proxy} names (NO_PROXY lists what needs none)`;
-    return `${where} could not be reached ${tried}: ${said}; check that it runs and that baseURL is right${through}, then run again`;
+    return `${where} could not be reached ${tried}: ${detail}; check that it runs and that baseURL is right${through}, then run again`;
   },
-  tls: ({ where, said }) =>
-    `${where} could not be asked over TLS: ${said}; if its certificate is of an authority of your own, name that ` +
+  tls: ({ where, detail }) =>
+    `${where} could not be asked over TLS: ${detail}; if its certificate is of an authority of your own, name that ` +
     "authority's file in the environment variable NODE_EXTRA_CA_CERTS; if it speaks no TLS, write http:// in baseURL",
-  server: ({ where, status, tried, said }) => `${where} failed${status} ${tried}: ${said}; run again later`,
+  server: ({ where, status, tried, detail }) => `${where} failed${status} ${tried}: ${detail}; run again later`,
 };
 
 /** The message for a spent quota; null if waiting is worth it. Otherwise every other request would wait in vain. */
@@ -104,10 +104,10 @@ function quotaInWords(
   return 'has used up a quota of an hour or longer, and it is not known when that is back';
 }
 
-function contextLengthError(options: { said: string; where: string; endpoint: Endpoint }): ContextLengthError {
-  const { said, where, endpoint } = options;
+function contextLengthError(options: { detail: string; where: string; endpoint: Endpoint }): ContextLengthError {
+  const { detail, where, endpoint } = options;
   const numberAfter = (pattern: RegExp) => {
-    const digits = pattern.exec(said)?.[1];
+    const digits = pattern.exec(detail)?.[1];
     return digits === undefined ? null : Number(digits.replaceAll(',', ''));
   };
   const contextTokens =
@@ -123,7 +123,7 @@ function contextLengthError(options: { said: string; where: string; endpoint: En
   const requestedTokens = stated === contextTokens ? null : stated;
   const numbers = `${requestedTokens ?? 'more'} tokens asked for, ${contextTokens ?? 'an unknown number'} possible`;
   return new ContextLengthError(
-    `${where}: the messages are longer than the model reads (${numbers}; it said: ${said}); ` +
+    `${where}: the messages are longer than the model reads (${numbers}; it said: ${detail}); ` +
       'judge shorter prefixes (maxPosts), lower maxTokens or choose a model with a longer context',
     { contextTokens, requestedTokens },
   );

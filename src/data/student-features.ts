@@ -26,12 +26,12 @@ export function studentFeatureCount(labels: number): number {
  */
 export function growingStudentFeatures(): (probabilities: readonly number[]) => number[] {
   let posts = 0;
-  let said = -1;
+  let lastLabel = -1;
   let unchanged = 0;
   return (probabilities) => {
     const label = likeliest(probabilities);
-    unchanged = label === said ? unchanged + 1 : 1;
-    said = label;
+    unchanged = label === lastLabel ? unchanged + 1 : 1;
+    lastLabel = label;
     posts++;
     return [...oddsAndMargin(clippedLogs(probabilities)), Math.log(posts), Math.log(unchanged)];
   };

@@ -79,16 +79,16 @@ export function fitClassOffsets({ logits, targets, rowWeights, classCount }: Sco
   })).filter(({ weight }) => weight > 0);
 
   const macroF1 = (offsets: readonly number[]) => {
-    const [hits, said, gold] = [0, 1, 2].map(() => new Float64Array(classCount));
+    const [hits, predicted, gold] = [0, 1, 2].map(() => new Float64Array(classCount));
     for (const row of rows) {
       let best = 0;
       for (let label = 1; label < classCount; label++)
         if (row.logits[label] + offsets[label] > row.logits[best] + offsets[best]) best = label;
-      said[best] += row.weight;
+      predicted[best] += row.weight;
       gold[row.gold] += row.weight;
       if (best === row.gold) hits[best] += row.weight;
     }
-    const f1 = hits.map((hit, label) => (hit === 0 ? 0 : (2 * hit) / (said[label] + gold[label])));
+    const f1 = hits.map((hit, label) => (hit === 0 ? 0 : (2 * hit) / (predicted[label] + gold[label])));
     return f1.reduce((sum, value) => sum + value, 0) / classCount;
   };
 

@@ -136,9 +136,9 @@ async function collectVotes(debate: Discussion, round: number): Promise<Ballot> 
   const answers = await Promise.all(
     members.map((endpoint, member) => {
       const content = prompts.render('member', { ...partsOf(debate), who: by(member).role });
-      const said = { ...by(member), as: 'Vote' } as const;
+      const speaker = { ...by(member), as: 'Vote' } as const;
       // In a dry run the votes keep changing, which costs the most.
-      return orUnreadable(askForSide({ said, session, endpoint, content, question, dryRunSide: member + round }));
+      return orUnreadable(askForSide({ speaker, session, endpoint, content, question, dryRunSide: member + round }));
     }),
   );
   const abstentions = answers.flatMap((vote) => ('verdict' in vote ? [] : [vote]));
@@ -169,9 +169,9 @@ async function majority(debate: Discussion, { votes, verdicts, abstentions }: Ba
   }
   const between = { ...question, sides: leading };
   const content = prompts.render('castingVote', { ...partsOf(debate), asked: sidesInWords(between), votes: counted });
-  const said = { role: 'chairperson', round: 'Decision', as: 'Decision' } as const;
+  const speaker = { role: 'chairperson', round: 'Decision', as: 'Decision' } as const;
   const { entry, ...decision } = await askForSide({
-    ...{ said, session, endpoint: chairperson, content, question: between },
+    ...{ speaker, session, endpoint: chairperson, content, question: between },
   });
   return { ...decision, shares, transcript: [...discussion, entry] };
 }

@@ -65,7 +65,7 @@ export interface SaidVerdict extends DebateVerdict {
 /** Asks for a reason and a decision for one side. @throws MalformedAnswerError if one repair does not help */
 export async function askForSide(options: {
   /** The names of the speaker, the round and the decision in the transcript. */
-  said: Pick<TranscriptEntry, 'role' | 'round'> & { readonly as: 'Vote' | 'Verdict' | 'Decision' };
+  speaker: Pick<TranscriptEntry, 'role' | 'round'> & { readonly as: 'Vote' | 'Verdict' | 'Decision' };
   session: JudgementSession;
   endpoint: Endpoint;
   content: string;
@@ -74,7 +74,7 @@ export async function askForSide(options: {
   dryRunSide?: number;
   dryRunReason?: string;
 }): Promise<SaidVerdict> {
-  const { said, session, endpoint, content, question } = options;
+  const { speaker, session, endpoint, content, question } = options;
   const { dryRunSide = 0, dryRunReason: reason = pretendedReason } = options;
   const names = question.sides.map(({ name }) => name);
   const words = namesAsWords(names);
@@ -91,7 +91,7 @@ export async function askForSide(options: {
     reasons: true,
   });
   const { label: verdict, reason: explanation, answers } = decided;
-  const { as, ...by } = said;
+  const { as, ...by } = speaker;
   const entry = entryOf({ ...by, text: `${explanation}\n${as}: ${verdict}`, vote: verdict, endpoint, answers });
   return { explanation, verdict, entry };
 }

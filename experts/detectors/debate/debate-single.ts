@@ -84,8 +84,8 @@ export function createDebateSingle({ options, task, service }: DetectorSettings<
     // Lines 16–17: the judge's decision.
     const content = prompts.render('judge', { about, asked: wording, transcript: dialogueOf(transcript) });
     const endpoint = endpoints.judge;
-    const said = { role: 'judge', round: 'Decision', as: 'Verdict' } as const;
-    const { entry, ...decision } = await askForSide({ said, session, endpoint, content, question });
+    const speaker = { role: 'judge', round: 'Decision', as: 'Verdict' } as const;
+    const { entry, ...decision } = await askForSide({ speaker, session, endpoint, content, question });
     return { ...decision, transcript: [...transcript, entry] };
   }
 

@@ -99,8 +99,8 @@ export function createDebateTeam({ options, task, service }: DetectorSettings<De
 
     // Lines 17–18: the judge's decision.
     const content = prompts.render('judge', { about, asked: wording, debate: dialogueOf(heard) });
-    const said = { role: 'judge', round: 'Decision', as: 'Verdict' } as const;
-    const { entry, ...decision } = await askForSide({ said, session, endpoint: judge, content, question });
+    const speaker = { role: 'judge', round: 'Decision', as: 'Verdict' } as const;
+    const { entry, ...decision } = await askForSide({ speaker, session, endpoint: judge, content, question });
     return { ...decision, transcript: [...whole, entry] };
   }
 
@@ -132,7 +132,7 @@ interface TeamDebate extends DebateSetting {
 /** Lets the members speak in turn. Each hears the earlier ones. */
 async function speakInTurn(
   { side: { role, position }, members, discussion }: Team,
-  { said, round, prompt }: { said: TranscriptEntry[]; round: string; prompt: (parts: TeamParts) => string },
+  { entries, round, prompt }: { entries: TranscriptEntry[]; round: string; prompt: (parts: TeamParts) => string },
   { about, wording, heard, session }: TeamDebate,
 ): Promise<void> {
   for (const [index, endpoint] of members.entries()) {
@@ -141,7 +141,7 @@ async function speakInTurn(
     const messages = [
       { role: 'user' as const, content: prompt({ about, asked: wording, who, position, ...dialogues }) },
     ];
-    said.push(await speak({ role: who, round, session, endpoint, messages }));
+    entries.push(await speak({ role: who, round, session, endpoint, messages }));
   }
 }
 
@@ -151,7 +151,7 @@ async function internalDiscussion(team: Team, { kind, round }: RoundOfTeams, deb
   const before = discussion.length;
   const prompt = (parts: TeamParts) => prompts.render('discussion', { ...parts, plan: prompts.render(`${kind}-plan`) });
   for (let turn = 0; turn < discussionTurns; turn++)
-    await speakInTurn(team, { said: discussion, round, prompt }, debate);
+    await speakInTurn(team, { entries: discussion, round, prompt }, debate);
   return discussion.slice(before).map((entry) => ({ ...entry, role: `${entry.role}, within the team` }));
 }
 
@@ -160,6 +160,6 @@ async function teamArguments(team: Team, { kind, round }: RoundOfTeams, debate: 
   const spoken: TranscriptEntry[] = [];
   const prompt = (parts: TeamParts) =>
     prompts.render('argument', { ...parts, spoken: dialogueOf(spoken), turn: prompts.render(`${kind}-turn`) });
-  await speakInTurn(team, { said: spoken, round, prompt }, debate);
+  await speakInTurn(team, { entries: spoken, round, prompt }, debate);
   return spoken;
 }

@@ -66,7 +66,7 @@ export function heldOutTruth(options: {
     offsetsOf({ ...scored, rowWeights: weightsWithout({ rowWeights, foldOfRow }, fold) }),
   );
   const rowOf = (values: Float64Array, row: number) => [...values.subarray(row * classCount, (row + 1) * classCount)];
-  const said = Array.from(foldOfRow, (fold, row) =>
+  const predictions = Array.from(foldOfRow, (fold, row) =>
     likeliest(rowOf(logits, row).map((logit, label) => logit + offsetsOfFold[fold][label])),
   );
   const gold = Array.from(rowWeights, (_, row) => likeliest(rowOf(targets, row)));
@@ -76,7 +76,7 @@ export function heldOutTruth(options: {
   // A detector may be trained on chosen threads alone, and is then tested elsewhere.
   const last = isFair.includes(true) ? rowsOfWhole.filter((_, index) => isFair[index]) : rowsOfWhole;
   const firstOf = new Map(Array.from(lengthOfRow, (length, row) => [length === 1 ? threadOfRow[row] : -1, row]));
-  const pick = (rowsOf: readonly number[]) => rowsOf.map((row) => said[row]);
+  const pick = (rowsOf: readonly number[]) => rowsOf.map((row) => predictions[row]);
   return heldOutScores({
     gold: last.map((row) => gold[row]),
     said: { 'all posts': pick(last), 'claim only': pick(last.map((row) => firstOf.get(threadOfRow[row]) ?? row)) },

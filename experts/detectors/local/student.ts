@@ -122,9 +122,9 @@ function checkLabels(examples: readonly JudgedThread[], { labels }: Task): void 
   const last = examples.map(({ sequence: { predicted } }) => predicted[predicted.length - 1]);
   const counts = labels.map((_, label) => last.filter((value) => value === label).length);
   if (Math.min(...counts) >= 2) return;
-  const said = labels.map((name, label) => `${name} ${counts[label]}`).join(', ');
+  const countsInWords = labels.map((name, label) => `${name} ${counts[label]}`).join(', ');
   throw new InputError(
-    `the student learns from what the detector says, and of ${examples.length} threads it says: ${said}; a student needs two of each. Use a detector that tells the labels apart, more threads, or state.student=false`,
+    `the student learns from what the detector says, and of ${examples.length} threads it says: ${countsInWords}; a student needs two of each. Use a detector that tells the labels apart, more threads, or state.student=false`,
   );
 }
 

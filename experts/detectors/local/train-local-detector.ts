@@ -118,12 +118,12 @@ export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFi
   const targets = Array.from(rows.threadOfRow, (thread, row) =>
     targetOf === undefined ? labels[thread] : targetOf(threads[thread], rows.lengthOfRow[row]),
   );
-  const learnt = { rows, ...weightedTargets(targets, { rows, classCount: task.labels.length }) };
-  const folded = { rowWeights: learnt.rowWeights, foldOfRow: rows.threadOfRow.map((of) => foldOfThread[of]), folds };
+  const training = { rows, ...weightedTargets(targets, { rows, classCount: task.labels.length }) };
+  const folded = { rowWeights: training.rowWeights, foldOfRow: rows.threadOfRow.map((of) => foldOfThread[of]), folds };
 
-  const { best, whole } = await chooseFit({ ...settings, options, ...learnt, folded });
+  const { best, whole } = await chooseFit({ ...settings, options, ...training, folded });
   const { temperature, characterWeight, l2 } = best;
-  const words = { ...learnt, logits: best.heldOut.map((logit) => logit / temperature) };
+  const words = { ...training, logits: best.heldOut.map((logit) => logit / temperature) };
   const timing = rows.timing === null ? null : await fitTiming({ values: rows.timing.values, words, folded, signal });
   const scored = { ...words, logits: timing?.logits ?? words.logits };
 
@@ -133,14 +133,14 @@ export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFi
     targetOf === undefined ? fitClassOffsets({ ...of, logits: words.logits }) : task.labels.map(() => 0);
   const offsets = offsetsOf(words);
 
-  const { classCount } = learnt;
+  const { classCount } = training;
   const foldedRows = { ...rows, ...folded, features: weighCharacters(rows, characterWeight) };
   const columnsOfFold = columnsOfFolds(foldedRows);
   const weightsOfFold = best.ofFolds.map(({ weights }) => weights());
   const unseen = logitsOfNewThreads({ ...foldedRows, columnsOfFold, weightsOfFold, classCount });
   const added = (index: number) => scored.logits[index] - words.logits[index] + offsets[index % classCount];
   const judged = unseen.map((logit, index) => logit / temperature + added(index));
-  const calibration = fitLengthCalibration({ scored: { ...learnt, logits: judged }, lengths: rows.lengthOfRow });
+  const calibration = fitLengthCalibration({ scored: { ...training, logits: judged }, lengths: rows.lengthOfRow });
   const model: Omit<FittedModel, keyof SavedWeights> = {
     format: 'earshot-local-detector',
     formatVersion: 3,

@@ -123,7 +123,7 @@ async function judge(prefix: Prefix, debate: S2madDebate): Promise<Judgement> {
     sidesOf({ claim, comments, threadId }, debate),
     guidanceOn({ claim, threadId }, debate),
   ]);
-  const transcript: TranscriptEntry[] = [...sides.said, ...guidance.said];
+  const transcript: TranscriptEntry[] = [...sides.entries, ...guidance.entries];
   const decided = ({ label, explanation }: Pick<Judgement, 'label' | 'explanation'>): Judgement => {
     return { label, probabilities: null, explanation, transcript, ...countsIn(session) };
   };
@@ -166,9 +166,9 @@ async function judge(prefix: Prefix, debate: S2madDebate): Promise<Judgement> {
 async function sidesOf(
   { claim, comments, threadId }: { claim: Comment; comments: readonly Comment[]; threadId: string },
   { options, endpoints, scoreOf, session }: S2madDebate,
-): Promise<CommentSides & { said: TranscriptEntry[] }> {
+): Promise<CommentSides & { entries: TranscriptEntry[] }> {
   const { topComments, stanceSeparation, seed } = options;
-  if (!stanceSeparation) return { ...dealtOut({ comments, claim: claim.text, topComments, seed }), said: [] };
+  if (!stanceSeparation) return { ...dealtOut({ comments, claim: claim.text, topComments, seed }), entries: [] };
   const scored = await Promise.all(
     comments.map((comment) => scoreOf({ claim: claim.text, comment, threadId, session })),
   );
@@ -176,23 +176,23 @@ async function sidesOf(
   const lines = comments.map(({ index }) => `${index + 1}: ${scores[index - 1] ?? 'unreadable'}`);
   const usages = scored.flatMap((each) => each?.usage ?? []);
   const scorer = { role: 'scorer', text: lines.join('\n'), endpoint: endpoints.scorer, usages };
-  return { ...separateStances({ comments, scored: scores, topComments }), said: [sharedEntry(scorer)] };
+  return { ...separateStances({ comments, scored: scores, topComments }), entries: [sharedEntry(scorer)] };
 }
 
 /** Guidance for the debaters, which depends on whether the claim is an opinion. */
 async function guidanceOn(
   { claim, threadId }: { claim: Comment; threadId: string },
   { options, prompts, endpoints, isSubjective, session }: S2madDebate,
-): Promise<{ guide: string; said: TranscriptEntry[] }> {
+): Promise<{ guide: string; entries: TranscriptEntry[] }> {
   if (options.claimPrompt !== 'by-subjectivity')
-    return { guide: prompts.render(`guide-${options.claimPrompt}`), said: [] };
+    return { guide: prompts.render(`guide-${options.claimPrompt}`), entries: [] };
   const judgement = await isSubjective({ claim: claim.text, threadId, session });
   const isOpinion = judgement?.label === 'yes';
   const text = isOpinion ? 'subjective' : 'not subjective';
   const usages = judgement === null ? [] : [judgement.usage];
   return {
     guide: prompts.render(isOpinion ? 'guide-subjective' : 'guide-objective'),
-    said: [sharedEntry({ role: 'classifier', text, endpoint: endpoints.classifier, usages })],
+    entries: [sharedEntry({ role: 'classifier', text, endpoint: endpoints.classifier, usages })],
   };
 }
 

@@ -31,11 +31,11 @@ export function createDebater(settings: {
   const briefing = prompts.render('debater', { side: named(side), other: named(other), pool });
   const messages: ChatMessage[] = [];
   return {
-    async generateArgument({ opponent, ...said }) {
+    async generateArgument({ opponent, ...speaker }) {
       const content = opponent === null ? prompts.render('opening') : prompts.render('turn', { opponent });
       // The evidence and the first turn are one message, because some endpoints require the roles to alternate.
       messages.push({ role: 'user', content: messages.length === 0 ? `${briefing}\n\n${content}` : content });
-      const argument = await speak({ ...said, session, endpoint, messages: [...messages] });
+      const argument = await speak({ ...speaker, session, endpoint, messages: [...messages] });
       messages.push({ role: 'assistant', content: argument.text });
       return argument;
     },
@@ -53,7 +53,7 @@ export function assess(question: {
 }): Promise<SaidVerdict> {
   const { prompts, round, material, sides, endpoint, session } = question;
   return askForSide({
-    said: { role: 'judge', round, as: 'Decision' },
+    speaker: { role: 'judge', round, as: 'Decision' },
     session,
     endpoint,
     content: prompts.render('judge', { material, sides: bothSides(sides) }),

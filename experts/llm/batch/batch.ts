@@ -45,9 +45,9 @@ export async function runBatch(options: BatchOptions): Promise<Map<string, Batch
     state = { ...state, ...change };
     writeJsonFile(batchStatePath(directory), state);
   };
-  const job = await endpointJob(options, ({ kind, said }) =>
+  const job = await endpointJob(options, ({ kind, message }) =>
     kind === 'not-found'
-      ? `does not have it: ${said}; if it has no batches, ask without them; if the batch is gone, delete ` +
+      ? `does not have it: ${message}; if it has no batches, ask without them; if the batch is gone, delete ` +
         `${batchStatePath(directory)} to submit it again`
       : null,
   );

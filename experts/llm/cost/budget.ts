@@ -245,10 +245,10 @@ export class Budget {
     );
   }
 
-  private where(said?: string): string {
+  private where(detail?: string): string {
     const { place } = this.ledger;
     if (place === null) return '';
-    return said === undefined ? ` so far ${place}` : ` (${said} ${place})`;
+    return detail === undefined ? ` so far ${place}` : ` (${detail} ${place})`;
   }
 }
 

@@ -44,15 +44,15 @@ export async function fineTune(options: FineTuneOptions): Promise<string> {
     state = { ...state, ...change };
     writeJsonFile(statePath, state);
   };
-  const at = await endpointJob(options, ({ kind, said }) => {
+  const at = await endpointJob(options, ({ kind, message }) => {
     if (kind === 'not-found')
       return (
-        `does not have it: ${said}; if it has no fine-tuning, use in-context tuning or take the file elsewhere ` +
+        `does not have it: ${message}; if it has no fine-tuning, use in-context tuning or take the file elsewhere ` +
         `(createJob: false); if the job is gone, delete ${statePath} to create it again`
       );
     if (kind === 'bad-request')
       return (
-        `refused to fine-tune model ${endpoint.model}: ${said}; check that this model can be fine-tuned there, and ` +
+        `refused to fine-tune model ${endpoint.model}: ${message}; check that this model can be fine-tuned there, and ` +
         'what the file must be like'
       );
     return null;

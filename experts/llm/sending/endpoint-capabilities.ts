@@ -107,21 +107,21 @@ export class EndpointCapabilities {
   }
 
   /** Stores refusals and reports them once, after a request without the refused parts was answered. */
-  learn(endpoint: Endpoint, { form, learnt }: { form: RequestForm; learnt: Refusals }): void {
+  learn(endpoint: Endpoint, { form, refused }: { form: RequestForm; refused: Refusals }): void {
     const key = lineKey(endpoint);
     if (form.json === 'schema') this.withSchema.add(key);
-    const learntBefore = this.refusals.get(key) ?? {};
+    const refusedBefore = this.refusals.get(key) ?? {};
     const isNew =
-      Object.entries(learnt).length > 0 &&
-      canonicalJson({ ...learntBefore, ...learnt }) !== canonicalJson(learntBefore);
+      Object.entries(refused).length > 0 &&
+      canonicalJson({ ...refusedBefore, ...refused }) !== canonicalJson(refusedBefore);
     if (!isNew) return;
-    this.refusals.set(key, { ...learntBefore, ...learnt });
+    this.refusals.set(key, { ...refusedBefore, ...refused });
     const where = this.path === null ? 'for this run' : `in ${this.path}; delete that file to have it tried again`;
-    this.onNote(`endpoint ${endpoint.name} (model ${endpoint.model}) ${inWords(learnt)}; this is remembered ${where}`);
+    this.onNote(`endpoint ${endpoint.name} (model ${endpoint.model}) ${inWords(refused)}; this is remembered ${where}`);
     if (this.path === null) return;
     try {
       // Another process may have stored refusals in the meantime.
-      const refusals = { ...readRefusals(this.path), [key]: { ...learntBefore, ...learnt } };
+      const refusals = { ...readRefusals(this.path), [key]: { ...refusedBefore, ...refused } };
       writeJsonFile(this.path, { formatVersion: 1, refusals });
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
@@ -213,9 +213,9 @@ export function namedRefusal(options: {
 }
 
 /** The largest number of alternatives that a refusal names, if it is below the requested one. */
-function fewerAlternatives(said: string, requested: number): number | null {
-  if (!OUT_OF_RANGE.test(said)) return null;
-  const numbers = [...said.matchAll(/(?<![\w.])\d+(?![\w]|\.\d)/g)]
+function fewerAlternatives(message: string, requested: number): number | null {
+  if (!OUT_OF_RANGE.test(message)) return null;
+  const numbers = [...message.matchAll(/(?<![\w.])\d+(?![\w]|\.\d)/g)]
     .map(Number)
     .filter((each) => each >= 1 && each < requested);
   return numbers.length === 0 ? null : Math.max(...numbers);

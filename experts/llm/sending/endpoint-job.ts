@@ -50,7 +50,7 @@ const fileSchema = z.object({ id: z.string() });
 /** @param advice the user's remedy for a kind of failure, after "endpoint x"; null for that of any call */
 export async function endpointJob(
   options: EndpointJobOptions,
-  advice: (failure: { kind: CallFailure['kind']; said: string }) => string | null,
+  advice: (failure: { kind: CallFailure['kind']; message: string }) => string | null,
 ): Promise<EndpointJob> {
   const { endpoint, random, pollMs = 30_000, onStatus, signal = null, env = process.env } = options;
   const policy = retrySchema.parse(options.retry ?? {});
@@ -78,8 +78,8 @@ export async function endpointJob(
     } catch (error) {
       if (!(error instanceof RetriesEndedError)) throw error;
       const { failure, attempts } = error;
-      const said = withoutSecrets(failure.message, secrets);
-      const advised = advice({ kind: failure.kind, said });
+      const message = withoutSecrets(failure.message, secrets);
+      const advised = advice({ kind: failure.kind, message });
       if (advised !== null) throw new ProviderError(`endpoint ${endpoint.name} (${endpoint.baseURL}) ${advised}`);
       throw providerErrorOf({ failure, attempts, endpoint, env, maxWaitMs: policy.maxWaitMs });
     }

@@ -100,7 +100,7 @@ export class LiveChatService implements ChatService {
     const line = this.sender.lineOf(endpoint);
     const counter = { requests: 0 };
     let form = this.capabilities.allowed(endpoint, fullForm(request));
-    let learnt: Refusals = {};
+    let refused: Refusals = {};
     /** The failure of a form that named no part, so that JSON as its reason is a guess. */
     let guess: { form: RequestForm; failure: CallFailure } | null = null;
     let { policy } = this;
@@ -121,14 +121,14 @@ export class LiveChatService implements ChatService {
           onWait,
         });
         if (guess !== null) {
-          const { json: _, ...named } = learnt;
+          const { json: _, ...named } = refused;
           const again = await this.failsAgain(guess, { request, line, signals, counter });
-          if (again instanceof CallFailure) this.capabilities.learn(endpoint, { form, learnt });
-          else this.capabilities.learn(endpoint, { form: again === null ? form : guess.form, learnt: named });
+          if (again instanceof CallFailure) this.capabilities.learn(endpoint, { form, refused });
+          else this.capabilities.learn(endpoint, { form: again === null ? form : guess.form, refused: named });
           return again === null || again instanceof CallFailure ? answer : again;
         }
         // Stored after a success only: the request may have been refused for another reason.
-        this.capabilities.learn(endpoint, { form, learnt });
+        this.capabilities.learn(endpoint, { form, refused });
         return answer;
       } catch (error) {
         const hasTakenSchema = this.capabilities.hasTakenSchema(endpoint);
@@ -136,7 +136,7 @@ export class LiveChatService implements ChatService {
         const weaker = withoutRefused(form, refusal ?? {});
         // A server may refuse each replacement of what it refused.
         if (refusal === null || tried.has(JSON.stringify(weaker))) {
-          if (Object.keys(learnt).length > 0) this.capabilities.suspect(endpoint, null);
+          if (Object.keys(refused).length > 0) this.capabilities.suspect(endpoint, null);
           if (!(error instanceof RetriesEndedError || error instanceof PartRefusedError)) throw error;
           const { failure } = error;
           const attempts = counter.requests;
@@ -153,7 +153,7 @@ export class LiveChatService implements ChatService {
           throw described;
         }
         if (error instanceof RetriesEndedError) guess ??= { form, failure: error.failure };
-        learnt = { ...learnt, ...refusal };
+        refused = { ...refused, ...refusal };
         form = weaker;
         if (error instanceof PartRefusedError) this.capabilities.suspect(endpoint, refusal);
         // The server broke down over every attempt: without that part it answers soon, or not at all.

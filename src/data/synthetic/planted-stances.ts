@@ -128,10 +128,10 @@ function plantedThread(options: {
   const answers = Array.from({ length: replies }, (_, index) => {
     const stance = draw(stancesOfVeracity[pretended], random);
     const isSlippery = random.uniform() < slipperyShare;
-    const said = isSlippery ? one([0, 1, 2].filter((other) => other !== stance)) : stance;
+    const shownStance = isSlippery ? one([0, 1, 2].filter((other) => other !== stance)) : stance;
     const words = [
       one(fillers),
-      one(isSlippery ? slippery[said] : honest[said]),
+      one(isSlippery ? slippery[shownStance] : honest[shownStance]),
       one(telling[stance]),
       one(telling[stance]),
     ];

@@ -8,7 +8,7 @@ export type LabelMap = Readonly<Record<string, string>>;
 /** A map of labels in use. */
 export interface LabelWords {
   /** The map's name for a value, in the case of the map; null without one. Case and look-alikes do not matter. */
-  of(said: string): string | null;
+  of(value: string): string | null;
   /** The map's keys that no value has. */
   unmet(): string[];
 }
@@ -18,10 +18,10 @@ export function labelWords(labelMap: LabelMap): LabelWords {
   const words = new Map(Object.entries(labelMap).map(([from, to]) => [keyOf(from), { from, to }]));
   const unmet = new Set(words.keys());
   return {
-    of(said) {
+    of(value) {
       if (words.size === 0) return null;
       // In a column with gaps, some programs turn 1 and 0 into 1.0 and 0.0.
-      const key = [keyOf(said), keyOf(said).replace(/^(-?\d+)\.0$/, '$1')].find((spelling) => words.has(spelling));
+      const key = [keyOf(value), keyOf(value).replace(/^(-?\d+)\.0$/, '$1')].find((spelling) => words.has(spelling));
       if (key === undefined) return null;
       unmet.delete(key);
       return foldedName(words.get(key)?.to ?? '');
@@ -47,14 +47,14 @@ const nonRumors: ReadonlySet<string> = new Set([
 ]);
 
 /** The meaning of a word in a label column, in lower case and after the map; null for an unknown one. */
-export function rumorOf(said: string, labels: LabelWords): boolean | null {
-  const word = mappedWord(said, labels) ?? said.replace(/\.0$/, '');
+export function rumorOf(value: string, labels: LabelWords): boolean | null {
+  const word = mappedWord(value, labels) ?? value.replace(/\.0$/, '');
   if (rumors.has(word)) return true;
   return nonRumors.has(word) ? false : null;
 }
 
-export function mappedWord(said: string, labels: LabelWords): string | null {
-  return labels.of(said)?.toLowerCase() ?? null;
+export function mappedWord(value: string, labels: LabelWords): string | null {
+  return labels.of(value)?.toLowerCase() ?? null;
 }
 
 /** Whether these values are labels of the rumor task, by their words alone: 1 and true may mean anything. */

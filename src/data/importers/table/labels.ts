@@ -13,10 +13,10 @@ export interface LabelReading {
 
 /** A further label: the value in the cell, or the map's name for it. */
 export function cellLabel(row: TableRow, column: string, { labels, rules }: LabelReading): string | null {
-  const said = cellText(row, column, rules);
-  if (said === null) return null;
+  const value = cellText(row, column, rules);
+  if (value === null) return null;
   // In a column with gaps, some programs turn 1 and 0 into 1.0 and 0.0.
-  return labels.of(said) ?? said.replace(/^(-?\d+)\.0$/, '$1');
+  return labels.of(value) ?? value.replace(/^(-?\d+)\.0$/, '$1');
 }
 
 /** Whether the cell means rumor. @throws BadItemError for an unknown word, with the remedy */
@@ -25,16 +25,16 @@ export function cellRumor(
   column: string,
   { labels, rules, values }: LabelReading & { values: ColumnValues },
 ): boolean | null {
-  const said = cellText(row, column, rules)?.toLowerCase();
-  if (said === undefined) return null;
-  const mapped = mappedWord(said, labels);
-  const isRumor = rumorOf(said, labels);
+  const value = cellText(row, column, rules)?.toLowerCase();
+  if (value === undefined) return null;
+  const mapped = mappedWord(value, labels);
+  const isRumor = rumorOf(value, labels);
   if (isRumor !== null) return isRumor;
-  const isVeracity = veracities.some((veracity) => veracity === said);
+  const isVeracity = veracities.some((veracity) => veracity === value);
   throw badCell(
     row,
     column,
-    `${byMap(mapped)}is no label that is known (rumor, non-rumor, 1, 0); ${isVeracity ? `where the column holds veracities, read it with ${optionOf('veracity')} ${quoted(column)}; ` : ''}for classes of your own, read it with ${optionOf('label')} ${quoted(column)}; else say what it stands for: ${labelMapOptions([said, ...values], labels)}`,
+    `${byMap(mapped)}is no label that is known (rumor, non-rumor, 1, 0); ${isVeracity ? `where the column holds veracities, read it with ${optionOf('veracity')} ${quoted(column)}; ` : ''}for classes of your own, read it with ${optionOf('label')} ${quoted(column)}; else say what it stands for: ${labelMapOptions([value, ...values], labels)}`,
   );
 }
 
@@ -54,16 +54,16 @@ function oneOf<Word extends string>(
   column: string,
   { words, labels, rules, hint }: LabelReading & { words: readonly Word[]; hint?: () => string },
 ): Word | null {
-  const said = cellText(row, column, rules)?.toLowerCase();
-  if (said === undefined) return null;
-  const mapped = mappedWord(said, labels);
-  const word = (mapped ?? said).replace('rumour', 'rumor');
+  const value = cellText(row, column, rules)?.toLowerCase();
+  if (value === undefined) return null;
+  const mapped = mappedWord(value, labels);
+  const word = (mapped ?? value).replace('rumour', 'rumor');
   const match = words.find((candidate) => candidate === word);
   if (match !== undefined) return match;
   throw badCell(
     row,
     column,
-    `${byMap(mapped)}must be one of ${words.join(', ')}; say which it stands for with --label-map ${quoted(said)}=…${hint?.() ?? ''}`,
+    `${byMap(mapped)}must be one of ${words.join(', ')}; say which it stands for with --label-map ${quoted(value)}=…${hint?.() ?? ''}`,
   );
 }
 

@@ -109,9 +109,9 @@ async function readRows(
   for (const column of labelColumns) if (column !== undefined) readLabels.columns.add(column);
   const seenWords: LabelWords = {
     ...labels,
-    of(said) {
-      if (readLabels.values.size < mostSeenValues) readLabels.values.add(said);
-      return labels.of(said);
+    of(value) {
+      if (readLabels.values.size < mostSeenValues) readLabels.values.add(value);
+      return labels.of(value);
     },
   };
   const reading = { labels: options.table?.labelMap === undefined ? labels : seenWords, rules };
@@ -252,10 +252,10 @@ function agreedLabel<Field extends keyof RowOfThread['labels']>(
   rows: readonly RowOfThread[],
   { id, field }: { id: string; field: Field },
 ): RowOfThread['labels'][Field] | null {
-  const said = rows.filter(({ labels }) => labels[field] !== null && labels[field] !== undefined);
-  const [first] = said;
+  const labelled = rows.filter(({ labels }) => labels[field] !== null && labels[field] !== undefined);
+  const [first] = labelled;
   if (first === undefined) return null;
-  const other = said.find(({ labels }) => labels[field] !== first.labels[field]);
+  const other = labelled.find(({ labels }) => labels[field] !== first.labels[field]);
   if (other !== undefined)
     throw new BadItemError({
       place: other.place,
