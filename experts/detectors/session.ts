@@ -72,11 +72,11 @@ export async function speak({
 }: Speech & Pick<TranscriptEntry, 'role' | 'round'>): Promise<TranscriptEntry> {
   const answer = await session.service.chat(speechRequest(speech));
   const text = answer.text.trim() || '(said nothing)';
-  return entryOf({ role, round, text, endpoint: speech.endpoint, answers: [answer] });
+  return transcriptEntry({ role, round, text, endpoint: speech.endpoint, answers: [answer] });
 }
 
 /** A transcript entry with the usage of its answers. */
-export function entryOf(of: {
+export function transcriptEntry(of: {
   role: string;
   round?: string;
   text: string;

@@ -13,7 +13,7 @@ import type { DetectorSettings } from './detector-settings.ts';
 import { withDrawnComments } from './drawn-comments.ts';
 import { checkSamples, endpointOf, endpointsSchema, modelSchema } from './models-by-role.ts';
 import { loadPrompts, promptsSchema } from './prompt-templates.ts';
-import { countsIn, entryOf, inSession, type JudgementSession, pretendedReason } from './session.ts';
+import { countsIn, inSession, type JudgementSession, pretendedReason, transcriptEntry } from './session.ts';
 
 /*
  * The prompt of EARD (§5.1.3): one question about the posts seen so far, to be answered in one word.
@@ -222,6 +222,12 @@ function transcriptOf(
 ): TranscriptEntry[] {
   return answers.flatMap((answer) => [
     ...(answer.thinking === undefined ? [] : [{ role: `${role}, thinking`, text: answer.thinking }]),
-    entryOf({ role, text: answer.text, vote: answer === answers.at(-1) ? label : null, endpoint, answers: [answer] }),
+    transcriptEntry({
+      role,
+      text: answer.text,
+      vote: answer === answers.at(-1) ? label : null,
+      endpoint,
+      answers: [answer],
+    }),
   ]);
 }

@@ -24,7 +24,7 @@ export function quotedPosts(heading: string, posts: readonly Pick<Post, 'text'>[
 }
 
 /** A text on one line. Control characters count as spaces, because some of them break lines, too. */
-export function oneLine(text: string): string {
+export function promptLine(text: string): string {
   return text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
 }
 
@@ -49,7 +49,7 @@ const LOOKED_AT = 80;
  * tags in a message as their own, and a model that quotes `</think>` from a post would seem to answer with the rest.
  */
 function withoutMarks(text: string): string {
-  return oneLine(text.replace(UNSEEN, '')).replace(OPENING, (mark, at: number, whole: string) => {
+  return promptLine(text.replace(UNSEEN, '')).replace(OPENING, (mark, at: number, whole: string) => {
     const plain = whole
       .slice(at, at + LOOKED_AT)
       .normalize('NFKD')

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
+import { likeliest } from '../../src/likeliest.ts';
+import { softmax } from '../../src/softmax.ts';
 import { loadPretrained } from '../../src/text/load-pretrained.ts';
 import { readModelConfig } from '../../src/text/locate-model.ts';
 import { transformersEncoderOptionsSchema } from '../../src/text/transformers-encoder-options.ts';
@@ -76,7 +78,8 @@ export async function loadTokenClassifier(options: z.output<typeof tokenClassifi
         tokens.map((_, piece) => {
           const row = data.subarray(position * dims[2], (position + 1) * dims[2]);
           position++;
-          const { index, probability } = likeliest(row);
+          const index = likeliest(row);
+          const probability = softmax(row)[index];
           return { start, end, label: id2label[index] ?? 'O', probability, continuesWord: piece > 0 };
         }),
       );
@@ -123,13 +126,6 @@ function windows(sentences: readonly (readonly WordTokens[])[], room: number): W
       }
   }
   return all;
-}
-
-/** The likeliest class and its softmax probability. */
-function likeliest(logits: Float32Array): { index: number; probability: number } {
-  const largest = Math.max(...logits);
-  const sum = logits.reduce((total, logit) => total + Math.exp(logit - largest), 0);
-  return { index: logits.indexOf(largest), probability: 1 / sum };
 }
 
 /** A token's position, likeliest label and that label's probability. */

@@ -14,7 +14,7 @@ import { eriskImporter } from './importers/erisk.ts';
 import { fakeNewsNetImporter } from './importers/fakenewsnet.ts';
 import { foldThread } from './importers/folded-thread.ts';
 import type { Importer, ImportOptions } from './importers/importer.ts';
-import { labelValues } from './importers/label-values.ts';
+import { labelValueCounts } from './importers/label-values.ts';
 import { wordCounts } from './importers/nothing.ts';
 import { parquetImporter } from './importers/parquet.ts';
 import { phemeImporter } from './importers/pheme.ts';
@@ -81,7 +81,7 @@ export async function* importThreads(
   const words = wordCounts();
   const rules = { words: new Set((options.nulls ?? []).map(foldedName)), onWord: words.onWord };
   const isTable = importer.takes.includes('table');
-  const labels = labelValues({ takesMap: isTable });
+  const labels = labelValueCounts({ takesMap: isTable });
   const times = doubtfulTimes(options.now);
   let copies = 0;
   const encoding = options.encoding === undefined ? undefined : encodingNamed(options.encoding);

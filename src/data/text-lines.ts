@@ -65,7 +65,7 @@ export function jsonLinesOf(
 }
 
 /** Reads the lines of a file of JSON Lines, plain or gzip. */
-export async function* readJsonLines(path: string, options: ReadingOptions = {}): ReturnType<typeof jsonLinesOf> {
+export async function* readJsonTexts(path: string, options: ReadingOptions = {}): ReturnType<typeof jsonLinesOf> {
   const { mostBytes = sizeLimit() } = options;
   yield* jsonLinesOf(await openText(path, options), { path, mostBytes });
 }

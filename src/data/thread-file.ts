@@ -11,7 +11,7 @@ import {
   jsonLinesOf,
   limitAdvice,
   type ReadingOptions,
-  readJsonLines,
+  readJsonTexts,
   type TextLine,
 } from './text-lines.ts';
 import { type Thread, threadSchema } from './thread.ts';
@@ -39,7 +39,7 @@ export async function* readPlacedThreads(
     },
   };
   refuseTable(path);
-  yield* itemsOfLines(readJsonLines(path), { ...counting, name: path }, (value, place, line) => {
+  yield* itemsOfLines(readJsonTexts(path), { ...counting, name: path }, (value, place, line) => {
     const thread = strictThread(value, { place, line, path });
     const first = lineOfId.get(thread.id);
     if (first !== undefined)

@@ -3,7 +3,7 @@ import { namesAsWords } from '../../llm/answers/answer-words.ts';
 import { askVerdict, lastLineAsked, verdictInWords } from '../../llm/answers/verdict.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
 import type { JudgingTask } from '../../tasks/task-file.ts';
-import { entryOf, type JudgementSession, pretendedReason } from '../session.ts';
+import { type JudgementSession, pretendedReason, transcriptEntry } from '../session.ts';
 
 /** A possible outcome of a debate, for which a debater argues. */
 export interface DebateSide {
@@ -92,6 +92,6 @@ export async function askForSide(options: {
   });
   const { label: verdict, reason: explanation, answers } = decided;
   const { as, ...by } = speaker;
-  const entry = entryOf({ ...by, text: `${explanation}\n${as}: ${verdict}`, vote: verdict, endpoint, answers });
+  const entry = transcriptEntry({ ...by, text: `${explanation}\n${as}: ${verdict}`, vote: verdict, endpoint, answers });
   return { explanation, verdict, entry };
 }

@@ -6,12 +6,12 @@ import { askVerdict, lastLineAsked, type VerdictForm, verdictInWords } from '../
 import { addedUsage, type ChatAnswer, type ChatMessage, type ChatService } from '../../llm/chat.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
 import { MalformedAnswerError, orUnreadable } from '../../llm/failures.ts';
-import { oneLine, quotedEvidence, quotedPosts } from '../../llm/prompt-text.ts';
+import { promptLine, quotedEvidence, quotedPosts } from '../../llm/prompt-text.ts';
 import { type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';
 import type { DetectorSettings } from '../detector-settings.ts';
 import { speakerOptions } from '../models-by-role.ts';
 import { loadPrompts, type Prompts } from '../prompt-templates.ts';
-import { countsIn, entryOf, inSession, type JudgementSession, speechRequest } from '../session.ts';
+import { countsIn, inSession, type JudgementSession, speechRequest, transcriptEntry } from '../session.ts';
 import {
   type Comment,
   createCommentScorer,
@@ -115,7 +115,7 @@ function questionOf({ name, question, labels }: JudgingTask): Pick<Debating, 'fo
 /** Algorithm 1. */
 async function judge(prefix: Prefix, debate: S2madDebate): Promise<Judgement> {
   const { options, prompts, endpoints, ending, choice, session } = debate;
-  const [claim, ...comments] = prefix.posts.map(({ text }, index) => ({ index, text: oneLine(text) }));
+  const [claim, ...comments] = prefix.posts.map(({ text }, index) => ({ index, text: promptLine(text) }));
   const { threadId } = prefix;
 
   // Lines 3–9: stance separation, and the claim's subjectivity.
@@ -145,7 +145,7 @@ async function judge(prefix: Prefix, debate: S2madDebate): Promise<Judgement> {
   const bothSpeak = async (round: string, prompts: { readonly p: string; readonly n: string }) => {
     const [p, n] = await Promise.all([supporter(prompts.p), opposer(prompts.n)]);
     const entry = (role: 'supporter' | 'opposer', { text, label: vote, answers }: Opinion) =>
-      entryOf({ role, round, text, vote, endpoint: endpoints[role], answers });
+      transcriptEntry({ role, round, text, vote, endpoint: endpoints[role], answers });
     transcript.push(entry('supporter', p), entry('opposer', n));
     return { p, n };
   };
@@ -254,6 +254,6 @@ async function decision(
   const request = speechRequest({ endpoint, messages, dryRunText: Object.keys(form.words)[0] });
   const { label, reason, answers } = await askVerdict({ service: session.service, request, ...form });
   const explanation = verdictInWords({ ...form, label, reason });
-  transcript.push(entryOf({ role, round: 'Decision', text: explanation, vote: label, endpoint, answers }));
+  transcript.push(transcriptEntry({ role, round: 'Decision', text: explanation, vote: label, endpoint, answers }));
   return { label, explanation };
 }

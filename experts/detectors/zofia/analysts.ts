@@ -3,7 +3,7 @@ import type { Post } from '../../../src/data/thread.ts';
 import type { TranscriptEntry } from '../../detector.ts';
 import type { ChatService } from '../../llm/chat.ts';
 import { answerRelevantOptions, type Endpoint } from '../../llm/endpoint.ts';
-import { oneLine, quotedEvidence } from '../../llm/prompt-text.ts';
+import { promptLine, quotedEvidence } from '../../llm/prompt-text.ts';
 import type { Evidence } from '../../retrieval/evidence.ts';
 import type { Retrieval } from '../../retrieval/retrieval.ts';
 import { type AskShared, askModel, type ModelQuestion } from '../../retrieval/shared-questions.ts';
@@ -69,7 +69,7 @@ export async function askAnalyst<T>(
 }
 
 export function listOf(items: readonly string[]): string {
-  return items.length === 0 ? '(none)' : items.map((item) => `- ${oneLine(item)}`).join('\n');
+  return items.length === 0 ? '(none)' : items.map((item) => `- ${promptLine(item)}`).join('\n');
 }
 
 /** §4.1.1: five isolated sessions, one per dimension. */
@@ -90,7 +90,7 @@ export async function linguist(settings: AnalystSettings, { claim, askShared }: 
       askShared,
     });
     const { analysis, verdict } = value;
-    const text = `${oneLine(analysis)}\nPoints to: ${verdict}`;
+    const text = `${promptLine(analysis)}\nPoints to: ${verdict}`;
     return { ...entry, role: `linguist: ${dimension.name}`, text, vote: verdict };
   });
   return { material: [], findings: await Promise.all(sessions) };
@@ -118,8 +118,8 @@ export async function expert(settings: AnalystSettings, input: AnalystInput): Pr
     part: 'expert',
     role: 'expert',
     content: settings.prompts.render('expert', {
-      expert: oneLine(expert),
-      domain: oneLine(domain),
+      expert: promptLine(expert),
+      domain: promptLine(domain),
       news: quotedEvidence('The text', [claim.text]),
       wikipedia: quotedEvidence('Reference notes', notes?.map(({ text }) => text) ?? []),
       sides: bothSides(settings.sides),
@@ -129,10 +129,10 @@ export async function expert(settings: AnalystSettings, input: AnalystInput): Pr
     askShared,
   });
   const { knowledge, logic, verdict } = value;
-  const text = `Knowledge: ${oneLine(knowledge)}\nLogic: ${oneLine(logic)}\nPoints to: ${verdict}`;
+  const text = `Knowledge: ${promptLine(knowledge)}\nLogic: ${promptLine(logic)}\nPoints to: ${verdict}`;
   return {
     material: [...wikipediaFound(notes), { ...triage.entry, role: 'expert triage', text: `${domain}: ${expert}` }],
-    findings: [{ ...entry, role: `expert: ${oneLine(expert)}`, text, vote: verdict }],
+    findings: [{ ...entry, role: `expert: ${promptLine(expert)}`, text, vote: verdict }],
   };
 }
 

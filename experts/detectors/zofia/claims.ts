@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { TranscriptEntry } from '../../detector.ts';
-import { oneLine, quotedEvidence } from '../../llm/prompt-text.ts';
+import { promptLine, quotedEvidence } from '../../llm/prompt-text.ts';
 import type { Evidence } from '../../retrieval/evidence.ts';
 import type { AskShared } from '../../retrieval/shared-questions.ts';
 import {
@@ -42,7 +42,7 @@ export async function claimVerification(settings: AnalystSettings, input: Analys
   return {
     material: [
       ...asFound('web', use.web ? web : null),
-      { ...extracted.entry, role: 'claim extractor', text: `Core claim: ${oneLine(core)}\n${listOf(subclaims)}` },
+      { ...extracted.entry, role: 'claim extractor', text: `Core claim: ${promptLine(core)}\n${listOf(subclaims)}` },
     ],
     findings: verifications.map((verified, index) => {
       const role = `claim verifier: ${index === 0 ? 'core claim' : `claim ${index + 1}`}`;
@@ -53,12 +53,12 @@ export async function claimVerification(settings: AnalystSettings, input: Analys
 
 function verifiedClaim({ role, claim, verified }: { role: string; claim: string; verified: Verification }): Finding {
   const { label, reasoning, evidence, entry } = verified;
-  const decided = [`Verdict: ${label}`, `Reasoning: ${oneLine(reasoning)}`];
-  const quotations = evidence.map((quotation) => `Evidence: ${oneLine(quotation)}`);
+  const decided = [`Verdict: ${label}`, `Reasoning: ${promptLine(reasoning)}`];
+  const quotations = evidence.map((quotation) => `Evidence: ${promptLine(quotation)}`);
   return {
     ...entry,
     role,
-    text: [`Claim: ${oneLine(claim)}`, ...decided, ...quotations].join('\n'),
+    text: [`Claim: ${promptLine(claim)}`, ...decided, ...quotations].join('\n'),
     inPrompt: [
       `[${role}]`,
       quotedEvidence('Claim', [claim]),

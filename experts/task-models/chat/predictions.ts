@@ -8,7 +8,7 @@ import type { Judgement } from '../../detector.ts';
 import { askVerdict, verdictInWords } from '../../llm/answers/verdict.ts';
 import { type ChatMessage, type ChatService, usageOf } from '../../llm/chat.ts';
 import { endsAllCalls, MalformedAnswerError, orUnreadable, UnreadableShareError } from '../../llm/failures.ts';
-import { oneLine } from '../../llm/prompt-text.ts';
+import { promptLine } from '../../llm/prompt-text.ts';
 import type { TaskPrediction } from '../task-model.ts';
 import type { ChatTask } from './chat-task.ts';
 import type { ChatOptions } from './options.ts';
@@ -125,7 +125,7 @@ async function sampleAnswer(
   return {
     label,
     probabilities,
-    explanation: oneLine(reason),
+    explanation: promptLine(reason),
     transcript: answers.map((each) => ({ role: task.name, text: each.text })),
     usage: usageOf(answers),
     ...(isDropped && { unreadableParts: 1 }),
@@ -179,7 +179,7 @@ export function wellFormedAnswer(
   { words }: Pick<ChatTask<never>, 'words'>,
   { label, explanation }: { label: string; explanation: string },
 ): string {
-  return verdictInWords({ words, label, reason: oneLine(explanation) });
+  return verdictInWords({ words, label, reason: promptLine(explanation) });
 }
 
 /**

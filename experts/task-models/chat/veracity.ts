@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { lastLineAsked } from '../../llm/answers/verdict.ts';
-import { oneLine, quotedEvidence } from '../../llm/prompt-text.ts';
+import { promptLine, quotedEvidence } from '../../llm/prompt-text.ts';
 import { type StancedPost, stanceClasses, type TaskModel, type VeracityItem, veracityClasses } from '../task-model.ts';
 import type { ChatTask } from './chat-task.ts';
 import { chatOptionsShape } from './options.ts';
@@ -76,7 +76,7 @@ function veracityTask(limits: { maxPosts: number; maxExamplePosts: number }): Ch
     limits,
     question: (item) => question(item, limits.maxPosts),
     shownQuestion: (item) => question(item, Math.min(limits.maxPosts, limits.maxExamplePosts)),
-    subject: ({ claim }) => oneLine(claim),
+    subject: ({ claim }) => promptLine(claim),
     length: ({ posts }) => 1 + Math.min(posts.length, limits.maxPosts),
   };
 }

@@ -3,14 +3,14 @@
  *   <INDIVIDUAL><ID>subject1</ID><WRITING><TITLE/><DATE>2016-03-10 12:32:43</DATE><INFO/><TEXT>…</TEXT></WRITING>…</INDIVIDUAL>
  * and a truth file of lines "subject label". The structure is fixed, so no general XML is read.
  */
-import { open, readFile, stat } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { open, readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { InputError } from '../../errors.ts';
 import { BadItemError, eachOrSkip, orSkip, parseItem, shortened } from '../bad-item.ts';
 import { readLines } from '../text-lines.ts';
 import { type Thread, threadSchema } from '../thread.ts';
 import { withoutEntities } from './entities.ts';
-import { checkSize, namesIn } from './foreign-files.ts';
+import { checkSize, filesBelow } from './foreign-files.ts';
 import type { ImportContext, Importer } from './importer.ts';
 import { readTime } from './read-time.ts';
 
@@ -49,13 +49,6 @@ export const eriskImporter: Importer = {
     if (absent > 0) options.count('# subjects of the truth file have no XML file', absent);
   },
 };
-
-/** The file itself, or all files below a folder. */
-async function filesBelow(path: string): Promise<string[]> {
-  if ((await stat(path)).isFile()) return [path];
-  const below = await Promise.all((await namesIn(path)).map((name) => filesBelow(join(path, name))));
-  return below.flat();
-}
 
 /** Labels by subject, as numbers if they are written as such. */
 async function readTruth(files: readonly string[], options: ImportContext): Promise<Map<string, string | number>> {

@@ -4,7 +4,7 @@ import { BadItemError, eachOrSkip, orSkip, type SkipOptions } from '../bad-item.
 import {
   aboveLimit,
   type ReadingOptions,
-  readJsonLines,
+  readJsonTexts,
   readWholeText,
   sizeLimit,
   wholeAdvice,
@@ -22,7 +22,7 @@ export async function* itemsOfJson<Item>(
   parse: (value: unknown, place: string) => Item,
 ): AsyncGenerator<Item> {
   if (await isJsonLines(path, options)) {
-    yield* itemsOfLines(readJsonLines(path, options), { ...options, name: path }, parse);
+    yield* itemsOfLines(readJsonTexts(path, options), { ...options, name: path }, parse);
     return;
   }
   const text = await readWholeText(path, options);
@@ -36,7 +36,7 @@ export async function* itemsOfJson<Item>(
 
 /** Whether the first line that is not blank is a whole JSON value. */
 async function isJsonLines(path: string, options: ReadingOptions): Promise<boolean> {
-  for await (const { text } of readJsonLines(path, options)) return !/^\s*(\[|\{\s*$)/.test(text);
+  for await (const { text } of readJsonTexts(path, options)) return !/^\s*(\[|\{\s*$)/.test(text);
   return true;
 }
 
@@ -68,6 +68,13 @@ export async function namesIn(folder: string): Promise<string[]> {
   });
   // The PHEME and RumourEval archives contain files that macOS left behind, such as `._500.json`.
   return names.filter((name) => !name.startsWith('.')).sort();
+}
+
+/** The file itself, or all files below a folder. */
+export async function filesBelow(path: string): Promise<string[]> {
+  if ((await stat(path)).isFile()) return [path];
+  const below = await Promise.all((await namesIn(path)).map((name) => filesBelow(join(path, name))));
+  return below.flat();
 }
 
 /** The path of the first of several folders that exists and is not empty; null without one. */

@@ -7,7 +7,7 @@ import type { Thread } from '../thread.ts';
 const mostValues = 1000;
 
 /** Collects the values of labels and reports those that make bad classes. */
-export function labelValues({ takesMap }: { takesMap: boolean }) {
+export function labelValueCounts({ takesMap }: { takesMap: boolean }) {
   const values = new Map<string, Set<string>>();
   return {
     add({ labels = {} }: Pick<Thread, 'labels'>): void {

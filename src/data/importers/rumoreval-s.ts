@@ -8,13 +8,13 @@
  * separated by tabs, spaces, colons or commas, and a line that does not start with an id continues the text before it.
  */
 import { readFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import { InputError } from '../../errors.ts';
 import { BadItemError, eachOrSkip, type SkipOptions, shortened } from '../bad-item.ts';
 import { readLines } from '../text-lines.ts';
 import type { Post, Thread } from '../thread.ts';
 import { assembleThread } from './assemble-thread.ts';
-import { checkSize, namesIn } from './foreign-files.ts';
+import { checkSize, filesBelow } from './foreign-files.ts';
 import type { Importer } from './importer.ts';
 import { snowflakeTime } from './twitter-post.ts';
 
@@ -85,12 +85,6 @@ async function* labelLines(
       if (match !== null) return match;
       throw new BadItemError({ place: `${path}:${number}`, value: shortened(text), reason: `must hold ${form}` });
     });
-}
-
-async function filesBelow(path: string): Promise<string[]> {
-  const names = await namesIn(path);
-  if (names.length === 0) return [path];
-  return (await Promise.all(names.map((name) => filesBelow(join(path, name))))).flat();
 }
 
 async function readPosts(path: string, claimId: string): Promise<Post[]> {

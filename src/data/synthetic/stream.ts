@@ -13,7 +13,7 @@ import type { Post, Thread } from '../thread.ts';
 import { evidenceProbabilities, type SyntheticEvidence, type ThreadKind } from './evidence.ts';
 import { lengthProbabilities, type SyntheticModel, type SyntheticOptions, syntheticModel } from './options.ts';
 import { stories } from './stories.ts';
-import { writeText } from './words.ts';
+import { composePost } from './words.ts';
 
 export { bayesPosterior, evidenceOf, type SyntheticEvidence } from './evidence.ts';
 export {
@@ -58,7 +58,7 @@ function synthesizeThread(
       author: post === 0 ? 'u1' : `u${1 + random.integer(length)}`,
       // Most replies answer the claim, the others an earlier reply.
       parent: post === 0 ? null : random.uniform() < 0.6 || post === 1 ? id : `${id}-${1 + random.integer(post - 1)}`,
-      text: writeText({ evidence, distractor, event, claim: post === 0 }, random),
+      text: composePost({ evidence, distractor, event, claim: post === 0 }, random),
       stance: post === 0 ? 'support' : drawStance({ evidence, early: post < model.earlyPosts }, random),
     };
   });

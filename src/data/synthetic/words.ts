@@ -98,7 +98,7 @@ const neutralClaims: readonly string[] = [
 ];
 
 /** The text of one post: a claim of its story, or a reply, with its evidence about the class. */
-export function writeText(
+export function composePost(
   post: { evidence: SyntheticEvidence; distractor: boolean; event: number; claim: boolean },
   random: Random,
 ): string {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { endpointSchema } from '../../../experts/llm/endpoint.ts';
-import { oneLine } from '../../../experts/llm/prompt-text.ts';
+import { promptLine } from '../../../experts/llm/prompt-text.ts';
 import {
   createEntityRecognizer,
   entitiesSchema,
@@ -260,7 +260,7 @@ describe('entities that a language model names', () => {
     ]);
     for (const { text: own, start, end } of entities) expect(text.slice(start, end)).toBe(own);
     expect(model.asked).toHaveLength(1);
-    expect(model.asked[0]).toContain(oneLine(text));
+    expect(model.asked[0]).toContain(promptLine(text));
     expect(recognizer.options).toMatchObject({ method: 'prompt-ner', model: { model: 'm' } });
   });
 
