@@ -241,7 +241,7 @@ export async function updateDiscriminators(
   const { batchSize, learningRate } = config;
   const steps = agentSteps.rows.length;
   const updates = Math.floor(steps / batchSize);
-  const drawn = discriminators.map(({ experts }) => emptyMinibatches(epochs * updates, { batchSize, experts }));
+  const drawn = discriminators.map((own) => minibatchArrays(own, epochs * updates * batchSize));
   for (let epoch = 0; epoch < epochs; epoch++) {
     const orders = discriminators.map(() => random.permutation(steps));
     for (let update = 0; update < updates; update++)
@@ -279,12 +279,13 @@ interface DrawnMinibatches {
   readonly mixture: Float32Array;
 }
 
-function emptyMinibatches(
-  count: number,
-  { batchSize, experts }: { batchSize: number; experts: readonly Expert[] },
-): DrawnMinibatches {
-  const [mixtures, pairs] = [experts.length, 1 + experts.length].map((sets) => count * sets * batchSize);
-  return { rows: new Int32Array(pairs), actions: new Float32Array(pairs), mixture: new Float32Array(mixtures) };
+function minibatchArrays({ experts, scratch }: Discriminator, pairs: number): DrawnMinibatches {
+  const all = (1 + experts.length) * pairs;
+  return {
+    rows: scratch.array('int32', all),
+    actions: scratch.array('float32', all, 'actions'),
+    mixture: scratch.array('float32', experts.length * pairs, 'mixture'),
+  };
 }
 
 /** The chosen steps of the agent, then as many pairs of each expert. */

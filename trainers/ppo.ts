@@ -65,7 +65,7 @@ export async function ppoUpdate(
   const count = steps.rows.length;
   const rows = Math.floor(count / config.minibatches);
   const updates = Math.floor(count / rows);
-  const places = new Int32Array(config.epochs * updates * rows);
+  const places = agent.scratch.array('int32', config.epochs * updates * rows, 'places');
   for (let start = 0; start < places.length; start += updates * rows)
     places.set(random.permutation(count).subarray(0, updates * rows), start);
   const width = agent.actions + otherColumns;
@@ -79,7 +79,7 @@ export async function ppoUpdate(
     count: config.epochs * updates,
     batches: {
       observations: { states, rows: places.map((step) => steps.rows[step]) },
-      columns: { numbers: columnsOf(steps, places, { rows, config, actions: agent.actions }), width },
+      columns: { numbers: columnsOf(steps, places, { rows, config, agent }), width },
     },
     shared: {
       observations: states.takePadded(steps.rows),
@@ -199,10 +199,12 @@ const descendPpo = descent(
 function columnsOf(
   steps: PpoSteps,
   places: Int32Array,
-  { rows, config, actions }: { rows: number; config: PpoConfig; actions: number },
+  options: { rows: number; config: PpoConfig; agent: PolicyValue },
 ): Float32Array {
+  const { rows, config, agent } = options;
+  const { actions, scratch } = agent;
   const width = actions + otherColumns;
-  const columns = new Float32Array(places.length * width);
+  const columns = scratch.array('float32', places.length * width, 'columns');
   for (let first = 0; first < places.length; first += rows) {
     const chosenRows = places.subarray(first, first + rows);
     const chosen = chosenRows.reduce((sum, step) => sum + steps.chosen[step], 0);
@@ -210,7 +212,7 @@ function columnsOf(
     for (let row = 0; row < rows; row++) {
       const step = chosenRows[row];
       const start = (first + row) * width;
-      columns[start + steps.actions[step]] = 1;
+      for (let action = 0; action < actions; action++) columns[start + action] = Number(action === steps.actions[step]);
       columns[start + actions] = steps.logProbabilities[step];
       columns[start + actions + 1] = steps.values[step];
       columns[start + actions + 2] = (steps.advantages[step] - mean) * scale;

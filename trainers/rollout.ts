@@ -33,7 +33,7 @@ export async function collect(
     shuffle: (length) => random.permutation(length),
   });
   const { stopLogProbabilities, values: ofStates } = await scoresOf(agent, states.takePadded(reachable));
-  const placeOf = new Int32Array(firstRows[lengths.length]).fill(-1);
+  const placeOf = agent.scratch.array('int32', firstRows[lengths.length], 'places of rows').fill(-1);
   for (const [place, row] of reachable.entries()) placeOf[row] = place;
   const rollout = rollOut(environment, environmentState, {
     steps,

@@ -1,6 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { Given } from './graph/compiled.ts';
 import { isInGraph, packed, product, type Shapes, type Tensors, unpacked } from './operations.ts';
+import { Scratch } from './scratch.ts';
 
 /*
  * Adam (Kingma & Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015, Algorithm 1). It uses the paper's
@@ -20,6 +21,8 @@ export interface Optimized<Name extends string = string> {
   moving: tf.Tensor2D;
   /** Updates done, for the bias correction. */
   updates: number;
+  /** For what every iteration fills again. */
+  readonly scratch: Scratch;
 }
 
 /** Settings of one update. */
@@ -44,7 +47,7 @@ export function optimized<Name extends string>(parameters: Tensors<Name>): Optim
   const shapes = Object.fromEntries(Object.entries<tf.Tensor2D>(parameters).map(([name, { shape }]) => [name, shape]));
   const moving = tf.tidy(() => withoutMoments(packed(tensors)));
   tf.dispose(tensors);
-  return { shapes: shapes as Shapes<Name>, moving, updates: 0 };
+  return { shapes: shapes as Shapes<Name>, moving, updates: 0, scratch: new Scratch() };
 }
 
 function withoutMoments(parameters: tf.Tensor2D): tf.Tensor2D {

@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
-import type { Call, Resident, Session, Shaped, Stayed, Staying } from './engine.ts';
+import type { Call, Output, Resident, Session, Shaped, Stayed, Staying } from './engine.ts';
 import { type Graph, graphKey, type Kind, kindOfNumbers, type Numbers } from './graph.ts';
 import { GraphBackend, kindOf } from './graph-backend.ts';
 import { Meeting } from './meeting.ts';
@@ -271,13 +271,16 @@ function callOf({ backend, program, leaves, spent }: StepCall): Call {
   const given = leaves.map((leaf) => (leaf instanceof Given ? leaf : backend.valueBehind(leaf)));
   if (!given.every((own) => own instanceof Given || isKnown(own))) backend.settle();
   const { names, staying } = program;
-  const outputs = new Map<string, Shaped>();
+  const outputs = new Map<string, Output>();
   for (const [index, name] of names.entries()) {
     if (staying.has(name)) continue;
     const before = outputs.get(name);
+    const { shape, kind } = program.outputs[index];
+    // An engine that runs several calls at once makes one array for all.
+    const array = backend.gathers ? null : backend.emptyArray({ shape, kind });
     // Two tensors of one value: neither may give its array away.
-    if (before !== undefined) backend.keep(before.array);
-    else outputs.set(name, { shape: program.outputs[index].shape, array: backend.emptyArray(program.outputs[index]) });
+    if (before?.array) backend.keep(before.array);
+    else outputs.set(name, { shape, kind, array });
   }
   const inputs = new Map<string, Shaped | Resident>();
   const spentNames = new Set<string>();

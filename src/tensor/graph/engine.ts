@@ -1,4 +1,4 @@
-import type { Graph, Kind, Numbers } from './graph.ts';
+import { type Graph, type Kind, type Numbers, numbersOfKind, sizeOf } from './graph.ts';
 
 /*
  * What the recording backend needs of a runtime.
@@ -22,11 +22,19 @@ export interface Resident {
   readonly tensor: DeviceTensor;
 }
 
+/** What a graph makes. */
+export interface Output {
+  readonly shape: readonly number[];
+  readonly kind: Kind;
+  /** To be filled, and no input's. Where it is null, the engine sets one. */
+  array: Numbers | null;
+}
+
 /** What a graph is given and fills, all by name. */
 export interface Call {
   readonly inputs: ReadonlyMap<string, Shaped | Resident>;
-  /** Their arrays are filled; none of them may be an input's. Outputs that stay on the device are not among them. */
-  readonly outputs: ReadonlyMap<string, Shaped>;
+  /** Those that stay on the device are not among them. */
+  readonly outputs: ReadonlyMap<string, Output>;
   /** Inputs that nobody reads after the call, so that what replaces them may be written over them. */
   readonly spent?: ReadonlySet<string>;
 }
@@ -78,12 +86,12 @@ export function newTraffic(): Traffic {
 }
 
 /** Counts a run. */
-export function count(traffic: Traffic, inputs: Iterable<Shaped | Resident>, outputs: Iterable<Shaped>): void {
+export function count(traffic: Traffic, inputs: Iterable<Shaped | Resident>, outputs: Iterable<Output>): void {
   traffic.runs++;
   for (const input of inputs) {
     if (!('array' in input)) continue;
     traffic.bytesIn += input.array.byteLength;
     traffic.largestIn = Math.max(traffic.largestIn, input.array.byteLength);
   }
-  for (const { array } of outputs) traffic.bytesOut += array.byteLength;
+  for (const { shape, kind } of outputs) traffic.bytesOut += numbersOfKind[kind].BYTES_PER_ELEMENT * sizeOf(shape);
 }

@@ -148,7 +148,10 @@ export class GraphBackend extends tf.KernelBackend {
     session.run({
       inputs: new Map(inputs.map((value) => [recorder.nameOf(value), fed(value)])),
       outputs: new Map(
-        outputs.map((value, place) => [recorder.nameOf(value), { shape: value.shape, array: arrays[place] }]),
+        outputs.map(({ shape, kind }, place) => [
+          recorder.nameOf(outputs[place]),
+          { shape, kind, array: arrays[place] },
+        ]),
       ),
     });
     for (const [place, value] of outputs.entries()) value.array = arrays[place];

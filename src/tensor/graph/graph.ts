@@ -10,9 +10,15 @@ export type Kind = 'float32' | 'int32' | 'bool';
 /** What a tensor's numbers are held in: 32-bit floats and integers, and truth values as bytes. */
 export type Numbers = Float32Array | Int32Array | Uint8Array;
 
+export const numbersOfKind = { float32: Float32Array, int32: Int32Array, bool: Uint8Array } as const;
+
 export function kindOfNumbers(array: Numbers): Kind {
   if (array instanceof Float32Array) return 'float32';
   return array instanceof Int32Array ? 'int32' : 'bool';
+}
+
+export function sizeOf(shape: readonly number[]): number {
+  return shape.reduce((product, length) => product * length, 1);
 }
 
 /** What a node computes. Axes count from 0, and both inputs of arithmetic are broadcast to the shape of the output. */

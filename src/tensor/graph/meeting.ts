@@ -65,6 +65,8 @@ export class Meeting<Call, Result> {
   }
 
   private runIfAllCalled(group: Group<Call, Result>): void {
+    // A loop may have several calls in hand, and no loop is looked for where there are too few.
+    if (group.waiting.length < group.live.size) return;
     const callers = new Set(group.waiting.map(({ loop }) => loop));
     if (callers.size === 0 || [...group.live].some((loop) => !callers.has(loop))) return;
     const waiting = group.waiting.toSorted((one, other) => one.loop.index - other.loop.index);

@@ -3,8 +3,16 @@ import { createRequire } from 'node:module';
 import { cpus } from 'node:os';
 import type { Tensor } from 'onnxruntime-node';
 import type { Binding } from 'onnxruntime-node/dist/binding.js';
-import { count, type Engine, newTraffic, type Resident, type Session, type Shaped } from '../graph/engine.ts';
-import { type Graph, kindOfNumbers } from '../graph/graph.ts';
+import {
+  count,
+  type Engine,
+  newTraffic,
+  type Output,
+  type Resident,
+  type Session,
+  type Shaped,
+} from '../graph/engine.ts';
+import { type Graph, kindOfNumbers, numbersOfKind, sizeOf } from '../graph/graph.ts';
 import { onnxGraph } from './onnx-graph.ts';
 
 /*
@@ -46,6 +54,7 @@ export async function loadEngine(): Promise<{ engine: Engine; device: string }> 
     return {
       run({ inputs, outputs }) {
         count(traffic, inputs.values(), outputs.values());
+        for (const output of outputs.values()) output.array ??= new numbersOfKind[output.kind](sizeOf(output.shape));
         own.run(tensorsOf(inputs), tensorsOf(outputs), {});
         return new Map();
       },
@@ -64,10 +73,10 @@ export async function loadEngine(): Promise<{ engine: Engine; device: string }> 
  * The properties that the binding reads. The class Tensor checks them, which takes a twentieth of the time of small graphs; shapes
  * and types are our own here.
  */
-function tensorsOf(values: ReadonlyMap<string, Shaped | Resident>): Record<string, Tensor> {
+function tensorsOf(values: ReadonlyMap<string, Shaped | Resident | Output>): Record<string, Tensor> {
   const tensors: Record<string, object> = {};
   for (const [name, own] of values) {
-    if (!('array' in own)) throw new Error('a tensor of a device was given to ONNX Runtime');
+    if (!('array' in own) || own.array === null) throw new Error('a tensor of a device was given to ONNX Runtime');
     tensors[name] = { type: kindOfNumbers(own.array), dims: own.shape, data: own.array, location: 'cpu' };
   }
   return tensors as Record<string, Tensor>;

@@ -13,7 +13,16 @@ import {
   type Staying,
   type Traffic,
 } from '../graph/engine.ts';
-import { type Graph, type GraphValue, type Kind, kindOfNumbers, type Numbers } from '../graph/graph.ts';
+import {
+  type Graph,
+  type GraphValue,
+  type Kind,
+  kindOfNumbers,
+  type Numbers,
+  numbersOfKind,
+  sizeOf,
+} from '../graph/graph.ts';
+import { Scratch } from '../scratch.ts';
 import { type Executable, type Handle, type Pjrt, PjrtError } from './pjrt.ts';
 import { runFailure } from './plugin-failure.ts';
 import { resultLayout, stablehlo } from './stablehlo.ts';
@@ -23,12 +32,6 @@ import { resultLayout, stablehlo } from './stablehlo.ts';
  * device stays stacked. A run keeps its lane: when another one ends or fails, its lane computes on and nobody reads it, so the others
  * go on with the same program and end with the same bytes.
  */
-
-const arrays = { float32: Float32Array, int32: Int32Array, bool: Uint8Array } as const;
-
-function sizeOf(shape: readonly number[]): number {
-  return shape.reduce((product, length) => product * length, 1);
-}
 
 /** What the engine needs of a client. */
 export type XlaClient = Pick<Pjrt, 'upload' | 'execute' | 'download' | 'free' | 'unload' | 'deviceKind'>;
@@ -60,7 +63,7 @@ class Stack {
   /** All lanes; fetched once, for one lane's numbers are seldom wanted alone. */
   numbers({ shape, kind }: { shape: readonly number[]; kind: Kind }): Numbers {
     if (this.fetched === null) {
-      this.fetched = new arrays[kind](Math.max(this.lanes, 1) * sizeOf(shape));
+      this.fetched = new numbersOfKind[kind](Math.max(this.lanes, 1) * sizeOf(shape));
       this.client.download(this.handle, this.fetched);
     }
     return this.fetched;
@@ -103,8 +106,8 @@ interface Shared {
   readonly compile: (text: string) => Executable;
   readonly traffic: Traffic;
   readonly onNote: (line: string) => void;
-  /** An array that the next one of this kind and length overwrites: for the numbers of all lanes on their way. */
-  readonly scratch: (kind: Kind, length: number) => Numbers;
+  /** For the numbers of all lanes on their way to the device. */
+  readonly scratch: Scratch;
   /** Runs that fit the device's memory at once. */
   mostLanes: number;
 }
@@ -119,12 +122,7 @@ export interface XlaOptions {
 }
 
 export function xlaEngine({ client, compile, eager, onNote = () => {} }: XlaOptions): Engine {
-  const used = new Map<string, Numbers>();
-  const scratch = (kind: Kind, length: number) => {
-    const array = used.get(`${kind} ${length}`) ?? new arrays[kind](length);
-    used.set(`${kind} ${length}`, array);
-    return array;
-  };
+  const scratch = new Scratch();
   const mostLanes = Number.POSITIVE_INFINITY;
   const shared: Shared = { client, compile, traffic: newTraffic(), onNote, scratch, mostLanes };
   /** By their content: runs whose tables are alike share one. */
@@ -315,7 +313,7 @@ class XlaSession implements Session {
     const { client } = this.shared;
     if (lanes === 0) return client.upload(numbersOf(values[0]), { shape, kind });
     const size = sizeOf(shape);
-    const all = this.shared.scratch(kind, lanes * size);
+    const all = this.shared.scratch.array(kind, lanes * size);
     for (const [index, value] of values.entries()) all.set(numbersOf(value), of[index] * size);
     return client.upload(all, { shape: [lanes, ...shape], kind });
   }
@@ -332,14 +330,16 @@ class XlaSession implements Session {
     }
     const fetch = (handle: Handle, outputs: readonly GraphValue[]) => {
       const width = outputs.reduce((sum, { shape }) => sum + sizeOf(shape), 0);
-      const all = this.shared.scratch(outputs[0].kind, rows * width);
+      const all = new numbersOfKind[outputs[0].kind](rows * width);
       client.download(handle, all);
       client.free(handle);
       for (const [index, call] of calls.entries()) {
         let start = layout.of[index] * width;
         for (const { name, shape } of outputs) {
-          call.outputs.get(name)?.array.set(all.subarray(start, start + sizeOf(shape)));
-          start += sizeOf(shape);
+          const output = call.outputs.get(name);
+          const end = start + sizeOf(shape);
+          if (output !== undefined) output.array = all.subarray(start, end);
+          start = end;
         }
       }
     };
