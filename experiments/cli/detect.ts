@@ -1,12 +1,13 @@
+import { basename } from 'node:path';
 import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
-import { InputError } from '../../src/errors.ts';
+import { InputError, ProviderError } from '../../src/errors.ts';
 import { quoted } from '../../src/shell-words.ts';
 import type { PlainObject } from '../config/overrides.ts';
 import { earlyDetectionReplies, type Replies } from '../detectors/decisions.ts';
-import { budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption, unreadableOptions } from './budget-options.ts';
-import { collect, type OptionsOf, positiveInteger, seed } from './option-values.ts';
+import { budgetOf, budgetOptions, maxWaitOption, unreadableOptions } from './budget-options.ts';
+import { collect, commandLineOf, type OptionsOf, positiveInteger, seed } from './option-values.ts';
 import { printJson, proseWidth, type Terminal } from './terminal.ts';
 
 export function detectCommand(terminal: Terminal) {
@@ -37,7 +38,10 @@ function detectOptions() {
     )
     .option('--task <name>', 'with --train: which label is decided; that of most threads unless given')
     .option('--set <path=value>', 'with --train: an option of the local detector; may be repeated', collect, [])
-    .option('--store <file>', 'annotation store that keeps the judgements; made when absent')
+    .option(
+      '--store <file>',
+      'annotation store that keeps the judgements; made when absent (default: that of the runs)',
+    )
     .option('--limit <count>', 'only so many labelled threads, drawn with each label in proportion', positiveInteger)
     .option('--seed <number>', 'seed of that draw', seed, 1)
     .option('--at <replies>', 'replies seen, such as 0,10,all; 0 is the claim alone', replies, earlyDetectionReplies)
@@ -50,14 +54,17 @@ function detectOptions() {
     .addOption(unreadableOptions.most)
     .option('--skip-invalid', 'leave invalid lines out instead of stopping')
     .option('--csv <file>', 'also write each judgement beside the true label, with its text and cost, as CSV')
+    .option('--name <name>', 'name of the runs (default: detect- and the name of the thread file)')
+    .option('--runs <folder>', 'where runs and their shared cache go', 'runs')
     .option('--json', 'print the scores as JSON instead of the table')
+    .option('--no-html', 'leave out the page of the results, report.html')
     .addHelpText(
       'after',
       `
 The labels come from the threads: rumor, veracity, or labels.<task> and labels.<category>. Unreadable answers count as wrong.
-The scores are followed by the confusion matrix, the calibration and the most confident errors after the most replies.
-A thread with fewer replies than --at gives is judged whole. With --store, no judgement is paid for twice. Intervals, paired differences,
-seeds and a page come from an experiment of kind detectors (docs/how-to/compare-detectors.md).
+A thread with fewer replies than --at gives is judged whole. No judgement is paid for twice. The command is an experiment of kind
+detectors with one run for each detector, which replaces that of the last time. Its report has scores, paired differences, what a judgement
+takes, the confusion matrix and the surest errors; its page has the transcripts (docs/how-to/compare-detectors.md).
 
 With --train no detector is needed: the local one is trained on the threads, fold by fold, and judges those left out, after all
 posts and after the first. --limit takes a number of threads, such as split.detector of an experiment.
@@ -86,43 +93,64 @@ async function detectIn(path: string, options: Detecting): Promise<void> {
   return detectWith(path, { ...options, detector });
 }
 
+/** An experiment of kind detectors, whose variants are the detectors in the files. */
 async function detectWith(path: string, options: Detecting & { detector: string[] }): Promise<void> {
-  const { detector, store, at, skipInvalid, csv, json, terminal } = options;
-  const { stdout } = terminal;
-  const [{ usageSummary }, { detect }, { judgementTable }, { detectionText }, { failureOf }, { watched }] =
+  const { store, at, skipInvalid, seed, csv, terminal } = options;
+  const [{ RunDirectory }, { judgementTable }, { detectedBy, fewestFor }, { readDetectorsResult }, { train }] =
     await Promise.all([
-      import('../../experts/llm/cost/usage.ts'),
-      import('../detectors/detect.ts'),
+      import('../../checkpoints/run-directory.ts'),
       import('../detectors/judgement-table.ts'),
-      import('./detect-table.ts'),
-      import('./print-annotated.ts'),
-      import('./progress.ts'),
+      import('../detectors/detect.ts'),
+      import('../detectors/result.ts'),
+      import('./train-experiment.ts'),
     ]);
-  const { evaluations, threads } = await watched(path, terminal, async (context) => {
-    const threads = await loadThreads(path, { skipInvalid, onSkipped: context.onNote });
-    const evaluations = await detect({
-      ...options,
-      threads,
-      detectors: detector,
-      replies: at,
-      budget: budgetOf(options),
-      context: { ...context, maxWaitMs: maxWaitMsOf(options) },
-    });
-    return { evaluations, threads };
+  const { task, variants } = await detectedBy(options.detector);
+  const threads = await loadThreads(path, { skipInvalid });
+  const { concurrency, retryUnreadable, maxUnreadable } = options;
+  const raw = {
+    ...{ kind: 'detectors', task: task.config, variants, seeds: [seed], replies: at, failures: 'wrong' },
+    name: options.name ?? nameFor(path),
+    data: { threads: path, skipInvalid: skipInvalid ?? false },
+    split: { test: fewestFor(threads, { task, limit: options.limit }), seed: null },
+    budget: budgetOf(options),
+    ...(store !== undefined && { annotations: store }),
+    ...(concurrency !== undefined && { concurrency }),
+    ...(retryUnreadable !== undefined && { retryUnreadable }),
+    ...(maxUnreadable !== undefined && { maxUnreadable }),
+  };
+  const command = commandLineOf(terminal.words);
+  const { members } = await train({
+    ...options,
+    path,
+    raw,
+    command,
+    name: undefined,
+    set: [],
+    keep: 'all',
+    restart: true,
   });
-  if (csv !== undefined) writeFileAtomically(csv, judgementTable(evaluations, threads));
-  if (json) {
-    const scored = evaluations.map(({ decisions: _, ...evaluation }) => evaluation);
-    printJson(terminal, { threads: path, evaluations: scored });
-  } else {
-    const usage = evaluations.flatMap((evaluation) => evaluation.usage);
-    const kept = store === undefined ? '' : `Annotations: ${store}\n`;
-    const table = csv === undefined ? '' : `Judgements beside the labels: ${csv}\n`;
-    stdout.write(`${detectionText(evaluations, { store })}\n${usageSummary(usage)}\n${kept}${table}`);
+  const results = members.map(({ name, trials: [{ directory }] }) => ({
+    detector: name,
+    ...readDetectorsResult(RunDirectory.open(directory)),
+  }));
+  if (csv !== undefined) {
+    const judged = results.map(({ detector, decisions }) => ({ detector, decisions: [...decisions.values()].flat() }));
+    writeFileAtomically(csv, judgementTable(judged, threads));
+    terminal.stderr.write(`Judgements beside the labels: ${csv}\n`);
   }
-  const failures = evaluations.flatMap((evaluation) => evaluation.failures);
-  const unreadable = evaluations.reduce((sum, evaluation) => sum + evaluation.unreadable, 0);
-  if (failures.length > 0) throw failureOf({ failures, unreadable, terminal, consequence: ' and count as wrong' });
+  const failed = results.reduce((sum, result) => sum + result.failed, 0);
+  const unread = results.reduce((sum, result) => sum + result.unreadable, 0);
+  if (failed > 0)
+    throw new ProviderError(
+      `${failed} judgements could not be had and count as wrong; give the same command again to ask for them once more${unread > 0 ? `, with --retry-unreadable for the ${unread} whose answer could not be read` : ''}`,
+    );
+}
+
+/** `detect-threads` for `data/threads.jsonl.gz`. */
+function nameFor(path: string): string {
+  return `detect-${basename(path)
+    .replace(/\.jsonl(\.gz)?$/i, '')
+    .replaceAll(/[^\w.-]+/g, '-')}`;
 }
 
 function replies(text: string): Replies[] {

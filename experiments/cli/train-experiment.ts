@@ -5,7 +5,7 @@ import { InputError } from '../../src/errors.ts';
 import { present } from '../../src/present.ts';
 import { quoted } from '../../src/shell-words.ts';
 import { readExperimentYaml } from '../config/experiment-file.ts';
-import { parseOverride } from '../config/overrides.ts';
+import { type PlainObject, parseOverride } from '../config/overrides.ts';
 import { type OpenedExperiment, trialsOf } from '../kinds/experiment-kind.ts';
 import { startTrials } from '../kinds/kinds.ts';
 import { screenText, wrapped } from '../report/narrow-table.ts';
@@ -29,11 +29,14 @@ import { trialsProgress } from './trials-progress.ts';
 
 interface Training extends TrialOptions {
   readonly path: string;
+  /** What the experiment is, and the command that runs it, where there is no file. */
+  readonly raw?: PlainObject;
+  readonly command?: string;
   readonly terminal: Terminal;
 }
 
 /** Runs what is left of an experiment or a sweep, then shows what it came to. */
-export async function train(options: Training): Promise<void> {
+export async function train(options: Training): Promise<OpenedExperiment> {
   const { path, runs, restart, queue, terminal } = options;
   // Before anything is listed, made or removed.
   if (queue !== undefined) (await import('../runner/queue/connection.ts')).placeOf(queue);
@@ -42,7 +45,7 @@ export async function train(options: Training): Promise<void> {
   const all = trialsOf(experiment);
   if (options.dryRun) {
     terminal.stdout.write(listing(experiment));
-    return;
+    return experiment;
   }
   const trials = trialsOfShard(experiment, options.shard);
   const left = restart ? trials : trials.filter(({ directory }) => !isFinished(directory));
@@ -72,17 +75,20 @@ export async function train(options: Training): Promise<void> {
     );
   // A sweep compares the settings that are whole; variants are compared all or none.
   if (isPart || !isSweep(experiment)) failIfAny();
-  if (isPart) return;
-  const command = commandLineOf([isSweep(experiment) ? 'sweep' : 'train', path], {
-    data: options.data,
-    set: options.set,
-    name: others === null ? options.name : name,
-    seeds: options.seeds?.join(','),
-    variants: options.variants?.join(','),
-    runs: runs === defaultRuns ? undefined : runs,
-  });
+  if (isPart) return experiment;
+  const command =
+    options.command ??
+    commandLineOf([isSweep(experiment) ? 'sweep' : 'train', path], {
+      data: options.data,
+      set: options.set,
+      name: others === null ? options.name : name,
+      seeds: options.seeds?.join(','),
+      variants: options.variants?.join(','),
+      runs: runs === defaultRuns ? undefined : runs,
+    });
   await showResults(experiment, { ...options, command, isNew: left.length > 0, seconds });
   failIfAny();
+  return experiment;
 }
 
 /** As `train`, of a sweep file. */

@@ -41,13 +41,15 @@ export interface ExperimentFile<Experiment extends ExperimentHead> {
  */
 export async function loadVariants<Experiment extends ExperimentHead>(options: {
   path: string;
+  /** What the file holds, where there is none. */
+  raw?: PlainObject;
   overrides: readonly PlainObject[];
   resolve: (raw: PlainObject, source: string) => Experiment | Promise<Experiment>;
   /** Name of the only variant where the file names none. */
   soleVariant?: string;
 }): Promise<ExperimentFile<Experiment>> {
   const { path, overrides, resolve, soleVariant = 'agent' } = options;
-  const raw = await readExperimentYaml(path);
+  const raw = options.raw ?? (await readExperimentYaml(path));
   const { variants = {}, ...base } = overrides.reduce(mergeDeep, raw);
   if (!isPlainObject(variants)) throw new InputError(`${path}: variants must map names to overrides`);
   const isPlain = Object.keys(variants).length === 0;

@@ -3,6 +3,7 @@ import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { readDecisions } from '../run/decisions-file.ts';
 import { resultFile } from '../run/run-file.ts';
 import { scoresOf } from '../run/scoring.ts';
+import { confusionOf, surestErrors } from './beside-labels.ts';
 import { type DetectorDecision, detectorDecisionSchema, type Replies } from './decisions.ts';
 import { byReplies, columnsOf, detectionScores, detectorScoring } from './scores.ts';
 
@@ -46,6 +47,8 @@ export function detectorsJson({ decisions, ...stored }: DetectorsResult): unknow
       replies,
       ...scoresOf(detectorScoring(stored), own),
       ...detectionScores(columnsOf(stored, own)),
+      confusion: confusionOf(stored, own),
+      worst: surestErrors(own),
     })),
   };
 }

@@ -10,6 +10,8 @@ import { differencesOf } from './experiment-folder.ts';
 export interface ExperimentSource {
   /** File of an experiment or of a sweep. */
   path: string;
+  /** What it holds, where there is no file. */
+  raw?: PlainObject;
   overrides: readonly PlainObject[];
   /** In place of those of the file. */
   name?: string;
@@ -41,7 +43,7 @@ export async function openBesideOthers(
 
 /** @throws InputError for a file that is no valid experiment or sweep */
 export async function openExperiment(source: ExperimentSource): Promise<OpenedExperiment> {
-  const raw = await readExperimentYaml(source.path);
+  const { path, raw = await readExperimentYaml(path) } = source;
   return raw.kind === 'sweep' ? openSweep(source) : openVariants(raw, source);
 }
 
@@ -68,7 +70,7 @@ async function openVariants(raw: PlainObject, source: ExperimentSource): Promise
     ...(data === undefined ? [] : [kind.dataOverride(data)]),
   ];
   const { resolve, soleVariant } = kind;
-  const load = (all: readonly PlainObject[]) => loadVariants({ path, overrides: all, resolve, soleVariant });
+  const load = (all: readonly PlainObject[]) => loadVariants({ path, raw, overrides: all, resolve, soleVariant });
   const asked = await load(own);
   const readsFiles = asked.variants.some(({ experiment }) => experiment.threadFiles.length > 0);
   // What a file says of the threads that it makes is not said of others.

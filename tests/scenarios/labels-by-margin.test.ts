@@ -101,7 +101,7 @@ describe('labels that were chosen by margin', () => {
     expect(errors).toContain(
       '30 of 45 labelled threads were chosen by margin and are harder than others; only the other 15 test',
     );
-    expect(JSON.parse(out).evaluations[0].at[0].items).toBe(15);
+    expect(JSON.parse(out)[0].trials[0].at[0].items).toBe(15);
   });
 
   it('cannot be all labels of a fold', async () => {

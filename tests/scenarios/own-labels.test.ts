@@ -103,7 +103,7 @@ describe('labels of one’s own', () => {
     );
     expect(await run('annotations', 'list', 'a.sqlite', '--label', 'تصعيد', '--limit', '1')).toContain('تصعيد');
     const scores = JSON.parse(await run('detect', 'threads.jsonl', '--detector', 'd.json', '--at', 'all', '--json'));
-    expect(Object.keys(scores.evaluations[0].at[0].byLabel).sort()).toEqual([...classes].sort());
+    expect(Object.keys(scores[0].trials[0].at[0].byLabel).sort()).toEqual([...classes].sort());
   });
 
   it('are found by name alone, in a task file, or given in an order of their own', async () => {

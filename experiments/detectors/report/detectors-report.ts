@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
 import { entryOf } from '../../../src/entry-of.ts';
 import { oneLine } from '../../../src/one-line.ts';
@@ -12,9 +13,10 @@ import { kindReport, provenanceFacts, type ReportSource } from '../../report/kin
 import { type Chart, dots, ordered, quantity, series, silent } from '../../report/page/chart.ts';
 import { scripted } from '../../report/page/scripted.ts';
 import { readable } from '../../report/readable.ts';
-import type { Block, PageParts, Report, ReportSection } from '../../report/report.ts';
+import type { Block, PageParts, Report, ReportSection, ReportTable } from '../../report/report.ts';
 import { directionOf, estimated, shown } from '../../report/shown-numbers.ts';
 import { type ShownMetric, systemsTable } from '../../report/systems-table.ts';
+import { confusionOf, surestErrors } from '../beside-labels.ts';
 import { type DetectorDecision, repliesInWords } from '../decisions.ts';
 import { detectorsExperimentSchema } from '../experiment.ts';
 import { readItems } from '../items.ts';
@@ -60,6 +62,7 @@ function reportOf(source: ReportSource, standing: Standing): Report {
         tabled.filter((metric) => short.includes(metric.name) && isKnown(metric)),
         table,
       ),
+      ...repliesTable(detectors),
     ],
     notes: notes.map((warning) => ({ warning })),
     next: second === undefined ? [] : [`npx earshot compare ${first} ${second} --html`],
@@ -85,11 +88,17 @@ function reportOf(source: ReportSource, standing: Standing): Report {
           'Means over items, of when a judgement was made; parts that judgements share count in each, and items without an answer count 0 (in seconds not at all). Money is what was paid when the judgement was made; – where a price was not known then.',
         ],
       },
-      repliesSection(detectors),
       differencesSection(standing),
+      besideSection(detectors, storeOf(variants[0].directories[0], cache)),
     ]),
     page: () => pageParts(standing, { directory: variants[0].directories[0], cache }),
   };
+}
+
+/** The annotation store of a run. */
+function storeOf(directory: string, cache: string): string {
+  const { annotations } = RunDirectory.open(directory).readConfig(detectorsExperimentSchema);
+  return annotations ?? join(cache, 'annotations.sqlite');
 }
 
 function dataOf(directory: string): string {
@@ -104,15 +113,43 @@ function detectorCards({ variant, last }: DetectorStanding): Report['cards'] {
   ]);
 }
 
-function repliesSection(detectors: readonly DetectorStanding[]): ReportSection | null {
+/** Where there is more than one number of replies. */
+function repliesTable(detectors: readonly DetectorStanding[]): ReportTable[] {
   const all = allReplies(detectors);
-  if (all.length === 1) return null;
+  if (all.length === 1) return [];
   const rows = detectors.map(({ variant, points }) => {
     return { name: variant, values: Object.fromEntries(points.map(({ replies, macroF1 }) => [replies, macroF1])) };
   });
   const metrics = all.map((replies) => ({ name: String(replies), title: repliesInWords(replies), decimals: 3 }));
-  const table = systemsTable(rows, metrics, { first: 'detector' });
-  return { id: 'posts-read', title: 'Macro-F1 by posts read', blocks: [table] };
+  return [systemsTable(rows, metrics, { first: 'macro-F1 by posts read' })];
+}
+
+/** The last predictions of each detector beside the true labels, and those that it was surest of in error. */
+function besideSection(detectors: readonly DetectorStanding[], store: string): ReportSection {
+  const blocks = detectors.flatMap(({ variant, trials: [first], last: { decisions, replies } }): Block[] => {
+    const confusion = confusionOf(first, decisions);
+    const errors = surestErrors(decisions);
+    const key = errors[0]?.key?.slice(0, 12);
+    return present<Block>([
+      `**${variant}**, ${repliesInWords(replies)}; true labels down, predictions across:`,
+      {
+        heading: ['true', ...confusion.map(({ label }) => label), 'no answer'],
+        rows: confusion.map(({ label, predicted, unanswered }) =>
+          [label, ...Object.values(predicted), unanswered].map(String),
+        ),
+      },
+      errors.length > 0 && {
+        heading: ['surest errors', 'true', 'predicted', 'p', 'explanation', 'key'],
+        texts: ['true', 'predicted', 'explanation', 'key'],
+        rows: errors.map(({ item, label, predicted, confidence, explanation, key: own }) => [
+          ...[item, label, predicted, confidence?.toFixed(2) ?? '–'],
+          ...[oneLine(explanation, longestText), own?.slice(0, 12) ?? '–'],
+        ]),
+      },
+      key !== undefined && { commands: [`earshot annotations show ${quoted(store)} ${key}`] },
+    ]);
+  });
+  return { id: 'beside', title: 'Predictions beside the labels', blocks };
 }
 
 function differencesSection({ differences }: Standing): ReportSection | null {

@@ -18,7 +18,7 @@ export interface Surroundings {
   readonly cwd: string;
   /** Standard input; empty unless given. */
   readonly stdin?: Readable;
-  /** Whether `train` and `sweep` write the page of their results, whose charts cost more than most trainings of tests. */
+  /** Whether `train`, `sweep` and `detect` write the page of their results, whose charts cost more than most trainings of tests. */
   readonly page?: boolean;
   /** The width of the terminal; none unless given. */
   readonly columns?: number;
@@ -36,10 +36,11 @@ export function start(
   { cwd, stdin = Readable.from([]), page = false, columns }: Surroundings,
 ): Started {
   const trains = ['train', 'sweep'].includes(given[0]) && !given.includes('--help');
+  const reports = trains || given[0] === 'detect';
   const words = [
     ...given,
     ...(trains && !given.includes('--jobs') ? ['--jobs', '1'] : []),
-    ...(trains && !page && !given.includes('--no-html') ? ['--no-html'] : []),
+    ...(reports && !page && !given.includes('--no-html') ? ['--no-html'] : []),
   ];
   const interruption = new AbortController();
   const stdout = new TextCollector();

@@ -128,9 +128,13 @@ describe('detect', () => {
     const run = await earshot([...words, '--at', '0,2,all', '--json'], { cwd });
     expect(run.code, run.errors).toBe(0);
     expect(run.errors).toContain('1 threads have no label for rumor and are left out');
-    const { evaluations } = JSON.parse(run.out);
-    const [right, yes] = evaluations;
-    expect(right).toMatchObject({ detector: 'right', task: 'rumor', asked: 12, failed: 0 });
+    const [right, yes] = JSON.parse(run.out).map(
+      ({ variant, trials: [trial] }: { variant: string; trials: object[] }) => ({
+        variant,
+        ...trial,
+      }),
+    );
+    expect(right).toMatchObject({ variant: 'right', task: 'rumor', asked: 12, failed: 0 });
     expect(right.at.map(({ replies, items }: { replies: unknown; items: number }) => [replies, items])).toEqual([
       [0, 4],
       [2, 4],
@@ -138,14 +142,9 @@ describe('detect', () => {
     ]);
     // Of the claim alone the rule says the opposite: no rumor where there is one.
     expect(right.at[0]).toMatchObject({ accuracy: 0, macroF1: 0 });
-    expect(right.at[1]).toMatchObject({ values: { calls: 1, outputTokens: 1, brier: null } });
-    expect(right.at[2]).toMatchObject({
-      accuracy: 1,
-      macroF1: 1,
-      macroF1Interval: { high: 1 },
-      byLabel: { rumor: { f1: 1, support: 2 } },
-    });
-    expect(right.at[2].values.cost).toBeCloseTo(right.at[2].values.inputTokens / 1e6);
+    expect(right.at[1]).toMatchObject({ calls: 1, outputTokens: 1, brier: null });
+    expect(right.at[2]).toMatchObject({ accuracy: 1, macroF1: 1, byLabel: { rumor: { f1: 1, support: 2 } } });
+    expect(right.at[2].cost).toBeCloseTo(right.at[2].inputTokens / 1e6);
     expect(yes.at[2]).toMatchObject({ accuracy: 0.5, byLabel: { rumor: { recall: 1 }, 'non-rumor': { f1: 0 } } });
 
     const asked = server.requests.length;
@@ -154,23 +153,24 @@ describe('detect', () => {
       { label: 'rumor', predicted: { 'non-rumor': 0, rumor: 2 }, unanswered: 0 },
     ]);
     const [{ key, ...error }] = yes.at[2].worst;
-    const text = 'text 0 of t1';
-    expect(error).toEqual({
-      ...{ thread: 't1', label: 'non-rumor', predicted: 'rumor', confidence: null, text, explanation: '' },
-    });
+    expect(error).toEqual({ item: 't1', label: 'non-rumor', predicted: 'rumor', confidence: null, explanation: '' });
 
     const table = await earshot([...words, '--at', '0,2,all', '--csv', 'judged.csv'], { cwd });
+    expect(table.code, table.errors).toBe(0);
     expect(server.requests).toHaveLength(asked);
-    expect(table.out).toMatch(
-      /\nyes after all posts; .*:\n.*\n.*\n\| non-rumor \| +0 \| +2 \|\n\| rumor +\| +0 \| +2 \|\n\n\| error \|/,
+    expect(table.out).toMatch(/\nmacro-F1 by posts read +the claim alone +the claim and 2 replies +all posts\n/);
+    expect(table.out).toMatch(/\nyes +0\.333 \[0\.\d{3}, 0\.\d{3}\] +0\.500 /);
+    expect(table.errors).toContain('Runs: runs/detect-threads   Report: runs/detect-threads/report.md');
+    expect(table.errors).toContain('Judgements beside the labels: judged.csv\n');
+    const report = readFileSync(join(cwd, 'runs/detect-threads/report.md'), 'utf8');
+    expect(report).toMatch(
+      /\n\*\*yes\*\*, all posts; .*:\n\n.*\n.*\n\| non-rumor \| +0 \| +2 \| +0 \|\n\| rumor +\| +0 \| +2 \| +0 \|\n\n\| surest errors \|/,
     );
-    expect(table.out).toContain(`The whole transcript: earshot annotations show judged.sqlite ${key.slice(0, 12)}\n`);
+    expect(report).toContain(`earshot annotations show judged.sqlite ${key.slice(0, 12)}\n`);
     const rows = readFileSync(join(cwd, 'judged.csv'), 'utf8').trimEnd().split('\n');
     expect(rows).toHaveLength(1 + 2 * 3 * 4);
     expect(rows[0]).toMatch(/^detector,replies,thread,event,true,predicted,right,posts,calls,.*,key,explanation,text$/);
     expect(rows.at(-1)).toMatch(/^yes,all,t3,[^,]*,non-rumor,rumor,0,4,1,\d+,1,0\.\d+,.*,text 0 of t3$/);
-    expect(table.out).toMatch(/\| yes +\| +all \| +4 \| +0\.333 \[0\.\d{3}, 0\.\d{3}\] \|.* 0\.500 \| +1\.0 \|/);
-    expect(table.out).toContain('no language model was asked\nAnnotations: judged.sqlite\nJudgements beside');
 
     const mixed = await earshot(['detect', 'threads.jsonl', '--detector', 'right.yaml', 'news.yaml'], { cwd });
     expect(mixed).toMatchObject({ code: 1 });
@@ -205,33 +205,33 @@ describe('detect', () => {
       return { ...run, posts: posts.sort() };
     };
     const first = await asked();
-    expect(first.out).toMatch(/\| no +\| +0 \| +10 \| +0\.333 \[0\.\d{3}, 0\.\d{3}\] \|.* 0\.500 \|/);
-    expect(first.out).toContain('\nSupport: non-rumor 5, rumor 5\n');
-    expect((await asked()).posts).toEqual(first.posts);
-    expect((await asked('--seed', '2')).posts).not.toEqual(first.posts);
+    expect(first.out).toMatch(/\nno +0\.333 \[0\.\d{3}, 0\.\d{3}\] +0\.500 /);
+    expect(readFileSync(join(cwd, 'runs/detect-threads/report.md'), 'utf8')).toContain('non-rumor 5, rumor 5');
+    expect(first.posts).toHaveLength(10);
+    // The same threads, whose answers are kept; another seed draws others.
+    expect((await asked()).posts).toEqual([]);
+    expect((await asked('--seed', '2')).posts).not.toEqual([]);
 
-    const half = await earshot(words('half.jsonl', '--limit', '10'), { cwd });
-    expect(half.out).toContain(
-      '\nSupport: non-rumor 10, rumor 0; no thread is rumor, whose F1 of 0 counts in macro-F1\n',
-    );
+    // More than there are is all of them.
+    const half = await earshot(words('half.jsonl', '--limit', '30'), { cwd });
+    expect(half.code, half.errors).toBe(0);
+    expect(readFileSync(join(cwd, 'runs/detect-half/report.md'), 'utf8')).toMatch(/20 items .*non-rumor 20/);
   });
 
-  it('says whether what it stopped with is kept', async () => {
+  it('stops at a budget, and goes on with a larger one from what was answered', async () => {
     const server = await startServer();
     const file = { detector: { name: 'single-prompt', model: { baseURL: server.baseURL, model: 'm' } }, task: 'rumor' };
     const cwd = temporaryFolder({
       'threads.jsonl': JSON.stringify(makeThread('t', { posts: 4, rumor: true })),
       'yes.yaml': file,
     });
-    const words = ['detect', 'threads.jsonl', '--detector', 'yes.yaml', '--at', '0,1,2', '--budget-requests', '2'];
-    const forgetful = await earshot(words, { cwd });
-    expect(forgetful.code).toBe(2);
-    expect(forgetful.errors).toMatch(
-      /is spent; .*1 prefixes remain, nothing was scored; without --store no answer is kept/,
-    );
-    expect(forgetful.errors).not.toContain('what was answered is kept');
-    const keeping = await earshot([...words, '--store', 'judged.sqlite'], { cwd });
-    expect(keeping.errors).toContain('nothing was scored; what was answered is kept');
+    const words = ['detect', 'threads.jsonl', '--detector', 'yes.yaml', '--at', '0,1,2', '--budget-requests'];
+    const spent = await earshot([...words, '2'], { cwd });
+    expect(spent.code).toBe(2);
+    expect(spent.errors).toMatch(/is spent [\s\S]*\n1 prefixes are not judged yet; what was answered is kept/);
+    expect(server.requests).toHaveLength(2);
+    expect((await earshot([...words, '3'], { cwd })).code).toBe(0);
+    expect(server.requests).toHaveLength(3);
   });
 
   it('counts at each number of replies what a judgement takes with the parts that it shares, asked now or before', async () => {
@@ -264,7 +264,7 @@ describe('detect', () => {
     const callsAt = async () => {
       const run = await earshot(words, { cwd });
       expect(run.code, run.errors).toBe(0);
-      return JSON.parse(run.out).evaluations[0].at.map(({ values }: { values: { calls: number } }) => values.calls);
+      return JSON.parse(run.out)[0].trials[0].at.map(({ calls }: { calls: number }) => calls);
     };
     // A score a comment + 1 + 2 + 2 · 1, no judge.
     expect(await callsAt()).toEqual([5, 7, 8]);

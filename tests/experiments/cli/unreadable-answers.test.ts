@@ -110,8 +110,8 @@ describe('unreadable answers', () => {
       '--json',
     );
     expect(scored.code).toBe(2);
-    expect(JSON.parse(scored.out).evaluations[0]).toMatchObject({ unreadable: 1, at: [{ items: 4, unreadable: 1 }] });
-    expect(scored.errors).toContain('could not be judged and count as wrong (1 answer could not be read)');
+    expect(JSON.parse(scored.out)[0].trials[0]).toMatchObject({ unreadable: 1, at: [{ items: 4, unreadable: 1 }] });
+    expect(scored.errors).toContain('with --retry-unreadable for the 1 whose answer could not be read');
     expect(server.requests).toHaveLength(19 + 2);
 
     heals = true;
@@ -169,13 +169,13 @@ describe('unreadable answers', () => {
       '0',
       '--json',
     ];
-    expect(JSON.parse((await command(...words)).out).evaluations[0]).toMatchObject({ asked: 0, unreadable: 4 });
+    expect(JSON.parse((await command(...words)).out)[0].trials[0]).toMatchObject({ asked: 0, unreadable: 4 });
     // Openings, two rounds of rebuttals and closings, then the judge and its repair.
     expect(server.requests).toHaveLength(4 * (8 + 2));
     verdict = '{"reason": "e", "answer": "Rumor"}';
     const retried = await command(...words, '--retry-unreadable');
     expect(retried.code, retried.errors).toBe(0);
-    expect(JSON.parse(retried.out).evaluations[0]).toMatchObject({ asked: 4, unreadable: 0 });
+    expect(JSON.parse(retried.out)[0].trials[0]).toMatchObject({ asked: 4, unreadable: 0 });
     expect(server.requests).toHaveLength(4 * (8 + 2) + 4);
   });
 

@@ -68,7 +68,7 @@ describe('train, of detectors', () => {
     expect(decision.numbers.cost).toBeCloseTo(decision.numbers.inputTokens / 1e6);
     const report = read('panel/report.md');
     expect(report).toMatch(/24 items of the test part for rumor \(labels: non-rumor 12, rumor 12\), seed 1/i);
-    expect(report).toContain('## Macro-F1 by posts read');
+    expect(report).toContain('| macro-F1 by posts read |');
     expect(report).toMatch(/\| \*\*right\*\* +\| yes +\| \+0\.667 \[\+0\.\d{3}, \+0\.\d{3}\], p = 0\.00\d/);
     const page = read('panel/report.html');
     const [, data] = /id="page-data">(.*?)<\/script>/s.exec(page) ?? [];
