@@ -96,14 +96,21 @@ async function detectIn(path: string, options: Detecting): Promise<void> {
 /** An experiment of kind detectors, whose variants are the detectors in the files. */
 async function detectWith(path: string, options: Detecting & { detector: string[] }): Promise<void> {
   const { store, at, skipInvalid, seed, csv, terminal } = options;
-  const [{ RunDirectory }, { judgementTable }, { detectedBy, fewestFor }, { readDetectorsResult }, { train }] =
-    await Promise.all([
-      import('../../checkpoints/run-directory.ts'),
-      import('../detectors/judgement-table.ts'),
-      import('../detectors/detect.ts'),
-      import('../detectors/result.ts'),
-      import('./train-experiment.ts'),
-    ]);
+  const [
+    { RunDirectory },
+    { judgementTable },
+    { detectedBy, fewestFor },
+    { readDetectorsResult },
+    { notesTo },
+    { train },
+  ] = await Promise.all([
+    import('../../checkpoints/run-directory.ts'),
+    import('../detectors/judgement-table.ts'),
+    import('../detectors/detect.ts'),
+    import('../detectors/result.ts'),
+    import('./progress.ts'),
+    import('./train-experiment.ts'),
+  ]);
   const { task, variants } = await detectedBy(options.detector);
   const threads = await loadThreads(path, { skipInvalid });
   const { concurrency, retryUnreadable, maxUnreadable } = options;
@@ -111,7 +118,7 @@ async function detectWith(path: string, options: Detecting & { detector: string[
     ...{ kind: 'detectors', task: task.config, variants, seeds: [seed], replies: at, failures: 'wrong' },
     name: options.name ?? nameFor(path),
     data: { threads: path, skipInvalid: skipInvalid ?? false },
-    split: { test: fewestFor(threads, { task, limit: options.limit }), seed: null },
+    split: { test: fewestFor(threads, { task, limit: options.limit, onNote: notesTo(terminal) }), seed: null },
     budget: budgetOf(options),
     ...(store !== undefined && { annotations: store }),
     ...(concurrency !== undefined && { concurrency }),

@@ -47,9 +47,8 @@ async function configOf({ name, labels, categories }: ScoredTask): Promise<strin
  */
 export function fewestFor(
   threads: readonly Thread[],
-  { task, limit }: { task: ScoredTask; limit: number | undefined },
+  { task, limit, onNote }: { task: ScoredTask; limit: number | undefined; onNote: (line: string) => void },
 ): number | 'rest' {
-  const context = workContext();
-  const { length } = fairTests(labelledThreads(threads, { task, context }), context);
+  const { length } = fairTests(labelledThreads(threads, { task, context: workContext() }), { onNote });
   return limit === undefined || limit >= length ? 'rest' : limit;
 }

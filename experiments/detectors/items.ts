@@ -36,7 +36,9 @@ export function splitItems(
 ): ItemParts {
   const { train, development, test, testEvents, seed: fixed } = experiment.split;
   const sizes = { train, development, ...(testEvents === null && { test }) };
-  const parts = splitThreads<Thread, string, string>(labelled, {
+  // Where all are tested, so many as are asked for are fair.
+  const drawn = train + development === 0 ? labelled.filter(isFairTest) : labelled;
+  const parts = splitThreads<Thread, string, string>(drawn, {
     parts: Object.fromEntries(Object.entries(sizes).filter(([, size]) => size !== 0)),
     seed: fixed ?? seed,
     stratifyBy: task.goldLabel,
