@@ -74,7 +74,7 @@ Trained for ${training.step} iterations with seed ${training.seed}; every settin
 
 ## Measures
 
-${measuredOn}, with 95% intervals by bootstrap over threads:
+${measuredOn}, with 95% intervals by bootstrap over threads in brackets:
 
 ${table}
 

@@ -78,7 +78,7 @@ export async function runCrossFitted(trial: TrialSettings, surroundings: Surroun
         folder: join(directory, policyFolderName),
         threads: tested,
         result: () =>
-          trialResult(run, { ...joined.result, seed, threads, learningCurve: null }, { withIntervals: true }),
+          trialResult(run, { ...joined.result, seed, threads, learningCurve: null }, { withIntervals: 'agent' }),
       },
       heldOutScores: new Map(joined.scores.map(({ threadId, scores }) => [threadId, scores])),
     };

@@ -128,12 +128,12 @@ export function systemsOfRun(
 }
 
 /**
- * @param options.withIntervals computes the intervals over threads of what tables show, too, which takes a while
+ * @param options.withIntervals computes intervals over threads, which takes a while: of the systems that tables show, or of the agent alone
  * @param options.part which decisions are scored; those that the run is evaluated on unless given
  */
 export function readTrialResult(
   run: RunDirectory,
-  options: { withIntervals: boolean; part?: EvaluationSplit },
+  options: { withIntervals: boolean | 'agent'; part?: EvaluationSplit },
 ): TrialResult {
   return trialResult(run, resultOfRun.read(run), options);
 }
@@ -153,6 +153,9 @@ export function trialResult(
   const { delayCost, queryCost } = experiment.agent.task;
   const part = options.part ?? stored.part;
   const { name: taskName, labels, alerts } = taskOf(experiment);
+  const { withIntervals } = options;
+  const hasInterval = ({ name }: SystemDecisions) =>
+    withIntervals === 'agent' ? name === agentName : withIntervals && isShown(name);
   const ranked = rankedPart === part ? decisions : systemsOfRun(run, rankedPart, result);
   return {
     ...stored,
@@ -177,7 +180,7 @@ export function trialResult(
         labels,
         alerts,
         costs,
-        resample: options.withIntervals && isShown(system.name) ? { seed: stored.seed, resamples } : undefined,
+        resample: hasInterval(system) ? { seed: stored.seed, resamples } : undefined,
       }),
     ),
   };

@@ -219,7 +219,7 @@ async function writePolicy(
   const {
     folder = join(run.path, policyFolderName),
     threads = parts[result.part],
-    result: measured = () => trialResult(run, result, { withIntervals: true }),
+    result: measured = () => trialResult(run, result, { withIntervals: 'agent' }),
   } = trial.policy ?? {};
   if (trial.policy === null) return;
   const network = policyNetwork(agent);

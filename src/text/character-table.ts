@@ -26,8 +26,15 @@ const unassigned = /\p{Cn}/u;
 const block = 256;
 const alike = /^(?:\p{Cn}+|\p{Co}+)$/u;
 
-/** The table of the running program. It reads every assigned character, which takes noticeable time: call it once. */
+let table: CharacterTable | undefined;
+
+/** The table of the running program, made once: reading every assigned character takes noticeable time. */
 export function characterTable(): CharacterTable {
+  table ??= readCharacters();
+  return table;
+}
+
+function readCharacters(): CharacterTable {
   const classes: [number, number][] = [];
   const compatibility: Record<string, string> = {};
   const lowercase: Record<string, string> = {};
