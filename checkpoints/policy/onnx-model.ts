@@ -2,13 +2,13 @@ import { double, float, type OnnxNode, type OnnxTensor, onnxFile } from '../../s
 import { actionCount, columnsOfNetwork, type PolicyNetwork } from './network.ts';
 
 /*
- * A policy's score as an ONNX graph. Of a learnt policy:
+ * A policy's score as an ONNX graph. A trained policy:
  *
  *   state [batch, columns] → standardise, clip to ±10 → two tanh layers → logits [batch, 2] → stop_probability [batch]
  *
- * and of a rule, whose state is its score: state [batch, 1] → stop_probability [batch]. The threshold and the limits are not part of it;
- * they stand in the manifest. States are standardised in double precision, as in training: a column of small variance far from 0 would
- * lose its digits otherwise.
+ * A rule, whose state is its score: state [batch, 1] → stop_probability [batch]. The manifest has the threshold and the
+ * limits. States are standardised in double precision, as in training; otherwise a column of small variance far from 0
+ * would lose its digits.
  */
 
 const clipTo = 10;

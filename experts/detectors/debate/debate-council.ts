@@ -14,12 +14,12 @@ import { type DebateOutcome, type DebateSetting, debatingDetector } from './deba
 /*
  * Council debate (TurQUaz at CheckThat! 2025, §3.3, Algorithm 3; prompts of A.5 in meaning).
  *
- *   C      council members            V   their votes, one a member
+ *   C      council members            V   their votes, one per member
  *   chair  chairperson, no vote       θ   share of equal votes that is a consensus, 0.8          R   rounds, 5
  *
  * Differences from the paper:
- *   - A.2's descriptions of categories, with their examples, are lost in part in our text of the paper. The task
- *     `checkthat4a-guided` has what is left of them, in other words: which links count, and what only sounds like science.
+ *   - Our text of the paper lost parts of A.2's descriptions of categories. The task `checkthat4a-guided` rephrases the
+ *     rest: which links count, and what only sounds like science.
  *   - Question, categories and implications come from the task file; with labels the council votes for one of them.
  *   - The paper does not define "votes stabilized". Its Table 5 goes on after a first round that changed no vote, so here
  *     every member must vote the same in two consecutive rounds of discussion; the initial votes do not count.

@@ -15,8 +15,8 @@ import { type DebateOutcome, type DebateSetting, debatingDetector } from './deba
  *   J          judge                      R          rounds of rebuttals, 3
  *
  * Differences from the paper:
- *   - A.2's descriptions of categories, with their examples, are lost in part in our text of the paper. The task
- *     `checkthat4a-guided` has what is left of them, in other words: which links count, and what only sounds like science.
+ *   - Our text of the paper lost parts of A.2's descriptions of categories. The task `checkthat4a-guided` rephrases the
+ *     rest: which links count, and what only sounds like science.
  *   - The rules about tweets and science in the paper's prompts belong to its task. Here the question and the categories
  *     come from the task file, and so does "category 2 implies 3". The few-shot examples of A.2 are left out.
  *   - A task of labels is one debate with as many sides as it has labels. The proponent argues for the last label; each

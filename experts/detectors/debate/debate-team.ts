@@ -16,8 +16,8 @@ import { type DebateOutcome, type DebateSetting, debatingDetector } from './deba
  *   A_P, A_O   what they argue before the others     J          judge          R   rounds, 5
  *
  * Differences from the paper:
- *   - A.2's descriptions of categories, with their examples, are lost in part in our text of the paper. The task
- *     `checkthat4a-guided` has what is left of them, in other words: which links count, and what only sounds like science.
+ *   - Our text of the paper lost parts of A.2's descriptions of categories. The task `checkthat4a-guided` rephrases the
+ *     rest: which links count, and what only sounds like science.
  *   - Question, categories and implications come from the task file; a task of labels has one team for each label, the
  *     proponents for the last (see debate-single.ts).
  *   - Members of a team speak one after the other and hear each other, in discussions as well as in arguments, because

@@ -15,13 +15,13 @@ import { type LocalDetectorOptions, trainCrossFitted } from './train-local-detec
 import type { Target } from './training-labels.ts';
 
 /*
- * The student: a small classifier distilled from cached judgements, where every prefix is an example. It costs no detector
- * call, so its confidence may join the state: the agent then knows how certain a cheap reader is, and for how long it has been.
+ * The student: a small classifier distilled from cached judgements, where every prefix is an example. It costs no
+ * query, so its confidence may join the state: the agent then knows how certain a cheap reader is, and for how long.
  *
- * A classifier is surer of threads that it was trained on than of others, and an agent that learns from such a student meets
- * another one in the test. So a thread that the student learnt from is read by one that has not seen it:
+ * A classifier is surer of its training threads than of others, and an agent that learned from such a student would
+ * meet another one in the test. So each training thread is read by a student without it:
  *
- *   fitting        threads that it learnt from                                          other threads
+ *   fitting        training threads                                                      other threads
  *   cross-fitted   the student of the other folds                                       the mean of the folds' weights
  *   whole          demonstrations: one of five further students; others: the student    the student, trained on all
  */

@@ -31,17 +31,17 @@ import { type CommentSides, dealtOut, inTimeOrder, separateStances } from './sid
  *
  * Differences from the paper:
  *   - "Fake" and "Real" are the labels of the task, so that it can also be asked about rumours or four classes.
- *   - A score depends only on the claim and the comment, and subjectivity only on the claim, so each is asked once a
- *     thread, not once a prefix (comments-and-claim.ts). A score that cannot be read even after one repair counts as 0.
- *   - Eq. 1 scores below 0 whatever does not support the claim, so a neutral comment counts as opposition. The prompt
- *     `scale-oppose` says so to the scorer.
- *   - The comments of P and N are shown in order of time, which the paper leaves open. Of equal scores the earlier
- *     comment is taken.
+ *   - A score depends only on the claim and the comment, and subjectivity only on the claim, so each is asked once per
+ *     thread, not per prefix (comments-and-claim.ts). A score that cannot be read even after one repair counts as 0.
+ *   - Eq. 1 scores every comment that does not support the claim below 0, so a neutral one counts as opposition. The
+ *     prompt `scale-oppose` tells the scorer so.
+ *   - The comments of P and N are shown in order of time, which the paper leaves open. Among equal scores the earlier
+ *     comment wins.
  *   - A debater sees its own earlier opinions as its own turns of one conversation: p_d says "the opinion of yourself",
  *     while Eq. 4 mentions only the other's.
- *   - An opinion ends with its label: the last field where the endpoint takes a JSON schema, the last line elsewhere. One
- *     without a label is asked for once more, as the label alone. An opinion that still has none agrees with nothing, so the
- *     judge is asked; a decision that has none fails.
+ *   - An opinion ends with its label: the last field if the endpoint takes a JSON schema, otherwise the last line. One
+ *     without a label is asked for once more, as the label alone. An opinion that still has none agrees with nothing, so
+ *     the judge decides; a decision without a label fails.
  *   - Without stance separation, up to 2k comments are drawn and dealt out in turn. Each comment's random number is
  *     independent of later comments.
  */

@@ -40,28 +40,28 @@ import { insufficient } from './words.ts';
  *
  * Differences from the paper:
  *   - Real and fake are two labels of the task (`sides`), so that it can also be asked about rumours.
- *   - The paper has no replies. Here the analysts read only the first post and are asked once a thread, and later posts
- *     reach the debaters and the judge as reactions.
+ *   - The paper has no replies. Here the analysts read only the first post, once per thread, and later posts reach the
+ *     debaters and the judge as reactions.
  *   - A debater sees its own earlier arguments as its own turns, so it can tell what is new. Algorithm 1 mentions only
  *     the opponent's last argument.
  *   - The judge reads T as well as H. Without debate it decides once, from E.
- *   - A claim without any relevant passage has "not enough information". Nobody is asked, since the verifier may use
- *     nothing but C_rel(q).
+ *   - A claim without any relevant passage has "not enough information", without a query: the verifier may use only
+ *     C_rel(q).
  *   - A quotation that occurs in no passage is dropped, and a note says so; the paper only asks the model to quote.
- *   - When an analyst is switched off, what it would have read goes into E as it was found. The paper does not specify
- *     this, but in its Table 2 the system without claim verification does better than the one without the web.
- *   - Besides the paper's three fact checkers, 26 more and many news sites and encyclopedias are excluded, since they
+ *   - If an analyst is switched off, its input becomes part of E. The paper does not specify this, but in its Table 2 the
+ *     system without claim verification does better than the one without the web.
+ *   - Besides the paper's three fact checkers, 26 more and many news sites and encyclopedias are excluded, because they
  *     publish the verdicts or copies of the report. The paper excludes news without a list.
- *   - Results of the web without a date are dropped, since they may be later than the cut-off.
- *   - Entities are named by patterns and texts compared by hashed n-grams unless told otherwise, so that nothing is downloaded; the
- *     paper's model is dslim/bert-base-NER (`entities: { method: model }`), and its encoder all-MiniLM-L6-v2.
- *   - Eq. 2 is the mean over an entity's word pieces. Pieces inside of a word that have another label than the entity are left out of it.
+ *   - Results of the web without a date are dropped, because they may be later than the cut-off.
+ *   - By default, patterns name entities and hashed n-grams compare texts, so that nothing is downloaded. The paper's model
+ *     is dslim/bert-base-NER (`entities: { method: model }`), and its encoder all-MiniLM-L6-v2.
+ *   - Eq. 2 is the mean over an entity's word pieces, without pieces inside a word that have another label.
  *   - Eq. 3 counts a name once, at its most salient place (experts/retrieval/keywords.ts).
- *   - Eq. 7 chooses among the entries of a keyword. Here they are the five best hits of the full-text search, and the words put in a
- *     keyword's place are the first sentence of each (experts/retrieval/wikipedia.ts).
- *   - The expert says which label its findings speak for, as the linguist does; §4.1.2 does not ask for that.
- *   - Wikipedia is read as it stood on the last day, also to tell the senses of a keyword apart. Which articles a keyword
- *     may mean, and in which order, is still found by today's search: older states cannot be searched.
+ *   - Eq. 7 chooses among the entries of a keyword. Here they are the five best hits of the full-text search, and the first
+ *     sentence of each replaces the keyword (experts/retrieval/wikipedia.ts).
+ *   - The expert names the label that its findings support, as the linguist does; §4.1.2 does not ask for that.
+ *   - Wikipedia is read as of the last day, also to distinguish the senses of a keyword. The candidate articles and their
+ *     order come from today's search, because older states cannot be searched.
  *   - Our extraction of the paper lost the prompts (Appendix B); these are based on §4.
  */
 

@@ -8,14 +8,14 @@ const WORD_CHARACTER = /[\p{L}\p{N}]/u;
 const MOST_UNKNOWN = 0.05;
 
 /**
- * The probability of each label, from the log-probabilities of an answer that begins with one of the answer words. At each
- * token the likeliest alternatives are read. An alternative that decides for a label
- * gives that label its mass. A beginning that several labels share is followed further if the model chose it, and its
- * mass is split by what could come next.
+ * The probability of each label, from the log-probabilities of an answer that begins with one of the answer words. At
+ * each token the likeliest alternatives are read. An alternative that decides for a label gives it its mass. A
+ * beginning that several labels share is followed further if the model chose it, and its mass is split by the possible
+ * next tokens.
  *
- * A label that no alternative decides for has at most the mass of the least likely one that is listed, and of all that is not. It is
- * given that much, so that no label is certain because others are not listed. Null where no label got any mass, and where more than
- * 5% of it would be given so: a token without its alternatives says nothing about the other labels.
+ * A label without an alternative has at most the mass of the least likely listed one, and at most all unlisted mass. It
+ * gets that much, so that no label is certain because others are not listed. Null if no label has any mass, or if more
+ * than 5% of it would be assigned this way: a token without its alternatives says nothing about the other labels.
  */
 export function classProbabilities(options: {
   answerWords: AnswerWords;

@@ -14,7 +14,7 @@ const usageSchema = z.object({
   completion_tokens: count,
   total_tokens: count,
   prompt_tokens_details: z.object({ cached_tokens: count }).nullish().catch(null),
-  // DeepSeek's name for them.
+  // DeepSeek's name for cached input tokens.
   prompt_cache_hit_tokens: count,
   // OpenRouter and LiteLLM: the cost of the request in US dollars.
   cost: number.pipe(z.number().nonnegative().max(1e6)).nullish().catch(null),

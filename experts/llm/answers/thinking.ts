@@ -1,18 +1,21 @@
 import { jsonOrUndefined } from '../../../src/json.ts';
 
 /*
- * Models think in many notations, and servers pass on what they do not recognise. A thought must never be read as the answer, so
- * thoughts are split off here, where a completion is read, and nowhere else. The rule needs no list of notations:
+ * Models think in many notations, and servers pass on what they do not recognise. A thought must never be read as the
+ * answer, so thoughts are split off here, where a completion is read, and nowhere else. The rule needs no list of
+ * notations:
  *
- *   - A mark opens or closes: `<x>` and `</x>`, `[X]` and `[/X]`, `<|START_X|>` and `<|END_X|>`, `<|x>` and `<x|>`, `◁x▷` and `◁/x▷`.
- *   - What a mark of any name encloses is a thought. So is all text before it, and all text before a closing mark without an opening
- *     one, because the chat template may have opened it.
- *   - Behind an opening mark that is never closed there is no answer, and none before it.
- *   - Marks that name an answer (`<answer>`, `<verdict>`, `<|START_RESPONSE|>`) and marks of typesetting (`<b>`) open no thought. Nor
- *     does an unknown name in the middle of a line that nothing closes: posts hold `<URL>` and `[USER]`.
- *   - In the channels of harmony only the final one is meant for the user (https://cookbook.openai.com/articles/openai-harmony).
+ *   - A mark opens or closes: `<x>` and `</x>`, `[X]` and `[/X]`, `<|START_X|>` and `<|END_X|>`, `<|x>` and `<x|>`,
+ *     `◁x▷` and `◁/x▷`.
+ *   - Text between marks of any name is a thought. So is all text before it, and all text before a closing mark without
+ *     an opening one, which the chat template may have written.
+ *   - An opening mark that is never closed has no answer before or after it.
+ *   - Marks that name an answer (`<answer>`, `<verdict>`, `<|START_RESPONSE|>`) and marks of typesetting (`<b>`) open
+ *     no thought. Nor does an unknown, unclosed name inside a line, because posts contain `<URL>` and `[USER]`.
+ *   - In the channels of harmony only the final one is for the user
+ *     (https://cookbook.openai.com/articles/openai-harmony).
  *
- * A text that is one JSON value holds no marks, only texts.
+ * A text that is one JSON value has no marks, only texts.
  */
 
 /** Marks that open a thought anywhere. */

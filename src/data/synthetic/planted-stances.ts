@@ -4,20 +4,19 @@ import { Random } from '../../tensor/random.ts';
 import { type Post, stances, type Thread } from '../thread.ts';
 
 /*
- * Made-up threads in which a known share of the replies seems to have another stance than it has.
+ * Invented threads in which a known share of the replies seems to have another stance than its true one.
  *
- * The veracity of a claim can be told from the stances of its replies and from nothing else. An honest reply says its
- * stance in plain words. A slippery one says another stance, in words that only slippery replies use. Every reply also
- * contains words that go with its true stance but mean nothing to a model at first. The pretraining items come from
- * elsewhere: all their words mean what they say, and the meaningless ones do not occur.
+ * The veracity of a claim follows from the stances of its replies and from nothing else. An honest reply states its
+ * stance in plain words. A slippery one states another stance, in words that only slippery replies use. Every reply
+ * also contains words that go with its true stance but mean nothing to an untrained model. In the pretraining items,
+ * all words mean what they say, and the meaningless ones do not occur.
  *
- * So a model that was pretrained on them is wrong about slippery replies. Which words mark those can be learnt from the
- * veracity of claims alone. A model tuned on honest replies then learns the meaningless words, and through them reads
- * slippery replies correctly.
+ * So a pretrained model is wrong about slippery replies, whose words can be learned from the veracity of claims alone.
+ * A model tuned on honest replies then learns the meaningless words, and reads slippery replies correctly through them.
  *
- * A share of the training claims may be campaigns, which words of the claim tell. Their replies are orchestrated: they stand as those
- * of another veracity do. A model that judges claims by the stances of replies is wrong about them, and can learn nothing
- * from them that holds elsewhere. No test thread is a campaign.
+ * A share of the training claims may be campaigns, marked by words of the claim. Their replies have the stances of
+ * another veracity, so a model that judges claims by stances is wrong about them and learns nothing general from them.
+ * No test thread is a campaign.
  */
 
 /** The number of threads and items, and their difficulty. */
