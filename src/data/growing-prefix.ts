@@ -4,7 +4,7 @@ import { ngramCounter, ngramUnits } from '../text/ngram-counts.ts';
 import type { PrefixModel, SavedBlock } from './prefix-model.ts';
 import { growingTiming, standardisedTiming, type Timed, timingColumns } from './prefix-timing.ts';
 
-/** A post, as far as a model reads it. */
+/** The fields of a post that a model reads. */
 export interface ReadPost extends Timed {
   readonly text: string;
 }

@@ -1,6 +1,6 @@
 import { clippedLogs, oddsAndMargin } from './student-features.ts';
 
-/** A judgement of a prefix, as far as states read it. */
+/** The fields of a judgement that states read. */
 export interface SeenJudgement {
   /** Index into the task's labels; −1 if the detector gave none. */
   readonly label: number;

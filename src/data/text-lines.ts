@@ -159,7 +159,7 @@ async function* linesBy(
 
 const megabyte = 2 ** 20;
 
-/** Few lines are longer. */
+/** The limit by default; few lines are longer. */
 const usualMegabytes = 256;
 /** JavaScript cannot hold longer texts. */
 export const mostMegabytes = 500;

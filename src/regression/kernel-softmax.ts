@@ -5,8 +5,8 @@ import type { SparseMatrix } from './sparse-matrix.ts';
 
 /*
  * The softmax regression of softmax-regression.ts, with a prior of 0, for rows that are few beside their columns. Its weights are a
- * combination of the rows (Kimeldorf & Wahba 1971, the representer theorem), so coefficients [rows, classes] say all, and loss and
- * gradient need the rows' inner products alone. A step of L-BFGS is the same in either form.
+ * combination of the rows (Kimeldorf & Wahba 1971, the representer theorem), so coefficients [rows, classes] determine them, and
+ * loss and gradient need only the inner products of the rows. A step of L-BFGS is the same in either form.
  */
 
 /** Inner products of all rows with each other, row-major [rows, rows]. */

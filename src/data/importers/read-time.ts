@@ -16,7 +16,7 @@ export const noteOnZones = '# times name no zone and are taken for UTC; write +0
 export interface TimeReading {
   /** Null makes a date that could be either a problem. */
   readonly dateOrder: DateOrder | null;
-  /** Whether small numbers are seconds since some beginning, and 2020 is no year. */
+  /** Whether small numbers are seconds since some beginning, so that 2020 is not a year. */
   readonly areOffsets?: boolean;
 }
 

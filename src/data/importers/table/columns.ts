@@ -177,8 +177,8 @@ function hasReplyChains({ postId, parent }: TableColumns): boolean {
 }
 
 /**
- * The headings that say what a field is; of a number and its text, such as id and id_str, the text. A name within another thing, such as
- * author.id beside author_id, gives way.
+ * The headings that name a field. Of a number and its text, such as id and id_str, only the text; a nested name, such as author.id, only
+ * without a flat one, such as author_id.
  */
 function namedFor(field: TableField, headings: readonly string[]): string[] {
   const common = [...new Set(headings)].filter((heading) => commonNames[field].includes(plain(heading)));
