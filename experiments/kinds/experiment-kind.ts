@@ -83,8 +83,11 @@ export interface ExperimentKind {
   report(): Promise<KindReport>;
   /** The systems of a run on other data: scores for `--json`, and a table. @throws InputError where that cannot be */
   evaluate(of: EvaluateRunSettings): Promise<{ readonly scores: object; readonly text: string }>;
-  /** Writes what a finished experiment recommends as a policy in `out`, in the place of an earlier one. */
-  ship?(of: { recommended: object; out: string }): Promise<void>;
+  /**
+   * Writes what a finished experiment recommends as a policy in `out`, in the place of an earlier one.
+   * @returns false where the run has none any more
+   */
+  ship?(of: { recommended: object; out: string }): Promise<boolean>;
 }
 
 /** Runs that differ in their seed alone: a variant of a file, or a setting of a sweep. */

@@ -15,6 +15,7 @@ import { agentName } from '../stop-agent/decisions.ts';
 import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
 import { type Experiment, experimentSchema, resolveExperiment, taskOf } from '../stop-agent/experiment.ts';
 import { scoreSystem, scoresJson, stopMetrics, stopScoring } from '../stop-agent/metrics.ts';
+import { policyFolderName } from '../stop-agent/policy/policy-folder.ts';
 import { systemsOfRun } from '../stop-agent/result.ts';
 import { type ExperimentKind, type ScoredSystem, simpleExperiment, splitProblem } from './experiment-kind.ts';
 
@@ -86,12 +87,15 @@ export const stopAgentKind: ExperimentKind = {
   evaluate: evaluateAgent,
   async ship({ recommended, out }) {
     const { run, system } = recommendedRun.parse(recommended);
+    // Results alone were kept of it.
+    if (!existsSync(join(run, policyFolderName))) return false;
     if (existsSync(out) && !existsSync(join(out, bundleFiles.manifest)))
       throw new InputError(
         `${out} holds no policy, and the recommended one goes there; move that folder, or rename the variant "policy", and give the command again`,
       );
     const { exportPolicy } = await import('../stop-agent/policy/export-policy.ts');
     await exportPolicy({ run, system, out, force: true });
+    return true;
   },
   soleVariant: 'agent',
   dataOverride: (path) => ({ data: { threads: path } }),

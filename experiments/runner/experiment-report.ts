@@ -109,6 +109,5 @@ export async function shipPolicy(
     return null;
   }
   if (kind.ship === undefined) return null;
-  await kind.ship({ recommended, out });
-  return out;
+  return (await kind.ship({ recommended, out })) ? out : null;
 }
