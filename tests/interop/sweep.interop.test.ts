@@ -122,8 +122,10 @@ describe('a sweep on a queue', () => {
     expect(errors).toContain('does not answer; waiting for it');
     expect(results(cwd)).toEqual(expected);
     // Configurations name the threads as the sweep does, wherever a worker kept them.
-    for (const run of runsBelow(join(cwd, 'runs/tiny-sweep'), 2))
+    for (const run of runsBelow(join(cwd, 'runs/tiny-sweep'), 2)) {
       expect(JSON.parse(readFileSync(join(run, 'config.json'), 'utf8')).data.threads).toBe('threads.jsonl');
+      expect(existsSync(join(run, 'policy/manifest.json'))).toBe(true);
+    }
 
     survivor.signal('SIGTERM');
     expect((await survivor.outcome).code).toBe(130);

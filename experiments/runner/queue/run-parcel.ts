@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import type { Redis } from 'ioredis';
@@ -39,7 +39,7 @@ export async function sendParcel(redis: Redis, { job, directory, places }: Parce
   try {
     for (const name of filesOf(directory)) {
       const content = readFileSync(join(directory, name));
-      fields.push([name, await promisify(gzip)(name === 'config.json' ? reversed(content, places) : content)]);
+      fields.push([name, await promisify(gzip)(isConfig(name) ? reversed(content, places) : content)]);
     }
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false;
@@ -65,12 +65,13 @@ export async function fetchParcel(redis: Redis, { job, directory, places }: Parc
   for (const [field, packed] of Object.entries(fields)) {
     if (!field.startsWith('file:')) continue;
     const name = field.slice('file:'.length);
-    if (!/^(checkpoints\/)?[\w-][\w.-]*$/.test(name))
+    if (!/^([\w-][\w.-]*\/)*[\w-][\w.-]*$/.test(name))
       throw new Error(`the parcel of ${job} holds ${JSON.stringify(name)}, which is no file of a run`);
-    writeFileAtomically(join(incoming, name), await promisify(gunzip)(packed));
+    const path = join(incoming, name);
+    makeFolder(dirname(path));
+    writeFileAtomically(path, await promisify(gunzip)(packed));
+    if (isConfig(name) && places.size > 0) writeJsonFile(path, relocated(readJsonFile(path, z.unknown()), places));
   }
-  const config = join(incoming, 'config.json');
-  if (places.size > 0) writeJsonFile(config, relocated(readJsonFile(config, z.unknown()), places));
   rmSync(directory, { recursive: true, force: true });
   renameSync(incoming, directory);
   return true;
@@ -87,13 +88,21 @@ export function progressOf(directory: string): number | null {
   return run.isFinished() ? finished : (run.latestCheckpoint()?.step ?? 0);
 }
 
-/** Checkpoints come first: what is appended to while they are read is then at least as long as they need. */
+/**
+ * What lies in a run, its policy and the runs of its folds included. Checkpoints come first: what is appended to while they are read is
+ * then at least as long as they need.
+ */
 function filesOf(directory: string): string[] {
-  const names = (below: string) =>
-    readdirSync(join(directory, below), { withFileTypes: true })
-      .filter((entry) => entry.isFile() && !entry.name.startsWith('.') && !entry.name.endsWith('.tmp'))
-      .map(({ name }) => join(below, name));
-  return [...names('checkpoints'), ...names('')];
+  const names = readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.startsWith('.') && !entry.name.endsWith('.tmp'))
+    .map((entry) => relative(directory, join(entry.parentPath, entry.name)));
+  const isCheckpoint = (name: string) => basename(dirname(name)) === 'checkpoints';
+  return [...names.filter(isCheckpoint), ...names.filter((name) => !isCheckpoint(name))];
+}
+
+/** Of the run, or of one of its folds. */
+function isConfig(name: string): boolean {
+  return basename(name) === 'config.json';
 }
 
 function reversed(config: Buffer, places: ReadonlyMap<string, string>): Buffer {
