@@ -1,4 +1,13 @@
-import { appendFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
@@ -12,8 +21,10 @@ import {
   logged,
   type StartedProcess,
   startProcess,
+  threadLines,
   tiny,
   until,
+  writeExperiment,
 } from '../experiments/cli/command-line.ts';
 import { tinySweep, writeSweep } from '../experiments/sweep/tiny-sweep.ts';
 import { temporaryFolder } from '../src/data/fixtures.ts';
@@ -146,6 +157,29 @@ describe('a sweep on a queue', () => {
     const { code, errors } = await head.outcome;
     expect(code, errors).toBe(0);
     expect(results(cwd)).toEqual(expected);
+  });
+
+  it('takes the runs of a training, too, with their folds and policies', async () => {
+    redis = await startRedis();
+    const [alone, queued] = [temporaryFolder(), temporaryFolder()];
+    const agent = { ...tiny.agent, algorithm: 'settled', behaviorCloning: { epochs: 8 } };
+    const state = { posts: 'none', observesDetector: true };
+    for (const cwd of [alone, queued]) {
+      writeFileSync(join(cwd, 'threads.jsonl'), threadLines(60));
+      const parts = { data: { threads: 'threads.jsonl' }, split: undefined, crossFitting: { folds: 2 }, agent, state };
+      writeExperiment(join(cwd, 'tiny.yaml'), parts);
+    }
+    const whole = await earshot(['train', 'tiny.yaml'], { cwd: alone });
+    expect(whole.code, whole.errors).toBe(0);
+    begin(['worker', '--queue', redis.address, '--jobs', '1'], temporaryFolder());
+    const trained = await earshot(['train', 'tiny.yaml', '--queue', redis.address], { cwd: queued });
+    expect(trained.code, trained.errors).toBe(0);
+    expect(trained.out).toBe(whole.out);
+    const filesOf = (cwd: string) =>
+      readdirSync(join(cwd, 'runs/tiny'), { recursive: true, encoding: 'utf8' }).filter(
+        (name) => !/tfevents/.test(name),
+      );
+    expect(filesOf(queued).sort()).toEqual(filesOf(alone).sort());
   });
 
   it('lets a trial that cannot be trained fail alone', async () => {
