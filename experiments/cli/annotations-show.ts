@@ -6,11 +6,10 @@ import { readerVersions } from '../../experts/llm/answers/read-again.ts';
 import { isSameModel } from '../../experts/llm/cost/usage.ts';
 import { counted } from '../../src/counted.ts';
 import { InputError } from '../../src/errors.ts';
-import { wrapped } from '../report/narrow-table.ts';
-import { numbersTable } from '../report/numbers-table.ts';
 import type { ShownRound } from '../report/page/page-data.ts';
+import { terminalTable } from '../report/table.ts';
+import { wrapped } from '../report/terminal-text.ts';
 import { transcriptRounds, usageInWords } from '../report/transcript-rounds.ts';
-import { visibleText } from './terminal.ts';
 
 /** How many of the rows that an ambiguous name may mean are listed. */
 const candidatesShown = 10;
@@ -27,10 +26,9 @@ export function listTable(rows: readonly (ListedAnnotation & { readonly trueLabe
     ...(trueLabel === undefined ? [] : [trueLabel]),
     date,
   ]);
-  const header = ['key', 'thread', 'posts', 'detector', 'label', ...(rows[0].trueLabel ? ['true'] : []), 'date'];
-  // Before the widths of the columns are counted.
-  const visible = cells.map((row) => row.map(visibleText));
-  return `${numbersTable(header, visible, { texts: ['thread', 'detector', 'label', 'true', 'date'] })}\n`;
+  const heading = ['key', 'thread', 'posts', 'detector', 'label', ...(rows[0].trueLabel ? ['true'] : []), 'date'];
+  const texts = heading.filter((title) => title !== 'posts');
+  return `${terminalTable({ heading, rows: cells, texts })}\n`;
 }
 
 /** What was said instead of judgements, each with the reason why it is none. */
@@ -170,8 +168,8 @@ export function rereadText(
       shown(now),
       effect === 'label' ? 'gets the label' : 'made by the next run',
     ]);
-  const header = ['key', 'thread', 'posts', 'detector', 'was', 'is now', 'judgement'];
-  const table = numbersTable(header, rows, { texts: header.filter((title) => title !== 'posts') });
+  const heading = ['key', 'thread', 'posts', 'detector', 'was', 'is now', 'judgement'];
+  const table = terminalTable({ heading, rows, texts: heading.filter((title) => title !== 'posts') });
   const more = changes.length > changesShown ? [`and ${changes.length - changesShown} more (--json lists all)`] : [];
   const relabelled = changes.filter(({ effect }) => effect === 'label').length;
   const taken = new Set(changes.filter(({ effect }) => effect === 'next-run').map(({ key }) => key)).size;

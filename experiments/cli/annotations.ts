@@ -4,7 +4,7 @@ import type { AnnotationFilter } from '../../experts/annotations/annotation-list
 import type { AnnotationStats, AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { InputError } from '../../src/errors.ts';
 import { missingPath } from '../../src/missing-path.ts';
-import { numbersTable } from '../report/numbers-table.ts';
+import { terminalTable } from '../report/table.ts';
 import { annotationNamed, debateText, listTable, rereadText, unreadableText } from './annotations-show.ts';
 import { positiveInteger } from './option-values.ts';
 import { printResult, type Terminal } from './terminal.ts';
@@ -214,7 +214,7 @@ function statsTable(
   );
   const answers = ['annotations', 'unreadable', 'unreadable parts'];
   const asked = ['threads', 'requests', 'input tokens', 'output tokens', 'money', 'mean seconds'];
-  return `${heading}\n${numbersTable(['detector', ...answers, ...asked], rows)}\n${spentText(spent)}`;
+  return `${heading}\n${terminalTable({ heading: ['detector', ...answers, ...asked], rows })}\n${spentText(spent)}`;
 }
 
 /** What budgets count. */
@@ -227,6 +227,6 @@ function spentText(spent: AnnotationStats['spent']): string {
     money.toFixed(4),
     since,
   ]);
-  const header = ['spent by', 'requests', 'tokens', 'money', 'since'];
-  return `\n${numbersTable(header, rows, { texts: ['since'] })}\n`;
+  const heading = ['spent by', 'requests', 'tokens', 'money', 'since'];
+  return `\n${terminalTable({ heading, rows, texts: ['since'] })}\n`;
 }

@@ -1,8 +1,8 @@
 import { Command, Option } from '@commander-js/extra-typings';
-import { markdownTable } from 'markdown-table';
 import type { Guarantee } from '../../checkpoints/policy/guarantee.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
+import { terminalTable } from '../report/table.ts';
 import type { curveOf, curveOverSizes } from '../stop-agent/calibrate.ts';
 import type { OpenedPolicy } from '../stop-agent/policy/policy-folder.ts';
 import { hours, type OptionsOf, properShare } from './option-values.ts';
@@ -197,13 +197,13 @@ function curveText(points: ReturnType<typeof curveOf>, loss: keyof typeof lossHe
     kept === null ? '–' : percent(kept.er),
     kept === null ? '–' : `${kept.losses} of ${kept.items}`,
   ]);
-  const header = ['at most', 'threshold', 'posts read', lossHeadings[loss]];
-  return `${markdownTable([header, ...rows], { align: ['r', 'r', 'r', 'r'] })}\n`;
+  const heading = ['at most', 'threshold', 'posts read', lossHeadings[loss]];
+  return `${terminalTable({ heading, rows })}\n`;
 }
 
 function sizesText(sizes: ReturnType<typeof curveOverSizes>): string {
   const rows = sizes.map(({ threads, er }) => [String(threads), percent(er)]);
-  return `What this guarantee would read with other numbers of threads, by resampling these:\n\n${markdownTable([['threads', 'posts read'], ...rows], { align: ['r', 'r'] })}\n`;
+  return `What this guarantee would read with other numbers of threads, by resampling these:\n\n${terminalTable({ heading: ['threads', 'posts read'], rows })}\n`;
 }
 
 function percent(share: number): string {

@@ -1,8 +1,8 @@
 import { basename } from 'node:path';
 import { Command } from '@commander-js/extra-typings';
-import { markdownTable } from 'markdown-table';
 import { describeOverlaps, describing } from '../../src/data/describe.ts';
 import { readThreads } from '../../src/data/thread-file.ts';
+import { terminalTable } from '../report/table.ts';
 import { comparisonTable, descriptionTable } from './description-table.ts';
 import type { OptionsOf } from './option-values.ts';
 import { collectSkipped } from './progress.ts';
@@ -61,7 +61,8 @@ async function describeFiles(paths: string[], options: Flags & { terminal: Termi
     const rows = overlaps.map(({ files: pair, sharedIds, sharedClaimTexts }) =>
       [...pair.map((path) => basename(path)), sharedIds, sharedClaimTexts].map(String),
     );
-    stdout.write(`\n${markdownTable([['file', 'and file', 'shared ids', 'shared claim texts'], ...rows])}\n`);
+    const heading = ['file', 'and file', 'shared ids', 'shared claim texts'];
+    stdout.write(`\n${terminalTable({ heading, rows, texts: ['and file'] })}\n`);
     stdout.write('drop what is shared before training on one of two files and testing on the other\n');
   }
 }

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { Command, InvalidArgumentError } from '@commander-js/extra-typings';
-import { markdownTable } from 'markdown-table';
 import { taskIn } from '../../src/data/classes-of-labels.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import type { PartSize } from '../../src/data/part-sizes.ts';
@@ -8,6 +7,7 @@ import { splitThreads } from '../../src/data/split.ts';
 import { writeThreads } from '../../src/data/thread-file.ts';
 import { indexThreadFile, type ThreadFacts, type ThreadSource } from '../../src/data/thread-source.ts';
 import { entryOf } from '../../src/entry-of.ts';
+import { terminalTable } from '../report/table.ts';
 import { type OptionsOf, seed } from './option-values.ts';
 import { collectSkipped } from './progress.ts';
 import { printJson, type Terminal } from './terminal.ts';
@@ -80,12 +80,12 @@ async function splitFile(path: string, options: Options & { terminal: Terminal }
   const labels = [...new Set(summary.flatMap((part) => Object.keys(part.labels)))].sort();
   const rows = summary.map((part) => [
     part.part,
-    part.threads,
-    ...labels.map((label) => entryOf(part.labels, label) ?? 0),
+    String(part.threads),
+    ...labels.map((label) => String(entryOf(part.labels, label) ?? 0)),
     part.out,
   ]);
-  const table = [['part', 'threads', ...labels, 'file'], ...rows].map((row) => row.map(String));
-  stdout.write(`${markdownTable(table)}\n`);
+  const heading = ['part', 'threads', ...labels, 'file'];
+  stdout.write(`${terminalTable({ heading, rows, texts: ['file'] })}\n`);
   if (skipped.count() > 0) stdout.write(`${skipped.count()} bad lines left out\n`);
   if (unused > 0) stdout.write(`${unused} of ${source.threads.length} threads are in no part\n`);
   stdout.write(`${summary.length} parts: ${options.out}\n`);

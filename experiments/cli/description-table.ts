@@ -1,8 +1,6 @@
-import { markdownTable } from 'markdown-table';
 import type { Description, Spread } from '../../src/data/describe.ts';
 import { entryOf } from '../../src/entry-of.ts';
-import { numbersTable } from '../report/numbers-table.ts';
-import { visibleText } from './terminal.ts';
+import { terminalTable } from '../report/table.ts';
 
 /** One column for each file. Rows that are empty for every file are left out. */
 export function descriptionTable(files: readonly { name: string; description: Description }[]): string {
@@ -34,14 +32,14 @@ export function descriptionTable(files: readonly { name: string; description: De
     row('claims with the text of another', ({ repeatedClaimTexts }) => some(repeatedClaimTexts)),
     row('posts with the text of another', ({ repeatedPostTexts }) => some(repeatedPostTexts)),
   ];
-  const told = rows.filter(([, ...cells]) => cells.some((cell) => cell !== ''));
-  // Before the widths of the columns are counted.
-  return markdownTable([['', ...files.map(({ name }) => name)], ...told].map((cells) => cells.map(visibleText)));
+  const names = files.map(({ name }) => name);
+  const filled = rows.filter(([, ...cells]) => cells.some((cell) => cell !== ''));
+  return terminalTable({ heading: ['', ...names], rows: filled, texts: names });
 }
 
 /** One row for each file, for when columns would not fit. Label counts are left to the description of a single file. */
 export function comparisonTable(files: readonly { name: string; description: Description }[]): string {
-  const head = [
+  const heading = [
     '',
     'threads',
     'posts',
@@ -67,7 +65,7 @@ export function comparisonTable(files: readonly { name: string; description: Des
     some(description.threadsUnder3Posts),
     some(description.postsWithoutTime),
   ]);
-  return numbersTable(head, rows);
+  return terminalTable({ heading, rows });
 }
 
 function mean(spread: Spread | null): string {

@@ -178,7 +178,7 @@ async function detectTrain(path: string, options: Detecting): Promise<void> {
     { taskIn },
     { describeThreads },
     { wrapped },
-    { numbersTable },
+    { terminalTable },
     { checkedConfig },
     { mergeDeep, parseOverride },
     { localDetectorOptionsSchema },
@@ -191,8 +191,8 @@ async function detectTrain(path: string, options: Detecting): Promise<void> {
   ] = await Promise.all([
     import('../../src/data/classes-of-labels.ts'),
     import('../../src/data/describe.ts'),
-    import('../report/narrow-table.ts'),
-    import('../report/numbers-table.ts'),
+    import('../report/terminal-text.ts'),
+    import('../report/table.ts'),
     import('../config/config-problems.ts'),
     import('../config/overrides.ts'),
     import('../../experts/detectors/local/train-local-detector.ts'),
@@ -223,13 +223,12 @@ async function detectTrain(path: string, options: Detecting): Promise<void> {
   });
   if (json) return printJson(terminal, { threads: path, task: task.name, seed, heldOut, learningCurve: curve });
   const truth = truths.detectorTruth([heldOut], { whatToDo });
-  const { heading, rows } = truths.detectorTruthTable(truth);
   const conclusion = truth.problem ?? 'The detector tells the labels apart better than guessing.';
   const width = proseWidth(terminal);
   const fairness = truths.testedInWords(truth);
   stdout.write(
     `The local detector, cross-validated over ${heldOut.threads} threads labelled for ${task.name}\n\n${fairness === '' ? '' : `${wrapped(fairness, { width })}\n\n`}` +
-      `${numbersTable(heading, rows)}\n\n${wrapped(conclusion, { width })}\n${curve.length > 1 ? `\n${wrapped(learningCurveInWords(curve), { width })}\n` : ''}`,
+      `${terminalTable(truths.detectorTruthTable(truth))}\n\n${wrapped(conclusion, { width })}\n${curve.length > 1 ? `\n${wrapped(learningCurveInWords(curve), { width })}\n` : ''}`,
   );
   const more = labelsHelp(curve) && !isWhole ? `      npx ${labelCommandFor(path, task.name)} # more labels\n` : '';
   stderr.write(`\nNext: npx earshot init ${quoted(path)}\n${more}`);

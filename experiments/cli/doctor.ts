@@ -1,10 +1,10 @@
 import { availableParallelism } from 'node:os';
 import { Argument, Command } from '@commander-js/extra-typings';
-import { markdownTable } from 'markdown-table';
 import { type BackendName, backendNames } from '../../src/tensor/backend-names.ts';
 import type { PluginReport } from '../../src/tensor/xla/plugin.ts';
 import type { Timing } from '../backends/time-backend.ts';
-import { wrapped } from '../report/narrow-table.ts';
+import { terminalTable } from '../report/table.ts';
+import { wrapped } from '../report/terminal-text.ts';
 import { positiveInteger } from './option-values.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
@@ -40,7 +40,7 @@ export function doctorCommand(terminal: Terminal) {
       const describe = ({ backend, iterationMs, device, problem }: (typeof rows)[number]): string[] => [
         backend,
         iterationMs === null ? '–' : (1000 / iterationMs).toPrecision(2),
-        problem === null ? (device ?? '') : `cannot be used: ${firstWords(problem)}`,
+        problem === null ? (device ?? '') : `cannot be used: ${problem.split('\n')[0]}`,
       ];
       const whole = rows.flatMap(({ backend, problem }) => (problem === null ? [] : [`${backend}: ${problem}`]));
       stdout.write(`Node ${node}, ${cores} processor cores. Chosen by auto: ${chosen.name} (${chosen.device}).\n\n`);
@@ -49,8 +49,9 @@ export function doctorCommand(terminal: Terminal) {
         stdout.write(
           `${wrapped(`This machine has a GPU (${gpu}). auto uses it when a plugin of XLA is installed (\`earshot backend install xla\`).`)}\n\n`,
         );
-      const title = ['backend', 'iterations per second', 'device, or why not'];
-      stdout.write(`${markdownTable([title, ...rows.map(describe)])}\n\n`);
+      const why = 'device, or why not';
+      const heading = ['backend', 'iterations per second', why];
+      stdout.write(`${terminalTable({ heading, rows: rows.map(describe), texts: [why] })}\n\n`);
       for (const text of whole) stdout.write(`${wrapped(text)}\n\n`);
       stdout.write(
         `${wrapped(`An iteration is 200 environment steps with 16 policy and 15 discriminator updates at ${dimensions} dimensions. On the processor, each process of --jobs trains a run at this rate.`)}\n`,
@@ -75,12 +76,4 @@ function aboutPlugin({ plugin, device, platform, version, apiVersion, memory, co
   const space =
     memory === null || limit === null ? '' : `, ${gib(limit)} of memory, ${gib(memory.usedBytes)} of it used`;
   return `${device} (${platform}, ${version}${space}) by ${plugin}, PJRT API ${apiVersion}. A small program was compiled in ${Math.ceil(compiledMs)} ms and is right.`;
-}
-
-/** Keeps the table within the width of a summary. */
-const widestReason = 40;
-
-function firstWords(text: string): string {
-  const [line] = text.split('\n');
-  return line.length <= widestReason ? line : `${line.slice(0, line.lastIndexOf(' ', widestReason))} …`;
 }

@@ -14,7 +14,7 @@ import { explanations } from '../init/explanations.ts';
 import { areUnlabelled, countsInWords, fewestLabelled, foundIn, labelCommandFor } from '../init/found-threads.ts';
 import { goals } from '../init/goals.ts';
 import { readsTimes } from '../init/reads-times.ts';
-import { wrapped } from '../report/narrow-table.ts';
+import { wrapped } from '../report/terminal-text.ts';
 import type { Experiment } from '../stop-agent/experiment.ts';
 import type { Parts } from '../stop-agent/parts.ts';
 import { answersTo } from './init-answers.ts';

@@ -9,7 +9,7 @@ import { quoted } from '../../src/shell-words.ts';
 import { fewestLabelled } from '../init/found-threads.ts';
 import type { LabelFormat } from '../labelling/label-formats.ts';
 import type { Labelling } from '../labelling/labelling.ts';
-import { wrapped } from '../report/narrow-table.ts';
+import { wrapped } from '../report/terminal-text.ts';
 import { answeringWords, answerLinesOption } from './jobs.ts';
 import { type OptionsOf, port, positiveInteger, seed } from './option-values.ts';
 import { proseWidth, type Terminal } from './terminal.ts';

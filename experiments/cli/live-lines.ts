@@ -1,6 +1,7 @@
 import { createLogUpdate } from 'log-update';
+import { visibleText } from '../report/terminal-text.ts';
 import { duration, rateText } from './pace.ts';
-import { drawnStream, type Terminal, visibleText } from './terminal.ts';
+import { drawnStream, type Terminal } from './terminal.ts';
 
 /** How one piece of work stands. */
 export interface LiveState {

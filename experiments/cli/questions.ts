@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import { InputError } from '../../src/errors.ts';
-import { wrapped } from '../report/narrow-table.ts';
+import { wrapped } from '../report/terminal-text.ts';
 import { proseWidth, type Terminal } from './terminal.ts';
 
 interface Prompt {

@@ -6,10 +6,10 @@ import { InputError } from '../../src/errors.ts';
 import { parseOverride } from '../config/overrides.ts';
 import type { OpenedExperiment } from '../kinds/experiment-kind.ts';
 import type { VariantRuns } from '../report/kind-report.ts';
-import { writePage } from '../report/page/write-page.ts';
+import { type Block, screenOfAll, screenText } from '../report/report.ts';
 import { isFinished } from '../run/trial.ts';
 import { collect, commandLineOf, type OptionsOf } from './option-values.ts';
-import { printJson, type Terminal } from './terminal.ts';
+import { printJson, proseWidth, type Terminal } from './terminal.ts';
 
 export function reportCommand(terminal: Terminal) {
   return reportOptions().action(async (path, options) => {
@@ -100,16 +100,15 @@ async function reportRuns(
   of: { command: string; variants?: readonly VariantRuns[] },
 ): Promise<void> {
   const { writeReport } = await import('../runner/experiment-report.ts');
-  const { text, results, writePage: write } = await writeReport(experiment, of);
-  await shown(options, { results, text, page: () => write(options.out) });
+  const { whole, results, writePage } = await writeReport(experiment, of);
+  await shown(options, { results, whole, page: () => writePage(options.out) });
 }
 
 async function reportFolder(path: string, options: Reporting): Promise<void> {
   const { runs, out = join(path, 'report.html') } = options;
-  const [{ kindOf }, { findRuns }, { markdownOf }] = await Promise.all([
+  const [{ kindOf }, { findRuns }] = await Promise.all([
     import('../kinds/kinds.ts'),
     import('../kinds/report-runs.ts'),
-    import('../report/report.ts'),
   ]);
   const found = findRuns(path);
   const reportOf = await (await kindOf(found.kind)).report();
@@ -118,9 +117,9 @@ async function reportFolder(path: string, options: Reporting): Promise<void> {
   const { report, results } = reportOf({ ...found, name, command: ofFolder(path), cache: join(runs, 'cache') });
   await shown(options, {
     results,
-    text: markdownOf(report),
+    whole: screenOfAll(report),
     async page() {
-      const { pageOf } = await import('../report/page/page.ts');
+      const { pageOf, writePage } = await import('../report/page/page.ts');
       writePage(out, await pageOf(report, results));
       return out;
     },
@@ -130,12 +129,12 @@ async function reportFolder(path: string, options: Reporting): Promise<void> {
 /** Prints a report, or says where its page is, and opens that if it is wanted. */
 async function shown(
   options: Reporting,
-  { results, text, page }: { results: object; text: string; page: () => Promise<string> },
+  { results, whole, page }: { results: object; whole: readonly Block[]; page: () => Promise<string> },
 ): Promise<void> {
   const { html, out, open, json, terminal } = options;
   const isPage = html === true || open === true || out !== undefined;
   if (json) printJson(terminal, results);
-  else if (!isPage) terminal.stdout.write(text);
+  else if (!isPage) terminal.stdout.write(screenText(whole, { width: proseWidth(terminal) }));
   if (!isPage) return;
   const path = await page();
   terminal.stderr.write(`Page: ${path}\n`);

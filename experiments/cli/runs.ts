@@ -24,7 +24,7 @@ async function list(folder: string, { json, terminal }: { json?: true; terminal:
   const { stdout } = terminal;
   const [{ listRuns }, { wrapped }] = await Promise.all([
     import('../runner/list-runs.ts'),
-    import('../report/narrow-table.ts'),
+    import('../report/terminal-text.ts'),
   ]);
   const listed = listRuns(folder);
   if (json) return printJson(terminal, listed);

@@ -7,8 +7,8 @@ import { quoted } from '../../src/shell-words.ts';
 import type { Encoder } from '../../src/text/encoder.ts';
 import { workContext } from '../../src/work-context.ts';
 import { isPlainObject } from '../config/overrides.ts';
-import { narrowTable, wrapped } from '../report/narrow-table.ts';
-import { numbersTable } from '../report/numbers-table.ts';
+import { terminalTable } from '../report/table.ts';
+import { wrapped } from '../report/terminal-text.ts';
 import type { Count, SelectionSummary } from '../selector/select-items.ts';
 import { budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption } from './budget-options.ts';
 import { answeringWords, answerLinesOption, jobsFor } from './jobs.ts';
@@ -122,17 +122,17 @@ function summaryTable({ posts, claims }: SelectionSummary): string {
     String(retained),
     shown === 0 ? '–' : (retained / shown).toFixed(3),
   ];
-  return numbersTable(
-    ['level', 'class', 'shown', 'retained', 'share'],
-    [
+  return terminalTable({
+    heading: ['level', 'class', 'shown', 'retained', 'share'],
+    rows: [
       ...Object.entries(posts.byStance).map(([stance, count]) => row('posts', stance, count)),
       row('posts', 'all', posts),
       ...Object.entries(claims.byVeracity).map(([veracity, count]) => row('claims', veracity, count)),
       row('claims', 'all', claims),
       row('claims', 'labelled by people', claims.labelledByHuman),
     ],
-    { texts: ['class'] },
-  );
+    texts: ['class'],
+  });
 }
 
 /** Bytes of a table that take longer to cross-fit than a process takes to start. */
@@ -176,7 +176,7 @@ async function selectFromTable(path: string, options: SelectOptions & { terminal
     printJson(terminal, { selector: by, chosenBy, ...counts, out, conclusion, worth, warnings });
   } else
     stdout.write(
-      `${wrapped(conclusion, { width: proseWidth(terminal) })}\n\n${narrowTable(report.classShares(selection))}\n`,
+      `${wrapped(conclusion, { width: proseWidth(terminal) })}\n\n${terminalTable(report.classShares(selection))}\n`,
     );
   stderr.write(
     `\n${selected} of ${selection.items.length} weak labels by ${selection.selector}, ${selection.gold.length} gold rows: ${out}\nReport: ${reportPath}\n`,

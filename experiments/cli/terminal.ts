@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { diskError } from '../../src/errors.ts';
-import { summaryWidth } from '../report/narrow-table.ts';
+import { summaryWidth, visibleText } from '../report/terminal-text.ts';
 
 /** What a command may touch of the process around it. A test gives another one and needs no process of its own. */
 export interface Terminal {
@@ -17,17 +17,6 @@ export interface Terminal {
   interruptSignal(doing?: string | null): AbortSignal;
   /** Listens for SIGHUP, by which a program that runs on is asked to read its files anew; returns what ends that. */
   onHangUp(listener: () => void): () => void;
-}
-
-/** What moves a cursor, sets colours or a title, or turns the order of characters around. Tabs and line feeds only lay out a text. */
-const unseen = /(?![\t\n])\p{Cc}|[\u2028\u2029\p{Bidi_Control}]/gu;
-
-/**
- * A text for a terminal: control characters in texts of others are written as JSON escapes them, so that they are seen and do nothing. A
- * text of JSON means the same afterwards.
- */
-export function visibleText(text: string): string {
-  return text.replace(unseen, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** The streams behind those of `visibleTerminal`, for what moves the cursor itself. */

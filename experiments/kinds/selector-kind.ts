@@ -1,9 +1,8 @@
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { InputError } from '../../src/errors.ts';
-import { overSeeds } from '../report/over-seeds.ts';
 import type { ComparedPlace } from '../report/page/comparison-page.ts';
-import { tableText } from '../report/report.ts';
-import { systemsTable } from '../report/systems-table.ts';
+import { overSeeds } from '../report/shown-numbers.ts';
+import { systemsTable, terminalTable } from '../report/table.ts';
 import { type ComparedPair, compareSystems } from '../run/compare-systems.ts';
 import type { EvaluationSplit } from '../run/decisions-file.ts';
 import { selectorTasks, taskOf } from '../selector/decisions.ts';
@@ -67,7 +66,7 @@ async function evaluateSelector({ detector, ...of }: EvaluateRunSettings) {
     return { name, values: Object.fromEntries(values) };
   });
   const json = systems.map(({ name, decisions }) => ({ name, scores: testScoresJson(decisions) }));
-  const text = `${scores.threads} threads of ${of.data}\n\n${tableText(systemsTable(rows, metrics))}\n`;
+  const text = `${scores.threads} threads of ${of.data}\n\n${terminalTable(systemsTable(rows, metrics))}\n`;
   return { scores: { systems: json, ...scores }, text };
 }
 

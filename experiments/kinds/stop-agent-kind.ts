@@ -7,7 +7,7 @@ import { InputError } from '../../src/errors.ts';
 import { PromiseCache } from '../../src/promise-cache.ts';
 import { withClasses } from '../config/own-task.ts';
 import type { ComparedPlace } from '../report/page/comparison-page.ts';
-import { tableText } from '../report/report.ts';
+import { terminalTable } from '../report/table.ts';
 import { type ComparedPair, compareSystems, firstRunIn } from '../run/compare-systems.ts';
 import type { EvaluationSplit } from '../run/decisions-file.ts';
 import { linesOfStops, type StopLine, stopsOfLines } from '../stop-agent/decided-files.ts';
@@ -66,7 +66,7 @@ async function evaluateAgent(of: EvaluateRunSettings) {
   const heading = `${scores.threads} threads of ${of.data}${judged}; 95% intervals by bootstrap over threads\n\n`;
   return {
     scores: { systems: systems.map(scoresJson), ...scores },
-    text: `${heading}${tableText(evaluationTable(systems))}\n`,
+    text: `${heading}${terminalTable(evaluationTable(systems))}\n`,
   };
 }
 

@@ -1,39 +1,29 @@
-import { markdownText, withoutHtml } from '../../src/markdown-text.ts';
-import type { ScreenBlock } from './narrow-table.ts';
-import { numbersTable } from './numbers-table.ts';
+import { withoutHtml } from '../../src/markdown-text.ts';
 import type { Chart } from './page/chart.ts';
-import type { Markup } from './page/html.ts';
 import type { PageData } from './page/page-data.ts';
+import { type Table, tableText, terminalTable } from './table.ts';
+import { wrapped } from './terminal-text.ts';
 
 /*
  * What finished runs came to. A terminal, `report.md` and `report.html` show the same one, in the same order: the conclusion, the
  * tables that it rests on, notes, what to do next. Sections follow in Markdown and on the page.
  */
 
-/**
- * The columns are numbers, except the first and those named in `texts`. A first cell that begins with spaces is indented. Cells are plain
- * text: nothing in them is a mark of Markdown or HTML, as names of classes and texts of posts may stand there.
- */
-export interface ReportTable {
-  readonly heading: readonly string[];
-  readonly rows: readonly (readonly string[])[];
-  readonly texts?: readonly string[];
-  /** Rows that stand out on a page. */
-  readonly isMarked?: (row: number) => boolean;
-  /** Where the first cell of a row leads within the page: an anchor, such as `#threads`. */
-  readonly links?: readonly string[];
-}
-
 /** A paragraph, with `**bold**` and code as in Markdown. */
 export type Paragraph = string | { readonly warning: string };
 
-/** Figures and markup are for a page alone. */
+/** What the page's script builds from data. */
+export type Scripted = {
+  [Name in Exclude<keyof PageData, 'results'>]: { readonly script: Name; readonly data: PageData[Name] };
+}[Exclude<keyof PageData, 'results'>];
+
+/** Figures and what a script builds are for a page alone. */
 export type Block =
   | Paragraph
   | { readonly commands: readonly string[] }
-  | ReportTable
+  | Table
   | { readonly figures: readonly Chart[] }
-  | Markup;
+  | Scripted;
 
 export interface ReportSection {
   /** Anchor on a page: letters, digits and hyphens. */
@@ -42,26 +32,11 @@ export interface ReportSection {
   readonly blocks: readonly Block[];
 }
 
-/** A number that a page shows large. */
-export interface Card {
-  readonly title: string;
-  readonly value: string;
-  readonly note: string;
-}
-
-/** What a page shows besides: figures beside the tables, sections before the others, and what its script reads. */
-export interface PageParts {
-  readonly figures: readonly Chart[];
-  readonly sections: readonly ReportSection[];
-  readonly data: Omit<PageData, 'results'>;
-}
-
 export interface Report {
   readonly title: string;
   /** In one sentence, with its number. */
   readonly conclusion: string;
-  readonly cards: readonly Card[];
-  readonly tables: readonly ReportTable[];
+  readonly tables: readonly Table[];
   readonly notes: readonly Paragraph[];
   /** Commands that a reader may want next. */
   readonly next: readonly string[];
@@ -70,50 +45,57 @@ export interface Report {
   readonly description: string;
   readonly command: string;
   readonly sections: readonly ReportSection[];
-  page(): Promise<PageParts>;
+  /** Sections of a page alone, which stand before the others. */
+  page?(): Promise<readonly ReportSection[]>;
 }
 
-export const noParts: PageParts = { figures: [], sections: [], data: { inspector: null, items: null } };
-
 export function markdownOf(report: Report): string {
-  const { title, conclusion, tables, notes, next, facts, description, command, sections } = report;
-  const run = [description.trim(), `${facts.join(' · ')}.`, { commands: [command] }];
-  const all = [{ id: 'run', title: 'What was run', blocks: run }, ...sections];
-  const blocks: Block[] = [
-    `# ${title}`,
-    `**${conclusion}**`,
-    ...tables,
-    ...notes,
-    ...(next.length === 0 ? [] : ['Next:', { commands: next }]),
-    ...all.flatMap((section) => [`## ${section.title}`, ...section.blocks]),
-  ];
-  return `${blocks.flatMap(blockText).join('\n\n')}\n`;
+  const { title, conclusion } = report;
+  const all = sectionsOf(report).flatMap((section) => [`## ${section.title}`, ...section.blocks]);
+  const blocks: Block[] = [`# ${title}`, `**${conclusion}**`, ...summaryOf(report), ...all];
+  return `${blocks.flatMap(markdownBlock).join('\n\n')}\n`;
 }
 
 /** Nothing for what only a page shows. */
-function blockText(block: Block): string[] {
+function markdownBlock(block: Block): string[] {
   if (typeof block === 'string') return block === '' ? [] : [withoutHtml(block)];
   if ('warning' in block) return [`**Warning:** ${withoutHtml(block.warning)}`];
   if ('commands' in block) return [['```sh', ...block.commands, '```'].join('\n')];
   return 'heading' in block ? [tableText(block)] : [];
 }
 
-/** A table in Markdown. */
-export function tableText({ heading, rows, isMarked, links: _, ...options }: ReportTable): string {
-  // Markdown drops the spaces that indent a row.
-  const named = rows.map(([first, ...cells], row) => [
-    isMarked?.(row) ? `**${markdownText(first)}**` : markdownText(first).replace(/^ +/, '– '),
-    ...cells.map(markdownText),
-  ]);
-  const texts = options.texts?.map(markdownText);
-  return numbersTable(heading.map(markdownText), named, { ...options, ...(texts !== undefined && { texts }) });
+/** The conclusion with its tables and notes. */
+export function screenOf({ title, conclusion, tables, notes }: Report): Block[] {
+  return [`${title}: ${conclusion}`, ...tables, ...notes];
 }
 
-/** What a terminal shows. */
-export function screenOf({ title, conclusion, tables, notes }: Report): ScreenBlock[] {
-  return [
-    `${title}: ${conclusion}`,
-    ...tables.map(({ heading, rows }) => [heading, ...rows]),
-    ...notes.map((note) => (typeof note === 'string' ? note : `Warning: ${note.warning}`)),
-  ];
+/** A whole report for a terminal. */
+export function screenOfAll(report: Report): Block[] {
+  const sections = sectionsOf(report).flatMap(({ title, blocks }) => [`── ${title} ──`, ...blocks]);
+  return [`${report.title}: ${report.conclusion}`, ...summaryOf(report), ...sections];
+}
+
+/** Paragraphs and tables as a terminal shows them, an empty line between them. */
+export function screenText(blocks: readonly Block[], { width }: { width: number }): string {
+  return `${blocks.flatMap((block) => terminalBlock(block, width)).join('\n\n')}\n`;
+}
+
+function terminalBlock(block: Block, width: number): string[] {
+  if (typeof block === 'string') return block === '' ? [] : [wrapped(withoutMarks(block), { width })];
+  if ('warning' in block) return [wrapped(`Warning: ${block.warning}`, { width })];
+  if ('commands' in block) return [block.commands.map((command) => `  ${command}`).join('\n')];
+  return 'heading' in block ? [terminalTable(block, { width })] : [];
+}
+
+function withoutMarks(text: string): string {
+  return text.replace(/\*\*([^*]+)\*\*/g, '$1');
+}
+
+function summaryOf({ tables, notes, next }: Report): Block[] {
+  return [...tables, ...notes, ...(next.length === 0 ? [] : ['Next:', { commands: next }])];
+}
+
+function sectionsOf({ description, facts, command, sections }: Report): ReportSection[] {
+  const run = [description.trim(), `${facts.join(' · ')}.`, { commands: [command] }];
+  return [{ id: 'run', title: 'What was run', blocks: run }, ...sections];
 }

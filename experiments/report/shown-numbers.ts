@@ -1,4 +1,5 @@
 import type { Interval } from '../../src/metrics/bootstrap.ts';
+import { meanAndDeviation } from '../../src/metrics/summary-statistics.ts';
 
 /** A number with its sign, as in tables of differences: `+0.014`, `−0.003`. */
 export function signed(value: number, digits: number): string {
@@ -55,4 +56,19 @@ export function shownScore(score: number): string {
 /** `43%` of 0.43. */
 export function percent(share: number): string {
   return `${(100 * share).toFixed(0)}%`;
+}
+
+/** A number that some seeds may not know. */
+type Known = number | null | undefined;
+
+/** Mean and standard deviation over the seeds that know a number; null where none does. */
+export function overSeeds(values: readonly Known[]): Estimate | null {
+  const known = values.filter((value) => typeof value === 'number');
+  return known.length === 0 ? null : meanAndDeviation(known);
+}
+
+/** The same of numbers by their names. */
+export function valuesOverSeeds(seeds: readonly Readonly<Record<string, Known>>[]): Record<string, Estimate | null> {
+  const names = new Set(seeds.flatMap((own) => Object.keys(own)));
+  return Object.fromEntries(Array.from(names, (name) => [name, overSeeds(seeds.map((own) => own[name]))]));
 }

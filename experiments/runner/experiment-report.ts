@@ -5,9 +5,8 @@ import { writeFileAtomically } from '../../src/atomic-file.ts';
 import type { Member, OpenedExperiment } from '../kinds/experiment-kind.ts';
 import { refuseCopies } from '../kinds/report-runs.ts';
 import type { KindsReport, VariantRuns } from '../report/kind-report.ts';
-import { pageOf } from '../report/page/page.ts';
-import { writePage } from '../report/page/write-page.ts';
-import { markdownOf, screenOf } from '../report/report.ts';
+import { pageOf, writePage } from '../report/page/page.ts';
+import { markdownOf, screenOf, screenOfAll } from '../report/report.ts';
 import { finishedBelow } from '../run/runs-below.ts';
 import { isFinished } from '../run/trial.ts';
 import { isSweep } from '../sweep/plan.ts';
@@ -33,19 +32,18 @@ interface Results {
 
 /**
  * Writes `report.md`, `report.json` and the tables of a sweep beside the runs.
- * @returns what a screen shows of them, and what writes the page
+ * @returns what a terminal shows of them, and what writes the page
  */
 export async function writeReport(experiment: OpenedExperiment, options: Reporting) {
   const { report, results, json, tables }: Results = isSweep(experiment)
     ? sweepResults(experiment, options)
     : await variantResults(experiment, options);
   const folder = folderOf(experiment);
-  const text = markdownOf(report);
-  const files = { ...tables, 'report.json': `${JSON.stringify(json, null, 2)}\n`, 'report.md': text };
+  const files = { ...tables, 'report.json': `${JSON.stringify(json, null, 2)}\n`, 'report.md': markdownOf(report) };
   for (const [name, content] of Object.entries(files)) writeFileAtomically(join(folder, name), content);
   const { next, recommended = null } = report;
   return {
-    ...{ text, summary: screenOf(report), next, results, recommended },
+    ...{ whole: screenOfAll(report), summary: screenOf(report), next, results, recommended },
     /** Writes the report as a page with its pictures, and returns where it is. */
     async writePage(path: string = join(folder, 'report.html')): Promise<string> {
       writePage(path, await pageOf(report, results));

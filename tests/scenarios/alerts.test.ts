@@ -114,8 +114,7 @@ describe('a guarantee of a policy that alerts', () => {
       expect.arrayContaining([
         ['front', 'F latency of alerts against delay'],
         ['front-queries', 'F latency of alerts against queries'],
-        ['systems', 'Every system against stop agent'],
-        ['stops-posts', 'Alerts, by posts read'],
+        ['stops', 'Alerts, by posts read'],
       ]),
     );
     for (const [chart, name] of charts) expect([name, /macro-F1/i.test(chart)]).toEqual([name, false]);

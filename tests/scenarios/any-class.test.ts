@@ -66,7 +66,7 @@ describe('any string is a class', () => {
       if (line.startsWith('|') && rows[index - 1]?.startsWith('|')) expect(cells(line)).toBe(cells(rows[index - 1]));
     const page = readFileSync(join(cwd, 'runs/any/report.html'), 'utf8');
     for (const name of ['__proto__', 'constructor', 'a|b', '&lt;b&gt;bold&lt;/b&gt;'])
-      expect(page).toContain(`<th scope="col">${name}</th>`);
+      expect(page).toContain(`<th scope="col" class="number">${name}</th>`);
 
     const folder = 'runs/any/agent/seed-1';
     const config = JSON.parse(readFileSync(join(cwd, folder, 'config.json'), 'utf8'));

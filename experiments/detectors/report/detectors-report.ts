@@ -5,23 +5,18 @@ import { oneLine } from '../../../src/one-line.ts';
 import { present } from '../../../src/present.ts';
 import { quoted } from '../../../src/shell-words.ts';
 import { workContext } from '../../../src/work-context.ts';
-import { cardsOf } from '../../report/cards.ts';
-import { calibrationChart } from '../../report/charts/calibration-chart.ts';
-import { forestChart } from '../../report/charts/forest-chart.ts';
 import { frontChart } from '../../report/charts/front-chart.ts';
 import { kindReport, provenanceFacts, type ReportSource } from '../../report/kind-report.ts';
-import { type Chart, dots, ordered, quantity, series, silent } from '../../report/page/chart.ts';
-import { scripted } from '../../report/page/scripted.ts';
 import { readable } from '../../report/readable.ts';
-import type { Block, PageParts, Report, ReportSection, ReportTable } from '../../report/report.ts';
+import type { Block, Report, ReportSection } from '../../report/report.ts';
 import { directionOf, estimated, shown } from '../../report/shown-numbers.ts';
-import { type ShownMetric, systemsTable } from '../../report/systems-table.ts';
+import { type ShownMetric, systemsTable, type Table } from '../../report/table.ts';
 import { confusionOf, surestErrors } from '../beside-labels.ts';
 import { type DetectorDecision, repliesInWords } from '../decisions.ts';
 import { detectorsExperimentSchema } from '../experiment.ts';
 import { readItems } from '../items.ts';
 import { detectorsJson, readDetectorsResult } from '../result.ts';
-import { columnsOf, confidentAnswers, detectorMetrics, f1Metrics } from '../scores.ts';
+import { detectorMetrics, f1Metrics } from '../scores.ts';
 import { allReplies, type DetectorPoint, type DetectorStanding, type Standing, standingOf } from './standing.ts';
 import { transcriptsOf } from './transcripts.ts';
 
@@ -55,7 +50,6 @@ function reportOf(source: ReportSource, standing: Standing): Report {
   const table = { first: 'detector' };
   return {
     ...{ title: name, description, command, conclusion },
-    cards: detectorCards(best),
     tables: [
       systemsTable(
         [...rows, always],
@@ -91,7 +85,7 @@ function reportOf(source: ReportSource, standing: Standing): Report {
       differencesSection(standing),
       besideSection(detectors, storeOf(variants[0].directories[0], cache)),
     ]),
-    page: () => pageParts(standing, { directory: variants[0].directories[0], cache }),
+    page: () => pageSections(detectors, { directory: variants[0].directories[0], cache }),
   };
 }
 
@@ -105,16 +99,8 @@ function dataOf(directory: string): string {
   return RunDirectory.open(directory).readConfig(detectorsExperimentSchema).data.threads ?? 'made here';
 }
 
-function detectorCards({ variant, last }: DetectorStanding): Report['cards'] {
-  return cardsOf(last.values, [
-    ['macroF1', 'Macro-F1', `of ${variant}, the best`, 'three decimals'],
-    ['accuracy', 'Right', 'of its predictions', 'percent'],
-    ['calls', 'Calls', 'of language models per judgement', 'one decimal'],
-  ]);
-}
-
 /** Where there is more than one number of replies. */
-function repliesTable(detectors: readonly DetectorStanding[]): ReportTable[] {
+function repliesTable(detectors: readonly DetectorStanding[]): Table[] {
   const all = allReplies(detectors);
   if (all.length === 1) return [];
   const rows = detectors.map(({ variant, points }) => {
@@ -168,40 +154,17 @@ function differencesSection({ differences }: Standing): ReportSection | null {
   return { id: 'differences', title: 'Differences, paired', blocks: [table, explained] };
 }
 
-async function pageParts(
-  { detectors, majority }: Standing,
+async function pageSections(
+  detectors: readonly DetectorStanding[],
   { directory, cache }: { directory: string; cache: string },
-): Promise<PageParts> {
-  const forest = forestChart(
-    detectors
-      .map(({ variant, last }) => ({ name: variant, ...last.macroF1, isTrained: true }))
-      .sort((a, b) => b.mean - a.mean),
-    {
-      name: 'scores',
-      title: 'Macro-F1',
-      label: 'Macro-F1 with 95% intervals over seeds and items.',
-      caption: `Bars are 95% intervals over seeds and items; the line is always predicting ${majority.label}.`,
-      reference: majority.macroF1,
-      axis: 'macro-F1',
-    },
-  );
-  const answers = detectors.map(({ variant: name, trials, last }) => ({
-    name,
-    answers: confidentAnswers(columnsOf(trials[0], last.decisions)),
-  }));
-  const figures = present([
-    priceChart(detectors),
-    allReplies(detectors).length > 1 && curveChart(detectors),
-    ...calibrationChart(answers, 'probability of the prediction'),
-  ]);
+): Promise<ReportSection[]> {
   const known = await textsOf(directory);
   const transcripts = transcriptsOf(detectors, { directory, cache, texts: known.texts });
-  const sections = present<ReportSection>([
-    figures.length > 0 && { id: 'charts', title: 'Prices, posts read, calibration', blocks: [{ figures }] },
+  return present<ReportSection>([
+    priceSection(detectors),
     { id: 'disagreements', title: 'Where they disagree', blocks: disagreements(detectors, known) },
-    transcripts && { id: 'said', title: 'What was said', blocks: [scripted('transcripts')] },
+    transcripts && { id: 'said', title: 'What was said', blocks: [{ script: 'transcripts', data: transcripts }] },
   ]);
-  return { figures: [forest], sections, data: { inspector: null, items: null, transcripts } };
 }
 
 function tokensOf({ values }: DetectorPoint): number {
@@ -209,7 +172,7 @@ function tokensOf({ values }: DetectorPoint): number {
 }
 
 /** Macro-F1 against tokens; null where no detector uses any. */
-function priceChart(detectors: readonly DetectorStanding[]): Chart | null {
+function priceSection(detectors: readonly DetectorStanding[]): ReportSection | null {
   if (!detectors.some(({ last }) => tokensOf(last) > 0)) return null;
   const points = detectors.map(({ variant, last }) => ({
     name: variant,
@@ -220,51 +183,15 @@ function priceChart(detectors: readonly DetectorStanding[]): Chart | null {
     isNamed: true,
     details: `macro-F1 ${shown(last.macroF1)}\n${tokensOf(last).toFixed(0)} tokens`,
   }));
-  return frontChart(points, {
+  const chart = frontChart(points, {
     name: 'price',
     title: 'Macro-F1 against tokens',
     label: 'Macro-F1 against the tokens of a judgement, read and written.',
-    caption: 'Tokens read and written. Up and to the left is better.',
+    caption: 'Tokens read and written. Up and to the left is better. Bars are 95% intervals.',
     line: [],
     price: 'tokens of a judgement',
   });
-}
-
-function curveChart(detectors: readonly DetectorStanding[]): Chart {
-  const values = detectors.flatMap(({ variant, points }) =>
-    points.map(({ replies, macroF1 }) => ({
-      variant,
-      posts: repliesInWords(replies),
-      mean: macroF1.mean,
-      ...macroF1.interval,
-      details: `${variant}, ${repliesInWords(replies)}\nmacro-F1 ${shown(macroF1)}`,
-    })),
-  );
-  const x = ordered('posts', {
-    title: 'read',
-    sort: allReplies(detectors).map(repliesInWords),
-    axis: { labelAngle: 0, labelExpr: "split(datum.label, ' and ')" },
-  });
-  const y = (field: string) => quantity(field, { title: 'macro-F1', scale: { zero: false, padding: 8 } });
-  const color = series(
-    'variant',
-    detectors.map(({ variant }) => variant),
-  );
-  return {
-    name: 'posts-read',
-    title: 'Macro-F1 by posts read',
-    label: `Macro-F1 of ${detectors.length} detectors by posts read.`,
-    caption: 'Bars are 95% intervals over seeds and items.',
-    spec: {
-      height: 200,
-      data: { values },
-      layer: [
-        silent('rule', { x, y: y('low'), y2: { field: 'high' }, color }, { opacity: 0.4 }),
-        silent('line', { x, y: y('mean'), color }),
-        dots({ x, y: y('mean'), color }, { size: 60 }),
-      ],
-    },
-  };
+  return { id: 'front', title: 'Prices', blocks: [{ figures: [chart] }] };
 }
 
 const itemsShown = 300;

@@ -25,8 +25,8 @@ export interface FrontPoint {
   readonly isRecommended?: boolean;
   /** Whether its name may stand in the chart, where there is room. */
   readonly isNamed?: boolean;
-  readonly across?: Interval;
-  readonly upright?: Interval;
+  readonly across?: Interval | undefined;
+  readonly upright?: Interval | undefined;
 }
 
 const looks = {

@@ -66,19 +66,19 @@ export function series(field: string, names: readonly string[], options: Spec = 
   return category(field, { title: null, sort: null, ...options, scale: { domain: names, range } });
 }
 
-/** A layer that is not read out: other marks tell what it shows. */
+/** A layer without names: other marks tell what it shows. */
 export const silent = (type: string, encoding: Spec, mark: Spec = {}) => ({
   mark: { type, aria: false, ...mark },
   encoding,
 });
 
-/** A layer whose marks are read out, and explained under the pointer or the arrow keys: the field `details`, a fact per line. */
+/** A layer whose marks are explained under the pointer: the field `details`, a fact per line. */
 export const told = (type: string, encoding: Spec, mark: Spec = {}) => ({
   mark: { type, ...mark },
   encoding: { ...encoding, description: category('details') },
 });
 
-/** Filled points, which are read out. */
+/** Filled points, which are explained. */
 export const dots = (encoding: Spec, mark: Spec) => told('point', encoding, { filled: true, opacity: 1, ...mark });
 
 /** A chart of a page. */
@@ -113,7 +113,7 @@ export async function draw({ spec, ...chart }: Chart): Promise<DrawnChart> {
   const whole = chartable({ ...look, ...(isOfSeveral ? {} : { width: plotWidth }), ...spec });
   const view = new View(parse(compile(whole as unknown as TopLevelSpec).spec), { renderer: 'none' });
   try {
-    return { ...chart, svg: `${await view.toSVG()}\n` };
+    return { ...chart, svg: `${withTitles(await view.toSVG())}\n` };
   } finally {
     view.finalize();
   }
@@ -127,12 +127,20 @@ function chartable(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, own]) => [key, chartable(own)]));
 }
 
-/** A chart in a page, with what stands above and below it. Its marks can be walked through by the arrow keys. */
+/** What Vega says of a mark, as the title that a browser shows under the pointer. */
+function withTitles(svg: string): string {
+  return svg.replace(
+    /<path aria-label="([^"]*)" role="graphics-symbol"([^>]*)\/>/g,
+    '<path$2><title>$1</title></path>',
+  );
+}
+
+/** A chart in a page, with what stands above and below it. */
 export function figure(chart: DrawnChart): Markup {
   const { name, title, label, caption } = chart;
   return html`<figure id="chart-${name}">
 <h3>${title}</h3>
-<div class="canvas" tabindex="0" role="group" aria-roledescription="chart" aria-label="${label}">${trusted(inlineSvg(chart))}</div>
+<div class="canvas" role="img" aria-label="${label}">${trusted(inlineSvg(chart))}</div>
 <figcaption>${caption}</figcaption>
 </figure>`;
 }

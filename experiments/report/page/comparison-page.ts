@@ -1,6 +1,6 @@
 import { counted } from '../../../src/counted.ts';
 import type { MetricInterval } from '../../../src/metrics/metric-intervals.ts';
-import { noParts, type Report } from '../report.ts';
+import type { Report } from '../report.ts';
 import { directionOf, estimated, shown, signed } from '../shown-numbers.ts';
 import { pageOf } from './page.ts';
 
@@ -33,7 +33,7 @@ export async function comparisonPage(options: {
   const is = directionOf(headline[0]) !== 0 ? 'differ' : 'do not measurably differ';
   const report: Report = {
     ...{ title: names.map(({ system, folder }) => system ?? folder).join(' against '), command, description: '' },
-    ...{ cards: [], tables: [], notes: [], next: [] },
+    ...{ tables: [], notes: [], next: [] },
     conclusion: `They ${is} in ${headline[0].title}: ${shown(estimated(headline[0]), { isDifference: true })}, first minus second, on ${places[0].title}.`,
     facts: [`first: ${first}`, `second: ${second}`],
     sections: places.map(({ title, items, metrics, differing }, index) => ({
@@ -59,7 +59,6 @@ export async function comparisonPage(options: {
         },
       ],
     })),
-    page: async () => noParts,
   };
   const { html } = await pageOf(
     report,

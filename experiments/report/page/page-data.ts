@@ -6,10 +6,10 @@
 export interface PageData {
   /** What `--json` prints. */
   readonly results: unknown;
-  readonly inspector: InspectorData | null;
-  readonly items: readonly ListedItem[] | null;
+  readonly inspector?: InspectorData;
+  readonly items?: readonly ListedItem[];
   /** Labels of the task, and transcripts with indices into them. */
-  readonly transcripts?: { readonly labels: readonly string[]; readonly rows: readonly ShownTranscript[] } | null;
+  readonly transcripts?: { readonly labels: readonly string[]; readonly rows: readonly ShownTranscript[] };
 }
 
 /** Test threads post by post. */

@@ -1,8 +1,10 @@
-import { readFileSync } from 'node:fs';
-import type { Block, Report, ReportSection } from '../report.ts';
-import { type Chart, draw, figure } from './chart.ts';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { makeFolder, writeFileAtomically } from '../../../src/atomic-file.ts';
+import type { Block, Report } from '../report.ts';
+import { tableMarkup } from '../table.ts';
+import { draw, figure } from './chart.ts';
 import { html, type Markup, scriptJson, trusted } from './html.ts';
-import { tableMarkup, withMarks } from './table-markup.ts';
 
 /** A page, and its charts as files that may stand beside it. */
 export interface Page {
@@ -17,36 +19,37 @@ export interface Page {
  * @param results what `--json` prints
  */
 export async function pageOf(report: Report, results: unknown): Promise<Page> {
-  const { title, conclusion, cards, tables, notes, next, facts, description, command } = report;
-  const parts = await report.page();
-  const about = { id: 'run', title: 'What was run', blocks: [description.trim(), { commands: [command] }] };
-  const sections = [...parts.sections, ...report.sections, about];
+  const { title, conclusion, tables, notes, next, facts, description, command } = report;
   const pictures: Record<string, string> = {};
-  const markup = (blocks: readonly Block[], caption: string) => blocksMarkup(blocks, { caption, pictures });
-  const section = async ({ id, title: heading, blocks }: ReportSection) => html`
+  const data: Record<string, unknown> = { results };
+  const markupOf = async (blocks: readonly Block[], caption: string): Promise<Markup> => {
+    const made: Markup[] = [];
+    for (const block of blocks) {
+      if (typeof block === 'object' && 'script' in block) data[block.script] = block.data;
+      if (typeof block !== 'object' || !('figures' in block)) {
+        made.push(blockMarkup(block, caption));
+        continue;
+      }
+      const figures: Markup[] = [];
+      // One chart after another, because all share one processor.
+      for (const chart of block.figures) {
+        const drawn = await draw(chart);
+        pictures[`${chart.name}.svg`] = drawn.svg;
+        figures.push(figure(drawn));
+      }
+      made.push(html`<div class="figures">${figures}</div>`);
+    }
+    return html`${made}`;
+  };
+  const about = { id: 'run', title: 'What was run', blocks: [description.trim(), { commands: [command] }] };
+  const sections = [...((await report.page?.()) ?? []), ...report.sections, about];
+  const body: Markup[] = [];
+  for (const { id, title: heading, blocks } of sections)
+    body.push(html`
 <section id="${id}" aria-labelledby="${id}-title">
 <h2 id="${id}-title">${heading}</h2>
-${await markup(blocks, heading)}</section>`;
-  const body: Markup[] = [];
-  for (const each of sections) body.push(await section(each));
+${await markupOf(blocks, heading)}</section>`);
   const [headline, ...details] = conclusion.split(/(?<=\.) (?=\p{Lu})/u);
-  const links = sections.map(({ id, title: name }) => html`<li><a href="#${id}">${name}</a></li>`);
-  const main = html`
-<section id="conclusion" aria-labelledby="conclusion-title">
-<h2 id="conclusion-title" class="skip">Conclusion</h2>
-<div class="${parts.figures.length > 0 ? 'opening' : ''}">
-<div class="first">
-<p class="conclusion">${withMarks(headline)}</p>
-${details.length === 0 ? null : html`<p>${withMarks(details.join(' '))}</p>`}
-${cards.length === 0 ? null : html`<dl class="cards">${cards.map((card) => html`<div><dt>${card.title}</dt><dd><b>${card.value}</b> <span>${card.note}</span></dd></div>`)}</dl>`}
-${await markup(tables, 'Systems')}</div>
-${parts.figures.length === 0 ? null : await markup([{ figures: parts.figures }], title)}
-<div class="rest">
-${await markup(notes, title)}${next.length === 0 ? null : html`<h3>Next</h3>${await markup([{ commands: next }], title)}`}
-</div>
-</div>
-</section>
-<nav aria-label="Sections"><ul>${links}</ul></nav>${body}`;
   const page = html`<!doctype html>
 <html lang="en">
 <head>
@@ -64,11 +67,16 @@ ${trusted(asset('page.css'))}</style>
 <h1>${title}</h1>
 <p class="quiet">${facts.join(' · ')} · <code>${command}</code></p>
 </header>
-<main id="main">${main}
+<main id="main">
+<section id="conclusion" aria-label="Conclusion">
+<p class="conclusion">${withMarks(headline)}</p>
+${await markupOf([details.join(' '), ...tables], 'Systems')}
+${await markupOf(notes, title)}${next.length === 0 ? null : html`<h3>Next</h3>${await markupOf([{ commands: next }], title)}`}
+</section>
+<nav aria-label="Sections"><ul>${sections.map(({ id, title: name }) => html`<li><a href="#${id}">${name}</a></li>`)}</ul></nav>${body}
 </main>
 <footer>Written by Earshot. This file is complete: it loads nothing and sends nothing.</footer>
-<div id="tip" role="status" hidden></div>
-<script type="application/json" id="page-data">${scriptJson({ results, ...parts.data })}</script>
+<script type="application/json" id="page-data">${scriptJson(data)}</script>
 <script>
 'use strict';
 (() => {
@@ -80,50 +88,42 @@ ${trusted(scripts.map((name) => asset(`browser/${name}.js`)).join('\n'))}})();
   return { html: page.markup, pictures };
 }
 
-/** Blocks one after another; their charts are drawn, and kept as pictures. */
-async function blocksMarkup(
-  blocks: readonly Block[],
-  { caption, pictures }: { caption: string; pictures: Record<string, string> },
-): Promise<Markup> {
-  // One chart after another, because all share one processor.
-  const drawn = async (charts: readonly Chart[]): Promise<Markup> => {
-    const figures: Markup[] = [];
-    for (const chart of charts) {
-      const made = await draw(chart);
-      pictures[`${chart.name}.svg`] = made.svg;
-      figures.push(figure(made));
-    }
-    return html`<div class="figures">${figures}</div>`;
-  };
-  const made: Markup[] = [];
-  for (const block of blocks)
-    made.push(
-      typeof block === 'object' && 'figures' in block ? await drawn(block.figures) : blockMarkup(block, caption),
-    );
-  return html`${made}`;
-}
-
-function blockMarkup(block: Exclude<Block, { figures: readonly Chart[] }>, caption: string): Markup {
+function blockMarkup(block: Exclude<Block, { figures: unknown }>, caption: string): Markup {
   if (block === '') return html``;
   if (typeof block === 'string') return html`<p>${withMarks(block)}</p>\n`;
   if ('warning' in block) return html`<p class="warning">${withMarks(block.warning)}</p>\n`;
   if ('commands' in block) return html`<pre><code>${block.commands.join('\n')}</code></pre>\n`;
-  return 'heading' in block ? tableMarkup(block, caption) : block;
+  if ('heading' in block) return tableMarkup(block, caption);
+  return html`<noscript><p class="warning">This is drawn by a script inside the file; allow it to run.</p></noscript>
+<div id="${block.script}"></div>
+`;
+}
+
+/** Text with the bold and the code that Markdown marks. */
+function withMarks(text: string): Markup {
+  const parts = text.split(/(\*\*[^*]+\*\*|`[^`]+`)/);
+  return html`${parts.map((part) => {
+    if (part.startsWith('**') && part.length > 4) return html`<b>${part.slice(2, -2)}</b>`;
+    return part.startsWith('`') && part.length > 2 ? html`<code>${part.slice(1, -1)}</code>` : part;
+  })}`;
 }
 
 /** In this order: later files use what earlier ones define. They share one scope, as the type checker sees them, too. */
-const scripts = [
-  'elements',
-  'tables',
-  'charts',
-  'thread-chart',
-  'transcripts',
-  'thread-view',
-  'inspector',
-  'items',
-  'start',
-];
+const scripts = ['elements', 'transcripts', 'thread-view', 'inspector', 'items', 'start'];
 
 function asset(name: string): string {
   return readFileSync(new URL(`./${name}`, import.meta.url), 'utf8');
+}
+
+/**
+ * Writes a page, and its charts as SVG into a folder beside it: `report.html` and `report-pictures/`. Pictures of an earlier
+ * page of that name are removed.
+ * @throws InputError where the disk refuses
+ */
+export function writePage(path: string, page: Page): void {
+  const folder = `${path.replace(/\.html?$/i, '')}-pictures`;
+  rmSync(folder, { recursive: true, force: true });
+  if (Object.keys(page.pictures).length > 0) makeFolder(folder);
+  for (const [name, svg] of Object.entries(page.pictures)) writeFileAtomically(join(folder, name), svg);
+  writeFileAtomically(path, page.html);
 }

@@ -1,6 +1,5 @@
 import type { VariantResults } from '../../report/kind-report.ts';
-import { overSeeds } from '../../report/over-seeds.ts';
-import { type Estimate, estimated } from '../../report/shown-numbers.ts';
+import { type Estimate, estimated, overSeeds } from '../../report/shown-numbers.ts';
 import { intervalsOf, pairedBySeed } from '../../run/scoring.ts';
 import type { SelectorDecision, SelectorSystem, SelectorTask } from '../decisions.ts';
 import { keptDecisions, keptModels } from '../kept-models.ts';

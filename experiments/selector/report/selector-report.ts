@@ -1,11 +1,10 @@
 import { groupBy } from '../../../src/data/group-by.ts';
 import { present } from '../../../src/present.ts';
 import { quoted } from '../../../src/shell-words.ts';
-import { cardsOf } from '../../report/cards.ts';
 import { kindReport, provenanceFacts, type ReportSource, type VariantResults } from '../../report/kind-report.ts';
-import { overSeeds, valuesOverSeeds } from '../../report/over-seeds.ts';
-import type { Block, Report, ReportSection, ReportTable } from '../../report/report.ts';
-import { systemsTable } from '../../report/systems-table.ts';
+import type { Block, Report, ReportSection } from '../../report/report.ts';
+import { overSeeds, valuesOverSeeds } from '../../report/shown-numbers.ts';
+import { systemsTable, type Table } from '../../report/table.ts';
 import { type SelectorTask, selectorTasks as tasks } from '../decisions.ts';
 import { readSelectorResult, type SelectorResult, selectorJson } from '../result.ts';
 import { selectorMetrics } from '../scores.ts';
@@ -20,7 +19,7 @@ import {
   namedSystems,
   taskScoresBySeed,
 } from './selector-lead.ts';
-import { selectorParts } from './selector-parts.ts';
+import { selectorPages } from './selector-pages.ts';
 
 export const selectorReport = kindReport({ read: readSelectorResult, json: selectorJson, of: reportOf });
 
@@ -57,7 +56,6 @@ export function reportOf({ name, description, command, variants }: ReportSource,
   return {
     ...{ title: name, description, command },
     conclusion: selectorConclusion(results),
-    cards: selectorCards(trials),
     tables: tests.map((test) => macroF1Table(test, results)),
     notes: selectorWarnings(results),
     next: [`npx earshot select ${quoted(lastRun)} --out selected.jsonl`, `npx earshot select labels.csv ${weak}`],
@@ -73,26 +71,12 @@ export function reportOf({ name, description, command, variants }: ReportSource,
       leadSection(tests, results),
       lastEpochSection(results),
     ]),
-    page: () => selectorParts(results),
+    page: () => selectorPages(results),
   };
 }
 
-function selectorCards(trials: readonly SelectorResult[]): Report['cards'] {
-  const shown = 'of those that the last epoch showed';
-  return cardsOf(valuesOverSeeds(trials.map(({ lastEpoch }) => lastEpoch)), [
-    ['retained/posts', 'Posts retained', shown, 'percent'],
-    ['retained/claims', 'Claims retained', shown, 'percent'],
-    [
-      'hidden/stanceRetainedPrecision',
-      'Right stances',
-      'of retained posts, by labels that the selector does not see',
-      'percent',
-    ],
-  ]);
-}
-
 /** Macro-F1 of both tasks on a test set, as tuned and with the models that runs keep. */
-export function macroF1Table(test: string, results: Results): ReportTable {
+export function macroF1Table(test: string, results: Results): Table {
   const rows = namedSystems(results)
     .filter(({ system }) => shownFirst.includes(system))
     .map(({ system, trials, ...row }) => {

@@ -2,8 +2,9 @@ import { type Gain, gainOver, gainsOver, type HeldOut, macroF1OfHeldOut } from '
 import { selectors } from '../../../experts/selectors/selectors.ts';
 import { counted } from '../../../src/counted.ts';
 import { oneLine } from '../../../src/one-line.ts';
-import { markdownOf, noParts, type ReportSection, type ReportTable } from '../../report/report.ts';
+import { markdownOf, type ReportSection } from '../../report/report.ts';
 import { directionOf, percent } from '../../report/shown-numbers.ts';
+import type { Table } from '../../report/table.ts';
 import type { TableSelection } from '../select-table.ts';
 import { gainText, shownGain } from './gain-text.ts';
 
@@ -73,17 +74,17 @@ function shownOf({ logLikelihood, macroF1 }: Gain): 1 | 0 | -1 {
   return isHigher ? 1 : -1;
 }
 
-/** Shares of every class among gold rows, weak labels and the selection: a heading and rows. */
-export function classShares({ classes, gold, items }: TableSelection): string[][] {
+/** Shares of every class among gold rows, weak labels and the selection. */
+export function classShares({ classes, gold, items }: TableSelection): Table {
   const selected = items.filter(({ isSelected }) => isSelected);
   const cell = (of: readonly { readonly label: number }[], index: number) => {
     const count = of.filter(({ label }) => label === index).length;
     return of.length === 0 ? '–' : `${count} (${percent(count / of.length)})`;
   };
-  return [
-    ['class', 'gold rows', 'weak labels', 'selected'],
-    ...classes.map((name, index) => [name, cell(gold, index), cell(items, index), cell(selected, index)]),
-  ];
+  return {
+    heading: ['class', 'gold rows', 'weak labels', 'selected'],
+    rows: classes.map((name, index) => [name, cell(gold, index), cell(items, index), cell(selected, index)]),
+  };
 }
 
 /** Items listed of the best that were taken and the worst that were left. */
@@ -100,13 +101,12 @@ export function renderTableSelection(
     you: 'you asked for it',
     'no gold labels': 'too few gold rows to choose by',
   }[chosenBy];
-  const [heading, ...shares] = classShares(selection);
   const [best, worst] = [true, false].map((isTaken) => ranked.filter(({ isSelected }) => isSelected === isTaken));
   const goldColumn = columns.gold === null ? '' : ` (${columns.gold})`;
   return markdownOf({
     title: `Selection from ${source}`,
     conclusion: options.conclusion,
-    ...{ cards: [], tables: [{ heading, rows: shares }], next: [], description: '', command: options.command },
+    ...{ tables: [classShares(selection)], next: [], description: '', command: options.command },
     notes: warnings.map((warning) => ({ warning: `${warning}.` })),
     facts: [
       `selected by ${selector} (${because}): ${selectors[selector].description}${isEncoded ? ', reading vectors of a sentence encoder' : ''}`,
@@ -119,7 +119,6 @@ export function renderTableSelection(
       { id: 'selected', title: 'Selected, best first', blocks: [itemTable(selection, best)] },
       { id: 'left-out', title: 'Left out, worst first', blocks: [itemTable(selection, worst.reverse())] },
     ],
-    page: async () => noParts,
   });
 }
 
@@ -169,7 +168,7 @@ function worthSection({ crossFitted, gold, classes }: TableSelection): ReportSec
   return [{ id: 'worth', title: 'What it is worth', blocks }];
 }
 
-function itemTable({ classes }: TableSelection, items: TableSelection['items']): ReportTable {
+function itemTable({ classes }: TableSelection, items: TableSelection['items']): Table {
   const rows = items
     .slice(0, listed)
     .map(({ label, score, reason, text }) => [classes[label], score.toPrecision(3), reason, oneLine(text, 160)]);

@@ -17,7 +17,7 @@ import { provenance } from '../../../checkpoints/run-record.ts';
 import { floatsToBase64 } from '../../../src/base64-floats.ts';
 import { characterTable } from '../../../src/text/character-table.ts';
 import { actionTexts } from '../../../trainers/stop-agent/states.ts';
-import { tableText } from '../../report/report.ts';
+import { tableText } from '../../report/table.ts';
 import { type Experiment, taskOf } from '../experiment.ts';
 import { scoresJson } from '../metrics.ts';
 import { decidedBy } from '../policy-settings.ts';

@@ -1,7 +1,7 @@
 import { mean } from '../../../src/metrics/summary-statistics.ts';
 import type { VariantResults } from '../../report/kind-report.ts';
-import { valuesOverSeeds } from '../../report/over-seeds.ts';
 import type { Estimate } from '../../report/shown-numbers.ts';
+import { valuesOverSeeds } from '../../report/shown-numbers.ts';
 import { agentName, isLearnt } from '../decisions.ts';
 import { type SystemScores, shownValues } from '../metrics.ts';
 import { testedGuarantee } from '../operating-point.ts';

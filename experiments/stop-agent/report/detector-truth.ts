@@ -2,8 +2,8 @@ import { type HeldOutScores, heldOutSystems } from '../../../experts/detectors/l
 import { groupBy } from '../../../src/data/group-by.ts';
 import { mean } from '../../../src/metrics/summary-statistics.ts';
 import type { VariantResults } from '../../report/kind-report.ts';
-import type { ReportSection, ReportTable } from '../../report/report.ts';
-import { systemsTable } from '../../report/systems-table.ts';
+import type { ReportSection } from '../../report/report.ts';
+import { systemsTable, type Table } from '../../report/table.ts';
 import { detectorProblem } from '../detector-problem.ts';
 import type { TrialResult } from '../result.ts';
 
@@ -102,7 +102,7 @@ export function testedInWords({ support, chosen }: DetectorTruth): string {
   return `${tested} of the ${tested + chosen} labelled threads test, because they were drawn at random. The other ${chosen} were chosen by margin and are harder than others: they only train.`;
 }
 
-export function detectorTruthTable({ readers, support }: DetectorTruth): ReportTable {
+export function detectorTruthTable({ readers, support }: DetectorTruth): Table {
   const rows = readers.map(({ name, macroF1, f1 }) => {
     const ofLabels = Object.entries(f1).map(([label, value]) => [`f1 ${label}`, { mean: value }]);
     return { name, values: { macroF1: { mean: macroF1 }, ...Object.fromEntries(ofLabels) } };

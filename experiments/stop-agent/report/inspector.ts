@@ -13,8 +13,7 @@ import type {
   ShownSystem,
   ShownThread,
 } from '../../report/page/page-data.ts';
-import { scripted } from '../../report/page/scripted.ts';
-import type { ReportSection } from '../../report/report.ts';
+import type { Block, ReportSection } from '../../report/report.ts';
 import { readJudged, readStopProbabilities } from '../decided-files.ts';
 import { type Decision, isLearnt, isShown, type SystemDecisions, type TestThread } from '../decisions.ts';
 import { thresholdOf } from '../operating-point.ts';
@@ -210,13 +209,13 @@ export function inspectorSection(data: InspectorData, notes: readonly string[]):
   return {
     id: 'threads',
     title: 'Threads',
-    blocks: present([
+    blocks: present<Block>([
       `Any thread, post by post: what the detector predicts, the score of the agent and the threshold above which it stops, ${imitates ? 'where the experts would stop, ' : ''}and where each rule and agent decides.`,
       ...notes,
       seeds.length > 0 &&
         `Not here, ${size}: ${seeds.length === 1 ? 'seed' : 'seeds'} ${seeds.join(', ')}. \`earshot report <run> --html\` writes the page of one run.`,
       shortened > 0 && `Later posts of ${shortened} long threads are left out, ${size}.`,
-      scripted('inspector'),
+      { script: 'inspector', data },
     ]),
   };
 }

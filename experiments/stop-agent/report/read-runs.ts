@@ -11,11 +11,9 @@ import { type Experiment, experimentSchema } from '../experiment.ts';
 import { openData, threadsOfItems } from '../parts.ts';
 import type { TrialResult } from '../result.ts';
 
-/** A decision with what its thread and its detector's judgement add to it. */
+/** A decision with the event of its thread. */
 export interface PlacedDecision extends Decision {
   readonly event: string | null;
-  /** The detector's probability of its prediction; null where it gave none. */
-  readonly confidence: number | null;
 }
 
 /** A finished run with all that the page shows of it. */
@@ -46,18 +44,9 @@ export async function readRuns(variants: readonly VariantResults<TrialResult>[])
   return runs;
 }
 
-/** What the agent of a run decided, with the events of the threads and how sure the detector was. */
-export function placedDecisions({ agent, judged, threads }: ReadRun): PlacedDecision[] {
-  const confidences = new Map(judged.map(({ threadId, sequence }) => [threadId, sequence.confidence]));
-  return agent.decisions.map((decision) => {
-    const sure = confidences.get(decision.threadId);
-    const confidence = sure?.[Math.min(decision.postsUsed, sure.length) - 1] ?? Number.NaN;
-    return {
-      ...decision,
-      event: threads.get(decision.threadId)?.event ?? null,
-      confidence: Number.isNaN(confidence) ? null : confidence,
-    };
-  });
+/** What the agent of a run decided, with the events of the threads. */
+export function placedDecisions({ agent, threads }: ReadRun): PlacedDecision[] {
+  return agent.decisions.map((own) => ({ ...own, event: threads.get(own.threadId)?.event ?? null }));
 }
 
 /** Reads the decided threads of runs, each data set once for all runs that share it. */

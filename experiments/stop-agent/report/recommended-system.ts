@@ -1,11 +1,7 @@
 import { allPosts } from '../../../checkpoints/policy/rules.ts';
 import { counted } from '../../../src/counted.ts';
-import { present } from '../../../src/present.ts';
-import { cardsOf } from '../../report/cards.ts';
-import { overSeeds } from '../../report/over-seeds.ts';
-import type { Card } from '../../report/report.ts';
 import { directionOf, type Estimate, percent, shown } from '../../report/shown-numbers.ts';
-import { agentName, type SystemDecisions } from '../decisions.ts';
+import { agentName } from '../decisions.ts';
 import { type Candidate, isCandidate, recommended } from '../recommendation.ts';
 import type { RankedAgent, SystemSummary } from './agents.ts';
 
@@ -20,7 +16,6 @@ export interface RecommendedSystem {
   readonly sentence: string;
   /** By what it was chosen. */
   readonly choice: string;
-  readonly cards: readonly Card[];
 }
 
 interface Placed extends Candidate {
@@ -74,7 +69,6 @@ export function recommendedSystem(agents: readonly RankedAgent[]): RecommendedSy
     choice: hasGuarantee
       ? 'It carries the guarantee. Rules do not, so none is recommended in its place.'
       : `It was chosen by ${by} on ${where}: it is ${why}.${agents.length > 1 ? ' The agents stand in the order of this number.' : ''}`,
-    cards: systemCards(summary, agent),
   };
 }
 
@@ -131,39 +125,4 @@ export function leadInWords(lead: Estimate): string {
   const number = shown(lead, { isDifference: true, shows: 'interval' });
   const direction = directionOf(lead.interval);
   return { '1': `${number} above`, '0': `no measurable gain (${number}) over`, '-1': `${number} below` }[direction];
-}
-
-function systemCards({ name, values }: SystemSummary, { trials }: RankedAgent): Card[] {
-  const { delayHours, alertPrecision, alertRecall, medianAlertPosts, medianAlertHours } = values;
-  const queries = ['queriesPerThread', 'Queries', 'of the detector per thread', 'one decimal'] as const;
-  if (alertPrecision && alertRecall)
-    return present([
-      ...cardsOf(values, [
-        ['alertPrecision', 'Alerts right', 'of those that were raised', 'percent'],
-        ['alertRecall', 'Alerts found', 'of the threads that should raise one', 'percent'],
-      ]),
-      medianAlertPosts && {
-        title: 'Median delay',
-        value: counted(Math.round(medianAlertPosts.mean), 'post'),
-        note: medianAlertHours ? `${medianAlertHours.mean.toFixed(1)} hours, of true alerts` : 'of true alerts',
-      },
-      ...cardsOf(values, [queries]),
-    ]);
-  const kept = trials.map(({ decisions }) => {
-    const [own, all] = [name, allPosts.name].map((wanted) => decisions.find((system) => system.name === wanted));
-    return own && all && shareAlike(own, all);
-  });
-  const delay = delayHours
-    ? `${delayHours.mean.toFixed(1)} hours after the first post on average`
-    : 'mean share of a thread';
-  return cardsOf({ ...values, kept: overSeeds(kept) }, [
-    ['er', 'Posts read', delay, 'percent'],
-    ['kept', 'Predictions kept', 'stay the same after all posts', 'percent'],
-    queries,
-  ]);
-}
-
-function shareAlike(first: SystemDecisions, second: SystemDecisions): number {
-  const alike = first.decisions.filter(({ predicted }, index) => predicted === second.decisions[index].predicted);
-  return alike.length / first.decisions.length;
 }

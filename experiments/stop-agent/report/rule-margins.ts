@@ -2,8 +2,8 @@ import { bootstrapGroups, fewestItems } from '../../../src/metrics/bootstrap.ts'
 import { macroF1 } from '../../../src/metrics/classification.ts';
 import { haveSameItems } from '../../../src/metrics/metric-intervals.ts';
 import { bestMixture, type Mixture, meanOf, type PricedPoint, paretoFront } from '../../../src/metrics/pareto.ts';
-import { overSeeds } from '../../report/over-seeds.ts';
 import type { Estimate } from '../../report/shown-numbers.ts';
+import { overSeeds } from '../../report/shown-numbers.ts';
 import { agentName, isLearnt, type SystemDecisions } from '../decisions.ts';
 import { type DecisionColumns, stopColumns, stopMetrics } from '../metrics.ts';
 import type { TrialResult } from '../result.ts';

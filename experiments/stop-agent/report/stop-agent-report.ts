@@ -7,9 +7,9 @@ import { imitatesExperts } from '../../../trainers/stop-agent/config.ts';
 import { labelCommandFor } from '../../init/found-threads.ts';
 import type { VariantResults } from '../../report/kind-report.ts';
 import { kindReport, provenanceFacts, type ReportSource } from '../../report/kind-report.ts';
-import type { PageParts, Report, ReportSection, ReportTable } from '../../report/report.ts';
+import type { Report, ReportSection } from '../../report/report.ts';
 import { percent } from '../../report/shown-numbers.ts';
-import { systemsTable } from '../../report/systems-table.ts';
+import { systemsTable, type Table } from '../../report/table.ts';
 import { agentName, isLearnt, isShown } from '../decisions.ts';
 import { taskOf } from '../experiment.ts';
 import { labelsHelp } from '../learning-curve.ts';
@@ -20,9 +20,8 @@ import { readTrialResult, trialJson } from '../result.ts';
 import { optimumName } from '../stream-optimum.ts';
 import { type RankedAgent, raisesAlerts, rankedAgents, ruleInPlace } from './agents.ts';
 import { detectorTruthSections, detectorTruths } from './detector-truth.ts';
+import { frontCharts, thresholdPoints } from './front.ts';
 import { inspectedRuns, inspectorData, inspectorSection } from './inspector.ts';
-import { learningCurveSection } from './learning-curve-chart.ts';
-import { systemCharts, thresholdPoints } from './operating-points.ts';
 import { readRuns } from './read-runs.ts';
 import { type RecommendedSystem, recommendedSystem } from './recommended-system.ts';
 import { ruleBudgets } from './rule-margins.ts';
@@ -50,7 +49,7 @@ export function reportOf(
   const recommended = problem === null ? recommendedSystem(agents) : null;
   const seeds = new Set(results.flatMap(({ trials }) => trials.map(({ seed }) => seed)));
   return {
-    ...{ title: name, description, command, cards: recommended?.cards ?? [] },
+    ...{ title: name, description, command },
     recommended: recommended && { variant: recommended.variant, system: recommended.system, run: recommended.run },
     conclusion: `${guaranteeSentence(results)}${problem ?? recommended?.sentence}`,
     tables: [agentsTable(agents, recommended)],
@@ -76,28 +75,26 @@ export function reportOf(
       demonstrationsSection(agents),
       ...detectorTruthSections(detectors),
     ]),
-    page: () => pageParts(agents, { command, cache, recommended }),
+    page: () => pageSections(agents, { command, cache, recommended }),
   };
 }
 
-async function pageParts(
+async function pageSections(
   agents: readonly RankedAgent[],
   { command, cache, recommended }: { command: string; cache: string; recommended: RecommendedSystem | null },
-): Promise<PageParts> {
+): Promise<ReportSection[]> {
   const runs = await readRuns(agents);
   const { labels, alerts } = taskOf(runs[0].experiment);
-  const { forest, fronts } = systemCharts(agents, { command, recommended, thresholds: thresholdPoints(runs) });
+  const figures = frontCharts(agents, { command, recommended, thresholds: thresholdPoints(runs) });
   const inspected = await inspectedRuns(runs, cache);
   const inspector = inspectorData(inspected.runs, { labels, alerts });
-  const sections = present([
-    { id: 'front', title: 'Pareto front', blocks: [{ figures: fronts }] },
-    learningCurveSection(agents),
+  return present([
+    { id: 'front', title: 'Pareto front', blocks: [{ figures }] },
     stopsSection(runs, { labels, alerts }),
     inspectorSection(inspector, inspected.notes),
     // A cross-fitted seed trained several agents, one a fold.
     !runs[0].result.isCrossFitted && trainingSection(runs),
   ]);
-  return { figures: forest, sections, data: { inspector, items: null } };
 }
 
 /** What the threads were used for. */
@@ -143,10 +140,7 @@ const firstMetrics = {
 } as const;
 
 /** A recommended rule, then the best agents, each with the rule that could take its place. */
-function agentsTable(
-  agents: readonly RankedAgent[],
-  recommended: Pick<RecommendedSystem, 'system'> | null,
-): ReportTable {
+function agentsTable(agents: readonly RankedAgent[], recommended: Pick<RecommendedSystem, 'system'> | null): Table {
   const rows = agents.slice(0, shownAgents).flatMap(({ variant, agent, systems, margins }) => {
     const name = variant === 'agent' ? agentName : variant;
     const rules = margins.rules.overEqualQueries?.macroF1;

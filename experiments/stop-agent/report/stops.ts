@@ -2,18 +2,17 @@ import { groupBy } from '../../../src/data/group-by.ts';
 import { confusionMatrix } from '../../../src/metrics/classification.ts';
 import { quantile } from '../../../src/metrics/summary-statistics.ts';
 import { present } from '../../../src/present.ts';
-import { calibrationChart } from '../../report/charts/calibration-chart.ts';
 import { type Chart, category, quantity, series, told } from '../../report/page/chart.ts';
-import { confusionTable } from '../../report/page/table-markup.ts';
-import type { Block, ReportSection, ReportTable } from '../../report/report.ts';
+import type { Block, ReportSection } from '../../report/report.ts';
 import { percent } from '../../report/shown-numbers.ts';
+import { confusionTable, type Table } from '../../report/table.ts';
 import type { Decision } from '../decisions.ts';
 import { type ScoredStops, stopColumns, stopMetrics } from '../metrics.ts';
 import { type PlacedDecision, placedDecisions, type ReadRun } from './read-runs.ts';
 
 interface DecidedAgent {
   readonly name: string;
-  readonly runs: readonly ReadRun[];
+  readonly seeds: number;
   /** Of all seeds. */
   readonly decisions: readonly PlacedDecision[];
 }
@@ -25,95 +24,62 @@ const agentsAtMost = 8;
 export function stopsSection(runs: readonly ReadRun[], task: ScoredStops): ReportSection {
   const all = [...groupBy(runs, ({ variant }) => variant)];
   const agents = all.slice(0, agentsAtMost).map(([name, own]): DecidedAgent => {
-    return { name, runs: own, decisions: own.flatMap(placedDecisions) };
+    return { name, seeds: own.length, decisions: own.flatMap(placedDecisions) };
   });
-  const calibrated = agents.map(({ name, decisions }) => ({
-    name,
-    answers: decisions.flatMap(({ confidence, gold, predicted }) =>
-      confidence === null ? [] : [{ confidence, isRight: gold === predicted }],
-    ),
-  }));
   const left =
     all.length > agents.length &&
     `The best ${agents.length} of ${all.length} agents. \`earshot report <run> --html\` writes the page of any run.`;
-  const isTimed = agents.some((agent) =>
-    agent.decisions.some(({ hours, postsUsed }) => postsUsed > 1 && hours !== null),
-  );
-  const figures = present([
-    stopChart(agents, { ...task, scale: 'posts' }),
-    isTimed && stopChart(agents, { ...task, scale: 'hours' }),
-    ...calibrationChart(calibrated, 'confidence of the detector at the stop'),
-  ]);
   const predictions = agents.flatMap((agent) => predictionBlocks(agent, task));
-  return { id: 'stops', title: 'Where it stops', blocks: present([left, { figures }, ...predictions]) };
+  const blocks = present<Block>([left, { figures: [stopChart(agents, task)] }, ...predictions]);
+  return { id: 'stops', title: 'Where it stops', blocks };
 }
-
-const scales = {
-  posts: { title: 'posts read', timeOf: ({ postsUsed }: PlacedDecision) => postsUsed, type: 'log' },
-  hours: { title: 'hours after the first post', timeOf: ({ hours }: PlacedDecision) => hours, type: 'symlog' },
-} as const;
 
 const lineLegend = { symbolType: 'stroke', symbolOpacity: 1, symbolStrokeWidth: 2 };
 
 /** One, two and five of each decade: their labels never touch on a logarithmic axis. */
-const ticks = [0, ...[1, 10, 100, 1000].flatMap((decade) => [decade, 2 * decade, 5 * decade])];
+const ticks = [1, 10, 100, 1000].flatMap((decade) => [decade, 2 * decade, 5 * decade]);
 
 /** The share of the threads of each label that are decided, or raise an alert, by then: one line per agent. */
-function stopChart(
-  agents: readonly DecidedAgent[],
-  { labels, alerts = [], scale }: ScoredStops & { scale: keyof typeof scales },
-): Chart {
-  const { title, timeOf, type } = scales[scale];
+function stopChart(agents: readonly DecidedAgent[], { labels, alerts = [] }: ScoredStops): Chart {
   const isAboutAlerts = alerts.length > 0;
   const isCounted = ({ predicted }: PlacedDecision) => !isAboutAlerts || alerts.includes(labels[predicted]);
-  const countedTime = (decision: PlacedDecision) => (isCounted(decision) ? timeOf(decision) : null);
   const values = agents.flatMap(({ name, decisions }) =>
     labels.flatMap((label, gold) => {
       const own = decisions.filter((decision) => decision.gold === gold);
-      return thinned(cumulative(own, countedTime)).map(({ x, share, right }) => {
+      const curve = cumulative(own, (decision) => (isCounted(decision) ? decision.postsUsed : null));
+      return thinned(curve).map(({ x, share, right }) => {
         const come = isAboutAlerts
           ? `${percent(share)} have raised an alert`
           : `${percent(share)} decided, ${percent(right)} rightly`;
-        const details = `${name}, ${label}\nafter ${Number(x.toFixed(2))} ${title}\n${come}`;
-        return { agent: name, label, x, share, details };
+        return { agent: name, label, x, share, details: `${name}, ${label}\nafter ${x} posts\n${come}` };
       });
     }),
   );
   const names = agents.map(({ name }) => name);
+  const header = { labelOrient: 'top', labelAnchor: 'start', labelAngle: 0 };
+  const what = isAboutAlerts ? 'alert raised' : 'decided';
+  const encoding = {
+    x: quantity('x', {
+      title: 'posts read',
+      scale: { type: 'log', nice: false },
+      axis: { values: ticks, format: '~r' },
+    }),
+    y: quantity('share', { title: what, scale: { domain: [0, 1] }, axis: { tickCount: 3, format: '.0%' } }),
+    color: series('agent', names, { legend: names.length === 1 ? null : lineLegend }),
+  };
+  const mark = { interpolate: 'step-after', strokeWidth: 2, point: { size: 18, opacity: 0.01 } };
   return {
-    name: `stops-${scale}`,
-    title: `${isAboutAlerts ? 'Alerts' : 'Decided'}, by ${title}`,
-    label: `Share of the threads that ${isAboutAlerts ? 'have raised an alert' : 'are decided'}, by ${title}, for ${names.join(', ')}.`,
+    name: 'stops',
+    title: `${isAboutAlerts ? 'Alerts' : 'Decided'}, by posts read`,
+    label: `Share of the threads that ${isAboutAlerts ? 'have raised an alert' : 'are decided'}, by posts read, for ${names.join(', ')}.`,
     caption: isAboutAlerts
       ? `Of the threads of each true label. Only ${new Intl.ListFormat('en', { type: 'disjunction' }).format(alerts)} should raise one.`
       : 'A line that rises in one step is a fixed rule.',
     spec: {
       data: { values },
-      facet: {
-        row: category('label', {
-          title: null,
-          sort: labels,
-          header: { labelOrient: 'top', labelAnchor: 'start', labelAngle: 0 },
-        }),
-      },
+      facet: { row: category('label', { title: null, sort: labels, header }) },
       spacing: 8,
-      spec: {
-        width: 250,
-        height: 110,
-        ...told(
-          'line',
-          {
-            x: quantity('x', { title, scale: { type, nice: false }, axis: { values: ticks, format: '~r' } }),
-            y: quantity('share', {
-              title: isAboutAlerts ? 'alert raised' : 'decided',
-              scale: { domain: [0, 1] },
-              axis: { tickCount: 3, format: '.0%' },
-            }),
-            color: series('agent', names, { legend: names.length === 1 ? null : lineLegend }),
-          },
-          { interpolate: 'step-after', strokeWidth: 2, point: { size: 18, opacity: 0.01 } },
-        ),
-      },
+      spec: { width: 250, height: 110, ...told('line', encoding, mark) },
     },
   };
 }
@@ -141,14 +107,13 @@ export function cumulative<Decided extends Pick<Decision, 'gold' | 'predicted'>>
     });
 }
 
-function predictionBlocks({ name, runs, decisions }: DecidedAgent, task: ScoredStops): Block[] {
+function predictionBlocks({ name, seeds, decisions }: DecidedAgent, task: ScoredStops): Block[] {
   const { labels } = task;
   const events = byEvent(decisions);
   return present<Block>([
-    `**${name}**${runs.length > 1 ? `, all ${runs.length} seeds; mistakes of seed ${runs[0].result.seed}` : ''}`,
-    confusionTable({ caption: `What ${name} predicts`, labels, rows: confusionRows(decisions, labels) }),
+    `What **${name}** predicts${seeds > 1 ? `, in all ${seeds} seeds` : ''}:`,
+    confusionTable(labels, confusionRows(decisions, labels)),
     events.length > 1 && eventTable(events, task),
-    mistakes(runs[0], labels),
   ]);
 }
 
@@ -163,19 +128,21 @@ export function confusionRows(decisions: readonly Decision[], labels: readonly s
   return labels.map((_, row) => Array.from(counts.subarray(row * width, (row + 1) * width)));
 }
 
+interface DecidedEvent {
+  readonly event: string;
+  readonly decisions: readonly PlacedDecision[];
+}
+
 /** The decisions on the threads of each event, the largest first; empty where threads have none. */
-export function byEvent(
-  decisions: readonly PlacedDecision[],
-): { readonly event: string; readonly decisions: readonly PlacedDecision[] }[] {
-  const placed = decisions.flatMap((own) => (own.event === null ? [] : [{ ...own, event: own.event }]));
-  return Array.from(
-    groupBy(placed, ({ event }) => event),
-    ([event, own]) => ({ event, decisions: own }),
-  ).sort((a, b) => b.decisions.length - a.decisions.length);
+export function byEvent(decisions: readonly PlacedDecision[]): DecidedEvent[] {
+  const events = groupBy(decisions, ({ event }) => event);
+  return [...events]
+    .flatMap(([event, own]) => (event === null ? [] : [{ event, decisions: own }]))
+    .sort((a, b) => b.decisions.length - a.decisions.length);
 }
 
 /** What an agent comes to on each event. */
-export function eventTable(events: ReturnType<typeof byEvent>, task: ScoredStops): ReportTable {
+export function eventTable(events: readonly DecidedEvent[], task: ScoredStops): Table {
   const names = (task.alerts ?? []).length > 0 ? ['latencyF1', 'alertPrecision', 'alertRecall'] : ['macroF1', 'er'];
   const metrics = names.map((name) => stopMetrics.find((metric) => metric.name === name)!);
   return {
@@ -190,34 +157,5 @@ export function eventTable(events: ReturnType<typeof byEvent>, task: ScoredStops
         quantile(posts, 0.5).toFixed(1),
       ];
     }),
-  };
-}
-
-const mistakesShown = 12;
-
-/** The most confident wrong predictions of a run, with links to the inspector. */
-function mistakes(run: ReadRun, labels: readonly string[]): ReportTable | null {
-  const wrong = placedDecisions(run)
-    .filter(({ gold, predicted }) => gold !== predicted)
-    .sort((a, b) => (b.confidence ?? 0) - (a.confidence ?? 0));
-  if (wrong.length === 0) return null;
-  const name = (label: number) => labels[label] ?? 'not readable';
-  const { seed } = run.result;
-  const title = `most confident of ${wrong.length} mistakes`;
-  const listed = wrong.slice(0, mistakesShown);
-  return {
-    heading: [title, 'true', 'predicted', 'confidence', 'posts read', 'of'],
-    texts: ['true', 'predicted'],
-    links: listed.map(
-      ({ threadId }) => `#${new URLSearchParams({ thread: threadId, seed: String(seed), agent: run.variant })}`,
-    ),
-    rows: listed.map(({ threadId, gold, predicted, confidence, postsUsed, posts }) => [
-      threadId,
-      name(gold),
-      name(predicted),
-      confidence?.toFixed(2) ?? '–',
-      String(postsUsed),
-      String(posts),
-    ]),
   };
 }

@@ -1,6 +1,5 @@
-import type { ReportTable } from '../../report/report.ts';
 import { type Estimate, percent } from '../../report/shown-numbers.ts';
-import { systemsTable } from '../../report/systems-table.ts';
+import { systemsTable, type Table } from '../../report/table.ts';
 import { shownMetrics } from '../../run/metric.ts';
 import { isShown } from '../decisions.ts';
 import { alertMetricNames, type StopMetric, type SystemScores, shownValues, stopMetrics } from '../metrics.ts';
@@ -23,7 +22,7 @@ export function stopSystemsTable(
     only = () => true,
     hasStops = true,
   }: { labels?: readonly string[]; only?: (metric: StopMetric) => boolean; hasStops?: boolean } = {},
-): ReportTable {
+): Table {
   const metrics = shownMetrics(inReadingOrder(systems).filter(only), systems);
   const f1 = labels.map((label) => ({ name: `f1 ${label}`, title: `F1 ${label}`, decimals: 3 }));
   const rows = systems.map(({ mostCommonStop: { name, share }, ...system }) => {
@@ -42,7 +41,7 @@ function inReadingOrder(systems: readonly Row[]): readonly StopMetric[] {
 }
 
 /** The systems of one evaluation with intervals over threads; of a grid of rules a few. */
-export function evaluationTable(systems: readonly SystemScores[]): ReportTable {
+export function evaluationTable(systems: readonly SystemScores[]): Table {
   const rows = systems
     .filter(({ name }) => isShown(name))
     .map((system) => {

@@ -1,5 +1,4 @@
 import { groupBy } from '../../../src/data/group-by.ts';
-import { forestChart } from '../../report/charts/forest-chart.ts';
 import { frontChart } from '../../report/charts/front-chart.ts';
 import {
   type Chart,
@@ -14,7 +13,6 @@ import {
 } from '../../report/page/chart.ts';
 import type { FrontPoint } from '../front.ts';
 import { type SweepPlan, shortNames } from '../plan.ts';
-import { estimateOf } from '../seed-interval.ts';
 import { grouping } from '../sensitivity.ts';
 import type { SettingSummary } from '../trial-rows.ts';
 
@@ -22,32 +20,6 @@ export interface Charted {
   readonly plan: SweepPlan;
   readonly settings: readonly SettingSummary[];
   readonly front: readonly FrontPoint[];
-}
-
-/** Settings in a forest plot, beyond which no one would scroll. */
-const rowsAtMost = 40;
-
-/** The objective of every setting with its interval over seeds; of very many settings, of those that score highest. */
-export function settingsChart({ plan, settings }: Charted): Chart[] {
-  const all = settings
-    .flatMap(({ label: name, objective }) => (objective === null ? [] : [{ name, objective }]))
-    .sort((a, b) => b.objective.mean - a.objective.mean);
-  if (all.length === 0) return [];
-  const cut = all.length > rowsAtMost ? ` The ${rowsAtMost} highest of ${all.length} settings.` : '';
-  const rows = all.slice(0, rowsAtMost).map(({ name, objective }) => {
-    const { mean, interval } = estimateOf(objective);
-    return { name, mean, interval, isTrained: true };
-  });
-  return [
-    forestChart(rows, {
-      name: 'settings',
-      title: `${plan.aim}, development part`,
-      label: `${plan.aim} of ${rows.length} settings with 95% intervals over seeds.`,
-      caption: `Bars are 95% intervals over seeds, the line is the highest mean. Settings whose bars overlap may be alike.${cut}`,
-      reference: all[0].objective.mean,
-      axis: plan.aim,
-    }),
-  ];
 }
 
 /** Charts of the development part; those that the options of the sweep do not give are left out. */

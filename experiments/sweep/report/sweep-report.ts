@@ -1,8 +1,7 @@
 import { present } from '../../../src/present.ts';
-import { cardsOf } from '../../report/cards.ts';
-import { noParts, type Paragraph, type Report, type ReportSection, type ReportTable } from '../../report/report.ts';
+import type { Paragraph, Report, ReportSection } from '../../report/report.ts';
 import { percent } from '../../report/shown-numbers.ts';
-import { type ShownMetric, systemsTable } from '../../report/systems-table.ts';
+import { type ShownMetric, systemsTable, type Table } from '../../report/table.ts';
 import { type MetricFacts, shownMetrics } from '../../run/metric.ts';
 import { trialId } from '../../run/trial.ts';
 import { isShown } from '../../stop-agent/decisions.ts';
@@ -12,7 +11,7 @@ import { type SweepPlan, shortNames, shownValue, sizeOf } from '../plan.ts';
 import { estimateOf, type SeedInterval } from '../seed-interval.ts';
 import { bestAndWorst, type Sensitivity } from '../sensitivity.ts';
 import { type SettingSummary, type SystemMean, type TrialRow, whereTrained } from '../trial-rows.ts';
-import { settingsChart, sweepCharts } from './sweep-charts.ts';
+import { sweepCharts } from './sweep-charts.ts';
 
 /** Everything that the report of a sweep shows. */
 export interface SweepResult {
@@ -42,7 +41,6 @@ export function sweepReport(result: SweepResult): Report {
   return {
     ...{ title: plan.name, description: plan.description, command },
     conclusion: `${conclusion}.`,
-    cards: sweepCards(result),
     tables: [rankedTable(result), ...testTables(result)],
     notes: present<Paragraph>([
       `${rows.length} trials: ${countsOf(rows)}.`,
@@ -64,8 +62,7 @@ export function sweepReport(result: SweepResult): Report {
     ]),
     async page() {
       const figures = sweepCharts(result);
-      const charts = figures.length === 0 ? [] : [{ id: 'charts', title: 'Charts', blocks: [{ figures }] }];
-      return { ...noParts, figures: settingsChart(result), sections: charts };
+      return figures.length === 0 ? [] : [{ id: 'charts', title: 'Charts', blocks: [{ figures }] }];
     },
   };
 }
@@ -77,15 +74,6 @@ export function countsOf(rows: readonly TrialRow[]): string {
     .filter(({ status, count }) => count > 0 || status === 'finished')
     .map(({ status, count }) => `${count} ${status}`)
     .join(', ');
-}
-
-function sweepCards({ plan, leader, settings, rows }: SweepResult): Report['cards'] {
-  const highest = [plan.aim, plan.aim, 'the highest, on the development part', 'three decimals'] as const;
-  return [
-    ...cardsOf({ [plan.aim]: leader?.setting.objective }, [highest]),
-    { title: 'Settings', value: String(settings.length), note: 'tried' },
-    { title: 'Trials', value: String(rows.length), note: countsOf(rows) },
-  ];
 }
 
 function estimates(values: Readonly<Record<string, SeedInterval | null>>) {
@@ -106,7 +94,7 @@ function shortMetrics({ kind }: SweepPlan, aim: string | null): ShownMetric[] {
 }
 
 /** The best settings on the development part. */
-function rankedTable({ plan, settings, leader }: SweepResult): ReportTable {
+function rankedTable({ plan, settings, leader }: SweepResult): Table {
   const metrics = shortMetrics(plan, plan.aim);
   const isMetric = metrics.some(({ name }) => name === plan.aim);
   const ranked = settings
@@ -124,7 +112,7 @@ function rankedTable({ plan, settings, leader }: SweepResult): ReportTable {
 }
 
 /** The leading setting on the test, beside what a reader would use instead. */
-function testTables({ plan, leader, tested }: SweepResult): ReportTable[] {
+function testTables({ plan, leader, tested }: SweepResult): Table[] {
   if (leader === null) return [];
   const rows = besideOnTest(tested).map(({ name, role, values }) => ({
     name: role === 'learnt' ? leader.setting.label : name,
@@ -181,7 +169,7 @@ function notesOn(setting: SettingSummary, { leader, front, plan }: SweepResult):
   ]).join(', ');
 }
 
-function settingsTable(result: SweepResult): ReportTable {
+function settingsTable(result: SweepResult): Table {
   const { plan, settings, leader } = result;
   const names = shortNames(plan.paths);
   // An aim that is an expression has a column of its own.

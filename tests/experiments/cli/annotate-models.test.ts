@@ -104,7 +104,7 @@ describe('annotate with language models', () => {
     expect((await earshot([...judge, '--budget-requests', '7'], { cwd })).code).toBe(2);
     expect(server.requests).toHaveLength(7);
     const { out } = await earshot(['annotations', 'stats', 'judged.sqlite'], { cwd });
-    expect(out).toMatch(/\| spent by \| requests \| tokens \| +money \|.*\n.*\n\| prompt +\| +7 \| +\d+ \| 0\.0003 \|/);
+    expect(out).toMatch(/spent by +requests +tokens +money +since\n.*\nprompt +7 +\d+ +0\.0003 /);
     expect(JSON.parse((await earshot([...judge, '--json'], { cwd })).out)).toMatchObject({ asked: 13, cached: 7 });
     expect(server.requests).toHaveLength(20);
   });
@@ -275,7 +275,7 @@ describe('annotations', () => {
     expect(rows).toHaveLength(10);
     expect(rows[0]).toMatchObject({ threadId: 't0', prefixLength: 1, detector: 'single-prompt', label: 'rumor' });
     const few = await annotations('list', 'judged.sqlite', '--thread', 't1', '--limit', '2');
-    expect(few.out).toMatch(/\| [0-9a-f]{12} \| t1 +\| +2 \| single-prompt \| non-rumor \| 20/);
+    expect(few.out).toMatch(/^[0-9a-f]{12} {2}t1 +2 {2}single-prompt {2}non-rumor {2}20/m);
     expect(few.errors).toContain('there are more than 2');
     const names = ['t0:2', rows[1].key.slice(0, 12)];
     for (const shown of await Promise.all(names.map((name) => annotations('show', 'judged.sqlite', name)))) {
@@ -290,7 +290,7 @@ describe('annotations', () => {
     writeFileSync(join(cwd, 'labels.jsonl'), relabelled.replaceAll('"rumor":false', '"rumor":true'));
     const wrong = await annotations('list', 'judged.sqlite', '--wrong', 'labels.jsonl', '--posts', '5');
     expect(wrong.errors).toBe('earshot: 2 of 3 judgements of labelled threads are wrong\n');
-    expect(wrong.out).toMatch(/\| t1 +\| +5 \| single-prompt \| non-rumor \| rumor \| 20.*\n.* t3 .*\n$/);
+    expect(wrong.out).toMatch(/ t1 +5 {2}single-prompt {2}non-rumor {2}rumor {2}20.*\n.* t3 .*\n$/);
     expect((await annotations('show', 'judged.sqlite', '')).errors).toContain('may mean several annotations');
     expect((await annotations('show', 'judged.sqlite', 't9:1')).errors).toContain('holds no annotation "t9:1"');
   });

@@ -80,7 +80,7 @@ describe('unreadable answers', () => {
     const stats = await command('annotations', 'stats', 'judged.sqlite');
     expect(stats.out).toContain('19 annotations in judged.sqlite');
     expect(stats.out).toContain(', 1 answers that could not be read');
-    expect(stats.out).toMatch(/\| single-prompt \| +19 \| +1 \|/);
+    expect(stats.out).toMatch(/^single-prompt +19 +1 /m);
     const listed = JSON.parse((await command('annotations', 'unreadable', 'judged.sqlite', '--json')).out);
     expect(listed).toMatchObject([{ threadId: 't3', prefixLength: 5, detector: 'single-prompt' }]);
     expect(listed[0].answers.map(({ text }: { text: string }) => text)).toEqual(

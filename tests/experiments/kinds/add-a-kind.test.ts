@@ -8,7 +8,6 @@ import { experimentName, seedList } from '../../../experiments/config/experiment
 import { type ExperimentKind, simpleExperiment } from '../../../experiments/kinds/experiment-kind.ts';
 import { kinds } from '../../../experiments/kinds/kinds.ts';
 import { kindReport } from '../../../experiments/report/kind-report.ts';
-import { noParts } from '../../../experiments/report/report.ts';
 import { compareSystems } from '../../../experiments/run/compare-systems.ts';
 import {
   type Decision,
@@ -107,8 +106,7 @@ const coinsKind: ExperimentKind = {
       json: (scores) => scores,
       of: ({ name, description, command }) => ({
         ...{ title: name, description, command, conclusion: 'Coins were called.', facts: ['data: none'] },
-        ...{ cards: [], tables: [], notes: [], next: [], sections: [] },
-        page: async () => noParts,
+        ...{ tables: [], notes: [], next: [], sections: [] },
       }),
     }),
   async evaluate({ run }) {

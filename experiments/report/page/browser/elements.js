@@ -59,10 +59,10 @@ function setAttributes(made, attributes) {
 }
 
 /**
- * A form above a list: a search and choices, each with its label, and how much is found.
+ * A form above a list: a search and choices, each with its label, and how much is listed.
  * @template {string} Name
  * @param {string} label of the form
- * @param {Record<Name, readonly [label: string, options: readonly (readonly [value: string, shown: string])[]]>} choices those with one option are not shown
+ * @param {Record<Name, readonly [label: string, options: Readonly<Record<string, string>>]>} choices what is shown by value; those with one option are not shown
  */
 function filters(label, choices) {
   const search = element('input', { type: 'search', placeholder: 'words or an id', autocomplete: 'off' });
@@ -70,25 +70,25 @@ function filters(label, choices) {
   const form = element('form', { class: 'controls', role: 'search', 'aria-label': label });
   const selects = /** @type {Record<Name, HTMLSelectElement>} */ ({});
   for (const [name, [title, options]] of /** @type {[Name, typeof choices[Name]][]} */ (Object.entries(choices))) {
-    const select = element('select', {}, ...options.map(([value, shown]) => element('option', { value }, shown)));
-    selects[name] = select;
-    if (options.length > 1) form.append(element('label', {}, element('span', {}, title), select));
+    const shown = Object.entries(options).map(([value, text]) => element('option', { value }, text));
+    selects[name] = element('select', {}, ...shown);
+    if (shown.length > 1) form.append(element('label', {}, element('span', {}, title), selects[name]));
   }
-  form.append(element('label', { class: 'wide' }, element('span', {}, 'Search'), search), count);
+  form.append(element('label', {}, element('span', {}, 'Search'), search), count);
   form.addEventListener('submit', (sent) => sent.preventDefault());
-  return {
-    form,
-    search,
-    count,
-    selects,
-    /** Whether a text has the words that are searched for. @param {string} text */
-    finds: (text) => text.toLowerCase().includes(search.value.trim().toLowerCase()),
-  };
+  /** Whether a text has the words that are searched for. @param {string} text */
+  const finds = (text) => text.toLowerCase().includes(search.value.trim().toLowerCase());
+  return { form, search, count, selects, finds };
 }
 
-/** Options of a choice: all, and each of some names, which may be any strings. @param {string} all @param {readonly string[]} names @returns {[string, string][]} */
+/** Options of a choice: all, and each of some names, which may be any strings. @param {string} all @param {readonly string[]} names @returns {Record<string, string>} */
 function anyOf(all, names) {
-  return [['', all], ...names.map((name) => /** @type {[string, string]} */ ([`=${name}`, name]))];
+  return { '': all, ...Object.fromEntries(names.map((name) => [`=${name}`, name])) };
+}
+
+/** Options that are called what they are. @param {Readonly<Record<string, unknown>>} options @returns {Record<string, string>} */
+function namedBy(options) {
+  return Object.fromEntries(Object.keys(options).map((name) => [name, name]));
 }
 
 /** Whether a name is within a choice of `anyOf`. @param {HTMLSelectElement} select @param {string | null} name */
@@ -122,4 +122,29 @@ function shownHours(hours) {
   if (hours < 1 / 60) return `+${Math.round(hours * 3600)} s`;
   if (hours < 2) return `+${Math.round(hours * 60)} min`;
   return hours < 48 ? `+${hours.toFixed(1)} h` : `+${(hours / 24).toFixed(1)} days`;
+}
+
+/** @param {readonly string[]} labels @param {number} label */
+function labelName(labels, label) {
+  return labels[label] ?? 'nothing readable';
+}
+
+/** @param {boolean} isRight @param {string} text */
+function badge(isRight, text) {
+  return element('span', { class: isRight ? 'badge right' : 'badge wrong' }, text);
+}
+
+/** A prediction beside the true label. @param {readonly string[]} labels @param {{ gold: number, answer: number }} of */
+function besideTruth(labels, { gold, answer }) {
+  return badge(gold === answer, `true ${labelName(labels, gold)} / predicted ${labelName(labels, answer)}`);
+}
+
+/** A line about what follows. @param {string} name @param {Child[]} facts */
+function meta(name, ...facts) {
+  return element('p', { class: 'meta' }, element('b', {}, name), ...facts);
+}
+
+/** A text of others. In an element of its own, left to right and right to left scripts do not mix. @param {string | undefined} text */
+function textOf(text) {
+  return element('p', { class: text === undefined ? 'absent' : 'text', dir: 'auto' }, text ?? 'text not available');
 }

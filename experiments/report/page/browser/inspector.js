@@ -13,67 +13,51 @@ function startInspector(home, data) {
   /** @type {InspectedThread[]} */
   let listed = [];
 
-  const agents = [...new Set(data.views.flatMap(({ systems }) => agentNames(systems)))];
+  /** @type {Record<string, (row: InspectedThread) => boolean>} */
+  const outcomes = {
+    'all threads': () => true,
+    'mistakes of the agent': (row) => !isRight(row),
+    'right predictions': (row) => isRight(row),
+    'systems differ': (row) => row.disagreements[lead] > 0,
+  };
+  /** @type {Record<string, (a: InspectedThread, b: InspectedThread) => number>} */
+  const orders = {
+    'most confident mistakes first': (a, b) => b.mistakes[lead] - a.mistakes[lead],
+    'most disagreement first': (a, b) => b.disagreements[lead] - a.disagreements[lead],
+    'earliest stop first': (a, b) => a.stops[lead] - b.stops[lead],
+    'latest stop first': (a, b) => b.stops[lead] - a.stops[lead],
+    'longest first': (a, b) => data.threads[b.thread].posts - data.threads[a.thread].posts,
+    'as in the data': () => 0,
+  };
+  const agents = new Set(data.views.flatMap(({ systems }) => agentNames(systems)));
   const seeds = [...new Set(data.views.map(({ seed }) => String(seed)))];
   const events = [...new Set(data.threads.flatMap(({ event }) => (event === null ? [] : [event])))].sort();
   const { form, search, count, selects, finds } = filters('Threads', {
-    agent: ['Agent', agents.map((name) => [name, name])],
-    seed: ['Seed', seeds.map((seed) => [seed, seed])],
-    outcome: [
-      'Show',
-      [
-        ['all', 'all threads'],
-        ['wrong', 'mistakes of the agent'],
-        ['right', 'right predictions'],
-        ['differ', 'systems differ'],
-      ],
-    ],
+    agent: ['Agent', Object.fromEntries([...agents].map((name) => [name, name]))],
+    seed: ['Seed', Object.fromEntries(seeds.map((seed) => [seed, seed]))],
+    outcome: ['Show', namedBy(outcomes)],
     label: ['Label', anyOf('any label', data.labels)],
-    event: ['Event', events.length > 1 ? anyOf('any event', events) : [['', '']]],
-    order: [
-      'Sort',
-      [
-        ['mistake', 'most confident mistakes first'],
-        ['disagreement', 'most disagreement first'],
-        ['early', 'earliest stop first'],
-        ['late', 'latest stop first'],
-        ['long', 'longest first'],
-        ['data', 'as in the data'],
-      ],
-    ],
+    event: ['Event', anyOf('any event', events.length > 1 ? events : [])],
+    order: ['Sort', namedBy(orders)],
   });
   const list = element('ol', { class: 'list', 'aria-label': 'Threads' });
   const detail = element('div', { class: 'detail' });
   const nextSeed = seeds.length > 1 ? 's for the next seed, ' : '';
-  home.append(
-    form,
-    element(
-      'p',
-      { class: 'hint' },
-      `Keys: ↑ ↓ in the list, j and k for the next and the previous thread, ${nextSeed}/ to search.`,
-    ),
-    element('div', { class: 'panes' }, list, detail),
-  );
+  const keys = `Keys: ↑ ↓ in the list, j and k for the next and the previous thread, ${nextSeed}/ to search.`;
+  home.append(form, element('p', { class: 'hint' }, keys), element('div', { class: 'panes' }, list, detail));
+
+  /** @param {InspectedThread} row */
+  const isRight = (row) => row.answers[lead] === data.threads[row.thread].gold;
 
   /** @param {InspectedThread} row */
   const isShown = (row) => {
     const { id, event, gold, texts } = data.threads[row.thread];
-    const isRight = row.answers[lead] === gold;
-    if (selects.outcome.value === 'wrong' && isRight) return false;
-    if (selects.outcome.value === 'right' && !isRight) return false;
-    if (selects.outcome.value === 'differ' && row.disagreements[lead] === 0) return false;
-    if (!isWithin(selects.label, data.labels[gold]) || !isWithin(selects.event, event)) return false;
-    return search.value.trim() === '' || finds([id, event ?? '', ...(texts ?? [])].join('\n'));
-  };
-
-  /** @type {Record<string, (a: InspectedThread, b: InspectedThread) => number>} */
-  const orders = {
-    mistake: (a, b) => b.mistakes[lead] - a.mistakes[lead],
-    disagreement: (a, b) => b.disagreements[lead] - a.disagreements[lead],
-    early: (a, b) => a.stops[lead] - b.stops[lead],
-    late: (a, b) => b.stops[lead] - a.stops[lead],
-    long: (a, b) => data.threads[b.thread].posts - data.threads[a.thread].posts,
-    data: () => 0,
+    return (
+      outcomes[selects.outcome.value](row) &&
+      isWithin(selects.label, data.labels[gold]) &&
+      isWithin(selects.event, event) &&
+      finds([id, event ?? '', ...(texts ?? [])].join('\n'))
+    );
   };
 
   /** Lists the threads again. The one that was open stays open where it is still listed. */
@@ -92,18 +76,14 @@ function startInspector(home, data) {
 
   /** @param {InspectedThread} row */
   const threadButton = (row) => {
-    const { gold, texts, id, posts } = data.threads[row.thread];
-    const isRight = row.answers[lead] === gold;
+    const { texts, id, posts } = data.threads[row.thread];
+    const [kind, mark] = isRight(row) ? ['right', '✓'] : ['wrong', '✗'];
     const button = element(
       'button',
-      { type: 'button', tabindex: -1, class: isRight ? 'right' : 'wrong' },
-      element('span', { class: 'mark' }, isRight ? '✓' : '✗'),
+      { type: 'button', tabindex: -1, class: kind },
+      element('span', { class: 'mark' }, mark),
       element('span', { class: 'claim', dir: 'auto' }, texts?.[0].slice(0, 120) || id),
-      element(
-        'span',
-        { class: 'quiet' },
-        `${isRight ? 'right' : 'wrong'}, stops at ${row.stops[lead] + 1} of ${posts}`,
-      ),
+      element('span', { class: 'quiet' }, `${kind}, stops at ${row.stops[lead] + 1} of ${posts}`),
     );
     button.addEventListener('click', () => choose(row));
     return button;
@@ -131,11 +111,11 @@ function startInspector(home, data) {
 
   const draw = () => {
     const width = Math.max(280, Math.floor(detail.clientWidth) - 2);
-    detail.replaceChildren(
+    const shown =
       chosen === null
         ? element('p', { class: 'absent' }, 'No thread is like that.')
-        : threadView({ data, view, row: chosen, lead, width }),
-    );
+        : threadView({ data, view, row: chosen, lead, width });
+    detail.replaceChildren(shown);
     detail.scrollTop = 0;
   };
 
@@ -170,33 +150,13 @@ function startInspector(home, data) {
     search.focus();
   });
   form.addEventListener('input', refresh);
-
-  const followAddress = () => {
-    const named = new URLSearchParams(location.hash.slice(1));
-    const thread = data.threads.findIndex(({ id }) => id === named.get('thread'));
-    if (thread < 0) return;
-    for (const [select, value] of /** @type {const} */ ([
-      [selects.seed, named.get('seed')],
-      [selects.agent, named.get('agent')],
-    ]))
-      if ([...select.options].some((option) => option.value === value)) select.value = value ?? '';
-    search.value = '';
-    for (const select of [selects.outcome, selects.label, selects.event]) select.selectedIndex = 0;
-    refresh();
-    choose(listed.find((row) => row.thread === thread) ?? chosen);
-    home.scrollIntoView();
-    detail.querySelector('h3')?.focus({ preventScroll: true });
-  };
-  addEventListener('hashchange', followAddress);
   let drawnWidth = 0;
   new ResizeObserver(() => {
     if (Math.abs(detail.clientWidth - drawnWidth) < 8) return;
     drawnWidth = detail.clientWidth;
     draw();
   }).observe(detail);
-
   refresh();
-  followAddress();
 }
 
 /** @param {InspectorView['systems']} systems */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { draw, inlineSvg } from '../../../../experiments/report/page/chart.ts';
-import { classShares } from '../../../../experiments/selector/report/selector-parts.ts';
+import { shareTable } from '../../../../experiments/selector/report/selector-pages.ts';
 
 describe('inlineSvg', () => {
   it('has no address, no id of another chart, and the colours of the page', async () => {
@@ -21,14 +21,15 @@ describe('inlineSvg', () => {
     const inline = inlineSvg({ name: 'one', svg });
     expect(inline).not.toMatch(/https?:|xmlns/);
     expect(inline).toContain('fill="var(--blue, #0072b2)"');
-    expect(inline).toContain('aria-label="&lt;b&gt; &amp; &quot;quotes&quot;"');
+    // What a browser shows under the pointer.
+    expect(inline).toContain('<title>&lt;b&gt; &amp; &quot;quotes&quot;</title></path>');
     for (const [, id] of inline.matchAll(/ id="([^"]*)"/g)) expect(id).toMatch(/^one-/);
     for (const [, id] of inline.matchAll(/url\(#([^)]*)\)/g)) expect(inline).toContain(` id="${id}"`);
     expect(inline).toContain('url(#one-');
   });
 });
 
-describe('classShares', () => {
+describe('shareTable', () => {
   it('counts every class among all items of a kind and among the retained ones', () => {
     const item = (label: string, retained: boolean) => ({
       kind: 'post' as const,
@@ -43,12 +44,14 @@ describe('classShares', () => {
       explanation: '',
     });
     const items = [item('deny', true), item('deny', false), item('query', false), item('query', false)];
-    expect(classShares(items, 'post')).toEqual([
-      { label: 'deny', among: 'shown', items: 2, share: 0.5 },
-      { label: 'deny', among: 'retained', items: 1, share: 1 },
-      { label: 'query', among: 'shown', items: 2, share: 0.5 },
-      { label: 'query', among: 'retained', items: 0, share: 0 },
-    ]);
-    expect(classShares(items, 'claim')).toEqual([]);
+    expect(shareTable(items, { kind: 'post', what: 'stance' })).toEqual({
+      heading: ['stance of posts', 'shown', 'retained'],
+      rows: [
+        ['deny', '2 (50%)', '1 (100%)'],
+        ['query', '2 (50%)', '0 (0%)'],
+        ['all', '4', '1 (25%)'],
+      ],
+    });
+    expect(shareTable(items, { kind: 'claim', what: 'veracity' }).rows).toEqual([['all', '0', '0 (0%)']]);
   });
 });

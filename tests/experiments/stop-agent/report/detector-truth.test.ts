@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { tableText } from '../../../../experiments/report/report.ts';
+import { tableText } from '../../../../experiments/report/table.ts';
 import {
   detectorTruthLine,
   detectorTruthSections,

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { RunDirectory } from '../../../../checkpoints/run-directory.ts';
-import { narrowTable, screenText, wrapped } from '../../../../experiments/report/narrow-table.ts';
-import { markdownOf, screenOf, tableText } from '../../../../experiments/report/report.ts';
+import { markdownOf, screenOf, screenText } from '../../../../experiments/report/report.ts';
+import { tableText } from '../../../../experiments/report/table.ts';
 import { agentName } from '../../../../experiments/stop-agent/decisions.ts';
 import { summarize } from '../../../../experiments/stop-agent/report/agents.ts';
 import { compareToRules, ruleBudgets } from '../../../../experiments/stop-agent/report/rule-margins.ts';
@@ -32,26 +32,6 @@ const markdown = (...results: Variant[]) => markdownOf(report(...results));
 const screen = (results: Variant[], width = 100) => screenText(screenOf(report(...results)), { width });
 const oneLine = (text: string) => text.replaceAll(/\s+/g, ' ');
 const widest = (text: string) => Math.max(...text.split('\n').map((line) => [...line].length));
-
-describe('a table for a terminal', () => {
-  const rows = [
-    ['system', 'macro-F1', 'ER'],
-    ['confidence ≥ 0.7, asked at 1, 2, 3, 5, 8, …', '0.743 ± 0.028', '0.154'],
-    ['all posts', '0.8', '1'],
-  ];
-
-  it('cuts the first column and no other', () => {
-    const table = narrowTable(rows, { width: 40 });
-    expect(widest(table)).toBe(40);
-    expect(table.split('\n')[2]).toBe('confidence ≥ 0.7,…  0.743 ± 0.028  0.154');
-    expect(table.split('\n')[3]).toBe(`${'all posts'.padEnd(18)}${'0.8'.padStart(15)}${'1'.padStart(7)}`);
-  });
-
-  it('is as narrow as what stands in it, and text breaks at spaces', () => {
-    expect(widest(narrowTable(rows.slice(0, 1)))).toBe('system        macro-F1  ER'.length);
-    expect(wrapped('one two three', { width: 7 })).toBe('one two\nthree');
-  });
-});
 
 describe('a collapse', () => {
   const stopping = (share: number) => trial(1, { mostCommonStop: { name: 'post 1', share } });
@@ -111,7 +91,6 @@ describe('the report', () => {
     expect(places.map((part) => all.indexOf(part))).toEqual(
       places.map((part) => all.indexOf(part)).toSorted((a, b) => a - b),
     );
-    expect(report(...results).cards.map(({ value }) => value)).toEqual(['30%', '80%', '1.0']);
   });
 
   it('puts under each agent the best rule that reads and queries no more', () => {
@@ -125,9 +104,10 @@ describe('the report', () => {
       .split('\n')
       .map((line) => line.replace(/ {2,}[\d.]+ {2}.*/, ''));
     const first = names.indexOf('detector-in-state');
-    expect(names.slice(first, first + 5)).toEqual([
+    expect(names.slice(first, first + 6)).toEqual([
       'detector-in-state',
-      expect.stringMatching(/^ {2}confidence ≥ 0\.7, asked at 1.*…$/),
+      expect.stringMatching(/^ {2}confidence ≥ 0\.7, asked at 1/),
+      expect.stringMatching(/^ {2}[\d, ]*…$/),
       'once',
       '  first 4 posts',
       'all posts',

@@ -1,0 +1,129 @@
+import { join } from 'node:path';
+import { RunDirectory } from '../../../checkpoints/run-directory.ts';
+import { readJsonFile } from '../../../src/json-file.ts';
+import { present } from '../../../src/present.ts';
+import { workContext } from '../../../src/work-context.ts';
+import { curveCharts, loggedMetrics } from '../../report/charts/learning-curves.ts';
+import type { VariantResults } from '../../report/kind-report.ts';
+import type { ListedItem } from '../../report/page/page-data.ts';
+import { readable } from '../../report/readable.ts';
+import type { Block, ReportSection } from '../../report/report.ts';
+import { percent } from '../../report/shown-numbers.ts';
+import type { Table } from '../../report/table.ts';
+import { type LastSelectionItem, readLastSelection } from '../epoch-record.ts';
+import { selectorExperimentSchema } from '../experiment.ts';
+import type { SelectorResult } from '../result.ts';
+import { trainingThreads } from '../trained-selector.ts';
+import { stanceChart, stancePictureFile, stancePictureSchema } from './stance-picture.ts';
+
+type Results = readonly VariantResults<SelectorResult>[];
+
+/** What only a page shows of selectors: what is retained, the map of stances, every item, rewards. */
+export async function selectorPages(results: Results): Promise<ReportSection[]> {
+  const runs = results.flatMap(({ variant, trials }) => trials.map((result) => ({ variant, result })));
+  const [{ variant: first, result }] = runs;
+  const { folds, seed } = result;
+  const folder = folderOfSelection(result);
+  const selection = readLastSelection(folder);
+  const { items, notes } = await listedItems(folder, selection);
+  const fold = folds.length === 0 ? '' : `, ${folds[0].run}`;
+  const only =
+    runs.length + folds.length > 1 &&
+    `Shown: ${first}, seed ${seed}${fold}. \`earshot report <run> --html\` writes the page of another run.`;
+  const logged = runs.map((run) => ({ ...run, seed: run.result.seed, metrics: loggedMetrics(run.result.directory) }));
+  // Shares by class are in a table.
+  const skip = (metric: string) => /^(shown\/|retained\/\w+\/|hidden\/\w+F1$)/.test(metric);
+  const maps = runs
+    .filter((run) => run.result.seed === seed)
+    .map((run, index) => {
+      const picture = readJsonFile(join(folderOfSelection(run.result), stancePictureFile), stancePictureSchema);
+      return stanceChart(picture, { name: `stances-${index + 1}`, variant: run.variant });
+    });
+  return [
+    {
+      id: 'selection',
+      title: 'What is retained',
+      blocks: present<Block>([
+        only,
+        shareTable(selection, { kind: 'post', what: 'stance' }),
+        shareTable(selection, { kind: 'claim', what: 'veracity' }),
+        'Shares are of all that the last epoch showed, and of what was retained. Stances are weak labels; veracities are gold labels where there are any.',
+        { figures: maps },
+      ]),
+    },
+    {
+      id: 'items-shown',
+      title: 'Items',
+      blocks: [
+        'Every claim and post that the last epoch showed, with the probability by which it was retained and the reason of the task model. Right and wrong are by labels that the selector does not see.',
+        ...notes,
+        { script: 'items', data: items },
+      ],
+    },
+    { id: 'rewards', title: 'Rewards by epoch', blocks: [{ figures: curveCharts(logged, { over: 'epoch', skip }) }] },
+  ];
+}
+
+/** How each class stands among the items that were shown, and among those that were retained. */
+export function shareTable(
+  selection: readonly LastSelectionItem[],
+  { kind, what }: { kind: 'post' | 'claim'; what: string },
+): Table {
+  const shown = selection.filter((item) => item.kind === kind);
+  const retained = shown.filter((item) => item.retained);
+  const cell = (items: readonly LastSelectionItem[], of: number) =>
+    `${items.length} (${percent(items.length / Math.max(1, of))})`;
+  const labelled = (items: readonly LastSelectionItem[], label: string) => items.filter((item) => item.label === label);
+  const labels = [...new Set(shown.map(({ label }) => label))].sort();
+  return {
+    heading: [`${what} of ${kind}s`, 'shown', 'retained'],
+    rows: [
+      ...labels.map((label) => [
+        label,
+        cell(labelled(shown, label), shown.length),
+        cell(labelled(retained, label), retained.length),
+      ]),
+      ['all', String(shown.length), cell(retained, shown.length)],
+    ],
+  };
+}
+
+/** Where events were held out in turn, each has a selection of its own, and the page shows the first. */
+function folderOfSelection({ directory, folds }: SelectorResult): string {
+  return folds.length === 0 ? directory : join(directory, folds[0].run);
+}
+
+/** With charts and style the page stays below 5 MB. */
+const bytesAtMost = 3.6e6;
+
+/** What a run's last epoch showed, with the texts of its threads where they can still be read; and what is missing. */
+async function listedItems(
+  directory: string,
+  selection: readonly LastSelectionItem[],
+): Promise<{ items: ListedItem[]; notes: string[] }> {
+  const run = RunDirectory.open(directory);
+  const { value: threads, problem } = await readable(() =>
+    trainingThreads({ run, experiment: run.readConfig(selectorExperimentSchema), context: workContext() }),
+  );
+  // By the id of the thread, and of a reply after a slash.
+  const texts = new Map(
+    (threads ?? []).flatMap(({ id, posts }) =>
+      posts.map((post, index) => [index === 0 ? id : `${id}/${post.id}`, post.text] as const),
+    ),
+  );
+  const all = selection.map(({ threadId, ...own }): ListedItem => {
+    const id = 'postId' in own ? `${threadId}/${own.postId}` : threadId;
+    return { ...own, id, text: texts.get(id) ?? null };
+  });
+  const bytes = all.reduce((sum, item) => sum + Buffer.byteLength(JSON.stringify(item)) + 1, 0);
+  const share = Math.min(1, bytesAtMost / bytes);
+  const items = all.filter((_, index) => Math.floor((index + 1) * share) > Math.floor(index * share));
+  return {
+    items,
+    notes: present([
+      problem !== null && `Texts are missing: ${problem}`,
+      items.length < all.length &&
+        `${items.length} of ${all.length} items are listed, evenly drawn, so that the file stays below 5 MB.`,
+    ]),
+  };
+}

@@ -1,0 +1,206 @@
+import { dirname } from 'node:path';
+import { groupBy } from '../../../src/data/group-by.ts';
+import type { Interval } from '../../../src/metrics/bootstrap.ts';
+import { paretoFront, upperHull } from '../../../src/metrics/pareto.ts';
+import { present } from '../../../src/present.ts';
+import { imitatesExperts } from '../../../trainers/stop-agent/config.ts';
+import { type FrontPoint, frontChart } from '../../report/charts/front-chart.ts';
+import type { Chart } from '../../report/page/chart.ts';
+import { overSeeds, percent, shown } from '../../report/shown-numbers.ts';
+import { intervalsOf } from '../../run/scoring.ts';
+import { thresholds } from '../calibrate.ts';
+import { readStopProbabilities } from '../decided-files.ts';
+import { agentName, decide, isLearnt, isShown, type SystemDecisions, stopByScores } from '../decisions.ts';
+import { taskOf } from '../experiment.ts';
+import { type ScoredStops, stopColumns, stopMetrics, stopScoring } from '../metrics.ts';
+import { agentQueries, limitsOf } from '../policy-settings.ts';
+import type { TrialResult } from '../result.ts';
+import { optimumName } from '../stream-optimum.ts';
+import type { RankedAgent } from './agents.ts';
+import type { ReadRun } from './read-runs.ts';
+import type { RecommendedSystem } from './recommended-system.ts';
+
+/** What fronts measure: the worth upright, the time across. Alerts have their own, because most threads are read to their end then. */
+const aims = {
+  predictions: {
+    worth: { metric: 'macroF1', title: 'macro-F1', heading: 'Macro-F1' },
+    time: { metric: 'er', title: 'posts read', axis: 'earliness: share of the posts read' },
+    inWords: (time: number) => `${percent(time)} of the posts read`,
+    // Mixtures of rules reach what lies between them in macro-F1, which F latency with its median does not follow.
+    lineOf: upperHull,
+    dashed: 'A random mixture of two rules reaches the dashed line, so training pays off above it.',
+  },
+  alerts: {
+    worth: { metric: 'latencyF1', title: 'F latency', heading: 'F latency of alerts' },
+    time: { metric: 'medianAlertPosts', title: 'delay', axis: 'delay: median posts to a true alert' },
+    inWords: (time: number) =>
+      Number.isFinite(time) ? `half of the true alerts within ${time.toFixed(1)} posts` : 'no true alert',
+    lineOf: paretoFront,
+    dashed: 'The dashed line joins the rules that no other rule beats in both.',
+  },
+} as const;
+type Aim = (typeof aims)[keyof typeof aims];
+
+const prices = ['time', 'queries'] as const;
+type Price = (typeof prices)[number];
+
+/** A system with its decisions, one entry per seed. */
+interface PlacedSystem {
+  readonly name: string;
+  readonly kind: FrontPoint['kind'];
+  readonly isRecommended: boolean;
+  readonly seeds: readonly Pick<SystemDecisions, 'decisions'>[];
+  readonly hasIntervals: boolean;
+  /** The command that shows these decisions again. */
+  readonly repeat: string;
+}
+
+interface FrontOptions {
+  /** What trained the agents. */
+  readonly command: string;
+  readonly recommended: Pick<RecommendedSystem, 'variant' | 'system'> | null;
+  /** What the agents would decide at other thresholds than their own, an entry per seed. */
+  readonly thresholds: readonly { name: string; seeds: PlacedSystem['seeds'] }[];
+}
+
+const resamples = 500;
+/** Longer names of rules would lie across the chart; pointing at the rule shows them. */
+const longestRuleName = 14;
+
+/** The front against posts and against queries. */
+export function frontCharts(agents: readonly RankedAgent[], options: FrontOptions): Chart[] {
+  const { command } = options;
+  const task = agents[0].trials[0].ranking;
+  const aim = (task.alerts ?? []).length > 0 ? aims.alerts : aims.predictions;
+  const systems = [
+    ...placedSystems(agents, options),
+    ...options.thresholds.map((own): PlacedSystem => {
+      return { ...own, kind: 'threshold', isRecommended: false, hasIntervals: false, repeat: command };
+    }),
+  ];
+  const points = systems.map((system) => frontPoint(system, { task, aim }));
+  return prices.map((price) => frontOf(points, { price, aim }));
+}
+
+/** Every agent of every variant, and the rules of the first variant's splits. */
+function placedSystems(agents: readonly RankedAgent[], { command, recommended }: FrontOptions): PlacedSystem[] {
+  return agents.flatMap(({ variant, trials }, index) => {
+    const names = [...new Set(trials.flatMap(({ decisions }) => decisions.map(({ name }) => name)))];
+    return names
+      .filter((name) => (isLearnt(name) ? name === agentName || imitatesExperts(trials[0]) : index === 0))
+      .map((name): PlacedSystem => {
+        const seeds = trials.flatMap(({ decisions }) => decisions.filter((system) => system.name === name));
+        const isAgent = name === agentName;
+        const several = agents.length > 1 && isLearnt(name);
+        return {
+          name: !several ? name : isAgent ? variant : `${name}: ${variant}`,
+          kind: kindOf(seeds[0]),
+          isRecommended: name === recommended?.system && (!isAgent || variant === recommended.variant),
+          seeds,
+          hasIntervals: isAgent,
+          repeat: isAgent ? command : comparison(name, trials),
+        };
+      });
+  });
+}
+
+function kindOf({ name, queries }: SystemDecisions): FrontPoint['kind'] {
+  if (name === optimumName || queries === 'oracle') return 'bound';
+  return name === agentName ? 'trained' : 'baseline';
+}
+
+/** Compares the agent with another system on the same threads. */
+function comparison(name: string, trials: readonly TrialResult[]): string {
+  const [{ directory }] = trials;
+  const folder = trials.length > 1 ? dirname(directory) : directory;
+  return `earshot compare ${folder} ${folder} --second-system "${name}"`;
+}
+
+/** A system on both fronts: means over the seeds that know a number, NaN where none does; intervals over threads and seeds. */
+interface PlacedPoint extends Omit<FrontPoint, 'x' | 'across'> {
+  readonly at: Readonly<Record<Price, number>>;
+  readonly intervals: Readonly<Record<Price, Interval | undefined>>;
+}
+
+function frontPoint(system: PlacedSystem, { task, aim }: { task: ScoredStops; aim: Aim }): PlacedPoint {
+  const { name, kind, isRecommended, seeds, hasIntervals, repeat } = system;
+  const columns = seeds.map(({ decisions }) => stopColumns(decisions, task));
+  const over = (metric: string) =>
+    overSeeds(columns.map(stopMetrics.find((own) => own.name === metric)!.of))?.mean ?? Number.NaN;
+  const metrics = { worth: aim.worth.metric, time: aim.time.metric, queries: 'queriesPerThread' };
+  const drawn = seeds.map(({ decisions: first }) => ({ first }));
+  const only = Object.values(metrics);
+  const intervals = hasIntervals ? intervalsOf(stopScoring(task), drawn, { only, resamples }) : [];
+  const within = (metric: string): Interval | undefined => intervals.find((own) => own.name === metric);
+  const [y, time, queries] = only.map(over);
+  const upright = within(metrics.worth);
+  const facts = present([
+    `${aim.worth.title} ${shown({ mean: y, interval: upright ?? null })}`,
+    `${aim.inWords(time)}, ${queries.toFixed(1)} queries per thread`,
+    kind === 'bound' && 'It knows what no policy can know.',
+    seeds.length > 1 && `mean over ${seeds.length} seeds`,
+    `Again: ${repeat}`,
+  ]);
+  return {
+    ...{ name, kind, isRecommended, y, details: facts.join('\n') },
+    ...(upright !== undefined && { upright }),
+    at: { time, queries },
+    intervals: { time: within(metrics.time), queries: within(metrics.queries) },
+  };
+}
+
+function frontOf(all: readonly PlacedPoint[], { price, aim }: { price: Price; aim: Aim }): Chart {
+  const isTime = price === 'time';
+  const points = all
+    .filter(({ kind, y, at }) => (isTime || kind !== 'bound') && Number.isFinite(y) && Number.isFinite(at[price]))
+    .map(({ at, intervals, ...own }) => ({ ...own, x: at[price], across: intervals[price] }));
+  const rules = points.filter(({ kind }) => kind === 'baseline').map((own) => ({ ...own, er: own.x, macroF1: own.y }));
+  const line = aim.lineOf(paretoFront(rules));
+  const named = line.filter(({ name }) => isShown(name) && name.length <= longestRuleName).map(({ name }) => name);
+  const { worth, time, dashed } = aim;
+  return frontChart(
+    points.map((own) => ({ ...own, isNamed: ['trained', 'bound'].includes(own.kind) || named.includes(own.name) })),
+    {
+      name: isTime ? 'front' : 'front-queries',
+      title: `${worth.heading} against ${isTime ? time.title : 'queries'}`,
+      label: `${worth.heading} of ${points.length} systems against ${isTime ? time.title : 'queries per thread'}.`,
+      caption: isTime
+        ? `Up and to the left is better. ${dashed} Bars are 95% intervals.`
+        : 'What a system costs where judgements are paid for.',
+      line,
+      worth: worth.title,
+      price: isTime ? time.axis : 'queries of the detector per thread',
+      isLogarithmic: !isTime,
+    },
+  );
+}
+
+/** Every so many of the thresholds that `calibrate` tries: neighbours decide alike. */
+const thresholdStride = 4;
+
+/** What settled agents decide at other thresholds than their own: one training serves them all. An entry per seed. */
+export function thresholdPoints(runs: readonly ReadRun[]): { name: string; seeds: SystemDecisions[] }[] {
+  const settled = runs.filter(({ experiment }) => experiment.agent.algorithm === 'settled');
+  return Array.from(
+    groupBy(settled, ({ variant }) => variant),
+    ([variant, own]) => {
+      const scored = own.flatMap((run) => {
+        const { result, experiment } = run;
+        const scores = readStopProbabilities(result.directory, experiment.evaluation.part);
+        return scores === null ? [] : [{ run, scores }];
+      });
+      if (scored.length < own.length) return [];
+      return thresholds
+        .filter((_, index) => index % thresholdStride === 1)
+        .map((threshold) => ({
+          name: `${variant} at ${Number(threshold.toPrecision(3))}`,
+          seeds: scored.map(({ run: { experiment, judged, result, agent }, scores }) => {
+            const queries = agentQueries({ experiment, schedule: result.schedule });
+            const policy = { threshold, limits: limitsOf(experiment), queries, task: taskOf(experiment) };
+            const stops = judged.map((thread) => stopByScores(thread, scores.get(thread.threadId) ?? [], policy));
+            return decide(agent.name, judged, stops, queries);
+          }),
+        }));
+    },
+  ).flat();
+}
