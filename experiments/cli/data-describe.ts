@@ -3,13 +3,13 @@ import { Command } from '@commander-js/extra-typings';
 import { describeOverlaps, describing } from '../../src/data/describe.ts';
 import { readThreads } from '../../src/data/thread-file.ts';
 import { terminalTable } from '../report/table.ts';
-import { comparisonTable, descriptionTable } from './description-table.ts';
+import { descriptionTable } from './description-table.ts';
 import type { OptionsOf } from './option-values.ts';
 import { collectSkipped } from './progress.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
-/** With more files than this, columns of label counts fit no screen. */
-const maxColumns = 3;
+/** Columns of a table; further files have a table of their own. */
+const filesAcross = 3;
 
 export function dataDescribeCommand(terminal: Terminal) {
   return dataDescribeOptions().action((paths, options) => describeFiles(paths, { ...options, terminal }));
@@ -51,11 +51,8 @@ async function describeFiles(paths: string[], options: Flags & { terminal: Termi
     return;
   }
   const named = files.map(({ path, description }) => ({ name: basename(path), description }));
-  if (named.length <= maxColumns) stdout.write(`${descriptionTable(named)}\n`);
-  else
-    stdout.write(
-      `${comparisonTable(named)}\nmean, median and min–max: posts a thread; hours: median to the last post\n`,
-    );
+  for (let at = 0; at < named.length; at += filesAcross)
+    stdout.write(`${at > 0 ? '\n' : ''}${descriptionTable(named.slice(at, at + filesAcross))}\n`);
   for (const { path, skipped } of files) if (skipped > 0) stdout.write(`${path}: ${skipped} bad lines left out\n`);
   if (overlaps.length > 0) {
     const rows = overlaps.map(({ files: pair, sharedIds, sharedClaimTexts }) =>

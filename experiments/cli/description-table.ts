@@ -37,37 +37,6 @@ export function descriptionTable(files: readonly { name: string; description: De
   return terminalTable({ heading: ['', ...names], rows: filled, texts: names });
 }
 
-/** One row for each file, for when columns would not fit. Label counts are left to the description of a single file. */
-export function comparisonTable(files: readonly { name: string; description: Description }[]): string {
-  const heading = [
-    '',
-    'threads',
-    'posts',
-    'mean',
-    'median',
-    'min–max',
-    'hours',
-    'rumor',
-    'non-rumor',
-    'under 3',
-    'no time',
-  ];
-  const rows = files.map(({ name, description }) => [
-    name,
-    String(description.threads),
-    String(description.posts),
-    mean(description.postsPerThread),
-    String(description.postsPerThread?.median ?? ''),
-    `${description.postsPerThread?.min ?? ''}–${description.postsPerThread?.max ?? ''}`,
-    description.spanHours?.median.toFixed(1) ?? '',
-    some(description.rumor.rumor ?? 0),
-    some(description.rumor['non-rumor'] ?? 0),
-    some(description.threadsUnder3Posts),
-    some(description.postsWithoutTime),
-  ]);
-  return terminalTable({ heading, rows });
-}
-
 function mean(spread: Spread | null): string {
   return spread === null ? '' : spread.mean.toFixed(1);
 }

@@ -18,8 +18,7 @@ import { readJudged, readStopProbabilities } from '../decided-files.ts';
 import { type Decision, isLearnt, isShown, type SystemDecisions, type TestThread } from '../decisions.ts';
 import { thresholdOf } from '../operating-point.ts';
 import type { TrialResult } from '../result.ts';
-import { debatesOf } from './debates.ts';
-import type { ReadRun } from './read-runs.ts';
+import { debatesOf, type ReadRun } from './read-runs.ts';
 
 /** A run as the inspector needs it. */
 export interface InspectedRun extends Pick<ReadRun, 'variant' | 'judged' | 'threads'> {
@@ -227,10 +226,10 @@ export async function inspectedRuns(
 ): Promise<{ runs: InspectedRun[]; notes: string[] }> {
   const notes = new Set<string>();
   const inspected: InspectedRun[] = [];
-  for (const { variant, experiment, problem, agent, judged, threads, result } of runs) {
+  for (const run of runs) {
+    const { variant, experiment, problem, agent, judged, threads, result } = run;
     if (problem !== null) notes.add(`Texts are missing: ${problem}.`);
-    const { decisions } = agent;
-    const { debates, problem: debatesProblem } = await debatesOf({ experiment, threads, decisions, cache });
+    const { debates, problem: debatesProblem } = await debatesOf(run, cache);
     if (debatesProblem !== null) notes.add(`Debates are missing: ${debatesProblem}.`);
     const stopProbabilities = readStopProbabilities(result.directory, experiment.evaluation.part);
     const imitates = imitatesExperts(result);

@@ -1,13 +1,23 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
-import type { Thread } from '../../../src/data/thread.ts';
+import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
+import { annotationRequest } from '../../../experts/asking/annotation-request.ts';
+import { scheduledLengths } from '../../../experts/prefix-schedule.ts';
+import { prefixOf, type Thread } from '../../../src/data/thread.ts';
 import type { ThreadSource } from '../../../src/data/thread-source.ts';
 import { PromiseCache } from '../../../src/promise-cache.ts';
+import { workContext } from '../../../src/work-context.ts';
+import { openJudgeOf } from '../../judging/judge.ts';
 import type { VariantResults } from '../../report/kind-report.ts';
+import type { Debate } from '../../report/page/page-data.ts';
 import { readable } from '../../report/readable.ts';
+import { debateOf } from '../../report/transcript-rounds.ts';
 import { readParts } from '../../run/parts-file.ts';
 import { readJudged } from '../decided-files.ts';
 import { agentName, type Decision, type SystemDecisions, type TestThread } from '../decisions.ts';
-import { type Experiment, experimentSchema } from '../experiment.ts';
+import { type Experiment, experimentSchema, taskOf } from '../experiment.ts';
+import { recallForTraining } from '../judge-for-training.ts';
 import { openData, threadsOfItems } from '../parts.ts';
 import type { TrialResult } from '../result.ts';
 
@@ -68,4 +78,53 @@ function threadReader(): (run: RunDirectory, experiment: Experiment) => Promise<
           : `${missing} of ${items.length} threads of ${source} are missing or were changed since the run read them`,
     };
   };
+}
+
+/**
+ * What a detector on language models said before the judgements that an agent stopped at, by thread. Nothing is asked: only
+ * the store is read.
+ * @param cache folder that runs share
+ * @returns nothing for local detectors, which do not talk; a problem where the store or the detector cannot be read
+ */
+export async function debatesOf(
+  run: ReadRun,
+  cache: string,
+): Promise<{ debates: ReadonlyMap<string, readonly Debate[]>; problem: string | null }> {
+  const { detector } = run.experiment;
+  if (!('file' in detector)) return { debates: new Map(), problem: null };
+  const path = detector.annotations ?? join(cache, 'annotations.sqlite');
+  if (!existsSync(path)) return { debates: new Map(), problem: `there is no annotation store ${path}` };
+  const store = AnnotationStore.open(path);
+  try {
+    const { value, problem } = await readable(() => debatesIn(store, run, detector));
+    return { debates: new Map(value), problem };
+  } finally {
+    store.close();
+  }
+}
+
+async function debatesIn(
+  store: AnnotationStore,
+  { experiment, threads, agent: { decisions } }: ReadRun,
+  detector: Extract<Experiment['detector'], { file: string }>,
+): Promise<(readonly [thread: string, debates: readonly Debate[]])[]> {
+  const judge = { judge: await openJudgeOf(detector.file, taskOf(experiment)), options: detector };
+  const maxPosts = experiment.maxJudgedPosts;
+  const asked = await recallForTraining({ judge, threads: [], store, maxPosts, context: workContext() });
+  const judged = decisions.flatMap(({ threadId, postsUsed }) => {
+    const thread = threads.get(threadId);
+    if (thread === undefined) return [];
+    const lengths = scheduledLengths({ schedule: detector.schedule, posts: Math.min(thread.posts.length, maxPosts) });
+    // A judgement holds until the next judged prefix.
+    const posts = lengths.findLast((length) => length <= postsUsed);
+    if (posts === undefined) return [];
+    const request = annotationRequest({ detector: asked.detector, prefix: prefixOf(thread, posts) });
+    return [{ threadId, posts, key: store.keyOf(request) }];
+  });
+  const judgements = store.getMany(judged.map(({ key }) => key));
+  const { labels } = taskOf(experiment);
+  return judged.flatMap(({ threadId, posts, key }) => {
+    const judgement = judgements.get(key);
+    return judgement === undefined ? [] : [[threadId, [debateOf(judgement, { posts, labels })]] as const];
+  });
 }

@@ -22,11 +22,11 @@ import { type RankedAgent, raisesAlerts, rankedAgents, ruleInPlace } from './age
 import { detectorTruthSections, detectorTruths } from './detector-truth.ts';
 import { frontCharts, thresholdPoints } from './front.ts';
 import { inspectedRuns, inspectorData, inspectorSection } from './inspector.ts';
+import { predictionsSection } from './predictions.ts';
 import { readRuns } from './read-runs.ts';
 import { type RecommendedSystem, recommendedSystem } from './recommended-system.ts';
 import { ruleBudgets } from './rule-margins.ts';
 import { guaranteeNotes, guaranteeSentence, stopNotes, unshownGuarantees } from './stop-notes.ts';
-import { stopsSection } from './stops.ts';
 import { stopSystemsTable } from './systems-table.ts';
 import { trainingSection } from './training.ts';
 
@@ -90,7 +90,7 @@ async function pageSections(
   const inspector = inspectorData(inspected.runs, { labels, alerts });
   return present([
     { id: 'front', title: 'Pareto front', blocks: [{ figures }] },
-    stopsSection(runs, { labels, alerts }),
+    predictionsSection(runs, { labels, alerts }),
     inspectorSection(inspector, inspected.notes),
     // A cross-fitted seed trained several agents, one a fold.
     !runs[0].result.isCrossFitted && trainingSection(runs),

@@ -69,7 +69,9 @@ describe('trainingWarnings', () => {
       mostCommonStop: { name: 'post 1', share: 0.9 },
     });
     expect(imitating.advice).toContain('20% of the conservative demonstrations stop at the first post, too.');
-    expect(imitating.advice).toContain('Try agent.algorithm: exact-policy-gradient, agent.balance: stop-step, or');
+    expect(imitating.advice).toContain(
+      'Try agent.algorithm: exact-policy-gradient, agent.balance: stop-step, or a lower',
+    );
     expect(whats({ mostCommonStop: { name: 'post 1', share: 0.89 } })).toEqual([]);
     expect(whats({ mostCommonStop: { name: 'last post', share: 0.95 } })[0]).toMatch(/waits for the last post in 95%/);
   });
@@ -77,9 +79,7 @@ describe('trainingWarnings', () => {
   it('advises only options that the algorithm reads', () => {
     const waiting = { ...calm, mostCommonStop: { name: 'last post', share: 0.95 } };
     const [{ advice }] = trainingWarnings({ ...waiting, agent: agentOf({ algorithm: 'dqn' }) });
-    expect(advice).toBe(
-      'Make waiting cost more: raise agent.dqn.waitCost above 0.01, or lower agent.dqn.wrongCost (now 100).',
-    );
+    expect(advice).toBe('Make waiting cost more: raise agent.dqn.waitCost, or lower agent.dqn.wrongCost.');
   });
 
   it('says nothing of experts, steps or their options where a settled agent was trained', () => {
@@ -101,16 +101,6 @@ describe('trainingWarnings', () => {
     expect(
       trainingWarnings({ ...waiting, mostCommonStop: { name: 'post 1', share: 0.95 }, alerts: ['rumor'] }),
     ).toHaveLength(1);
-  });
-
-  it('advises nothing that is set already', () => {
-    const stuck = { ...calm, mostCommonStop: { name: 'post 1', share: 0.9 } };
-    const adviceOn = (agent: object) => trainingWarnings({ ...stuck, agent: agentOf(agent) })[0].advice;
-    const exact = { algorithm: 'exact-policy-gradient', task: { delayCost: 0.3 } };
-    expect(adviceOn(exact)).toContain('lower agent.task.delayCost below 0.3. With few labelled threads');
-    const pseudo = { ...exact, task: { delayCost: 0, environment: 'pseudo-labelled' } };
-    expect(adviceOn(pseudo)).not.toMatch(/pseudo-labelled|delayCost/);
-    expect(adviceOn({ balance: 'stop-step' })).not.toContain('stop-step');
   });
 
   it('looks at the last tenth: a discriminator that is too strong, large updates, a lost policy, a blind critic', () => {
