@@ -15,7 +15,7 @@ import { agentName } from '../stop-agent/decisions.ts';
 import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
 import { type Experiment, experimentSchema, resolveExperiment, taskOf } from '../stop-agent/experiment.ts';
 import { scoreSystem, scoresJson, stopMetrics, stopScoring } from '../stop-agent/metrics.ts';
-import { policyFolderName } from '../stop-agent/policy/policy-folder.ts';
+import { findPolicy } from '../stop-agent/policy/policy-folder.ts';
 import { systemsOfRun } from '../stop-agent/result.ts';
 import { type ExperimentKind, type ScoredSystem, simpleExperiment, splitProblem } from './experiment-kind.ts';
 
@@ -88,7 +88,7 @@ export const stopAgentKind: ExperimentKind = {
   async ship({ recommended, out }) {
     const { run, system } = recommendedRun.parse(recommended);
     // Results alone were kept of it.
-    if (!existsSync(join(run, policyFolderName))) return false;
+    if (findPolicy(run) === null) return false;
     if (existsSync(out) && !existsSync(join(out, bundleFiles.manifest)))
       throw new InputError(
         `${out} holds no policy, and the recommended one goes there; move that folder, or rename the variant "policy", and give the command again`,

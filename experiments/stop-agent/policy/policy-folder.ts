@@ -78,13 +78,18 @@ export async function openPolicy(
 }
 
 /**
- * The bundle in a folder, or in the `policy` of a run or an experiment.
- * @throws InputError where there is none
+ * The bundle in a folder, or in the `policy` of a run or an experiment; of a cross-fitted seed that of the first one, which ships for all.
+ * Null where there is none.
  */
-export function policyFolder(folder: string): string {
+export function findPolicy(folder: string): string | null {
   const places = [folder, join(folder, policyFolderName), join(evaluatedRun(deployedRun(folder)), policyFolderName)];
-  const bundle = places.find((path) => existsSync(join(path, bundleFiles.manifest)));
-  if (bundle !== undefined) return bundle;
+  return places.find((path) => existsSync(join(path, bundleFiles.manifest))) ?? null;
+}
+
+/** The bundle that `findPolicy` finds. @throws InputError where there is none */
+export function policyFolder(folder: string): string {
+  const bundle = findPolicy(folder);
+  if (bundle !== null) return bundle;
   if (!existsSync(folder))
     throw new InputError(`${missingPath(folder)}. \`earshot runs\` lists the runs that are here`);
   const remedy = existsSync(join(folder, 'config.json'))

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { temporaryFolder, writeFiles } from '../../src/data/fixtures.ts';
@@ -87,8 +87,15 @@ it('tests every labelled thread once a seed, ships what learned from all, and de
   const rule = await earshot(['export', 'runs/mine/agent/seed-2', '--system', 'first post', '--out', 'rule'], { cwd });
   expect(rule.code, rule.errors).toBe(0);
   expect(readFileSync(join(cwd, 'rule/detector.json'))).toEqual(readFileSync(join(policy, 'detector.json')));
+  const decided = await earshot(
+    ['decide', 'threads.jsonl', '--policy', 'runs/mine/agent/seed-2', '--include-trained'],
+    { cwd },
+  );
+  expect(decided.errors).toContain('runs/mine/agent/seed-1/policy was trained on ');
+  rmSync(policy, { recursive: true });
   const again = await earshot(['train', 'mine.yaml', '--seeds', '1,2', '--json'], { cwd });
   expect(JSON.parse(again.out)[0].trials).toHaveLength(2);
+  expect(again.errors).toContain('Policy: runs/mine/policy');
 });
 
 it('goes on to the same bytes where it was stopped in a fold', async () => {
