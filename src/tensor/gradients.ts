@@ -32,7 +32,6 @@ const ofOne: Readonly<Record<string, Passed>> = {
   Identity: (dy) => tf.clone(dy),
   Neg: (dy) => tf.neg(dy),
   Exp: (dy, _, y) => tf.mul(dy, y),
-  Log: (dy, x) => tf.div(dy, x),
   Sqrt: (dy, _, y) => tf.div(dy, tf.mul(y, 2)),
   Square: (dy, x) => tf.mul(dy, tf.mul(x, 2)),
   Softplus: (dy, x) => tf.mul(dy, tf.sigmoid(x)),

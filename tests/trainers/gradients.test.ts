@@ -139,7 +139,7 @@ describe('the gradient of the GAIL loss', () => {
       );
     const batch = {
       states: normal(random, [rows, inputs]),
-      actions: tf.round(uniform(rows)),
+      actions: tf.cast<tf.Tensor2D>(tf.greater<tf.Tensor2D>(uniform(rows), 0.5), 'float32'),
       mixture: uniform(sets * batchSize),
     };
     return { parameters, batch, loss: (own: typeof parameters) => gailLoss(own, batch, rowWeights) };
@@ -165,7 +165,7 @@ describe('the gradient of the GAIL loss', () => {
 
     // The definition: mix the inputs, differentiate the logit with respect to them.
     const pairs = tf.concat([batch.states, batch.actions], 1);
-    const agent = tf.tile(tf.slice(pairs, [0, 0], [batchSize, -1]), [3, 1]);
+    const agent = tf.concat(Array(3).fill(tf.slice(pairs, [0, 0], [batchSize, -1])), 0);
     const expert = tf.slice(pairs, [batchSize, 0], [3 * batchSize, -1]);
     const mixed = tf.add<tf.Tensor2D>(agent, tf.mul(batch.mixture, tf.sub(expert, agent)));
     const whole = tf.concat([parameters.w1, parameters.wAction], 0);

@@ -23,18 +23,15 @@ export function sizeOf(shape: readonly number[]): number {
 
 /** What a node computes. Axes count from 0, and both inputs of arithmetic are broadcast to the shape of the output. */
 export type Operation =
-  | { readonly type: Arithmetic | Comparison | Elementwise | 'MatMul' | 'Reshape' | 'Softmax' | 'LogSoftmax' }
-  /** The second input where the first is true, else the third. */
-  | { readonly type: 'Where' }
+  | { readonly type: Arithmetic | Comparison | Elementwise | 'MatMul' | 'Reshape' | 'LogSoftmax' }
   /** To the type of the output. */
   | { readonly type: 'Cast' }
-  | { readonly type: Reduction; readonly axes: readonly number[]; readonly keepDims: boolean }
+  | { readonly type: 'ReduceSum'; readonly axes: readonly number[]; readonly keepDims: boolean }
   | { readonly type: 'CumSum'; readonly axis: number; readonly exclusive: boolean; readonly reverse: boolean }
   | { readonly type: 'Transpose'; readonly perm: readonly number[] }
   | { readonly type: 'Slice'; readonly begin: readonly number[]; readonly end: readonly number[] }
   | { readonly type: 'Split'; readonly axis: number; readonly lengths: readonly number[] }
   | { readonly type: 'Concat' | 'Gather'; readonly axis: number }
-  | { readonly type: 'Tile'; readonly repeats: readonly number[] }
   | {
       readonly type: 'Pad';
       readonly before: readonly number[];
@@ -44,13 +41,9 @@ export type Operation =
   /** The first input, with the rows of the third added at the places in the second. */
   | { readonly type: 'ScatterAdd' };
 
-export type Arithmetic = 'Add' | 'Sub' | 'Mul' | 'Div' | 'Min' | 'Max' | 'Pow' | 'And' | 'Or';
-export type Comparison = 'Equal' | 'Less' | 'LessOrEqual' | 'Greater' | 'GreaterOrEqual';
-export type Elementwise =
-  | ('Abs' | 'Exp' | 'Log' | 'Neg' | 'Not' | 'Relu')
-  | ('Round' | 'Sigmoid' | 'Sign' | 'Softplus' | 'Sqrt' | 'Tanh');
-/** The last one sums squares. */
-export type Reduction = 'ReduceSum' | 'ReduceMean' | 'ReduceMax' | 'ReduceMin' | 'ReduceSumSquare';
+export type Arithmetic = 'Add' | 'Sub' | 'Mul' | 'Div' | 'Min' | 'Max';
+export type Comparison = 'Less' | 'LessOrEqual' | 'Greater' | 'GreaterOrEqual';
+export type Elementwise = 'Exp' | 'Neg' | 'Sigmoid' | 'Softplus' | 'Sqrt' | 'Tanh';
 
 /** A value in a graph; its name is unique. */
 export interface GraphValue {

@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
-import type { Arithmetic, Comparison, Elementwise, Kind, Reduction } from './graph.ts';
+import type { Arithmetic, Comparison, Elementwise, Kind } from './graph.ts';
 import { GraphBackend, kindOf } from './graph-backend.ts';
 
 /*
@@ -8,7 +8,6 @@ import { GraphBackend, kindOf } from './graph-backend.ts';
  */
 
 type Pair = Record<'a' | 'b', tf.TensorInfo>;
-type Axes = number | number[] | null;
 
 /** Registers the kernels with tfjs; once in a process. */
 export function registerKernels(): void {
@@ -21,21 +20,15 @@ export function registerKernels(): void {
     register<Pair>(kernel, ({ inputs, backend }) =>
       backend.append({ type }, [inputs.a, inputs.b], { shape: broadcast(inputs), kind: 'bool' }),
     );
-  for (const [kernel, type] of Object.entries(functions))
-    register<Single>(kernel, ({ inputs: { x }, backend }) => backend.append({ type }, [x], like(x)));
-  for (const [kernel, type] of Object.entries(reductions))
-    register<Single, { axis?: Axes; reductionIndices?: Axes; keepDims: boolean }>(
-      kernel,
-      ({ inputs: { x }, attrs, backend }) => {
-        // The name of the axes is another for the largest number.
-        const axis = attrs.axis ?? attrs.reductionIndices ?? null;
-        return reduced(x, { axis, keepDims: attrs.keepDims, type, backend });
-      },
-    );
-  for (const type of ['Softmax', 'LogSoftmax'] as const)
-    register<{ logits: tf.TensorInfo }>(type, ({ inputs: { logits }, backend }) =>
-      backend.append({ type }, [logits], like(logits)),
-    );
+  for (const type of functions)
+    register<Single>(type, ({ inputs: { x }, backend }) => backend.append({ type }, [x], like(x)));
+  register<Single, { axis: number | number[] | null; keepDims: boolean }>(
+    'Sum',
+    ({ inputs: { x }, attrs: { axis, keepDims }, backend }) => summed(x, { axis, keepDims, backend }),
+  );
+  register<{ logits: tf.TensorInfo }>('LogSoftmax', ({ inputs: { logits }, backend }) =>
+    backend.append({ type: 'LogSoftmax' }, [logits], like(logits)),
+  );
   register<Single, { axis: number; exclusive: boolean; reverse: boolean }>(
     'Cumsum',
     ({ inputs: { x }, attrs: { axis, exclusive, reverse }, backend }) =>
@@ -71,9 +64,6 @@ export function registerKernels(): void {
       ),
     );
   });
-  register<{ condition: tf.TensorInfo; t: tf.TensorInfo; e: tf.TensorInfo }>('Select', ({ inputs, backend }) =>
-    backend.append({ type: 'Where' }, [inputs.condition, inputs.t, inputs.e], like(inputs.t)),
-  );
   register<Single, { dtype: tf.DataType }>('Cast', ({ inputs: { x }, attrs, backend }) => {
     if (x.dtype === attrs.dtype) return backend.shared(x);
     return backend.append({ type: 'Cast' }, [x], { shape: x.shape, kind: kindOf(attrs.dtype) });
@@ -87,40 +77,16 @@ const arithmetic: Readonly<Record<string, Arithmetic>> = {
   RealDiv: 'Div',
   Minimum: 'Min',
   Maximum: 'Max',
-  Pow: 'Pow',
 };
 
-const comparisons: Readonly<Record<string, Comparison | Arithmetic>> = {
-  Equal: 'Equal',
+const comparisons: Readonly<Record<string, Comparison>> = {
   Less: 'Less',
   LessEqual: 'LessOrEqual',
   Greater: 'Greater',
   GreaterEqual: 'GreaterOrEqual',
-  LogicalAnd: 'And',
-  LogicalOr: 'Or',
 };
 
-const functions: Readonly<Record<string, Elementwise>> = {
-  Abs: 'Abs',
-  Exp: 'Exp',
-  Log: 'Log',
-  LogicalNot: 'Not',
-  Neg: 'Neg',
-  Relu: 'Relu',
-  Round: 'Round',
-  Sigmoid: 'Sigmoid',
-  Sign: 'Sign',
-  Softplus: 'Softplus',
-  Sqrt: 'Sqrt',
-  Tanh: 'Tanh',
-};
-
-const reductions: Readonly<Record<string, Reduction>> = {
-  Sum: 'ReduceSum',
-  Mean: 'ReduceMean',
-  Max: 'ReduceMax',
-  Min: 'ReduceMin',
-};
+const functions: readonly Elementwise[] = ['Exp', 'Neg', 'Sigmoid', 'Softplus', 'Sqrt', 'Tanh'];
 
 function registerConstants(): void {
   register<Single>('ZerosLike', ({ inputs: { x }, backend }) => filled(backend, x, 0));
@@ -130,16 +96,15 @@ function registerConstants(): void {
   );
 }
 
-function reduced(
+function summed(
   x: tf.TensorInfo,
-  options: { axis: Axes; keepDims: boolean; type: Reduction; backend: GraphBackend },
+  options: { axis: number | number[] | null; keepDims: boolean; backend: GraphBackend },
 ): tf.TensorInfo {
-  const { type, keepDims, backend } = options;
+  const { keepDims, backend } = options;
   const axes = tf.util.parseAxisParam(options.axis ?? x.shape.map((_, axis) => axis), x.shape);
   const shape = x.shape.flatMap((length, axis) => (axes.includes(axis) ? (keepDims ? [1] : []) : [length]));
-  if (type === 'ReduceSum' && keepDims && x.dtype === 'float32' && isRowAxis(axes, x.shape))
-    return summedRows(backend, x, shape);
-  return backend.append({ type, axes, keepDims }, [x], { ...like(x), shape });
+  if (keepDims && x.dtype === 'float32' && isRowAxis(axes, x.shape)) return summedRows(backend, x, shape);
+  return backend.append({ type: 'ReduceSum', axes, keepDims }, [x], { ...like(x), shape });
 }
 
 /** Whether rows are reduced, all columns at once. */
@@ -168,14 +133,6 @@ function registerShapes(): void {
   register<Single, { shape: number[] }>('Reshape', ({ inputs: { x }, attrs, backend }) =>
     reshaped(backend, x, tf.util.inferFromImplicitShape(attrs.shape, tf.util.sizeFromShape(x.shape))),
   );
-  register<{ input: tf.TensorInfo }, { dim: number }>(
-    'ExpandDims',
-    ({ inputs: { input }, attrs: { dim }, backend }) => {
-      const shape = [...input.shape];
-      shape.splice(dim < 0 ? shape.length + dim + 1 : dim, 0, 1);
-      return reshaped(backend, input, shape);
-    },
-  );
   register<Single, { perm: number[] }>('Transpose', ({ inputs: { x }, attrs: { perm }, backend }) =>
     transposed(backend, x, perm),
   );
@@ -203,12 +160,6 @@ function registerShapes(): void {
     const shape = tf.backend_util.computeOutShape(shapes, axis);
     return backend.append({ type: 'Concat', axis }, all, { ...like(all[0]), shape });
   });
-  register<Single, { reps: number[] }>('Tile', ({ inputs: { x }, attrs: { reps }, backend }) =>
-    backend.append({ type: 'Tile', repeats: reps }, [x], {
-      ...like(x),
-      shape: x.shape.map((length, axis) => length * reps[axis]),
-    }),
-  );
   register<Single, { paddings: [number, number][]; constantValue: number }>(
     'PadV2',
     ({ inputs: { x }, attrs, backend }) => {

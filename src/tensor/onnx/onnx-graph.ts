@@ -38,14 +38,7 @@ function onnxNodes({ operation, inputs, outputs }: GraphNode, operands: OnnxTens
   ];
   switch (operation.type) {
     case 'ReduceSum':
-      // Opset 17 takes the axes of a sum as an operand, of the others as an attribute.
       return node({ keepdims: Number(operation.keepDims) }, [operand(operation.axes)]);
-    case 'ReduceMean':
-    case 'ReduceMax':
-    case 'ReduceMin':
-    case 'ReduceSumSquare':
-      return node({ keepdims: Number(operation.keepDims), axes: operation.axes });
-    case 'Softmax':
     case 'LogSoftmax':
       return node({ axis: output.shape.length - 1 });
     case 'CumSum':
@@ -67,8 +60,6 @@ function onnxNodes({ operation, inputs, outputs }: GraphNode, operands: OnnxTens
     case 'Concat':
     case 'Gather':
       return node({ axis: operation.axis });
-    case 'Tile':
-      return node(undefined, [operand(operation.repeats)]);
     case 'Pad':
       return node(undefined, [operand([...operation.before, ...operation.after]), operand(operation.value)]);
     case 'ScatterAdd': {

@@ -105,13 +105,9 @@ const arithmetic: Readonly<Record<Arithmetic, string>> = {
   Div: 'divide',
   Min: 'minimum',
   Max: 'maximum',
-  Pow: 'power',
-  And: 'and',
-  Or: 'or',
 };
 
 const comparisons: Readonly<Record<Comparison, string>> = {
-  Equal: 'EQ',
   Less: 'LT',
   LessOrEqual: 'LE',
   Greater: 'GT',
@@ -119,15 +115,10 @@ const comparisons: Readonly<Record<Comparison, string>> = {
 };
 const comparedAs: Readonly<Record<Kind, string>> = { float32: 'FLOAT', int32: 'SIGNED', bool: 'UNSIGNED' };
 
-const functions: Readonly<Record<Exclude<Elementwise, 'Relu' | 'Softplus'>, string>> = {
-  Abs: 'abs',
+const functions: Readonly<Record<Exclude<Elementwise, 'Softplus'>, string>> = {
   Exp: 'exponential',
-  Log: 'log',
   Neg: 'negate',
-  Not: 'not',
-  Round: 'round_nearest_even',
   Sigmoid: 'logistic',
-  Sign: 'sign',
   Sqrt: 'sqrt',
   Tanh: 'tanh',
 };
@@ -275,7 +266,6 @@ class Program {
     const both = (): [Value, Value] => [this.broadcast(x, inner, isWide), this.broadcast(y, inner, isWide)];
 
     switch (operation.type) {
-      case 'Equal':
       case 'Less':
       case 'LessOrEqual':
       case 'Greater':
@@ -284,37 +274,20 @@ class Program {
         const how = `${comparisons[operation.type]}, ${a.text}, ${b.text}, ${comparedAs[x.kind]}`;
         return this.line(`compare ${how}`, output, [a, b]);
       }
-      case 'Relu':
-        return this.two('maximum', x, this.splat(0, x));
       case 'Softplus': {
         // max(x, 0) + log(1 + exp(−|x|))
         const below = this.one('exponential', this.one('negate', this.one('abs', x)));
         return this.two('add', this.two('maximum', x, this.splat(0, x)), this.one('log_plus_one', below));
       }
-      case 'ReduceSum':
-      case 'ReduceMean':
-      case 'ReduceMax':
-      case 'ReduceMin':
-      case 'ReduceSumSquare': {
+      case 'ReduceSum': {
         const axes = operation.axes.map((axis) => axis + ahead);
-        const [how, from] = reductions[operation.type];
-        const sum = this.reduced(how, operation.type === 'ReduceSumSquare' ? this.two('multiply', x, x) : x, {
-          axes,
-          from,
-        });
-        const count = axes.reduce((product, axis) => product * x.shape[axis], 1);
-        const result = operation.type === 'ReduceMean' ? this.two('divide', sum, this.splat(count, sum)) : sum;
-        return this.reshaped(result, shape);
+        return this.reshaped(this.reduced('add', x, { axes, from: 0 }), shape);
       }
-      case 'Softmax':
       case 'LogSoftmax': {
         const largest = this.ofRow('maximum', x, Number.NEGATIVE_INFINITY);
         const below = this.two('subtract', x, this.overRow(x, largest));
-        const exponentials = this.one('exponential', below);
-        const sum = this.ofRow('add', exponentials, 0);
-        return operation.type === 'Softmax'
-          ? this.two('divide', exponentials, this.overRow(x, sum))
-          : this.two('subtract', below, this.overRow(x, this.one('log', sum)));
+        const sum = this.ofRow('add', this.one('exponential', below), 0);
+        return this.two('subtract', below, this.overRow(x, this.one('log', sum)));
       }
       case 'CumSum': {
         const axis = operation.axis + ahead;
@@ -330,11 +303,6 @@ class Program {
       }
       case 'MatMul':
         return this.product(inputs[0], { x, y, output });
-      case 'Where': {
-        const [condition, a, b] = given.map((value) => this.broadcast(value, inner, isWide));
-        const types = `${typeOf(condition)}, ${typeOf(output)}`;
-        return this.line(`select ${condition.text}, ${a.text}, ${b.text}`, output, types);
-      }
       case 'Cast':
         return this.line(`convert ${x.text}`, output, [x]);
       case 'Reshape':
@@ -353,12 +321,6 @@ class Program {
           this.broadcast(value, value.isWide ? value.shape.slice(1) : value.shape, isWide),
         );
         return this.concatenated(parts, operation.axis + Number(isWide));
-      }
-      case 'Tile': {
-        const repeats = inFront(operation.repeats, 1);
-        const tiled = { ...x, shape: x.shape.flatMap((length, axis) => [repeats[axis], length]) };
-        const axes = x.shape.map((_, axis) => 2 * axis + 1);
-        return this.reshaped(this.line(`broadcast_in_dim ${x.text}, dims = [${axes}]`, tiled, [x]), shape);
       }
       case 'Pad': {
         const [low, high] = [operation.before, operation.after].map((own) => inFront(own, 0));
@@ -438,14 +400,6 @@ class Program {
     return this.line(text, output, all);
   }
 }
-
-const reductions = {
-  ReduceSum: ['add', 0],
-  ReduceSumSquare: ['add', 0],
-  ReduceMean: ['add', 0],
-  ReduceMax: ['maximum', Number.NEGATIVE_INFINITY],
-  ReduceMin: ['minimum', Number.POSITIVE_INFINITY],
-} as const;
 
 function isArithmetic(type: string): type is Arithmetic {
   return type in arithmetic;
