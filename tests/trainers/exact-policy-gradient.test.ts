@@ -2,6 +2,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { selectBackend } from '../../src/tensor/backend.ts';
 import { gradientsOf } from '../../src/tensor/gradients.ts';
+import { logSoftmax } from '../../src/tensor/operations.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { expectedReturn, labelledBatch, type StopRewards } from '../../trainers/exact-policy-gradient.ts';
 import { testBackend } from '../src/tensor/test-backend.ts';
@@ -20,7 +21,7 @@ function returnAt(stopLogits: readonly number[], stopRewards: StopRewards) {
   );
   const labelled = labelledBatch({ table: null, taken: tf.zeros([stopLogits.length, 1]) }, { stopRewards, weight: 1 });
   const { gradients, seen } = gradientsOf({ logits }, (parameters) => {
-    const expected = expectedReturn(tf.logSoftmax(parameters.logits), labelled);
+    const expected = expectedReturn(logSoftmax(parameters.logits), labelled);
     return { loss: expected, seen: { expected } };
   });
   return { value: seen.expected.dataSync()[0], gradient: gradients.logits.arraySync() };
