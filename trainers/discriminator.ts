@@ -301,12 +301,14 @@ function drawMinibatch(
     rows[next] = agentSteps.rows[chosen[i]];
     actions[next] = agentSteps.actions[chosen[i]];
   }
-  for (const expert of experts)
+  for (const expert of experts) {
+    const { pairs } = expert;
     for (let i = 0; i < batch; i++, next++) {
       const pair = nextPair(expert, random);
-      rows[next] = expert.pairs.rows[pair];
-      actions[next] = expert.pairs.actions[pair];
+      rows[next] = pairs.rows[pair];
+      actions[next] = pairs.actions[pair];
     }
+  }
   const mixtures = experts.length * batch;
   for (let i = update * mixtures; i < (update + 1) * mixtures; i++) mixture[i] = random.uniform();
 }

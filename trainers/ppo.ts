@@ -217,7 +217,8 @@ function columnsOf(
   const columns = scratch.array('float32', places.length * width, 'columns');
   for (let first = 0; first < places.length; first += rows) {
     const chosenRows = places.subarray(first, first + rows);
-    const chosen = chosenRows.reduce((sum, step) => sum + steps.chosen[step], 0);
+    let chosen = 0;
+    for (const step of chosenRows) chosen += steps.chosen[step];
     const { mean, scale } = config.advantages === 'none' ? { mean: 0, scale: 1 } : momentsOf(steps, chosenRows, chosen);
     for (let row = 0; row < rows; row++) {
       const step = chosenRows[row];

@@ -10,7 +10,7 @@ export function imitationMetrics(
   { ppo }: { readonly ppo: PpoConfig },
   { steps, outcomes, after, expectedReturn }: GailIteration,
 ): Metrics {
-  const stops = Array.from(steps.steps).filter((_, step) => steps.decides[step] === 1);
+  const stops = steps.steps.filter((_, step) => steps.decides[step] === 1);
   const episodes = steps.ends.reduce((sum, end) => sum + end, 0);
   return {
     'rollout/mean_logit': meanOf(steps.logits),
@@ -76,7 +76,7 @@ function discriminatorMetrics(outcomes: readonly DiscriminatorOutcome[]): Metric
   };
 }
 
-function meanOf(values: Float32Array | readonly number[]): number {
+function meanOf(values: Float32Array | Int32Array): number {
   let sum = 0;
   for (const value of values) sum += value;
   return sum / values.length;
