@@ -159,9 +159,9 @@ it('trains a sweep to the same bytes after it was killed, and compiles nothing t
     ...['sweep', join(cwd, 'small.yaml'), '--runs', join(cwd, runs), '--jobs', '1', '--no-html'],
   ];
   const linesIn = (runs: string, file: string) => {
-    const folder = join(cwd, runs, 'small/trials');
-    const trials = existsSync(folder) ? readdirSync(folder).sort() : [];
-    const files = trials.map((trial) => join(folder, trial, file)).filter((path) => existsSync(path));
+    const folder = join(cwd, runs, 'small');
+    const settings = existsSync(folder) ? readdirSync(folder).sort() : [];
+    const files = settings.map((name) => join(folder, name, 'seed-1', file)).filter((path) => existsSync(path));
     return files.map((path) => readFileSync(path, 'utf8'));
   };
   const programs = () => {
