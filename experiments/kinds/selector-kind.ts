@@ -23,7 +23,10 @@ function scoreSelectorRun(path: string, part: EvaluationSplit): ScoredSystem[] {
   return read.systems.map((name) => {
     const decided = [...decisionsByTest(read, { system: name, part }).values()];
     const values = measured.map(({ task, metric, name: key }) => {
-      return [key, overSeeds(decided.map((own) => taskScores(task, own)?.values[metric.name]))?.mean ?? null] as const;
+      return [
+        key,
+        overSeeds(decided.map((decisions) => taskScores(task, decisions)?.values[metric.name]))?.mean ?? null,
+      ] as const;
     });
     const seesLabels = name === 'right-labels' || name === 'supervised';
     return {
@@ -60,8 +63,8 @@ async function evaluateSelector({ detector, ...of }: EvaluateRunSettings) {
   ]);
   const rows = systems.map(({ name, decisions }) => {
     const values = selectorTasks.flatMap((task) => {
-      const { values: known = {}, items } = taskScores(task, decisions) ?? {};
-      return Object.entries({ ...known, items }).map(([metric, mean]) => [`${task}.${metric}`, mean && { mean }]);
+      const { values: ofTask = {}, items } = taskScores(task, decisions) ?? {};
+      return Object.entries({ ...ofTask, items }).map(([metric, mean]) => [`${task}.${metric}`, mean && { mean }]);
     });
     return { name, values: Object.fromEntries(values) };
   });

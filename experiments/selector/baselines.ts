@@ -58,7 +58,7 @@ export async function trainBaseline(
 }
 
 function isFamily(name: TrainedBaseline): name is FamilyBaseline {
-  return familyBaselines.some((own) => own === name);
+  return familyBaselines.some((baseline) => baseline === name);
 }
 
 function hiddenLabels(threads: readonly Thread[]): HiddenLabels {

@@ -186,8 +186,8 @@ export function selectorClaims(
   const random = Random.seeded({ seed: options.seed, purpose: 'seed claims' });
   const seeds = new Set<string>();
   for (const veracity of veracityTask.labels.keys()) {
-    const own = random.shuffled(ofVeracity(threads, veracity));
-    for (const { id } of own.slice(0, seedCount(own, options.seedShare))) seeds.add(id);
+    const ofClass = random.shuffled(ofVeracity(threads, veracity));
+    for (const { id } of ofClass.slice(0, seedCount(ofClass, options.seedShare))) seeds.add(id);
   }
   return threads.map((thread) => ({
     ...selectorClaim(thread),
@@ -214,8 +214,8 @@ export function replyPlaces({ posts }: Thread): ReplyPlace[] {
   const depths = new Map<string, number>([[claim.id, 0]]);
   // A loop among parents never reaches the claim, and ends at the number of posts.
   const depthOf = (id: string, steps = 0): number | null => {
-    const known = depths.get(id);
-    if (known !== undefined) return known;
+    const cached = depths.get(id);
+    if (cached !== undefined) return cached;
     const parent = byId.get(id)?.parent ?? null;
     const above = parent === null || steps > posts.length ? null : depthOf(parent, steps + 1);
     if (above === null) return null;

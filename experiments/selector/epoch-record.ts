@@ -37,11 +37,11 @@ export function epochMetrics({ selection, claims, threads }: Epoch): Record<stri
   const shown = selection.claims.map((claim) => ({
     ...claim,
     machine: likeliest(claim.prediction.distribution),
-    seen: claims[claim.claim].label,
+    human: claims[claim.claim].label,
     gold: veracityTask.goldLabel(threads[claim.claim]) ?? -1,
   }));
-  const unlabelled = shown.filter(({ seen }) => seen === null);
-  const labelled = shown.filter(({ seen }) => seen !== null);
+  const unlabelled = shown.filter(({ human }) => human === null);
+  const labelled = shown.filter(({ human }) => human !== null);
   const metrics: Record<string, number | null> = {
     'reward/claims': mean(shown.map(({ reward }) => reward)),
     'reward/labelledClaims': mean(labelled.map(({ reward }) => reward)),
@@ -55,7 +55,7 @@ export function epochMetrics({ selection, claims, threads }: Epoch): Record<stri
     'f1/veracityOfLabelled':
       taskScoresOf({
         classes: veracityClasses,
-        gold: labelled.map(({ seen }) => seen ?? -1),
+        gold: labelled.map(({ human }) => human ?? -1),
         predicted: labelled.map(({ machine }) => machine),
       })?.values.macroF1 ?? null,
     ...hiddenMetrics('stance', posts, stanceClasses),
@@ -64,7 +64,7 @@ export function epochMetrics({ selection, claims, threads }: Epoch): Record<stri
   for (const [index, name] of stanceClasses.entries())
     metrics[`retained/posts/${name}`] = share(posts.filter(({ machine }) => machine === index));
   for (const [index, name] of veracityClasses.entries())
-    metrics[`retained/claims/${name}`] = share(shown.filter(({ machine, seen }) => (seen ?? machine) === index));
+    metrics[`retained/claims/${name}`] = share(shown.filter(({ machine, human }) => (human ?? machine) === index));
   return Object.fromEntries(
     Object.entries(metrics).flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
   );
@@ -77,14 +77,17 @@ interface Labelled {
 }
 
 function hiddenMetrics(name: string, items: readonly Labelled[], classes: readonly string[]) {
-  const known = items.filter(({ gold }) => gold >= 0);
+  const withGold = items.filter(({ gold }) => gold >= 0);
   const isRight = ({ machine, gold }: Labelled) => Number(machine === gold);
   return {
     [`hidden/${name}F1`]:
-      taskScoresOf({ classes, gold: known.map(({ gold }) => gold), predicted: known.map(({ machine }) => machine) })
-        ?.values.macroF1 ?? null,
-    [`hidden/${name}Precision`]: mean(known.map(isRight)),
-    [`hidden/${name}RetainedPrecision`]: mean(known.filter(({ isRetained }) => isRetained).map(isRight)),
+      taskScoresOf({
+        classes,
+        gold: withGold.map(({ gold }) => gold),
+        predicted: withGold.map(({ machine }) => machine),
+      })?.values.macroF1 ?? null,
+    [`hidden/${name}Precision`]: mean(withGold.map(isRight)),
+    [`hidden/${name}RetainedPrecision`]: mean(withGold.filter(({ isRetained }) => isRetained).map(isRight)),
   };
 }
 
@@ -126,14 +129,14 @@ function lastSelection({ selection, claims, threads }: Epoch): LastSelectionItem
   return [
     ...selection.claims.map(({ claim, reward, ...shown }): LastSelectionItem => {
       const gold = veracityTask.goldLabel(threads[claim]) ?? -1;
-      const own = labelled(shown, { classes: veracityClasses, human: claims[claim].label, gold });
-      return { kind: 'claim', threadId: threads[claim].id, ...own, reward: rounded(reward) };
+      const label = labelled(shown, { classes: veracityClasses, human: claims[claim].label, gold });
+      return { kind: 'claim', threadId: threads[claim].id, ...label, reward: rounded(reward) };
     }),
     ...selection.posts.map(({ claim, post, ...shown }): LastSelectionItem => {
       const { id: threadId, posts } = threads[claim];
       const gold = replyStances(threads[claim])[post];
-      const own = labelled(shown, { classes: stanceClasses, human: null, gold });
-      return { kind: 'post', threadId, postId: posts[post + 1].id, ...own };
+      const label = labelled(shown, { classes: stanceClasses, human: null, gold });
+      return { kind: 'post', threadId, postId: posts[post + 1].id, ...label };
     }),
   ];
 }

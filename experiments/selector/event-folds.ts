@@ -31,9 +31,9 @@ export async function runEventFolds(options: {
   const { experiment, seed, directory, resources, context } = options;
   const folds: { fold: EventFold; experiment: SelectorExperiment; shared: SelectorShared; path: string }[] = [];
   for (const fold of await resources.foldsFor(experiment, context)) {
-    const own = { ...experiment, data: { ...experiment.data, heldOutEvents: [...fold.events] } };
-    const shared = await resources.sharedFor(own, context);
-    folds.push({ fold, experiment: own, shared, path: join(directory, folderOf(fold)) });
+    const experimentOfFold = { ...experiment, data: { ...experiment.data, heldOutEvents: [...fold.events] } };
+    const shared = await resources.sharedFor(experimentOfFold, context);
+    folds.push({ fold, experiment: experimentOfFold, shared, path: join(directory, folderOf(fold)) });
   }
   const hashes = {
     data: sha256(folds.map(({ shared }) => selectorDataHash(shared.data))),
@@ -41,9 +41,9 @@ export async function runEventFolds(options: {
   };
   const run = unfinishedRun(directory, { experiment, seed, hashes });
   if (run === null) return true;
-  for (const { fold, path, ...own } of folds) {
+  for (const { fold, path, ...trial } of folds) {
     const isFinished = await runSelectorTrial({
-      ...own,
+      ...trial,
       seed,
       directory: path,
       context: within(context, `without ${fold.name}`),

@@ -109,7 +109,11 @@ export const selectorExperimentSchema = z
       .strictObject({
         beside: z
           .array(z.enum(baselines))
-          .default(baselines.filter((name) => name !== 'right-labels' && !familyBaselines.some((own) => own === name)))
+          .default(
+            baselines.filter(
+              (name) => name !== 'right-labels' && !familyBaselines.some((baseline) => baseline === name),
+            ),
+          )
           .describe(
             'also tested: the task models untuned; tuned on all weak labels; on a random selection of the same size; on one with the same shares of every weak label, among labelled and unlabelled claims; on what other selectors take, as much of every class as this one (seed-agreement to small-loss); on the weak labels that are right, or cannot be checked; on human labels; the most common class; the most similar claim or reply; a logistic regression on TF-IDF',
           ),

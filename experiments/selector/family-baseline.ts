@@ -28,7 +28,7 @@ export async function tuneOnSelection(
     of: { items: readonly Labelled[]; gold: readonly Labelled[]; classCount: number },
   ) => {
     const { items, gold, classCount } = of;
-    const rows = [...items, ...gold].map((own, row): WeakLabel & Seed => ({ ...own, row }));
+    const rows = [...items, ...gold].map((item, row): WeakLabel & Seed => ({ ...item, row }));
     const seeds = rows.slice(items.length);
     if (items.length === 0 || (selectors[name].needs === 'seeds' && new Set(seeds.map(({ label }) => label)).size < 2))
       return [...items.keys()];
@@ -68,14 +68,14 @@ export async function tuneOnSelection(
   const texts = claims.map(({ claim, posts }) => [claim, ...posts].join('\n'));
   const unlabelled = [...claims.keys()].filter((place) => claims[place].label === null);
   const labelled = claims.flatMap(({ label }, place) => (label === null ? [] : [{ place, label }]));
-  const kept = await take('claims', {
+  const takenClaims = await take('claims', {
     items: unlabelled.map((place) => ({ text: texts[place], ...machine(verdicts[place]) })),
     gold: labelled.map(({ place, label }) => ({ text: texts[place], label, confidence: 1 })),
     classCount: veracityModel.classes.length,
   });
   await veracityModel.tune([
     ...labelled.map(({ place, label }) => ({ item: items[place], label, explanation: '' })),
-    ...kept.map((index) => {
+    ...takenClaims.map((index) => {
       const place = unlabelled[index];
       const { label } = machine(verdicts[place]);
       return { item: items[place], label, explanation: verdicts[place].explanation };
@@ -96,7 +96,7 @@ function machine({ distribution }: TaskPrediction): { label: number; confidence:
 
 /** All where nothing was shown or nothing retained: a share of 0 would be no selection. */
 function shareOf(strata: EpochRetention[Level]): number {
-  const shown = strata.reduce((sum, own) => sum + own.shown, 0);
-  const retained = strata.reduce((sum, own) => sum + own.retained, 0);
+  const shown = strata.reduce((sum, stratum) => sum + stratum.shown, 0);
+  const retained = strata.reduce((sum, stratum) => sum + stratum.retained, 0);
   return retained === 0 ? 1 : retained / shown;
 }

@@ -29,9 +29,9 @@ const fewestItems = 20;
 export function keptModels(decisions: readonly SelectorDecision[], system: SelectorSystem): KeptByTask {
   const ofRun = judged.get(decisions) ?? new Map<SelectorSystem, KeptByTask>();
   judged.set(decisions, ofRun);
-  const kept = ofRun.get(system) ?? judge(decisions, system);
-  ofRun.set(system, kept);
-  return kept;
+  const choice = ofRun.get(system) ?? judge(decisions, system);
+  ofRun.set(system, choice);
+  return choice;
 }
 
 /** A report asks several times about the same run. */
@@ -41,14 +41,18 @@ function judge(decisions: readonly SelectorDecision[], system: SelectorSystem): 
   if (isTextBaseline(system)) return { stance: null, veracity: null };
   const heldOut = decisions.filter(({ part }) => part === 'development');
   const keptFor = (task: SelectorTask): KeptModels | null => {
-    const of = (name: SelectorSystem) => heldOut.filter((own) => own.system === name && taskOf(own) === task);
-    const [own, others] = [of(system), of('untuned')];
-    if (own.length < fewestItems || own.every(({ prediction }, place) => prediction === others[place]?.prediction))
+    const of = (name: SelectorSystem) =>
+      heldOut.filter((decision) => decision.system === name && taskOf(decision) === task);
+    const [decided, others] = [of(system), of('untuned')];
+    if (
+      decided.length < fewestItems ||
+      decided.every(({ prediction }, place) => prediction === others[place]?.prediction)
+    )
       return null;
-    const [tuned, untuned] = [own, others].map((said) => taskScores(task, said));
+    const [tuned, untuned] = [decided, others].map((decisionsOf) => taskScores(task, decisionsOf));
     if (tuned === null || untuned === null) return null;
     const drawing = { only: ['macroF1'], resamples: 500 };
-    const [lead] = intervalsOf(selectorScoring(task), [{ first: own, second: others }], drawing);
+    const [lead] = intervalsOf(selectorScoring(task), [{ first: decided, second: others }], drawing);
     const direction = directionOf(lead);
     const [ofTuned, ofUntuned] = [tuned.values.macroF1, untuned.values.macroF1];
     return { isTuned: direction > 0, isHarmed: direction < 0, tuned: ofTuned, untuned: ofUntuned, items: tuned.items };
@@ -58,12 +62,14 @@ function judge(decisions: readonly SelectorDecision[], system: SelectorSystem): 
 
 /** What a system decides with the models that are kept. */
 export function keptDecisions(decisions: readonly SelectorDecision[], system: SelectorSystem): SelectorDecision[] {
-  const kept = keptModels(decisions, system);
-  const sourceOf = (task: SelectorTask) => (kept[task]?.isTuned === false ? 'untuned' : system);
-  return decisions.flatMap((own) => (own.system === sourceOf(taskOf(own)) ? [{ ...own, system }] : []));
+  const choice = keptModels(decisions, system);
+  const sourceOf = (task: SelectorTask) => (choice[task]?.isTuned === false ? 'untuned' : system);
+  return decisions.flatMap((decision) =>
+    decision.system === sourceOf(taskOf(decision)) ? [{ ...decision, system }] : [],
+  );
 }
 
 /** The tasks whose untuned models are kept. */
-export function keptUntuned(kept: KeptByTask): SelectorTask[] {
-  return selectorTasks.filter((task) => kept[task]?.isTuned === false);
+export function keptUntuned(choice: KeptByTask): SelectorTask[] {
+  return selectorTasks.filter((task) => choice[task]?.isTuned === false);
 }

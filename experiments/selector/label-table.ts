@@ -140,5 +140,5 @@ export function tableText(
   { headings, cells }: Pick<LabelTable, 'headings' | 'cells'>,
   added: readonly (readonly string[])[],
 ): string {
-  return csvText([[...headings, ...addedColumns], ...cells.map((own, row) => [...own, ...added[row]])]);
+  return csvText([[...headings, ...addedColumns], ...cells.map((cellsOfRow, row) => [...cellsOfRow, ...added[row]])]);
 }

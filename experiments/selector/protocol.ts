@@ -85,33 +85,33 @@ function testsOf(
     return [...tests];
   }
   checkEvents([train, ...tests.map(({ threads }) => threads)].flat(), heldOutEvents);
-  const wanted = new Set<string | null>(heldOutEvents);
-  if (wanted.size > 0)
+  const events = new Set<string | null>(heldOutEvents);
+  if (events.size > 0)
     return [{ name: heldOutEventsName, threads: train }, ...tests]
-      .map(({ name, threads }) => ({ name, threads: threads.filter(({ event }) => wanted.has(event)) }))
+      .map(({ name, threads }) => ({ name, threads: threads.filter(({ event }) => events.has(event)) }))
       .filter(({ threads }) => threads.length > 0);
   return tests.map(({ name, threads }) => {
-    const known = threads.filter(({ event }) => event !== null);
-    const unknown = threads.length - known.length;
-    if (known.length === 0 && unknown > 0)
+    const withEvent = threads.filter(({ event }) => event !== null);
+    const unknown = threads.length - withEvent.length;
+    if (withEvent.length === 0 && unknown > 0)
       throw new InputError(
         `none of the ${unknown} threads of the test ${name} has an event, so nothing tells whether its stories were trained on; give events, or set data.protocol: ids, which keeps only the same threads apart`,
       );
     if (unknown > 0)
       onNote?.(`${unknown} of ${threads.length} threads of the test ${name} have no event and are not tested`);
-    return { name, threads: known };
+    return { name, threads: withEvent };
   });
 }
 
 function checkEvents(threads: readonly Thread[], events: readonly string[]): void {
-  const known = new Set(threads.flatMap(({ event }) => event ?? []));
-  const missing = events.filter((event) => !known.has(event));
+  const existing = new Set(threads.flatMap(({ event }) => event ?? []));
+  const missing = events.filter((event) => !existing.has(event));
   if (missing.length === 0) return;
   throw new InputError(
     `no thread has the event ${JSON.stringify(missing[0])} of data.heldOutEvents; ` +
-      (known.size === 0
+      (existing.size === 0
         ? 'these threads have no events'
-        : `did you mean ${closest(missing[0], [...known])}? Events: ${[...known].sort().join(', ')}`),
+        : `did you mean ${closest(missing[0], [...existing])}? Events: ${[...existing].sort().join(', ')}`),
   );
 }
 

@@ -51,15 +51,15 @@ export function decisionsByTest(
   { tests, decisions }: Pick<SelectorResult, 'tests' | 'decisions'>,
   { system, part }: Pick<SelectorDecision, 'system' | 'part'>,
 ): Map<string, SelectorDecision[]> {
-  const own = decisions.filter((each) => each.system === system && each.part === part);
-  return new Map(tests.map((test) => [test, own.filter(({ place }) => place.test === test)]));
+  const ofSystem = decisions.filter((each) => each.system === system && each.part === part);
+  return new Map(tests.map((test) => [test, ofSystem.filter(({ place }) => place.test === test)]));
 }
 
 export function selectorJson(read: SelectorResult): unknown {
   const { systems, decisions, directory: _, tests: __, ...result } = read;
   const scores = (system: string, part: SelectorDecision['part']) =>
     Object.fromEntries(
-      Array.from(decisionsByTest(read, { system, part }), ([test, own]) => [test, testScoresJson(own)]),
+      Array.from(decisionsByTest(read, { system, part }), ([test, ofTest]) => [test, testScoresJson(ofTest)]),
     );
   return {
     ...result,

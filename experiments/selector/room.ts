@@ -55,11 +55,11 @@ export async function measureRoom(trial: SelectorTrial): Promise<SelectionRoom |
   const veracities = labelled.map((place, index): Example<VeracityItem> => {
     return { item: items[index], gold: veracityTask.goldLabel(threads[place]) ?? -1 };
   });
-  const told = (task: SelectorTask) => (done: number) =>
+  const onFold = (task: SelectorTask) => (done: number) =>
     context.onProgress(`measuring the room for a selection: ${task}`, done, folds);
   return {
-    stance: await roomOf(stanceModel, { examples: stances.slice(0, mostItems), random, onFold: told('stance') }),
-    veracity: await roomOf(veracityModel, { examples: veracities, random, onFold: told('veracity') }),
+    stance: await roomOf(stanceModel, { examples: stances.slice(0, mostItems), random, onFold: onFold('stance') }),
+    veracity: await roomOf(veracityModel, { examples: veracities, random, onFold: onFold('veracity') }),
   };
 }
 
@@ -90,7 +90,7 @@ async function roomOf<Item extends { readonly threadId: string }>(
   const arms = { right: empty(), random: empty() };
   for (let fold = 0; fold < folds; fold++) {
     const isUnseen = ({ item }: Example<Item>) => foldOf.get(item.threadId) === fold;
-    const taught = labelled.filter((own) => !isUnseen(own));
+    const taught = labelled.filter((example) => !isUnseen(example));
     const unseen = labelled.filter(isUnseen);
     const right = taught.filter(({ gold, label }) => gold === label);
     const tunedOn = { right, random: alikeByClass(taught, { like: right, random }) };
@@ -107,7 +107,7 @@ async function roomOf<Item extends { readonly threadId: string }>(
     second: arms.random,
     gold: labelled.map(({ gold: label }) => ({ label })),
     classCount: model.classes.length,
-    groups: threads.map((own) => own.map(({ place }) => place)),
+    groups: threads.map((thread) => thread.map(({ place }) => place)),
   });
 }
 

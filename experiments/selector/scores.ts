@@ -59,8 +59,8 @@ export function taskScoresOf(options: {
 
 /** What the decisions of one task come to; null where there are none. */
 export function taskScores(task: SelectorTask, decisions: readonly SelectorDecision[]): TaskScores | null {
-  const own = decisions.filter((decision) => taskOf(decision) === task);
-  return taskScoresOf({ ...classIndices(own, taskClasses[task]), classes: taskClasses[task] });
+  const ofTask = decisions.filter((decision) => taskOf(decision) === task);
+  return taskScoresOf({ ...classIndices(ofTask, taskClasses[task]), classes: taskClasses[task] });
 }
 
 /** What a system decided of a test set, as `--json` prints it: for each task one key a metric, null where it has no such labels. */

@@ -63,8 +63,8 @@ export async function selectItems(options: {
       ...(kind === 'posts' ? [] : [claim]),
       ...(kind === 'claims' ? [] : posts),
     ]);
-    for (const own of [selected.flatMap(({ posts }) => posts), selected.map(({ claim }) => claim)])
-      for (const warning of checkLabels(own)) context.onNote(`warning: ${warning}`);
+    for (const labels of [selected.flatMap(({ posts }) => posts), selected.map(({ claim }) => claim)])
+      for (const warning of checkLabels(labels)) context.onNote(`warning: ${warning}`);
     const written = all ? items : items.filter(({ retained }) => retained);
     writeItemFile(out, written);
     return {
@@ -109,15 +109,15 @@ function checkLabels(items: readonly SelectedItem[]): string[] {
     throw new InputError(
       `all ${what} are ${JSON.stringify(name)}: nothing can be learnt from them; train its task model on labels of more classes`,
     );
-  const lost = [...groupBy(ofMachine, ({ label }) => label)].filter(([, own]) =>
-    own.every(({ retained }) => !retained),
+  const lost = [...groupBy(ofMachine, ({ label }) => label)].filter(([, ofClass]) =>
+    ofClass.every(({ retained }) => !retained),
   );
   return [
     ...(most.length < loudShare * ofMachine.length
       ? []
       : [`${percent(most.length / ofMachine.length)} of the ${what} are ${JSON.stringify(name)}`]),
     ...lost.map(
-      ([own, { length }]) => `none of the ${length} ${kind}s labelled ${own} is retained: that class is lost`,
+      ([label, { length }]) => `none of the ${length} ${kind}s labelled ${label} is retained: that class is lost`,
     ),
   ];
 }
@@ -148,7 +148,7 @@ interface Labelled {
   readonly retained: boolean;
 }
 
-export interface SelectedPost extends Labelled {
+export interface PostLine extends Labelled {
   readonly kind: 'post';
   readonly threadId: string;
   readonly postId: string;
@@ -158,7 +158,7 @@ export interface SelectedPost extends Labelled {
   readonly label: string;
 }
 
-export interface SelectedClaim extends Labelled {
+export interface ClaimLine extends Labelled {
   readonly kind: 'claim';
   readonly threadId: string;
   readonly claim: string;
@@ -169,7 +169,7 @@ export interface SelectedClaim extends Labelled {
   readonly posts: readonly string[];
 }
 
-export type SelectedItem = SelectedPost | SelectedClaim;
+export type SelectedItem = PostLine | ClaimLine;
 
 /** What a selector made of a thread, for others to train on: its claim, then its replies in time order. */
 function selectedItems(options: {
@@ -177,13 +177,13 @@ function selectedItems(options: {
   selection: GreedySelection;
   /** Index of the veracity that people gave the claim; null where the selector knows none. */
   humanLabel: number | null;
-}): { claim: SelectedClaim; posts: SelectedPost[] } {
+}): { claim: ClaimLine; posts: PostLine[] } {
   const { thread, selection, humanLabel } = options;
   const [{ text: claim }, ...replies] = thread.posts;
   const threadId = thread.id;
   const machine = likeliest(selection.claim.prediction.distribution);
   const isHuman = humanLabel !== null;
-  const posts = replies.map(({ id, text }, index): SelectedPost => {
+  const posts = replies.map(({ id, text }, index): PostLine => {
     const decided = selection.posts[index];
     const stance = likeliest(decided.prediction.distribution);
     return {
@@ -234,7 +234,7 @@ interface SelectionCounts {
 }
 
 /** How many items were shown and how many retained, by class. */
-function selectionCounts(items: { claims: readonly SelectedClaim[]; posts: readonly SelectedPost[] }): SelectionCounts {
+function selectionCounts(items: { claims: readonly ClaimLine[]; posts: readonly PostLine[] }): SelectionCounts {
   const { claims, posts } = items;
   return {
     posts: { ...countOf(posts), byStance: countsByLabel(posts, stanceClasses) },

@@ -276,7 +276,7 @@ function checkedSelector(selector: SelectorName | null, usableNames: readonly Se
 }
 
 function canBeMeasured(gold: readonly GoldRow[], classCount: number): boolean {
-  const counts = Array.from({ length: classCount }, (_, label) => gold.filter((own) => own.label === label).length);
+  const counts = Array.from({ length: classCount }, (_, label) => gold.filter((row) => row.label === label).length);
   const present = counts.filter((count) => count > 0);
   return gold.length >= fewestGold && present.length > 1 && Math.min(...present) >= fewestOfClass;
 }

@@ -48,7 +48,7 @@ export function chatServiceOf(
 export async function createTaskModels(experiment: SelectorExperiment, models: ModelContext) {
   const { stanceModel, veracityModel, retry } = experiment;
   const { askOnce: shared, ...asking } = { ...chatSettings(models), retry };
-  const asked = <Item>(task: string, create: (askOnce: AskOnce) => TaskModel<Item>) =>
+  const withProgress = <Item>(task: string, create: (askOnce: AskOnce) => TaskModel<Item>) =>
     withAskingProgress({
       task,
       askOnce: shared,
@@ -59,13 +59,13 @@ export async function createTaskModels(experiment: SelectorExperiment, models: M
   return {
     stanceModel:
       stanceModel.name === 'chat'
-        ? asked('stances', (askOnce) =>
+        ? withProgress('stances', (askOnce) =>
             createChatStanceModel({ ...asking, askOnce, options: withFolder(stanceModel, models) }),
           )
         : createLocalStanceModel(await localSettings(stanceModel, models)),
     veracityModel:
       veracityModel.name === 'chat'
-        ? asked('veracities', (askOnce) =>
+        ? withProgress('veracities', (askOnce) =>
             createChatVeracityModel({ ...asking, askOnce, options: withFolder(veracityModel, models) }),
           )
         : createLocalVeracityModel(await localSettings(veracityModel, models)),

@@ -67,10 +67,10 @@ export async function decideByText(options: {
   for (const task of selectorTasks) {
     const examples = examplesOf[task];
     if (examples.length === 0) continue;
-    const own = items.filter(({ item }) => item.task === task);
-    const texts = own.map((tested) => tested.texts);
+    const ofTask = items.filter(({ item }) => item.task === task);
+    const texts = ofTask.map((tested) => tested.texts);
     const distributions = await classifiers[system]({ examples, classes: taskClasses[task].length, texts });
-    for (const [index, { item }] of own.entries()) {
+    for (const [index, { item }] of ofTask.entries()) {
       const said = { system, part, test: test.name, distribution: distributions[index], isRetained: true };
       decisions.push(selectorDecision(item, said));
     }
@@ -93,11 +93,11 @@ function classShares(examples: readonly Example[], classes: number): Float64Arra
 
 /** The class of the text with the largest Jaccard index of words, the first of equal ones; the most common class where none shares a word. */
 const classesOfNearest: Classify = ({ examples, classes, texts }) => {
-  const known = examples.map(({ text, label }) => ({ words: wordSet(text), label }));
+  const neighbours = examples.map(({ text, label }) => ({ words: wordSet(text), label }));
   return texts.map(({ text }) => {
     const words = wordSet(text);
     let nearest = { similarity: 0, label: -1 };
-    for (const { words: others, label } of known) {
+    for (const { words: others, label } of neighbours) {
       const similarity = jaccardIndex(words, others);
       if (similarity > nearest.similarity) nearest = { similarity, label };
     }
@@ -108,9 +108,9 @@ const classesOfNearest: Classify = ({ examples, classes, texts }) => {
 
 /** That of the selectors beside JSDRV, on the words of the examples. */
 const byRegression: Classify = async ({ examples, classes, texts }) => {
-  const known = examples.map(({ whole }) => whole);
+  const trainingTexts = examples.map(({ whole }) => whole);
   const classify = await fitRowClassifier({
-    features: textFeatures([...known, ...texts.map(({ whole }) => whole)], known),
+    features: textFeatures([...trainingTexts, ...texts.map(({ whole }) => whole)], trainingTexts),
     classCount: classes,
     examples: examples.map(({ label }, row) => ({ row, label })),
   });

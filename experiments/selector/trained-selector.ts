@@ -39,7 +39,7 @@ export interface OpenedSelectorRun {
   /** Policies and task models as they were after the last epoch that was saved. */
   readonly training: SelectorTraining;
   /** Which models are used for a task; null for both until the run is finished. */
-  readonly kept: KeptByTask;
+  readonly models: KeptByTask;
 }
 
 /**
@@ -74,17 +74,17 @@ export async function openSelectorRun(options: {
   if (!run.isFinished())
     context.onNote(`${run.path} is not finished; its selector after ${training.epoch} epochs is used`);
   const decisions = run.isFinished() ? readDecisions(run.path, selectorDecisionSchema) : [];
-  const kept = keptModels(decisions, selectorName);
-  for (const task of keptUntuned(kept))
+  const models = keptModels(decisions, selectorName);
+  for (const task of keptUntuned(models))
     context.onNote(
-      `${run.path} keeps the untuned models for ${task}: on ${kept[task]?.items} held-out items their macro-F1 is ${kept[task]?.untuned.toFixed(3)}, that of the tuned ones ${kept[task]?.tuned.toFixed(3)}`,
+      `${run.path} keeps the untuned models for ${task}: on ${models[task]?.items} held-out items their macro-F1 is ${models[task]?.untuned.toFixed(3)}, that of the tuned ones ${models[task]?.tuned.toFixed(3)}`,
     );
-  return { run, experiment, tools, tally, trained: new Set(trained), training, kept };
+  return { run, experiment, tools, tally, trained: new Set(trained), training, models };
 }
 
 /** What a selector makes of claims, each task as the models say that its run keeps for it. Where those are the untuned ones, they are what is left. */
 export async function selectWithKept(
-  { training, kept, tools, tally }: OpenedSelectorRun,
+  { training, models, tools, tally }: OpenedSelectorRun,
   options: { claims: readonly SelectorClaim[]; context: WorkContext },
 ): Promise<GreedySelection[]> {
   const { settings, policies } = training;
@@ -98,7 +98,7 @@ export async function selectWithKept(
       signal: context.signal,
     });
   const tuned = await select();
-  const untunedTasks = keptUntuned(kept);
+  const untunedTasks = keptUntuned(models);
   if (untunedTasks.length > 0) await untune(training);
   const untuned = untunedTasks.length > 0 ? await select() : tuned;
   for (const line of tally.lines(tools.annotations.path)) context.onNote(line);
@@ -131,8 +131,8 @@ export async function trainingThreads(options: {
     throw new InputError(
       `the data of ${run.path} is no longer what it was trained on (${data.train ?? 'planted threads'}): ${missing.count} threads are missing or changed (${missing.ids}); restore the file, or give other threads`,
     );
-  const known = new Set(noted.map(({ sha256: hash }) => hash));
-  return train.filter((thread) => known.has(sha256(thread)));
+  const hashes = new Set(noted.map(({ sha256: hash }) => hash));
+  return train.filter((thread) => hashes.has(sha256(thread)));
 }
 
 /**
@@ -146,7 +146,7 @@ export async function evaluateSelectorRun(
   const { run, data, runs, skipInvalid, includeTrained, context } = settings;
   const resources = selectorResources({ runs });
   try {
-    const { experiment, tools, tally, trained, training, kept } = await openSelectorRun({
+    const { experiment, tools, tally, trained, training, models } = await openSelectorRun({
       run,
       resources,
       budget: {},
@@ -157,11 +157,11 @@ export async function evaluateSelectorRun(
       onNote: context.onNote,
     });
     const threads = withoutTrained(loaded, { trained, includeTrained, name: data, onNote: context.onNote });
-    const { settings: models, policies } = training;
+    const { settings: taskSettings, policies } = training;
     const tested = async (system: typeof selectorName | typeof allPostsName | 'untuned', name: string) => {
       const decisions = await decideTest({
         test: { name: data, threads },
-        settings: models,
+        settings: taskSettings,
         policies: system === selectorName ? policies : null,
         system,
         part: 'test',
@@ -174,16 +174,16 @@ export async function evaluateSelectorRun(
       await tested(selectorName, 'selector'),
       await tested(allPostsName, 'its task models, reading all posts'),
     ];
-    if (keptUntuned(kept).length > 0) {
+    if (keptUntuned(models).length > 0) {
       await untune(training);
-      systems.push(await tested('untuned', `task models untuned, kept for ${keptUntuned(kept).join(' and ')}`));
+      systems.push(await tested('untuned', `task models untuned, kept for ${keptUntuned(models).join(' and ')}`));
     }
     for (const line of tally.lines(tools.annotations.path)) context.onNote(line);
     if (systems[0].decisions.length === 0)
       throw new InputError(
         `none of the ${threads.length} threads of ${data} has a veracity or a reply with a stance; give labelled threads`,
       );
-    return { systems, threads: threads.length, seed: models.seed };
+    return { systems, threads: threads.length, seed: taskSettings.seed };
   } finally {
     resources.close();
   }
@@ -203,11 +203,11 @@ const claimsFile = runFile(
 );
 
 export function writeClaims(run: RunDirectory, claims: readonly SelectorClaim[]): void {
-  const known = claims.map(({ threadId, label }) => ({ threadId, label }));
-  claimsFile.write(run, { formatVersion: 1, claims: known });
+  const labels = claims.map(({ threadId, label }) => ({ threadId, label }));
+  claimsFile.write(run, { formatVersion: 1, claims: labels });
 }
 
 /** The claims, without their texts. */
 function readClaims(run: RunDirectory): SelectorClaim[] {
-  return claimsFile.read(run).claims.map((known) => ({ ...known, claim: '', posts: [] }));
+  return claimsFile.read(run).claims.map((claim) => ({ ...claim, claim: '', posts: [] }));
 }

@@ -70,9 +70,9 @@ async function trainAndTest(settings: TrialSettings): Promise<boolean> {
   const systems = systemsOf(trial);
   // Saved after each system, so that a resumed run does not train that one again.
   const decisions = hasDecisions(directory) ? readDecisions(directory, selectorDecisionSchema) : [];
-  const known = new Set<string>(decisions.map(({ system }) => system));
+  const decided = new Set<string>(decisions.map(({ system }) => system));
   for (const system of systems) {
-    if (known.has(system)) continue;
+    if (decided.has(system)) continue;
     decisions.push(...(await decisionsOf(system, { trial, selector: training })));
     writeDecisions(directory, decisions);
   }
@@ -129,9 +129,9 @@ async function trainLogged(
     identity: selectorIdentity(training, shared.embeddings),
     checkpointEvery: 1,
     context,
-    async afterIteration(own) {
+    async afterIteration(trained) {
       const { selection } = trainer;
-      if (selection === null) return own;
+      if (selection === null) return trained;
       const metrics = epochMetrics({ selection, claims, threads });
       writeFileAtomically(lastPath, `${JSON.stringify(metrics)}\n`);
       if (trainer.iteration >= trainer.iterations) {
@@ -164,7 +164,7 @@ async function decisionsOf(
   if (isTextBaseline(system)) {
     const { train } = trial.shared.data;
     const { claims } = selector.settings;
-    for (const own of parts) decisions.push(...(await decideByText({ system, ...own, train, claims })));
+    for (const part of parts) decisions.push(...(await decideByText({ system, ...part, train, claims })));
     return decisions;
   }
   const { settings, policies } =
