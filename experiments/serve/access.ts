@@ -46,8 +46,8 @@ function isLoopback(host: string): boolean {
 
 /** Whether the `authorization` header holds the token. Takes as long for a token that is nearly right as for any other. */
 export function hasToken(header: string | undefined, token: string): boolean {
-  const given = /^bearer +(\S+) *$/i.exec(header ?? '')?.[1] ?? '';
-  return timingSafeEqual(digest(given), digest(token));
+  const bearer = /^bearer +(\S+) *$/i.exec(header ?? '')?.[1] ?? '';
+  return timingSafeEqual(digest(bearer), digest(token));
 }
 
 /**

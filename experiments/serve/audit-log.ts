@@ -32,13 +32,13 @@ export function auditLog({ file, ...draw }: AuditSettings) {
     async about(
       { policy }: ServedBundle,
       { store, quietMs, now }: { store: ThreadStore; quietMs: number; now: Date },
-    ): Promise<{ guarantee: Guarantee; found: Monitored } | null> {
+    ): Promise<{ guarantee: Guarantee; monitoring: Monitored } | null> {
       const { task, guarantee = null } = policy.manifest;
       if (guarantee === null || guarantee.loss === 'harm' || guarantee.loss === 'false-alert') return null;
       audits.push(...(await store.sharedAudits()));
       return {
         guarantee,
-        found: monitored(inOrder(audits), {
+        monitoring: monitored(inOrder(audits), {
           policy: policy.digest,
           ...{ guarantee, alerts: task.alerts, quietMs, now, alarmLevel },
         }),

@@ -11,11 +11,11 @@ import {
   type NewPost,
   newPosts,
   positionOf,
-  type Reading,
   readOn,
+  type ThreadReading,
   waitUntil,
 } from './thread-reading.ts';
-import { keptPost, type Outcome, type ThreadStore } from './thread-store.ts';
+import { keptPost, type ThreadOutcome, type ThreadStore } from './thread-store.ts';
 
 /** How often to begin again when others add to the same thread at the same time. */
 const attempts = 10;
@@ -27,7 +27,7 @@ export class GrowingThreads {
   private readonly now: () => Date;
   private readonly audits: ThreadAudits | null;
   /** In the order of their last use. A reading that was dropped is made again from the posts. */
-  private readonly readings = new Map<string, Reading>();
+  private readonly readings = new Map<string, ThreadReading>();
   /** The last piece of work on each thread; within one process, a thread is worked on in turns. */
   private readonly turns = new Map<string, Promise<unknown>>();
 
@@ -57,8 +57,8 @@ export class GrowingThreads {
         }
         const added = await this.addTo(reading, { bundle, id, key, posts, end });
         if (added === null) continue;
-        const asked = posts.map((post) => post.id);
-        const answer = await this.view(added, { bundle, id, key, asked });
+        const ids = posts.map((post) => post.id);
+        const answer = await this.view(added, { bundle, id, key, ids });
         if (answer.decision === 'stop') await this.audits?.follow({ bundle, id, key }, { posts, end });
         return answer;
       }
@@ -75,8 +75,8 @@ export class GrowingThreads {
         const { outcome } = reading;
         return decidedView({ bundle, id, outcome, posts: outcome.posts });
       }
-      const asked = reading.reading.posts.map((post) => post.id);
-      return this.view(reading.reading, { bundle, id, key, asked });
+      const ids = reading.reading.posts.map((post) => post.id);
+      return this.view(reading.reading, { bundle, id, key, ids });
     });
   }
 
@@ -98,27 +98,27 @@ export class GrowingThreads {
   private async readingOf(
     bundle: ServedBundle,
     { id, key }: { id: string; key: string },
-  ): Promise<{ outcome: Outcome } | { reading: Reading; ended: boolean } | null> {
+  ): Promise<{ outcome: ThreadOutcome } | { reading: ThreadReading; ended: boolean } | null> {
     const cached = this.readings.get(key);
     const current = cached?.bundle === bundle.sha256 ? cached : undefined;
-    const kept = await this.store.read(key, current === undefined ? null : positionOf(current));
-    if (kept === null || kept.outcome !== null) this.readings.delete(key);
-    if (kept === null) return null;
-    if (kept.outcome !== null) return { outcome: kept.outcome };
+    const stored = await this.store.read(key, current === undefined ? null : positionOf(current));
+    if (stored === null || stored.outcome !== null) this.readings.delete(key);
+    if (stored === null) return null;
+    if (stored.outcome !== null) return { outcome: stored.outcome };
     const reading =
-      current?.incarnation === kept.incarnation ? current : begun(bundle, { incarnation: kept.incarnation, id });
-    await readOn(reading, kept.posts);
-    if (kept.ended) reading.thread.end();
+      current?.incarnation === stored.incarnation ? current : begun(bundle, { incarnation: stored.incarnation, id });
+    await readOn(reading, stored.posts);
+    if (stored.ended) reading.thread.end();
     waitUntil(reading, this.now());
     this.keep(key, reading);
-    return { reading, ended: kept.ended };
+    return { reading, ended: stored.ended };
   }
 
   /** Reads and keeps the posts that are new, up to the decision. Null where the thread has moved on elsewhere. */
   private async addTo(
-    present: { reading: Reading; ended: boolean } | null,
+    present: { reading: ThreadReading; ended: boolean } | null,
     options: { bundle: ServedBundle; id: string; key: string; posts: readonly NewPost[]; end: boolean },
-  ): Promise<Reading | null> {
+  ): Promise<ThreadReading | null> {
     const { bundle, id, key, posts, end } = options;
     const reading = present?.reading ?? begun(bundle, { incarnation: '', id });
     if (isDecided(reading)) return reading;
@@ -155,14 +155,14 @@ export class GrowingThreads {
   }
 
   private async view(
-    reading: Reading,
-    options: { bundle: ServedBundle; id: string; key: string; asked: readonly string[] },
+    reading: ThreadReading,
+    options: { bundle: ServedBundle; id: string; key: string; ids: readonly string[] },
   ): Promise<ThreadView> {
-    const { bundle, id, key, asked } = options;
+    const { bundle, id, key, ids } = options;
     const { posts: read, outOfDistribution, trainedOn, thread } = reading;
     const { why, postsUsed, hours, scores, queries } = thread.reading();
     const used = read.slice(0, postsUsed);
-    const outcome: Outcome = {
+    const outcome: ThreadOutcome = {
       bundle: bundle.sha256,
       threshold: bundle.policy.definition.threshold,
       why: why ?? 'end',
@@ -175,7 +175,7 @@ export class GrowingThreads {
       prediction: null,
       predictionMissing: null,
     };
-    const posts = asked.map((post) => ({ id: post }));
+    const posts = ids.map((post) => ({ id: post }));
     if (why === null)
       return { ...decidedView({ bundle, id, outcome, posts }), decision: 'continue', stopped: false, why: null };
     const answer = await this.predictionOf({ bundle, id, key, postsUsed });
@@ -204,7 +204,7 @@ export class GrowingThreads {
     return bundle.predictionOf(prefix);
   }
 
-  private keep(key: string, reading: Reading): void {
+  private keep(key: string, reading: ThreadReading): void {
     this.readings.delete(key);
     this.readings.set(key, reading);
     for (const oldest of this.readings.keys()) {
@@ -250,7 +250,7 @@ function wasQueriedAt(
 function decidedView(options: {
   bundle: ServedBundle;
   id: string;
-  outcome: Outcome;
+  outcome: ThreadOutcome;
   posts: readonly { readonly id: string }[];
 }): ThreadView {
   const { bundle, id, outcome, posts } = options;

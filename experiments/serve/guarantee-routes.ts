@@ -58,8 +58,8 @@ export function guaranteeRoutes({
               ? 'the bundle has no guarantee about changed predictions or withdrawn alerts; `earshot calibrate` gives it one'
               : 'nothing is audited; start the server with --audit 10%',
           );
-        const { guarantee, found } = about;
-        const { items: count, losses: changed, low, high, eValue } = found.now;
+        const { guarantee, monitoring } = about;
+        const { items: count, losses: changed, low, high, eValue } = monitoring.now;
         return {
           guarantee: `${guaranteeInWords(guarantee)}.`,
           level: guarantee.level,
@@ -70,9 +70,9 @@ export function guaranteeRoutes({
           high,
           eValue,
           alarmAt: 1 / alarmLevel,
-          alarm: found.alarm !== null && (guarantee.adapted ?? null) === null,
-          waiting: found.waiting,
-          missing: found.missing,
+          alarm: monitoring.alarm !== null && (guarantee.adapted ?? null) === null,
+          waiting: monitoring.waiting,
+          missing: monitoring.missing,
         };
       },
     );

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Audit } from '../../checkpoints/policy/audit-schema.ts';
 import { unavailable } from './http-problem.ts';
-import { type KeptPost, type Outcome, type ThreadStore, tooManyThreads } from './thread-store.ts';
+import { type KeptPost, type ThreadOutcome, type ThreadStore, tooManyThreads } from './thread-store.ts';
 
 interface Entry {
   readonly incarnation: string;
   posts: KeptPost[];
   ended: boolean;
-  outcome: Outcome | null;
+  outcome: ThreadOutcome | null;
   audit: Audit | null;
   /** Characters of its posts. */
   size: number;
@@ -36,8 +36,8 @@ export function memoryThreads(options: ThreadLimits & { maxCharacters: number; n
       const entry = entries.used(key);
       if (entry === undefined) return null;
       const { incarnation, posts, ended, outcome, audit } = entry;
-      const known = position?.incarnation === incarnation ? position.posts : 0;
-      return { incarnation, posts: posts.slice(known), ended, outcome, audit };
+      const readBefore = position?.incarnation === incarnation ? position.posts : 0;
+      return { incarnation, posts: posts.slice(readBefore), ended, outcome, audit };
     },
     async append(key, { position, posts, ended, audit = null }) {
       const present = entries.used(key);

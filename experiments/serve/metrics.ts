@@ -68,7 +68,7 @@ function addGuarantees(
   registry: Registry,
   { models, aboutGuarantee }: { models: Models; aboutGuarantee: AboutGuarantee },
 ): void {
-  const guarantees: Readonly<Record<string, [help: string, of: (found: Monitored) => number]>> = {
+  const guarantees: Readonly<Record<string, [help: string, of: (monitoring: Monitored) => number]>> = {
     earshot_audits: ['Audited threads that count for the guarantee.', ({ now }) => now.items],
     earshot_audits_changed: [
       'Of those, threads whose prediction changed, or whose alert was withdrawn, after the stop.',
@@ -78,12 +78,12 @@ function addGuarantees(
     earshot_guarantee_alarm: ['1 once that was ever reached.', ({ alarm }) => Number(alarm !== null)],
   };
   const guaranteesNow = async () => {
-    const found: { model: string; monitored: Monitored }[] = [];
+    const ofModels: { model: string; monitored: Monitored }[] = [];
     for (const model of models.areReady() ? models.names : []) {
       const about = await aboutGuarantee(models.get(model)).catch(() => null);
-      if (about !== null) found.push({ model, monitored: about.found });
+      if (about !== null) ofModels.push({ model, monitored: about.monitoring });
     }
-    return found;
+    return ofModels;
   };
   // All of these are collected at the same time, and looking through all audits takes a while.
   let looking: ReturnType<typeof guaranteesNow> | null = null;

@@ -100,7 +100,7 @@ const auditsAnswer = z.array(z.tuple([z.string(), z.tuple([z.literal('audit'), z
 const readAnswer = z.tuple([z.string(), z.string(), z.string(), z.string(), z.array(z.string())]).nullable();
 
 /** The text of a value that was kept here, checked. */
-function kept<Schema extends z.core.$ZodType>(schema: Schema, text: string): z.output<Schema> {
+function parseStored<Schema extends z.core.$ZodType>(schema: Schema, text: string): z.output<Schema> {
   const parsed = z.safeParse(schema, jsonOrUndefined(text));
   if (parsed.success) return parsed.data;
   throw unavailable(
@@ -181,17 +181,17 @@ export async function redisThreads(
       const [incarnation, ended, outcome, audit, posts] = answer;
       return {
         incarnation,
-        posts: posts.map((post) => kept(keptPostSchema, post)),
+        posts: posts.map((post) => parseStored(keptPostSchema, post)),
         ended: ended === '1',
-        outcome: outcome === '' ? null : kept(outcomeSchema, outcome),
-        audit: audit === '' ? null : kept(auditSchema, audit),
+        outcome: outcome === '' ? null : parseStored(outcomeSchema, outcome),
+        audit: audit === '' ? null : parseStored(auditSchema, audit),
       };
     },
     async append(key, { position, posts, ended, audit = null }) {
-      const { incarnation = '', posts: known = 0 } = position ?? {};
+      const { incarnation = '', posts: expected = 0 } = position ?? {};
       const lines = posts.map((post) => JSON.stringify(post));
       const drawn = audit === null ? '' : JSON.stringify(audit);
-      const words = [incarnation, known, idleMs, maxThreads, randomUUID(), ended ? '1' : '0', drawn, ...lines];
+      const words = [incarnation, expected, idleMs, maxThreads, randomUUID(), ended ? '1' : '0', drawn, ...lines];
       const answer = z.string().parse(await run(scripts.append, key, words));
       if (answer === 'full') throw tooManyThreads(maxThreads);
       return answer === '' ? null : answer;
@@ -210,16 +210,16 @@ export async function redisThreads(
       await run(scripts.shareAudit, '', [mostShared, JSON.stringify(audit)]);
     },
     async sharedAudits() {
-      const found: Audit[] = [];
+      const audits: Audit[] = [];
       for (;;) {
         const page = auditsAnswer.parse(await run(scripts.sharedAudits, '', [unread, pageSize]));
-        found.push(...page.map(([, [, text]]) => kept(auditSchema, text)));
+        audits.push(...page.map(([, [, text]]) => parseStored(auditSchema, text)));
         const last = page.at(-1);
         if (last !== undefined) {
           const [time, sequence] = last[0].split('-');
           unread = `${time}-${Number(sequence) + 1}`;
         }
-        if (page.length < pageSize) return found;
+        if (page.length < pageSize) return audits;
       }
     },
     delete: async (key) => (await run(scripts.delete, key, [])) === 1,
@@ -251,6 +251,6 @@ const meanings: readonly (readonly [RegExp, string])[] = [
 export function redisTrouble(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const known = meanings.find(([pattern]) => pattern.test(message) || pattern.test(code));
-  return known?.[1] ?? `it says ${JSON.stringify(message)}`;
+  const meaning = meanings.find(([pattern]) => pattern.test(message) || pattern.test(code));
+  return meaning?.[1] ?? `it says ${JSON.stringify(message)}`;
 }

@@ -92,7 +92,7 @@ function bareServer({ limits, logger }: Pick<ServerOptions, 'limits' | 'logger'>
     // One line a request is written below: of route, status and time, and of nothing that the request holds.
     logController: new LogController({ disableRequestLogging: true }),
     // No logger for each request: making one takes longer than most decisions.
-    childLoggerFactory: (own) => own,
+    childLoggerFactory: (logger) => logger,
     bodyLimit: limits.bodyBytes,
     requestTimeout: limits.requestMs,
     http: { headersTimeout: limits.requestMs, connectionsCheckingInterval: Math.min(1000, limits.requestMs) },

@@ -68,13 +68,13 @@ export function threadAudits({ store, audits, now }: { store: ThreadStore; audit
       return closeWithout(key, { audit, missing: 'another policy has taken its place' });
     try {
       const stopped = { postsUsed: outcome.posts.length, label: outcome.prediction?.label ?? null };
-      const found = await auditedThread(policy, { id, posts }, stopped);
-      queries += found.queries;
+      const end = await auditedThread(policy, { id, posts }, stopped);
+      queries += end.queries;
       const closed = {
         ...audit,
         threshold: outcome.threshold,
         isOutOfDistribution: outcome.outOfDistribution?.isFlagged ?? null,
-        outcome: { closed: now().toISOString(), ...found },
+        outcome: { closed: now().toISOString(), ...end },
       };
       await add(closed, store);
       await store.closeAudit(key);
@@ -106,8 +106,8 @@ async function appended(
   key: string,
   { thread, posts, end }: { thread: KeptThread; posts: readonly NewPost[]; end: boolean },
 ): Promise<KeptThread | null> {
-  const known = new Set(thread.posts.map((post) => post.id));
-  const fresh = posts.flatMap((post) => (known.has(post.id) ? [] : [keptPost(post)]));
+  const ids = new Set(thread.posts.map((post) => post.id));
+  const fresh = posts.flatMap((post) => (ids.has(post.id) ? [] : [keptPost(post)]));
   const ended = end || thread.ended;
   if (fresh.length > 0 || ended !== thread.ended) {
     const position = { incarnation: thread.incarnation, posts: thread.posts.length };

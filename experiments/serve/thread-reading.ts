@@ -13,7 +13,7 @@ export interface NewPost extends KeptPost {
 }
 
 /** How far this process has read a thread. What is kept of the thread says whether that still holds. */
-export interface Reading {
+export interface ThreadReading {
   readonly bundle: string;
   readonly thread: OpenThread;
   /** The posts that were read, without their texts. */
@@ -28,7 +28,7 @@ export interface Reading {
 }
 
 /** Where the store must be for the reading to go on from there. */
-export function positionOf({ incarnation, posts }: Reading): Position {
+export function positionOf({ incarnation, posts }: ThreadReading): Position {
   return { incarnation, posts: posts.length };
 }
 
@@ -36,7 +36,7 @@ export function positionOf({ incarnation, posts }: Reading): Position {
 export function begun(
   { sha256, policy }: ServedBundle,
   { incarnation, id }: { incarnation: string; id: string },
-): Reading {
+): ThreadReading {
   return {
     bundle: sha256,
     thread: policy.open(id),
@@ -51,12 +51,12 @@ export function begun(
 }
 
 /** Whether the policy has stopped, at the end of the thread or before. */
-export function isDecided({ thread }: Reading): boolean {
+export function isDecided({ thread }: ThreadReading): boolean {
   return thread.reading().why !== null;
 }
 
 /** Reads posts up to the first at which the policy stops. */
-export async function readOn(reading: Reading, posts: readonly KeptPost[]): Promise<void> {
+export async function readOn(reading: ThreadReading, posts: readonly KeptPost[]): Promise<void> {
   for (const post of posts) {
     const { postsRead, why } = await reading.thread.read(post);
     if (postsRead > reading.posts.length) {
@@ -71,7 +71,7 @@ export async function readOn(reading: Reading, posts: readonly KeptPost[]): Prom
 }
 
 /** A thread that has gone silent is decided when its deadline has passed, not when the next post comes. */
-export function waitUntil(reading: Reading, now: Date): void {
+export function waitUntil(reading: ThreadReading, now: Date): void {
   const hours = hoursBetween(reading.posts[0]?.time ?? null, now.toISOString());
   if (hours !== null) reading.thread.wait(hours);
 }
@@ -80,31 +80,30 @@ export function waitUntil(reading: Reading, now: Date): void {
  * The posts that were not read yet.
  * @throws HttpProblem (409) for one that should have come earlier
  */
-export function newPosts(reading: Reading, posts: readonly NewPost[]): NewPost[] {
+export function newPosts(reading: ThreadReading, posts: readonly NewPost[]): NewPost[] {
   const fresh = new Map<string, NewPost>();
   const places = new Map(reading.posts.map(({ id }, index) => [id, index]));
   const count = reading.posts.length;
   let latest = reading.lastTime;
-  for (const [place, post] of posts.entries()) {
+  for (const [index, post] of posts.entries()) {
     const next = count + fresh.size;
-    const known = places.get(post.id);
-    const index = known ?? next;
-    if (post.index !== undefined && post.index !== index)
+    const place = places.get(post.id);
+    if (post.index !== undefined && post.index !== (place ?? next))
       throw new HttpProblem(
         409,
-        known === undefined
+        place === undefined
           ? `post ${JSON.stringify(post.id)} has index ${post.index}, and the next post of the thread is ${next}; send the posts in their order, and those that are missing first`
-          : `post ${JSON.stringify(post.id)} has index ${post.index}, and stands at ${known}`,
-        { field: `posts.${place}.index` },
+          : `post ${JSON.stringify(post.id)} has index ${post.index}, and stands at ${place}`,
+        { field: `posts.${index}.index` },
       );
-    if (known !== undefined) continue;
+    if (place !== undefined) continue;
     // The claim may be younger than a reply, as in thread files.
     if (next > 0 && post.time !== null) {
       if (latest !== null && Date.parse(post.time) < Date.parse(latest))
         throw new HttpProblem(
           409,
           `post ${JSON.stringify(post.id)} of ${post.time} is earlier than one of ${latest} that was read already; a policy reads posts in time order and cannot take one back. Leave it out, or delete the thread and send it again in order`,
-          { field: `posts.${place}.time` },
+          { field: `posts.${index}.time` },
         );
       latest = post.time;
     }

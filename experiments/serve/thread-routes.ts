@@ -47,7 +47,7 @@ export function threadRoutes(options: {
       response: { 200: threadViewSchema, ...problems(404, 503) },
     };
     app.get('/v1/threads/:id', { schema: read }, async ({ params, query }) => {
-      const view = found(await threads.find(models.chosen(query.model), params.id), params.id);
+      const view = existing(await threads.find(models.chosen(query.model), params.id), params.id);
       metrics.countPosts(view);
       return view;
     });
@@ -58,14 +58,14 @@ export function threadRoutes(options: {
     };
     app.delete('/v1/threads/:id', { schema: deleted }, async ({ params, query }, reply) => {
       const wasThere = await threads.delete(models.chosen(query.model), params.id);
-      found(wasThere ? true : null, params.id);
+      existing(wasThere ? true : null, params.id);
       return reply.code(204).send(undefined);
     });
   };
 }
 
 /** @throws HttpProblem (404) where there is no such thread */
-function found<T>(thread: T | null, id: string): T {
+function existing<T>(thread: T | null, id: string): T {
   if (thread !== null) return thread;
   const problem = `there is no open thread ${JSON.stringify(id)}; it was never begun, was deleted, or has expired`;
   throw new HttpProblem(404, problem, { field: 'id' });

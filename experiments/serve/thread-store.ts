@@ -41,7 +41,7 @@ export const outcomeSchema = threadDecisionSchema
     /** The posts up to the stop and the score at each. */
     posts: z.array(z.object({ id: z.string(), score: z.number() })).min(1),
   });
-export type Outcome = z.infer<typeof outcomeSchema>;
+export type ThreadOutcome = z.infer<typeof outcomeSchema>;
 
 /** How far a reader of a thread has come. */
 export interface Position {
@@ -57,7 +57,7 @@ export interface KeptThread {
   readonly posts: readonly KeptPost[];
   /** Whether the caller said that no post will follow. */
   readonly ended: boolean;
-  readonly outcome: Outcome | null;
+  readonly outcome: ThreadOutcome | null;
   /** Of a thread whose audit is open: it is kept with its posts after the decision, too. */
   readonly audit: Audit | null;
 }
@@ -77,7 +77,7 @@ export interface ThreadStore {
     addition: { position: Position | null; posts: readonly KeptPost[]; ended: boolean; audit?: Audit | null },
   ): Promise<string | null>;
   /** Keeps the decision and forgets the texts, unless the thread is audited. The first decision stays; nothing happens to a thread that is gone. */
-  settle(key: string, decided: { incarnation: string; outcome: Outcome }): Promise<void>;
+  settle(key: string, decided: { incarnation: string; outcome: ThreadOutcome }): Promise<void>;
   /** Keys of audited threads that nobody has asked about for as long as others are kept. They stay until their audit is closed. */
   quietAudits(): Promise<string[]>;
   /** The audit has ended: the thread is kept as others are. */
