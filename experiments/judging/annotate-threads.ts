@@ -81,9 +81,9 @@ function judgedLocally(detector: LocalDetector, options: AnnotateThreadsOptions)
     const counts = { asked: 0, cached: 0, failed: 0, unreadable: 0, unreadableParts: 0 };
     const rows: AnnotationRow[] = [];
     const onAnswer = (judgements: readonly TimedJudgement[], thread: Thread) => {
-      for (const { prefixLength, ...own } of judgements) {
+      for (const { prefixLength, ...timed } of judgements) {
         const request = annotationRequest({ detector, prefix: prefixOf(thread, prefixLength) });
-        rows.push({ request, ...own, rawResponse: null, threadId: thread.id, prefixLength });
+        rows.push({ request, ...timed, rawResponse: null, threadId: thread.id, prefixLength });
       }
       if (rows.length >= rowsAtOnce) store.putMany(rows.splice(0));
       counts.asked += judgements.length;

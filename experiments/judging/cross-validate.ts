@@ -47,10 +47,10 @@ export async function crossValidate(options: {
     fewest: fewestInFolds,
   });
   const folds = labelFolds(threads, { folds: defaultFolds, seed, labelOf: (thread) => goldOf(thread) ?? 0 });
-  const judgedBy = async (own: readonly LabelFold[], stage: string) => {
+  const judgedBy = async (foldsOfLabels: readonly LabelFold[], stage: string) => {
     const said = { gold: [] as number[], 'all posts': [] as number[], 'claim only': [] as number[] };
-    for (const [index, { train, test }] of own.entries()) {
-      const part = within(context, `${stage}fold ${index + 1} of ${own.length}`);
+    for (const [index, { train, test }] of foldsOfLabels.entries()) {
+      const part = within(context, `${stage}fold ${index + 1} of ${foldsOfLabels.length}`);
       const judge = await trainedDetector({ threads: train, task, options: detector, seed, context: part });
       for (const thread of test.filter(isFairTest)) {
         const labelAfter = async (length: number) => {
@@ -72,10 +72,10 @@ export async function crossValidate(options: {
   const heldOut = await judgedBy(folds, '');
   const curve = [];
   for (const share of options.curve === false ? [] : curveShares) {
-    const known = nestedShare(threads, { share, seed, task });
-    const fewer = folds.map(({ train, test }) => ({ train: train.filter(({ id }) => known.has(id)), test }));
+    const subset = nestedShare(threads, { share, seed, task });
+    const fewer = folds.map(({ train, test }) => ({ train: train.filter(({ id }) => subset.has(id)), test }));
     if (fewer.every(({ train }) => hasEveryLabel(train, task)))
-      curve.push(pointOf(known.size, await judgedBy(fewer, `${known.size} labels: `)));
+      curve.push(pointOf(subset.size, await judgedBy(fewer, `${subset.size} labels: `)));
   }
   return { heldOut, curve: [...curve, pointOf(threads.length, heldOut)] };
 }

@@ -15,9 +15,9 @@ export function labelledThreads(
   const labelled = threads.filter((thread) => task.goldLabel(thread) !== null);
   if (labelled.length === 0) {
     const others = [...new Set(threads.flatMap(({ labels }) => Object.keys(labels ?? {})))];
-    const found = others.length === 0 ? '' : `, they have labels for ${others.join(', ')}`;
+    const hint = others.length === 0 ? '' : `, they have labels for ${others.join(', ')}`;
     throw new InputError(
-      `none of the ${threads.length} threads has a label for ${task.name}${found}; give labelled threads, or another task`,
+      `none of the ${threads.length} threads has a label for ${task.name}${hint}; give labelled threads, or another task`,
     );
   }
   const without = threads.length - labelled.length;

@@ -13,16 +13,16 @@ export class DryRunStore implements JudgementStore {
   constructor(store: AnnotationStore) {
     this.store = store;
     const { unreadable } = store;
-    this.unreadable = { find: (...asked) => unreadable.find(...asked), last: () => unreadable.last(), put: () => {} };
+    this.unreadable = { find: (...query) => unreadable.find(...query), last: () => unreadable.last(), put: () => {} };
   }
 
   getMany(keys: readonly string[]): Map<string, Judgement> {
-    const found = this.store.getMany(keys);
+    const judgements = this.store.getMany(keys);
     for (const key of keys) {
       const judgement = this.pretended.get(key);
-      if (judgement !== undefined) found.set(key, judgement);
+      if (judgement !== undefined) judgements.set(key, judgement);
     }
-    return found;
+    return judgements;
   }
 
   /** Judgements read the text of a part. Nobody reads that of a whole judgement, so it is dropped. */

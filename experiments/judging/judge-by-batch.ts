@@ -171,8 +171,8 @@ class CollectingService implements ChatService {
   chat(request: ChatRequest) {
     const id = idOf(request);
     // The signal belongs to a judgement that is over by the time the batch is sent.
-    const { signal: _, ...kept } = request;
-    this.requests.set(id, kept);
+    const { signal: _, ...call } = request;
+    this.requests.set(id, call);
     return this.estimates.chat(request);
   }
 

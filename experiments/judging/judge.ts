@@ -44,13 +44,13 @@ export async function openJudge(path: string): Promise<Judge> {
  */
 export async function openJudgeOf(
   path: string,
-  wanted: { readonly name: string; readonly labels: readonly string[] },
+  task: { readonly name: string; readonly labels: readonly string[] },
 ): Promise<Judge> {
   const judge = await openJudge(path);
   const { name, labels } = judge.task;
-  if (labels.join('\n') !== wanted.labels.join('\n'))
+  if (labels.join('\n') !== task.labels.join('\n'))
     throw new InputError(
-      `${path} judges the task ${name}, whose labels are ${labels.join(', ')}; an experiment with task: ${wanted.name} needs the labels ${wanted.labels.join(', ')}, in this order. Name a detector of that task, or change the task of the experiment`,
+      `${path} judges the task ${name}, whose labels are ${labels.join(', ')}; an experiment with task: ${task.name} needs the labels ${task.labels.join(', ')}, in this order. Name a detector of that task, or change the task of the experiment`,
     );
   return judge;
 }
