@@ -6,7 +6,7 @@ import type { LabelRecord } from './label-file.ts';
 /** What the records of a label file come to, after what was undone. */
 export interface Answers {
   /** Labels and "can't tell", the oldest first. */
-  readonly given: readonly LabelRecord[];
+  readonly all: readonly LabelRecord[];
   /** The last answer of each thread: its class, or null where somebody cannot tell. */
   readonly classOf: ReadonlyMap<string, string | null>;
   /** Who passed over a thread. */
@@ -17,7 +17,7 @@ export interface Answers {
 
 export function answersOf(records: readonly LabelRecord[]): Answers {
   const shownTo = new Map<string, LabelRecord>();
-  const kept: LabelRecord[] = [];
+  const standing: LabelRecord[] = [];
   for (const record of records) {
     if (record.kind === 'shown') {
       shownTo.delete(record.annotator);
@@ -25,20 +25,20 @@ export function answersOf(records: readonly LabelRecord[]): Answers {
       continue;
     }
     if (record.kind === 'undo') {
-      const place = kept.findLastIndex(
+      const place = standing.findLastIndex(
         ({ thread, annotator }) => thread === record.thread && annotator === record.annotator,
       );
-      if (place >= 0) kept.splice(place, 1);
+      if (place >= 0) standing.splice(place, 1);
       continue;
     }
-    kept.push(record);
+    standing.push(record);
     if (shownTo.get(record.annotator)?.thread === record.thread) shownTo.delete(record.annotator);
   }
-  const given = kept.filter(({ kind }) => kind !== 'skip');
+  const all = standing.filter(({ kind }) => kind !== 'skip');
   const skippedBy = new Map<string, Set<string>>();
-  for (const { kind, thread, annotator } of kept)
+  for (const { kind, thread, annotator } of standing)
     if (kind === 'skip') skippedBy.set(thread, (skippedBy.get(thread) ?? new Set()).add(annotator));
-  return { given, classOf: new Map(given.map((record) => [record.thread, record.class])), skippedBy, shownTo };
+  return { all, classOf: new Map(all.map((record) => [record.thread, record.class])), skippedBy, shownTo };
 }
 
 /** The last answer or skip of an annotator, which an undo takes back. */
@@ -53,10 +53,10 @@ export function lastOf(annotator: string, records: readonly LabelRecord[]): Labe
 }
 
 /** How far first and second answers to the same threads agree. */
-export function agreement({ given }: Answers): { threads: number; kappa: number | null } {
+export function agreement({ all }: Answers): { threads: number; kappa: number | null } {
   const byThread = new Map<string, string[]>();
-  for (const { thread, class: own } of given)
-    if (own !== null) byThread.set(thread, [...(byThread.get(thread) ?? []), own]);
+  for (const { thread, class: label } of all)
+    if (label !== null) byThread.set(thread, [...(byThread.get(thread) ?? []), label]);
   const pairs = [...byThread.values()].flatMap(([first, second]) =>
     second === undefined ? [] : [[first, second] as const],
   );
@@ -79,15 +79,15 @@ export function threadsWithLabels(
   return threads.map((thread) => {
     if (!isAsked.has(thread.id)) return thread;
     const { chosen: _, ...plain } = thread;
-    const own = classOf.get(thread.id) ?? null;
-    if (own === null) return task.goldLabel(thread) === null ? thread : withLabel(plain, task.name, null);
-    return { ...withLabel(plain, task.name, own), chosen: sample.has(thread.id) ? 'random' : 'margin' };
+    const label = classOf.get(thread.id) ?? null;
+    if (label === null) return task.goldLabel(thread) === null ? thread : withLabel(plain, task.name, null);
+    return { ...withLabel(plain, task.name, label), chosen: sample.has(thread.id) ? 'random' : 'margin' };
   });
 }
 
-function withLabel(thread: Thread, label: string, own: string | null): Thread {
-  if (label === 'rumor') return { ...thread, rumor: own === null ? null : own === 'rumor' };
+function withLabel(thread: Thread, label: string, value: string | null): Thread {
+  if (label === 'rumor') return { ...thread, rumor: value === null ? null : value === 'rumor' };
   if (label === 'veracity' || label === 'rumor-veracity')
-    return { ...thread, veracity: veracities.find((value) => value === own) ?? null };
-  return { ...thread, labels: { ...thread.labels, [label]: own } };
+    return { ...thread, veracity: veracities.find((veracity) => veracity === value) ?? null };
+  return { ...thread, labels: { ...thread.labels, [label]: value } };
 }

@@ -51,28 +51,30 @@ export async function readLabels(
   const { file, task } = labelling;
   const ids = new Set(labelling.order);
   const before = new Map(
-    answersOf(file.records()).given.flatMap((own) => (own.annotator === annotator ? [[own.thread, own.class]] : [])),
+    answersOf(file.records()).all.flatMap((record) =>
+      record.annotator === annotator ? [[record.thread, record.class]] : [],
+    ),
   );
   const records: LabelRecord[] = [];
   for (const { place, thread, answer, chosen, chance } of await readItems(path, task.name)) {
-    const given = answer.trim();
-    if (given === '') continue;
-    const own = given.toLowerCase().replace('’', "'") === cannotTell ? null : given;
+    const text = answer.trim();
+    if (text === '') continue;
+    const label = text.toLowerCase().replace('’', "'") === cannotTell ? null : text;
     if (!ids.has(thread))
       throw new InputError(
         `${place}: thread is ${JSON.stringify(thread)}, and there is no thread without a label of that id; correct the id, or remove the row`,
       );
-    if (own !== null && !task.labels.includes(own))
+    if (label !== null && !task.labels.includes(label))
       throw new InputError(
-        `${place}: the class is ${JSON.stringify(own)}; it must be one of ${task.labels.join(', ')} or ${cannotTell}, or empty`,
+        `${place}: the class is ${JSON.stringify(label)}; it must be one of ${task.labels.join(', ')} or ${cannotTell}, or empty`,
       );
-    if (before.get(thread) === own) continue;
-    const [kind, time] = [own === null ? ('cannot-tell' as const) : ('label' as const), now().toISOString()];
+    if (before.get(thread) === label) continue;
+    const [kind, time] = [label === null ? ('cannot-tell' as const) : ('label' as const), now().toISOString()];
     const draw = {
       chosen: chosen === 'random' ? ('random' as const) : ('margin' as const),
       chance: Number(chance) || 1,
     };
-    records.push({ kind, thread, class: own, annotator, time, ...draw });
+    records.push({ kind, thread, class: label, annotator, time, ...draw });
   }
   for (const record of records) file.append(record);
   return records.length;

@@ -41,15 +41,15 @@ export interface LabelFile extends LabelHead {
 
 /**
  * Opens a label file, or makes it.
- * @param wanted what it is to hold; what is left out is taken from the file
+ * @param expected what it is to hold; what is left out is taken from the file
  * @throws InputError for a file of another label or other classes, or a new one without classes
  */
-export function openLabelFile(path: string, wanted: Partial<LabelHead>): LabelFile {
-  const head = headOf(path) ?? newHead(path, wanted);
+export function openLabelFile(path: string, expected: Partial<LabelHead>): LabelFile {
+  const head = headOf(path) ?? newHead(path, expected);
   for (const key of ['label', 'classes'] as const)
-    if (wanted[key] !== undefined && String(wanted[key]) !== String(head[key]))
+    if (expected[key] !== undefined && String(expected[key]) !== String(head[key]))
       throw new InputError(
-        `${path} holds labels of ${head.label} with the classes ${head.classes.join(', ')}, and ${key} is to be ${String(wanted[key])}; give another file with --labels`,
+        `${path} holds labels of ${head.label} with the classes ${head.classes.join(', ')}, and ${key} is to be ${String(expected[key])}; give another file with --labels`,
       );
   let read: { size: number; records: readonly LabelRecord[] } = { size: -1, records: [] };
   return {

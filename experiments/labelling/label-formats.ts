@@ -33,13 +33,13 @@ export function textOfItems(
   const { format, answers } = of;
   if (format === 'csv') {
     const heading = ['thread', 'class', 'chosen', 'chance', `posts (class: ${answers.join(', ')})`];
-    const rows = items.map((own) => [asText(own.thread), '', own.chosen, String(own.chance), own.text]);
+    const rows = items.map((item) => [asText(item.thread), '', item.chosen, String(item.chance), item.text]);
     return csvText([heading, ...rows]);
   }
-  if (format === 'doccano') return items.map((own) => `${JSON.stringify({ ...own, label: [] })}\n`).join('');
-  const made = items.map((own) => {
-    const { thread: id, text, chosen, chance } = own;
-    return format === 'label-studio' ? { data: own } : { id, fields: { text }, metadata: { chosen, chance } };
+  if (format === 'doccano') return items.map((item) => `${JSON.stringify({ ...item, label: [] })}\n`).join('');
+  const made = items.map((item) => {
+    const { thread: id, text, chosen, chance } = item;
+    return format === 'label-studio' ? { data: item } : { id, fields: { text }, metadata: { chosen, chance } };
   });
   return `${JSON.stringify(made, null, 1)}\n`;
 }
@@ -56,8 +56,8 @@ const annotation = z.object({ was_cancelled: z.boolean().optional(), result: z.a
 const task = z
   .object({ data: z.object({ thread: z.string(), ...facts }), annotations: z.array(annotation).default([]) })
   .transform(({ data, annotations }) => {
-    const kept = annotations.filter((own) => own.was_cancelled !== true).flatMap(({ result }) => result);
-    return { ...data, answer: kept.flatMap(({ value }) => value.choices ?? []).at(-1) };
+    const results = annotations.filter((each) => each.was_cancelled !== true).flatMap(({ result }) => result);
+    return { ...data, answer: results.flatMap(({ value }) => value.choices ?? []).at(-1) };
   });
 /** Records that Argilla writes with `to_json`; of one question. */
 const record = z
@@ -73,9 +73,9 @@ const record = z
   });
 /** Exports of doccano (JSONL), and Label Studio's smaller one (JSON-MIN), which has the answer under the name of the label. */
 const flatItem = (label: string) =>
-  z.looseObject({ thread: z.string(), ...facts, label: z.array(z.string()).optional() }).transform((own) => {
-    const answer = z.string().optional().catch(undefined).parse(own[label]);
-    return { thread: own.thread, chosen: own.chosen, chance: own.chance, answer: own.label?.at(-1) ?? answer };
+  z.looseObject({ thread: z.string(), ...facts, label: z.array(z.string()).optional() }).transform((item) => {
+    const answer = z.string().optional().catch(undefined).parse(item[label]);
+    return { thread: item.thread, chosen: item.chosen, chance: item.chance, answer: item.label?.at(-1) ?? answer };
   });
 
 /**

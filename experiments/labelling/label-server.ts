@@ -48,7 +48,7 @@ export async function serveLabels(
   let learntFrom = 0;
   let isStopped = false;
 
-  const labels = () => [...answersOf(file.records()).classOf.values()].filter((own) => own !== null).length;
+  const labels = () => [...answersOf(file.records()).classOf.values()].filter((label) => label !== null).length;
   const learnWhenDue = () => {
     const count = labels();
     if (learning !== null || count < firstLearning || count - learntFrom < learnEvery) return;
@@ -71,7 +71,7 @@ export async function serveLabels(
     learnWhenDue();
     const record = session.current(isRandom ? [] : (history.at(-1)?.ranking ?? []));
     const answers = answersOf(file.records());
-    const given = [...answers.classOf.values()];
+    const classes = [...answers.classOf.values()];
     const thread = threads.get(record?.thread ?? '');
     const last = lastOf(annotator, file.records());
     return labelPage({
@@ -81,8 +81,8 @@ export async function serveLabels(
       shown: record === null || thread === undefined ? null : { thread, record },
       last: last === null ? null : inWords(last),
       counts: [
-        ...task.labels.map((name) => ({ name, count: given.filter((own) => own === name).length })),
-        { name: 'can’t tell', count: given.filter((own) => own === null).length },
+        ...task.labels.map((name) => ({ name, count: classes.filter((label) => label === name).length })),
+        { name: 'can’t tell', count: classes.filter((label) => label === null).length },
       ],
       open: order.filter((id) => !answers.classOf.has(id)).length,
       agreement: agreement(answers),
@@ -162,8 +162,8 @@ function answerOf(value: string, classes: readonly string[]): Answer | null {
   return place < 0 ? null : { kind: 'label', class: classes[place] };
 }
 
-function inWords({ kind, thread, class: own }: LabelRecord): string {
-  const answer = kind === 'skip' ? 'passed over' : kind === 'cannot-tell' ? 'can’t tell' : (own ?? '');
+function inWords({ kind, thread, class: label }: LabelRecord): string {
+  const answer = kind === 'skip' ? 'passed over' : kind === 'cannot-tell' ? 'can’t tell' : (label ?? '');
   return `Saved: ${thread} · ${answer}`;
 }
 

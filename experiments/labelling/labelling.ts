@@ -40,8 +40,8 @@ export function openLabelling(
 ): Labelling {
   const { label, labels, seed } = options;
   // Those that the threads have are a beginning; the label file knows better.
-  const known = existsSync(labels) ? undefined : tasksOf(threads).findLast(({ name }) => name === label)?.labels;
-  const classes = options.classes ?? known;
+  const ofThreads = existsSync(labels) ? undefined : tasksOf(threads).findLast(({ name }) => name === label)?.labels;
+  const classes = options.classes ?? ofThreads;
   const file = openLabelFile(labels, { label, seed, ...(classes !== undefined && { classes: [...classes] }) });
   const task = tasks[label] ?? taskOfLabel({ name: label, labels: file.classes });
   const byId = new Map(threads.map((thread) => [thread.id, thread]));
@@ -61,7 +61,7 @@ export function openLabelling(
     labelled,
     async learn() {
       const { classOf } = answersOf(file.records());
-      const found = await learn({
+      const lesson = await learn({
         threads: {
           labelled: labelled().filter((thread) => task.goldLabel(thread) !== null),
           open: order.flatMap((id) => (classOf.has(id) ? [] : (byId.get(id) ?? []))),
@@ -70,9 +70,9 @@ export function openLabelling(
         seed: file.seed,
         before,
       });
-      if (found === null) return null;
-      before = found.labels;
-      return found.learnt;
+      if (lesson === null) return null;
+      before = lesson.labels;
+      return lesson.learnt;
     },
     async write(path) {
       const whole = labelled();

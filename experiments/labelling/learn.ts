@@ -60,8 +60,8 @@ async function tested({
   seed,
 }: Parameters<typeof learn>[0]): Promise<Pick<Learnt, 'macroF1' | 'tested'>> {
   const fair = labelled.filter((thread) => isFairTest(thread) && task.goldLabel(thread) !== null);
-  const known = taskWith(task, { labelled: fair, fewest: fewestInFolds });
-  if (fair.length < fewestTested || known?.labels.length !== task.labels.length)
+  const testable = taskWith(task, { labelled: fair, fewest: fewestInFolds });
+  if (fair.length < fewestTested || testable?.labels.length !== task.labels.length)
     return { macroF1: null, tested: fair.length };
   const { heldOut } = await crossValidate({ threads: labelled, task, seed, detector: quickOptions, curve: false });
   const whole = heldOut.systems.find(({ name }) => name === 'all posts');

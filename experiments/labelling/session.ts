@@ -50,7 +50,9 @@ export function labelSession(options: {
   const isTaken = (shown: LabelRecord, records: readonly LabelRecord[]) => {
     if (shown.chosen === 'again') return false;
     const inOrder = [...answersOf(records).shownTo.values()];
-    const rivals = isLeased(shown) ? inOrder.slice(0, inOrder.indexOf(shown)) : inOrder.filter((own) => own !== shown);
+    const rivals = isLeased(shown)
+      ? inOrder.slice(0, inOrder.indexOf(shown))
+      : inOrder.filter((other) => other !== shown);
     const later = records
       .slice(records.indexOf(shown) + 1)
       .filter(({ kind }) => kind === 'label' || kind === 'cannot-tell');
@@ -67,7 +69,7 @@ export function labelSession(options: {
         if (shown !== null && !isTaken(shown, records)) return shown;
         const answers = answersOf(records);
         const { classOf, skippedBy, shownTo } = answers;
-        const others = Array.from(shownTo.values()).filter((own) => own.annotator !== annotator && isLeased(own));
+        const others = Array.from(shownTo.values()).filter((other) => other.annotator !== annotator && isLeased(other));
         const held = new Set(others.map(({ thread }) => thread));
         const isSkipped = (id: string) => skippedBy.get(id)?.has(annotator) === true;
         const open = order.filter((id) => !classOf.has(id) && !held.has(id) && !isSkipped(id));
@@ -96,7 +98,7 @@ export function labelSession(options: {
 
 /** A thread that was labelled once, by somebody else where there is one; null where it is not time for one. */
 function again(
-  { given }: Answers,
+  { all: given }: Answers,
   { annotator, seed, isSkipped }: { annotator: string; seed: number; isSkipped: (thread: string) => boolean },
 ) {
   const ofMine = given.filter((record) => record.annotator === annotator);
