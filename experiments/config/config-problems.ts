@@ -40,7 +40,7 @@ function configProblems(options: { schema: z.ZodType; input: unknown; error: z.Z
           .map((key) =>
             unknownKey(key, {
               path: issue.path,
-              known: keysAt(schema, issue.path, options.input),
+              keys: keysAt(schema, issue.path, options.input),
               paths: pathsOf(schema, options.input),
               value: valueAt(options.input, [...issue.path, key]),
             }),
@@ -53,12 +53,12 @@ function configProblems(options: { schema: z.ZodType; input: unknown; error: z.Z
       if (value === undefined && issue.code === 'invalid_union' && issue.discriminator !== undefined)
         return `  ${issue.path.join('.')}: missing beside what is set there; ${issue.message.replace(/^.*Expected /, 'give ')}`;
       const isShown = value !== undefined && !issue.path.some((part) => MAY_HOLD_SECRET.test(String(part)));
-      const seen = isShown ? ` (found ${typeof value === 'number' ? value : shown(value)})` : '';
+      const actual = isShown ? ` (found ${typeof value === 'number' ? value : shown(value)})` : '';
       const message = issue.message.replace(
         /^Invalid input: expected (.*), received undefined$/,
         'is missing; give a $1',
       );
-      return `  ${issue.path.join('.') || 'the file'}: ${message}${seen}`;
+      return `  ${issue.path.join('.') || 'the file'}: ${message}${actual}`;
     })
     .join('\n');
 }
@@ -87,25 +87,25 @@ function unknownKey(
   key: string,
   {
     path,
-    known,
+    keys,
     paths,
     value,
-  }: { path: readonly PropertyKey[]; known: readonly string[]; paths: readonly string[]; value: unknown },
+  }: { path: readonly PropertyKey[]; keys: readonly string[]; paths: readonly string[]; value: unknown },
 ): string {
   const place = [...path, key].join('.');
   const advice = adviceOnRemovedOption(place, value);
   if (advice !== undefined) return `  ${place}: ${advice}`;
-  const meant = (found: readonly string[]) =>
-    `  ${place}: unknown key; did you mean ${found.slice(0, mostPaths).join(' or ')}?`;
+  const meant = (names: readonly string[]) =>
+    `  ${place}: unknown key; did you mean ${names.slice(0, mostPaths).join(' or ')}?`;
   const elsewhere = paths.filter((each) => each !== place && each.endsWith(`.${key}`));
   if (elsewhere.length > 0) return meant(elsewhere);
-  if (known.length === 0) return `  ${place}: unknown key`;
-  const nearest = closest(key, [...known]);
+  if (keys.length === 0) return `  ${place}: unknown key`;
+  const nearest = closest(key, [...keys]);
   if (distance(key, nearest) <= Math.max(2, key.length / 2)) return meant([nearest]);
   const like = paths.filter(
     (each) => each !== place && distance(key, each.slice(each.lastIndexOf('.') + 1)) <= key.length / 3,
   );
-  return like.length > 0 ? meant(like) : `  ${place}: unknown key; known are ${known.join(', ')}`;
+  return like.length > 0 ? meant(like) : `  ${place}: unknown key; known are ${keys.join(', ')}`;
 }
 
 function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
@@ -122,8 +122,8 @@ function keysAt(schema: z.ZodType, path: readonly PropertyKey[], input: unknown)
   for (const key of path) nodes = alternatives(nodes).flatMap((node) => childAt(node, key));
   const name = valueAt(input, [...path, 'name']);
   const meant = alternatives(nodes).filter((node) => {
-    const own = propertiesOf(node).name;
-    return !isPlainObject(own) || own.const === undefined || own.const === name;
+    const nameNode = propertiesOf(node).name;
+    return !isPlainObject(nameNode) || nameNode.const === undefined || nameNode.const === name;
   });
   return [...new Set(meant.flatMap((node) => Object.keys(propertiesOf(node))))];
 }
@@ -136,15 +136,17 @@ function pathsOf(schema: z.ZodType, input: unknown): string[] {
   const walk = (node: unknown, path: readonly string[]) => {
     for (const each of alternatives([node]))
       for (const [key, child] of Object.entries(propertiesOf(each))) {
-        const own = [...path, key];
-        if (own.length > 1) paths.add(own.join('.'));
-        walk(child, own);
+        const childPath = [...path, key];
+        if (childPath.length > 1) paths.add(childPath.join('.'));
+        walk(child, childPath);
       }
   };
   walk(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', reused: 'inline' }), []);
-  const known = (path: string) =>
+  const presentKeys = (path: string) =>
     path.split('.').filter((_, at, keys) => valueAt(input, keys.slice(0, at + 1)) !== undefined);
-  return [...paths].sort((a, b) => known(b).length - known(a).length || a.split('.').length - b.split('.').length);
+  return [...paths].sort(
+    (a, b) => presentKeys(b).length - presentKeys(a).length || a.split('.').length - b.split('.').length,
+  );
 }
 
 function alternatives(nodes: readonly unknown[]): unknown[] {

@@ -96,6 +96,8 @@ function withFilesBeside(file: PlainObject, path: string): PlainObject {
 /** The schema with only the named detector, so that a misspelt key is not compared with keys of the other detectors. */
 function schemaFor(input: PlainObject): z.ZodType {
   const name = isPlainObject(input.detector) ? input.detector.name : undefined;
-  const own = detectorSchema.options.find((option) => option.shape.name.value === name);
-  return own === undefined ? detectorFileSchema : z.strictObject({ ...detectorFileSchema.shape, detector: own });
+  const schemaOfName = detectorSchema.options.find((option) => option.shape.name.value === name);
+  return schemaOfName === undefined
+    ? detectorFileSchema
+    : z.strictObject({ ...detectorFileSchema.shape, detector: schemaOfName });
 }

@@ -56,8 +56,8 @@ export async function loadVariants<Experiment extends ExperimentHead>(options: {
   const entries = isPlain ? [[soleVariant, {}] as const] : Object.entries(variants);
   // Where an option fits no variant's object, all get it, and the first says what is wrong with it.
   const aboutVariant = (override: PlainObject, variant: PlainObject): PlainObject => {
-    const about = (own: PlainObject) => overrideOf(override, { base: raw, variant: own });
-    return entries.some(([, own]) => isPlainObject(own) && isDeepStrictEqual(about(own), override))
+    const about = (variant: PlainObject) => overrideOf(override, { base: raw, variant });
+    return entries.some(([, variant]) => isPlainObject(variant) && isDeepStrictEqual(about(variant), override))
       ? about(variant)
       : override;
   };
@@ -65,7 +65,10 @@ export async function loadVariants<Experiment extends ExperimentHead>(options: {
     entries.map(async ([variant, over]) => {
       if (!name.safeParse(variant).success || !isPlainObject(over))
         throw new InputError(`${path}: variants.${variant} must be a plain name with a map of overrides`);
-      const merged = [over, ...overrides.map((own) => aboutVariant(own, over))].reduce<PlainObject>(mergeDeep, base);
+      const merged = [over, ...overrides.map((change) => aboutVariant(change, over))].reduce<PlainObject>(
+        mergeDeep,
+        base,
+      );
       return {
         name: variant,
         experiment: await resolve(withoutVariants(merged), isPlain ? path : `${path} (${variant})`),

@@ -39,12 +39,12 @@ export function optionLines(schema: z.ZodType, below = ''): OptionLine[] {
 /** Also matches without the names of alternatives: `stanceModel.encoder` means the encoder of any of them. */
 function isWithin(path: string, place: string): boolean {
   return [path, path.replace(/\[[^\]]*\]/g, '')].some(
-    (own) => own === place || own.startsWith(`${place}.`) || own.startsWith(`${place}[`),
+    (form) => form === place || form.startsWith(`${place}.`) || form.startsWith(`${place}[`),
   );
 }
 
 function linesAt({ node, path, isRequired }: { node: Node; path: string; isRequired: boolean }): OptionLine[] {
-  const own: OptionLine[] =
+  const ofNode: OptionLine[] =
     path === ''
       ? []
       : [
@@ -67,7 +67,7 @@ function linesAt({ node, path, isRequired }: { node: Node; path: string; isRequi
       }),
     );
   });
-  return [...own, ...inner];
+  return [...ofNode, ...inner];
 }
 
 function alternativesOf(node: Node): Node[] {

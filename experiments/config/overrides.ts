@@ -30,14 +30,14 @@ export function overrideOf(
   override: PlainObject,
   { base, variant }: { base: PlainObject; variant: PlainObject },
 ): PlainObject {
-  const kept = Object.entries(override).flatMap(([key, value]): (readonly [string, unknown])[] => {
-    const [below, own] = [entryOf(base, key), entryOf(variant, key)];
-    if (!isPlainObject(value) || !isPlainObject(below) || !isPlainObject(own)) return [[key, value]];
-    if (isAnother(below, own)) return value.name === undefined ? [] : [[key, value]];
-    const inner = overrideOf(value, { base: below, variant: own });
+  const entries = Object.entries(override).flatMap(([key, value]): (readonly [string, unknown])[] => {
+    const [below, ofVariant] = [entryOf(base, key), entryOf(variant, key)];
+    if (!isPlainObject(value) || !isPlainObject(below) || !isPlainObject(ofVariant)) return [[key, value]];
+    if (isAnother(below, ofVariant)) return value.name === undefined ? [] : [[key, value]];
+    const inner = overrideOf(value, { base: below, variant: ofVariant });
     return Object.keys(inner).length === 0 && Object.keys(value).length > 0 ? [] : [[key, inner]];
   });
-  return Object.fromEntries(kept);
+  return Object.fromEntries(entries);
 }
 
 function isAnother(below: PlainObject, value: PlainObject): boolean {

@@ -35,11 +35,11 @@ export function taskNamed(task: z.output<typeof taskSchema>): Task {
 
 /**
  * The experiment with the classes of a task that is none of the known ones: those of its task file, or those that its threads have.
- * @param given with `task` as people write it: a known task, a task file, the name of a label, or `{label, classes}`
+ * @param written with `task` as people write it: a known task, a task file, the name of a label, or `{label, classes}`
  * @throws InputError for a file that is no task, or a label that no thread has
  */
-export async function withClasses(given: PlainObject, source: string): Promise<PlainObject> {
-  const raw = given.alerts === undefined ? given : { ...given, alerts: asTexts(given.alerts) };
+export async function withClasses(written: PlainObject, source: string): Promise<PlainObject> {
+  const raw = written.alerts === undefined ? written : { ...written, alerts: asTexts(written.alerts) };
   const { task } = raw;
   if (typeof task === 'string') {
     if (Object.hasOwn(tasks, task)) return raw;
@@ -54,8 +54,8 @@ export async function withClasses(given: PlainObject, source: string): Promise<P
 
 /** Names of classes that YAML reads as numbers and booleans, such as 1 and true, as texts. */
 function asTexts(classes: unknown): unknown {
-  const isScalar = (own: unknown) => typeof own === 'number' || typeof own === 'boolean';
-  return Array.isArray(classes) ? classes.map((own) => (isScalar(own) ? String(own) : own)) : classes;
+  const isScalar = (value: unknown) => typeof value === 'number' || typeof value === 'boolean';
+  return Array.isArray(classes) ? classes.map((name) => (isScalar(name) ? String(name) : name)) : classes;
 }
 
 /** Whether it names a file that describes a task, or one that ships with Earshot. */
@@ -64,12 +64,12 @@ export function isTaskFile(task: string): boolean {
 }
 
 async function taskOfFile(path: string, { alerts }: PlainObject): Promise<PlainObject> {
-  const { name, labels, alerts: own } = await loadTaskFile(path);
+  const { name, labels, alerts: taskAlerts } = await loadTaskFile(path);
   if (labels === undefined)
     throw new InputError(`${path} is a task of categories, which only detectors decide; give one of labels`);
   const task = { label: name, classes: labels.map((label) => label.name) };
   const isKnown = Object.hasOwn(tasks, name) && tasks[name].labels.join('\n') === task.classes.join('\n');
-  return { task: isKnown ? name : task, ...((alerts ?? own.length > 0) && { alerts: alerts ?? own }) };
+  return { task: isKnown ? name : task, ...((alerts ?? taskAlerts.length > 0) && { alerts: alerts ?? taskAlerts }) };
 }
 
 /** @throws InputError where the threads have no such label, or not two to twenty classes */
@@ -78,15 +78,15 @@ async function classesFound(
   { label, source }: { label: string; source: string },
 ): Promise<string[]> {
   const path = isPlainObject(data) ? data.threads : undefined;
-  const known = Object.keys(tasks);
+  const builtIn = Object.keys(tasks);
   if (typeof path !== 'string')
     throw new InputError(
-      `${source}: task is ${JSON.stringify(label)}; made-up threads have the tasks ${known.join(', ')}. Give data.threads, whose labels may have any name`,
+      `${source}: task is ${JSON.stringify(label)}; made-up threads have the tasks ${builtIn.join(', ')}. Give data.threads, whose labels may have any name`,
     );
   const skipInvalid = isPlainObject(data) && data.skipInvalid === true;
   const { values, names } = await labelsIn(path, { label, skipInvalid });
   if (values.size === 0) {
-    const all = [...known, ...names];
+    const all = [...builtIn, ...names];
     const near = closest(label, all);
     const advice = distance(label, near) <= 3 ? `; did you mean ${near}?` : '';
     throw new InputError(

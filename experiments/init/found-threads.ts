@@ -19,7 +19,7 @@ export function foundIn(threads: readonly Thread[], path: string) {
   const counted = tasksOf(threads)
     .map((task) => {
       const labels = threads.map((thread) => task.goldLabel(thread)).filter((label) => label !== null);
-      const all = task.labels.map((label, index) => ({ label, count: labels.filter((own) => own === index).length }));
+      const all = task.labels.map((label, index) => ({ label, count: labels.filter((gold) => gold === index).length }));
       const counts = all.filter(({ count }) => count > 0);
       return {
         task,
@@ -30,9 +30,9 @@ export function foundIn(threads: readonly Thread[], path: string) {
       };
     })
     .sort((a, b) => Number(b.isWhole) - Number(a.isWhole) || b.labelled - a.labelled);
-  const found = counted.filter(({ classes }) => classes >= 2);
-  const [best] = found;
-  const most = counted.reduce((first, own) => (own.labelled > first.labelled ? own : first));
+  const usable = counted.filter(({ classes }) => classes >= 2);
+  const [best] = usable;
+  const most = counted.reduce((first, next) => (next.labelled > first.labelled ? next : first));
   const unusable = labelsWithoutTask(threads);
   const why =
     most.labelled > 0 ? countsInWords(most.counts) : unusable.length > 0 ? unusable.join('; ') : 'none is labelled';
@@ -41,13 +41,13 @@ export function foundIn(threads: readonly Thread[], path: string) {
       `${path} has ${best === undefined ? `no threads with two different labels (${why})` : `${best.labelled} labelled threads (${countsInWords(best.counts)})`} among its ${threads.length}; ` +
         `at least ${fewestLabelled} are needed to train and test on. Label more (\`npx ${labelCommandFor(path, most.labelled > 0 ? most.task.name : null)}\`), or try \`earshot data synth\``,
     );
-  return { description: describeThreads(threads), tasks: found };
+  return { description: describeThreads(threads), tasks: usable };
 }
 
 /** Whether no thread has any label, so that labelling is what comes first. */
 export function areUnlabelled(threads: readonly Thread[]): boolean {
   return threads.every(({ rumor, veracity, labels = {} }) =>
-    [rumor, veracity, ...Object.values(labels)].every((own) => own === null),
+    [rumor, veracity, ...Object.values(labels)].every((value) => value === null),
   );
 }
 

@@ -18,10 +18,10 @@ function scoreDetectors(path: string, part: EvaluationSplit): ScoredSystem[] {
   const decided = byReplies(readDecisions(path, detectorDecisionSchema, part));
   return Array.from(decided)
     .reverse()
-    .map(([replies, own], index) => ({
+    .map(([replies, decisions], index) => ({
       name: index === 0 ? detectorName : `${detectorName} after ${repliesInWords(replies)}`,
       role: index === 0 ? 'learnt' : 'baseline',
-      values: scoresOf(detectorScoring(labels), own),
+      values: scoresOf(detectorScoring(labels), decisions),
     }));
 }
 

@@ -22,5 +22,5 @@ export async function kindOf(name: unknown = 'stop-agent', source = 'the experim
 }
 
 /** Begins to train trials of whatever kind the first one has. */
-export const startTrials: StartTrials = async (first, told) =>
-  (await kindOf(first.kind, first.directory)).start(first, told);
+export const startTrials: StartTrials = async (first, callbacks) =>
+  (await kindOf(first.kind, first.directory)).start(first, callbacks);

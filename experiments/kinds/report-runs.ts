@@ -23,8 +23,8 @@ export function findRuns(folder: string) {
       `${folder} holds runs of several kinds (${[kind, ...others].join(', ')}); give a folder with runs of one kind`,
     );
   const byVariant = groupBy(directories, (directory) => basename(dirname(resolve(directory))));
-  for (const own of byVariant.values()) refuseCopies(own);
-  const variants = Array.from(byVariant, ([variant, own]) => ({ variant, directories: own }));
+  for (const directories of byVariant.values()) refuseCopies(directories);
+  const variants = Array.from(byVariant, ([variant, directories]) => ({ variant, directories }));
   return { kind, ...RunDirectory.open(directories[0]).readConfig(headSchema), variants };
 }
 
@@ -32,15 +32,15 @@ const headSchema = z.object({ name: z.string(), description: z.string().default(
 
 /** @throws InputError where a run stands there twice: it would count as two seeds */
 export function refuseCopies(directories: readonly string[]): void {
-  const known = new Map<string, string>();
+  const earlier = new Map<string, string>();
   for (const directory of directories) {
     const run = RunDirectory.open(directory);
     const result = sha256([run.readConfig(z.unknown()), run.readResult()]);
-    const other = known.get(result);
+    const other = earlier.get(result);
     if (other !== undefined)
       throw new InputError(
         `${directory} is a copy of ${other}, and would count as a further seed; move one of them elsewhere`,
       );
-    known.set(result, directory);
+    earlier.set(result, directory);
   }
 }

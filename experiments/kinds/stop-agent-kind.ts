@@ -120,7 +120,7 @@ export const stopAgentKind: ExperimentKind = {
       backend,
     };
   },
-  async start({ config, backend: asked, runs }, { onBackend }) {
+  async start({ config, backend: backendName, runs }, { onBackend }) {
     // Loaded by the process that trains, and not by those that only divide the work.
     const [{ selectBackend }, { openCache }, { openData }, { runTrial }, { runCrossFitted }] = await Promise.all([
       import('../../src/tensor/backend.ts'),
@@ -129,7 +129,7 @@ export const stopAgentKind: ExperimentKind = {
       import('../stop-agent/trial.ts'),
       import('../stop-agent/cross-fitted-trial.ts'),
     ]);
-    const backend = await selectBackend(asked ?? experimentSchema.parse(config).backend);
+    const backend = await selectBackend(backendName ?? experimentSchema.parse(config).backend);
     onBackend(backend);
     const sources = new PromiseCache<Awaited<ReturnType<typeof openData>>>();
     const caches = new PromiseCache<Awaited<ReturnType<typeof openCache>>>();
