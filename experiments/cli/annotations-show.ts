@@ -60,20 +60,20 @@ export function annotationNamed(options: {
     colon > 0 && Number.isInteger(length) && length > 0
       ? { threadId: name.slice(0, colon), prefixLength: length, ...(detector !== undefined && { detector }) }
       : null;
-  const found =
+  const matches =
     byThread === null
       ? store.list({ keyPrefix: name.toLowerCase(), ...filter })
       : store.list(byThread).filter(isJudgement);
-  if (found.length === 0)
+  if (matches.length === 0)
     throw new InputError(
       `${store.path} holds no annotation ${JSON.stringify(name)}; give the beginning of a key, or <thread>:<posts>, as annotations list shows them`,
     );
-  if (found.length > 1)
+  if (matches.length > 1)
     throw new InputError(
-      `${JSON.stringify(name)} may mean several annotations; give the beginning of one key, or --detector:\n${listTable(found.slice(0, candidatesShown))}`,
+      `${JSON.stringify(name)} may mean several annotations; give the beginning of one key, or --detector:\n${listTable(matches.slice(0, candidatesShown))}`,
     );
-  const row = store.getRows([found[0].key]).get(found[0].key);
-  if (row === undefined) throw new InputError(`${store.path} no longer holds the annotation ${found[0].key}`);
+  const row = store.getRows([matches[0].key]).get(matches[0].key);
+  if (row === undefined) throw new InputError(`${store.path} no longer holds the annotation ${matches[0].key}`);
   return row;
 }
 

@@ -213,8 +213,8 @@ function statsTable(
     ].map(String),
   );
   const answers = ['annotations', 'unreadable', 'unreadable parts'];
-  const asked = ['threads', 'requests', 'input tokens', 'output tokens', 'money', 'mean seconds'];
-  return `${heading}\n${terminalTable({ heading: ['detector', ...answers, ...asked], rows })}\n${spentText(spent)}`;
+  const columns = ['threads', 'requests', 'input tokens', 'output tokens', 'money', 'mean seconds'];
+  return `${heading}\n${terminalTable({ heading: ['detector', ...answers, ...columns], rows })}\n${spentText(spent)}`;
 }
 
 /** What budgets count. */

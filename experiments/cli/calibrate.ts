@@ -104,19 +104,19 @@ async function calibrate(folder: string, options: CalibrateOptions & { terminal:
   });
   if (read === null) return void stderr.write('Nothing was sent, and no guarantee was written.\n');
   const { limits, task } = policy.definition;
-  const wanted = { level, confidence, loss, limits, alerts: task.alerts };
+  const terms = { level, confidence, loss, limits, alerts: task.alerts };
   if (curve) {
-    const points = curveOf(read, wanted);
-    const sizes = curveOverSizes(read, wanted);
+    const points = curveOf(read, terms);
+    const sizes = curveOverSizes(read, terms);
     if (json) printJson(terminal, { agent: folder, loss, confidence, curve: points, sizes });
     else stdout.write(`${curveText(points, loss)}\n${sizesText(sizes)}`);
     return;
   }
-  const guarantee = await guaranteeFor(read, wanted);
+  const guarantee = await guaranteeFor(read, terms);
   await policy.writeGuarantee(guarantee);
-  const byConfidence = keptByConfidence(read, wanted);
-  const { claims: _, calibratedOn: __, ...found } = guarantee;
-  if (json) return printJson(terminal, { agent: folder, ...found, confidenceRule: byConfidence });
+  const byConfidence = keptByConfidence(read, terms);
+  const { claims: _, calibratedOn: __, ...rest } = guarantee;
+  if (json) return printJson(terminal, { agent: folder, ...rest, confidenceRule: byConfidence });
   const lines = [
     `${guaranteeInWords(guarantee)}.`,
     guarantee.threshold === 1
@@ -167,7 +167,7 @@ async function freshThreads(
     onNote(`${policy.folder} learnt from ${familiar.length} of these threads or was tested on them; they are left out`);
   if (unlabelled > 0) onNote(`${unlabelled} threads have no label, which --loss ${loss} needs; they are left out`);
   const { threads, duplicates, unfinished, quietHours } = calibrationThreads(fresh, {
-    familiar: familiar,
+    familiar,
     quietHours: quiet,
   });
   if (duplicates > 0) onNote(`${duplicates} threads repeat the claim of one of those; they are left out`);

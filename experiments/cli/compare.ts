@@ -67,7 +67,7 @@ Examples:
       const { comparisonPage } = await import('../report/page/comparison-page.ts');
       // Where no system is asked for, the folders say all.
       const isAsked = options.system !== undefined || options.secondSystem !== undefined;
-      const names = compared.map((own) => ({ ...own, system: isAsked ? own.system : null }));
+      const names = compared.map((entry) => ({ ...entry, system: isAsked ? entry.system : null }));
       writeFileAtomically(options.out, await comparisonPage({ names, command, places }));
       terminal.stderr.write(`\nPage: ${options.out}\n`);
     });

@@ -125,7 +125,8 @@ function tableOptions({ labelMap, dateOrder, delimiter, quote, ...options }: Opt
   const columns: TableColumns = Object.fromEntries(
     tableFields.flatMap((field) => (options[field] === undefined ? [] : [[field, options[field]]])),
   );
-  const isGiven = [columns, labelMap].some((own) => Object.keys(own).length > 0) || dateOrder || delimiter || quote;
+  const isGiven =
+    [columns, labelMap].some((mapping) => Object.keys(mapping).length > 0) || dateOrder || delimiter || quote;
   return isGiven ? { columns, labelMap, dateOrder, delimiter, quote } : undefined;
 }
 
@@ -133,7 +134,7 @@ function addLabel(text: string, labels: Record<string, string>): Record<string, 
   const place = text.lastIndexOf('=');
   if (place < 1 || place === text.length - 1) throw new InvalidArgumentError('Write it as fake=rumor.');
   const value = text.slice(0, place);
-  const [earlier] = Object.entries(labels).find(([known]) => known.toLowerCase() === value.toLowerCase()) ?? [];
+  const [earlier] = Object.entries(labels).find(([other]) => other.toLowerCase() === value.toLowerCase()) ?? [];
   if (earlier !== undefined)
     throw new InvalidArgumentError(`${earlier} stands for ${labels[earlier]} already; a value has one label.`);
   return { ...labels, [value]: text.slice(place + 1) };

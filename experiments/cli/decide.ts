@@ -123,9 +123,9 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
         audits.push(audited);
         return decision;
       },
-      onAnswer(own: ThreadDecision) {
-        stdout.write(`${JSON.stringify(own)}\n`);
-        tally.add(own);
+      onAnswer(decision: ThreadDecision) {
+        stdout.write(`${JSON.stringify(decision)}\n`);
+        tally.add(decision);
       },
     });
     await Promise.all(audits);
@@ -198,8 +198,8 @@ const bytesWorthAProcess = 2e6;
 /** @throws InputError for --jobs where one process has to count the queries */
 function processesFor(path: string | null, options: DecideOptions): number {
   const { jobs, detector, audit } = options;
-  for (const [name, given] of Object.entries({ '--detector': detector, '--audit': audit }))
-    if (given !== undefined && jobs !== undefined)
+  for (const [name, value] of Object.entries({ '--detector': detector, '--audit': audit }))
+    if (value !== undefined && jobs !== undefined)
       throw new InputError(`--jobs does not go with ${name}, whose queries one process counts; leave one of them out`);
   const isCounted = detector !== undefined || audit !== undefined;
   return isCounted ? 1 : jobsFor(path, { ...options, bytesEach: bytesWorthAProcess });

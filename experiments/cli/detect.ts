@@ -203,21 +203,21 @@ async function detectTrain(path: string, options: Detecting): Promise<void> {
     import('../stop-agent/report/detector-truth.ts'),
     import('./progress.ts'),
   ]);
-  const given = set.map(parseOverride).reduce<PlainObject>(mergeDeep, {});
+  const overrides = set.map(parseOverride).reduce<PlainObject>(mergeDeep, {});
   const checked = (input: PlainObject) =>
     checkedConfig({
       schema: localDetectorOptionsSchema,
       input,
       wrong: "the local detector's options (--set) are wrong",
     });
-  checked(given);
+  checked(overrides);
   const { task, heldOut, curve, isWhole } = await watched(path, terminal, async (context) => {
     const threads = await loadThreads(path, { skipInvalid, onSkipped: context.onNote });
     const task =
       options.task === undefined ? foundIn(threads, path).tasks[0].task : taskIn(threads, { name: options.task, path });
     const labelled = Math.min(limit ?? Infinity, threads.filter((thread) => task.goldLabel(thread) !== null).length);
     const timing = readsTimes({ ...describeThreads(threads), labelled });
-    const detector = checked(timing ? { timing, ...given } : given);
+    const detector = checked(timing ? { timing, ...overrides } : overrides);
     const isWhole = threads.every((thread) => task.goldLabel(thread) !== null);
     return { task, isWhole, ...(await crossValidate({ threads, task, limit, seed, detector, context })) };
   });

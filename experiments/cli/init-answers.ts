@@ -28,17 +28,17 @@ interface GivenAnswers {
 
 /** What the options say, and what is asked for because they do not. */
 export async function answersTo(
-  found: ReturnType<typeof foundIn>,
+  contents: ReturnType<typeof foundIn>,
   options: GivenAnswers & { path: string; ask: Ask; threads: number },
 ) {
   const { path, ask, threads } = options;
-  const names = found.tasks.map(({ task }) => task.name);
+  const names = contents.tasks.map(({ task }) => task.name);
   const taskName =
     options.task ??
     (names.length > 1
       ? await ask('Which label is decided', { choices: names, explanation: explanations.task })
       : names[0]);
-  const chosen = found.tasks.find(({ task }) => task.name === taskName);
+  const chosen = contents.tasks.find(({ task }) => task.name === taskName);
   if (chosen === undefined)
     throw new InputError(`${path} has no labels for --task ${taskName}; it has some for ${names.join(', ')}`);
   const { task: decided, labelled } = chosen;
@@ -62,7 +62,7 @@ export async function answersTo(
   const file = await openedDetector(which);
   const detector = file?.path ?? null;
   const task = file === null ? decided : inOrderOf(file, decided);
-  const encoder = await chosenEncoder({ given: options.encoder, detector, ask });
+  const encoder = await chosenEncoder({ option: options.encoder, detector, ask });
   const isCrossFitted = detector === null && goal !== 'ratio-sweep';
   const parts = isCrossFitted ? null : partsFor(goal === 'guarantee', detector === null);
   const calibration = parts === null ? most : parts.calibration;
@@ -91,8 +91,8 @@ const usualLevel = 0.05;
 /** The labels of a task that raise an alert. @throws InputError for a name that is none of them, or where all do */
 function alertsOf(text: string | undefined, { name, labels }: Task): string[] {
   if (text === undefined) return [];
-  const named = labels.includes(text) ? [text] : text.split(',').map((own) => own.trim());
-  const unknown = named.find((own) => !labels.includes(own));
+  const named = labels.includes(text) ? [text] : text.split(',').map((label) => label.trim());
+  const unknown = named.find((label) => !labels.includes(label));
   if (unknown !== undefined)
     throw new InputError(
       `${JSON.stringify(unknown)} of --alerts is no label of ${name}; did you mean ${closest(unknown, [...labels])}? There are ${labels.join(', ')}`,
@@ -124,13 +124,13 @@ type FoundTask = ReturnType<typeof foundIn>['tasks'][number];
 
 /** A guarantee and its risk level, or another goal. */
 async function chosenGoal(
-  given: Pick<GivenAnswers, 'goal' | 'riskLevel'>,
+  answers: Pick<GivenAnswers, 'goal' | 'riskLevel'>,
   { ask, canCalibrate, alerts }: { ask: Ask; canCalibrate: boolean; alerts: readonly string[] },
 ): Promise<{ goal: Goal; level: number }> {
-  const { goal = 'guarantee', riskLevel: level } = given;
+  const { goal = 'guarantee', riskLevel: level } = answers;
   if (goal !== 'guarantee') return { goal: goalNamed(goal), level: usualLevel };
   if (level !== undefined) return { goal: 'guarantee', level };
-  const isOpen = given.goal === undefined;
+  const isOpen = answers.goal === undefined;
   const answer = await ask(
     `How many ${alerts.length === 0 ? 'predictions may change if you stop early' : 'early alerts may be withdrawn later'}${isOpen ? ' (other: another goal)' : ''}`,
     {
@@ -160,27 +160,27 @@ function goalNamed(text: string): Goal {
 
 /** @throws InputError for an encoder that is not there, or that nothing would read */
 async function chosenEncoder(options: {
-  given: string | undefined;
+  option: string | undefined;
   detector: string | null;
   ask: Ask;
 }): Promise<FoundEncoder['config'] | null> {
-  const { given, detector, ask } = options;
+  const { option, detector, ask } = options;
   if (detector !== null) {
-    if (given === undefined) return null;
+    if (option === undefined) return null;
     throw new InputError(
-      `--encoder ${given} is for the local detector, and ${detector} asks language models; leave one out`,
+      `--encoder ${option} is for the local detector, and ${detector} asks language models; leave one out`,
     );
   }
   const { foundEncoders, transformerIn } = await import('../init/found-encoders.ts');
-  const found = foundEncoders();
-  const names = ['none', ...found.map(({ name }) => name)];
+  const encoders = foundEncoders();
+  const names = ['none', ...encoders.map(({ name }) => name)];
   const which =
-    given ??
-    (found.length === 0
+    option ??
+    (encoders.length === 0
       ? 'none'
       : await ask('Sentence encoder for the detector', { choices: names, explanation: explanations.encoder }));
   if (which === 'none') return null;
-  const encoder = found.find(({ name }) => name === which) ?? transformerIn(which, which);
+  const encoder = encoders.find(({ name }) => name === which) ?? transformerIn(which, which);
   if (encoder === null)
     throw new InputError(
       `there is no sentence encoder ${which} here; there is ${names.join(', ')}. docs/how-to/choose-an-encoder.md says how to get one`,

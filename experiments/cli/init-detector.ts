@@ -97,11 +97,11 @@ async function choicesFrom({ baseUrl, model, apiKeyEnv, task, ask }: InitDetecto
 }
 
 async function answered(
-  given: string | undefined,
+  option: string | undefined,
   to: { question: string; fallback: string; explanation: string; check: (answer: string) => void; ask: Ask },
 ): Promise<string> {
   const { question, ask, check, ...prompt } = to;
-  const answer = given ?? (await ask(question, { ...prompt, check: async (said) => check(said) }));
+  const answer = option ?? (await ask(question, { ...prompt, check: async (said) => check(said) }));
   check(answer);
   return answer;
 }

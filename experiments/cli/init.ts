@@ -101,7 +101,7 @@ Examples:
 
 type Ask = ReturnType<typeof questions>;
 
-async function init(given: string | undefined, options: InitOptions & { terminal: Terminal }): Promise<void> {
+async function init(argument: string | undefined, options: InitOptions & { terminal: Terminal }): Promise<void> {
   const { terminal, yes = false, force = false, skipInvalid } = options;
   const { stdout, stderr } = terminal;
   const [{ parse }, { experimentText }, { resolveExperiment }] = await Promise.all([
@@ -111,28 +111,28 @@ async function init(given: string | undefined, options: InitOptions & { terminal
   ]);
   const ask = yes ? defaults() : questions(terminal);
   try {
-    const path = given ?? (await askedThreadFile(ask));
+    const path = argument ?? (await askedThreadFile(ask));
     refuseTables(path);
     const threads = await loadThreads(path, { skipInvalid, onSkipped: (line) => stderr.write(`${line}\n`) });
     if (areUnlabelled(threads)) {
       stdout.write(labelFirst(path, { threads: threads.length, width: proseWidth(terminal) }));
       return;
     }
-    const found = foundIn(threads, path);
-    const { posts, postsWithoutTime } = found.description;
-    stderr.write(foundText(found, { threads: threads.length, width: proseWidth(terminal) }));
-    const { out, notes, ...wanted } = await answersTo(found, { ...options, path, ask, threads: threads.length });
+    const contents = foundIn(threads, path);
+    const { posts, postsWithoutTime } = contents.description;
+    stderr.write(foundText(contents, { threads: threads.length, width: proseWidth(terminal) }));
+    const { out, notes, ...answers } = await answersTo(contents, { ...options, path, ask, threads: threads.length });
     for (const note of notes) stderr.write(`${wrapped(`  ${note}`, { width: proseWidth(terminal), indent: '  ' })}\n`);
     if (existsSync(out) && !force)
       throw new InputError(`${out} exists already; give another --out, or --force to write over it`);
 
-    const { detector, goal, parts, labelled } = wanted;
+    const { detector, goal, parts, labelled } = answers;
     const timing = readsTimes({ labelled: parts?.detector ?? labelled, posts, postsWithoutTime });
     if (parts === null && labelled < fewLabels)
       stderr.write(
-        `${wrapped(`${labelled} threads are labelled for ${wanted.task.name}. With fewer than ${fewLabels}, scores say little, and each further label helps much: label more if you can.`, { width: proseWidth(terminal) })}\n`,
+        `${wrapped(`${labelled} threads are labelled for ${answers.task.name}. With fewer than ${fewLabels}, scores say little, and each further label helps much: label more if you can.`, { width: proseWidth(terminal) })}\n`,
       );
-    const text = experimentText({ ...wanted, threads: path, timing });
+    const text = experimentText({ ...answers, threads: path, timing });
     // Read and split as a training would, so that what is written runs.
     const raw: unknown = parse(text);
     const experiment = resolveExperiment(experimentWithin(raw), out);
@@ -171,7 +171,7 @@ function labelFirst(path: string, { threads, width }: { threads: number; width: 
 
 /** What lies in a thread file, and what is odd about it. */
 function foundText(
-  { description, tasks: known }: ReturnType<typeof foundIn>,
+  { description, tasks: candidates }: ReturnType<typeof foundIn>,
   { threads, width }: { threads: number; width: number },
 ): string {
   const { posts, postsPerThread, threadsUnder3Posts, postsWithoutTime, repeatedClaimTexts } = description;
@@ -186,7 +186,9 @@ function foundText(
   ].filter((remark) => remark !== '');
   return [
     `Found ${threads} threads, ${posts} posts (median ${postsPerThread?.median ?? 0} per thread).\n`,
-    ...known.map(({ task, labelled, counts }) => `  ${task.name}: ${labelled} labelled (${countsInWords(counts)})\n`),
+    ...candidates.map(
+      ({ task, labelled, counts }) => `  ${task.name}: ${labelled} labelled (${countsInWords(counts)})\n`,
+    ),
     ...remarks.map((remark) => `${wrapped(`  ${remark}`, { width, indent: '  ' })}\n`),
   ].join('');
 }

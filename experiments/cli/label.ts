@@ -75,13 +75,13 @@ async function labelThreads(path: string, options: LabelOptions): Promise<void> 
   const { stderr } = terminal;
   if (annotator.trim() === '') throw new InputError('--annotator is empty; give the name of whoever labels');
   const { csv, labelStudio, argilla, doccano } = options;
-  const given = present<{ format: LabelFormat; file: string }>([
+  const targets = present<{ format: LabelFormat; file: string }>([
     csv !== undefined && { format: 'csv', file: csv },
     labelStudio !== undefined && { format: 'label-studio', file: labelStudio },
     argilla !== undefined && { format: 'argilla', file: argilla },
     doccano !== undefined && { format: 'doccano', file: doccano },
   ]);
-  if (given.length !== (options.next === undefined ? 0 : 1))
+  if (targets.length !== (options.next === undefined ? 0 : 1))
     throw new InputError(
       '--next takes the file to write to, and such a file takes --next: give both, such as --next 50 --csv next.csv',
     );
@@ -93,7 +93,7 @@ async function labelThreads(path: string, options: LabelOptions): Promise<void> 
   const labelling = openLabelling(threads, { label, labels, seed, ...(classes !== undefined && { classes }) });
   if (options.answerLines === true) return answerLines(labelling, terminal);
   if (options.next !== undefined || options.read !== undefined)
-    await labelElsewhere(labelling, { ...options, to: given[0] });
+    await labelElsewhere(labelling, { ...options, to: targets[0] });
   else {
     const [{ serveLabels }, { lineProcess }] = await Promise.all([
       import('../labelling/label-server.ts'),

@@ -34,8 +34,8 @@ const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => Co
  * Runs one command and returns its exit code: 0, 1 for the user's input, 2 for a service, 3 for a defect, 4 for an alarm of `monitor`, 130 when it was
  * interrupted. Errors are printed, never thrown, and the process goes on.
  */
-export async function runCommandLine(given: Terminal): Promise<number> {
-  const terminal = visibleTerminal(given);
+export async function runCommandLine(rawTerminal: Terminal): Promise<number> {
+  const terminal = visibleTerminal(rawTerminal);
   try {
     const program = await commandLine(terminal, neededFor(terminal.words));
     await program.parseAsync(terminal.words, { from: 'user' });

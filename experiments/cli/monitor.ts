@@ -77,22 +77,22 @@ async function monitor(
   const audits = readAudits(files);
   const { alerts } = policy.definition.task;
   const watched = { policy: digest, guarantee, alerts, quietMs: quiet * 3_600_000, now: new Date() };
-  const found = monitored(audits, { ...watched, alarmLevel });
+  const monitoring = monitored(audits, { ...watched, alarmLevel });
   if (picture !== undefined) {
     const [{ monitorPicture }, { writeFileAtomically }] = await Promise.all([
       import('../stop-agent/monitor-picture.ts'),
       import('../../src/atomic-file.ts'),
     ]);
-    writeFileAtomically(picture, await monitorPicture(found, { ...guarantee, alarmLevel }));
+    writeFileAtomically(picture, await monitorPicture(monitoring, { ...guarantee, alarmLevel }));
   }
-  if (json) printJson(terminal, { policy: folder, level: guarantee.level, alarmLevel, ...found });
-  else stdout.write(await monitorText(found, { guarantee, alarmLevel }));
-  const changed = await answered(audits, { ...options, watched, alarm: found.alarm, policy });
+  if (json) printJson(terminal, { policy: folder, level: guarantee.level, alarmLevel, ...monitoring });
+  else stdout.write(await monitorText(monitoring, { guarantee, alarmLevel }));
+  const changed = await answered(audits, { ...options, watched, alarm: monitoring.alarm, policy });
   if (changed !== null)
     return void stderr.write(`\nNow: ${changed}.\nIt is in ${policy.folder}; decide, serve and export use it.\n`);
-  if (found.alarm !== null && (guarantee.adapted ?? null) === null)
+  if (monitoring.alarm !== null && (guarantee.adapted ?? null) === null)
     throw new GuaranteeViolated(
-      `the guarantee of ${folder} is violated: ${found.alarm.losses} of the first ${found.alarm.items} audited ${auditedWords(guarantee)}; calibrate again on threads of now, or on these audits (--recalibrate)`,
+      `the guarantee of ${folder} is violated: ${monitoring.alarm.losses} of the first ${monitoring.alarm.items} audited ${auditedWords(guarantee)}; calibrate again on threads of now, or on these audits (--recalibrate)`,
     );
 }
 

@@ -107,8 +107,8 @@ export function refuseOptions<Options extends object>(
   names: readonly (keyof Options & string)[],
   why: string,
 ): void {
-  const given = names.filter((name) => options[name] !== undefined);
-  if (given.length > 0) throw new InputError(`${given.map(flagOf).join(', ')} ${why}`);
+  const conflicting = names.filter((name) => options[name] !== undefined);
+  if (conflicting.length > 0) throw new InputError(`${conflicting.map(flagOf).join(', ')} ${why}`);
 }
 
 /** A command as a shell takes it. An option that is undefined is left out, and one with a list is repeated. */
@@ -116,8 +116,8 @@ export function commandLineOf(
   words: readonly string[],
   options: Readonly<Record<string, string | number | readonly string[] | undefined>> = {},
 ): string {
-  const given = Object.entries(options).flatMap(([name, value]) =>
+  const flags = Object.entries(options).flatMap(([name, value]) =>
     [value ?? []].flat().flatMap((each) => [flagOf(name), String(each)]),
   );
-  return ['earshot', ...words, ...given].map(quoted).join(' ');
+  return ['earshot', ...words, ...flags].map(quoted).join(' ');
 }

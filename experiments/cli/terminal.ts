@@ -107,8 +107,8 @@ export function processTerminal(): Terminal {
 /** Nobody reads on, as in `earshot decide … | head`: ends as a program does that SIGPIPE ends. Else the disk says why not. */
 function endUnwritten(error: Error, what: string): never {
   if ('code' in error && error.code === 'EPIPE') process.exit(128 + constants.signals.SIGPIPE);
-  const own = diskError(error, { what: `write ${what}` });
-  process.stderr.write(`earshot: ${own instanceof Error ? own.message : String(own)}\n`);
+  const problem = diskError(error, { what: `write ${what}` });
+  process.stderr.write(`earshot: ${problem instanceof Error ? problem.message : String(problem)}\n`);
   process.exit(1);
 }
 

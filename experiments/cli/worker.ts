@@ -90,4 +90,5 @@ async function work(options: WorkerCommandOptions & { terminal: Terminal }): Pro
 }
 
 /** What trains is loaded when there is something to train. */
-const start: StartTrials = async (first, told) => (await import('../kinds/kinds.ts')).startTrials(first, told);
+const start: StartTrials = async (first, callbacks) =>
+  (await import('../kinds/kinds.ts')).startTrials(first, callbacks);
