@@ -1,6 +1,6 @@
 /** Outcomes of the questions for a task's models. */
 export interface PredictionCounts {
-  readonly asked: number;
+  readonly questions: number;
   /** Questions whose answer names no class. */
   readonly unreadable: number;
   /** Questions that can never be answered, such as texts that a filter refused. */
@@ -25,13 +25,13 @@ export class PredictionTally {
   of(task: string): PredictionCounts {
     const outcomes = [...(this.tasks.get(task)?.values() ?? [])];
     const count = (kind: Outcome) => outcomes.filter((outcome) => outcome === kind).length;
-    return { asked: outcomes.length, unreadable: count('unreadable'), failed: count('failed') };
+    return { questions: outcomes.length, unreadable: count('unreadable'), failed: count('failed') };
   }
 
   /** A sentence per task with questions that have no answer. */
   lines(store: string): string[] {
     return [...this.tasks.keys()].flatMap((task) => {
-      const { asked, unreadable, failed } = this.of(task);
+      const { questions, unreadable, failed } = this.of(task);
       const what = [
         ...(unreadable > 0 ? [`${unreadable} were answered with something that could not be read`] : []),
         ...(failed > 0 ? [`${failed} were not answered`] : []),
@@ -39,7 +39,7 @@ export class PredictionTally {
       if (what.length === 0) return [];
       const shown = unreadable > 0 ? `; earshot annotations unreadable ${store} shows the answers` : '';
       return [
-        `of ${asked} questions to the ${task} model, ${what.join(' and ')}; their items count as equally likely of every class${shown}`,
+        `of ${questions} questions to the ${task} model, ${what.join(' and ')}; their items count as equally likely of every class${shown}`,
       ];
     });
   }

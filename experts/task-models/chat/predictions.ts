@@ -143,10 +143,11 @@ function countOutcome(
   tally.count({ task: task.name, key, outcome: isUnreadable ? 'unreadable' : 'answered' });
   if (!isUnreadable) return prediction;
   // Over all predictions, because a single one often has few items.
-  const { asked, unreadable } = tally.of(task.name);
-  if (asked < PREDICTIONS_FOR_SHARE || unreadable <= unreadableAtMost * asked) return uniformPrediction(task.classes);
+  const { questions, unreadable } = tally.of(task.name);
+  if (questions < PREDICTIONS_FOR_SHARE || unreadable <= unreadableAtMost * questions)
+    return uniformPrediction(task.classes);
   throw new UnreadableShareError(
-    `${unreadable} of ${asked} answers of the ${task.name} model could not be read, more than the share of ` +
+    `${unreadable} of ${questions} answers of the ${task.name} model could not be read, more than the share of ` +
       `${unreadableAtMost} that is allowed; the last one: ${prediction.message}. Check the model and its maxTokens, or raise unreadableAtMost`,
   );
 }
