@@ -6,18 +6,6 @@ import { isSweep } from '../sweep/plan.ts';
 import { notesTo, plainLines, stagesOf, watchedLines } from './progress.ts';
 import { hasScreen, type Terminal } from './terminal.ts';
 
-/** What is shown of an experiment while it runs. */
-export interface TrialsProgress {
-  readonly onTrials: (counts: { done: number; total: number }) => void;
-  readonly onNote: (line: string) => void;
-  readonly onFailure: (label: string, failure: TrialFailure) => void;
-  /** The same runner, its trials shown while they run. */
-  watching(run: RunTrial): RunTrial;
-  /** Seconds that trials took so far, by what they did; those of trials that ran at the same time are added up. */
-  seconds(): Readonly<Record<string, number>>;
-  stop(): void;
-}
-
 /** Iterations pass too quickly for a log; that they pass at all is worth a line a minute. */
 const underWayEveryMs = 60_000;
 
@@ -31,7 +19,7 @@ const headings: Readonly<Record<string, string>> = { macroF1: 'macro-F1', er: 'e
 export function trialsProgress(
   experiment: OpenedExperiment,
   { trials, terminal, signal }: { trials: readonly Trial[]; terminal: Terminal; signal: AbortSignal },
-): TrialsProgress {
+) {
   const { name } = experiment;
   const isSingle = trials.length === 1;
   const screen = hasScreen(terminal) ? watchedLines(terminal, signal) : null;
@@ -53,38 +41,42 @@ export function trialsProgress(
   };
   if (screen !== null) show();
   return {
-    onTrials(now) {
+    onTrials(now: { done: number; total: number }): void {
       counts = now;
       show();
     },
     onNote,
-    onFailure(label, failure) {
+    onFailure(label: string, failure: TrialFailure): void {
       failed++;
       // A single one is told by the error at the end.
       if (!isSingle || signal.aborted) tellFailure(label, failure);
     },
-    watching: (run) => async (trial) => {
-      const title = isSingle ? trial.label : `  ${trial.label}`;
-      const line = screen === null && !isSingle ? null : lineOf(title);
-      const clock = times.start();
-      const outcome = await run(trial, {
-        onBegun: clock.begin,
-        onProgress(stage, done, total, note) {
-          // What comes before the first step of a stage is its preparation.
-          clock.spend(done === 0 ? 'preparing' : stage);
-          begun.see(trial, { stage, done, total });
-          line?.see(stage, { done, total, note });
-          show(underWayEveryMs);
-        },
-        onMeasured: screen === null || line === null || isSweep(experiment) ? null : line.onMeasured,
-      });
-      screen?.remove(title);
-      clock.spend('testing and saving');
-      begun.end(trial);
-      const measured = screen !== null && outcome.how === 'finished' ? look(trial.directory) : null;
-      if (measured !== null) whole?.onMeasured(measured);
-      return outcome;
-    },
+    /** The same runner, its trials shown while they run. */
+    watching:
+      (run: RunTrial): RunTrial =>
+      async (trial) => {
+        const title = isSingle ? trial.label : `  ${trial.label}`;
+        const line = screen === null && !isSingle ? null : lineOf(title);
+        const clock = times.start();
+        const outcome = await run(trial, {
+          onBegun: clock.begin,
+          onProgress(stage, done, total, note) {
+            // What comes before the first step of a stage is its preparation.
+            clock.spend(done === 0 ? 'preparing' : stage);
+            begun.see(trial, { stage, done, total });
+            line?.see(stage, { done, total, note });
+            show(underWayEveryMs);
+          },
+          onMeasured: screen === null || line === null || isSweep(experiment) ? null : line.onMeasured,
+        });
+        screen?.remove(title);
+        clock.spend('testing and saving');
+        begun.end(trial);
+        const measured = screen !== null && outcome.how === 'finished' ? look(trial.directory) : null;
+        if (measured !== null) whole?.onMeasured(measured);
+        return outcome;
+      },
+    /** Seconds that trials took so far, by what they did; those of trials that ran at the same time are added up. */
     seconds: times.seconds,
     stop: screen?.stop ?? plain.end,
   };
@@ -108,7 +100,8 @@ function timesByStage() {
         },
       };
     },
-    seconds: () => Object.fromEntries(Array.from(spentMs, ([stage, ms]) => [stage, Math.round(ms / 100) / 10])),
+    seconds: (): Record<string, number> =>
+      Object.fromEntries(Array.from(spentMs, ([stage, ms]) => [stage, Math.round(ms / 100) / 10])),
   };
 }
 

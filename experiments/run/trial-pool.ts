@@ -1,6 +1,6 @@
 import { jsonOrUndefined } from '../../src/json.ts';
 import { type LineProcess, lineProcess } from './line-processes.ts';
-import type { RunTrial, Trial, TrialOutcome, TrialWatch } from './trial.ts';
+import type { RunTrial, TrialOutcome, WaitingTrial } from './trial.ts';
 import { type FromParent, type FromProcess, fromProcessSchema } from './trial-process.ts';
 import { failedBy, type StartTrials, trialsHere } from './trials-here.ts';
 
@@ -23,12 +23,6 @@ export function trialPool({ start, ...options }: PoolOptions & { start: StartTri
   return { run: trialsHere({ start, ...options }), close: async () => {} };
 }
 
-interface Waiting {
-  readonly trial: Trial;
-  readonly watch: TrialWatch;
-  readonly resolve: (outcome: TrialOutcome) => void;
-}
-
 /**
  * Processes of this machine that run trials, `jobs` at a time. They live on between trials, so that data and tables are loaded
  * once. Of trials with the same detector the first goes ahead alone until the detector is trained and has judged; the others
@@ -37,7 +31,7 @@ interface Waiting {
 export function trialProcesses({ jobs, signal, onNote }: PoolOptions): TrialPool {
   const waiting = waitingTrials();
   const idle: LineProcess[] = [];
-  const busy = new Map<LineProcess, Waiting>();
+  const busy = new Map<LineProcess, WaitingTrial>();
   const backends = new Set<string>();
   let isClosed = false;
 
@@ -57,7 +51,7 @@ export function trialProcesses({ jobs, signal, onNote }: PoolOptions): TrialPool
   }
 
   /** The trial of this process has ended: it takes no part any more, however it ended. */
-  function taken(child: LineProcess): Waiting | undefined {
+  function taken(child: LineProcess): WaitingTrial | undefined {
     const ended = busy.get(child);
     busy.delete(child);
     if (ended !== undefined) waiting.leave(ended);
@@ -135,13 +129,13 @@ function say({ tell }: LineProcess, message: FromParent): void {
 
 /** Trials in the order in which they may begin: of those with the same detector the first goes ahead alone until it is prepared. */
 function waitingTrials() {
-  const queue: Waiting[] = [];
+  const queue: WaitingTrial[] = [];
   const ready = new Set<string>();
   const beingPrepared = new Set<string>();
   return {
-    add: (own: Waiting) => void queue.push(own),
+    add: (own: WaitingTrial) => void queue.push(own),
     drain: () => queue.splice(0),
-    next(): Waiting | undefined {
+    next(): WaitingTrial | undefined {
       const index = queue.findIndex(({ trial: { detectorKey: key } }) => key === null || !beingPrepared.has(key));
       if (index < 0) return undefined;
       const [next] = queue.splice(index, 1);
@@ -150,13 +144,13 @@ function waitingTrials() {
       return next;
     },
     /** Call it once the detector of a trial is there. @returns whether others may go ahead now */
-    isPrepared({ trial: { detectorKey } }: Waiting): boolean {
+    isPrepared({ trial: { detectorKey } }: WaitingTrial): boolean {
       if (detectorKey === null || !beingPrepared.delete(detectorKey)) return false;
       ready.add(detectorKey);
       return true;
     },
     /** A trial that failed before its detector was there leaves it to the next one. */
-    leave({ trial: { detectorKey } }: Waiting): void {
+    leave({ trial: { detectorKey } }: WaitingTrial): void {
       if (detectorKey !== null) beingPrepared.delete(detectorKey);
     },
   };

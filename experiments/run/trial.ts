@@ -43,6 +43,13 @@ export type TrialWatch = Partial<Pick<WorkContext, 'onProgress' | 'onMeasured'>>
   readonly onBegun?: () => void;
 };
 
+/** A trial that waits for whoever runs it. */
+export interface WaitingTrial {
+  readonly trial: Trial;
+  readonly watch: TrialWatch;
+  readonly resolve: (outcome: TrialOutcome) => void;
+}
+
 /** Runs a trial somewhere, to its end, and returns what became of it. It never throws for what goes wrong in the trial. */
 export type RunTrial = (trial: Trial, watch?: TrialWatch) => Promise<TrialOutcome>;
 

@@ -1,19 +1,13 @@
 import type { BackendChoice } from '../../src/tensor/backend.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 import { severityOf } from './failures.ts';
-import { isFinished, type RunTrial, type Trial, type TrialOutcome, type TrialWatch } from './trial.ts';
+import { isFinished, type RunTrial, type Trial, type TrialOutcome, type WaitingTrial } from './trial.ts';
 
 /** Trains a trial to its end or the signal. */
 export type TrainTrial = (trial: Trial, context: WorkContext) => Promise<unknown>;
 
 /** Prepares what the trials of a process share that are like the first one. */
 export type StartTrials = (first: Trial, told: { onBackend: (backend: BackendChoice) => void }) => Promise<TrainTrial>;
-
-interface Waiting {
-  readonly trial: Trial;
-  readonly watch: TrialWatch;
-  readonly resolve: (outcome: TrialOutcome) => void;
-}
 
 /** What becomes of a trial by an error. Of a defect the stack is told. */
 export function failedBy(error: unknown): TrialOutcome {
@@ -34,7 +28,7 @@ export function trialsHere(options: {
   onBackend?: (line: string) => void;
 }): RunTrial {
   const { start, signal, onNote, onBackend = onNote } = options;
-  const waiting: Waiting[] = [];
+  const waiting: WaitingTrial[] = [];
   let backend: BackendChoice['name'] | null = null;
   const told = {
     onBackend: (choice: BackendChoice) => {
@@ -47,7 +41,7 @@ export function trialsHere(options: {
   const sharedBy = ({ kind, config, runs, ...trial }: Trial) =>
     JSON.stringify([kind, trial.backend ?? config.backend, runs]);
 
-  async function run({ trial, watch: { onBegun, ...watch } }: Waiting, train: TrainTrial): Promise<TrialOutcome> {
+  async function run({ trial, watch: { onBegun, ...watch } }: WaitingTrial, train: TrainTrial): Promise<TrialOutcome> {
     onBegun?.();
     const { directory, maxWaitMs = null } = trial;
     // Loaded by a process that trains, and not by one that waits.

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { sha256 } from '../../../src/content-hash.ts';
-import { trialOutcomeSchema, trialSchema } from '../../run/trial.ts';
+import { trialSchema } from '../../run/trial.ts';
 import { thisProgram } from './this-program.ts';
 
 /** Who made a job. Read before the rest, which another program may have written in another form. */
@@ -17,9 +17,6 @@ export type TrialJob = z.output<typeof trialJobSchema>;
 
 /** What a worker notes on a job that it leaves to others. */
 export const declinedSchema = z.object({ declined: z.string().describe('by whom and why, for people') });
-
-/** What a worker answers: what became of the trial. Its run directory lies in Redis then, unless it failed. */
-export const jobOutcomeSchema = trialOutcomeSchema;
 
 /** The same trial on other data is another one, and so is one of another program. */
 export function trialName({ trial, files }: Pick<TrialJob, 'trial' | 'files'>): string {

@@ -5,13 +5,13 @@ import { hashesOf } from '../../../src/file-hash.ts';
 import { sleep } from '../../../src/sleep.ts';
 import type { BackendName } from '../../../src/tensor/backend-names.ts';
 import type { OpenedExperiment } from '../../kinds/experiment-kind.ts';
-import type { Trial, TrialOutcome } from '../../run/trial.ts';
+import { type Trial, type TrialOutcome, trialOutcomeSchema } from '../../run/trial.ts';
 import type { TrialPool } from '../../run/trial-pool.ts';
 import { connectQueue, keyPrefix, queueName } from './connection.ts';
 import { offerFiles } from './files-by-hash.ts';
 import { dropParcel, fetchParcel, progressOf, sendParcel } from './run-parcel.ts';
 import { thisProgram } from './this-program.ts';
-import { declinedSchema, jobOutcomeSchema, type TrialJob, trialJobSchema, trialName } from './trial-job.ts';
+import { declinedSchema, type TrialJob, trialJobSchema, trialName } from './trial-job.ts';
 
 const nowhere: ReadonlyMap<string, string> = new Map();
 
@@ -56,7 +56,7 @@ export async function openTrialQueue(
         return { how: 'failed', severity: 3, message };
       } else if (state === 'completed') {
         // Read once more: it may have ended after it was read.
-        const outcome = jobOutcomeSchema.parse((await queue.getJob(jobId))?.returnvalue);
+        const outcome = trialOutcomeSchema.parse((await queue.getJob(jobId))?.returnvalue);
         const isOver = outcome.how === 'failed' || (await collectRun(redis, job, directory));
         await known.remove();
         if (isOver) return outcome;
