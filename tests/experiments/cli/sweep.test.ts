@@ -8,7 +8,7 @@ import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
 import type { Outcome } from '../../child-output.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { tinySweep, writeSweep } from '../sweep/tiny-sweep.ts';
-import { earshot, logged, start, startProcess, tiny, until } from './command-line.ts';
+import { earshot, logged, startProcess, tiny, until } from './command-line.ts';
 
 const resultFiles = ['trials.csv', 'trials.json', 'trials.parquet', 'report.md', 'report.json'];
 
@@ -195,23 +195,6 @@ describe('a sweep', () => {
     expect(resumed.errors).toMatch(/^tiny-sweep: (\d of )?3 runs \(3 settings\) in this process, /);
     expect(results(killed, 'runs')).toEqual(results(whole, 'runs'));
   }, 300_000);
-
-  it('stops with its trials saved when it is interrupted', async () => {
-    const cwd = temporaryFolder();
-    writeSweep(join(cwd, 'sweep.yaml'), {
-      experiment: { ...tinySweep.experiment, agent: { ...tiny.agent, iterations: 400 }, checkpointEvery: 1000 },
-    });
-    const stopped = start(['sweep', 'sweep.yaml'], { cwd });
-    await until(() => progressOf(join(cwd, 'runs')) >= 5);
-    stopped.interrupt();
-    const { code, errors } = await stopped.outcome;
-    expect(code, errors).toBe(130);
-    expect(errors).toContain('stopped; give the same command again to go on');
-    expect(errors).not.toContain('failed');
-    const begun = runsBelow(join(cwd, 'runs/tiny-sweep'), 2).filter((run) => logged(run) > 0);
-    expect(begun).toHaveLength(1);
-    expect(readdirSync(join(begun[0], 'checkpoints'))).toHaveLength(1);
-  });
 
   it('stands beside the runs of threads that were changed, also where others were swept in between', async () => {
     const cwd = temporaryFolder();
