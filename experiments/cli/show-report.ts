@@ -1,0 +1,116 @@
+import { spawn } from 'node:child_process';
+import { existsSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { InputError } from '../../src/errors.ts';
+import { parseOverride } from '../config/overrides.ts';
+import { trialsOf } from '../kinds/experiment-kind.ts';
+import { kindOf } from '../kinds/kinds.ts';
+import { findRuns } from '../kinds/report-runs.ts';
+import { pageOf, writePage } from '../report/page/page.ts';
+import { type Block, screenOfAll, screenText } from '../report/report.ts';
+import { isFinished } from '../run/trial.ts';
+import { folderOf, sweepIn } from '../runner/experiment-folder.ts';
+import { finishedVariants, finishedWithAnySeed, writeReport } from '../runner/experiment-report.ts';
+import { openBesideOthers } from '../runner/open-experiment.ts';
+import { isSweep } from '../sweep/plan.ts';
+import { commandLineOf } from './option-values.ts';
+import { printJson, proseWidth, type Terminal } from './terminal.ts';
+
+interface ReportOptions {
+  readonly runs: string;
+  readonly set: readonly string[];
+  readonly json?: true | undefined;
+  readonly html?: true | undefined;
+  readonly open?: true | undefined;
+  readonly out?: string | undefined;
+  readonly terminal: Terminal;
+}
+
+/** A report as a terminal shows it and as `--json` prints it, and what writes its page and returns where that is. */
+interface Shown {
+  readonly whole: readonly Block[];
+  readonly results: object;
+  writePage(path?: string): Promise<string>;
+}
+
+/** Prints the report of finished runs, or says where its page is, and opens that if it is wanted. */
+export async function showReport(path: string, options: ReportOptions): Promise<void> {
+  const { html, out, open, json, set, terminal } = options;
+  const isFolder = existsSync(path) && statSync(path).isDirectory();
+  if (isFolder && set.length > 0)
+    throw new InputError(`--set ${set[0]} is for experiment files; ${path} is a folder of runs`);
+  const { whole, results, writePage: write } = await (isFolder ? ofFolder(path, options) : ofFile(path, options));
+  const isPage = html === true || open === true || out !== undefined;
+  if (json) printJson(terminal, results);
+  else if (!isPage) terminal.stdout.write(screenText(whole, { width: proseWidth(terminal) }));
+  if (!isPage) return;
+  const page = await write(out);
+  terminal.stderr.write(`Page: ${page}\n`);
+  if (open) await openFile(page);
+}
+
+async function ofFile(path: string, options: ReportOptions): Promise<Shown> {
+  const { runs, set, terminal } = options;
+  const overrides = set.map(parseOverride);
+  const { experiment, others } = await openBesideOthers({ path, overrides, runs });
+  const { name } = experiment;
+  const seedsAreGiven = overrides.some((override) => 'seeds' in override);
+  const variants =
+    seedsAreGiven || isSweep(experiment) ? finishedVariants(experiment) : finishedWithAnySeed(experiment);
+  const commandOf = (verb: string) => commandLineOf([verb, path], { set });
+  const training = commandOf(isSweep(experiment) ? 'sweep' : 'train');
+  if (variants.length === 0)
+    throw new InputError(
+      others === null
+        ? `no run of ${name} is finished in ${runs}; run \`${training}\` first`
+        : `no run of these settings is finished in ${runs} (that of ${others.name} differs: ${others.differences.join(', ')}); run \`${training}\` first, or report the folder ${folderOf({ runs, name: others.name })}`,
+    );
+  const all = trialsOf(experiment);
+  const finished = all.filter(({ directory }) => isFinished(directory)).length;
+  if (finished < all.length)
+    terminal.stderr.write(`\nearshot: ${all.length - finished} of ${all.length} runs are not finished yet\n`);
+  const isOfFile = variants.flatMap(({ directories }) => directories).length === finished;
+  return writeReport(experiment, { command: isOfFile ? training : commandOf('report'), variants });
+}
+
+/** Of a sweep with its tables; the files beside other runs stay as they are. */
+async function ofFolder(path: string, { runs }: ReportOptions): Promise<Shown> {
+  const command = commandLineOf(['report', path]);
+  const sweep = await sweepIn(path, { runs: dirname(path) });
+  if (sweep !== null) return writeReport(sweep, { command });
+  const found = findRuns(path);
+  const reportOf = await (await kindOf(found.kind)).report();
+  const [{ variant }, ...others] = found.variants;
+  const name = others.length === 0 ? `${found.name}: ${variant}` : found.name;
+  const { report, results } = reportOf({ ...found, name, command, cache: join(runs, 'cache') });
+  return {
+    ...{ whole: screenOfAll(report), results },
+    async writePage(page = join(path, 'report.html')) {
+      writePage(page, await pageOf(report, results));
+      return page;
+    },
+  };
+}
+
+const openers: Partial<Record<NodeJS.Platform, readonly string[]>> = {
+  darwin: ['open'],
+  win32: ['cmd', '/c', 'start', ''],
+};
+
+/**
+ * Opens a file with the program that the system has for it.
+ * @throws InputError where there is none
+ */
+async function openFile(path: string): Promise<void> {
+  const [program, ...words] = openers[process.platform] ?? ['xdg-open'];
+  await new Promise<void>((done, failed) => {
+    const child = spawn(program, [...words, resolve(path)], { stdio: 'ignore', detached: true });
+    child.on('error', () =>
+      failed(new InputError(`${program}, which opens files here, cannot be run; open ${path} yourself`)),
+    );
+    child.on('spawn', () => {
+      child.unref();
+      done();
+    });
+  });
+}
