@@ -17,8 +17,8 @@ import { agentQueries, limitsOf } from '../policy-settings.ts';
 import type { TrialResult } from '../result.ts';
 import { optimumName } from '../stream-optimum.ts';
 import type { RankedAgent } from './agents.ts';
+import type { RecommendedSystem } from './conclusion.ts';
 import type { ReadRun } from './read-runs.ts';
-import type { RecommendedSystem } from './recommended-system.ts';
 
 /** What fronts measure: the worth upright, the time across. Alerts have their own, because most threads are read to their end then. */
 const aims = {

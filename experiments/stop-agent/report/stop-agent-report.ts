@@ -19,14 +19,20 @@ import type { TrialResult } from '../result.ts';
 import { readTrialResult, trialJson } from '../result.ts';
 import { optimumName } from '../stream-optimum.ts';
 import { type RankedAgent, raisesAlerts, rankedAgents, ruleInPlace } from './agents.ts';
+import {
+  guaranteeNotes,
+  guaranteeSentence,
+  type RecommendedSystem,
+  recommendedSystem,
+  stopNotes,
+  unshownGuarantees,
+} from './conclusion.ts';
 import { detectorTruthSections, detectorTruths } from './detector-truth.ts';
 import { frontCharts, thresholdPoints } from './front.ts';
 import { inspectedRuns, inspectorData, inspectorSection } from './inspector.ts';
 import { predictionsSection } from './predictions.ts';
 import { readRuns } from './read-runs.ts';
-import { type RecommendedSystem, recommendedSystem } from './recommended-system.ts';
 import { ruleBudgets } from './rule-margins.ts';
-import { guaranteeNotes, guaranteeSentence, stopNotes, unshownGuarantees } from './stop-notes.ts';
 import { stopSystemsTable } from './systems-table.ts';
 import { trainingSection } from './training.ts';
 

@@ -1,16 +1,6 @@
 import { groupBy } from '../../../src/data/group-by.ts';
 import { frontChart } from '../../report/charts/front-chart.ts';
-import {
-  type Chart,
-  category,
-  ordered,
-  palette,
-  plotWidth,
-  quantity,
-  type Spec,
-  silent,
-  told,
-} from '../../report/page/chart.ts';
+import { type Chart, ordered, quantity, type Spec, silent } from '../../report/page/chart.ts';
 import type { FrontPoint } from '../front.ts';
 import { type SweepPlan, shortNames } from '../plan.ts';
 import { grouping } from '../sensitivity.ts';
@@ -24,7 +14,7 @@ export interface Charted {
 
 /** Charts of the development part; those that the options of the sweep do not give are left out. */
 export function sweepCharts(charted: Charted): Chart[] {
-  return [...paretoChart(charted), ...heatMap(charted), ...triangle(charted)];
+  return [...paretoChart(charted), ...heatMap(charted)];
 }
 
 /** Macro-F1 over earliness: settings, baselines, and the line of the systems that no other beats. */
@@ -91,50 +81,6 @@ function heatMap({ plan, settings }: Charted): Chart[] {
           { mark: 'rect', encoding: { color: meanOf({ title: plan.aim, scale: { scheme: 'viridis' } }) } },
           shown({ stroke: 'white', strokeWidth: 2.5, strokeJoin: 'round' }),
           shown({ color: 'black' }),
-        ],
-      },
-    },
-  ];
-}
-
-const weights = ['alpha', 'beta', 'gamma'].map((name) => `agent.imitation.${name}`);
-
-/** Where each corner stands for all weight on one expert: α conservative on top, β early action left, γ misleading right. */
-function triangle({ plan, settings }: Charted): Chart[] {
-  if (!weights.every((path) => plan.paths.includes(path))) return [];
-  const height = Math.sqrt(3) / 2;
-  const place = (alpha: number, gamma: number) => ({ x: gamma + alpha / 2, y: alpha * height });
-  const values = settings.flatMap(({ point, objective, label }) => {
-    const [alpha, beta, gamma] = weights.map((path) => Number(point[path]));
-    const sum = alpha + beta + gamma;
-    if (objective === null || !(sum > 0)) return [];
-    const { mean: value } = objective;
-    return [{ ...place(alpha / sum, gamma / sum), value, details: `${label}\n${plan.aim} ${value.toFixed(3)}` }];
-  });
-  if (values.length === 0) return [];
-  const outline = [place(0, 0), place(0, 1), place(1, 0), place(0, 0)].map((corner, order) => ({ ...corner, order }));
-  const corners = [
-    { ...place(1, 0), y: height + 0.05, text: 'α = 1' },
-    { ...place(0, 0), y: -0.06, text: 'β = 1' },
-    { ...place(0, 1), y: -0.06, text: 'γ = 1' },
-  ];
-  const axis = (field: string, domain: readonly number[]) =>
-    quantity(field, { axis: null, scale: { domain, nice: false } });
-  const position = { x: axis('x', [-0.08, 1.08]), y: axis('y', [-0.12, 0.96]) };
-  const color = quantity('value', { title: plan.aim, scale: { scheme: 'viridis' } });
-  const line = silent('line', { ...position, order: quantity('order') }, { color: palette.grey });
-  return [
-    {
-      name: 'triangle',
-      title: 'Ratio of the experts',
-      label: `${plan.aim} over the ratio of the experts.`,
-      caption: 'α conservative above, β early action left, γ misleading right.',
-      spec: {
-        height: plotWidth * 0.93,
-        layer: [
-          { data: { values: outline }, ...line },
-          { data: { values }, ...told('circle', { ...position, color }, { size: 260, opacity: 1 }) },
-          { data: { values: corners }, ...silent('text', { ...position, text: category('text') }, { fontSize: 13 }) },
         ],
       },
     },
