@@ -3,12 +3,12 @@ import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { counted } from '../../src/counted.ts';
 import type { MetricInterval } from '../../src/metrics/metric-intervals.ts';
 import { kindOf } from '../kinds/kinds.ts';
-import type { ComparedPlace } from '../report/page/comparison-page.ts';
-import { signed } from '../report/shown-numbers.ts';
+import { type ComparedPlace, comparisonPage, differencesTable } from '../report/page/comparison-page.ts';
+import { type Block, screenText } from '../report/report.ts';
 import { firstRunIn } from '../run/compare-systems.ts';
 import { kindOfRun } from '../run/open-run-of.ts';
 import { commandLineOf, seed } from './option-values.ts';
-import { printResult, type Terminal } from './terminal.ts';
+import { printResult, proseWidth, type Terminal } from './terminal.ts';
 
 const defaultSeed = 1;
 
@@ -56,7 +56,9 @@ Examples:
       printResult(terminal, {
         json: options.json,
         value: isOnePlace ? { threads, ...once } : json,
-        text: `${system} of ${first}\nminus ${theirs.system} of ${second}\n\n${places.map(linesOf).join('\n')}`,
+        text: screenText([`${system} of ${first}\nminus ${theirs.system} of ${second}`, ...places.flatMap(blocksOf)], {
+          width: proseWidth(terminal),
+        }),
       });
       if (!options.html) return;
       const command = commandLineOf(['compare', first, second], {
@@ -64,7 +66,6 @@ Examples:
         secondSystem: theirs.system,
         seed: options.seed === defaultSeed ? undefined : options.seed,
       });
-      const { comparisonPage } = await import('../report/page/comparison-page.ts');
       // Where no system is asked for, the folders say all.
       const isAsked = options.system !== undefined || options.secondSystem !== undefined;
       const names = compared.map((entry) => ({ ...entry, system: isAsked ? entry.system : null }));
@@ -79,11 +80,6 @@ function byName(metrics: readonly MetricInterval[]) {
   );
 }
 
-function linesOf({ title: place, items, seeds, metrics }: ComparedPlace): string {
-  const width = Math.max(...metrics.map(({ title }) => title.length));
-  const lines = metrics.map(
-    ({ title, estimate, low, high, pValue }) =>
-      `${title.padEnd(width)}  ${signed(estimate, 4)}  95% [${signed(low, 4)}, ${signed(high, 4)}]  p = ${pValue.toFixed(4)}\n`,
-  );
-  return `${place}, ${counted(items, 'decision')} paired, of ${counted(seeds, 'seed')}\n${lines.join('')}`;
+function blocksOf({ title, items, seeds, metrics }: ComparedPlace): Block[] {
+  return [`${title}, ${counted(items, 'decision')} paired, of ${counted(seeds, 'seed')}`, differencesTable(metrics)];
 }

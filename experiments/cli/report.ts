@@ -12,12 +12,12 @@ export function reportCommand(terminal: Terminal) {
 function reportOptions() {
   return new Command('report')
     .description(
-      'Print the table of an experiment from its finished runs, or write its page, without running anything.',
+      'Print the report of an experiment from its finished runs, or write its page, without running anything.',
     )
     .argument('<experiment>', 'YAML file of an experiment or a sweep, a run, or a folder such as runs/quickstart')
     .option('--runs <folder>', 'where the runs and the shared cache are', 'runs')
     .option('--set <path=value>', 'as given to train; may be repeated', collect, [])
-    .option('--json', 'print the results as JSON instead of the table')
+    .option('--json', 'print the results as JSON instead of the report')
     .option('--html', 'write the results as a page: one file that opens in any browser, without a network')
     .option('--open', 'write the page and open it in the browser')
     .option(
@@ -27,11 +27,11 @@ function reportOptions() {
     .addHelpText(
       'after',
       `
-The page opens with the conclusion. It shows macro-F1 against posts read and queries, the training, where the agents stop, and every test
+The page opens with the conclusion. It shows macro-F1 against posts read and queries, what the agents predict, the training, and every test
 thread post by post. It holds the texts of the threads where their file can still be read: check who may see it.
 docs/how-to/read-a-report.md explains it.
 
-A sweep's page has its conclusion and table, the front, the heat map, the triangle, and how much each option matters.
+A sweep's page has its conclusion and table, the front, the heat map, and how much each option matters.
 
 Examples:
   earshot report experiments/recipes/quickstart.yaml

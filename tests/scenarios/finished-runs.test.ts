@@ -101,7 +101,7 @@ describe('compare', () => {
     const table = await compare('runs/tiny/paper', 'runs/tiny/slow');
     expect(table.code, table.errors).toBe(0);
     expect(table.out).toMatch(
-      /^stop agent of runs\/tiny\/paper\nminus stop agent of runs\/tiny\/slow\n\nAt the stop, 32 decisions paired, of 2 seeds\nmacro-F1 +[+−]\d\.\d{4} {2}95% \[.*\] {2}p = \d\.\d{4}\nearliness .*\nqueries per thread /,
+      /^stop agent of runs\/tiny\/paper\nminus stop agent of runs\/tiny\/slow\n\nAt the stop, 32 decisions paired, of 2 seeds\n\nfirst minus second +difference .*\n─+\nmacro-F1 +[+−]\d\.\d{4} +\[.*\] {2}\d\.\d{4}\nearliness .*\nqueries per thread /,
     );
     const same = JSON.parse((await compare(run, run, '--json')).out);
     expect(same).toMatchObject({

@@ -2,6 +2,7 @@ import { counted } from '../../../src/counted.ts';
 import type { MetricInterval } from '../../../src/metrics/metric-intervals.ts';
 import type { Report } from '../report.ts';
 import { directionOf, estimated, shown, signed } from '../shown-numbers.ts';
+import type { Table } from '../table.ts';
 import { pageOf } from './page.ts';
 
 /** Two systems on some items: a test and a task, for example. */
@@ -19,6 +20,20 @@ export interface ComparedPlace {
 }
 
 const differingShown = 500;
+
+/** First minus second, with what differs measurably marked. */
+export function differencesTable(metrics: readonly MetricInterval[]): Table {
+  return {
+    heading: ['first minus second', 'difference', '95%', 'p'],
+    rows: metrics.map(({ title, estimate, low, high, pValue }) => [
+      title,
+      signed(estimate, 4),
+      `[${signed(low, 4)}, ${signed(high, 4)}]`,
+      pValue.toFixed(4),
+    ]),
+    isMarked: (row) => directionOf(metrics[row]) !== 0,
+  };
+}
 
 /** The page of two systems: at every place their differences, and the items on which they differ. */
 export async function comparisonPage(options: {
@@ -41,16 +56,7 @@ export async function comparisonPage(options: {
       title,
       blocks: [
         `${counted(items, 'decision')} paired; 95% intervals by a paired bootstrap over them.`,
-        {
-          heading: ['metric, first minus second', 'difference', '95%', 'p'],
-          rows: metrics.map(({ title: metric, estimate, low, high, pValue }) => [
-            metric,
-            signed(estimate, 4),
-            `${signed(low, 4)} to ${signed(high, 4)}`,
-            pValue.toFixed(4),
-          ]),
-          isMarked: (row) => directionOf(metrics[row]) !== 0,
-        },
+        differencesTable(metrics),
         `${counted(differing.length, 'item')} on which they differ${differing.length > differingShown ? `; the first ${differingShown} are listed` : ''}.`,
         {
           heading: ['item', 'true', 'first predicts', 'second predicts'],

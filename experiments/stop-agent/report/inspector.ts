@@ -37,6 +37,7 @@ export interface InspectedRun extends Pick<ReadRun, 'variant' | 'judged' | 'thre
 
 /** About what a browser opens at once and a mail carries: with charts and style the page stays below 5 MB. */
 const bytesAtMost = 4e6;
+const fewestPosts = 5;
 
 /**
  * The data of the inspector: one view for all runs of a seed whose detector predicted the same of the same threads, so that their
@@ -45,78 +46,61 @@ const bytesAtMost = 4e6;
  */
 export function inspectorData(
   runs: readonly InspectedRun[],
-  { labels, alerts }: { labels: readonly string[]; alerts?: readonly string[] | undefined },
+  task: { labels: readonly string[]; alerts?: readonly string[] | undefined },
 ): InspectorData {
   const bySeed = [...groupBy(runs, ({ seed }) => seed).values()];
-  const several = bySeed.some((own) => own.length > 1);
-  const longest = Math.max(...runs.flatMap(({ judged }) => judged.map(({ hours }) => hours.length)));
-  const places = new Map<string, number>();
-  const threads: ShownThread[] = [];
-  const views: InspectorView[] = [];
-  let limit = longest;
-  let bytes = 0;
-  for (const [index, own] of bySeed.entries()) {
-    const alike = [...groupBy(own, judgementsOf).values()];
-    const added = threadsOf(alike, places);
-    for (const [thread, { judged }] of added.entries()) places.set(judged.threadId, threads.length + thread);
-    const shownAt = (most: number) => ({
-      threads: added.map((each) => shownThread(each, most)),
-      views: alike.map((together) => view(together, { places, limit: most, several })),
-    });
-    const sizeOf = (what: object) => Buffer.byteLength(JSON.stringify(what));
-    let shown = shownAt(limit);
-    while (index === 0 && limit > fewestPosts && sizeOf(shown) > bytesAtMost) {
-      limit = Math.max(fewestPosts, Math.floor(limit / 1.5));
-      shown = shownAt(limit);
-    }
-    bytes += sizeOf(shown);
-    if (index > 0 && bytes > bytesAtMost) break;
-    threads.push(...shown.threads);
-    views.push(...shown.views);
+  let limit = Math.max(...runs.flatMap(({ judged }) => judged.map(({ hours }) => hours.length)));
+  for (let seeds = bySeed.length; ; ) {
+    const data = dataOf(bySeed, { ...task, seeds, limit });
+    const isSmallest = seeds === 1 && limit <= fewestPosts;
+    if (isSmallest || Buffer.byteLength(JSON.stringify(data)) <= bytesAtMost) return data;
+    if (seeds > 1) seeds--;
+    else limit = Math.max(fewestPosts, Math.floor(limit / 1.5));
   }
-  const seen = new Set(views.map(({ seed }) => seed));
+}
+
+/** @param options.limit posts of a thread */
+function dataOf(
+  bySeed: readonly (readonly InspectedRun[])[],
+  options: { labels: readonly string[]; alerts?: readonly string[] | undefined; seeds: number; limit: number },
+): InspectorData {
+  const { labels, alerts, seeds, limit } = options;
+  const shown = bySeed.slice(0, seeds);
+  const threads = new Map<string, ShownThread>();
+  for (const { judged, threads: known } of shown.flat())
+    for (const own of judged)
+      if (!threads.has(own.threadId))
+        threads.set(own.threadId, shownThread(own, { thread: known.get(own.threadId) ?? null, limit }));
+  const places = new Map(Array.from(threads.keys(), (id, place) => [id, place]));
+  const several = bySeed.some(({ length }) => length > 1);
+  const views = shown.flatMap((own) =>
+    Array.from(groupBy(own, judgementsOf).values(), (alike) => view(alike, { places, limit, several })),
+  );
   return {
     labels,
     alerts: alerts?.map((alert) => labels.indexOf(alert)) ?? null,
-    threads,
+    threads: [...threads.values()],
     views,
-    leftOutSeeds: bySeed.map(([{ seed }]) => seed).filter((seed) => !seen.has(seed)),
+    leftOutSeeds: bySeed.slice(seeds).map(([{ seed }]) => seed),
   };
 }
-
-const fewestPosts = 5;
 
 /** What the detector predicted of which threads: runs with the same stand in one view. */
 function judgementsOf({ judged }: InspectedRun): string {
   return JSON.stringify(judged.map(({ threadId, sequence }) => [threadId, [...sequence.predicted]]));
 }
 
-interface JudgedThread {
-  readonly thread: Thread | null;
-  readonly judged: TestThread;
-}
-
-/** Threads of these views that no earlier one has, each once. */
-function threadsOf(
-  alike: readonly (readonly InspectedRun[])[],
-  known: ReadonlyMap<string, number>,
-): readonly JudgedThread[] {
-  const added = new Map<string, JudgedThread>();
-  for (const [{ judged: own, threads }] of alike)
-    for (const judged of own)
-      if (!known.has(judged.threadId) && !added.has(judged.threadId))
-        added.set(judged.threadId, { thread: threads.get(judged.threadId) ?? null, judged });
-  return [...added.values()];
-}
-
-function shownThread({ thread, judged }: JudgedThread, limit: number): ShownThread {
+function shownThread(
+  { threadId, goldLabel, hours }: TestThread,
+  { thread, limit }: { thread: Thread | null; limit: number },
+): ShownThread {
   return {
-    id: judged.threadId,
+    id: threadId,
     event: thread?.event ?? null,
-    gold: judged.goldLabel,
-    posts: judged.hours.length,
+    gold: goldLabel,
+    posts: hours.length,
     time: thread?.posts[0].time ?? null,
-    hours: judged.hours.slice(0, limit).map((hour) => (hour === null ? null : rounded(hour, 3))),
+    hours: hours.slice(0, limit).map((hour) => (hour === null ? null : rounded(hour, 3))),
     texts: thread === null ? null : thread.posts.slice(0, limit).map(({ text }) => text),
   };
 }
@@ -209,7 +193,7 @@ export function inspectorSection(data: InspectorData, notes: readonly string[]):
     id: 'threads',
     title: 'Threads',
     blocks: present<Block>([
-      `Any thread, post by post: what the detector predicts, the score of the agent and the threshold above which it stops, ${imitates ? 'where the experts would stop, ' : ''}and where each rule and agent decides.`,
+      `Any thread, post by post: what the detector predicts, the score of the agent and the threshold above which it stops, ${imitates ? 'where the experts would stop, ' : ''}and where each rule and agent decides. An agent stops at its upright line.`,
       ...notes,
       seeds.length > 0 &&
         `Not here, ${size}: ${seeds.length === 1 ? 'seed' : 'seeds'} ${seeds.join(', ')}. \`earshot report <run> --html\` writes the page of one run.`,

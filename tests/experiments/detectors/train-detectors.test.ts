@@ -97,7 +97,9 @@ describe('train, of detectors', () => {
 
     const compared = await earshot(['compare', 'runs/panel/right', 'runs/panel/yes', '--html'], { cwd });
     expect(compared.code, compared.errors).toBe(0);
-    expect(compared.out).toMatch(/After the claim and 2 replies, 24 decisions paired, of 1 seed\nmacro-F1 +\+0\.6667 /);
+    expect(compared.out).toMatch(
+      /After the claim and 2 replies, 24 decisions paired, of 1 seed\n\n.*\n─+\nmacro-F1 +\+0\.6667 /,
+    );
     expect(readFileSync(join(cwd, 'comparison.html'), 'utf8')).toContain('12 items on which they differ');
     const listed = await earshot(['runs'], { cwd });
     expect(listed.out).toContain('right is the best of 2 detectors');

@@ -41,7 +41,7 @@ describe('compare, of selectors', () => {
     expect(shown.code, shown.errors).toBe(0);
     expect(shown.out).toMatch(
       new RegExp(
-        `^selector of ${run}\\nminus untuned of ${run}\\n\\nplanted: stance, \\d+ decisions paired, of 1 seed\\nmacro-F1 {2}[+−]\\d\\.\\d{4} {2}95% .*\\nmicro-F1 .*\\n\\nplanted: veracity, `,
+        `^selector of ${run}\\nminus untuned of ${run}\\n\\nplanted: stance, \\d+ decisions paired, of 1 seed\\n\\nfirst minus second .*\\n─+\\nmacro-F1 +[+−]\\d\\.\\d{4} .*\\nmicro-F1 .*\\n\\nplanted: veracity, `,
       ),
     );
     // The system of the first is that of the second, too.

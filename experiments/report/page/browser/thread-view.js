@@ -132,7 +132,7 @@ function chartLegend({ view, row, data: { labels, alerts } }) {
     ...agentNames(view.systems).flatMap((name, agent) => {
       const missing = row.stopProbability[agent] === null ? ' (not kept)' : '';
       return [
-        key('line', seriesColour(agent), `${scoreName(row)} of ${name}${missing}, upright where it stops`),
+        key('line', seriesColour(agent), `${scoreName(row)} of ${name}${missing}`),
         key('dashed', seriesColour(agent), `its threshold ${shownScore(row.thresholds[agent])}${where}`),
       ];
     }),
@@ -197,7 +197,7 @@ function postItem({ data: { labels }, view, row, lead, thread }, post) {
     meta(
       post === 0 ? 'first post' : `post ${post + 1}`,
       hours !== null && post > 0 && element('span', {}, shownHours(hours)),
-      element('span', { class: 'judged', style: labelColour(label) }, judged),
+      element('span', { class: 'key judged', style: labelColour(label) }, judged),
       ...scores,
     ),
     textOf(text),
