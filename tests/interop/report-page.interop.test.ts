@@ -214,7 +214,7 @@ describe('the inspector', () => {
     const { page, complaints } = await opened(pages[0]);
     const rows = page.locator('.list button');
     expect(await rows.count()).toBe(16);
-    expect(await page.locator('.controls output').textContent()).toBe('16 of 16 threads, seed 1');
+    expect(await page.locator('.controls output').textContent()).toBe('16 threads');
 
     await page.getByLabel('Show').selectOption('mistakes of the agent');
     const wrong = await rows.count();
@@ -236,7 +236,7 @@ describe('the inspector', () => {
     await page.getByRole('searchbox', { name: 'Search' }).fill(name);
     expect(await page.locator('.detail h3').textContent()).toBe(`Thread ${name}`);
     await page.getByRole('searchbox', { name: 'Search' }).fill('no such word');
-    expect(await page.locator('.controls output').textContent()).toBe('0 of 16 threads, seed 1');
+    expect(await page.locator('.controls output').textContent()).toBe('0 threads');
     expect(await page.locator('.detail').textContent()).toBe('No thread is like that.');
     expect(complaints).toEqual([]);
     await page.close();
@@ -260,7 +260,6 @@ describe('the inspector', () => {
     const seed = page.getByRole('combobox', { name: 'Seed' });
     expect(await seed.locator('option').allTextContents()).toEqual(['1', '2']);
     await seed.selectOption('2');
-    expect(await page.locator('.controls output').textContent()).toMatch(/ threads, seed 2$/);
     expect(await page.locator('.detail .quiet').first().textContent()).toContain('seed 2');
     const second = await seen();
     expect(second.stops).not.toEqual(first.stops);
@@ -270,10 +269,8 @@ describe('the inspector', () => {
 
     await page.getByLabel('Show').selectOption('mistakes of the agent');
     const wrong = await page.locator('.list button').count();
-    await page.locator('.list button, .detail').first().press('s');
-    expect(await seed.inputValue()).toBe('1');
     expect(await page.locator('.list button.right').count()).toBe(0);
-    expect(await page.locator('.controls output').textContent()).toMatch(/ threads, seed 1$/);
+    await seed.selectOption('1');
     await seed.selectOption('2');
     expect(await page.locator('.list button').count()).toBe(wrong);
     expect(complaints).toEqual([]);
@@ -304,16 +301,12 @@ describe('the inspector', () => {
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('ArrowDown');
     expect(await current()).toBe(2);
-    await page.keyboard.press('k');
+    await page.keyboard.press('ArrowUp');
     expect(await current()).toBe(1);
     await page.keyboard.press('End');
     expect(await current()).toBe(15);
     await page.keyboard.press('Home');
     expect(await current()).toBe(0);
-    await page.keyboard.press('/');
-    expect(await page.evaluate("document.activeElement.getAttribute('type')")).toBe('search');
-    await page.keyboard.type('jk/');
-    expect(await page.getByRole('searchbox', { name: 'Search' }).inputValue()).toBe('jk/');
     await page.close();
   });
 
@@ -370,7 +363,7 @@ describe('the items of a selector', () => {
     await page.getByRole('combobox', { name: 'Show' }).selectOption('discarded');
     expect(await page.locator('.posts > li.retained').count()).toBe(0);
     await page.getByRole('combobox', { name: 'Show' }).selectOption('all');
-    await page.getByRole('combobox', { name: 'Kind' }).selectOption('claim');
+    await page.getByRole('combobox', { name: 'Kind' }).selectOption('claims');
     await page.getByRole('combobox', { name: 'Sort' }).selectOption('least likely first');
     const texts = await page.locator('.posts .meta').allTextContents();
     const probabilities = texts.map((text) => Number(/π\(retain\) ([\d.]+)/.exec(text)?.[1]));

@@ -2,7 +2,7 @@ import { groupBy } from '../../../src/data/group-by.ts';
 import { present } from '../../../src/present.ts';
 import { quoted } from '../../../src/shell-words.ts';
 import { kindReport, provenanceFacts, type ReportSource, type VariantResults } from '../../report/kind-report.ts';
-import type { Block, Report, ReportSection } from '../../report/report.ts';
+import type { Report, ReportSection } from '../../report/report.ts';
 import { overSeeds, valuesOverSeeds } from '../../report/shown-numbers.ts';
 import { systemsTable, type Table } from '../../report/table.ts';
 import { type SelectorTask, selectorTasks as tasks } from '../decisions.ts';
@@ -35,17 +35,6 @@ const shownFirst: readonly string[] = [
   'random-by-class',
 ];
 
-/** The baselines that the selector is compared with, seed by seed. */
-const compared = [
-  'random',
-  'random-by-class',
-  'everything',
-  'untuned',
-  'majority',
-  'nearest-neighbour',
-  'tf-idf',
-] as const;
-
 export function reportOf({ name, description, command, variants }: ReportSource, results: Results): Report {
   const [{ trials }] = results;
   const lastRun = variants.at(-1)?.directories.at(-1) ?? '';
@@ -67,8 +56,7 @@ export function reportOf({ name, description, command, variants }: ReportSource,
       `seeds: ${trials.map(({ seed }) => seed).join(', ')}`,
     ]),
     sections: present([
-      ...tests.flatMap((test, place) => tasks.map((task) => taskSection({ test, task, results }, place + 1))),
-      leadSection(tests, results),
+      ...tests.flatMap((test, index) => tasks.map((task) => taskSection({ test, task, place: index + 1 }, results))),
       lastEpochSection(results),
     ]),
     page: () => selectorPages(results),
@@ -99,93 +87,57 @@ export function macroF1Table(test: string, results: Results): Table {
   return systemsTable(rows, metrics, { first: `${test}, macro-F1` });
 }
 
-interface TableOf {
-  readonly test: string;
-  readonly task: SelectorTask;
-  readonly results: Results;
-}
+/** Smaller events have too few items for a score of their own. */
+const fewestOfEvent = 40;
 
-/** Every system of every variant that a table shows. */
-function systemsShown({ task, results }: TableOf) {
-  // Only the veracity model depends on which posts are read, so for stance both rows would be the same.
-  return namedSystems(results).filter(({ system }) => task === 'veracity' || system !== allPostsName);
-}
-
-/** @param place of the test among all */
-function taskSection(table: TableOf, place: number): ReportSection | null {
-  const { test, task, results } = table;
-  const [example] = taskScoresBySeed(results[0].trials, { system: selectorName, test, task });
+/**
+ * Every system on one task of a test set.
+ * @param of.place of the test among all
+ */
+function taskSection(of: { test: string; task: SelectorTask; place: number }, results: Results): ReportSection | null {
+  const { test, task, place } = of;
+  const [{ trials: first }] = results;
+  const learnt = { test, task, system: selectorName };
+  const [example] = taskScoresBySeed(first, learnt);
   if (example === undefined) return null;
   const classes = Object.entries(example.perClass).flatMap(([name, f1]) => (f1 === null ? [] : [name]));
-  const [first, ...others] = selectorMetrics;
-  const rows = systemsShown(table).flatMap(({ system, trials, ...row }) => {
-    const of = { system, test, task };
-    const macroF1 = macroF1Of(trials, of);
-    if (macroF1 === null) return [];
-    const scores = taskScoresBySeed(trials, of).map(({ values, perClass }) => ({ ...perClass, ...values }));
-    return [{ ...row, values: { ...valuesOverSeeds(scores), macroF1, kept: keptMacroF1(trials, of) } }];
+  const items = [...decided(first, learnt).values()][0];
+  const byEvent = first[0].folds.length === 0 ? new Map() : groupBy(items, ({ event }) => event);
+  const events = [...byEvent].filter(([, own]) => own.length >= fewestOfEvent);
+  const [macroF1, ...others] = selectorMetrics;
+  // Only the veracity model depends on which posts are read, so for stance both rows would be the same.
+  const systems = namedSystems(results).filter(({ system }) => task === 'veracity' || system !== allPostsName);
+  const rows = systems.flatMap(({ system, trials, ...row }) => {
+    const own = { test, task, system };
+    const score = macroF1Of(trials, own);
+    if (score === null) return [];
+    const scores = taskScoresBySeed(trials, own).map(({ values, perClass }) => ({ ...perClass, ...values }));
+    const lead = system === selectorName ? null : leadOver(trials, { ...own, own: selectorName, other: system });
+    const ofEvents = events.map(([event]) => [`event ${event}`, macroF1OnEvent(trials, event, own)]);
+    const values = { ...valuesOverSeeds(scores), macroF1: score, kept: keptMacroF1(trials, own), lead };
+    return [{ ...row, values: { ...values, ...Object.fromEntries(ofEvents) } }];
   });
   const metrics = [
-    first,
+    macroF1,
+    { name: 'lead', title: 'the selector’s lead', decimals: 3, isDifference: true },
     { name: 'kept', title: 'kept', decimals: 3 },
     ...others,
     ...classes.map((label) => ({ name: label, title: label, decimals: 3 })),
+    ...events.map(([event, own]) => ({ name: `event ${event}`, title: `${event} (${own.length})`, decimals: 3 })),
   ];
   const readsLabels = task === 'stance' && rows.some(({ name }) => name.endsWith(systemNames['tf-idf']));
   const explained = present([
-    `${example.items} ${task === 'stance' ? 'replies' : 'claims'}. Mean ± standard deviation over seeds; in brackets 95% intervals over seeds and threads.`,
+    `${example.items} ${task === 'stance' ? 'replies' : 'claims'}. Mean ± standard deviation over seeds; in brackets 95% intervals over seeds and threads. The lead is in macro-F1, paired.`,
     'Kept: macro-F1 where each seed uses the tuned models if they are measurably better than the untuned ones on held-out items, and the untuned ones otherwise; – where there is no such choice.',
     readsLabels &&
       'The most common class, the most similar text and TF-IDF read the human stances of training replies, which the selector never sees.',
+    events.length > 0 && `Columns of events have the macro-F1 on each event of ${fewestOfEvent} items or more.`,
   ]);
   return {
     id: `test-${place}-${task}`,
     title: `${test}: ${task}`,
-    blocks: [systemsTable(rows, metrics), explained.join(' '), ...eventBlocks(table)],
+    blocks: [systemsTable(rows, metrics), explained.join(' ')],
   };
-}
-
-/** Smaller events have too few items for a score of their own. */
-const fewestOfEvent = 40;
-
-/** Macro-F1 on each held-out event. */
-function eventBlocks(table: TableOf): Block[] {
-  const { test, task, results } = table;
-  if (results.every(({ trials }) => trials[0].folds.length === 0)) return [];
-  const [first] = decided(results[0].trials, { system: selectorName, test, task }).values();
-  if (first === undefined) return [];
-  const events = [...groupBy(first, ({ event }) => event)].filter(([, own]) => own.length >= fewestOfEvent);
-  if (events.length === 0) return [];
-  const rows = systemsShown(table).map(({ system, trials, ...row }) => ({
-    ...row,
-    values: Object.fromEntries(
-      events.map(([event]) => [String(event), macroF1OnEvent(trials, event, { system, test, task })]),
-    ),
-  }));
-  const metrics = events.map(([event, own]) => ({
-    name: String(event),
-    title: `${event} (${own.length})`,
-    decimals: 3,
-  }));
-  return [`Macro-F1 on each event of ${fewestOfEvent} or more:`, systemsTable(rows, metrics)];
-}
-
-function leadSection(tests: readonly string[], results: Results): ReportSection | null {
-  const places = tests.flatMap((test) => tasks.map((task) => ({ test, task, name: `${test}: ${task}` })));
-  const learnt = namedSystems(results).filter(({ system }) => system === selectorName || system === allPostsName);
-  const rows = learnt.flatMap(({ system: own, trials, name }) =>
-    compared.map((other) => ({
-      name: `${name} over ${systemNames[other]}`,
-      values: Object.fromEntries(
-        places.map(({ name, ...place }) => [name, leadOver(trials, { own, other, ...place })]),
-      ),
-    })),
-  );
-  const known = rows.filter(({ values }) => Object.values(values).some(Boolean));
-  if (known.length === 0) return null;
-  const metrics = places.map(({ name }) => ({ name, title: name, decimals: 3, isDifference: true }));
-  const table = systemsTable(known, metrics, { first: 'lead' });
-  return { id: 'lead', title: 'Lead of the selector in macro-F1, paired', blocks: [table] };
 }
 
 const selectionColumns = {

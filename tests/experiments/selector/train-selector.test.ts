@@ -30,12 +30,7 @@ describe('train, of a selector', () => {
     expect(report).toMatch(
       /^# tiny\n\n\*\*Compared [\s\S]*labelled claims: 12 · unlabelled claims: 12 · posts: 96 .*\n\n```sh\nearshot train tiny\.yaml\n/,
     );
-    for (const heading of [
-      'planted: stance',
-      'planted: veracity',
-      'Lead of the selector in macro-F1, paired',
-      'The last epoch',
-    ])
+    for (const heading of ['planted: stance', 'planted: veracity', 'The last epoch'])
       expect(report).toContain(`\n## ${heading}\n`);
     for (const system of [
       '**selector**',
@@ -50,7 +45,7 @@ describe('train, of a selector', () => {
     ])
       expect(report.split(`\n| ${system} `).length, system).toBeGreaterThan(2);
     expect(report).toMatch(
-      /\n\| its task models, reading all posts over random selection of the same size +\| +[+−]0\.\d{3} \[[+−]0\.\d{3}, [+−]0\.\d{3}\] /,
+      /\n\| random selection of the same size +\| +0\.\d{3} .*\| +[+−]0\.\d{3} \[[+−]0\.\d{3}, [+−]0\.\d{3}\] /,
     );
     expect(first.errors).toMatch(/agent, seed 1: testing supervised on planted: \d+\/\d+ steps/);
     // The untuned models are tested after no epoch at all.

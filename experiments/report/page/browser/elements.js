@@ -16,6 +16,12 @@
  */
 
 /**
+ * Options of a choice, each with the rows that it shows.
+ * @template Row
+ * @typedef {readonly (readonly [name: string, isShown: (row: Row) => boolean])[]} Choice
+ */
+
+/**
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
  * @param {Record<string, string | number | boolean | null>} [attributes] true without a value; false and null leave one out
@@ -59,41 +65,63 @@ function setAttributes(made, attributes) {
 }
 
 /**
- * A form above a list: a search and choices, each with its label, and how much is listed.
- * @template {string} Name
- * @param {string} label of the form
- * @param {Record<Name, readonly [label: string, options: Readonly<Record<string, string>>]>} choices what is shown by value; those with one option are not shown
+ * A form above a list: choices, an order, a search, and how many rows are listed.
+ * @template Row
+ * @param {{
+ *   what: string,
+ *   rows: readonly Row[],
+ *   choices: Record<string, Choice<Row>>,
+ *   orders: readonly (readonly [name: string, order: (a: Row, b: Row) => number])[],
+ *   textOf: (row: Row) => string,
+ *   show: (listed: readonly Row[]) => void,
+ * }} of the choices by their titles; those with one option are not shown
  */
-function filters(label, choices) {
+function listing({ what, rows, choices, orders, textOf, show }) {
   const search = element('input', { type: 'search', placeholder: 'words or an id', autocomplete: 'off' });
   const count = element('output', { 'aria-live': 'polite' });
-  const form = element('form', { class: 'controls', role: 'search', 'aria-label': label });
-  const selects = /** @type {Record<Name, HTMLSelectElement>} */ ({});
-  for (const [name, [title, options]] of /** @type {[Name, typeof choices[Name]][]} */ (Object.entries(choices))) {
-    const shown = Object.entries(options).map(([value, text]) => element('option', { value }, text));
-    selects[name] = element('select', {}, ...shown);
-    if (shown.length > 1) form.append(element('label', {}, element('span', {}, title), selects[name]));
-  }
+  const form = element('form', { class: 'controls', role: 'search', 'aria-label': `Which ${what}s` });
+  /** @param {string} title @param {readonly (readonly [name: string, own: unknown])[]} options */
+  const select = (title, options) => {
+    const own = element('select', {}, ...options.map(([name], value) => element('option', { value }, name)));
+    if (options.length > 1) form.append(element('label', {}, element('span', {}, title), own));
+    return own;
+  };
+  const filters = Object.entries(choices).map(([title, options]) => ({ options, own: select(title, options) }));
+  const order = select('Sort', orders);
   form.append(element('label', {}, element('span', {}, 'Search'), search), count);
   form.addEventListener('submit', (sent) => sent.preventDefault());
-  /** Whether a text has the words that are searched for. @param {string} text */
-  const finds = (text) => text.toLowerCase().includes(search.value.trim().toLowerCase());
-  return { form, search, count, selects, finds };
+  const refresh = () => {
+    const words = search.value.trim().toLowerCase();
+    const listed = rows
+      .filter((row) => filters.every(({ options, own }) => options[own.selectedIndex][1](row)))
+      .filter((row) => words === '' || textOf(row).toLowerCase().includes(words));
+    if (orders.length > 0) listed.sort(orders[order.selectedIndex][1]);
+    count.textContent = counted(listed.length, what);
+    show(listed);
+  };
+  form.addEventListener('input', refresh);
+  return { form, refresh };
 }
 
-/** Options of a choice: all, and each of some names, which may be any strings. @param {string} all @param {readonly string[]} names @returns {Record<string, string>} */
-function anyOf(all, names) {
-  return { '': all, ...Object.fromEntries(names.map((name) => [`=${name}`, name])) };
+/**
+ * All rows, or those with one of some names.
+ * @template Row
+ * @param {string} all
+ * @param {readonly string[]} names
+ * @param {(row: Row) => string | null} of
+ */
+function anyOf(all, names, of) {
+  return [/** @type {Choice<Row>[number]} */ ([all, () => true]), ...eachOf(names, of)];
 }
 
-/** Options that are called what they are. @param {Readonly<Record<string, unknown>>} options @returns {Record<string, string>} */
-function namedBy(options) {
-  return Object.fromEntries(Object.keys(options).map((name) => [name, name]));
-}
-
-/** Whether a name is within a choice of `anyOf`. @param {HTMLSelectElement} select @param {string | null} name */
-function isWithin(select, name) {
-  return select.value === '' || select.value === `=${name}`;
+/**
+ * The rows of each of some names.
+ * @template Row
+ * @param {readonly string[]} names
+ * @param {(row: Row) => string | null} of
+ */
+function eachOf(names, of) {
+  return names.map((name) => /** @type {Choice<Row>[number]} */ ([name, (row) => of(row) === name]));
 }
 
 /** The colour of an agent by its place, as charts have it. @param {number} place */

@@ -5,97 +5,85 @@
  */
 function startInspector(home, data) {
   if (data.views.length === 0) return;
-  let view = data.views[0];
-  /** Index of the agent that the lists are about. */
-  let lead = 0;
-  /** @type {InspectedThread | null} */
+  /** A thread as the lists show it of each agent. */
+  const rows = data.views.flatMap((view) =>
+    agentNames(view.systems).flatMap((agent, lead) => view.rows.map((row) => ({ view, row, agent, lead }))),
+  );
+  /** @typedef {(typeof rows)[number]} Row */
+  /** @type {Row | null} */
   let chosen = null;
-  /** @type {InspectedThread[]} */
+  /** @type {readonly Row[]} */
   let listed = [];
-
-  /** @type {Record<string, (row: InspectedThread) => boolean>} */
-  const outcomes = {
-    'all threads': () => true,
-    'mistakes of the agent': (row) => !isRight(row),
-    'right predictions': (row) => isRight(row),
-    'systems differ': (row) => row.disagreements[lead] > 0,
-  };
-  /** @type {Record<string, (a: InspectedThread, b: InspectedThread) => number>} */
-  const orders = {
-    'most confident mistakes first': (a, b) => b.mistakes[lead] - a.mistakes[lead],
-    'most disagreement first': (a, b) => b.disagreements[lead] - a.disagreements[lead],
-    'earliest stop first': (a, b) => a.stops[lead] - b.stops[lead],
-    'latest stop first': (a, b) => b.stops[lead] - a.stops[lead],
-    'longest first': (a, b) => data.threads[b.thread].posts - data.threads[a.thread].posts,
-    'as in the data': () => 0,
-  };
-  const agents = new Set(data.views.flatMap(({ systems }) => agentNames(systems)));
+  const agents = [...new Set(rows.map(({ agent }) => agent))];
   const seeds = [...new Set(data.views.map(({ seed }) => String(seed)))];
   const events = [...new Set(data.threads.flatMap(({ event }) => (event === null ? [] : [event])))].sort();
-  const { form, search, count, selects, finds } = filters('Threads', {
-    agent: ['Agent', Object.fromEntries([...agents].map((name) => [name, name]))],
-    seed: ['Seed', Object.fromEntries(seeds.map((seed) => [seed, seed]))],
-    outcome: ['Show', namedBy(outcomes)],
-    label: ['Label', anyOf('any label', data.labels)],
-    event: ['Event', anyOf('any event', events.length > 1 ? events : [])],
-    order: ['Sort', namedBy(orders)],
-  });
   const list = element('ol', { class: 'list', 'aria-label': 'Threads' });
   const detail = element('div', { class: 'detail' });
-  const nextSeed = seeds.length > 1 ? 's for the next seed, ' : '';
-  const keys = `Keys: ↑ ↓ in the list, j and k for the next and the previous thread, ${nextSeed}/ to search.`;
-  home.append(form, element('p', { class: 'hint' }, keys), element('div', { class: 'panes' }, list, detail));
 
-  /** @param {InspectedThread} row */
-  const isRight = (row) => row.answers[lead] === data.threads[row.thread].gold;
+  /** @param {Row} of */
+  const threadOf = ({ row }) => data.threads[row.thread];
+  /** @param {Row} of */
+  const isRight = (of) => of.row.answers[of.lead] === threadOf(of).gold;
 
-  /** @param {InspectedThread} row */
-  const isShown = (row) => {
-    const { id, event, gold, texts } = data.threads[row.thread];
-    return (
-      outcomes[selects.outcome.value](row) &&
-      isWithin(selects.label, data.labels[gold]) &&
-      isWithin(selects.event, event) &&
-      finds([id, event ?? '', ...(texts ?? [])].join('\n'))
-    );
-  };
+  const { form, refresh } = listing({
+    what: 'thread',
+    rows,
+    choices: {
+      Agent: eachOf(agents, ({ agent }) => agent),
+      Seed: eachOf(seeds, ({ view }) => String(view.seed)),
+      Show: [
+        ['all threads', () => true],
+        ['mistakes of the agent', (of) => !isRight(of)],
+        ['right predictions', isRight],
+        ['systems differ', ({ row, lead }) => row.disagreements[lead] > 0],
+      ],
+      Label: anyOf('any label', data.labels, (of) => data.labels[threadOf(of).gold]),
+      Event: anyOf('any event', events.length > 1 ? events : [], (of) => threadOf(of).event),
+    },
+    orders: [
+      ['most confident mistakes first', (a, b) => b.row.mistakes[b.lead] - a.row.mistakes[a.lead]],
+      ['most disagreement first', (a, b) => b.row.disagreements[b.lead] - a.row.disagreements[a.lead]],
+      ['earliest stop first', (a, b) => a.row.stops[a.lead] - b.row.stops[b.lead]],
+      ['latest stop first', (a, b) => b.row.stops[b.lead] - a.row.stops[a.lead]],
+      ['longest first', (a, b) => threadOf(b).posts - threadOf(a).posts],
+      ['as in the data', () => 0],
+    ],
+    textOf(of) {
+      const { id, event, texts } = threadOf(of);
+      return [id, event ?? '', ...(texts ?? [])].join('\n');
+    },
+    /** The thread that was open stays open where it is still listed. */
+    show(found) {
+      const open = chosen?.row.thread;
+      listed = found;
+      list.replaceChildren(...listed.map((of) => element('li', {}, threadButton(of))));
+      choose(listed.find(({ row }) => row.thread === open) ?? listed[0] ?? null);
+    },
+  });
+  home.append(form, element('div', { class: 'panes' }, list, detail));
 
-  /** Lists the threads again. The one that was open stays open where it is still listed. */
-  const refresh = () => {
-    const { agent, seed } = selects;
-    const ofSeed = data.views.filter((own) => String(own.seed) === seed.value);
-    view = ofSeed.find(({ systems }) => agentNames(systems).includes(agent.value)) ?? ofSeed[0];
-    lead = Math.max(0, agentNames(view.systems).indexOf(agent.value));
-    const open = chosen?.thread;
-    listed = view.rows.filter(isShown).sort(orders[selects.order.value]);
-    const where = seeds.length > 1 ? `, seed ${view.seed}` : '';
-    count.textContent = `${listed.length.toLocaleString('en')} of ${counted(view.rows.length, 'thread')}${where}`;
-    list.replaceChildren(...listed.map((row) => element('li', {}, threadButton(row))));
-    choose(listed.find(({ thread }) => thread === open) ?? listed[0] ?? null);
-  };
-
-  /** @param {InspectedThread} row */
-  const threadButton = (row) => {
-    const { texts, id, posts } = data.threads[row.thread];
-    const [kind, mark] = isRight(row) ? ['right', '✓'] : ['wrong', '✗'];
+  /** @param {Row} of */
+  const threadButton = (of) => {
+    const { texts, id, posts } = threadOf(of);
+    const [kind, mark] = isRight(of) ? ['right', '✓'] : ['wrong', '✗'];
     const button = element(
       'button',
       { type: 'button', tabindex: -1, class: kind },
       element('span', { class: 'mark' }, mark),
       element('span', { class: 'claim', dir: 'auto' }, texts?.[0].slice(0, 120) || id),
-      element('span', { class: 'quiet' }, `${kind}, stops at ${row.stops[lead] + 1} of ${posts}`),
+      element('span', { class: 'quiet' }, `${kind}, stops at ${of.row.stops[of.lead] + 1} of ${posts}`),
     );
-    button.addEventListener('click', () => choose(row));
+    button.addEventListener('click', () => choose(of));
     return button;
   };
 
   const buttons = () => [...list.querySelectorAll('button')];
 
-  /** @param {InspectedThread | null} row */
-  const choose = (row) => {
-    chosen = row;
+  /** @param {Row | null} of */
+  const choose = (of) => {
+    chosen = of;
     draw();
-    const place = row === null ? -1 : listed.indexOf(row);
+    const place = of === null ? -1 : listed.indexOf(of);
     for (const [index, button] of buttons().entries()) {
       button.tabIndex = index === Math.max(0, place) ? 0 : -1;
       button.ariaCurrent = index === place ? 'true' : null;
@@ -114,42 +102,20 @@ function startInspector(home, data) {
     const shown =
       chosen === null
         ? element('p', { class: 'absent' }, 'No thread is like that.')
-        : threadView({ data, view, row: chosen, lead, width });
+        : threadView({ data, ...chosen, width });
     detail.replaceChildren(shown);
     detail.scrollTop = 0;
-  };
-
-  /** @param {number} step */
-  const move = (step) => {
-    if (listed.length === 0) return;
-    const place = chosen === null ? 0 : listed.indexOf(chosen) + step;
-    const next = Math.min(Math.max(0, place), listed.length - 1);
-    choose(listed[next]);
-    buttons()[next].focus();
   };
 
   list.addEventListener('keydown', (pressed) => {
     const { length } = listed;
     const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -length, End: length }[pressed.key];
-    if (step === undefined) return;
+    if (step === undefined || chosen === null) return;
     pressed.preventDefault();
-    move(step);
+    const next = Math.min(Math.max(0, listed.indexOf(chosen) + step), length - 1);
+    choose(listed[next]);
+    buttons()[next].focus();
   });
-  home.addEventListener('keydown', (pressed) => {
-    const isTyping = pressed.target instanceof HTMLInputElement || pressed.target instanceof HTMLSelectElement;
-    if (isTyping || pressed.ctrlKey || pressed.metaKey || pressed.altKey) return;
-    if (pressed.key === 'j') move(1);
-    if (pressed.key === 'k') move(-1);
-    if (pressed.key === 's') {
-      selects.seed.value = seeds[(seeds.indexOf(selects.seed.value) + 1) % seeds.length];
-      refresh();
-      move(0);
-    }
-    if (pressed.key !== '/') return;
-    pressed.preventDefault();
-    search.focus();
-  });
-  form.addEventListener('input', refresh);
   let drawnWidth = 0;
   new ResizeObserver(() => {
     if (Math.abs(detail.clientWidth - drawnWidth) < 8) return;

@@ -1,59 +1,52 @@
 /** How many items are shown at first, and with every further step. */
 const itemsAtOnce = 60;
 
-/** @type {Record<string, (item: ListedItem) => boolean>} */
-const fates = {
-  all: () => true,
-  retained: ({ retained }) => retained,
-  discarded: ({ retained }) => !retained,
-  'wrong labels': ({ right }) => right === false,
-  'wrong labels retained': ({ right, retained }) => right === false && retained,
-};
-
-/** @type {Record<string, (a: ListedItem, b: ListedItem) => number>} */
-const itemOrders = {
-  'most likely retained first': (a, b) => b.retainProbability - a.retainProbability,
-  'least likely first': (a, b) => a.retainProbability - b.retainProbability,
-  'most confident label first': (a, b) => b.confidence - a.confidence,
-  'as shown to the selector': () => 0,
-};
-
 /**
  * What a selector was shown, retained or discarded, with the reasons: searched, filtered, sorted.
  * @param {HTMLElement} home
  * @param {readonly ListedItem[]} items
  */
 function startItems(home, items) {
-  const labels = [...new Set(items.map(({ label }) => label))].sort();
-  const { form, count, selects, finds } = filters('Items', {
-    kind: ['Kind', { post: 'posts', claim: 'claims' }],
-    fate: ['Show', namedBy(fates)],
-    label: ['Label', anyOf('any label', labels)],
-    order: ['Sort', namedBy(itemOrders)],
-  });
   const list = element('ol', { class: 'posts', 'aria-label': 'Items' });
   const more = element('button', { type: 'button', class: 'more' }, 'Show more');
-  home.append(form, list, more);
-
-  /** @type {ListedItem[]} */
+  /** @type {readonly ListedItem[]} */
   let listed = [];
   const showMore = () => {
     const shown = list.children.length;
     list.append(...listed.slice(shown, shown + itemsAtOnce).map(itemView));
     more.hidden = list.children.length === listed.length;
   };
-  const refresh = () => {
-    const own = items.filter((item) => item.kind === selects.kind.value);
-    listed = own
-      .filter(fates[selects.fate.value])
-      .filter((item) => isWithin(selects.label, item.label))
-      .filter((item) => finds(`${item.id}\n${item.text ?? ''}\n${item.explanation}`))
-      .sort(itemOrders[selects.order.value]);
-    count.textContent = `${listed.length.toLocaleString('en')} of ${counted(own.length, selects.kind.value)}`;
-    list.replaceChildren();
-    showMore();
-  };
-  form.addEventListener('input', refresh);
+  const { form, refresh } = listing({
+    what: 'item',
+    rows: items,
+    choices: {
+      Kind: [
+        ['posts', ({ kind }) => kind === 'post'],
+        ['claims', ({ kind }) => kind === 'claim'],
+      ],
+      Show: [
+        ['all', () => true],
+        ['retained', ({ retained }) => retained],
+        ['discarded', ({ retained }) => !retained],
+        ['wrong labels', ({ right }) => right === false],
+        ['wrong labels retained', ({ right, retained }) => right === false && retained],
+      ],
+      Label: anyOf('any label', [...new Set(items.map(({ label }) => label))].sort(), ({ label }) => label),
+    },
+    orders: [
+      ['most likely retained first', (a, b) => b.retainProbability - a.retainProbability],
+      ['least likely first', (a, b) => a.retainProbability - b.retainProbability],
+      ['most confident label first', (a, b) => b.confidence - a.confidence],
+      ['as shown to the selector', () => 0],
+    ],
+    textOf: ({ id, text, explanation }) => `${id}\n${text ?? ''}\n${explanation}`,
+    show(found) {
+      listed = found;
+      list.replaceChildren();
+      showMore();
+    },
+  });
+  home.append(form, list, more);
   more.addEventListener('click', showMore);
   refresh();
 }

@@ -4,26 +4,27 @@
  * @param {NonNullable<PageData['transcripts']>} transcripts
  */
 function startTranscripts(home, { labels, rows }) {
-  const detectors = [...new Set(rows.map(({ detector }) => detector))];
-  const golds = [...new Set(rows.map(({ gold }) => labelName(labels, gold)))].sort();
-  const { form, count, selects, finds } = filters('Transcripts', {
-    detector: ['Detector', anyOf('all', detectors)],
-    which: ['Predictions', { all: 'all', wrong: 'wrong', right: 'right' }],
-    label: ['True label', anyOf('any', golds)],
-  });
   const list = element('ol', { class: 'posts', 'aria-label': 'Transcripts' });
+  const detectors = [...new Set(rows.map(({ detector }) => detector))];
+  /** @param {ShownTranscript} row */
+  const trueLabel = ({ gold }) => labelName(labels, gold);
+  const { form, refresh } = listing({
+    what: 'transcript',
+    rows,
+    choices: {
+      Detector: anyOf('all', detectors, ({ detector }) => detector),
+      Predictions: [
+        ['all', () => true],
+        ['wrong', ({ gold, answer }) => gold !== answer],
+        ['right', ({ gold, answer }) => gold === answer],
+      ],
+      'True label': anyOf('any', [...new Set(rows.map(trueLabel))].sort(), trueLabel),
+    },
+    orders: [],
+    textOf: ({ thread, text, explanation }) => `${thread}\n${text}\n${explanation}`,
+    show: (listed) => list.replaceChildren(...listed.map((row) => transcriptItem(row, labels))),
+  });
   home.append(form, list);
-  const refresh = () => {
-    const { value: which } = selects.which;
-    const listed = rows
-      .filter(({ detector }) => isWithin(selects.detector, detector))
-      .filter(({ gold, answer }) => which === 'all' || (gold === answer) === (which === 'right'))
-      .filter(({ gold }) => isWithin(selects.label, labelName(labels, gold)))
-      .filter(({ thread, text, explanation }) => finds(`${thread}\n${text}\n${explanation}`));
-    count.textContent = `${listed.length.toLocaleString('en')} of ${counted(rows.length, 'transcript')}`;
-    list.replaceChildren(...listed.map((row) => transcriptItem(row, labels)));
-  };
-  form.addEventListener('input', refresh);
   refresh();
 }
 
