@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { InputError } from '../../../src/errors.ts';
+import { sleep } from '../../../src/sleep.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { BudgetSpentError } from '../failures.ts';
 import {
   addedSpending,
   type CountedSpending,
   type Ledger,
-  type LedgerChange,
   type LedgerState,
   ledgerInMemory,
   nothingSpent,
@@ -35,8 +35,8 @@ export type BudgetLimits = z.infer<typeof budgetSchema>;
 export type Took = Spending | 'unsent' | 'nothing' | 'unknown';
 
 export interface Reservation {
-  /** Returns when the spending is stored. */
-  settle(took: Took): Promise<void>;
+  /** Replaces the reservation by the spending. */
+  settle(took: Took): void;
 }
 
 const UNITS = ['tokens', 'money'] as const;
@@ -45,32 +45,26 @@ const UNITS = ['tokens', 'money'] as const;
 const FIRST_LOOK_MS = 10;
 const LONGEST_LOOK_MS = 500;
 
-interface WaitingReservation {
+interface ReservedRequest {
   readonly model: string;
   readonly most: Spending;
-  grant(reservation: Reservation): void;
-  reject(error: unknown): void;
 }
 
 /**
  * Decides before each request whether it may be sent. A request reserves its largest estimated cost, times the model's
  * largest ratio of cost to estimate so far, so the limits hold even during many requests. Before a model's first
  * answer, its requests run one at a time, because estimates may be far off. A request that only reservations block
- * waits until they are settled, here or in another process. Each turn of the event loop is one transaction of the
- * ledger.
+ * waits until they are settled, here or in another process.
  */
 export class Budget {
   private readonly limits: BudgetLimits;
   private readonly ledger: Ledger;
-  private readonly waiting = new Set<WaitingReservation>();
-  private readonly reserved = new Map<string, CountedSpending>();
-  /** Spending that is not in the ledger yet. */
-  private unwritten = nothingSpent;
+  private reserved = new Map<string, CountedSpending>();
   private readonly ratios = new Map<string, number>();
-  private readonly settling: (() => void)[] = [];
-  private turn: NodeJS.Immediate | null = null;
-  private look: NodeJS.Timeout | null = null;
-  private lookMs = FIRST_LOOK_MS;
+  /** Spending that could not be written, as on a full disk. */
+  private unwritten = nothingSpent;
+  /** Aborted by the next settlement. */
+  private settlement = new AbortController();
 
   constructor(limits: z.input<typeof budgetSchema> = {}, ledger: Ledger = ledgerInMemory()) {
     this.limits = budgetSchema.parse(limits);
@@ -87,150 +81,79 @@ export class Budget {
    * @param request.most the largest estimated spending
    * @throws BudgetSpentError before anything is sent; the signal's reason after an abort
    */
-  reserve({ model, most }: { model: string; most: Spending }, signal: AbortSignal | null = null): Promise<Reservation> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason);
-      const onAbort = () => {
-        this.waiting.delete(waiting);
-        reject(signal?.reason);
-      };
-      const waiting: WaitingReservation = {
-        model,
-        most,
-        grant: (reservation) => {
-          signal?.removeEventListener('abort', onAbort);
-          resolve(reservation);
-        },
-        reject: (error) => {
-          signal?.removeEventListener('abort', onAbort);
-          reject(error);
-        },
-      };
-      signal?.addEventListener('abort', onAbort, { once: true });
-      this.waiting.add(waiting);
-      this.schedule();
-    });
+  async reserve(request: ReservedRequest, signal: AbortSignal | null = null): Promise<Reservation> {
+    // No event reports what other processes settle, so it is looked at by time.
+    for (let lookMs = FIRST_LOOK_MS; ; lookMs = Math.min(2 * lookMs, LONGEST_LOOK_MS)) {
+      signal?.throwIfAborted();
+      const reservation = this.reservation(request);
+      if (reservation !== null) return reservation;
+      const ended = AbortSignal.any([this.settlement.signal, ...(signal ? [signal] : [])]);
+      await sleep(lookMs, ended).catch(() => {});
+    }
   }
 
-  private schedule(): void {
-    this.turn ??= setImmediate(() => {
-      this.turn = null;
-      this.transact();
+  /** Null if the request has to wait. */
+  private reservation({ model, most: estimate }: ReservedRequest): Reservation | null {
+    const granted: CountedSpending[] = [];
+    this.transact((state, reserved) => {
+      const ratio = state.ratios.get(model) ?? 1;
+      const most = { requests: 1, tokens: ratio * estimate.tokens, money: ratio * estimate.money };
+      if (this.mustWait(state, { model, most })) return nothingSpent;
+      addReserved(reserved, { model, more: most });
+      granted.push(most);
+      return { ...nothingSpent, requests: 1 };
     });
+    const [most] = granted;
+    return most === undefined ? null : { settle: (took) => this.settle(took, { model, estimate, most }) };
   }
 
-  /** Stores settled spending and decides about all waiting requests. */
-  private transact(): void {
-    const decided: (() => void)[] = [];
-    const granted: { model: string; most: Spending }[] = [];
-    const unwritten = this.unwritten;
+  private settle(
+    took: Took,
+    { model, estimate, most }: { model: string; estimate: Spending; most: CountedSpending },
+  ): void {
+    const { tokens, money } = took === 'unknown' ? most : typeof took === 'object' ? took : nothingSpent;
+    addReserved(this.reserved, { model, more: { requests: -1, tokens: -most.tokens, money: -most.money } });
+    if (typeof took === 'object') {
+      const ratios = UNITS.map((unit) => (estimate[unit] > 0 ? took[unit] / estimate[unit] : 1));
+      this.ratios.set(model, Math.max(1, this.ratios.get(model) ?? 1, ...ratios));
+    }
+    this.unwritten = addedSpending(this.unwritten, { requests: took === 'unsent' ? -1 : 0, tokens, money });
     try {
-      this.ledger.transact((state) => {
-        // A store may begin a transaction twice.
-        decided.length = granted.length = 0;
-        const change = this.decide(state, { decided, granted });
-        return { ...change, spent: addedSpending(change.spent, unwritten) };
-      });
-    } catch (error) {
-      for (const waiting of this.waiting) waiting.reject(error);
-      this.waiting.clear();
-      this.settled();
-      return;
+      this.transact(() => nothingSpent);
+    } catch {
+      // The next request meets the same problem and reports it. This one is answered already.
     }
-    this.unwritten = nothingSpent;
-    for (const { model, most } of granted) this.addReserved(model, { requests: 1, ...most });
-    for (const tell of decided) tell();
-    this.settled();
-    this.lookElsewhere(granted.length > 0);
+    this.settlement.abort();
+    this.settlement = new AbortController();
   }
 
-  private settled(): void {
-    for (const tell of this.settling.splice(0)) tell();
-  }
-
-  private decide(
-    state: LedgerState,
-    outcome: { decided: (() => void)[]; granted: { model: string; most: Spending }[] },
-  ): LedgerChange {
-    let requests = 0;
+  /** Adds what `change` returns and everything unwritten to the ledger. */
+  private transact(change: (state: LedgerState, reserved: Map<string, CountedSpending>) => CountedSpending): void {
     const reserved = new Map(this.reserved);
-    const spent = addedSpending(state.spent, this.unwritten);
-    for (const waiting of this.waiting) {
-      const { model } = waiting;
-      const ratio = Math.max(state.ratios.get(model) ?? 1, this.ratios.get(model) ?? 1);
-      const most = { tokens: ratio * waiting.most.tokens, money: ratio * waiting.most.money };
-      const verdict = this.verdict({ ...state, spent: { ...spent, requests: spent.requests + requests } }, reserved, {
-        model,
-        most,
-      });
-      if (verdict === 'wait') continue;
-      if (verdict === 'grant') {
-        requests++;
-        reserved.set(model, addedSpending(reserved.get(model) ?? nothingSpent, { requests: 1, ...most }));
-        outcome.granted.push({ model, most });
-      }
-      outcome.decided.push(() => {
-        this.waiting.delete(waiting);
-        if (verdict === 'grant') waiting.grant(this.reservation(waiting, most));
-        else waiting.reject(verdict);
-      });
-    }
-    const ratios = new Map([...this.ratios].filter(([model, ratio]) => ratio > (state.ratios.get(model) ?? 0)));
-    return { spent: { ...nothingSpent, requests }, reserved, ratios };
+    this.ledger.transact((state) => {
+      const spent = change({ ...state, spent: addedSpending(state.spent, this.unwritten) }, reserved);
+      return { spent: addedSpending(spent, this.unwritten), reserved, ratios: this.ratios };
+    });
+    this.reserved = reserved;
+    this.unwritten = nothingSpent;
   }
 
-  private verdict(
+  /** @throws BudgetSpentError if the request exceeds the budget even without the requests in progress */
+  private mustWait(
     { spent, elsewhere, ratios }: LedgerState,
-    reserved: ReadonlyMap<string, CountedSpending>,
     { model, most }: { model: string; most: Spending },
-  ): 'grant' | 'wait' | BudgetSpentError {
+  ): boolean {
     const { requests } = this.limits;
     if (requests !== null && spent.requests + 1 > requests)
-      return new BudgetSpentError(
+      throw new BudgetSpentError(
         `the budget of ${requests} requests is spent${this.where(`${spent.requests} sent so far`)}; ${WHAT_TO_DO}`,
       );
-    const underWay = [...elsewhere.values(), ...reserved.values()].reduce(addedSpending, nothingSpent);
+    const underWay = [...elsewhere.values(), ...this.reserved.values()].reduce(addedSpending, nothingSpent);
     const tooDear = UNITS.find((unit) => spent[unit] + most[unit] > this.limitOf(unit));
-    if (tooDear !== undefined) return new BudgetSpentError(this.describe(tooDear, { spent, most }));
-    if (UNITS.some((unit) => spent[unit] + underWay[unit] + most[unit] > this.limitOf(unit))) return 'wait';
+    if (tooDear !== undefined) throw new BudgetSpentError(this.describe(tooDear, { spent, most }));
+    if (UNITS.some((unit) => spent[unit] + underWay[unit] + most[unit] > this.limitOf(unit))) return true;
     const isLimited = UNITS.some((unit) => this.limits[unit] !== null);
-    const isUnknown = !ratios.has(model) && !this.ratios.has(model);
-    const isUnderWay = (reserved.get(model) ?? elsewhere.get(model) ?? nothingSpent).requests > 0;
-    return isLimited && isUnknown && isUnderWay ? 'wait' : 'grant';
-  }
-
-  private reservation({ model, most: estimate }: WaitingReservation, most: Spending): Reservation {
-    return {
-      settle: (took) => {
-        this.addReserved(model, { requests: -1, tokens: -most.tokens, money: -most.money });
-        const { tokens, money } = took === 'unknown' ? most : typeof took === 'object' ? took : nothingSpent;
-        this.unwritten = addedSpending(this.unwritten, { requests: took === 'unsent' ? -1 : 0, tokens, money });
-        if (typeof took === 'object') {
-          const ratios = UNITS.map((unit) => (estimate[unit] > 0 ? took[unit] / estimate[unit] : 1));
-          this.ratios.set(model, Math.max(1, this.ratios.get(model) ?? 1, ...ratios));
-        }
-        const written = new Promise<void>((resolve) => this.settling.push(resolve));
-        this.schedule();
-        return written;
-      },
-    };
-  }
-
-  private addReserved(model: string, more: CountedSpending): void {
-    const sum = addedSpending(this.reserved.get(model) ?? nothingSpent, more);
-    // Sums of fractions need not come back to 0.
-    if (sum.requests === 0) this.reserved.delete(model);
-    else this.reserved.set(model, sum);
-  }
-
-  /** Checks other processes' reservations by time, because no event reports them. */
-  private lookElsewhere(hasGranted: boolean): void {
-    if (this.waiting.size === 0 || this.look !== null) return;
-    this.lookMs = hasGranted ? FIRST_LOOK_MS : Math.min(2 * this.lookMs, LONGEST_LOOK_MS);
-    this.look = setTimeout(() => {
-      this.look = null;
-      if (this.waiting.size > 0) this.schedule();
-    }, this.lookMs);
+    return isLimited && !ratios.has(model) && (this.reserved.has(model) || elsewhere.has(model));
   }
 
   private limitOf(unit: (typeof UNITS)[number]): number {
@@ -250,6 +173,16 @@ export class Budget {
     if (place === null) return '';
     return detail === undefined ? ` so far ${place}` : ` (${detail} ${place})`;
   }
+}
+
+function addReserved(
+  reserved: Map<string, CountedSpending>,
+  { model, more }: { model: string; more: CountedSpending },
+): void {
+  const sum = addedSpending(reserved.get(model) ?? nothingSpent, more);
+  // Sums of fractions need not come back to 0.
+  if (sum.requests === 0) reserved.delete(model);
+  else reserved.set(model, sum);
 }
 
 /** @throws InputError if money is limited and the endpoint has no prices, so that nothing would be counted */

@@ -140,7 +140,7 @@ export class RequestSender {
       if (took === 'unknown' && (await callFailureOf(error))?.isFree) took = 'nothing';
       throw error;
     } finally {
-      await reservation.settle(took);
+      reservation.settle(took);
     }
   }
 

@@ -35,8 +35,8 @@ describe('a ledger in a store', () => {
   it('is one for all who share the name, now and later', async () => {
     const path = newPath();
     const [one, other] = [budgetIn(storeAt(path), { requests: 3 }), budgetIn(storeAt(path), { requests: 3 })];
-    await (await one.reserve(request(10))).settle(took(10));
-    await (await other.reserve(request(10))).settle(took(10));
+    (await one.reserve(request(10))).settle(took(10));
+    (await other.reserve(request(10))).settle(took(10));
     const [last, refused] = await Promise.allSettled([one.reserve(request(10)), one.reserve(request(10))]);
     expect(last.status).toBe('fulfilled');
     expect(refused).toMatchObject({ reason: expect.any(BudgetSpentError) });
@@ -56,7 +56,7 @@ describe('a ledger in a store', () => {
   it('is written without a limit, too, so that one that is set later holds', async () => {
     const path = newPath();
     const free = budgetIn(storeAt(path), {});
-    for (let count = 0; count < 5; count++) await (await free.reserve(request(100))).settle(took(80));
+    for (let count = 0; count < 5; count++) (await free.reserve(request(100))).settle(took(80));
     await expect(budgetIn(opened[0], { tokens: 450 }).reserve(request(100))).rejects.toThrow(
       /budget of 450 tokens is spent: 400 used so far by judge with the store .*, and the next request may cost 100/,
     );
@@ -66,7 +66,7 @@ describe('a ledger in a store', () => {
   it('has others wait for what one has under way', async () => {
     const path = newPath();
     const [one, other] = [budgetIn(storeAt(path), { tokens: 100 }), budgetIn(storeAt(path), { tokens: 100 })];
-    await (await one.reserve(request(10))).settle(took(10));
+    (await one.reserve(request(10))).settle(took(10));
     const held = await one.reserve(request(60));
     let isGranted = false;
     const waiting = other.reserve(request(60)).then((granted) => {
@@ -74,10 +74,10 @@ describe('a ledger in a store', () => {
       return granted;
     });
     const small = await other.reserve(request(30));
-    await small.settle(took(5));
+    small.settle(took(5));
     expect(isGranted).toBe(false);
-    await held.settle(took(20));
-    await (await waiting).settle(took(60));
+    held.settle(took(20));
+    (await waiting).settle(took(60));
     await expect(other.reserve(request(60))).rejects.toThrow(/: 95 used/);
   });
 
@@ -87,13 +87,13 @@ describe('a ledger in a store', () => {
     const first = await one.reserve(request(10));
     const abort = new AbortController();
     const waiting = [one, other].map((budget) => budget.reserve(request(10), abort.signal));
-    await (await other.reserve(request(10, 'another model'))).settle('nothing');
+    (await other.reserve(request(10, 'another model'))).settle('nothing');
     // Ten times the estimate: each of those that wait reserves as much.
-    await first.settle(took(100));
+    first.settle(took(100));
     const reservations: Reservation[] = await Promise.all(waiting);
     const [{ tokens }] = opened[0].stats().spent;
     expect(tokens).toBe(300);
-    for (const each of reservations) await each.settle(took(10));
+    for (const each of reservations) each.settle(took(10));
     // The ratio is kept for whoever comes later.
     expect(opened[0].stats().spent[0].tokens).toBe(120);
     await expect(budgetIn(storeAt(path), { tokens: 200 }).reserve(request(10))).rejects.toThrow(/may cost 100/);
@@ -102,7 +102,7 @@ describe('a ledger in a store', () => {
   it('counts as spent what a process had reserved when it was killed', async () => {
     const path = newPath();
     const one = budgetIn(storeAt(path), { tokens: 100 });
-    await (await one.reserve(request(10))).settle(took(10));
+    (await one.reserve(request(10))).settle(took(10));
     await one.reserve(request(60));
     const other = storeAt(path);
     const waiting = budgetIn(other, { tokens: 100 }).reserve(request(60));
@@ -113,7 +113,7 @@ describe('a ledger in a store', () => {
 
   it('gives back the request that was not sent after all', async () => {
     const budget = budgetIn(storeAt(newPath()), { requests: 1 });
-    await (await budget.reserve(request(10))).settle('unsent');
+    (await budget.reserve(request(10))).settle('unsent');
     await budget.reserve(request(10));
     await expect(budget.reserve(request(10))).rejects.toThrow(BudgetSpentError);
   });

@@ -88,8 +88,8 @@ describe('a budget of tokens or money', () => {
 
   it('gives back what a refused request reserved', async () => {
     const budget = new Budget({ tokens: 10 });
-    await (await budget.reserve({ model: 'm', most: { tokens: 10, money: 0 } })).settle('nothing');
-    await (await budget.reserve({ model: 'm', most: { tokens: 10, money: 0 } })).settle({ tokens: 4, money: 0 });
+    (await budget.reserve({ model: 'm', most: { tokens: 10, money: 0 } })).settle('nothing');
+    (await budget.reserve({ model: 'm', most: { tokens: 10, money: 0 } })).settle({ tokens: 4, money: 0 });
     await expect(budget.reserve({ model: 'm', most: { tokens: 7, money: 0 } })).rejects.toThrow(/: 4 used/);
   });
 
