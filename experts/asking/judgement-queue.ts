@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import PQueue from 'p-queue';
 import { prefixOf, type Thread } from '../../src/data/thread.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import type { Detector, Judgement } from '../detector.ts';
@@ -35,7 +36,10 @@ export interface JudgementQueueOptions {
 export class JudgementQueue {
   private readonly options: JudgementQueueOptions;
   private readonly askOnce: AskOnce;
-  private readonly slots: Slots;
+  /** A task for each judgement in progress. */
+  private readonly slots: PQueue;
+  /** Answers of this run. */
+  private answers = 0;
   private readonly failures: unknown[] = [];
   /** Aborted by the first failure that ends the queue. */
   private readonly failed = new AbortController();
@@ -45,10 +49,10 @@ export class JudgementQueue {
   private readonly lost = new AbortController();
 
   constructor(options: JudgementQueueOptions) {
-    const { concurrency: count, tally, signal } = options;
+    const { signal } = options;
     this.options = options;
     this.ended = AbortSignal.any([this.failed.signal, ...(signal ? [signal] : [])]);
-    this.slots = new Slots({ count, trial: tally.answersForShare });
+    this.slots = new PQueue({ concurrency: this.most });
     this.askOnce = askOnceIn({ ...options, signal: this.ended });
   }
 
@@ -60,8 +64,23 @@ export class JudgementQueue {
   async vacancy(): Promise<void> {
     // By the next turn each question has a slot, waits for one, or waits for another process.
     await nextTurn();
-    await this.slots.take();
-    this.slots.giveBack({ isAnswered: false });
+    const leave = await this.slot();
+    leave();
+  }
+
+  /**
+   * The most judgements in progress. Whether answers are readable is unknown during the tally's first ones, and
+   * everything in progress is paid for, so no more than these are started before.
+   */
+  private get most(): number {
+    const { concurrency, tally } = this.options;
+    const untried = tally.answersForShare - this.answers;
+    return untried > 0 ? Math.min(concurrency, untried) : concurrency;
+  }
+
+  /** Waits for a slot. The returned function leaves it. */
+  private slot(): Promise<() => void> {
+    return new Promise((begin) => void this.slots.add(() => new Promise<void>((leave) => begin(leave))));
   }
 
   /** Null if the detector failed for this question alone, undefined if it was not queried. */
@@ -71,12 +90,13 @@ export class JudgementQueue {
     const place = { threadId: thread.id, prefixLength };
     // Only a running query has a slot: not one that waits for another process or another thread's same question.
     let hasSlot = false;
+    let leave = () => {};
     let isAnswered = false;
     try {
       const judgement = await this.askOnce(
         { ...annotationRequest({ detector, prefix, sampleIndex }), ...place },
         async () => {
-          await this.slots.take();
+          leave = await this.slot();
           hasSlot = true;
           this.ended.throwIfAborted();
           return judged(detector, prefix, this.lost.signal);
@@ -100,7 +120,9 @@ export class JudgementQueue {
       }
     } finally {
       // The next question starts only after a failure had the chance to end the queue.
-      if (hasSlot) this.slots.giveBack({ isAnswered });
+      if (isAnswered) this.answers++;
+      this.slots.concurrency = this.most;
+      leave();
     }
   }
 
@@ -125,41 +147,5 @@ export class JudgementQueue {
     const failure = { ...place, message: error.message };
     if (error instanceof MalformedAnswerError) tally.countUnreadable(failure, { isAnsweredNow: isAnswered });
     else tally.countFailure(failure);
-  }
-}
-
-/**
- * Limits the works in progress. Until the first `trial` answers no more than `trial` are started: whether answers are
- * readable is unknown before, and everything in progress is paid for.
- */
-class Slots {
-  private readonly count: number;
-  private readonly trial: number;
-  private underWay = 0;
-  private answered = 0;
-  private waiting: (() => void)[] = [];
-
-  constructor({ count, trial }: { count: number; trial: number }) {
-    this.count = count;
-    this.trial = trial;
-  }
-
-  async take(): Promise<void> {
-    while (this.underWay >= this.most()) await new Promise<void>((resolve) => this.waiting.push(resolve));
-    this.underWay++;
-  }
-
-  /** A work without an answer leaves its place in the trial to another. */
-  giveBack({ isAnswered }: { isAnswered: boolean }): void {
-    this.underWay--;
-    if (isAnswered) this.answered++;
-    const woken = this.waiting;
-    this.waiting = [];
-    for (const wake of woken) wake();
-  }
-
-  private most(): number {
-    const untried = this.trial - this.answered;
-    return untried > 0 ? Math.min(this.count, untried) : this.count;
   }
 }

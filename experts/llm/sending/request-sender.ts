@@ -91,20 +91,12 @@ export class RequestSender {
   async send(attempt: Attempt): Promise<ChatAnswer> {
     const { line, signals } = attempt;
     line.breaker.check();
-    const permit = await line.limiter.acquire(signals.waiting);
-    let outcome: 'success' | 'congested' | 'neutral' = 'neutral';
-    try {
-      const answer = await this.reserved(attempt);
-      outcome = 'success';
-      return answer;
-    } catch (error) {
+    const sent = line.limiter.run(() => this.reserved(attempt), signals.waiting);
+    return sent.catch(async (error) => {
       const failure = await callFailureOf(error);
       if (failure !== null) this.noteFailure(failure, attempt);
-      if (failure?.isCongestion) outcome = 'congested';
       throw error;
-    } finally {
-      permit.release(outcome);
-    }
+    });
   }
 
   /** Waits for the limits and the budget, sends the request, and counts its spending. */

@@ -1,19 +1,47 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { ConcurrencyLimiter, type Permit } from '../../../../experts/llm/sending/concurrency-limiter.ts';
+import { CallFailure } from '../../../../experts/llm/call-failure.ts';
+import { ConcurrencyLimiter } from '../../../../experts/llm/sending/concurrency-limiter.ts';
 import { ask, endpointAt, quickService, startServer } from '../service.ts';
 
-async function take(limiter: ConcurrencyLimiter, count: number): Promise<Permit[]> {
-  return Promise.all(Array.from({ length: count }, () => limiter.acquire(null)));
+const never = new AbortController().signal;
+const congestion = new CallFailure({ kind: 'rate-limit', message: 'busy' });
+
+/** Ends a request that is under way: with an answer or with this error. */
+type End = (error?: Error) => Promise<void>;
+
+/** So many requests, once they are all under way. */
+async function take(limiter: ConcurrencyLimiter, count: number): Promise<End[]> {
+  return Promise.all(
+    Array.from(
+      { length: count },
+      () =>
+        new Promise<End>((begin) => {
+          const ended: Promise<void> = limiter
+            .run(
+              () =>
+                new Promise<void>((resolve, reject) => {
+                  begin((error) => {
+                    if (error === undefined) resolve();
+                    else reject(error);
+                    return ended;
+                  });
+                }),
+              never,
+            )
+            .catch(() => {});
+        }),
+    ),
+  );
 }
 
 describe('ConcurrencyLimiter', () => {
   it('grows by one for each window of successes, up to the bound', async () => {
     const limiter = new ConcurrencyLimiter(10);
     const limits: number[] = [];
-    let permits = await take(limiter, 8);
+    let ends = await take(limiter, 8);
     for (let round = 0; round < 120; round++) {
-      permits.shift()?.release('success');
-      permits = [...permits, ...(await take(limiter, limiter.limit - permits.length))];
+      await ends.shift()?.();
+      ends = [...ends, ...(await take(limiter, limiter.limit - ends.length))];
       limits.push(limiter.limit);
     }
     expect(limits.indexOf(9)).toBeGreaterThanOrEqual(7);
@@ -23,56 +51,52 @@ describe('ConcurrencyLimiter', () => {
 
   it('halves once for all requests that were under way, down to one', async () => {
     const limiter = new ConcurrencyLimiter(64);
-    for (const permit of await take(limiter, 8)) permit.release('congested');
+    for (const end of await take(limiter, 8)) await end(congestion);
     expect(limiter.limit).toBe(4);
     for (const expected of [2, 1, 1]) {
-      for (const permit of await take(limiter, limiter.limit)) permit.release('congested');
+      for (const end of await take(limiter, limiter.limit)) await end(congestion);
       expect(limiter.limit).toBe(expected);
     }
   });
 
   it('does not grow on an idle endpoint or on failures that say nothing', async () => {
     const limiter = new ConcurrencyLimiter(64);
-    for (let round = 0; round < 50; round++) for (const permit of await take(limiter, 4)) permit.release('success');
-    for (let round = 0; round < 50; round++) for (const permit of await take(limiter, 8)) permit.release('neutral');
+    for (let round = 0; round < 50; round++) for (const end of await take(limiter, 4)) await end();
+    for (let round = 0; round < 50; round++) for (const end of await take(limiter, 8)) await end(new Error('cut off'));
     expect(limiter.limit).toBe(8);
   });
 
   it('begins nothing while it is paused', async () => {
     const limiter = new ConcurrencyLimiter(4);
     vi.useFakeTimers({ toFake: ['setTimeout'] });
-    let nowMs = 0;
-    const clock = vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
     onTestFinished(() => {
-      clock.mockRestore();
       vi.useRealTimers();
     });
     limiter.pause(60);
-    let isAdmitted = false;
-    const admitted = limiter.acquire(null).then(() => {
-      isAdmitted = true;
+    let isBegun = false;
+    const begun = take(limiter, 1).then(() => {
+      isBegun = true;
     });
-    nowMs = 59;
     await vi.advanceTimersByTimeAsync(59);
-    expect(isAdmitted).toBe(false);
-    nowMs = 60;
+    expect(isBegun).toBe(false);
     await vi.advanceTimersByTimeAsync(1);
-    await admitted;
+    await begun;
   });
 
-  it('serves in order and lets an aborted one go', async () => {
+  it('lets an aborted request go before it is sent, and none after', async () => {
     const limiter = new ConcurrencyLimiter(1);
-    const [held] = await take(limiter, 1);
     const abort = new AbortController();
-    const order: string[] = [];
-    const first = limiter.acquire(abort.signal).catch((error: Error) => order.push(error.message));
-    const second = limiter.acquire(null).then(() => order.push('second'));
+    const [end] = await take(limiter, 1);
+    const waiting = limiter.run(async () => 'sent', abort.signal);
     abort.abort(new Error('gone'));
-    await first;
-    held.release('success');
-    held.release('success');
-    await second;
-    expect(order).toEqual(['gone', 'second']);
+    await expect(waiting).rejects.toThrow('gone');
+    await end();
+    const later = new AbortController();
+    const sent = limiter.run(async () => {
+      later.abort(new Error('too late'));
+      return 'sent';
+    }, later.signal);
+    await expect(sent).resolves.toBe('sent');
   });
 });
 
