@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
 import type { Random } from '../../src/tensor/random.ts';
-import { CallFailure, callFailureOf, failureOfStatus } from '../llm/call-failure.ts';
+import { CallFailure, failureOfStatus } from '../llm/call-failure.ts';
 import { type Environment, jsonWithoutSecrets, type Secret, withoutSecrets } from '../llm/secrets.ts';
 import { dispatcherOf, guardedFetch, limitedText } from '../llm/sending/guarded-fetch.ts';
-import { RetriesEndedError, type RetryPolicy, withRetries } from '../llm/sending/retry.ts';
+import { RetriesEndedError, type RetryPolicy, withinTime, withRetries } from '../llm/sending/retry.ts';
 
 /** The settings of every retrieval request besides its address. */
 export interface FetchContext {
@@ -78,15 +78,13 @@ async function attempt<T>(options: {
   context: FetchContext;
 }): Promise<T> {
   const { url, secret, schema, timeoutMs, context } = options;
-  const { signal, env } = context;
   const secrets = secret === undefined ? [] : [secret.secret];
   const headers = secret === undefined ? options.headers : { ...options.headers, [secret.header]: secret.secret.value };
-  const timeout = AbortSignal.timeout(timeoutMs);
-  try {
+  const work = async (signal: AbortSignal) => {
     const response = await guardedFetch(url, {
       headers,
-      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
-      dispatcher: await dispatcherOf(env),
+      signal,
+      dispatcher: await dispatcherOf(context.env),
     });
     const text = withoutSecrets(await limitedText(response, MOST_BYTES), secrets);
     const { origin } = new URL(response.url);
@@ -105,11 +103,8 @@ async function attempt<T>(options: {
       kind: 'malformed',
       message: `the answer is not what this service's protocol says (${z.prettifyError(parsed.error).replace(/\s+/g, ' ')}): ${text.slice(0, 200)}`,
     });
-  } catch (error) {
-    signal?.throwIfAborted();
-    if (timeout.aborted) throw new CallFailure({ kind: 'timeout', message: `no answer after ${timeoutMs} ms` });
-    throw (await callFailureOf(error)) ?? error;
-  }
+  };
+  return withinTime({ timeoutMs, signal: context.signal, work });
 }
 
 /** An address below a configured base, with or without a slash at its end. */

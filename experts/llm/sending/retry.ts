@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { sleep } from '../../../src/sleep.ts';
 import type { Random } from '../../../src/tensor/random.ts';
-import { type CallFailure, callFailureOf } from '../call-failure.ts';
+import { CallFailure, callFailureOf } from '../call-failure.ts';
 
 export const retrySchema = z
   .strictObject({
@@ -64,6 +64,23 @@ export async function withRetries<T>(options: {
       const waited = onWait?.(failure);
       await sleep(waitMs({ failure, attempts, policy, random }), signal).finally(waited);
     }
+  }
+}
+
+/** Runs one attempt. @throws CallFailure, of kind `timeout` if it takes too long; the signal's reason after an abort */
+export async function withinTime<T>(options: {
+  timeoutMs: number;
+  signal: AbortSignal | null;
+  work: (signal: AbortSignal) => Promise<T>;
+}): Promise<T> {
+  const { timeoutMs, signal, work } = options;
+  const timeout = AbortSignal.timeout(timeoutMs);
+  try {
+    return await work(signal ? AbortSignal.any([signal, timeout]) : timeout);
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (timeout.aborted) throw new CallFailure({ kind: 'timeout', message: `no answer after ${timeoutMs} ms` });
+    throw (await callFailureOf(error)) ?? error;
   }
 }
 

@@ -4,7 +4,7 @@ import { InputError } from '../../../src/errors.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import type { ChatMessage } from '../../llm/chat.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
-import { fineTune, writeFineTuningFile } from '../../llm/fine-tuning/fine-tuning.ts';
+import { fineTune, writeFineTuningFile } from '../../llm/fine-tuning.ts';
 import type { Environment } from '../../llm/secrets.ts';
 import type { RetryPolicy } from '../../llm/sending/retry.ts';
 import type { ChatOptions } from './options.ts';

@@ -2,12 +2,11 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type BatchOptions, batchText, runBatch } from '../../../../experts/llm/batch/batch.ts';
-import { batchOutcomes } from '../../../../experts/llm/batch/batch-outcome.ts';
-import { InputError, ProviderError } from '../../../../src/errors.ts';
-import { Random } from '../../../../src/tensor/random.ts';
-import { lastMessage, type ScriptedReply } from '../../../llm-server/scripted-rule.ts';
-import { ask, endpointAt, startServer } from '../service.ts';
+import { type BatchOptions, batchOutcomes, batchText, runBatch } from '../../../experts/llm/batch.ts';
+import { InputError, ProviderError } from '../../../src/errors.ts';
+import { Random } from '../../../src/tensor/random.ts';
+import { lastMessage, type ScriptedReply } from '../../llm-server/scripted-rule.ts';
+import { ask, endpointAt, startServer } from './service.ts';
 
 let directory: string;
 beforeEach(() => {

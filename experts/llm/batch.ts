@@ -1,0 +1,188 @@
+import { createHash } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import { makeFolder, writeFileAtomically } from '../../src/atomic-file.ts';
+import { InputError, ProviderError } from '../../src/errors.ts';
+import { readCompletion } from './answers/completion.ts';
+import { pythonJson } from './answers/python-json.ts';
+import { batchForm, completionBody } from './answers/request-form.ts';
+import { CallFailure } from './call-failure.ts';
+import type { ChatAnswer, ChatRequest } from './chat.ts';
+import { costField } from './cost/cost-of.ts';
+import type { Endpoint } from './endpoint.ts';
+import { type EndpointJobOptions, endedJob } from './sending/endpoint-job.ts';
+
+/** OpenAI's limits for one batch. */
+const MOST_REQUESTS = 50_000;
+const MOST_BYTES = 200_000_000;
+const ENDED = ['completed', 'failed', 'expired', 'cancelled'];
+
+export interface BatchOptions extends EndpointJobOptions {
+  items: readonly BatchItem[];
+  /** The folder of requests, state and results, created if absent. The same folder resumes the batch. */
+  directory: string;
+}
+
+const batchSchema = z.object({
+  id: z.string(),
+  status: z.string(),
+  input_file_id: z.string(),
+  output_file_id: z.string().nullish(),
+  error_file_id: z.string().nullish(),
+  errors: z.object({ data: z.array(z.object({ message: z.string() })).nullish() }).nullish(),
+});
+
+export interface BatchItem {
+  /** A unique id in the batch, under which the answer comes back. */
+  readonly customId: string;
+  readonly request: ChatRequest;
+}
+
+export type BatchOutcome = { readonly answer: ChatAnswer } | { readonly problem: string };
+
+/** The endpoint answered nothing of a batch and charges nothing. */
+export class BatchFailedError extends ProviderError {}
+
+/**
+ * Writes the requests, submits them, waits and collects the answers; usually for half the price and within a day.
+ * @throws InputError if the folder holds another batch, BatchFailedError if the endpoint answered nothing of it; the
+ *   next call submits it again
+ */
+export async function runBatch(options: BatchOptions): Promise<Map<string, BatchOutcome>> {
+  const { endpoint, items, directory } = options;
+  const text = batchText({ endpoint, items });
+  const path = join(directory, 'requests.jsonl');
+  const statePath = join(directory, 'batch-state.json');
+  const { job, download, withoutSecrets } = await endedJob(options, {
+    file: { path, purpose: 'batch' },
+    write() {
+      makeFolder(directory);
+      writeFileAtomically(path, text);
+    },
+    statePath,
+    // A folder is never resumed with different requests.
+    subject: { requestsHash: createHash('sha256').update(text).digest('hex') },
+    remedy: 'delete it to submit the batch again, or let the version that submitted it collect it',
+    describeOther: ({ jobId, baseURL }) =>
+      `${directory} holds batch ${jobId ?? '(not yet submitted)'} of other requests at ${baseURL}; give this batch a ` +
+      'folder of its own, or delete the other one',
+    resource: ({ batches }) => batches,
+    body: (fileId) => ({
+      input_file_id: fileId,
+      endpoint: '/v1/chat/completions' as const,
+      completion_window: '24h' as const,
+    }),
+    fileField: 'input_file_id',
+    schema: batchSchema,
+    ended: ENDED,
+    advice: ({ kind, message }) =>
+      kind === 'not-found'
+        ? `does not have it: ${message}; if it has no batches, ask without them; if the batch is gone, delete ` +
+          `${statePath} to submit it again`
+        : null,
+  });
+  if (job.status === 'failed') {
+    rmSync(statePath);
+    const reasons = job.errors?.data?.map(({ message }) => message).join('; ') || 'no reason given';
+    throw new BatchFailedError(
+      `endpoint ${endpoint.name} (${endpoint.baseURL}) failed batch ${job.id}: ${withoutSecrets(reasons)}; it costs ` +
+        'nothing: fix what that names, then give the same command again to submit it again',
+    );
+  }
+  const lines: string[] = [];
+  for (const [name, id] of Object.entries({ 'output.jsonl': job.output_file_id, 'errors.jsonl': job.error_file_id })) {
+    if (!id) continue;
+    const answers = await download(id);
+    // Endpoints delete their files after some weeks.
+    writeFileAtomically(join(directory, name), answers);
+    lines.push(...answers.split('\n').filter((line) => line.trim() !== ''));
+  }
+  return batchOutcomes({ items, lines, status: job.status });
+}
+
+/** Writes a batch as JSON Lines, one request per line. @throws InputError if ids repeat or the batch is too large */
+export function batchText({ endpoint, items }: { endpoint: Endpoint; items: readonly BatchItem[] }): string {
+  const ids = new Set<string>();
+  for (const { customId } of items) {
+    if (ids.has(customId))
+      throw new InputError(`two requests of a batch have the custom id ${JSON.stringify(customId)}; make them unique`);
+    ids.add(customId);
+  }
+  const text = items
+    .map(({ customId, request }) => {
+      const body = completionBody({ request, form: batchForm(request) });
+      return `${JSON.stringify({ custom_id: customId, method: 'POST', url: '/v1/chat/completions', body })}\n`;
+    })
+    .join('');
+  const bytes = Buffer.byteLength(text);
+  if (items.length === 0 || items.length > MOST_REQUESTS || bytes > MOST_BYTES)
+    throw new InputError(
+      `a batch for endpoint ${endpoint.name} has ${items.length} requests and ${bytes} bytes; it must have 1 to ` +
+        `${MOST_REQUESTS} requests and at most ${MOST_BYTES} bytes: split it`,
+    );
+  return text;
+}
+
+const lineSchema = z.object({
+  custom_id: z.string(),
+  response: z.object({ status_code: z.number(), body: z.unknown().optional() }).nullish().catch(null),
+  error: z.unknown().optional(),
+});
+const messageSchema = z.object({ message: z.string() });
+const withMessageSchema = z.object({ error: z.object({ message: z.string() }) });
+
+/**
+ * Each item's answer, or the reason why it has none. Lines may come in any order. A line that breaks the protocol costs
+ * its own item only, because the others are paid for.
+ * @throws ProviderError if no line follows the protocol
+ */
+export function batchOutcomes(options: {
+  items: readonly BatchItem[];
+  lines: readonly string[];
+  /** The batch's final status, reported for items without a line. */
+  status: string;
+}): Map<string, BatchOutcome> {
+  const { items, lines, status } = options;
+  const read = lines.flatMap((line) => lineSchema.safeParse(pythonJson(line)).data ?? []);
+  if (read.length === 0 && lines.length > 0)
+    throw new ProviderError(
+      `the batch's output is not what the batch protocol says: ${lines[0].slice(0, 200)}; check that the endpoint speaks ` +
+        'it, or ask without batches',
+    );
+  const linesById = new Map<string, z.infer<typeof lineSchema>[]>();
+  for (const line of read) linesById.set(line.custom_id, [...(linesById.get(line.custom_id) ?? []), line]);
+  return new Map(
+    items.map(({ customId, request }) => {
+      const [line, ...others] = linesById.get(customId) ?? [];
+      if (line === undefined) return [customId, { problem: `the batch ended (${status}) without an answer to it` }];
+      // Several different answers to one item: none of them can be trusted.
+      if (!others.every((other) => isDeepStrictEqual(other, line)))
+        return [customId, { problem: `the batch has ${others.length + 1} different lines for it` }];
+      return [customId, outcomeOf({ line, request })];
+    }),
+  );
+}
+
+function outcomeOf({ line, request }: { line: z.infer<typeof lineSchema>; request: ChatRequest }): BatchOutcome {
+  if (!line.response) return { problem: problemIn(line.error) };
+  const { status_code, body } = line.response;
+  if (status_code !== 200) {
+    const parsed = withMessageSchema.safeParse(body);
+    const message = parsed.success ? parsed.data.error.message : (JSON.stringify(body) ?? '(no body)');
+    // In a batch, no first request finds out what the endpoint refuses.
+    const advice = status_code === 400 ? '; if it refuses a parameter, change that of the endpoint' : '';
+    return { problem: `status ${status_code}: ${message}${advice}` };
+  }
+  const { answer, tokens, reportedCost } = readCompletion({ body: JSON.stringify(body), request });
+  if (answer instanceof CallFailure) return { problem: answer.message };
+  const cost = costField({ endpoint: request.endpoint, usage: tokens, reportedCost, isBatch: true });
+  // In a batch a single answer has no latency.
+  return { answer: { ...answer, latencyMs: 0, usage: { requests: 1, ...tokens, ...cost } } };
+}
+
+function problemIn(error: unknown): string {
+  if (error === undefined || error === null) return 'neither a response nor an error';
+  return messageSchema.safeParse(error).data?.message ?? JSON.stringify(error);
+}
