@@ -1,3 +1,4 @@
+import { DomUtils, parseDocument } from 'htmlparser2';
 import { z } from 'zod';
 import type { Post } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
@@ -114,36 +115,19 @@ function cut(sentence: string, maxCharacters: number): string[] {
   return rest === '' ? pieces : [...pieces, rest];
 }
 
-const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' };
-
-/** The text of a piece of HTML: without tags, with character references resolved and white space collapsed. */
+/** The text of a piece of HTML, with white space collapsed. */
 export function htmlText(html: string): string {
-  return html
-    .replace(/<[^>]*>/g, '')
-    .replace(/&(?:#(\d+)|#x([\da-f]+)|(\w+));/gi, (whole, decimal, hexadecimal, name) => {
-      if (name !== undefined) return NAMED[name.toLowerCase()] ?? whole;
-      const code = decimal === undefined ? Number.parseInt(hexadecimal, 16) : Number(decimal);
-      return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : '';
-    })
-    .replace(/\s+/g, ' ')
-    .trim();
+  return plainText(parseDocument(html));
 }
 
 /** The paragraphs of an article's HTML, without tables (info boxes), notes and styles. */
 export function htmlParagraphs(html: string): string[] {
-  const prose = ['table', 'style', 'script', 'sup', 'figure'].reduce((rest, tag) => withoutElement(rest, tag), html);
-  return [...prose.matchAll(/<p(?:\s[^>]*)?>([\s\S]*?)<\/p>/gi)].map((match) => htmlText(match[1])).filter(Boolean);
+  const document = parseDocument(html);
+  const asides = (name: string) => ['table', 'style', 'script', 'sup', 'figure'].includes(name);
+  for (const aside of DomUtils.getElementsByTagName(asides, document)) DomUtils.removeElement(aside);
+  return DomUtils.getElementsByTagName('p', document).map(plainText).filter(Boolean);
 }
 
-/** Tables can be nested, so a regular expression alone would stop at the first inner end tag. */
-function withoutElement(html: string, tag: string): string {
-  let outside = '';
-  let depth = 0;
-  let position = 0;
-  for (const match of html.matchAll(new RegExp(`<(/?)${tag}(?:\\s[^>]*)?>`, 'gi'))) {
-    if (depth === 0) outside += html.slice(position, match.index);
-    depth = match[1] === '' ? depth + 1 : Math.max(0, depth - 1);
-    position = match.index + match[0].length;
-  }
-  return depth === 0 ? outside + html.slice(position) : outside;
+function plainText(node: Parameters<typeof DomUtils.textContent>[0]): string {
+  return DomUtils.textContent(node).replace(/\s+/g, ' ').trim();
 }
