@@ -1,8 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { prefixOf } from '../src/data/thread.ts';
 import type { AnnotateOptions, AnnotateResult } from './annotate.ts';
-import type { AnnotationRow } from './annotations/annotation-row.ts';
-import { annotationRequest } from './asking/annotation-request.ts';
+import { type AnnotationRow, annotationRequest } from './annotations/annotation-row.ts';
 import { AnnotationTally } from './asking/annotation-tally.ts';
 import type { Judgement } from './detector.ts';
 import type { JudgementSequence } from './judgement-sequence.ts';

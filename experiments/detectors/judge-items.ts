@@ -1,7 +1,6 @@
 import type { AnnotateResult } from '../../experts/annotate.ts';
-import { type AnnotationRow, keyOf } from '../../experts/annotations/annotation-row.ts';
+import { type AnnotationRow, annotationRequest, keyOf } from '../../experts/annotations/annotation-row.ts';
 import type { AnnotationStore, StoredAnnotation } from '../../experts/annotations/annotation-store.ts';
-import { annotationRequest } from '../../experts/asking/annotation-request.ts';
 import type { Usage } from '../../experts/detector.ts';
 import { addedUsage } from '../../experts/llm/chat.ts';
 import type { EndpointUsage } from '../../experts/llm/cost/usage.ts';

@@ -1,5 +1,5 @@
+import { annotationRequest } from '../../experts/annotations/annotation-row.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
-import { annotationRequest } from '../../experts/asking/annotation-request.ts';
 import { judged } from '../../experts/asking/checked-judgement.ts';
 import type { Judgement } from '../../experts/detector.ts';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';

@@ -1,7 +1,6 @@
 import type { AnnotateResult } from '../../experts/annotate.ts';
-import { type AnnotationRow, keyOf } from '../../experts/annotations/annotation-row.ts';
+import { type AnnotationRow, annotationRequest, keyOf } from '../../experts/annotations/annotation-row.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
-import { annotationRequest } from '../../experts/asking/annotation-request.ts';
 import type { Judgement } from '../../experts/detector.ts';
 import { prefixOf, type Thread } from '../../src/data/thread.ts';
 import type { WorkContext } from '../../src/work-context.ts';

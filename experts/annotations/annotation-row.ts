@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { sha256 } from '../../src/content-hash.ts';
+import type { Prefix } from '../../src/data/thread.ts';
 import { recordOf } from '../../src/record-of.ts';
-import type { Judgement } from '../detector.ts';
+import type { Detector, Judgement } from '../detector.ts';
 
 const countSchema = z.number().int().nonnegative();
 const usageSchema = z.object({
@@ -58,4 +59,16 @@ export type AnnotationRow = z.infer<typeof annotationRowSchema>;
 export function keyOf(request: AnnotationRequest): string {
   const { detector, version, options, input, sampleIndex } = request;
   return sha256({ detector, version, options, input, sampleIndex });
+}
+
+/** The request for a detector's judgement of a prefix, from which the store makes its key. */
+export function annotationRequest(options: {
+  detector: Detector;
+  prefix: Prefix;
+  sampleIndex?: number;
+}): AnnotationRequest {
+  const { detector, prefix, sampleIndex = 0 } = options;
+  const { name, version, options: relevant } = detector;
+  const input = detector.inputOf ? detector.inputOf(prefix) : prefix.posts.map(({ text }) => text);
+  return { detector: name, version, options: relevant, input, sampleIndex };
 }

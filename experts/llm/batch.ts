@@ -6,11 +6,11 @@ import { z } from 'zod';
 import { makeFolder, writeFileAtomically } from '../../src/atomic-file.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { readCompletion } from './answers/completion.ts';
-import { pythonJson } from './answers/python-json.ts';
 import { batchForm, completionBody } from './answers/request-form.ts';
+import { pythonJson } from './answers/response-json.ts';
 import { CallFailure } from './call-failure.ts';
 import type { ChatAnswer, ChatRequest } from './chat.ts';
-import { costField } from './cost/cost-of.ts';
+import { costField } from './cost/prices.ts';
 import type { Endpoint } from './endpoint.ts';
 import { type EndpointJobOptions, endedJob } from './sending/endpoint-job.ts';
 

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
+import { annotationRequest } from '../../../experts/annotations/annotation-row.ts';
 import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
-import { annotationRequest } from '../../../experts/asking/annotation-request.ts';
 import { scheduledLengths } from '../../../experts/prefix-schedule.ts';
 import { prefixOf, type Thread } from '../../../src/data/thread.ts';
 import type { ThreadSource } from '../../../src/data/thread-source.ts';

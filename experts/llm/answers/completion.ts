@@ -2,11 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { CallFailure, failureOfStatus } from '../call-failure.ts';
 import { type ChatAnswer, type ChatRequest, type ChatUsage, incompletenessOf, type TokenLogprob } from '../chat.ts';
-import { estimateMessageTokens, estimateTokens } from '../cost/estimate.ts';
-import { pythonJson } from './python-json.ts';
+import { estimateMessageTokens, estimateTokens } from '../cost/prices.ts';
 import { reportedUsage } from './reported-usage.ts';
 import { maxTokensOf } from './request-form.ts';
-import { isStream, streamedCompletion } from './streamed-completion.ts';
+import { isStream, pythonJson, streamedCompletion } from './response-json.ts';
 import { splitThinking, withoutEndTokens } from './thinking.ts';
 
 /** Raised when the same body could be read differently. */

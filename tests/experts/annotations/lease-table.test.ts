@@ -3,8 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
 import { AnnotationDatabase } from '../../../experts/annotations/database.ts';
 import { type LeaseTable, leaseTable } from '../../../experts/annotations/lease-table.ts';
-import { ownIdentity, type ProcessIdentity } from '../../../experts/annotations/process-identity.ts';
-import { storeOwner } from '../../../experts/annotations/store-owner.ts';
+import { ownIdentity, type ProcessIdentity, storeOwner } from '../../../experts/annotations/store-owner.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 
 const opened: { close(): void }[] = [];

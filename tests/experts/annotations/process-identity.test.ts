@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { ownIdentity, type ProcessIdentity, stateOf } from '../../../experts/annotations/process-identity.ts';
+import { ownIdentity, type ProcessIdentity, stateOf } from '../../../experts/annotations/store-owner.ts';
 
 const own = ownIdentity();
 /** Larger than any that a system gives. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { annotationRequest } from '../../../experts/annotations/annotation-row.ts';
 import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
-import { annotationRequest } from '../../../experts/asking/annotation-request.ts';
 import { askOnceIn } from '../../../experts/asking/ask-once.ts';
 import { callKey } from '../../../experts/asking/call-journal.ts';
 import {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { chatJson } from '../../../../experts/llm/answers/chat-json.ts';
 import { DryRunChatService, dryRunSummary } from '../../../../experts/llm/cost/dry-run-chat-service.ts';
-import { estimateTokens } from '../../../../experts/llm/cost/estimate.ts';
+import { estimateTokens } from '../../../../experts/llm/cost/prices.ts';
 import { ask, endpointAt, startServer } from '../service.ts';
 
 describe('DryRunChatService', () => {
