@@ -137,8 +137,8 @@ const head = [
 ];
 console.log(markdownTable([head, ...rows], { align: ['l', ...head.slice(1).map(() => 'r')] }));
 
-const kept = (perThread: number) => `${((threads * perThread) / 1e9).toFixed(1)} GB`;
+const gigabytes = (perThread: number) => `${((threads * perThread) / 1e9).toFixed(1)} GB`;
 const where = costs.sessions === 'redis' ? 'redis' : 'server';
 console.log(
-  `\n${(threads / 1e6).toFixed(2)} million threads of ${threadPosts} posts, each with one verdict. Decided threads that are kept for a day take ${kept(costs.bytes.decided[where])}, for an hour ${kept(costs.bytes.decided[where] / 24)}; a million open threads of ${costs.postsOfThread} posts take ${(costs.bytes.open[where] / 1000).toFixed(1)} GB.`,
+  `\n${(threads / 1e6).toFixed(2)} million threads of ${threadPosts} posts, each with one verdict. Decided threads that are kept for a day take ${gigabytes(costs.bytes.decided[where])}, for an hour ${gigabytes(costs.bytes.decided[where] / 24)}; a million open threads of ${costs.postsOfThread} posts take ${(costs.bytes.open[where] / 1000).toFixed(1)} GB.`,
 );

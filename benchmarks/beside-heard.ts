@@ -24,7 +24,7 @@ import { InputError } from '../src/errors.ts';
 import { classificationScores } from '../src/metrics/classification.ts';
 import { mean, meanAndDeviation } from '../src/metrics/summary-statistics.ts';
 
-const { values: given } = parseArgs({
+const { values: args } = parseArgs({
   options: {
     checkout: { type: 'string' },
     python: { type: 'string', default: 'python3' },
@@ -53,7 +53,7 @@ try {
 }
 
 async function main(): Promise<void> {
-  const { checkout, data: path, seeds } = given;
+  const { checkout, data: path, seeds } = args;
   if (checkout === undefined || !existsSync(join(checkout, 'Model.py')))
     throw new InputError(
       `${checkout ?? '--checkout'} has no Model.py; give a checkout of znhy1024/HEARD with --checkout`,
@@ -84,11 +84,11 @@ async function main(): Promise<void> {
       test: keyed('test', test),
     };
     const threads = Object.fromEntries(
-      Object.values(parts).flatMap((own) =>
-        own.map(([key, thread]) => [key, { label: task.goldLabel(thread), ...heardThread(thread) }]),
+      Object.values(parts).flatMap((each) =>
+        each.map(([key, thread]) => [key, { label: task.goldLabel(thread), ...heardThread(thread) }]),
       ),
     );
-    const keys = Object.fromEntries(Object.entries(parts).map(([part, own]) => [part, own.map(([key]) => key)]));
+    const keys = Object.fromEntries(Object.entries(parts).map(([part, keyed]) => [part, keyed.map(([key]) => key)]));
     writeFileSync(join(folder, 'heard.json'), JSON.stringify({ threads, ...keys }));
     const { decisions, seconds } = await trainTheirs(seed);
     const { macroF1 } = classificationScores({
@@ -106,7 +106,7 @@ async function main(): Promise<void> {
     const { mean: middle, deviation } = meanAndDeviation(values);
     return `${middle.toFixed(3)}${deviation === null ? '' : ` ± ${deviation.toFixed(3)}`}`;
   };
-  const cells = [path, spread(rows.map((own) => own.macroF1)), spread(rows.map((own) => own.er))];
+  const cells = [path, spread(rows.map((each) => each.macroF1)), spread(rows.map((each) => each.er))];
   console.log(`\n${markdownTable([['data', 'macro-F1', 'ER'], cells])}`);
 }
 
@@ -115,14 +115,14 @@ function heardThread({ posts }: Thread) {
   const times: number[] = [];
   for (const { time } of posts) {
     const last = times.at(-1);
-    const own = time === null ? (last ?? 0) + 1 : Date.parse(time) / 1000;
-    times.push(last === undefined ? own : Math.max(own, last));
+    const seconds = time === null ? (last ?? 0) + 1 : Date.parse(time) / 1000;
+    times.push(last === undefined ? seconds : Math.max(seconds, last));
   }
   return { times, texts: posts.map(({ text }) => text) };
 }
 
 async function trainTheirs(seed: number): Promise<z.infer<typeof outcomeSchema>> {
-  const { checkout = '', python, epochs, merge, analyzer } = given;
+  const { checkout = '', python, epochs, merge, analyzer } = args;
   const script = join(import.meta.dirname, 'published-heard.py');
   const words = [
     script,

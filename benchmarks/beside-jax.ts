@@ -20,7 +20,7 @@ import { workContext } from '../src/work-context.ts';
 import { stopAgentSchema } from '../trainers/stop-agent/config.ts';
 import { createImitation } from '../trainers/stop-agent/imitation-trainer.ts';
 
-const { values: given } = parseArgs({
+const { values: args } = parseArgs({
   options: {
     python: { type: 'string', default: 'python3' },
     script: { type: 'string', default: join(import.meta.dirname, 'jax-iteration.py') },
@@ -35,15 +35,15 @@ const { values: given } = parseArgs({
 /** Not timed: each graph is traced twice before it is only run, and V8 compiles what is called often. */
 const warmup = 60;
 
-if (given.only !== undefined) await timeOurs(given.only);
+if (args.only !== undefined) await timeOurs(args.only);
 else compare();
 
 function compare(): void {
   const rows: string[][] = [];
-  for (const dimensions of given.dimensions.split(',')) {
-    const rounds = Array.from({ length: Number(given.rounds) }, () => {
-      const theirs = runMs(given.python, [given.script, dimensions, '1', given.mode, given.timed]);
-      const script = [import.meta.filename, '--only', dimensions, '--timed', given.timed];
+  for (const dimensions of args.dimensions.split(',')) {
+    const rounds = Array.from({ length: Number(args.rounds) }, () => {
+      const theirs = runMs(args.python, [args.script, dimensions, '1', args.mode, args.timed]);
+      const script = [import.meta.filename, '--only', dimensions, '--timed', args.timed];
       return { theirs, ours: runMs(process.execPath, [...process.execArgv, ...script]) };
     });
     const column = (of: (round: { theirs: number; ours: number }) => number, digits: number) =>
@@ -64,9 +64,9 @@ function compare(): void {
 
 function runMs(program: string, words: readonly string[]): number {
   const printed = execFileSync(program, words, { encoding: 'utf8' });
-  const found = /([\d.]+) per run/.exec(printed);
-  if (found === null) throw new Error(`${program} ${words.join(' ')} printed no "<ms> per run": ${printed}`);
-  return Number(found[1]);
+  const match = /([\d.]+) per run/.exec(printed);
+  if (match === null) throw new Error(`${program} ${words.join(' ')} printed no "<ms> per run": ${printed}`);
+  return Number(match[1]);
 }
 
 async function timeOurs(dimensions: string): Promise<void> {
@@ -75,10 +75,10 @@ async function timeOurs(dimensions: string): Promise<void> {
   const trainer = await createImitation({ seed: 1, config, problem: paperShapedProblem(Number(dimensions)) });
   for (let iteration = 0; iteration < warmup; iteration++) await trainer.iterate(workContext());
   const before = process.cpuUsage();
-  for (let iteration = 0; iteration < Number(given.timed); iteration++) await trainer.iterate(workContext());
+  for (let iteration = 0; iteration < Number(args.timed); iteration++) await trainer.iterate(workContext());
   const { user, system } = process.cpuUsage(before);
   trainer.dispose();
   // Where EARSHOT_ONNX_PROFILE is set (iteration-profile.ts), a graph writes its profile now.
   tf.backend().dispose();
-  console.log(`${((user + system) / 1000 / Number(given.timed)).toFixed(1)} per run`);
+  console.log(`${((user + system) / 1000 / Number(args.timed)).toFixed(1)} per run`);
 }

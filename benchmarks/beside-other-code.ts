@@ -42,7 +42,7 @@ import {
   writeWorld,
 } from './other-code.ts';
 
-const { values: given } = parseArgs({
+const { values: args } = parseArgs({
   options: {
     checkout: { type: 'string' },
     python: { type: 'string', default: 'python3' },
@@ -60,13 +60,13 @@ const { values: given } = parseArgs({
 const warmup = 12;
 const folder = mkdtempSync(join(tmpdir(), 'earshot-beside-'));
 try {
-  const { checkout, python } = given;
+  const { checkout, python } = args;
   const other = checkout === undefined ? await imitationLibrary({ python }) : await publishedCode({ checkout, python });
-  const { name } = await selectBackend(backendSchema.parse(given.backend));
-  console.log(`backend ${name}, data ${given.data ?? 'synthetic'}`);
-  const dimensions = numbers(given.dimensions);
-  if (Number(given.rounds) > 0) await compareTimes(other, dimensions);
-  if (given.seeds !== '') await compareDecisions(other, dimensions[0]);
+  const { name } = await selectBackend(backendSchema.parse(args.backend));
+  console.log(`backend ${name}, data ${args.data ?? 'synthetic'}`);
+  const dimensions = numbers(args.dimensions);
+  if (Number(args.rounds) > 0) await compareTimes(other, dimensions);
+  if (args.seeds !== '') await compareDecisions(other, dimensions[0]);
 } catch (error) {
   if (!(error instanceof InputError)) throw error;
   console.error(error.message);
@@ -75,7 +75,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** What both sides are given. */
+/** The input of both sides. */
 interface World {
   /** Where other code finds it. */
   readonly folder: string;
@@ -87,13 +87,13 @@ async function makeWorld(dimensions: number): Promise<World> {
   const experiment = resolveExperiment(
     {
       name: 'beside-other-code',
-      data: given.data === undefined ? { synthetic: { threads: 700 } } : { threads: given.data },
+      data: args.data === undefined ? { synthetic: { threads: 700 } } : { threads: args.data },
       split: { detector: 150, demonstrations: 50, environment: 100, test: 400 },
       encoder: { name: 'hashing', dimensions },
     },
     'the benchmark',
   );
-  const cache = await openCache(join(given.runs, 'cache'), experiment);
+  const cache = await openCache(join(args.runs, 'cache'), experiment);
   const data = await openData(experiment, () => {});
   const settings = { experiment, seed: 1, data, cache, context: workContext() };
   const trial = await prepareTrial(await splitMaterial(settings), settings);
@@ -114,8 +114,8 @@ async function trainTheirs(other: OtherCode, { world, seed, iterations }: Traini
   const outcome = await runOtherCode(other, { world: world.folder, seed, iterations });
   const { problem, parts, sequences } = world.trial;
   for (const [expert, count] of Object.entries(outcome.demonstrations)) {
-    const own = problem.demonstrations.filter((demonstration) => demonstration.expert === expert).length;
-    if (own !== count) throw new Error(`${expert}: ${own} demonstrations, and ${count} of the other code`);
+    const ours = problem.demonstrations.filter((demonstration) => demonstration.expert === expert).length;
+    if (ours !== count) throw new Error(`${expert}: ${ours} demonstrations, and ${count} of the other code`);
   }
   for (const [index, { id }] of parts.test.entries()) {
     const { postsUsed, label } = outcome.decisions[index];
@@ -143,13 +143,13 @@ async function trainOurs({ world, seed, iterations }: Training) {
 }
 
 async function compareTimes(other: OtherCode, dimensions: readonly number[]): Promise<void> {
-  const iterations = warmup + Number(given.timed);
+  const iterations = warmup + Number(args.timed);
   const meanOfTimed = (seconds: readonly number[]) => mean(seconds.slice(warmup));
   const rows: string[][] = [];
   for (const columns of dimensions) {
     const world = await makeWorld(columns);
     const ratios: string[] = [];
-    for (let round = 1; round <= Number(given.rounds); round++) {
+    for (let round = 1; round <= Number(args.rounds); round++) {
       const theirs = await trainTheirs(other, { world, seed: 1, iterations });
       const ours = await trainOurs({ world, seed: 1, iterations });
       ratios.push((meanOfTimed(theirs.secondsOfIterations) / meanOfTimed(ours.secondsOfIterations)).toFixed(2));
@@ -162,20 +162,20 @@ async function compareTimes(other: OtherCode, dimensions: readonly number[]): Pr
 }
 
 async function compareDecisions(other: OtherCode, dimensions: number): Promise<void> {
-  const iterations = Number(given.iterations);
+  const iterations = Number(args.iterations);
   const bySystem = new Map<string, Score[]>();
   const world = await makeWorld(dimensions);
-  for (const seed of numbers(given.seeds))
+  for (const seed of numbers(args.seeds))
     for (const score of await scoresOf(other, { world, seed, iterations })) {
       console.log(`seed ${seed}, ${score.name}: ${row([score]).slice(1).join(', ')}`);
       bySystem.set(score.name, [...(bySystem.get(score.name) ?? []), score]);
     }
-  console.log(`\nAfter ${iterations} iterations with ${dimensions} dimensions, means over seeds ${given.seeds}:\n`);
+  console.log(`\nAfter ${iterations} iterations with ${dimensions} dimensions, means over seeds ${args.seeds}:\n`);
   const head = ['system', 'macro-F1', 'ER', 'stopped at the first post', 'processor time of training, over ours'];
   console.log(markdownTable([head, ...Array.from(bySystem.values(), row)], { align: ['l', 'r', 'r', 'r', 'r'] }));
 }
 
-/** What one system decided of the test threads of one world. */
+/** The decisions of one system for the test threads of one world. */
 interface Score {
   readonly name: string;
   readonly macroF1: number;

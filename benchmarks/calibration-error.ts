@@ -18,7 +18,7 @@ import { type ConfidentAnswer, calibration } from '../src/metrics/calibration.ts
 import { Random } from '../src/tensor/random.ts';
 import { detectorSets, type Split, splitsOf } from './local-detector-sets.ts';
 
-const { values: given } = parseArgs({
+const { values: args } = parseArgs({
   options: {
     data: { type: 'string' },
     sets: { type: 'string', default: 'weibo,twitter15,twitter15-four,pheme,checked,derailment' },
@@ -27,10 +27,10 @@ const { values: given } = parseArgs({
     options: { type: 'string', default: '{}' },
   },
 });
-if (given.data === undefined) throw new Error('give the folder of the thread files with --data');
-const { data } = given;
-const seeds = given.seeds.split(',').map(Number);
-const options = JSON.parse(given.options);
+if (args.data === undefined) throw new Error('give the folder of the thread files with --data');
+const { data } = args;
+const seeds = args.seeds.split(',').map(Number);
+const options = JSON.parse(args.options);
 const stopConfidence = 0.8;
 const places = ['first post', 'stop', 'middle', 'end'] as const;
 const resamples = 20;
@@ -41,8 +41,8 @@ const systems = ['one temperature', 'by length'] as const;
 type Trial = Record<(typeof systems)[number], Answers>;
 
 const lines: string[][] = [];
-for (const name of given.sets.split(',')) {
-  const splits = await splitsOf(name, { data, seeds, train: Number(given.train), test: Number.POSITIVE_INFINITY });
+for (const name of args.sets.split(',')) {
+  const splits = await splitsOf(name, { data, seeds, train: Number(args.train), test: Number.POSITIVE_INFINITY });
   const trials: Trial[] = [];
   for (const split of splits) {
     const { seed, task } = split;
@@ -63,25 +63,25 @@ for (const name of given.sets.split(',')) {
       place === places[0] ? `${detectorSets[name].title} (${splits[0].test.length})` : '',
       place,
       mean(answers.map(({ isRight }) => Number(isRight))).toFixed(2),
-      ...errors.map((own) => `${mean(own).toFixed(3)} (${Math.max(...own).toFixed(3)})`),
+      ...errors.map((each) => `${mean(each).toFixed(3)} (${Math.max(...each).toFixed(3)})`),
       mean(exact).toFixed(3),
     ]);
   }
 }
 const head = ['set (tested threads)', 'at', 'accuracy', ...systems, 'exact'];
-console.log(`\n${given.train} training threads, seeds ${given.seeds}: mean over the seeds (largest)\n`);
+console.log(`\n${args.train} training threads, seeds ${args.seeds}: mean over the seeds (largest)\n`);
 console.log(markdownTable([head, ...lines], { align: ['l', 'l'] }));
 
 async function answersOf(detector: LocalDetector, { test, task }: Split): Promise<Answers> {
   const answers: Answers = { 'first post': [], stop: [], middle: [], end: [] };
   for (const { thread, label: gold } of test) {
     const all = await answersAt(detector, thread);
-    const own = all.map(({ label, confidence }) => ({ confidence, isRight: label === task.labels[gold] }));
-    const last = own.length - 1;
-    answers['first post'].push(own[0]);
-    answers.stop.push(own.find(({ confidence }) => confidence >= stopConfidence) ?? own[last]);
-    answers.middle.push(own[last >> 1]);
-    answers.end.push(own[last]);
+    const predictions = all.map(({ label, confidence }) => ({ confidence, isRight: label === task.labels[gold] }));
+    const last = predictions.length - 1;
+    answers['first post'].push(predictions[0]);
+    answers.stop.push(predictions.find(({ confidence }) => confidence >= stopConfidence) ?? predictions[last]);
+    answers.middle.push(predictions[last >> 1]);
+    answers.end.push(predictions[last]);
   }
   return answers;
 }

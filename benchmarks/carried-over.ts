@@ -25,7 +25,7 @@ import { seedInterval, shownInterval } from '../experiments/sweep/seed-interval.
 import { bestMixture, meanOf } from '../src/metrics/pareto.ts';
 import { workContext } from '../src/work-context.ts';
 
-const { values: given } = parseArgs({
+const { values: args } = parseArgs({
   options: {
     data: { type: 'string' },
     from: { type: 'string' },
@@ -33,7 +33,7 @@ const { values: given } = parseArgs({
     runs: { type: 'string', default: 'runs' },
   },
 });
-const { data, from, own, runs } = given;
+const { data, from, own, runs } = args;
 if (data === undefined || from === undefined || own === undefined) throw new Error('give --data, --from and --own');
 
 const seeds = readdirSync(from).filter((seed) =>

@@ -47,7 +47,7 @@ export interface Case {
   readonly timing: 'init' | 'true' | 'false';
 }
 
-/** What a case learns from, and threads that it has never seen. */
+/** Training threads of a case, and threads that it never sees. */
 export interface Draw {
   readonly experiment: Experiment;
   readonly data: ExperimentData;
@@ -114,7 +114,7 @@ export function drawOf(
   };
 }
 
-/** What `init` gave the parts of a split before cross-fitting. */
+/** The parts that `init` chose before cross-fitting. */
 function partsOf(labels: number) {
   const { detector, demonstrations, environment, calibration } = fittingParts(labels, {
     unlabelled: mostUnlabelled,

@@ -23,7 +23,7 @@ const lineSchema = z.object({
   seconds: z.number(),
   /** How many threads the policy was tried on. */
   fresh: z.int(),
-  /** What the run says of itself: cross-validated, or on its test part. */
+  /** The run's estimate of its own scores: cross-validated, or on its test part. */
   estimate: z.object({ threads: z.int(), stop: estimateSchema, end: estimateSchema, read: share, changed: share }),
   /** Of the shipped policy, on fresh threads. */
   shipped: z.object({
@@ -47,8 +47,8 @@ export function readLines(file: string): Line[] {
   return text === '' ? [] : text.split('\n').map((line) => lineSchema.parse(JSON.parse(line)));
 }
 
-export function isLineOf(line: Line, own: Case): boolean {
-  const { set, labels, draw, protocol, folds, timing } = own;
+export function isLineOf(line: Line, each: Case): boolean {
+  const { set, labels, draw, protocol, folds, timing } = each;
   return (
     line.set === set &&
     line.labels === labels &&

@@ -31,7 +31,7 @@ import { selectBackend } from '../src/tensor/backend.ts';
 import { workContext } from '../src/work-context.ts';
 import { crossFittingSets, drawOf, protocolSchema, setNames, threadsOf } from './cross-fitting-draws.ts';
 
-const { values: given } = parseArgs({
+const { values: args } = parseArgs({
   options: {
     data: { type: 'string' },
     sets: { type: 'string', default: 'weibo,pheme' },
@@ -40,7 +40,7 @@ const { values: given } = parseArgs({
     protocols: { type: 'string', default: 'cross-fitting,cross-validation' },
   },
 });
-const folder = given.data;
+const folder = args.data;
 if (folder === undefined) throw new Error('give the folder of the thread files with --data');
 
 const backend = await selectBackend('auto');
@@ -101,15 +101,15 @@ async function nestedFolds(trial: TrialSettings, folds: readonly TrialMaterial[]
 }
 
 const rows: string[][] = [];
-for (const set of setNames.filter((name) => given.sets.split(',').includes(name))) {
+for (const set of setNames.filter((name) => args.sets.split(',').includes(name))) {
   const threads = await threadsOf(set, folder);
-  for (const protocol of protocolSchema.options.filter((name) => given.protocols.split(',').includes(name))) {
+  for (const protocol of protocolSchema.options.filter((name) => args.protocols.split(',').includes(name))) {
     const pairs: { plain: Decided; nested: Decided }[] = [];
-    for (const draw of given.draws.split(',').map(Number)) {
+    for (const draw of args.draws.split(',').map(Number)) {
       const runs = mkdtempSync(join(tmpdir(), 'earshot-nested-'));
       try {
-        const own = { set, labels: Number(given.labels), draw, protocol, folds: 5, timing: 'init' } as const;
-        const { experiment, data } = drawOf(own, { threads });
+        const nestedCase = { set, labels: Number(args.labels), draw, protocol, folds: 5, timing: 'init' } as const;
+        const { experiment, data } = drawOf(nestedCase, { threads });
         const cache = await openCache(join(runs, 'cache'), experiment);
         const trial = { experiment, seed: draw, directory: join(runs, 'run'), data, cache };
         const { folds } = await crossFit({ ...trial, context });
@@ -144,7 +144,7 @@ console.log(
 
 function rowOf(head: readonly string[], pairs: readonly { plain: Decided; nested: Decided }[]): string[] {
   const f1 = ({ gold, predicted }: Decided, items: Int32Array) => macroF1({ gold, predicted, classes: 2, items });
-  const found = bootstrapGroups({
+  const intervals = bootstrapGroups({
     groups: pairs.map(({ plain }) => plain.gold.length),
     seed: 1,
     resamples: 1000,
@@ -153,7 +153,7 @@ function rowOf(head: readonly string[], pairs: readonly { plain: Decided; nested
       return [plain, nested, plain - nested];
     },
   });
-  const [plain, nested, difference] = found;
+  const [plain, nested, difference] = intervals;
   const shareOf = (name: 'read' | 'changed', of: 'plain' | 'nested') =>
     percent(mean(pairs.flatMap((pair) => pair[of][name])));
   return [

@@ -43,8 +43,8 @@ function tableOf(header: readonly string[], rows: readonly string[][]): string |
 /** By set, in their order, then by a key; the lines of each. */
 function bySetAnd<Key extends string | number>(lines: readonly Line[], keyOf: (line: Line) => Key) {
   return setNames.flatMap((set) => {
-    const own = lines.filter((line) => line.set === set);
-    return [...groupBy(own, keyOf)]
+    const ofSet = lines.filter((line) => line.set === set);
+    return [...groupBy(ofSet, keyOf)]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([key, of]) => ({ title: crossFittingSets[set].title, set, key, of }));
   });
@@ -71,18 +71,18 @@ function besideSplit(lines: readonly Line[]): string | null {
     pairs.map(([split]) => split),
     ({ labels }) => labels,
   ).map(({ title, set, key }) => {
-    const own = pairs.filter(([split]) => split.set === set && split.labels === key);
+    const ofSplit = pairs.filter(([split]) => split.set === set && split.labels === key);
     const cells = [0, 1].flatMap((place) => {
-      const of = own.map((pair) => pair[place].shipped);
+      const of = ofSplit.map((pair) => pair[place].shipped);
       return [
         `${f1(of.map(({ stop }) => stop.macroF1))} at ${share(of.map(({ read }) => read))}`,
         share(of.map(({ changed }) => changed)),
         f1(of.map(({ end }) => end.macroF1)),
       ];
     });
-    const gains = own.map(([split, cross]) => cross.shipped.stop.macroF1 - split.shipped.stop.macroF1);
+    const gains = ofSplit.map(([split, cross]) => cross.shipped.stop.macroF1 - split.shipped.stop.macroF1);
     const range = `${signed(Math.min(...gains), 3)} to ${signed(Math.max(...gains), 3)}`;
-    return [title, String(key), ...cells, signed(mean(gains), 3), range, String(own.length)];
+    return [title, String(key), ...cells, signed(mean(gains), 3), range, String(ofSplit.length)];
   });
   const columns = ['macro-F1 at posts read', 'changed', 'all posts'];
   const header = ['split', 'cross-fitting'].flatMap((name) => columns.map((column) => `${name}: ${column}`));
@@ -136,11 +136,11 @@ function learnThenTest(lines: readonly Line[]): string | null {
       of[0].protocol,
       String(of.length),
       String(redrawn.length),
-      percent(redrawn.filter((own) => own.changed > level).length / redrawn.length),
-      share(redrawn.map((own) => own.changed)),
+      percent(redrawn.filter((each) => each.changed > level).length / redrawn.length),
+      share(redrawn.map((each) => each.changed)),
       share(redrawn.map(({ read }) => read)),
       share(changed),
-      `${changed.filter((own) => own > level).length} of ${of.length}`,
+      `${changed.filter((each) => each > level).length} of ${of.length}`,
     ];
   });
   const header = [
@@ -158,17 +158,17 @@ function learnThenTest(lines: readonly Line[]): string | null {
 
 function crossValidation(lines: readonly Line[]): string | null {
   const rows = bySetAnd(lines.filter(isOf('cross-validation')), ({ labels }) => labels).map(({ title, key, of }) => {
-    const found = of.filter(({ shipped }) => shipped.guarantee !== null);
-    const changed = found.map(({ shipped }) => shipped.changed);
+    const calibrated = of.filter(({ shipped }) => shipped.guarantee !== null);
+    const changed = calibrated.map(({ shipped }) => shipped.changed);
     return [
       title,
       String(key),
-      `${found.length} of ${of.length}`,
+      `${calibrated.length} of ${of.length}`,
       share(changed),
       percent(Math.max(...changed)),
-      `${f1(found.map(({ shipped }) => shipped.stop.macroF1))} at ${share(found.map(({ shipped }) => shipped.read))}`,
-      share(found.map(({ estimate }) => estimate.changed)),
-      share(found.map(({ estimate }) => estimate.read)),
+      `${f1(calibrated.map(({ shipped }) => shipped.stop.macroF1))} at ${share(calibrated.map(({ shipped }) => shipped.read))}`,
+      share(calibrated.map(({ estimate }) => estimate.changed)),
+      share(calibrated.map(({ estimate }) => estimate.read)),
     ];
   });
   const header = ['set', 'labels', 'guarantee found', 'mean change', 'largest', 'macro-F1 at posts read'];
@@ -199,13 +199,13 @@ function beside(
 ): string | null {
   const rows = bySetAnd(lines.filter(first), ({ labels, protocol }) => `${labels} ${protocol}`).flatMap(
     ({ title, of }) => {
-      const own = pairsOf(lines, {
+      const ofProtocol = pairsOf(lines, {
         first: (line) => of.includes(line),
         second: (line) => second(line) && line.protocol === of[0].protocol,
       });
-      if (own.length === 0) return [];
+      if (ofProtocol.length === 0) return [];
       const cells = [0, 1].flatMap((place) => {
-        const at = own.map((pair) => pair[place]);
+        const at = ofProtocol.map((pair) => pair[place]);
         return [
           f1(at.map(({ shipped }) => shipped.first.macroF1)),
           f1(at.map(({ shipped }) => shipped.stop.macroF1)),
@@ -214,9 +214,9 @@ function beside(
           signed(mean(at.map(({ estimate, shipped }) => estimate.end.macroF1 - shipped.end.macroF1)), 3),
         ];
       });
-      const [took, tookOther] = [0, 1].map((place) => mean(own.map((pair) => pair[place].seconds)));
+      const [took, tookOther] = [0, 1].map((place) => mean(ofProtocol.map((pair) => pair[place].seconds)));
       const ratio = (tookOther / took).toFixed(1);
-      return [[title, String(of[0].labels), of[0].protocol, ...cells, ratio, String(own.length)]];
+      return [[title, String(of[0].labels), of[0].protocol, ...cells, ratio, String(ofProtocol.length)]];
     },
   );
   const columns = ['first post', 'at the stop', 'all posts', 'posts read', 'estimate − held-out'];

@@ -37,7 +37,7 @@ import { isLineOf, type Line, readLines } from './cross-fitting-lines.ts';
 import { crossFittingTables } from './cross-fitting-tables.ts';
 import { calibratedPlace, outcomesOf, type ScoredRow } from './guarantee-rows.ts';
 
-const { values: given } = parseArgs({
+const { values: args } = parseArgs({
   options: {
     data: { type: 'string' },
     lines: { type: 'string' },
@@ -49,7 +49,7 @@ const { values: given } = parseArgs({
     timing: { type: 'string', default: 'init' },
   },
 });
-const { data: folder, lines: file } = given;
+const { data: folder, lines: file } = args;
 if (file === undefined) throw new Error('give --lines, the file that runs are added to');
 
 /** Calibration sets that are drawn anew for each trained policy. */
@@ -60,18 +60,18 @@ const backend = await selectBackend('auto');
 const context = workContext({ onNote: (line) => console.error(line) });
 
 /** Trains a case and tries what is shipped on fresh threads. */
-async function measured(own: Case, { threads, runs }: { threads: readonly Thread[]; runs: string }): Promise<Line> {
-  const { experiment, data, learned, unlabelled, fresh } = drawOf(own, { threads });
+async function measured(each: Case, { threads, runs }: { threads: readonly Thread[]; runs: string }): Promise<Line> {
+  const { experiment, data, learned, unlabelled, fresh } = drawOf(each, { threads });
   const before = process.cpuUsage();
-  const directory = join(runs, `${own.protocol}-${own.folds}-${own.timing}`, `seed-${own.draw}`);
+  const directory = join(runs, `${each.protocol}-${each.folds}-${each.timing}`, `seed-${each.draw}`);
   const cache = await openCache(join(runs, 'cache'), experiment);
-  const trial = { experiment, seed: own.draw, directory, data, cache };
-  const run = own.protocol === 'split' ? runTrial : runCrossFitted;
+  const trial = { experiment, seed: each.draw, directory, data, cache };
+  const run = each.protocol === 'split' ? runTrial : runCrossFitted;
   await run(trial, { backend, context });
   const { user, system } = process.cpuUsage(before);
   const policy = await openPolicy(directory);
-  const known = fresh.find((thread) => policy.isFamiliar(thread));
-  if (known !== undefined) throw new Error(`${known.id} is fresh, and the policy knows it`);
+  const familiar = fresh.find((thread) => policy.isFamiliar(thread));
+  if (familiar !== undefined) throw new Error(`${familiar.id} is fresh, and the policy knows it`);
   const scored = await scoreThreads(fresh, { policy });
   const calibrating = await scoreThreads(
     unlabelled.filter((thread) => !policy.isFamiliar(thread)),
@@ -79,17 +79,17 @@ async function measured(own: Case, { threads, runs }: { threads: readonly Thread
   );
   cache.annotations.close();
   return {
-    ...own,
+    ...each,
     seconds: (user + system) / 1e6,
     fresh: fresh.length,
     estimate: estimateOf(directory, experiment),
     shipped: worthOf(policy, scored),
     newClaims: newClaimsOf(policy, { scored, learned }),
-    redrawn: own.protocol === 'cross-validation' ? null : redrawn([...calibrating, ...scored], own),
+    redrawn: each.protocol === 'cross-validation' ? null : redrawn([...calibrating, ...scored], each),
   };
 }
 
-/** What the run itself says of what it ships: macro-F1 with its 95% interval. */
+/** The run's estimate for the policy that it ships: macro-F1 with its 95% interval. */
 function estimateOf(directory: string, experiment: Experiment): Line['estimate'] {
   const { labels } = taskOf(experiment);
   const lastOf = new Map(
@@ -111,7 +111,7 @@ function estimateOf(directory: string, experiment: Experiment): Line['estimate']
   };
 }
 
-/** The same of the threads whose claims repeat no labelled one, as folds keep such threads together. */
+/** Threads whose claims repeat no labelled claim, as folds keep such threads together. */
 function newClaimsOf(
   policy: OpenedPolicy,
   { scored, learned }: { scored: readonly ScoredThread[]; learned: readonly Thread[] },
@@ -124,7 +124,7 @@ function newClaimsOf(
   return { threads: others.length, stop: stop.macroF1, end: end.macroF1 };
 }
 
-/** What the policy decides of threads that it has not seen. */
+/** The policy's decisions for threads that it has not seen. */
 function worthOf(policy: OpenedPolicy, scored: readonly ScoredThread[]): Line['shipped'] {
   const { task, threshold, limits } = policy.definition;
   const { guarantee = null } = policy.manifest;
@@ -154,7 +154,7 @@ function worthOf(policy: OpenedPolicy, scored: readonly ScoredThread[]): Line['s
 }
 
 /**
- * The same policy with other calibration threads: drawn with replacement from all that it has not learned from, so that the share of
+ * Calibrates the policy again on threads drawn with replacement from all that it has not learned from, so that the share of
  * predictions that a threshold changes is known.
  */
 function redrawn(threads: readonly ScoredThread[], { draw, set }: Case): Line['redrawn'] {
@@ -185,11 +185,11 @@ const listOf = (text: string) => text.split(',').map((word) => word.trim());
 const isSet = (name: string): name is SetName => Object.hasOwn(crossFittingSets, name);
 
 async function measureAll(data: string, lines: string): Promise<void> {
-  const timing = given.timing === 'true' || given.timing === 'false' ? given.timing : 'init';
+  const timing = args.timing === 'true' || args.timing === 'false' ? args.timing : 'init';
   const loaded = new Map<SetName, Thread[]>();
-  for (const draw of listOf(given.draws).map(Number))
-    for (const labels of listOf(given.labels).map(Number))
-      for (const set of listOf(given.sets)) {
+  for (const draw of listOf(args.draws).map(Number))
+    for (const labels of listOf(args.labels).map(Number))
+      for (const set of listOf(args.sets)) {
         if (!isSet(set))
           throw new Error(`there is no set "${set}"; the sets are ${Object.keys(crossFittingSets).join()}`);
         const threads = loaded.get(set) ?? (await threadsOf(set, data));
@@ -197,20 +197,20 @@ async function measureAll(data: string, lines: string): Promise<void> {
         // The protocols of a draw share detectors and judgements.
         const runs = mkdtempSync(join(tmpdir(), 'earshot-cross-fitting-'));
         try {
-          for (const protocol of listOf(given.protocols)) {
-            const own = {
+          for (const protocol of listOf(args.protocols)) {
+            const measuredCase = {
               set,
               labels,
               draw,
               protocol: protocolSchema.parse(protocol),
-              folds: Number(given.folds),
+              folds: Number(args.folds),
               timing,
             } as const;
-            if (existsSync(lines) && readLines(lines).some((line) => isLineOf(line, own))) continue;
-            const line = await measured(own, { threads, runs });
+            if (existsSync(lines) && readLines(lines).some((line) => isLineOf(line, measuredCase))) continue;
+            const line = await measured(measuredCase, { threads, runs });
             appendFileSync(lines, `${JSON.stringify(line)}\n`);
             console.error(
-              `${JSON.stringify(own)}: ${line.seconds.toFixed(0)} s, ${line.shipped.stop.macroF1.toFixed(3)} at ${line.shipped.read.toFixed(3)}`,
+              `${JSON.stringify(measuredCase)}: ${line.seconds.toFixed(0)} s, ${line.shipped.stop.macroF1.toFixed(3)} at ${line.shipped.read.toFixed(3)}`,
             );
           }
         } finally {

@@ -47,8 +47,10 @@ if (runs.length === 0) throw new Error('give folders of finished runs of the dem
 const shown = (values: readonly number[]) => values.map((value) => value.toFixed(3));
 const variants = [...new Set(runs.map(({ variant }) => variant))];
 const means = variants.map((variant) => {
-  const own = runs.filter((run) => run.variant === variant);
-  const mean = names.map((_, index) => own.reduce((sum, { values }) => sum + values[index], 0) / own.length);
+  const ofVariant = runs.filter((run) => run.variant === variant);
+  const mean = names.map(
+    (_, index) => ofVariant.reduce((sum, { values }) => sum + values[index], 0) / ofVariant.length,
+  );
   // The mean of ratios would give most weight to the streams with least to gain.
   mean[4] = (mean[2] - mean[0]) / (mean[3] - mean[0]);
   return ['mean', variant, ...shown(mean)];
@@ -67,9 +69,9 @@ function valuesOf(path: string): number[] {
   const { systems } = readTrialResult(run, { withIntervals: false, part });
   const reward = ({ values }: SystemScores) => (values.accuracy ?? 0) - delayCost * (values.er ?? 0);
   const named = (name: string) => {
-    const found = systems.find((system) => system.name === name);
-    if (found === undefined) throw new Error(`${path} has no ${name}`);
-    return found;
+    const match = systems.find((system) => system.name === name);
+    if (match === undefined) throw new Error(`${path} has no ${name}`);
+    return match;
   };
   const best = (of: readonly SystemScores[]) => Math.max(...of.map(reward));
   const agent = named(agentName);

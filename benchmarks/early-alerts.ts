@@ -71,10 +71,10 @@ interface Family extends Parts<readonly Scored[]> {
 
 function alertsAt(threads: readonly Scored[], { threshold, minPosts }: Point): AlertDecisions {
   const decided = threads.map(({ scores, isAlert }) => {
-    const found = scores.findIndex(
+    const place = scores.findIndex(
       (score, index) => index + 1 >= minPosts && score > threshold && (isAlert?.[index] ?? true),
     );
-    return found >= 0 ? { alerted: true, used: found + 1 } : { alerted: isAlert?.at(-1) ?? false, used: scores.length };
+    return place >= 0 ? { alerted: true, used: place + 1 } : { alerted: isAlert?.at(-1) ?? false, used: scores.length };
   });
   return {
     alerted: decided.map(({ alerted }) => alerted),
@@ -87,16 +87,16 @@ function alertsAt(threads: readonly Scored[], { threshold, minPosts }: Point): A
 
 const numberOf = (value: number | null) => value ?? Number.NaN;
 const shown: readonly (readonly [title: string, of: (alerts: AlertDecisions) => number])[] = [
-  ['ERDE 5', (own) => numberOf(erde(own, { deadline: 5 }))],
-  ['ERDE 50', (own) => numberOf(erde(own, { deadline: 50 }))],
-  ['F latency', (own) => latencyWeightedF1(own)],
-  ['precision', (own) => alertRates(own).precision],
-  ['recall', (own) => alertRates(own).recall],
+  ['ERDE 5', (each) => numberOf(erde(each, { deadline: 5 }))],
+  ['ERDE 50', (each) => numberOf(erde(each, { deadline: 50 }))],
+  ['F latency', (each) => latencyWeightedF1(each)],
+  ['precision', (each) => alertRates(each).precision],
+  ['recall', (each) => alertRates(each).recall],
 ];
 
-/** What points are chosen for: higher is better. */
+/** Objectives that points are chosen by; higher is better. */
 const aims: Readonly<Record<string, (alerts: AlertDecisions) => number>> = {
-  'ERDE 50': (own) => -numberOf(erde(own, { deadline: 50 })),
+  'ERDE 50': (each) => -numberOf(erde(each, { deadline: 50 })),
   'F latency': latencyWeightedF1,
 };
 
@@ -171,7 +171,7 @@ function withoutDetector(path: string, { scores, alert }: { scores: readonly num
   return { development, test, points };
 }
 
-/** What both classifiers make of the judged threads, learnt from the labelled threads of the detector. */
+/** Predictions of both classifiers, trained on the labelled threads of the detector. */
 async function scoredByPython(path: string, experiment: Experiment) {
   const { seed } = RunDirectory.open(path).readRecord();
   const file = join(cache, `${experiment.name}-${seed}`);
@@ -185,7 +185,7 @@ async function scoredByPython(path: string, experiment: Experiment) {
         texts: textsOf.get(thread.id),
         alert: labels[goldLabel(thread) ?? -1] === options.alert,
       })),
-      asked: partNames.flatMap((part) =>
+      queries: partNames.flatMap((part) =>
         readJudged(path, part).map(({ threadId }) => ({ texts: textsOf.get(threadId) })),
       ),
     };
@@ -237,7 +237,7 @@ function rowOf(
     const write = index < shown.length ? number : signed;
     return `${write(estimate)} [${write(low)}, ${write(high)}]`;
   });
-  const delay = mean(alerts.map((own) => numberOf(medianAlertDelay(own).posts)));
+  const delay = mean(alerts.map((each) => numberOf(medianAlertDelay(each).posts)));
   const [, erde50, fLatency] = cells.slice(shown.length);
   return [
     name,

@@ -25,7 +25,7 @@ import { workContext } from '../src/work-context.ts';
 import { createStopAgent } from '../trainers/stop-agent/create.ts';
 import { trainToEnd } from '../trainers/trainer.ts';
 
-const { values: given } = parseArgs({
+const { values: args } = parseArgs({
   options: {
     data: { type: 'string' },
     task: { type: 'string', default: 'rumor' },
@@ -35,10 +35,10 @@ const { values: given } = parseArgs({
     runs: { type: 'string', default: 'runs' },
   },
 });
-if (given.data === undefined) throw new Error('give a thread file with --data');
+if (args.data === undefined) throw new Error('give a thread file with --data');
 const backend = await selectBackend('auto');
 console.log(`backend ${backend.name} (${backend.device})`);
-const iterations = Number(given.iterations);
+const iterations = Number(args.iterations);
 
 const trainings = {
   'exact policy gradient, detector-aware': {
@@ -66,19 +66,19 @@ const trainings = {
 const rows: { name: string; macroF1: number; er: number; queries: number; seconds: number }[] = [];
 for (const [name, parts] of Object.entries(trainings)) {
   const measured: Omit<(typeof rows)[number], 'name'>[] = [];
-  for (const seed of given.seeds.split(',').map(Number)) {
-    const own = await measure(parts, seed);
-    console.log(`${name}, seed ${seed}: ${JSON.stringify(own)}`);
-    measured.push(own);
+  for (const seed of args.seeds.split(',').map(Number)) {
+    const measures = await measure(parts, seed);
+    console.log(`${name}, seed ${seed}: ${JSON.stringify(measures)}`);
+    measured.push(measures);
   }
-  const mean = (of: (own: (typeof measured)[number]) => number) =>
-    measured.reduce((sum, own) => sum + of(own), 0) / measured.length;
+  const mean = (of: (each: (typeof measured)[number]) => number) =>
+    measured.reduce((sum, each) => sum + of(each), 0) / measured.length;
   rows.push({
     name,
-    macroF1: mean((own) => own.macroF1),
-    er: mean((own) => own.er),
-    queries: mean((own) => own.queries),
-    seconds: mean((own) => own.seconds),
+    macroF1: mean((each) => each.macroF1),
+    er: mean((each) => each.er),
+    queries: mean((each) => each.queries),
+    seconds: mean((each) => each.seconds),
   });
 }
 const shortest = Math.min(...rows.map(({ seconds }) => seconds));
@@ -103,15 +103,15 @@ async function measure(parts: { state: object; agent: object }, seed: number) {
   const experiment = resolveExperiment(
     {
       name: 'beside',
-      task: given.task,
-      data: { threads: given.data },
-      split: { detector: Number(given.detector), demonstrations: 50, environment: 100 },
+      task: args.task,
+      data: { threads: args.data },
+      split: { detector: Number(args.detector), demonstrations: 50, environment: 100 },
       detector: { folds: 3 },
       ...parts,
     },
     'the benchmark',
   );
-  const cache = await openCache(join(given.runs, 'cache'), experiment);
+  const cache = await openCache(join(args.runs, 'cache'), experiment);
   const data = await openData(experiment, () => {});
   const context = workContext();
   const settings = { experiment, seed, data, cache, context };

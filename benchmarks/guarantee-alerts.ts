@@ -18,7 +18,7 @@ import { InputError } from '../src/errors.ts';
 import { mean } from '../src/metrics/summary-statistics.ts';
 import { Random } from '../src/tensor/random.ts';
 
-const { values: given, positionals: runs } = parseArgs({
+const { values: args, positionals: runs } = parseArgs({
   allowPositionals: true,
   options: {
     threads: { type: 'string', default: '' },
@@ -29,14 +29,14 @@ const { values: given, positionals: runs } = parseArgs({
     runs: { type: 'string', default: 'runs' },
   },
 });
-const alerts = given.alerts.split(',');
-const level = Number(given.level);
+const alerts = args.alerts.split(',');
+const level = Number(args.level);
 const losses = ['withdrawn', 'false-alert'] as const;
 const sizes = [200, 500, 1000];
 
 interface Drawn {
   /** Share of draws that find a threshold, that violate the guarantee, and mean share of posts read. */
-  readonly found: number;
+  readonly calibrated: number;
   readonly violated: number;
   readonly read: number;
   readonly alerts: number;
@@ -45,17 +45,17 @@ interface Drawn {
 async function populationOf(folder: string) {
   const policy = await openPolicy(folder);
   const threads = [];
-  for await (const thread of readThreads(given.threads)) if (!policy.isFamiliar(thread)) threads.push(thread);
+  for await (const thread of readThreads(args.threads)) if (!policy.isFamiliar(thread)) threads.push(thread);
   const scored = await scoreThreads(threads, { policy });
   const labelled = scored
-    .map((own) => ({ ...own, gold: policy.goldOf(own.thread) }))
+    .map((each) => ({ ...each, gold: policy.goldOf(each.thread) }))
     .filter(({ gold }) => gold !== null);
-  const population = labelled.map((own): CalibrationThread => {
-    const posts = own.posts.map(({ score, hours }, index) => ({
-      score: alerts.includes(own.labelAt(index + 1) ?? '') ? score : 0,
+  const population = labelled.map((each): CalibrationThread => {
+    const posts = each.posts.map(({ score, hours }, index) => ({
+      score: alerts.includes(each.labelAt(index + 1) ?? '') ? score : 0,
       hours,
     }));
-    return { ...own, posts };
+    return { ...each, posts };
   });
   return { population, limits: policy.definition.limits };
 }
@@ -67,9 +67,9 @@ function drawnFrom(
   of: { loss: (typeof losses)[number]; size: number; random: Random },
 ): Drawn {
   const { loss, size, random } = of;
-  const wanted = { level, confidence: 0.9, loss, alerts, limits };
+  const terms = { level, confidence: 0.9, loss, alerts, limits };
   /** Of the whole population, by threshold: its early alerts and those that lose. */
-  const known = new Map<number, { alerts: number; share: number; read: number }>();
+  const cache = new Map<number, { alerts: number; share: number; read: number }>();
   const whole = (threshold: number) => {
     const stops = population.map((thread) => ({ thread, stop: stopIn({ threshold, limits }, thread.posts) }));
     const early = stops.filter(
@@ -81,43 +81,44 @@ function drawnFrom(
       return !alerts.includes(truth ?? '');
     });
     const read = mean(stops.map(({ thread, stop }) => stop.postsUsed / thread.posts.length));
-    const found = { alerts: early.length, share: early.length === 0 ? 0 : lost.length / early.length, read };
-    known.set(threshold, found);
-    return found;
+    const outcome = { alerts: early.length, share: early.length === 0 ? 0 : lost.length / early.length, read };
+    cache.set(threshold, outcome);
+    return outcome;
   };
-  const found = Array.from({ length: Number(given.draws) }, () => {
+  const outcomes = Array.from({ length: Number(args.draws) }, () => {
     const sample = Array.from({ length: size }, () => population[random.integer(population.length)]);
     try {
-      const { threshold } = keptBy(sample, wanted);
-      return known.get(threshold) ?? whole(threshold);
+      const { threshold } = keptBy(sample, terms);
+      return cache.get(threshold) ?? whole(threshold);
     } catch (error) {
       if (error instanceof InputError) return null;
       throw error;
     }
   });
-  const kept = found.filter((own) => own !== null);
+  const thresholds = outcomes.filter((each) => each !== null);
   return {
-    found: kept.length / found.length,
-    violated: kept.filter(({ share }) => share > level).length / found.length,
-    read: mean(kept.map((own) => own.read)),
-    alerts: mean(kept.map((own) => own.alerts / population.length)),
+    calibrated: thresholds.length / outcomes.length,
+    violated: thresholds.filter(({ share }) => share > level).length / outcomes.length,
+    read: mean(thresholds.map((each) => each.read)),
+    alerts: mean(thresholds.map((each) => each.alerts / population.length)),
   };
 }
 
 const populations = await Promise.all(runs.map(populationOf));
-const random = Random.seeded({ seed: Number(given.seed), purpose: 'guarantees about alerts' });
+const random = Random.seeded({ seed: Number(args.seed), purpose: 'guarantees about alerts' });
 const rows = losses.flatMap((loss) =>
   sizes.map((size) => {
-    const of = populations.map((own) => drawnFrom(own, { loss, size, random }));
-    const number = (pick: (own: Drawn) => number) => mean(of.map(pick).filter((own) => !Number.isNaN(own))).toFixed(3);
+    const of = populations.map((each) => drawnFrom(each, { loss, size, random }));
+    const number = (pick: (each: Drawn) => number) =>
+      mean(of.map(pick).filter((each) => !Number.isNaN(each))).toFixed(3);
     const worst = Math.max(...of.map(({ violated }) => violated)).toFixed(3);
     return [
       loss,
       String(size),
-      number(({ found }) => found),
+      number(({ calibrated }) => calibrated),
       `${number(({ violated }) => violated)} (${worst})`,
       number(({ read }) => read),
-      number(({ alerts: own }) => own),
+      number(({ alerts: each }) => each),
     ];
   }),
 );

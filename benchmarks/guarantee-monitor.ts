@@ -67,7 +67,7 @@ function simulated({ changes, share = 1, missing, late }: Stream, seed: number):
 /** In the order in which threads opened, every earlier look has seen a prefix of what the last one sees, so one pass finds the alarm. */
 function alarmOf(audits: readonly Audit[]): number | null {
   const now = new Date(2 * threads * minute);
-  const { counted } = countedAudits(audits, { policy: '', guarantee: guarantee, quietMs: 24 * 60 * minute, now });
+  const { counted } = countedAudits(audits, { policy: '', guarantee, quietMs: 24 * 60 * minute, now });
   const evidence = eProcess(guarantee.level);
   const place = counted.findIndex(({ outcome }) => evidence.add(changedPrediction(outcome)) >= 20);
   return place < 0 ? null : place + 1;
@@ -75,9 +75,9 @@ function alarmOf(audits: readonly Audit[]): number | null {
 
 const rows = streams.map((stream) => {
   const alarms = Array.from({ length: repeats }, (_, seed) => alarmOf(simulated(stream, seed)));
-  const found = alarms.flatMap((own) => own ?? []).sort((a, b) => a - b);
-  const median = found.length * 2 > repeats ? String(quantile(Float64Array.from(found), 0.5)) : '–';
-  return [stream.name, `${((100 * found.length) / repeats).toFixed(1)}%`, median];
+  const alarmTimes = alarms.flatMap((each) => each ?? []).sort((a, b) => a - b);
+  const median = alarmTimes.length * 2 > repeats ? String(quantile(Float64Array.from(alarmTimes), 0.5)) : '–';
+  return [stream.name, `${((100 * alarmTimes.length) / repeats).toFixed(1)}%`, median];
 });
 console.log(
   `${markdownTable([['predictions change in', 'streams with an alarm', 'audits to the alarm (median)'], ...rows])}\n`,
@@ -103,9 +103,14 @@ const drifts = {
 };
 const adaptedRows = Object.entries(drifts).flatMap(([name, drift]) =>
   [1, 0.2, 0.1].map((share) => {
-    const own = Array.from({ length: repeats }, (_, seed) => adaptedStream({ share, drift, seed }));
+    const streams = Array.from({ length: repeats }, (_, seed) => adaptedStream({ share, drift, seed }));
     const percent = (of: readonly number[]) => `${(100 * mean(of)).toFixed(1)}%`;
-    return [name, `${100 * share}%`, percent(own.map(({ whole }) => whole)), percent(own.map(({ worst }) => worst))];
+    return [
+      name,
+      `${100 * share}%`,
+      percent(streams.map(({ whole }) => whole)),
+      percent(streams.map(({ worst }) => worst)),
+    ];
   }),
 );
 console.log(markdownTable([['calibrated threshold', 'audited', 'change', 'worst window of 500'], ...adaptedRows]));

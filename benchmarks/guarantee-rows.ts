@@ -34,12 +34,12 @@ export function heldOutRows(file: string): ScoredRow[] {
 /** The stop of a thread at a threshold. */
 export function stopOf(row: ScoredRow, { score, threshold }: { score: Score; threshold: number }) {
   const posts = row.labels.length;
-  const first = row[score]?.findIndex((own) => own > threshold) ?? -1;
+  const first = row[score]?.findIndex((each) => each > threshold) ?? -1;
   const postsUsed = first < 0 ? posts : first + 1;
   return { postsUsed, read: postsUsed / posts, changes: Number(row.labels[postsUsed - 1] !== row.labels[posts - 1]) };
 }
 
-/** What a score does to threads, by threshold. */
+/** Outcomes of threads under a score, by threshold. */
 export interface Outcomes {
   /** Mean share of posts read, and share of predictions that change. */
   readonly read: readonly number[];
@@ -51,10 +51,10 @@ export interface Outcomes {
 export function outcomesOf(rows: readonly ScoredRow[], score: Score, at: readonly number[] = thresholds): Outcomes {
   const stops = at.map((threshold) => rows.map((row) => stopOf(row, { score, threshold })));
   return {
-    read: stops.map((own) => mean(own.map(({ read }) => read))),
-    changed: stops.map((own) => mean(own.map(({ changes }) => changes))),
-    flips: stops.map((own, place) =>
-      own.flatMap(({ changes }, thread) => {
+    read: stops.map((each) => mean(each.map(({ read }) => read))),
+    changed: stops.map((each) => mean(each.map(({ changes }) => changes))),
+    flips: stops.map((each, place) =>
+      each.flatMap(({ changes }, thread) => {
         const by = changes - (stops[place - 1]?.[thread].changes ?? 0);
         return by === 0 ? [] : [{ thread, by }];
       }),
@@ -77,11 +77,11 @@ export function calibratedPlace(
     place++;
     return losses;
   };
-  const found = learnThenTest({ level: 0.05, confidence: 0.9, items: counts.items, thresholds, lossesAt });
-  return found === null ? 0 : thresholds.indexOf(found.threshold);
+  const threshold = learnThenTest({ level: 0.05, confidence: 0.9, items: counts.items, thresholds, lossesAt });
+  return threshold === null ? 0 : thresholds.indexOf(threshold.threshold);
 }
 
 /** The earliest threshold at which at most 5% of these very threads change. */
 export function oracleThreshold(rows: readonly ScoredRow[], score: Score): number {
-  return thresholds[outcomesOf(rows, score).changed.findLastIndex((own) => own <= 0.05)];
+  return thresholds[outcomesOf(rows, score).changed.findLastIndex((each) => each <= 0.05)];
 }

@@ -20,7 +20,7 @@ import { readThreads } from '../src/data/thread-file.ts';
 import { threadIdentity } from '../src/data/thread-identity.ts';
 import type { ScoredRow } from './guarantee-rows.ts';
 
-const { values: given, positionals: runs } = parseArgs({
+const { values: args, positionals: runs } = parseArgs({
   allowPositionals: true,
   options: {
     threads: { type: 'string' },
@@ -29,7 +29,7 @@ const { values: given, positionals: runs } = parseArgs({
     runs: { type: 'string', default: 'runs' },
   },
 });
-const { threads: path, out, event } = given;
+const { threads: path, out, event } = args;
 if (path === undefined || out === undefined || runs.length === 0) throw new Error('give runs, --threads and --out');
 mkdirSync(out, { recursive: true });
 const all: Thread[] = [];
@@ -39,10 +39,10 @@ for (const folder of runs) {
   const policy = await openPolicy(folder);
   const { demonstrations = [], environment = [] } = readParts(openRunOf(folder, 'stop-agent'));
   const learntFrom = new Set([...demonstrations, ...environment].map(({ identity }) => identity));
-  const known = all.filter((thread) => policy.isFamiliar(thread));
+  const familiar = all.filter((thread) => policy.isFamiliar(thread));
   const fresh = all.filter((thread) => !policy.isFamiliar(thread));
-  const { threads } = calibrationThreads(fresh, { familiar: known, quietHours: 0 });
-  const learnt = known.filter((thread) => learntFrom.has(threadIdentity(thread)));
+  const { threads } = calibrationThreads(fresh, { familiar, quietHours: 0 });
+  const learnt = familiar.filter((thread) => learntFrom.has(threadIdentity(thread)));
   const scored = await scoreThreads([...learnt, ...threads], { policy });
   const rows = scored.map(({ thread, posts, labelAt, confidence }, index): ScoredRow => {
     const labels = posts.map((_, post) => labelAt(post + 1));

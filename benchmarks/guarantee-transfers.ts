@@ -24,7 +24,7 @@ const calibrationSize = 400;
 const window = 500;
 const percent = (share: number) => `${(100 * share).toFixed(1)}%`;
 
-/** What happens on a stream. @param share of threads that are audited; 0 leaves the threshold where it is */
+/** Simulates a stream. @param share of threads that are audited; 0 leaves the threshold where it is */
 function streamed(rows: readonly ScoredRow[], { start, share, seed }: { start: number; share: number; seed: number }) {
   let threshold = start;
   const open: { closed: number; move: Parameters<typeof movedThreshold>[1][number] }[] = [];
@@ -53,25 +53,25 @@ function transfer(word: string): string[][] {
   const [from, to] = folders.split(',');
   const agents = readdirSync(from).map((file, seed) => {
     const random = Random.seeded({ seed, purpose: 'transferred guarantee' });
-    const own = random.shuffled(heldOutRows(join(from, file))).slice(0, calibrationSize);
+    const sample = random.shuffled(heldOutRows(join(from, file))).slice(0, calibrationSize);
     const start =
-      calibrationThresholds[calibratedPlace(outcomesOf(own, 'settled'), { items: own.length, of: () => 1 })];
+      calibrationThresholds[calibratedPlace(outcomesOf(sample, 'settled'), { items: sample.length, of: () => 1 })];
     const stream = heldOutRows(join(to, file)).filter(({ opened }) => opened !== null);
     stream.sort((a, b) => Date.parse(a.opened ?? '') - Date.parse(b.opened ?? ''));
     return { start, stream, seed };
   });
   return ['fixed', 'oracle', 1, 0.2, 0.1].map((kind) => {
     const share = typeof kind === 'number' ? kind : 0;
-    const found = agents.map(({ start, stream, seed }) =>
+    const outcomes = agents.map(({ start, stream, seed }) =>
       streamed(stream, { start: kind === 'oracle' ? oracleThreshold(stream, 'settled') : start, share, seed }),
     );
-    const shown = (of: (one: (typeof found)[number]) => number) =>
-      `${percent(mean(found.map(of)))} (${percent(Math.max(...found.map(of)))})`;
+    const shown = (of: (one: (typeof outcomes)[number]) => number) =>
+      `${percent(mean(outcomes.map(of)))} (${percent(Math.max(...outcomes.map(of)))})`;
     return [
       name,
       String(Math.round(mean(agents.map(({ stream }) => stream.length)))),
       share === 0 ? String(kind) : `adapted, ${100 * share}% audited`,
-      mean(found.map(({ read }) => read)).toFixed(3),
+      mean(outcomes.map(({ read }) => read)).toFixed(3),
       shown(({ changed }) => changed),
       shown(({ worst }) => worst),
     ];

@@ -27,7 +27,7 @@ import {
   stopOf,
 } from './guarantee-rows.ts';
 
-const { values: given, positionals } = parseArgs({
+const { values: args, positionals } = parseArgs({
   allowPositionals: true,
   options: { draws: { type: 'string', default: '1000' }, seed: { type: 'string', default: '1' } },
 });
@@ -43,7 +43,7 @@ const percent = (share: number) => `${(100 * share).toFixed(1)}%`;
 
 /** Of many calibration sets of a size: mean earliness on the population, and the share of sets that violate the guarantee. */
 function drawn(outcomes: Outcomes, { population, size, random }: { population: number; size: number; random: Random }) {
-  const places = Array.from({ length: Number(given.draws) }, () => {
+  const places = Array.from({ length: Number(args.draws) }, () => {
     const counts = new Uint16Array(population);
     for (let index = 0; index < size; index++) counts[random.integer(population)]++;
     return calibratedPlace(outcomes, { items: size, of: (thread) => counts[thread] });
@@ -55,7 +55,7 @@ function drawn(outcomes: Outcomes, { population, size, random }: { population: n
 }
 
 function bySize(name: string, agents: readonly ScoredRow[][]): string[][] {
-  const random = Random.seeded({ seed: Number(given.seed), purpose: `guarantee of ${name}` });
+  const random = Random.seeded({ seed: Number(args.seed), purpose: `guarantee of ${name}` });
   const oracle = mean(
     agents.map((rows) => {
       const threshold = oracleThreshold(rows, 'settled');
@@ -67,23 +67,23 @@ function bySize(name: string, agents: readonly ScoredRow[][]): string[][] {
   return sizes
     .filter((size) => size <= population)
     .map((size) => {
-      const found = outcomes.map((own) =>
-        own.map((agent, index) => drawn(agent, { population: agents[index].length, size, random })),
+      const draws = outcomes.map((each) =>
+        each.map((agent, index) => drawn(agent, { population: agents[index].length, size, random })),
       );
-      const [settled, ...others] = found.map((own) => mean(own.map(({ earliness }) => earliness)));
-      const violated = found.map((own) => own.map((agent) => agent.violated));
+      const [settled, ...others] = draws.map((each) => mean(each.map(({ earliness }) => earliness)));
+      const violated = draws.map((each) => each.map((agent) => agent.violated));
       return [
         ...[name, size.toLocaleString('en')],
-        ...[settled, ...others].map((own) => own.toFixed(3)),
+        ...[settled, ...others].map((each) => each.toFixed(3)),
         oracle.toFixed(3),
         (settled / oracle).toFixed(2),
-        ...violated.map((own) => `${mean(own).toFixed(3)} (${Math.max(...own).toFixed(3)})`),
+        ...violated.map((each) => `${mean(each).toFixed(3)} (${Math.max(...each).toFixed(3)})`),
       ];
     });
 }
 
 function overTime(name: string, agents: readonly ScoredRow[][], score: Score): string[] {
-  const found = agents.map((rows) => {
+  const halves = agents.map((rows) => {
     const sorted = rows
       .filter(({ opened }) => opened !== null)
       .sort((a, b) => (`${a.opened}` < `${b.opened}` ? -1 : 1));
@@ -94,10 +94,10 @@ function overTime(name: string, agents: readonly ScoredRow[][], score: Score): s
   });
   return [
     name,
-    String(found[0].half),
+    String(halves[0].half),
     score,
-    mean(found.map(({ earliness }) => earliness)).toFixed(3),
-    `${percent(mean(found.map(({ changed }) => changed)))} (${found.map(({ changed }) => percent(changed)).join(', ')})`,
+    mean(halves.map(({ earliness }) => earliness)).toFixed(3),
+    `${percent(mean(halves.map(({ changed }) => changed)))} (${halves.map(({ changed }) => percent(changed)).join(', ')})`,
   ];
 }
 

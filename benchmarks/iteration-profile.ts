@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
 import { z } from 'zod';
 
-const { values: given } = parseArgs({
+const { values: args } = parseArgs({
   options: {
     dimensions: { type: 'string', default: '256' },
     timed: { type: 'string', default: '40' },
@@ -58,7 +58,7 @@ try {
 console.log(`\nAn iteration without the profile takes ${iterationMs.toFixed(1)} ms of processor time.`);
 
 function run(more: NodeJS.ProcessEnv): number {
-  const words = [timing, '--only', given.dimensions, '--timed', given.timed];
+  const words = [timing, '--only', args.dimensions, '--timed', args.timed];
   const env = { ...process.env, ...more };
   return Number.parseFloat(execFileSync(process.execPath, [...process.execArgv, ...words], { encoding: 'utf8', env }));
 }
@@ -67,7 +67,7 @@ function run(more: NodeJS.ProcessEnv): number {
 function rowsOf(file: string): string[][] {
   const events = profileSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
   const runs = events.filter(({ name }) => name === 'model_run').length;
-  if (runs < Number(given.timed)) return [];
+  if (runs < Number(args.timed)) return [];
   const sums = new Map<string, { nodes: number; us: number }>();
   for (const { cat, name, dur, args } of events) {
     if (cat !== 'Node' || !name.endsWith('_kernel_time')) continue;

@@ -27,7 +27,7 @@ import { macroF1 } from '../src/metrics/classification.ts';
 import { mean, meanAndDeviation } from '../src/metrics/summary-statistics.ts';
 import { crossFittingSets, setNames, threadsOf } from './cross-fitting-draws.ts';
 
-const { values: given } = parseArgs({
+const { values: args } = parseArgs({
   options: {
     data: { type: 'string' },
     lines: { type: 'string' },
@@ -38,11 +38,11 @@ const { values: given } = parseArgs({
     'estimate-at': { type: 'string', default: '200' },
   },
 });
-if (given.lines === undefined) throw new Error('give --lines, the file that runs are added to');
-const { lines: file, data } = given;
+if (args.lines === undefined) throw new Error('give --lines, the file that runs are added to');
+const { lines: file, data } = args;
 const tested = { random: [100, 150, 200, 230, 350], chosen: [100, 150, 200, 350] };
 const mostTested = 600;
-const estimateAt = Number(given['estimate-at']);
+const estimateAt = Number(args['estimate-at']);
 
 const lineSchema = z.object({
   set: z.enum(setNames),
@@ -66,7 +66,7 @@ function taskOfSet(set: Line['set']): Task {
 }
 
 /** The labels in the order in which they are asked for. */
-async function* asked(
+async function* askedInOrder(
   pool: readonly Thread[],
   { task, seed, strategy }: { task: Task; seed: number; strategy: Line['strategy'] },
 ): AsyncGenerator<{ thread: Thread; chosen: 'random' | 'margin' }> {
@@ -117,7 +117,7 @@ async function measured(set: Line['set'], seed: number, strategy: Line['strategy
   const labelled: Thread[] = [];
   const scores: Record<string, number> = {};
   let estimate: Line['estimate'] = null;
-  for await (const { thread } of asked(parts.pool, { task, seed, strategy })) {
+  for await (const { thread } of askedInOrder(parts.pool, { task, seed, strategy })) {
     labelled.push(thread);
     const { length } = labelled;
     if (tested[strategy].includes(length) || length === estimateAt) scores[length] = await scoreOf(labelled);
@@ -125,7 +125,7 @@ async function measured(set: Line['set'], seed: number, strategy: Line['strategy
       const has = new Set(labelled.map(({ id }) => id));
       const first = [...places].find(([id]) => !has.has(id))?.[1] ?? places.size;
       const marked = labelled.map(
-        (own): Thread => ({ ...own, chosen: (places.get(own.id) ?? 0) < first ? 'random' : 'margin' }),
+        (each): Thread => ({ ...each, chosen: (places.get(each.id) ?? 0) < first ? 'random' : 'margin' }),
       );
       const { heldOut } = await crossValidate({ threads: marked, task, seed, detector: {}, curve: false });
       const naive =
@@ -139,15 +139,15 @@ async function measured(set: Line['set'], seed: number, strategy: Line['strategy
         naive: naive.systems[0].macroF1,
       };
     }
-    if (length >= Math.min(Number(given.most), Math.max(...tested[strategy], estimateAt))) break;
+    if (length >= Math.min(Number(args.most), Math.max(...tested[strategy], estimateAt))) break;
   }
   return { set, seed, strategy, scores, estimate };
 }
 
 if (data !== undefined) {
-  for (const seed of given.seeds.split(',').map(Number))
-    for (const set of given.sets.split(',').map((name) => z.enum(setNames).parse(name)))
-      for (const strategy of given.strategies.split(',').map((name) => z.enum(['random', 'chosen']).parse(name))) {
+  for (const seed of args.seeds.split(',').map(Number))
+    for (const set of args.sets.split(',').map((name) => z.enum(setNames).parse(name)))
+      for (const strategy of args.strategies.split(',').map((name) => z.enum(['random', 'chosen']).parse(name))) {
         if (lines().some((line) => line.set === set && line.seed === seed && line.strategy === strategy)) continue;
         const line = await measured(set, seed, strategy);
         appendFileSync(file, `${JSON.stringify(line)}\n`);
@@ -159,32 +159,32 @@ const all = lines();
 const of = (set: string, strategy: string) => all.filter((line) => line.set === set && line.strategy === strategy);
 const rows = setNames.flatMap((set) =>
   (['random', 'chosen'] as const).map((strategy) => {
-    const own = of(set, strategy);
+    const ofStrategy = of(set, strategy);
     const cells = tested.random.map((labels) => {
-      const values = own.flatMap(({ scores }) => scores[labels] ?? []);
+      const values = ofStrategy.flatMap(({ scores }) => scores[labels] ?? []);
       return values.length === 0 ? '' : mean(values).toFixed(3);
     });
-    return [strategy === 'random' ? crossFittingSets[set].title : '', strategy, String(own.length), ...cells];
+    return [strategy === 'random' ? crossFittingSets[set].title : '', strategy, String(ofStrategy.length), ...cells];
   }),
 );
 console.log(markdownTable([['set', 'labels', 'seeds', ...tested.random.map(String)], ...rows]));
 const estimates = setNames.flatMap((set) =>
   (['random', 'chosen'] as const).flatMap((strategy) => {
-    const own = of(set, strategy).flatMap(({ estimate, scores }) =>
+    const ofStrategy = of(set, strategy).flatMap(({ estimate, scores }) =>
       estimate === null ? [] : [{ ...estimate, score: scores[estimate.labels] }],
     );
-    if (own.length === 0) return [];
+    if (ofStrategy.length === 0) return [];
     const shown = (values: readonly number[]) =>
       `${signed(mean(values), 3)} ± ${((meanAndDeviation(values).deviation ?? 0) / Math.sqrt(values.length)).toFixed(3)}`;
     return [
       [
         strategy === 'random' ? crossFittingSets[set].title : '',
         strategy,
-        String(own.length),
-        mean(own.map(({ random }) => random)).toFixed(0),
-        mean(own.map(({ score }) => score)).toFixed(3),
-        shown(own.map(({ estimate, score }) => estimate - score)),
-        shown(own.map(({ naive, score }) => naive - score)),
+        String(ofStrategy.length),
+        mean(ofStrategy.map(({ random }) => random)).toFixed(0),
+        mean(ofStrategy.map(({ score }) => score)).toFixed(3),
+        shown(ofStrategy.map(({ estimate, score }) => estimate - score)),
+        shown(ofStrategy.map(({ naive, score }) => naive - score)),
       ],
     ];
   }),

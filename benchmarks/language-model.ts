@@ -85,7 +85,7 @@ async function measure(name: DetectorName, { schemas }: { schemas: boolean }): P
   ];
 }
 
-/** What a dry run says in all: at least, and at most. */
+/** The lower and the upper estimate of a dry run. */
 function range(
   estimates: readonly DryRunEstimate[],
   least: (estimate: DryRunEstimate['atLeast']) => number,

@@ -74,21 +74,21 @@ export async function splitsOf(
   const { task, events, testEvents, posts } = set;
   const stratifyBy = (thread: Thread) => task.goldLabel(thread);
   const threads = (await loadThreads(join(options.data, set.file))).filter((thread) => stratifyBy(thread) !== null);
-  const ofEvents = (wanted = events) => threads.filter(({ event }) => wanted?.includes(event ?? '') ?? true);
+  const ofEvents = (names = events) => threads.filter(({ event }) => names?.includes(event ?? '') ?? true);
   const labelled = (thread: Thread) => ({
     thread: { ...thread, posts: thread.posts.slice(0, posts) },
     label: stratifyBy(thread) ?? 0,
   });
   return options.seeds.map((seed) => {
-    const own = ofEvents();
-    const train = Math.min(options.train, own.length);
+    const tested = ofEvents();
+    const train = Math.min(options.train, tested.length);
     const draw = <Part extends string>(from: readonly Thread[], parts: Record<Part, number>) =>
       splitThreads(from, { parts, seed, stratifyBy });
     const others = ofEvents(testEvents);
     const parts =
       testEvents === undefined
-        ? draw(own, { train, test: Math.min(options.test, own.length - train) })
-        : { ...draw(own, { train }), ...draw(others, { test: Math.min(options.test, others.length) }) };
+        ? draw(tested, { train, test: Math.min(options.test, tested.length - train) })
+        : { ...draw(tested, { train }), ...draw(others, { test: Math.min(options.test, others.length) }) };
     return { seed, task, train: parts.train.map(labelled), test: parts.test.map(labelled) };
   });
 }

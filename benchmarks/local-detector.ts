@@ -27,7 +27,7 @@ import { selectBackend } from '../src/tensor/backend.ts';
 import { detectorSets, type Split, splitsOf } from './local-detector-sets.ts';
 import { namedEncoder } from './named-encoder.ts';
 
-const { values: given } = parseArgs({
+const { values: args } = parseArgs({
   options: {
     data: { type: 'string' },
     sets: {
@@ -45,10 +45,10 @@ const { values: given } = parseArgs({
     runs: { type: 'string', default: 'runs/local-detector' },
   },
 });
-if (given.data === undefined) throw new Error('give the folder of the thread files with --data');
-const { data, encoder: encoderJson, python, runs } = given;
-const seeds = given.seeds.split(',').map(Number);
-const options = JSON.parse(given.options);
+if (args.data === undefined) throw new Error('give the folder of the thread files with --data');
+const { data, encoder: encoderJson, python, runs } = args;
+const seeds = args.seeds.split(',').map(Number);
+const options = JSON.parse(args.options);
 const lengths = [1, 5, Number.POSITIVE_INFINITY];
 const lengthNames = ['first', '5', 'all'];
 if (encoderJson !== undefined) await selectBackend('auto');
@@ -62,10 +62,10 @@ interface Trial {
   readonly answers: Readonly<Record<string, Answers>>;
 }
 
-for (const size of given.train.split(',').map(Number)) {
+for (const size of args.train.split(',').map(Number)) {
   const lines: string[][] = [];
-  for (const name of given.sets.split(',')) {
-    const splits = await splitsOf(name, { data, seeds, train: size, test: Number(given.test) });
+  for (const name of args.sets.split(',')) {
+    const splits = await splitsOf(name, { data, seeds, train: size, test: Number(args.test) });
     const folder = join(runs, `${name}-${size}`);
     mkdirSync(folder, { recursive: true });
     for (const split of splits)
@@ -77,7 +77,7 @@ for (const size of given.train.split(',').map(Number)) {
         folder,
         name: 'ours',
         options,
-        detector: async () => (given.timing ? withoutTimes(await timed()) : trained(split, options)),
+        detector: async () => (args.timing ? withoutTimes(await timed()) : trained(split, options)),
       });
       const read = { ...options, encoder: encoderJson && JSON.parse(encoderJson) };
       const withEncoder: Record<string, Answers> =
@@ -92,7 +92,7 @@ for (const size of given.train.split(',').map(Number)) {
               }),
             };
       const withTimes = { folder, options: { ...options, timing: true }, detector: timed };
-      const byTimes: Record<string, Answers> = given.timing
+      const byTimes: Record<string, Answers> = args.timing
         ? {
             timing: await answersOf(split, { ...withTimes, name: 'timing' }),
             untimed: await answersOf(split, { ...withTimes, name: 'untimed' }),
@@ -101,7 +101,7 @@ for (const size of given.train.split(',').map(Number)) {
       trials.push({ gold: split.test.map(({ label }) => label), answers: { ours, ...withEncoder, ...byTimes } });
     }
     if (python !== undefined)
-      for (const ending of given.raw ? ['', '-raw'] : ['']) {
+      for (const ending of args.raw ? ['', '-raw'] : ['']) {
         const words = ending === '' ? [] : ['--raw'];
         execFileSync(python, [join(import.meta.dirname, 'tf-idf.py'), ...words, folder], { stdio: 'inherit' });
         for (const [index, { seed }] of splits.entries()) {
@@ -117,14 +117,14 @@ for (const size of given.train.split(',').map(Number)) {
   }
   const others = [
     ...(python === undefined ? [] : ['TF-IDF, balanced', 'ours − balanced', 'TF-IDF, offsets', 'ours − offsets']),
-    ...(python !== undefined && given.raw
+    ...(python !== undefined && args.raw
       ? ['raw texts, balanced', 'raw − masked', 'raw texts, offsets', 'raw − masked']
       : []),
     ...(encoder === undefined ? [] : ['with the encoder', 'encoder − ours']),
-    ...(given.timing ? ['with times', 'times − ours', 'its texts alone', 'texts alone − ours'] : []),
-    ...(given.timing && python !== undefined ? ['times − offsets'] : []),
+    ...(args.timing ? ['with times', 'times − ours', 'its texts alone', 'texts alone − ours'] : []),
+    ...(args.timing && python !== undefined ? ['times − offsets'] : []),
   ];
-  console.log(`\n${size} training threads, seeds ${given.seeds}\n`);
+  console.log(`\n${size} training threads, seeds ${args.seeds}\n`);
   console.log(markdownTable([['set', 'posts', 'ours', ...others], ...lines], { align: ['l', 'l'] }));
 }
 
@@ -145,7 +145,7 @@ function onceOf<Value>(make: () => Promise<Value>): () => Promise<Value> {
   };
 }
 
-/** What a detector says of the test threads, or what is kept of that. */
+/** Predictions of a detector for the test threads, from the cache if they are there. */
 async function answersOf(
   { seed, test, task }: Split,
   of: { folder: string; name: string; options: Record<string, unknown>; detector: () => Promise<LocalDetector> },
@@ -193,13 +193,13 @@ function rowsOf(name: string, trials: readonly Trial[]): string[][] {
     beside('timing', 'timing', 'ours');
     beside('untimed', 'untimed', 'ours');
     if (has('timing') && has('offsets')) difference('timing', 'offsets');
-    const found = bootstrapGroups({
+    const intervals = bootstrapGroups({
       groups: trials.map(({ gold }) => gold.length),
       seed: 1,
       resamples: 1000,
       statistics: (group, items) => columns.map(({ of }) => of(group, items)),
     });
-    const cells = found.map(({ estimate, low, high }, index) => {
+    const cells = intervals.map(({ estimate, low, high }, index) => {
       const shown = (value: number) => (columns[index].isDifference ? signed(value, 3) : value.toFixed(3));
       return `${shown(estimate)} [${shown(low)}, ${shown(high)}]`;
     });
@@ -207,7 +207,7 @@ function rowsOf(name: string, trials: readonly Trial[]): string[][] {
   });
 }
 
-/** What scikit-learn is given of a split. */
+/** The texts of a split for scikit-learn. */
 function texts({ train, test }: Split) {
   const of = (threads: Split['train']) =>
     threads.map(({ thread, label }) => ({ label, texts: thread.posts.map(({ text }) => text) }));

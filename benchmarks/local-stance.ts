@@ -121,16 +121,16 @@ async function pretrained(
     return (await model.predict(examples.map(({ item }) => item))).map(({ distribution }) => likeliest(distribution));
   };
   const before = await predictedBy(null);
-  const own: string[][] = [];
+  const table: string[][] = [];
   for (const penalty of [null, ...penalties]) {
     const predicted = penalty === null ? before : await predictedBy(penalty);
     const moved = predicted.filter((label, index) => label !== before[index]).length / predicted.length;
     const scored = examples.map((example, index) => ({ ...example, predicted: predicted[index] }));
     const what =
       penalty === null ? 'not pretrained' : `pretrained, penalty ${penalty}: ${(100 * moved).toFixed(1)}% moved`;
-    own.push([basename(path), String(encoder.identity.name), what, ...scoresOf(scored)]);
+    table.push([basename(path), String(encoder.identity.name), what, ...scoresOf(scored)]);
   }
-  return own;
+  return table;
 }
 
 interface Scored extends Example<StanceItem> {
@@ -157,7 +157,10 @@ async function tunedAndScored(setup: {
 /** Number of posts, accuracy, macro-F1 and F1 of each class. */
 function scoresOf(scored: readonly Scored[]): string[] {
   const { macroF1, accuracy, perClass } = classified(scored);
-  return [String(scored.length), ...[accuracy, macroF1, ...perClass.map(({ f1 }) => f1)].map((own) => own.toFixed(3))];
+  return [
+    String(scored.length),
+    ...[accuracy, macroF1, ...perClass.map(({ f1 }) => f1)].map((each) => each.toFixed(3)),
+  ];
 }
 
 function classified(scored: readonly Scored[]) {
@@ -179,13 +182,13 @@ function intervalOf(scored: readonly Scored[]): string {
   return `[${low.toFixed(3)}, ${high.toFixed(3)}]`;
 }
 
-/** What is held out, one part after the other. */
+/** The held-out parts, one after the other. */
 function partsOf(threads: readonly Thread[]): (readonly Thread[])[] {
   if (options.tuned === undefined) return [threads];
   if (options.tuned === 'events') {
     const events = groupBy(threads, ({ event }) => event);
     events.delete(null);
-    return [...events.values()].filter((own) => own.flatMap(replyExamples).length >= fewestStances);
+    return [...events.values()].filter((each) => each.flatMap(replyExamples).length >= fewestStances);
   }
   if (options.tuned !== 'threads') throw new Error(`--tuned ${options.tuned}: it must be threads, events or official`);
   const order = Random.seeded({ seed: 1, purpose: 'parts of threads' }).shuffled(threads);

@@ -79,7 +79,7 @@ async function heldOutScores(setup: { event: string; encoder: Encoder; options: 
     options: { ...setup.options, explanationWords: 0, classifier: { ...setup.options.classifier, folds: 1 } },
   });
   await model.tune(train.flatMap(examplesOf));
-  const test = tests.flatMap((own) => own.threads.flatMap(examplesOf));
+  const test = tests.flatMap((each) => each.threads.flatMap(examplesOf));
   const predictions = await model.predict(test.map(({ item }) => item));
   return classificationScores({
     classes: veracityClasses.length,

@@ -68,8 +68,8 @@ try {
   for (const keep of ['all', 'policies', 'results']) {
     await earshot('sweep', 'two.yaml', '--keep', keep, '--runs', keep, '--jobs', '1');
     const folder = join(cwd, keep, 'two');
-    const own = trialsIn(folder).reduce((sum, trial) => sum + bytesUnder(trial), 0) / 2;
-    console.log(`--keep ${keep}: ${(own / 1024).toFixed(0)} KB a trial, with what is shared counted in each`);
+    const bytes = trialsIn(folder).reduce((sum, trial) => sum + bytesUnder(trial), 0) / 2;
+    console.log(`--keep ${keep}: ${(bytes / 1024).toFixed(0)} KB a trial, with what is shared counted in each`);
   }
   const settings = Array.from({ length: count }, (_, index) => 0.3 + (0.6 * index) / count);
   const many = { ...tinySweep, name: 'many', seeds: [1], space: { 'agent.imitation.alpha': settings } };

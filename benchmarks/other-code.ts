@@ -9,7 +9,7 @@ import type { Task } from '../src/data/task.ts';
 import { InputError } from '../src/errors.ts';
 import { actionTexts } from '../trainers/stop-agent/states.ts';
 
-/** What both sides learn from and are tested on. */
+/** The training and test data of both sides. */
 export interface Shared {
   readonly trial: Pick<PreparedTrial, 'parts' | 'sequences' | 'problem'>;
   /** Of the labels non-rumor and rumor, in this order. */
@@ -19,7 +19,7 @@ export interface Shared {
   readonly embed: (texts: readonly string[]) => Promise<Float32Array>;
 }
 
-/** What a language model answers where the detector says non-rumor or rumor. */
+/** The answers of a language model for non-rumor and rumor. */
 const answers: Readonly<Record<number, string>> = { [-1]: '?', 0: 'No', 1: 'Yes' };
 
 /**
@@ -45,7 +45,7 @@ export async function writeWorld(folder: string, { trial, task, dimensions, embe
   }
   writeFileSync(join(folder, 'vectors.f32'), await embed([...texts, ...actionTexts]));
   const stopsOf = (expert: ExpertName) =>
-    trial.problem.demonstrations.flatMap((own) => (own.expert === expert ? [[own.thread, own.stopStep]] : []));
+    trial.problem.demonstrations.flatMap((each) => (each.expert === expert ? [[each.thread, each.stopStep]] : []));
   const experts = Object.fromEntries(expertNames.map((expert) => [expert, stopsOf(expert)]));
   writeFileSync(join(folder, 'world.json'), JSON.stringify({ dimensions, judgements, experts }));
 }
@@ -59,7 +59,7 @@ const outcomeSchema = z.strictObject({
   /** In the order of the test threads; `label` is −1 where the answer was neither. */
   decisions: z.array(z.strictObject({ postsUsed: z.int(), label: z.int() })),
 });
-/** What came of a run of other code. */
+/** The result of a run of other code. */
 export type Outcome = z.infer<typeof outcomeSchema>;
 
 /** Code of others that trains on a folder which `writeWorld` filled. */
@@ -116,7 +116,7 @@ async function output(python: string, words: readonly string[]): Promise<string>
   return stdout;
 }
 
-/** What Python says last is what went wrong. */
+/** The last line of a Python traceback names the error. */
 function lastLine(error: Error): string {
   return error.message.trim().split('\n').at(-1)!;
 }

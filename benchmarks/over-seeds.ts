@@ -19,7 +19,7 @@ import { sweepIn } from '../experiments/runner/experiment-folder.ts';
 import { readTrialResult, type TrialResult } from '../experiments/stop-agent/result.ts';
 import { seedInterval, shownInterval } from '../experiments/sweep/seed-interval.ts';
 
-const { values: given, positionals: folders } = parseArgs({
+const { values: args, positionals: folders } = parseArgs({
   options: { systems: { type: 'string', default: 'stop agent' } },
   allowPositionals: true,
 });
@@ -39,27 +39,29 @@ const rows = variants.flat().flatMap(({ variant, directories }) => {
   const results = directories
     .filter((path) => existsSync(join(path, 'result.json')))
     .map((path) => readTrialResult(RunDirectory.open(path), { withIntervals: false }));
-  return given.systems.split(',').map((name) => {
-    const own = results.map((result) => seedOf(result, name));
-    const reference = first.get(name) ?? own;
+  return args.systems.split(',').map((name) => {
+    const ofSystem = results.map((result) => seedOf(result, name));
+    const reference = first.get(name) ?? ofSystem;
     first.set(name, reference);
-    const column = (of: (one: SeedOfSystem) => number, decimals = 3) => shown(own.map(of), decimals);
+    const column = (of: (one: SeedOfSystem) => number, decimals = 3) => shown(ofSystem.map(of), decimals);
     const less = (of: (one: SeedOfSystem) => number) =>
       shown(
-        own.flatMap((one) => reference.filter(({ seed }) => seed === one.seed).map((other) => of(one) - of(other))),
+        ofSystem.flatMap((one) =>
+          reference.filter(({ seed }) => seed === one.seed).map((other) => of(one) - of(other)),
+        ),
       );
     return [
       `${variant}: ${name}`,
-      String(own.length),
+      String(ofSystem.length),
       column(({ macroF1 }) => macroF1),
       column(({ er }) => er),
       shown(
-        own.map(({ atFirstPost }) => atFirstPost),
+        ofSystem.map(({ atFirstPost }) => atFirstPost),
         2,
         [0, 1],
       ),
       column(({ overFirstPost }) => overFirstPost, 1),
-      ...(reference === own ? ['', ''] : [less(({ macroF1 }) => macroF1), less(({ er }) => er)]),
+      ...(reference === ofSystem ? ['', ''] : [less(({ macroF1 }) => macroF1), less(({ er }) => er)]),
     ];
   });
 });
@@ -91,12 +93,12 @@ function seedOf({ seed, systems, decisions }: TrialResult, name: string): SeedOf
   if (place < 0)
     throw new Error(`no run has the system ${name}; there are ${systems.map((system) => system.name).join(', ')}`);
   const { macroF1, er } = systems[place].values;
-  const own = decisions[place].decisions;
+  const stops = decisions[place].decisions;
   return {
     seed,
     macroF1: macroF1 ?? Number.NaN,
     er: er ?? Number.NaN,
-    atFirstPost: own.filter(({ postsUsed }) => postsUsed === 1).length / own.length,
+    atFirstPost: stops.filter(({ postsUsed }) => postsUsed === 1).length / stops.length,
     overFirstPost: over(macroF1 ?? Number.NaN),
   };
 }

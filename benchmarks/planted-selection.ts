@@ -67,8 +67,8 @@ export async function plantedSelection(options: {
       seconds[`${name}, seconds`] = (user + system) / 1e6;
       decided.set(name, await decide(trainer.training, 'selector'));
       if (postReward !== 'reward-to-go') continue;
-      for (const own of beside)
-        decided.set(own, await decide(await trainBaseline(trial, { name: own, selector: trainer.training }), own));
+      for (const name of beside)
+        decided.set(name, await decide(await trainBaseline(trial, { name, selector: trainer.training }), name));
     }
     const untuned = decided.get('untuned')!.decisions;
     const stanceF1 = (decisions: readonly SelectorDecision[]) =>

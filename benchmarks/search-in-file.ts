@@ -18,7 +18,7 @@ export async function searchInFile(path: string, { port }: { port: number }) {
   }));
   const counts = new Map<string, number>();
   for (const { words } of pages) for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
-  const found = (query: string) => {
+  const matches = (query: string) => {
     const words = wordsOf(query.replaceAll(/-site:\S+|\b(?:AND|OR|NOT)\b/g, ' '));
     const weights = words.map((word) => [word, Math.log(pages.length / (counts.get(word) ?? 1))] as const);
     const scored = pages.map((page) => ({
@@ -32,7 +32,7 @@ export async function searchInFile(path: string, { port }: { port: number }) {
   };
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://here');
-    const results = pathname.endsWith('/web/search') ? found(searchParams.get('q') ?? '') : [];
+    const results = pathname.endsWith('/web/search') ? matches(searchParams.get('q') ?? '') : [];
     const answer = results.map(({ page: { id, text } }) => ({
       title: text.slice(0, 80),
       url: `https://pages.example/${id}`,

@@ -64,7 +64,7 @@ function addReal(path: string, { machine, items, ...point }: Omit<Cell, 'set'> &
 if (options.encoder !== undefined && pstance !== undefined) {
   const encoder = await namedEncoder(options.encoder, { runs: 'runs' });
   const rows = sampled(readRows(pstance), 2600);
-  for (const [x, own] of [
+  for (const [x, textEncoder] of [
     ['words', null],
     ['vectors', encoder],
   ] as const)
@@ -76,7 +76,7 @@ if (options.encoder !== undefined && pstance !== undefined) {
           items: 2100,
           gold: 200,
           share: 0.5,
-          encoder: own,
+          encoder: textEncoder,
           isChosen: false,
           seed,
         }),
@@ -95,30 +95,30 @@ for (const x of [0.1, 0.5, 0.6, 0.75])
   });
 
 makeFolder(out);
-const kept = join(out, 'trials.jsonl');
-const trials: Trial[] = existsSync(kept)
-  ? readFileSync(kept, 'utf8')
+const trialsFile = join(out, 'trials.jsonl');
+const trials: Trial[] = existsSync(trialsFile)
+  ? readFileSync(trialsFile, 'utf8')
       .split('\n')
       .filter(Boolean)
       .map((line) => JSON.parse(line))
   : [];
 const keyOf = ({ curve, set, x, seed }: Cell & { seed: number }) => canonicalJson({ curve, set, x, seed });
-const known = new Set(trials.map(keyOf));
+const measuredKeys = new Set(trials.map(keyOf));
 const [shard, shards] = options.shard.split('/').map(Number);
 let place = 0;
 for (const { cell, measure } of cells)
   for (const seed of seeds) {
-    if (place++ % shards !== shard - 1 || known.has(keyOf({ ...cell, seed }))) continue;
+    if (place++ % shards !== shard - 1 || measuredKeys.has(keyOf({ ...cell, seed }))) continue;
     const trial = { ...cell, seed, scores: await measure(seed) };
-    appendFileSync(kept, `${JSON.stringify(trial)}\n`);
+    appendFileSync(trialsFile, `${JSON.stringify(trial)}\n`);
     trials.push(trial);
     console.error(`${cell.curve}, ${cell.set}, ${cell.x}, seed ${seed}`);
   }
 
 const points = [...groupBy(trials, ({ curve, set, x }) => canonicalJson({ curve, set, x })).values()];
-for (const [curve, own] of groupBy(points, ([{ curve: name }]) => name)) {
-  console.log(`\n${tableOf(own, (name) => !name.endsWith('kept'))}`);
-  if (curve === 'planted') console.log(`\n${tableOf(own, (name) => name.endsWith('kept'))}`);
+for (const [curve, pointsOfCurve] of groupBy(points, ([{ curve: name }]) => name)) {
+  console.log(`\n${tableOf(pointsOfCurve, (name) => !name.endsWith('kept'))}`);
+  if (curve === 'planted') console.log(`\n${tableOf(pointsOfCurve, (name) => name.endsWith('kept'))}`);
 }
 for (const chart of [...(positionals.length > 0 ? [realChart()] : []), plantedChart()])
   writeFileAtomically(join(out, `${chart.name}.svg`), (await draw(chart)).svg);
@@ -132,21 +132,21 @@ function tableOf(of: readonly (readonly Trial[])[], isMeant: (name: string) => b
   return markdownTable(
     [
       [of[0][0].curve, 'set', ...names],
-      ...of.map((own) => [
-        String(own[0].x),
-        own[0].set,
+      ...of.map((each) => [
+        String(each[0].x),
+        each[0].set,
         ...names.map((name) => {
-          const values = own.map(({ scores }) => scores[name]);
+          const values = each.map(({ scores }) => scores[name]);
           if (values[0] === undefined) return '';
           if (name.endsWith('seconds') || name === 'machine right')
             return mean(values).toFixed(name === 'machine right' ? 2 : 1);
           if (isPlanted) {
-            const below = own.filter(({ scores }) => scores[name] < scores.untuned).length;
+            const below = each.filter(({ scores }) => scores[name] < scores.untuned).length;
             const range = `${Math.min(...values).toFixed(2)}–${Math.max(...values).toFixed(2)}`;
             return `${mean(values).toFixed(3)} (${range})${below > 0 ? `, ${below} below` : ''}`;
           }
           const { estimate, low, high } = gainOverRandom(
-            own.map(({ scores }) => scores),
+            each.map(({ scores }) => scores),
             name,
           );
           return `${signed(estimate, 3)} [${signed(low, 3)}, ${signed(high, 3)}]`;
@@ -180,13 +180,13 @@ function realChart(): Chart {
   };
   const values = points
     .filter(([{ curve }]) => curve === 'noise')
-    .flatMap((own) =>
+    .flatMap((each) =>
       Object.keys(colours).map((name) => {
         const { estimate } = gainOverRandom(
-          own.map(({ scores }) => scores),
+          each.map(({ scores }) => scores),
           name,
         );
-        return { name, set: own[0].set, x: own[0].x, gain: estimate };
+        return { name, set: each[0].set, x: each[0].x, gain: estimate };
       }),
     );
   return {

@@ -36,14 +36,14 @@ export interface Row {
   readonly isTest: boolean;
 }
 
-/** What is done with the rows of a file. */
+/** The design of a trial on the rows of a file. */
 export interface SelectionCell {
   /** `weak:300` or `noise:0.2`. */
   readonly machine: string;
   readonly items: number;
   readonly gold: number;
   readonly share: number;
-  /** What selectors read in place of words; the trained model reads words. */
+  /** An encoder whose vectors selectors read in place of words; the trained model reads words. */
   readonly encoder?: Encoder | null;
   /** Whether `chosen` is measured, too, which takes longer than the rest. */
   readonly isChosen: boolean;
@@ -112,8 +112,8 @@ export async function selectionTrial(
   const task = { features: read, classCount, items };
   const scores: Record<string, number> = {};
   for (const name of names) {
-    const own = Random.seeded({ seed, purpose: `selection by ${name}` });
-    const scored = await selectors[name].score({ ...task, seeds: goldRows, random: own });
+    const random = Random.seeded({ seed, purpose: `selection by ${name}` });
+    const scored = await selectors[name].score({ ...task, seeds: goldRows, random });
     const taken = takeShare({ items, scores: scored.map(({ score }) => score), share });
     scores[name] = await scoreOf(taken.map((place) => items[place]));
   }
@@ -202,7 +202,7 @@ async function hashed(texts: readonly string[]) {
   return builder.build();
 }
 
-/** What trials gained by a selection over a random one of the same classes, with the 95% interval over them. */
+/** The gain of trials by a selection over a random one of the same classes, with the 95% interval over them. */
 export function gainOverRandom(trials: readonly Readonly<Record<string, number>>[], name: string) {
   // As many right labels as there are, against as many random ones.
   const control = `random for ${name}` in trials[0] ? `random for ${name}` : 'random';

@@ -167,7 +167,7 @@ function timed<Item>(
   };
 }
 
-/** What typed arrays held outside the heap is freed a turn after they are; what hung on weak keys, by the next collection. */
+/** Memory of typed arrays is freed a turn after they are; memory on weak keys, by the next collection. */
 async function collectGarbage(): Promise<void> {
   for (let round = 0; round < 3; round++) {
     gc();

@@ -62,36 +62,36 @@ for (const variant of variants) {
     .map((entry) => pointsOf(join(variant, entry.name)));
   for (const share of shares) {
     const picked = seeds.map(({ threads, settled, rules }) => {
-      const own = bestMixture(settled, { er: share, queries: Number.POSITIVE_INFINITY });
-      const beside = own && bestMixture(rules, { er: share, queries: meanOf(own, 'queries') });
-      return { threads, own, beside };
+      const agent = bestMixture(settled, { er: share, queries: Number.POSITIVE_INFINITY });
+      const beside = agent && bestMixture(rules, { er: share, queries: meanOf(agent, 'queries') });
+      return { threads, agent, beside };
     });
-    const known = picked.flatMap(({ threads, own, beside }) => (own && beside ? [{ threads, own, beside }] : []));
-    if (known.length < picked.length) {
+    const pairs = picked.flatMap(({ threads, agent, beside }) => (agent && beside ? [{ threads, agent, beside }] : []));
+    if (pairs.length < picked.length) {
       rows.push([variant, String(share), '–', '–', '–', '–']);
       continue;
     }
     const [{ low, high }] = bootstrapGroups({
-      groups: known.map(({ threads }) => threads),
+      groups: pairs.map(({ threads }) => threads),
       seed: 1,
       resamples: 1000,
       statistics(seed, items) {
-        const { own, beside } = known[seed];
-        return [macroF1On(own, items) - macroF1On(beside, items)];
+        const { agent, beside } = pairs[seed];
+        return [macroF1On(agent, items) - macroF1On(beside, items)];
       },
     });
-    const [own, beside] = [
-      mean(known.map((seed) => meanOf(seed.own, 'macroF1'))),
-      mean(known.map((seed) => meanOf(seed.beside, 'macroF1'))),
+    const [ofAgents, ofRules] = [
+      mean(pairs.map((seed) => meanOf(seed.agent, 'macroF1'))),
+      mean(pairs.map((seed) => meanOf(seed.beside, 'macroF1'))),
     ];
     const signed = (value: number) => `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(3)}`;
     rows.push([
       variant,
       String(share),
-      mean(known.map((seed) => meanOf(seed.own, 'queries'))).toFixed(1),
-      own.toFixed(3),
-      beside.toFixed(3),
-      `${signed(own - beside)} [${signed(low)}, ${signed(high)}]`,
+      mean(pairs.map((seed) => meanOf(seed.agent, 'queries'))).toFixed(1),
+      ofAgents.toFixed(3),
+      ofRules.toFixed(3),
+      `${signed(ofAgents - ofRules)} [${signed(low)}, ${signed(high)}]`,
     ]);
   }
 }

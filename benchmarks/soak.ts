@@ -132,10 +132,10 @@ function begin(): Sending {
 }
 
 async function turn(place: number): Promise<void> {
-  const found = places[place];
-  if (found === 'busy') return;
+  const state = places[place];
+  if (state === 'busy') return;
   places[place] = 'busy';
-  places[place] = await step(found ?? begin()).catch((error: unknown) => {
+  places[place] = await step(state ?? begin()).catch((error: unknown) => {
     tally.failed++;
     console.error(`given up: ${said(error)}`);
     return null;

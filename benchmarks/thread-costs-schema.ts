@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
-/** What the server and Redis take; Redis' is 0 where threads are in the server's memory. */
+/** Memory of the server and of Redis; 0 for Redis if threads are in the server's memory. */
 const both = z.strictObject({ server: z.number(), redis: z.number() });
 
-/** What `benchmarks/thread-costs.ts --out` writes and `benchmarks/a-day.ts` reads. */
+/** The lines that `benchmarks/thread-costs.ts --out` writes and `benchmarks/a-day.ts` reads. */
 export const threadCostsSchema = z.strictObject({
   sessions: z.enum(['memory', 'redis']),
   postsOfThread: z.number(),

@@ -74,7 +74,7 @@ interface Use {
   readonly redisBytes: number;
 }
 
-/** What both processes have used so far. */
+/** CPU time of both processes so far. */
 async function use(): Promise<Use> {
   server.kill('SIGUSR2');
   await delay(1000);

@@ -39,26 +39,26 @@ dnn_version_info { major: 9 minor: 10 patch: 0 }
 device_description_str: "NVIDIA H100 80GB HBM3"
 `;
 
-const { values: given, positionals: files } = parseArgs({
+const { values: args, positionals: files } = parseArgs({
   options: { plugin: { type: 'string' } },
   allowPositionals: true,
 });
-if (given.plugin === undefined || files.length === 0)
+if (args.plugin === undefined || files.length === 0)
   throw new Error('give --plugin with the path of xla_cuda_plugin.so, and files of StableHLO');
 const dump = mkdtempSync(join(tmpdir(), 'earshot-kernels-'));
-const data = join(given.plugin, '../../../nvidia/cu13');
+const data = join(args.plugin, '../../../nvidia/cu13');
 process.env.XLA_FLAGS = gpuFlags(`${process.env.XLA_FLAGS ?? ''} --xla_dump_to=${dump}`.trim(), data);
 process.env.TF_CPP_MIN_LOG_LEVEL ??= '3';
 
 const { loadLibrary } = await import('../src/tensor/xla/native.ts');
-const native = await loadLibrary(given.plugin);
+const native = await loadLibrary(args.plugin);
 const api = native.api();
 /** Places of functions in the API, which Earshot itself does not call. */
 const places = { Error_Message: 1, Plugin_Initialize: 3, TopologyDescription_Create: 82, Compile: 89 } as const;
-const kept: NodeJS.ArrayBufferView[] = [];
+const views: NodeJS.ArrayBufferView[] = [];
 
 function pointer(array: NodeJS.ArrayBufferView): bigint {
-  kept.push(array);
+  views.push(array);
   return native.address(array);
 }
 
@@ -95,7 +95,7 @@ for (const file of files) {
   call('Compile', [topology, pointer(program), pointer(options), options.length, 0, 0]);
   const tookMs = performance.now() - started;
   const counts = new Map<string, number>();
-  for (const name of readdirSync(dump).filter((own) => own.endsWith('.thunk_sequence_after_thunk_passes.txt')))
+  for (const name of readdirSync(dump).filter((each) => each.endsWith('.thunk_sequence_after_thunk_passes.txt')))
     for (const [, kind] of readFileSync(join(dump, name), 'utf8').matchAll(/^ *\d+: k(\w+)/gm)) {
       counts.set(kind, (counts.get(kind) ?? 0) + 1);
       totals.set(kind, (totals.get(kind) ?? 0) + 1);

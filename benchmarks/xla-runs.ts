@@ -24,7 +24,7 @@ import { createStopAgent } from '../trainers/stop-agent/create.ts';
  * --programs writes the StableHLO of every program, which xla-kernels.ts compiles for a GPU that is not there.
  */
 
-const { values: given } = parseArgs({
+const { values: args } = parseArgs({
   options: {
     runs: { type: 'string', default: '1,32,128' },
     dimensions: { type: 'string', default: '256' },
@@ -32,7 +32,7 @@ const { values: given } = parseArgs({
     programs: { type: 'string' },
   },
 });
-const [dimensions, timed] = [Number(given.dimensions), Number(given.iterations)];
+const [dimensions, timed] = [Number(args.dimensions), Number(args.iterations)];
 /** Until every program is compiled, and V8 has compiled what is called often. */
 const warmup = 6;
 
@@ -44,7 +44,7 @@ const compile = keptPrograms(client, installed);
 let inPluginMs = 0;
 const threadMs = await threadClock();
 const clockMs = clockCost();
-/** The same client, whose calls are timed. */
+/** A client whose calls are timed. */
 const timedClient = new Proxy(client, {
   get(target, name) {
     const member: unknown = Reflect.get(target, name);
@@ -77,7 +77,7 @@ await tf.setBackend('graph');
 
 console.log(`${client.deviceKind} by ${installed.plugin} (${client.platformVersion}); ${dimensions} numbers a state`);
 const problem = paperShapedProblem(dimensions);
-for (const runs of given.runs.split(',').map(Number)) {
+for (const runs of args.runs.split(',').map(Number)) {
   programs.length = 0;
   const config = stopAgentSchema.parse({
     iterations: warmup + timed,
@@ -107,13 +107,13 @@ for (const runs of given.runs.split(',').map(Number)) {
   console.log(
     `${runs} runs: ${((1000 * timed * runs) / tookMs).toPrecision(3)} iterations per second; per iteration of all: ${each(traffic.runs, before.runs)} programs, ${each(traffic.bytesIn, before.bytesIn)} bytes in, ${each(traffic.bytesOut, before.bytesOut)} bytes out; ${(quantile(Float64Array.from(outsideMs).sort(), 0.5) / runs).toFixed(2)} ms of JavaScript per run${memory === null ? '' : `; ${(memory.usedBytes / 2 ** 20).toFixed(0)} MiB in use`}`,
   );
-  if (given.programs === undefined) continue;
-  mkdirSync(given.programs, { recursive: true });
+  if (args.programs === undefined) continue;
+  mkdirSync(args.programs, { recursive: true });
   for (const [index, text] of programs.entries())
-    writeFileSync(join(given.programs, `${runs}-runs-${index + 1}.mlir`), text);
+    writeFileSync(join(args.programs, `${runs}-runs-${index + 1}.mlir`), text);
 }
 
-/** What it costs to look at the clock: some microseconds, twice for each of a hundred calls in an iteration. */
+/** The cost of reading the clock: some microseconds, twice for each of a hundred calls in an iteration. */
 function clockCost(): number {
   const looks = 5000;
   for (let look = 0; look < looks; look++) threadMs();
