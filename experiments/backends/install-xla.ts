@@ -36,7 +36,7 @@ interface WheelSet {
 
 const wheelSets: Readonly<Record<string, Partial<Record<string, WheelSet>>>> = wheels;
 
-/** What `--device` takes. */
+/** Values of `--device`. */
 export const xlaDevices = Object.keys(wheels);
 
 /** The wheels of a device for a machine. @throws InputError where there are none, with what there is */

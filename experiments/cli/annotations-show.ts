@@ -31,7 +31,7 @@ export function listTable(rows: readonly (ListedAnnotation & { readonly trueLabe
   return `${terminalTable({ heading, rows: cells, texts })}\n`;
 }
 
-/** What was said instead of judgements, each with the reason why it is none. */
+/** Answers that are not judgements, each with the reason. */
 export function unreadableText(rows: ReturnType<AnnotationStore['unreadable']['list']>): string {
   if (rows.length === 0) return 'no unreadable answers\n';
   const blocks = rows.map(({ threadId, prefixLength, detector, problem, answers, date }) =>
@@ -145,7 +145,7 @@ const changesShown = 20;
 /** Characters of an answer in JSON. */
 const longest = 40;
 
-/** What the readers of today make of a store. */
+/** Reads the raw answers of a store again with today's readers. */
 export function rereadText(
   { answers, questions, byOtherVersions, withoutAnswers, changes }: Rereading,
   { write }: { write: boolean },

@@ -217,7 +217,6 @@ function statsTable(
   return `${heading}\n${terminalTable({ heading: ['detector', ...answers, ...columns], rows })}\n${spentText(spent)}`;
 }
 
-/** What budgets count. */
 function spentText(spent: AnnotationStats['spent']): string {
   if (spent.length === 0) return '';
   const rows = spent.map(({ name, requests, tokens, money, since }) => [

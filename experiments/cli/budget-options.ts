@@ -2,7 +2,6 @@ import { Option } from '@commander-js/extra-typings';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import { amount, positiveInteger, share } from './option-values.ts';
 
-/** What these options come to. */
 export interface BudgetFlags {
   budgetRequests?: number;
   budgetTokens?: number;

@@ -182,7 +182,7 @@ async function freshThreads(
   return [...threads];
 }
 
-/** What a loss counts, as the heading of a column. */
+/** The column heading of a loss. */
 const lossHeadings = {
   disagreement: 'predictions that change',
   harm: 'predictions that are wrong only early',

@@ -158,7 +158,7 @@ function isLabelled({ rumor, veracity, labels }: Thread): boolean {
   return rumor !== null || veracity !== null || Object.values(labels ?? {}).some((label) => label !== null);
 }
 
-/** What is missing, and what that costs. */
+/** Names the missing fields and their consequences. */
 function warningsOf({ threads }: Counts, without: Without): string[] {
   const of = (count: number) => (count === threads ? 'no thread has' : `${count} of ${threads} threads lack`);
   return [

@@ -12,7 +12,7 @@ import { type OptionsOf, seed } from './option-values.ts';
 import { collectSkipped } from './progress.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
-/** What parts are drawn in proportion to, or counted by. */
+/** Properties that parts are stratified or counted by. */
 function labelOf({ threads }: ThreadSource, { name, path }: { name: string | undefined; path: string }): LabelOf {
   if (name === 'event') return ({ event }) => event ?? 'no event';
   const task = taskIn(threads, { name, path });

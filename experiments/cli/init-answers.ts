@@ -14,7 +14,7 @@ import type { questions } from './questions.ts';
 
 type Ask = ReturnType<typeof questions>;
 
-/** What of the answers the options of `init` give. */
+/** Answers that options give. */
 interface GivenAnswers {
   task?: string;
   detector?: string;
@@ -26,7 +26,7 @@ interface GivenAnswers {
   out?: string;
 }
 
-/** What the options say, and what is asked for because they do not. */
+/** The answers from the options, and from questions for the rest. */
 export async function answersTo(
   contents: ReturnType<typeof foundIn>,
   options: GivenAnswers & { path: string; ask: Ask; threads: number },

@@ -25,7 +25,7 @@ export interface InitDetectorOptions {
   name?: string;
   out?: string;
   force?: boolean;
-  /** What the next command judges. */
+  /** The threads for the next command. */
   threads?: string;
   /** Whether one call is made before the file is written. */
   test: boolean;
@@ -34,7 +34,7 @@ export interface InitDetectorOptions {
   terminal: Terminal;
 }
 
-/** What the test call judges. */
+/** The text of the test call. */
 const sample = 'BREAKING: the bridge over the river has collapsed, they say. Spread the word!';
 
 /**

@@ -163,13 +163,13 @@ function askedThreadFile(ask: Ask): Promise<string> {
   });
 }
 
-/** What comes before an experiment where no thread has a label. */
+/** The advice for a file without labels. */
 function labelFirst(path: string, { threads, width }: { threads: number; width: number }): string {
   const text = `${path} has ${counted(threads, 'thread')}, and none has a label. Give labels to at least ${fewestLabelled}, better to 150, on a page of this machine; which ones is chosen there. Write the name of the label and its classes in the place of these.`;
   return `${wrapped(text, { width })}\nNext: npx ${labelCommandFor(path, null)}\n`;
 }
 
-/** What lies in a thread file, and what is odd about it. */
+/** Describes a thread file and its oddities. */
 function foundText(
   { description, tasks: candidates }: ReturnType<typeof foundIn>,
   { threads, width }: { threads: number; width: number },
@@ -193,7 +193,7 @@ function foundText(
   ].join('');
 }
 
-/** What the threads are used for, in a sentence. @throws InputError where there is nothing to train on */
+/** Describes the parts of the split. @throws InputError without threads to train on */
 async function threadsUsed(threads: readonly Thread[], of: { experiment: Experiment; seed: number }): Promise<string> {
   const { crossFitting, guarantee } = of.experiment;
   if (crossFitting === null) {

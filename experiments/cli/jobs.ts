@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { Option } from '@commander-js/extra-typings';
 import type { Terminal } from './terminal.ts';
 
-/** What the other processes of a command with `--jobs` are started with: they answer the lines of their standard input. */
+/** The command of a further process, which answers the lines of its standard input. */
 export const answerLinesOption = new Option('--answer-lines').hideHelp();
 
 /** The words of such a process. */

@@ -14,7 +14,7 @@ export interface LiveState {
   /** Items a second; null where that is not known yet. */
   readonly perSecond: number | null;
   readonly note: string;
-  /** What was measured last, by its name, such as macro-F1. */
+  /** The latest measurements by name, such as macro-F1. */
   readonly measured: Readonly<Record<string, number>>;
   /** The first of these measures over time, for the sparkline. */
   readonly curve: readonly number[];
@@ -75,7 +75,6 @@ export function liveLines({ stderr }: Pick<Terminal, 'stderr'>): LiveLines {
   };
 }
 
-/** What tells most has the least. */
 const ranks = { count: 0, note: 1, left: 2, measured: 3, curve: 4, unit: 5, rate: 6, bar: 7 };
 const fewestOfCurve = 3;
 const fewestOfNote = 20;

@@ -126,7 +126,7 @@ async function answered(
   return guaranteeInWords(next);
 }
 
-/** What audits count, and what becomes of those that lose. */
+/** The audited threads and the fate of those that lose. */
 function auditedWords({ loss }: Pick<Guarantee, 'loss'>): string {
   return loss === 'withdrawn' ? 'early alerts would be withdrawn' : 'predictions changed';
 }

@@ -2,7 +2,7 @@ import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { InputError } from '../../src/errors.ts';
 import { quoted } from '../../src/shell-words.ts';
 
-/** What the action of a command is given, from the function that declares its options. */
+/** The options that a command's action receives, from the function that declares them. */
 export type OptionsOf<Declare extends () => { opts(): unknown }> = ReturnType<ReturnType<Declare>['opts']>;
 
 /** For options that may be repeated. */

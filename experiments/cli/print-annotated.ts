@@ -73,11 +73,11 @@ interface Failed {
   readonly failures: AnnotateResult['failures'];
   readonly unreadable: number;
   readonly terminal: Terminal;
-  /** What becomes of them, after "could not be judged". */
+  /** Ends the sentence "… could not be judged". */
   readonly consequence?: string;
 }
 
-/** What could not be judged, in one sentence. Failures with the same message are reported once. */
+/** Reports failures in one sentence. Failures with the same message are reported once. */
 export function failureOf({ failures, unreadable, terminal, consequence = '' }: Failed): ProviderError {
   const kinds = new Map<string, AnnotateResult['failures'][number]>();
   for (const failure of failures) {

@@ -41,7 +41,7 @@ export function plainLines({ stderr }: Pick<Terminal, 'stderr'>) {
   };
 }
 
-/** What a command shows of one piece of work that goes through named stages. */
+/** Shows the progress of a piece of work that goes through named stages. */
 export type StageProgress = Pick<WorkContext, 'onProgress' | 'onNote' | 'onMeasured'> & { done(): void };
 
 /**

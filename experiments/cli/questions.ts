@@ -7,9 +7,9 @@ interface Prompt {
   readonly choices?: readonly string[];
   /** Of each choice that does not speak for itself. */
   readonly meanings?: Readonly<Record<string, string>>;
-  /** What an empty answer means; the first choice unless given. */
+  /** The answer for an empty line; the first choice by default. */
   readonly fallback?: string;
-  /** What `?` is answered with. */
+  /** The answer to `?`. */
   readonly explanation: string;
   /** Throws an InputError for what is no answer. */
   readonly check?: (answer: string) => Promise<unknown>;

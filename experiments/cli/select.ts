@@ -199,7 +199,7 @@ async function encoderProposal(): Promise<string> {
     : `${why}, and one is here: give the same command with --encoder ${quoted(encoder.name)}`;
 }
 
-/** What `foundEncoders` calls it, a folder with a transformer, or options as in an experiment: `{ name: transformers, model: ./models/mine }`. */
+/** Reads the name of an installed encoder, a folder with a transformer, or options such as `{ name: transformers, model: ./models/mine }`. */
 async function encoderNamed(text: string, runs: string): Promise<Encoder> {
   const [{ parseYaml }, { encoderSchema }, { storedEncoders }, { checkedConfig }, { foundEncoders, transformerIn }] =
     await Promise.all([

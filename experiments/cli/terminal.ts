@@ -3,7 +3,7 @@ import type { Readable, Writable } from 'node:stream';
 import { diskError } from '../../src/errors.ts';
 import { summaryWidth, visibleText } from '../report/terminal-text.ts';
 
-/** What a command may touch of the process around it. A test gives another one and needs no process of its own. */
+/** The parts of the process that commands use. Tests pass another one. */
 export interface Terminal {
   /** The words after the name of the program. */
   readonly words: readonly string[];
@@ -64,7 +64,6 @@ export function hasScreen({ stderr }: Pick<Terminal, 'stderr'>): boolean {
   return isTTY && columns > 0 && rows > 0;
 }
 
-/** What `--json` prints. */
 export function printJson({ stdout }: Pick<Terminal, 'stdout'>, value: unknown): void {
   stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 }

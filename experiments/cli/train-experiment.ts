@@ -30,7 +30,7 @@ import { trialsProgress } from './trials-progress.ts';
 
 interface Training extends TrialOptions {
   readonly path: string;
-  /** What the experiment is, and the command that runs it, where there is no file. */
+  /** The experiment and its command, if there is no file. */
   readonly raw?: PlainObject;
   readonly command?: string;
   readonly terminal: Terminal;
@@ -164,7 +164,7 @@ async function runHere(experiment: OpenedExperiment, of: Running) {
   return { failed, seconds: progress.seconds() };
 }
 
-/** What will happen: said before anything does. Nothing where all is there already. */
+/** Announces the trials that will run; prints nothing if all are finished. */
 function opening(experiment: OpenedExperiment, of: Running & { jobs: number }): string {
   const { description, members } = experiment;
   const { trials, left, jobs, shard, queue, terminal } = of;

@@ -47,5 +47,4 @@ function names(text: string): string[] {
   return text.split(',').map((name) => name.trim());
 }
 
-/** What they come to. */
 export type TrialOptions = ReturnType<ReturnType<typeof trialOptions>['opts']>;

@@ -89,6 +89,6 @@ async function work(options: WorkerCommandOptions & { terminal: Terminal }): Pro
   if (signal.aborted) throw new Interrupted('stopped');
 }
 
-/** What trains is loaded when there is something to train. */
+/** Training code is loaded with the first trial. */
 const start: StartTrials = async (first, callbacks) =>
   (await import('../kinds/kinds.ts')).startTrials(first, callbacks);

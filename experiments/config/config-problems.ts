@@ -5,8 +5,7 @@ import { isPlainObject, type PlainObject } from './overrides.ts';
 import { adviceOnRemovedOption } from './removed-options.ts';
 
 /**
- * What a schema makes of a configuration.
- * @param options.input what was parsed
+ * Checks a configuration against a schema.
  * @param options.wrong begins the complaint, such as `my.yaml is not a valid sweep`
  * @param options.keys the schema whose keys are suggested; the same unless given
  * @throws InputError that names each problem
@@ -23,7 +22,7 @@ export function checkedConfig<Schema extends z.ZodType>(options: {
   throw new InputError(`${wrong}:\n${configProblems({ schema: keys, input, error: parsed.error })}`);
 }
 
-/** What makes an experiment of a file. It throws as `checkedConfig` does. */
+/** Checks an experiment. It throws as `checkedConfig` does. */
 export function experimentResolver<Schema extends z.ZodType>(schema: Schema) {
   return (input: PlainObject, source: string): z.output<Schema> =>
     checkedConfig({ schema, input, wrong: `${source} is not a valid experiment` });

@@ -51,7 +51,7 @@ export async function loadDetectorFile(path: string): Promise<DetectorFile> {
 }
 
 /**
- * What a detector file holds, checked.
+ * Checks the content of a detector file.
  * @param path where it stands, or will stand
  */
 export async function detectorFileOf(yaml: unknown, path: string): Promise<DetectorFile> {

@@ -21,7 +21,6 @@ export const seedList = z
   .refine((seeds) => new Set(seeds).size === seeds.length, 'a seed stands there twice');
 export const experimentSeeds = seedList.default([1, 2, 3, 4, 5]).describe('seeds, with one run for each');
 
-/** What an experiment of any kind has. */
 export interface ExperimentHead {
   readonly name: string;
   readonly description: string;
@@ -41,7 +40,7 @@ export interface ExperimentFile<Experiment extends ExperimentHead> {
  */
 export async function loadVariants<Experiment extends ExperimentHead>(options: {
   path: string;
-  /** What the file holds, where there is none. */
+  /** The content, if there is no file. */
   raw?: PlainObject;
   overrides: readonly PlainObject[];
   resolve: (raw: PlainObject, source: string) => Experiment | Promise<Experiment>;

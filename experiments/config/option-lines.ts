@@ -4,7 +4,7 @@ import { z } from 'zod';
 export interface OptionLine {
   /** Dotted, such as `agent.imitation.alpha`; alternatives are told apart as in `stanceModel[local].encoder`. */
   readonly path: string;
-  /** What may stand there: `number`, `local | chat`, … */
+  /** The allowed values: `number`, `local | chat`, … */
   readonly values: string;
   /** As JSON; null where a value must be given. */
   readonly byDefault: string | null;

@@ -23,8 +23,8 @@ export function mergeDeep(base: PlainObject, over: PlainObject): PlainObject {
 }
 
 /**
- * What of an override is about a variant: not what lies in an object of `base` that the variant replaces by another, such as options of
- * `detector` where the variant names another detector.
+ * The part of an override that concerns a variant. Options of an object that the variant replaces by another are dropped, such as
+ * those of `detector` if the variant names another detector.
  */
 export function overrideOf(
   override: PlainObject,

@@ -24,7 +24,6 @@ export const ownTaskSchema = z.strictObject({
     .describe('its values, in the order of reports; those that the threads have unless given'),
 });
 
-/** What an experiment decides, with its classes. */
 export const taskSchema = z.union([z.enum(Object.keys(tasks)), ownTaskSchema]);
 
 /** The task that an experiment names, with its classes. */

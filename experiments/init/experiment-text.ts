@@ -132,7 +132,7 @@ function localDetector({ encoder, timing }: Pick<InitChoices, 'encoder' | 'timin
   return options.length === 0 ? [] : ['detector:', ...options];
 }
 
-/** What waiting for a whole thread costs by goal, where all of macro-F1 is worth 1. */
+/** The cost of waiting for a whole thread by goal; all of macro-F1 is worth 1. */
 const delayCosts: Readonly<Record<Exclude<Goal, 'ratio-sweep' | 'guarantee'>, number>> = {
   'fewer-queries': 0.2,
   earliest: 0.4,

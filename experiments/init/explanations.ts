@@ -1,4 +1,4 @@
-/** What `earshot init` says of its questions where it is asked to explain. */
+/** The answers of `earshot init` to `?`. */
 export const explanations = {
   threads:
     'A file of JSON Lines, one thread a line: its id, its label, and its posts with the claim first. `earshot data import` makes one of a table or a common data set.',

@@ -7,7 +7,7 @@ import { installedWeights } from '../../src/text/installed-weights.ts';
 
 /** A sentence encoder that is on this machine. */
 export interface FoundEncoder {
-  /** What `--encoder` calls it. */
+  /** The value of `--encoder`. */
   readonly name: string;
   /** As an experiment has it. */
   readonly config: z.input<typeof encoderSchema>;

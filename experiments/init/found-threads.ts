@@ -11,7 +11,7 @@ export const fewestLabelled = 40;
 const fewestOfLabel = 10;
 
 /**
- * What a file of threads allows.
+ * Finds the tasks that a file of threads allows.
  * @returns tasks with threads of at least two labels: those with enough of every label first, then by how many threads have one
  * @throws InputError where no task has enough labelled threads
  */

@@ -1,4 +1,3 @@
-/** What the agent is for. */
 export const goals = {
   guarantee: 'few posts, while no more predictions change than you allow; calibration needs no labels',
   'fewer-queries': 'one query of the detector per thread, at the stop: a small student of its judgements decides when',

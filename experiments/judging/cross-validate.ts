@@ -15,12 +15,12 @@ const defaultFolds = 5;
 
 export interface CrossValidation {
   readonly heldOut: HeldOutScores;
-  /** The same with shares of the labels, and with all; without the shares that leave a fold too few. */
+  /** Scores with shares of the labels and with all, without the shares that leave a fold too few labels. */
   readonly curve: readonly { readonly labels: number; readonly wholeMacroF1: number; readonly earliness: null }[];
 }
 
 /**
- * What the local detector is worth on threads that it has not seen: a detector of the other folds judges each labelled thread, but for
+ * Cross-validates the local detector: a detector of the other folds judges each labelled thread except
  * those that were chosen by margin. `train` with the same seed and options has the same folds and the same scores.
  * @throws InputError where a label has too few threads, or the options are wrong
  */

@@ -6,7 +6,7 @@ import type { Judgement } from '../../experts/detector.ts';
 /** A store for dry runs: it reads the real one and keeps pretended judgements in memory, so nothing is written or counted twice. */
 export class DryRunStore implements JudgementStore {
   private readonly store: AnnotationStore;
-  /** What is asked again is not forgotten by only being counted. */
+  /** A dry run never forgets the unreadable answer that it would ask for again. */
   readonly unreadable: JudgementStore['unreadable'];
   private readonly pretended = new Map<string, Judgement>();
 

@@ -3,7 +3,7 @@ import { type Task, taskOfLabel, tasks } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 
-/** What scoring has to know about the task of a detector. */
+/** The task of a detector, as scoring needs it. */
 export interface ScoredTask {
   readonly name: string;
   /** Labels of judgements; for a task of categories every combination of them. */

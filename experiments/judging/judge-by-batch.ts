@@ -138,7 +138,7 @@ function refuseDebates({ detector, path }: DetectorFile): void {
   );
 }
 
-/** What the batch may take. */
+/** @throws BudgetSpentError if the batch could cost more than the budget */
 function checkedCosts({ limits, store, file }: JudgeByBatchOptions, asking: CollectingService): CountedSpending {
   for (const { request } of asking.items()) checkPrices({ limits, endpoint: request.endpoint });
   const most = asking.estimates
@@ -225,7 +225,7 @@ class ReplayingService implements ChatService {
   }
 }
 
-/** The same call has the same id in every process. */
+/** A hash of the call, equal in every process. */
 function idOf(request: ChatRequest): string {
   const body = completionBody({ request, form: batchForm(request) });
   return sha256({ baseURL: request.endpoint.baseURL, body, sampleIndex: request.sampleIndex ?? 0 });

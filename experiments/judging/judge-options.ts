@@ -43,20 +43,19 @@ export interface JudgeOptions {
   readonly maxUnreadable?: number;
   /** Gets each judgement of a detector that costs nothing, which the store does not keep. */
   readonly onJudgement?: ((row: AnnotationRow) => void) | undefined;
-  /** What becomes of the prefixes. */
+  /** Receives the counts of prefixes after each judgement. */
   readonly onCounts?: ((counts: AnnotateProgress) => void) | undefined;
   /** Begins the lines of progress; `judging prefixes` unless given. */
   readonly stage?: string;
   readonly context?: WorkContext;
 }
 
-/** What came of judging. */
 export interface Judged {
   readonly detector: Detector;
   readonly result: AnnotateResult;
-  /** What was sent now, by endpoint and model. */
+  /** Usage of this process, by endpoint and model. */
   readonly usage: readonly EndpointUsage[];
-  /** What a live run would send; null unless this was a dry run of language models. */
+  /** Estimates for a live run; null unless this was a dry run of language models. */
   readonly estimates: readonly DryRunEstimate[] | null;
 }
 
@@ -67,7 +66,7 @@ export function annotateOptions(
     detector: Detector;
     store: AnnotateOptions['store'];
     concurrency: number;
-    /** What was sent so far; nothing unless given. */
+    /** Usage so far; none by default. */
     usage?: () => readonly EndpointUsage[];
     waits?: AnnotateOptions['waits'];
   },
@@ -93,7 +92,7 @@ export function annotateOptions(
   };
 }
 
-/** What of the counts does not go without saying, and what was spent, for the end of a line of progress. */
+/** Counts that are not zero and the cost, for the end of a line of progress. */
 function progressNote(
   { failed, unreadable, unreadableParts, waiting }: AnnotateProgress,
   usage: readonly EndpointUsage[],
@@ -106,7 +105,7 @@ function progressNote(
   return notes.length === 0 ? undefined : notes.join(', ');
 }
 
-/** What is said where a budget or an endpoint ended before everything was judged. */
+/** The error of a budget or an endpoint that ended judging early. */
 export function judgingStopped(
   stopped: ProviderError,
   { remaining, usage }: { remaining: number; usage: readonly EndpointUsage[] },

@@ -2,7 +2,6 @@ import type { DetectorOutput } from '../../checkpoints/policy/policy.ts';
 import type { PolicyPost } from '../../checkpoints/policy/policy-post.ts';
 import type { Prefix } from '../../src/data/thread.ts';
 
-/** What a detector says of the first posts of a thread, as a policy asks for it. */
 export type JudgePosts = (posts: readonly PolicyPost[], threadId: string) => Promise<DetectorOutput>;
 
 /** A detector of prefixes as a policy queries it. */

@@ -7,7 +7,7 @@ import type { WorkContext } from '../../src/work-context.ts';
 import type { Judge } from './judge.ts';
 import type { Judged, JudgeOptions } from './judge-options.ts';
 
-/** What came of judging a text; the judgement is null in a dry run and after a failure. */
+/** The judgement is null in a dry run and after a failure. */
 export interface JudgedText extends Pick<Judged, 'usage' | 'estimates'> {
   readonly judgement: Judgement | null;
   readonly result: AnnotateResult;

@@ -12,9 +12,8 @@ import { annotateOptions, type Judged, type JudgeOptions } from './judge-options
 
 /** A detector of any kind, ready to judge threads into an annotation store. */
 export interface Judge {
-  /** What tables call it. */
+  /** The name in tables. */
   readonly name: string;
-  /** What it decides. */
   readonly task: ScoredTask;
   /** Whether language models are behind it: they cost money, and their answers can be waited for in batches. */
   readonly asksModels: boolean;
@@ -88,7 +87,6 @@ export function judgeBy(
   };
 }
 
-/** What a local detector decides. */
 export function taskOfDetector({ model: { task, labels } }: LocalDetector): Pick<Task, 'name' | 'labels'> {
   return { name: task, labels };
 }

@@ -13,7 +13,7 @@ import type { Trial } from '../run/trial.ts';
 import type { StartTrials } from '../run/trials-here.ts';
 import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
 
-/** An experiment of any kind: what those must know of it that run it. */
+/** A checked experiment of any kind, with the facts that runners need. */
 export interface ResolvedExperiment extends ExperimentHead {
   /** With every default filled in. */
   readonly config: PlainObject;
@@ -36,7 +36,7 @@ export interface ResolvedExperiment extends ExperimentHead {
   readonly backend: RequestedBackend | null;
 }
 
-/** What is so of most experiments: no threads to check, no detector and no backend. */
+/** Defaults of an experiment without threads to check, a detector or a backend. */
 export function simpleExperiment<Experiment extends ExperimentHead & PlainObject>(experiment: Experiment) {
   const { name, description, seeds } = experiment;
   return { name, description, seeds, config: { ...experiment }, checkThreads: null, detectorKey: null, backend: null };
@@ -49,7 +49,7 @@ export function splitProblem({ development }: { development: number }): string |
     : 'settings are chosen on a development part, and split.development is 0; give it threads, such as 100';
 }
 
-/** What one system of a run came to on one part. */
+/** The scores of one system on one part. */
 export interface ScoredSystem {
   readonly name: string;
   /** learnt: what is swept; oracle: it sees the labels and is out of reach. */
@@ -64,22 +64,22 @@ export interface ExperimentKind {
   readonly schema: z.ZodType;
   /** @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one */
   resolve(raw: PlainObject, source: string): ResolvedExperiment | Promise<ResolvedExperiment>;
-  /** What the only variant of a file without variants is called. */
+  /** The variant's name in a file without variants. */
   readonly soleVariant: string;
-  /** What `--data` means. */
+  /** The override that `--data` stands for. */
   dataOverride(path: string): PlainObject;
   readonly start: StartTrials;
-  /** What a sweep may choose by. */
+  /** Metrics that a sweep can maximise. */
   readonly metrics: readonly MetricFacts[];
-  /** What a sweep maximises unless its file says otherwise. */
+  /** The metric that a sweep maximises by default. */
   readonly objective: string;
-  /** What the systems of a run score on one part, the learnt one first. */
+  /** Scores of a run's systems on one part, the learnt one first. */
   score(run: string, part: EvaluationSplit): ScoredSystem[];
   /** The system that its runs are about. */
   readonly learnt: string;
   /** Two systems at every place where both decided. @throws as `compareSystems` does */
   compare(compared: ComparedPair, options: { seed: number }): ComparedPlace[];
-  /** Loaded for those alone who ask for it, because pages and charts are large. */
+  /** Imported on demand, because pages and charts are large. */
   report(): Promise<KindReport>;
   /** The systems of a run on other data: scores for `--json`, and a table. @throws InputError where that cannot be */
   evaluate(of: EvaluateRunSettings): Promise<{ readonly scores: object; readonly text: string }>;
@@ -101,7 +101,6 @@ export interface Member {
 /** An experiment of any kind, ready to run: a list of trials. */
 export interface OpenedExperiment {
   readonly name: string;
-  /** What the file says of itself. */
   readonly description: string;
   readonly kind: ExperimentKind;
   /** Folder for runs, and for the work they share. */

@@ -3,15 +3,15 @@ import { type Thread, veracities } from '../../src/data/thread.ts';
 import { cohensKappa } from '../../src/metrics/cohens-kappa.ts';
 import type { LabelRecord } from './label-file.ts';
 
-/** What the records of a label file come to, after what was undone. */
+/** The answers in a label file, without those that were undone. */
 export interface Answers {
   /** Labels and "can't tell", the oldest first. */
   readonly all: readonly LabelRecord[];
   /** The last answer of each thread: its class, or null where somebody cannot tell. */
   readonly classOf: ReadonlyMap<string, string | null>;
-  /** Who passed over a thread. */
+  /** The annotators who skipped a thread. */
   readonly skippedBy: ReadonlyMap<string, ReadonlySet<string>>;
-  /** What each annotator is shown and has not answered, in the order of the file. */
+  /** The unanswered thread of each annotator, in the order of the file. */
   readonly shownTo: ReadonlyMap<string, LabelRecord>;
 }
 

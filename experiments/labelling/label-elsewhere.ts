@@ -6,7 +6,7 @@ import type { LabelRecord } from './label-file.ts';
 import { type LabelFormat, type LabelItem, readItems, textOfItems } from './label-formats.ts';
 import type { Labelling } from './labelling.ts';
 
-/** What stands in the place of a class where somebody cannot tell. */
+/** The answer of an annotator who cannot tell the class. */
 const cannotTell = "can't tell";
 
 /**

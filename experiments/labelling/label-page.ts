@@ -7,7 +7,6 @@ import { percent, signed } from '../report/shown-numbers.ts';
 import type { LabelRecord } from './label-file.ts';
 import type { Learnt } from './learn.ts';
 
-/** What the page shows. */
 export interface LabelPage {
   readonly label: string;
   readonly classes: readonly string[];
@@ -19,7 +18,7 @@ export interface LabelPage {
   readonly counts: readonly { readonly name: string; readonly count: number }[];
   readonly open: number;
   readonly agreement: { readonly threads: number; readonly kappa: number | null };
-  /** What was learnt from so many labels, the oldest first. */
+  /** Results of the trainings, the oldest first. */
   readonly history: readonly Learnt[];
   readonly isLearning: boolean;
   readonly curve: Markup | null;

@@ -8,7 +8,7 @@ import { leastSure } from './choose.ts';
 /** Of the detector that chooses what is labelled next: it learns again every ten labels, in a third of the usual time. */
 export const quickOptions = { characterWeights: [1], l2: [3e-4], folds: 3 };
 
-/** What the labels so far teach. */
+/** The result of one training on the labels so far. */
 export interface Learnt {
   readonly labels: number;
   /** Open threads, the one whose class the detector is least sure of first. */

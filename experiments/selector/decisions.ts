@@ -95,7 +95,7 @@ export async function decideTest(
   );
 }
 
-/** What a thread tests: its replies with a stance, then its claim where it has a veracity. */
+/** The labelled items of a thread: its replies with a stance, then its claim if it has a veracity. */
 export function testItems(thread: Thread): TestItem[] {
   const { id, event, posts } = thread;
   const veracity = veracityTask.goldLabel(thread);

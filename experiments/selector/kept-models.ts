@@ -4,10 +4,10 @@ import { type SelectorDecision, type SelectorSystem, type SelectorTask, selector
 import { selectorScoring, taskScores } from './scores.ts';
 import { isTextBaseline } from './text-baselines.ts';
 
-/** Which models of a system are kept for a task, and what speaks for them. */
+/** The choice between tuned and untuned models for one task, with the scores behind it. */
 export interface KeptModels {
   readonly isTuned: boolean;
-  /** Whether the tuned ones are measurably worse, and not only not better. */
+  /** True if the tuned models are measurably worse, not only not better. */
   readonly isHarmed: boolean;
   /** Macro-F1 of the tuned and of the untuned models on the held-out items. */
   readonly tuned: number;
@@ -60,7 +60,7 @@ function judge(decisions: readonly SelectorDecision[], system: SelectorSystem): 
   return { stance: keptFor('stance'), veracity: keptFor('veracity') };
 }
 
-/** What a system decides with the models that are kept. */
+/** The decisions of a system, with those of the untuned models for each task that keeps them. */
 export function keptDecisions(decisions: readonly SelectorDecision[], system: SelectorSystem): SelectorDecision[] {
   const choice = keptModels(decisions, system);
   const sourceOf = (task: SelectorTask) => (choice[task]?.isTuned === false ? 'untuned' : system);

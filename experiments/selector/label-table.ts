@@ -18,16 +18,16 @@ import { quoted } from '../../src/shell-words.ts';
 /** Columns of a table of weak labels. */
 export interface LabelColumns {
   readonly text: string;
-  /** What the label is about, such as a target or a topic: read with the text. */
+  /** Column of a target or a topic, which is read with the text. */
   readonly about: string | null;
   readonly label: string;
   readonly confidence: string | null;
   readonly gold: string | null;
 }
 
-/** A row as far as it matters here; null where a cell is empty. */
+/** A row with its columns by their meaning; null for an empty cell. */
 export interface LabelledRow {
-  /** What the label is about, as one word, then the text. */
+  /** The target as one word, then the text. */
   readonly text: string;
   /** The text alone. */
   readonly textAlone: string;
@@ -42,7 +42,7 @@ export interface LabelTableReading extends Pick<ReadingOptions, 'mostBytes'> {
   readonly delimiter: string | null;
   readonly quote?: string | undefined;
   readonly encoding?: string | undefined;
-  /** Words that mean nothing, beside empty cells and \N. */
+  /** Words that count as empty, besides empty cells and \N. */
   readonly nulls?: readonly string[] | undefined;
 }
 
@@ -55,7 +55,6 @@ export interface LabelTable {
   readonly notes: readonly string[];
 }
 
-/** What `select` adds to a table. */
 const addedColumns = ['selected', 'training_label', 'selection_score', 'selection_reason'] as const;
 
 /** @throws InputError for a file that is no such table, with the column or cell that is wrong */

@@ -154,7 +154,7 @@ export function eventFolds(
   return folds;
 }
 
-/** What tables show, and what settings may be chosen by. */
+/** The test sets split into what tables show and what settings may be chosen by. */
 export interface TestedAndHeldOut {
   readonly tested: readonly TestSet[];
   readonly heldOut: readonly TestSet[];

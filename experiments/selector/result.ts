@@ -34,7 +34,6 @@ export const selectorResult = resultFile(4, {
 });
 export type StoredSelectorResult = ReturnType<typeof selectorResult.read>;
 
-/** What a finished run came to. */
 export interface SelectorResult extends StoredSelectorResult {
   /** Of the run. */
   readonly directory: string;
@@ -46,7 +45,7 @@ export function readSelectorResult(run: RunDirectory): SelectorResult {
   return { ...selectorResult.read(run), directory: run.path, decisions };
 }
 
-/** What a system decided of each test set, by its name. */
+/** The decisions of a system by test set. */
 export function decisionsByTest(
   { tests, decisions }: Pick<SelectorResult, 'tests' | 'decisions'>,
   { system, part }: Pick<SelectorDecision, 'system' | 'part'>,

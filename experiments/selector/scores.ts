@@ -57,13 +57,13 @@ export function taskScoresOf(options: {
   };
 }
 
-/** What the decisions of one task come to; null where there are none. */
+/** The scores of one task; null without a labelled item. */
 export function taskScores(task: SelectorTask, decisions: readonly SelectorDecision[]): TaskScores | null {
   const ofTask = decisions.filter((decision) => taskOf(decision) === task);
   return taskScoresOf({ ...classIndices(ofTask, taskClasses[task]), classes: taskClasses[task] });
 }
 
-/** What a system decided of a test set, as `--json` prints it: for each task one key a metric, null where it has no such labels. */
+/** The scores in `--json`: one object per task, null for a task without labels. */
 export function testScoresJson(decisions: readonly SelectorDecision[]) {
   return Object.fromEntries(
     selectorTasks.map((task) => {
@@ -73,7 +73,7 @@ export function testScoresJson(decisions: readonly SelectorDecision[]) {
   );
 }
 
-/** How decisions of one task are scored. Threads are drawn whole with their replies, because these are not independent. */
+/** The scoring of one task. Resamples draw whole threads, because the replies of a thread are not independent. */
 export function selectorScoring(task: SelectorTask): Scoring<SelectorDecision, Predictions> {
   return {
     metrics: selectorMetrics,

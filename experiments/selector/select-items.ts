@@ -140,7 +140,7 @@ function writeItemFile(path: string, items: readonly unknown[]): void {
 interface Labelled {
   /** Confidence in the label; 1 for a human one. */
   readonly confidence: number;
-  /** What the model said, by class. */
+  /** The model's probability of each class. */
   readonly distribution: Readonly<Record<string, number>>;
   /** The model's reason; empty where it argues for another label than the human one. */
   readonly explanation: string;
@@ -171,11 +171,11 @@ export interface ClaimLine extends Labelled {
 
 export type SelectedItem = PostLine | ClaimLine;
 
-/** What a selector made of a thread, for others to train on: its claim, then its replies in time order. */
+/** The claim of a thread, then its replies in time order, with their weak labels and the selector's decisions. */
 function selectedItems(options: {
   thread: Thread;
   selection: GreedySelection;
-  /** Index of the veracity that people gave the claim; null where the selector knows none. */
+  /** Index of the gold veracity; null if the selector did not learn it. */
   humanLabel: number | null;
 }): { claim: ClaimLine; posts: PostLine[] } {
   const { thread, selection, humanLabel } = options;

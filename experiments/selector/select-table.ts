@@ -25,7 +25,7 @@ import {
   tableText,
 } from './label-table.ts';
 
-/** A selection of weak labels, and what is known of its worth. */
+/** A selection of weak labels and the measurement of its worth. */
 export interface TableSelection {
   readonly source: string;
   readonly columns: LabelColumns;
@@ -33,7 +33,7 @@ export interface TableSelection {
   readonly selector: SelectorName;
   /** Whether selectors read vectors of an encoder, and not words. */
   readonly isEncoded: boolean;
-  /** Why this one. */
+  /** The reason for this selector. */
   readonly chosenBy: 'cross-fitting' | 'you' | 'no gold labels';
   readonly share: number;
   readonly seed: number;
@@ -42,7 +42,7 @@ export interface TableSelection {
   readonly gold: readonly GoldRow[];
   /** Null without enough gold labels. */
   readonly crossFitted: CrossFitted | null;
-  /** What the user should know of the labels, most important first. */
+  /** Doubts about the labels, most important first. */
   readonly warnings: readonly string[];
 }
 
@@ -137,7 +137,6 @@ export async function answerFolds(
     stdout.write(`${JSON.stringify(await crossFits?.fit(Number(line)))}\n`);
 }
 
-/** What a selection works with; `crossFits` is null where too few gold rows tell nothing. */
 async function preparedSelection(options: TableOptions) {
   const { path, columns, encoder, share, seed, context } = options;
   const table = await readLabelTable(path, options);

@@ -16,7 +16,7 @@ import type { SelectorExperiment } from './experiment.ts';
 import { type EventFold, eventFolds, type TestedAndHeldOut } from './protocol.ts';
 import { chatServiceOf, createTaskModels } from './task-models.ts';
 
-/** What every use of a selector needs, whatever it works on. */
+/** Encoders, stores and services, which need no data. */
 export interface SelectorTools {
   readonly encoder: Encoder;
   readonly embeddings: EmbeddingStore;
@@ -27,7 +27,6 @@ export interface SelectorTools {
   readonly runs: string;
 }
 
-/** What the trials of a process share. */
 export interface SelectorShared extends SelectorTools {
   readonly data: SelectorData;
 }
@@ -41,10 +40,7 @@ export interface SelectorResources {
   close(): void;
 }
 
-/**
- * What the trials of a process share. Data, embeddings and services are each made once for each different configuration:
- * variants with another encoder or other data still draw on one budget, and all keep their answers in one store.
- */
+/** The resources of all trials in a process, made once per configuration. Variants with another encoder or other data share one budget and one store. */
 export function selectorResources({ runs }: { runs: string }): SelectorResources {
   const cache = join(runs, 'cache');
   let annotations: AnnotationStore | null = null;
@@ -111,7 +107,7 @@ export async function freshSettings({
   return { ...(await settingsFor({ ...trial, tools: shared, claims })), stancePretraining };
 }
 
-/** The same for claims that are known otherwise; nothing is there to pretrain on. */
+/** Settings for given claims, without examples for pretraining. */
 export async function settingsFor(options: {
   experiment: SelectorExperiment;
   seed: number;
@@ -134,7 +130,7 @@ export async function settingsFor(options: {
   };
 }
 
-/** What states and predictions are made of. */
+/** Identifies the models and options that checkpoints depend on. */
 export function selectorIdentity(training: SelectorTraining, embeddings: EmbeddingStore): string {
   const { stanceModel, veracityModel, config } = training.settings;
   return canonicalJson({

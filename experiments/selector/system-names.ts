@@ -1,5 +1,5 @@
 export const selectorName = 'selector';
-/** The same task models, reading every post at a test: what the policy is worth in training alone. */
+/** The selector's task models when they read every post: the policy's worth in training alone. */
 export const allPostsName = 'selector-all-posts';
 
 /** How tables name the systems. */

@@ -16,7 +16,7 @@ import type { Encoders } from '../../src/text/stored-encoders.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import type { SelectorExperiment } from './experiment.ts';
 
-/** What the language models of an experiment share: one budget, one set of connections, one store. */
+/** One budget, one set of connections and one store for all language models of an experiment. */
 export interface ModelContext {
   readonly service: LiveChatService;
   readonly annotations: AnnotationStore;
@@ -111,7 +111,7 @@ const toldEveryMs = 1000;
 
 /** A task model that tells how many of its questions are answered, because a prediction may take hours. */
 export function withAskingProgress<Item>(options: {
-  /** What is asked for: "stances". */
+  /** The task in lines of progress, such as "stances". */
   task: string;
   askOnce: AskOnce;
   onProgress: WorkContext['onProgress'];

@@ -32,13 +32,13 @@ export interface OpenedSelectorRun {
   readonly run: RunDirectory;
   readonly experiment: SelectorExperiment;
   readonly tools: SelectorTools;
-  /** What its task models did without so far. */
+  /** Counts the predictions that the task models failed to make. */
   readonly tally: PredictionTally;
   /** Identities of the threads that it was trained on. */
   readonly trained: ReadonlySet<string>;
   /** Policies and task models as they were after the last epoch that was saved. */
   readonly training: SelectorTraining;
-  /** Which models are used for a task; null for both until the run is finished. */
+  /** The models in use per task; null for both until the run is finished. */
   readonly models: KeptByTask;
 }
 
@@ -82,7 +82,7 @@ export async function openSelectorRun(options: {
   return { run, experiment, tools, tally, trained: new Set(trained), training, models };
 }
 
-/** What a selector makes of claims, each task as the models say that its run keeps for it. Where those are the untuned ones, they are what is left. */
+/** Selections by the models that the run keeps for each task. If those are the untuned ones, the training is untuned afterwards. */
 export async function selectWithKept(
   { training, models, tools, tally }: OpenedSelectorRun,
   options: { claims: readonly SelectorClaim[]; context: WorkContext },

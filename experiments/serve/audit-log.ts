@@ -7,7 +7,6 @@ import { type Monitored, monitored } from '../stop-agent/monitor.ts';
 import type { ServedBundle } from './models.ts';
 import type { ThreadStore } from './thread-store.ts';
 
-/** What `serve` is told about audits. */
 export interface AuditSettings extends AuditDraw {
   readonly file: string;
   readonly mostQueries: number;
@@ -28,7 +27,7 @@ export function auditLog({ file, ...draw }: AuditSettings) {
       const { outcome } = audit;
       await store.shareAudit({ ...audit, outcome: outcome === null ? null : { ...outcome, path: null } });
     },
-    /** What they say about the guarantee of a bundle; null where it has none that audits can check. */
+    /** The state of a bundle's guarantee; null if the bundle has none that audits can check. */
     async about(
       { policy }: ServedBundle,
       { store, quietMs, now }: { store: ThreadStore; quietMs: number; now: Date },

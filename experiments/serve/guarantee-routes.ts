@@ -25,10 +25,8 @@ const guaranteeSchema = z.object({
   missing: z.int().describe('audits without an end'),
 });
 
-/** What the audits of all servers on a store say about a bundle; null where they say nothing. */
 export type AboutGuarantee = (bundle: ServedBundle) => ReturnType<AuditLog['about']>;
 
-/** Whether guarantees hold. */
 export function guaranteeRoutes({
   models,
   isAudited,

@@ -12,7 +12,7 @@ export interface ServerMetrics {
   countReload(reload: { model: string; outcome: 'loaded' | 'failed' }): void;
 }
 
-/** What Prometheus reads. Labels have few values: routes and not addresses, models and not threads. */
+/** Metrics for Prometheus. Labels have few values: routes instead of addresses, models instead of threads. */
 export function serverMetrics(
   threads: ThreadStore,
   { models, aboutGuarantee }: { models: Models; aboutGuarantee: AboutGuarantee },
@@ -63,7 +63,6 @@ export function serverMetrics(
   };
 }
 
-/** What audits say of the guarantee of each model. */
 function addGuarantees(
   registry: Registry,
   { models, aboutGuarantee }: { models: Models; aboutGuarantee: AboutGuarantee },

@@ -7,13 +7,12 @@ import type { Models } from './models.ts';
 import { operations, problems } from './schemas.ts';
 import type { ThreadStore } from './thread-store.ts';
 
-/** What the process around the server changes. */
 export interface ServerState {
   /** Set at the beginning of the end: no longer ready, and connections are not kept. */
   isClosing: boolean;
 }
 
-/** What whoever runs the server needs: health, metrics, reloads, and what the server can do. */
+/** Routes for operators: health, metrics, reloads and the OpenAPI document. */
 export function operationRoutes(options: {
   models: Models;
   store: ThreadStore;
@@ -102,7 +101,6 @@ export function operationRoutes(options: {
   };
 }
 
-/** What the page shows of an OpenAPI document. */
 const documentSchema = z.looseObject({
   info: z.looseObject({ title: z.string(), version: z.string(), description: z.string().default('') }),
   paths: z.record(

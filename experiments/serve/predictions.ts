@@ -11,14 +11,12 @@ import { sleep } from '../../src/sleep.ts';
  */
 export type AskPrediction = (prefix: Prefix) => Promise<Prediction | null>;
 
-/** What came of asking. */
 export interface Asked {
   /** False where the next request for the thread should ask again. */
   readonly isFinal: boolean;
   readonly said: { readonly prediction: Prediction | null; readonly predictionMissing: string | null };
 }
 
-/** Asks the detector of a policy. */
 export function detectorPrediction({ definition, sources }: Policy): AskPrediction {
   const { maxPosts } = definition.queries;
   return async ({ threadId, posts }) => {

@@ -231,7 +231,7 @@ export async function redisThreads(
   };
 }
 
-/** What Redis and its client say, by how it begins or by the code of the error, and what that means to whoever runs the server. */
+/** Messages and error codes of Redis and its client, with advice for the operator. */
 const meanings: readonly (readonly [RegExp, string])[] = [
   [/ECONNREFUSED/, 'no server listens there'],
   [/ENOTFOUND|EAI_AGAIN/, 'there is no machine of that name'],
@@ -247,7 +247,7 @@ const meanings: readonly (readonly [RegExp, string])[] = [
   [/^WRONGTYPE/, 'another program keeps something under keys that begin with earshot:; use another database'],
 ];
 
-/** Why Redis cannot be used, in words of our own; what it said itself where that is something else. */
+/** The advice for an error of Redis, or else the message itself. */
 export function redisTrouble(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';

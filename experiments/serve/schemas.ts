@@ -149,7 +149,6 @@ export function problems(...statuses: number[]) {
   return Object.fromEntries(all.map((status) => [status, problemSchema.describe(said[status])]));
 }
 
-/** What the OpenAPI document says of the routes of one kind. */
 export function operations(tag: string) {
   return (operationId: string, summary: string) => ({ tags: [tag], operationId, summary });
 }

@@ -242,7 +242,7 @@ function answerProblem(
     .send(JSON.stringify({ error: message, field }));
 }
 
-/** What the caller is told of an error. */
+/** Converts any error into the answer for the caller. */
 function problemOf(
   error: Error & Partial<Pick<FastifyError, 'statusCode' | 'validation' | 'validationContext' | 'code'>>,
   { mostBytes }: { mostBytes: number },

@@ -16,7 +16,6 @@ const { id, time, author, parent, text } = postSchema.shape;
 export const keptPostSchema = z.object({ id, time, author, parent, text });
 export type KeptPost = z.infer<typeof keptPostSchema>;
 
-/** What of a post is kept. */
 export function keptPost({ id, time, author, parent, text }: KeptPost): KeptPost {
   return { id, time, author, parent, text };
 }
