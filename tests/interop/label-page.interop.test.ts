@@ -118,7 +118,7 @@ describe('the page of labels', () => {
     await page.goto(again.address);
     expect(await inSight(page)).toBe(first[24]);
     await label(page, 16);
-    const { given, classOf } = answers();
+    const { all: given, classOf } = answers();
     expect(given).toHaveLength(40);
     expect([...classOf].every(([id, own]) => own === outcomeOf.get(id))).toBe(true);
     // The detector learns meanwhile, and shows what it has learnt.
@@ -139,11 +139,11 @@ describe('the page of labels', () => {
 
   it('shows two annotators different threads of one file', async () => {
     const [anna, bob] = [await started('anna'), await started('bob')];
-    const before = answers().given.length;
+    const before = answers().all.length;
     const [first, second] = [await opened(anna.address), await opened(bob.address)];
     const [ofAnna, ofBob] = await Promise.all([label(first.page, 12), label(second.page, 12)]);
     expect(ofAnna.filter((id) => ofBob.includes(id))).toEqual([]);
-    expect(answers().given).toHaveLength(before + 24);
+    expect(answers().all).toHaveLength(before + 24);
     expect([...first.complaints, ...second.complaints]).toEqual([]);
     await Promise.all([first.page.close(), second.page.close()]);
   });

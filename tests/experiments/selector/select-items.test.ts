@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { selectorClaims } from '../../../experiments/selector/data.ts';
-import type { SelectedClaim, SelectedItem, SelectedPost } from '../../../experiments/selector/select-items.ts';
+import type { ClaimLine, PostLine, SelectedItem } from '../../../experiments/selector/select-items.ts';
 import { selectItems } from '../../../experiments/selector/select-items.ts';
 import { stanceClasses, veracityClasses } from '../../../experts/task-models/task-model.ts';
 import { workContext } from '../../../src/work-context.ts';
@@ -18,8 +18,8 @@ const itemsOf = (text: string): SelectedItem[] =>
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line));
-const isClaim = (item: SelectedItem): item is SelectedClaim => item.kind === 'claim';
-const isPost = (item: SelectedItem): item is SelectedPost => item.kind === 'post';
+const isClaim = (item: SelectedItem): item is ClaimLine => item.kind === 'claim';
+const isPost = (item: SelectedItem): item is PostLine => item.kind === 'post';
 
 /** The threads as runs have them, whatever their order in a file. */
 function threadsById(): ReturnType<typeof tinyThreads> {
