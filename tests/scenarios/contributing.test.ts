@@ -165,7 +165,7 @@ it('a metric: one entry in stopMetrics, for runs that are there already', async 
     'experiments/stop-agent/metrics.ts',
     `  {
     name: 'stopsAtClaim',
-    title: 'at the claim',
+    title: 'unread',
     ...share,
     isResampled: true,
     of: ({ postsUsed, items }) => items.reduce((sum, item) => sum + Number(postsUsed[item] === 1), 0) / items.length,
@@ -177,5 +177,5 @@ it('a metric: one entry in stopMetrics, for runs that are there already', async 
   const out = JSON.parse(await earshot('compare', run, run, '--second-system', 'first post', '--json'));
   expect(out.stopsAtClaim.difference).toBeLessThanOrEqual(0);
   const scores = await earshot('evaluate', `${run}/seed-1`, '--data', 'threads.jsonl', '--include-trained');
-  expect(scores).toContain('at the claim');
+  expect(scores).toContain('unread');
 });
