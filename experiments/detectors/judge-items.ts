@@ -77,20 +77,20 @@ export async function judgeItems(
     sharesParts: store.path !== ':memory:',
   });
   if (result.stopped !== null) return { decisions: [], result, usage };
-  const decisions = replies.flatMap((seen) => {
-    const asked = threads.map((thread) => {
-      const [posts] = scheduledLengths({ schedule: scheduleOf([seen]), posts: thread.posts.length });
+  const decisions = replies.flatMap((replyCount) => {
+    const places = threads.map((thread) => {
+      const [posts] = scheduledLengths({ schedule: scheduleOf([replyCount]), posts: thread.posts.length });
       if (!judge.asksModels) return { posts, key: null };
       return { posts, key: keyOf(annotationRequest({ detector, prefix: prefixOf(thread, posts) })) };
     });
     const rows = rowsOf(
       store,
-      asked.flatMap(({ key }) => key ?? []),
+      places.flatMap(({ key }) => key ?? []),
     );
     return threads.map((thread, index) => {
-      const { posts, key } = asked[index];
+      const { posts, key } = places[index];
       const row = key === null ? free.get(placeIn(thread.id, posts)) : rows.get(key);
-      return decisionOf(judge, { thread, part, replies: seen, posts, key, row });
+      return decisionOf(judge, { thread, part, replies: replyCount, posts, key, row });
     });
   });
   return { decisions, result, usage };
@@ -100,14 +100,17 @@ export async function judgeItems(
 const rowsAtOnce = 500;
 
 function rowsOf(store: AnnotationStore, keys: readonly string[]): Map<string, StoredAnnotation> {
-  const found = new Map<string, StoredAnnotation>();
+  const annotations = new Map<string, StoredAnnotation>();
   for (let start = 0; start < keys.length; start += rowsAtOnce)
-    for (const [key, row] of store.getRows(keys.slice(start, start + rowsAtOnce))) found.set(key, row);
-  return found;
+    for (const [key, row] of store.getRows(keys.slice(start, start + rowsAtOnce))) annotations.set(key, row);
+  return annotations;
 }
 
 function scheduleOf(replies: readonly Replies[]): PrefixSchedule {
-  return { name: 'lengths', lengths: replies.map((seen) => (seen === 'all' ? Number.MAX_SAFE_INTEGER : seen + 1)) };
+  return {
+    name: 'lengths',
+    lengths: replies.map((replyCount) => (replyCount === 'all' ? Number.MAX_SAFE_INTEGER : replyCount + 1)),
+  };
 }
 
 function decisionOf(

@@ -43,12 +43,12 @@ export function readDetectorsResult(run: RunDirectory): DetectorsResult {
 export function detectorsJson({ decisions, ...stored }: DetectorsResult): unknown {
   return {
     ...stored,
-    at: Array.from(decisions, ([replies, own]) => ({
+    at: Array.from(decisions, ([replies, items]) => ({
       replies,
-      ...scoresOf(detectorScoring(stored), own),
-      ...detectionScores(columnsOf(stored, own)),
-      confusion: confusionOf(stored, own),
-      worst: surestErrors(own),
+      ...scoresOf(detectorScoring(stored), items),
+      ...detectionScores(columnsOf(stored, items)),
+      confusion: confusionOf(stored, items),
+      worst: surestErrors(items),
     })),
   };
 }

@@ -70,7 +70,7 @@ export function detectionScores({
       macroF1: whole.macroF1,
       byLabel: Object.fromEntries(labels.map((label, index) => [label, perClass[index]])),
     };
-  const present = byCategory.map((own) => classificationScores({ ...own, classes: 2, items }).perClass[1]);
+  const present = byCategory.map((category) => classificationScores({ ...category, classes: 2, items }).perClass[1]);
   return {
     ...shared,
     macroF1: present.reduce((sum, { f1 }) => sum + f1, 0) / present.length,
@@ -89,21 +89,21 @@ export function confidentAnswers({ decisions, items }: DetectorColumns): Confide
 /** Mean over the items that have probabilities; NaN where none has. */
 function meanBrier({ labels, decisions, gold, items }: DetectorColumns): number {
   let sum = 0;
-  let known = 0;
+  let count = 0;
   for (const item of items) {
     const { probabilities } = decisions[item];
     if (probabilities === null) continue;
     sum += brierScore({ probabilities: labels.map((label) => entryOf(probabilities, label) ?? 0), gold: gold[item] });
-    known++;
+    count++;
   }
-  return sum / known;
+  return sum / count;
 }
 
 /** Of what is known. */
 function meanOf(value: (decision: DetectorDecision) => number | null): (columns: DetectorColumns) => number {
   return ({ decisions, items }) => {
-    const known = Array.from(items, (item) => value(decisions[item])).filter((each) => each !== null);
-    return known.reduce((sum, each) => sum + each, 0) / known.length;
+    const numbers = Array.from(items, (item) => value(decisions[item])).filter((each) => each !== null);
+    return numbers.reduce((sum, each) => sum + each, 0) / numbers.length;
   };
 }
 

@@ -51,12 +51,17 @@ export function compareSystems<Of extends Decision, Columns extends object>(
   const [first, second] = compared;
   const [ours, theirs] = compared.map((system) => decisionsOf(system, comparing));
   const places = new Map([...ours.values()].flat().map(({ place }) => [comparing.titleOf(place), place]));
-  const found = Array.from(places, ([title, place]): ComparedPlace[] => {
+  const comparedPlaces = Array.from(places, ([title, place]): ComparedPlace[] => {
     const at = (all: typeof ours) =>
-      new Map(Array.from(all, ([run, own]) => [run, own.filter((each) => comparing.titleOf(each.place) === title)]));
+      new Map(
+        Array.from(all, ([run, decisions]) => [
+          run,
+          decisions.filter((each) => comparing.titleOf(each.place) === title),
+        ]),
+      );
     const seeds = pairedBySeed(at(ours), at(theirs));
     if (seeds.length === 0) return [];
-    const pairs = seeds.flatMap((own) => own.first.map((left, index) => ({ left, right: own.second[index] })));
+    const pairs = seeds.flatMap((seed) => seed.first.map((left, index) => ({ left, right: seed.second[index] })));
     return [
       {
         title,
@@ -71,11 +76,11 @@ export function compareSystems<Of extends Decision, Columns extends object>(
     ];
   }).flat();
   const counts = [ours, theirs].map((all) => [...all.values()].flat().length);
-  if (found.length === 0)
+  if (comparedPlaces.length === 0)
     throw new InputError(
       `${first.folder} and ${second.folder} share no tested ${comparing.items} under the same seed (${counts.join(' and ')} decisions); compare runs with the same split, tests and seeds`,
     );
-  return found;
+  return comparedPlaces;
 }
 
 /** What a system decided, in words. */
@@ -88,10 +93,10 @@ function refuseOtherLabels(
   [first, second]: ComparedPair,
   { labelsOf }: { labelsOf?(run: RunDirectory): readonly string[] },
 ): void {
-  const [own, other] = [first, second].map(({ folder }) => labelsOf?.(firstRunIn(folder)).join(', '));
-  if (own !== other)
+  const [labels, other] = [first, second].map(({ folder }) => labelsOf?.(firstRunIn(folder)).join(', '));
+  if (labels !== other)
     throw new InputError(
-      `${first.folder} decides ${own} and ${second.folder} decides ${other}; compare runs of one task`,
+      `${first.folder} decides ${labels} and ${second.folder} decides ${other}; compare runs of one task`,
     );
 }
 
@@ -101,10 +106,12 @@ function decisionsOf<Of extends Decision>(
   { read }: { read(run: RunDirectory): readonly Of[] },
 ): Map<string, Of[]> {
   const all = decidedRuns(folder).map((run) => [relative(folder, run), read(RunDirectory.open(run))] as const);
-  const own = all.map(([run, decisions]) => [run, decisions.filter((each) => each.system === system)] as const);
-  if (own.every(([, decisions]) => decisions.length === 0)) {
+  const decisionsOfSystem = all.map(
+    ([run, decisions]) => [run, decisions.filter((each) => each.system === system)] as const,
+  );
+  if (decisionsOfSystem.every(([, decisions]) => decisions.length === 0)) {
     const systems = new Set(all.flatMap(([, decisions]) => decisions.map((each) => each.system)));
     throw new InputError(`${folder} has no system ${JSON.stringify(system)}; it has ${[...systems].join(', ')}`);
   }
-  return new Map(own);
+  return new Map(decisionsOfSystem);
 }

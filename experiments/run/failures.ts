@@ -9,10 +9,10 @@ export function severityOf(error: unknown): 1 | 2 | 3 {
 
 /** Tells of trials that fail as they do, and of what fails many of them alike once. */
 export function failureTeller(tell: (line: string) => void): (label: string, failure: TrialFailure) => void {
-  const told = new Set<string>();
+  const messages = new Set<string>();
   return (label, failure) => {
-    if (told.has(failure.message)) return;
-    told.add(failure.message);
+    if (messages.has(failure.message)) return;
+    messages.add(failure.message);
     tell(`failed: ${label}: ${headlineOf(failure)}`);
   };
 }

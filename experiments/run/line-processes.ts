@@ -29,7 +29,7 @@ export async function shareWork<Item, Answer>(
   const { jobs, words, here, atOnce = 1, ahead = 16, onAnswer, signal } = options;
   const processes = Array.from({ length: jobs - 1 }, () => lineProcess(words));
   const source = eachOf(items);
-  let told = Promise.resolve();
+  let answered = Promise.resolve();
   let fail: (error: unknown) => void = () => {};
   const failed = new Promise<never>((_, reject) => {
     fail = reject;
@@ -38,10 +38,10 @@ export async function shareWork<Item, Answer>(
     // Not `for await`, which would end the source for the others, too, and wait for what they wait for.
     for (let next = await source.next(); !next.done; next = await source.next()) {
       signal?.throwIfAborted();
-      const [item, before] = [next.value, told];
+      const [item, before] = [next.value, answered];
       const answer = answerOf(item);
-      told = Promise.all([answer, before]).then(([own]) => onAnswer(own, item));
-      told.catch(fail);
+      answered = Promise.all([answer, before]).then(([reply]) => onAnswer(reply, item));
+      answered.catch(fail);
       await answer;
     }
   };
@@ -53,7 +53,7 @@ export async function shareWork<Item, Answer>(
   ];
   try {
     await Promise.race([failed, Promise.all(takers.map(takeAll))]);
-    await told;
+    await answered;
     await Promise.all(processes.map(({ end }) => end()));
   } catch (error) {
     // Ctrl-C ends the others, too, which is no failure of theirs.

@@ -10,9 +10,9 @@ const examples = {
 /** @throws InputError for a folder that is no run, or a run of another kind */
 export function openRunOf(path: string, kind: keyof typeof examples): RunDirectory {
   const run = RunDirectory.open(path);
-  const found = kindOfRun(run);
-  if (found === kind) return run;
-  throw new InputError(`${run.path} is a run of kind ${JSON.stringify(found)}, and ${examples[kind]}`);
+  const actual = kindOfRun(run);
+  if (actual === kind) return run;
+  throw new InputError(`${run.path} is a run of kind ${JSON.stringify(actual)}, and ${examples[kind]}`);
 }
 
 /** What was trained in a run. */

@@ -65,10 +65,10 @@ export function withoutTrained(
 ): Thread[] {
   const { trained, includeTrained, name, onNote } = options;
   const others = threads.filter((thread) => !trained.has(threadIdentity(thread)));
-  const known = threads.length - others.length;
-  if (known === 0) return others;
+  const trainedCount = threads.length - others.length;
+  if (trainedCount === 0) return others;
   const whatHappens = includeTrained ? 'they are not left out' : 'they are left out';
-  onNote(`the run was trained on ${known} of the ${threads.length} threads of ${name}; ${whatHappens}`);
+  onNote(`the run was trained on ${trainedCount} of the ${threads.length} threads of ${name}; ${whatHappens}`);
   if (includeTrained) return [...threads];
   if (others.length === 0)
     throw new InputError(

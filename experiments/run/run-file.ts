@@ -22,7 +22,7 @@ export function runFile<Value>(name: string, schema: z.core.$ZodType<Value>) {
 export function resultFile<Shape extends z.ZodRawShape>(formatVersion: number, shape: Shape) {
   const schema = z.strictObject(shape);
   const version = z.looseObject({ formatVersion: z.literal(formatVersion) });
-  const stored = version.transform(({ formatVersion: _, ...own }): unknown => own).pipe(schema);
+  const stored = version.transform(({ formatVersion: _, ...result }): unknown => result).pipe(schema);
   return {
     /** @throws InputError for a run that is not finished, or was finished by another version of Earshot */
     read: (run: RunDirectory): z.output<typeof schema> => run.readResult(stored),

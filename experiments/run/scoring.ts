@@ -29,8 +29,8 @@ export function intervalsOf<Of, Columns extends object>(
   seeds: readonly SeedDecisions<Of>[],
   { only, seed = 1, resamples }: { only?: readonly string[]; seed?: number; resamples?: number } = {},
 ): MetricInterval[] {
-  const wanted = metrics.filter(({ name, isResampled = true }) => only?.includes(name) ?? isResampled);
-  return metricIntervals({ ...scoring, seeds, metrics: wanted, seed, resamples });
+  const resampled = metrics.filter(({ name, isResampled = true }) => only?.includes(name) ?? isResampled);
+  return metricIntervals({ ...scoring, seeds, metrics: resampled, seed, resamples });
 }
 
 /** What two systems decided of the same items, seed by seed, in the order of the first; seeds that share no item are left out. */
@@ -38,9 +38,9 @@ export function pairedBySeed<Of extends Decision>(
   first: ReadonlyMap<unknown, readonly Of[]>,
   second: ReadonlyMap<unknown, readonly Of[]>,
 ): Required<SeedDecisions<Of>>[] {
-  return Array.from(first, ([seed, own]) => {
+  return Array.from(first, ([seed, decisions]) => {
     const others = new Map(second.get(seed)?.map((decision) => [placeOf(decision), decision]));
-    const pairs = own.flatMap((left) => {
+    const pairs = decisions.flatMap((left) => {
       const right = others.get(placeOf(left));
       return right === undefined ? [] : [{ left, right }];
     });

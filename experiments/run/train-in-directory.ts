@@ -101,14 +101,14 @@ function checkFinite(metrics: Metrics, iteration: number): void {
 
 /** The seed and every setting of the experiment that is one value, by its path. */
 function hyperParametersOf(run: RunDirectory): Record<string, HyperParameter> {
-  const found: Record<string, HyperParameter> = { seed: run.readRecord().seed };
+  const parameters: Record<string, HyperParameter> = { seed: run.readRecord().seed };
   const collect = (value: unknown, path: string) => {
-    if (typeof value === 'number' || typeof value === 'string' || typeof value === 'boolean') found[path] = value;
+    if (typeof value === 'number' || typeof value === 'string' || typeof value === 'boolean') parameters[path] = value;
     else if (isPlainObject(value))
-      for (const [key, own] of Object.entries(value)) collect(own, path === '' ? key : `${path}.${key}`);
+      for (const [key, entry] of Object.entries(value)) collect(entry, path === '' ? key : `${path}.${key}`);
   };
   collect(run.readConfig(z.unknown()), '');
-  return found;
+  return parameters;
 }
 
 /** Trainings hold little and make much, so V8 would look for garbage several times a second. A small heap may grow first. */

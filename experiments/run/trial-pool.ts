@@ -133,7 +133,7 @@ function waitingTrials() {
   const ready = new Set<string>();
   const beingPrepared = new Set<string>();
   return {
-    add: (own: WaitingTrial) => void queue.push(own),
+    add: (trial: WaitingTrial) => void queue.push(trial),
     drain: () => queue.splice(0),
     next(): WaitingTrial | undefined {
       const index = queue.findIndex(({ trial: { detectorKey: key } }) => key === null || !beingPrepared.has(key));

@@ -7,7 +7,10 @@ import { isFinished, type RunTrial, type Trial, type TrialOutcome, type WaitingT
 export type TrainTrial = (trial: Trial, context: WorkContext) => Promise<unknown>;
 
 /** Prepares what the trials of a process share that are like the first one. */
-export type StartTrials = (first: Trial, told: { onBackend: (backend: BackendChoice) => void }) => Promise<TrainTrial>;
+export type StartTrials = (
+  first: Trial,
+  listener: { onBackend: (backend: BackendChoice) => void },
+) => Promise<TrainTrial>;
 
 /** What becomes of a trial by an error. Of a defect the stack is told. */
 export function failedBy(error: unknown): TrialOutcome {
@@ -30,7 +33,7 @@ export function trialsHere(options: {
   const { start, signal, onNote, onBackend = onNote } = options;
   const waiting: WaitingTrial[] = [];
   let backend: BackendChoice['name'] | null = null;
-  const told = {
+  const listener = {
     onBackend: (choice: BackendChoice) => {
       backend = choice.name;
       onBackend(`backend ${choice.name} (${choice.device})`);
@@ -66,7 +69,7 @@ export function trialsHere(options: {
     if (first === undefined) return;
     const outcome = await outcomeOf(async () => {
       const by = sharedBy(first.trial);
-      if (shared?.by !== by) shared = { by, train: await start(first.trial, told) };
+      if (shared?.by !== by) shared = { by, train: await start(first.trial, listener) };
       const { train } = shared;
       if (backend !== 'xla') return run(first, train);
       const others = waiting.filter(({ trial }) => sharedBy(trial) === by);

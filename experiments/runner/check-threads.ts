@@ -22,10 +22,10 @@ export async function checkThreads(experiment: OpenedExperiment): Promise<void> 
     const check = isSweep(experiment) ? null : resolved.checkThreads;
     const skipInvalid = skippingSchema.safeParse(config).data?.data.skipInvalid;
     for (const path of threadFiles) {
-      const own =
+      const indexed =
         read.get(path) ?? (isSmall(path) ? indexThreadFile(path, { skipInvalid }) : firstThread(path, skipInvalid));
-      read.set(path, own);
-      const source = await own;
+      read.set(path, indexed);
+      const source = await indexed;
       if (source !== null && check !== null) for (const seed of seeds) await check(source.threads, seed);
     }
   }

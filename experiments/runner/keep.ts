@@ -44,14 +44,14 @@ export function reduceTrial(directory: string, { keep, sharedFolder }: { keep: K
 /** Puts a link in the place of a file whose bytes are in the folder already. Runs never change these files. */
 function shareFile(path: string, folder: string): void {
   const name = createHash('sha256').update(readFileSync(path)).digest('hex');
-  const kept = join(folder, name);
+  const target = join(folder, name);
   mkdirSync(folder, { recursive: true });
   try {
-    if (!existsSync(kept)) linkSync(path, kept);
+    if (!existsSync(target)) linkSync(path, target);
     else {
       const link = `${path}.link`;
       rmSync(link, { force: true });
-      linkSync(kept, link);
+      linkSync(target, link);
       renameSync(link, path);
     }
   } catch (error) {

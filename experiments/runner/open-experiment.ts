@@ -31,10 +31,10 @@ export interface ExperimentSource {
 export async function openBesideOthers(
   source: ExperimentSource,
 ): Promise<{ experiment: OpenedExperiment; others: { name: string; differences: string[] } | null }> {
-  const own = await openExperiment(source);
-  const differences = await differencesOf(own);
-  if (differences.length === 0) return { experiment: own, others: null };
-  const { name } = own;
+  const experiment = await openExperiment(source);
+  const differences = await differencesOf(experiment);
+  if (differences.length === 0) return { experiment, others: null };
+  const { name } = experiment;
   for (let number = 2; ; number++) {
     const experiment = await openExperiment({ ...source, name: `${name}-${number}` });
     if ((await differencesOf(experiment)).length === 0) return { experiment, others: { name, differences } };
@@ -63,7 +63,7 @@ async function openSweep({ path, overrides, name, seeds, variants, data, runs }:
 async function openVariants(raw: PlainObject, source: ExperimentSource): Promise<OpenedExperiment> {
   const { path, overrides, name, seeds, data, runs } = source;
   const kind = await kindOf(raw.kind, path);
-  const own: PlainObject[] = [
+  const overridesOfOptions: PlainObject[] = [
     ...overrides,
     ...(seeds === undefined ? [] : [{ seeds }]),
     ...(name === undefined ? [] : [{ name }]),
@@ -71,14 +71,14 @@ async function openVariants(raw: PlainObject, source: ExperimentSource): Promise
   ];
   const { resolve, soleVariant } = kind;
   const load = (all: readonly PlainObject[]) => loadVariants({ path, raw, overrides: all, resolve, soleVariant });
-  const asked = await load(own);
-  const readsFiles = asked.variants.some(({ experiment }) => experiment.threadFiles.length > 0);
+  const loaded = await load(overridesOfOptions);
+  const readsFiles = loaded.variants.some(({ experiment }) => experiment.threadFiles.length > 0);
   // What a file says of the threads that it makes is not said of others.
-  const file = makesThreads(raw) && readsFiles ? await load([{ description: '' }, ...own]) : asked;
-  const known = file.variants.map((variant) => variant.name);
-  const unknown = source.variants?.find((variant) => !known.includes(variant));
+  const file = makesThreads(raw) && readsFiles ? await load([{ description: '' }, ...overridesOfOptions]) : loaded;
+  const names = file.variants.map((variant) => variant.name);
+  const unknown = source.variants?.find((variant) => !names.includes(variant));
   if (unknown !== undefined)
-    throw new InputError(`${file.name} has no variant ${JSON.stringify(unknown)}; there are ${known.join(', ')}`);
+    throw new InputError(`${file.name} has no variant ${JSON.stringify(unknown)}; there are ${names.join(', ')}`);
   const head = { name: file.name, description: file.description, kind, runs };
   const members = file.variants
     .filter((variant) => source.variants?.includes(variant.name) ?? true)

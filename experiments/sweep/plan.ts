@@ -48,13 +48,13 @@ export async function planSweep(loaded: LoadedSweep, { runs }: { runs: string })
   const derived = Object.entries(sweep.derived).map(([path, text]) => [path, parsedExpression(text)] as const);
   const constraints = sweep.constraints.map(parsedExpression);
   const complete = (point: Point): Point => {
-    const known: Record<string, unknown> = { ...point };
+    const values: Record<string, unknown> = { ...point };
     for (const [path, expression] of derived) {
-      const value = expression.evaluate(settingReader(known, base));
+      const value = expression.evaluate(settingReader(values, base));
       // 1 − 0.8 − 0.2 is −5.6e−17; `+ 0` makes 0 of −0.
-      known[path] = typeof value === 'number' ? Number(value.toFixed(12)) + 0 : value;
+      values[path] = typeof value === 'number' ? Number(value.toFixed(12)) + 0 : value;
     }
-    return known;
+    return values;
   };
   const isAllowed = (point: Point) => {
     const read = settingReader(complete(point), base);

@@ -27,19 +27,19 @@ export function samplePoints(space: Space, options: { method: Method; isAllowed:
       throw new InputError('no point of the grid meets the constraints; widen the space or the constraints');
     return points;
   }
-  const found = new Map<string, Point>();
+  const points = new Map<string, Point>();
   const { trials, seed } = method;
   const random = Random.seeded({ seed, purpose: 'sweep' });
   for (let misses = 0; misses < missesAtMost; misses++) {
     const point = randomPoint(space, random);
     const key = JSON.stringify(point);
-    if (!isAllowed(point) || found.has(key)) continue;
-    found.set(key, point);
-    if (found.size === trials) return [...found.values()];
+    if (!isAllowed(point) || points.has(key)) continue;
+    points.set(key, point);
+    if (points.size === trials) return [...points.values()];
     misses = 0;
   }
   throw new InputError(
-    `only ${found.size} different settings were found that meet the constraints, and method.trials asks for ${trials}; ask for fewer, or widen the space`,
+    `only ${points.size} different settings were found that meet the constraints, and method.trials asks for ${trials}; ask for fewer, or widen the space`,
   );
 }
 

@@ -26,7 +26,7 @@ export function sensitivities(plan: SweepPlan, rows: readonly TrialRow[]): Sensi
     const nameOf = grouping(scored.map(({ setting }) => setting.point[path]));
     const groups = Array.from(
       groupBy(scored, ({ setting }) => nameOf(setting.point[path])),
-      ([values, own]) => ({ values, trials: own.length, mean: mean(own.map(({ objective }) => objective)) }),
+      ([values, trials]) => ({ values, trials: trials.length, mean: mean(trials.map(({ objective }) => objective)) }),
     );
     const means = groups.map((group) => group.mean);
     const between = groups.reduce((sum, group) => sum + group.trials * (group.mean - whole) ** 2, 0);

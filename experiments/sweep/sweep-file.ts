@@ -140,10 +140,10 @@ function chosenVariant(
   variants: unknown,
   { variant, source }: { variant: string | null; source: string },
 ): PlainObject {
-  const known = isPlainObject(variants) ? variants : {};
-  const names = Object.keys(known);
+  const named = isPlainObject(variants) ? variants : {};
+  const names = Object.keys(named);
   if (variant === null && names.length === 0) return {};
-  const chosen = variant === null ? undefined : known[variant];
+  const chosen = variant === null ? undefined : named[variant];
   if (isPlainObject(chosen)) return chosen;
   throw new InputError(
     `${source}: variant is ${JSON.stringify(variant)}; ${names.length === 0 ? 'the experiment has no variants, so leave it out' : `it must be one of ${names.join(', ')}`}`,

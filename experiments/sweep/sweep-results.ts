@@ -55,10 +55,10 @@ function jsonOf(
       why: leader.why,
       test: tested,
     },
-    members: settings.map(({ name, point, isComplete, isAllowed, objective, values, rows: own }) => ({
+    members: settings.map(({ name, point, isComplete, isAllowed, objective, values, rows }) => ({
       id: name,
       settings: point,
-      trials: own.map(({ trial }) => trialId(trial)),
+      trials: rows.map(({ trial }) => trialId(trial)),
       isComplete,
       isAllowed,
       objective,

@@ -62,20 +62,20 @@ export function summarizeSettings(plan: SweepPlan, rows: readonly TrialRow[]): S
   const isAllowed = conditionsOf(plan);
   const aim = plan.kind.metrics.find(({ name }) => name === plan.aim);
   return plan.members.map((setting) => {
-    const own = rows.filter((row) => row.setting === setting);
+    const rowsOfSetting = rows.filter((row) => row.setting === setting);
     const objective = overSeeds(
-      own.map((row) => row.objective),
+      rowsOfSetting.map((row) => row.objective),
       aim?.range,
     );
     const values = valuesOverSeeds(
       plan,
-      own.map(({ systems }) => systems[0]?.values ?? {}),
+      rowsOfSetting.map(({ systems }) => systems[0]?.values ?? {}),
     );
     const means = Object.fromEntries(Object.entries(values).map(([name, interval]) => [name, interval?.mean ?? null]));
-    const isComplete = own.every(({ status }) => status === 'finished');
+    const isComplete = rowsOfSetting.every(({ status }) => status === 'finished');
     return {
       ...setting,
-      rows: own,
+      rows: rowsOfSetting,
       isComplete,
       isAllowed: objective !== null && isAllowed(means),
       objective,
@@ -85,8 +85,8 @@ export function summarizeSettings(plan: SweepPlan, rows: readonly TrialRow[]): S
 }
 
 function overSeeds(values: readonly (number | null)[], range?: Range): SeedInterval | null {
-  const known = values.filter((value) => value !== null);
-  return known.length === 0 ? null : seedInterval(known, range);
+  const numbers = values.filter((value) => value !== null);
+  return numbers.length === 0 ? null : seedInterval(numbers, range);
 }
 
 /** Every metric of the kind over seeds, by its name; null where no seed knows it. */
@@ -98,7 +98,7 @@ function valuesOverSeeds(
     kind.metrics.map(({ name, range }) => [
       name,
       overSeeds(
-        seeds.map((own) => own[name] ?? null),
+        seeds.map((seed) => seed[name] ?? null),
         range,
       ),
     ]),
@@ -116,12 +116,12 @@ export interface SystemMean {
 export function meanSystems(plan: Pick<SweepPlan, 'kind'>, runs: readonly (readonly ScoredSystem[])[]): SystemMean[] {
   const names = [...new Set(runs.flatMap((systems) => systems.map(({ name }) => name)))];
   return names.map((name) => {
-    const own = runs.flatMap((systems) => systems.filter((system) => system.name === name));
+    const scored = runs.flatMap((systems) => systems.filter((system) => system.name === name));
     const values = valuesOverSeeds(
       plan,
-      own.map((system) => system.values),
+      scored.map((system) => system.values),
     );
-    return { name, role: own[0].role, values };
+    return { name, role: scored[0].role, values };
   });
 }
 
@@ -131,7 +131,7 @@ export function trainedOn(rows: readonly TrialRow[]): Record<string, number> {
     rows.filter((row) => row.trainedOn !== null),
     (row) => row.trainedOn ?? '',
   );
-  return Object.fromEntries(Array.from(devices, ([device, own]) => [device, own.length]));
+  return Object.fromEntries(Array.from(devices, ([device, rows]) => [device, rows.length]));
 }
 
 /** The same as a sentence; null where nothing was trained. */

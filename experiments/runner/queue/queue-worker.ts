@@ -34,10 +34,10 @@ export async function workOnQueue(options: WorkerOptions): Promise<void> {
   const { redis, jobs, lostAfterMs, idleMs, signal, onNote } = options;
   let underWay = 0;
   let onEnded = () => {};
-  const told = new Set<string>();
+  const messages = new Set<string>();
   const onDeclined = (declined: string) => {
-    if (!told.has(declined)) onNote(declined);
-    told.add(declined);
+    if (!messages.has(declined)) onNote(declined);
+    messages.add(declined);
   };
   const worker = new Worker(
     queueName,

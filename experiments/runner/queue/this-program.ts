@@ -14,11 +14,11 @@ const rooms = ['checkpoints', 'envs', 'experiments', 'experts', 'src', 'trainers
  * they come to the same results.
  */
 export function thisProgram(): string {
-  known ??= `${packageJson.version} (sources ${hashOfSources().slice(0, 12)})`;
-  return known;
+  hash ??= `${packageJson.version} (sources ${hashOfSources().slice(0, 12)})`;
+  return hash;
 }
 
-let known: string | null = null;
+let hash: string | null = null;
 
 function hashOfSources(): string {
   const hash = createHash('sha256');

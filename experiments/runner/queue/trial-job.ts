@@ -20,6 +20,6 @@ export const declinedSchema = z.object({ declined: z.string().describe('by whom 
 
 /** The same trial on other data is another one, and so is one of another program. */
 export function trialName({ trial, files }: Pick<TrialJob, 'trial' | 'files'>): string {
-  const { label: _, ...told } = trial;
-  return sha256([thisProgram(), told, files.map((file) => file.sha256)]).slice(0, 24);
+  const { label: _, ...content } = trial;
+  return sha256([thisProgram(), content, files.map((file) => file.sha256)]).slice(0, 24);
 }

@@ -45,23 +45,23 @@ export async function openTrialQueue(
     // The end of an earlier attempt, such as a failure that was fixed since.
     await removeFailed(await queue.getJob(jobId));
     while (!signal.aborted) {
-      const known: Job | undefined = await queue.getJob(jobId);
-      const state = known === undefined ? null : await known.getState();
-      if (known === undefined || state === 'unknown') {
+      const earlier: Job | undefined = await queue.getJob(jobId);
+      const state = earlier === undefined ? null : await earlier.getState();
+      if (earlier === undefined || state === 'unknown') {
         await offerInputs(redis, job, directory);
         await queue.add('trial', job, { jobId });
       } else if (state === 'failed') {
-        await known.remove();
-        const message = known.failedReason ?? 'its worker failed';
+        await earlier.remove();
+        const message = earlier.failedReason ?? 'its worker failed';
         return { how: 'failed', severity: 3, message };
       } else if (state === 'completed') {
         // Read once more: it may have ended after it was read.
         const outcome = trialOutcomeSchema.parse((await queue.getJob(jobId))?.returnvalue);
         const isOver = outcome.how === 'failed' || (await collectRun(redis, job, directory));
-        await known.remove();
+        await earlier.remove();
         if (isOver) return outcome;
         // The answer is there and the run is not: the queue has lost it, and the trial begins again.
-      } else noteWhoDeclined(known);
+      } else noteWhoDeclined(earlier);
       await sleep(pollMs, signal).catch(() => {});
     }
     return { how: 'interrupted' };
@@ -99,12 +99,14 @@ async function collectRun(redis: Redis, { id }: TrialJob, directory: string): Pr
 /** What makes a trial one for the queue, with its files by their content. */
 async function trialQueuing({ members }: OpenedExperiment): Promise<(trial: Trial) => TrialJob> {
   const hashes = await hashesOf(members.flatMap(({ resolved }) => resolved.files));
-  const resolvedOf = new Map(members.flatMap(({ trials, resolved }) => trials.map((own) => [own.directory, resolved])));
+  const resolvedOf = new Map(
+    members.flatMap(({ trials, resolved }) => trials.map((trial) => [trial.directory, resolved])),
+  );
   const auto = members.some(({ resolved }) => resolved.backend === 'auto') ? await backendNamedAuto() : null;
-  return ({ directory, runs: _, ...told }) => {
-    const { files: paths = [], backend: asked = null } = resolvedOf.get(directory) ?? {};
+  return ({ directory, runs: _, ...content }) => {
+    const { files: paths = [], backend: backendName = null } = resolvedOf.get(directory) ?? {};
     const files = paths.map((path) => ({ path, sha256: hashes[path] }));
-    const trial = { ...told, backend: asked === 'auto' ? auto : asked };
+    const trial = { ...content, backend: backendName === 'auto' ? auto : backendName };
     return { program: thisProgram(), trial, files, id: trialName({ trial, files }) };
   };
 }
