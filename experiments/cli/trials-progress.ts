@@ -51,7 +51,7 @@ export function trialsProgress(
       // A single one is told by the error at the end.
       if (!isSingle || signal.aborted) tellFailure(label, failure);
     },
-    /** The same runner, its trials shown while they run. */
+    /** Wraps a runner so that its trials are shown while they run. */
     watching:
       (run: RunTrial): RunTrial =>
       async (trial) => {
@@ -105,7 +105,7 @@ function timesByStage() {
   };
 }
 
-/** What a trial that has just ended scores on the development part, beside the best so far; null without an objective. */
+/** The score of a trial that has just ended on the development part, beside the best so far; null without an objective. */
 function scoresSoFar(experiment: OpenedExperiment): (directory: string) => Record<string, number> | null {
   if (!isSweep(experiment)) return () => null;
   const { aim, kind } = experiment;

@@ -7,12 +7,12 @@ export type Replies = number | 'all';
 /** The points of S2MAD's figure on early detection: the claim alone, then every tenth reply. */
 export const earlyDetectionReplies: readonly Replies[] = [0, 10, 20, 30, 40, 50, 'all'];
 
-/** What a run's system is called. */
+/** The name of the system of a run. */
 export const detectorName = 'detector';
 
 const count = z.number().min(0);
 
-/** What the detector of a run said of a thread after so many replies, which are its place. */
+/** The prediction of a run's detector about a thread after a number of replies, which is the place of the decision. */
 export const detectorDecisionSchema = decisionSchema.extend({
   numbers: z.strictObject({
     posts: z.int().describe('that it read; fewer than the replies and the claim where the thread is shorter'),

@@ -8,9 +8,9 @@ import type { ScoredTask } from '../judging/gold-labels.ts';
 import type { DetectorsExperiment } from './experiment.ts';
 
 export type ItemParts = {
-  /** What local detectors learn from. */
+  /** Threads that local detectors learn from. */
   readonly train: Thread[];
-  /** What settings are chosen on. */
+  /** Threads that settings are chosen on. */
   readonly development: Thread[];
   readonly test: Thread[];
 };

@@ -17,7 +17,7 @@ export interface JudgedItems {
   /** One for each thread and each number of replies, in the order of these; empty where judging stopped before its end. */
   readonly decisions: readonly DetectorDecision[];
   readonly result: AnnotateResult;
-  /** What was sent now. */
+  /** Requests and tokens of this call. */
   readonly usage: readonly EndpointUsage[];
 }
 

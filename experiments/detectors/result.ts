@@ -25,7 +25,7 @@ export const detectorsResult = resultFile(2, {
 });
 type StoredDetectorsResult = ReturnType<typeof detectorsResult.read>;
 
-/** What a finished run came to. */
+/** The result of a finished run of detectors. */
 export interface DetectorsResult extends StoredDetectorsResult {
   /** The part that tables show: the test, unless only the development part was judged. */
   readonly part: 'test' | 'development';

@@ -8,7 +8,7 @@ import { classIndices, type Metric } from '../run/metric.ts';
 import type { Scoring } from '../run/scoring.ts';
 import { type DetectorDecision, type Replies, repliesOf } from './decisions.ts';
 
-/** What scoring has to know of a task, and what a run keeps of it. */
+/** The facts about a task that scoring needs and a run keeps. */
 export type ScoredLabels = Pick<ScoredTask, 'labels' | 'categories'>;
 
 /** The columns of some decisions, and which of these count. */

@@ -28,7 +28,7 @@ export function firstRunIn(folder: string): RunDirectory {
 
 /** How two systems of one kind of experiment are compared. */
 export interface Comparing<Of extends Decision, Columns extends object> {
-  /** What is decided. */
+  /** The task. */
   readonly items: 'thread' | 'item';
   /** Two folders are compared where theirs are the same; any two unless given. */
   labelsOf?(run: RunDirectory): readonly string[];
@@ -83,7 +83,7 @@ export function compareSystems<Of extends Decision, Columns extends object>(
   return comparedPlaces;
 }
 
-/** What a system decided, in words. */
+/** The decisions of a system, in words. */
 function shown({ prediction, numbers: { postsUsed, posts } }: Decision): string {
   const answer = prediction ?? 'no answer';
   return postsUsed === undefined ? answer : `${answer}, post ${postsUsed} of ${posts}`;

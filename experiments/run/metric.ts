@@ -21,7 +21,7 @@ export interface Metric<Columns, Value extends number | null = number | null> ex
   of(columns: Columns): Value;
 }
 
-/** What decisions come to, by the name of the metric; null where it is not known. */
+/** Values of metrics by name; null where a value is unknown. */
 export function valuesOf<Columns>(
   metrics: readonly Metric<Columns>[],
   columns: Columns,

@@ -15,7 +15,7 @@ export function openRunOf(path: string, kind: keyof typeof examples): RunDirecto
   throw new InputError(`${run.path} is a run of kind ${JSON.stringify(actual)}, and ${examples[kind]}`);
 }
 
-/** What was trained in a run. */
+/** The kind of experiment of a run. */
 export function kindOfRun(run: RunDirectory): string {
   return run.readConfig(z.looseObject({ kind: z.string().default('stop-agent') })).kind;
 }

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import type { z } from 'zod';
 import { type BackendChoice, type backendSchema, selectBackend } from '../../src/tensor/backend.ts';
 
-/** What `backend` in an experiment may say. */
+/** The values of `backend` in an experiment. */
 export type RequestedBackend = z.infer<typeof backendSchema>;
 
 /**

@@ -15,7 +15,7 @@ export function runsBelow(folder: string, levels: number): string[] {
   return foldersWith(['config.json'], folder, levels);
 }
 
-/** The same, and folders of trainings that failed before there was a run. */
+/** Runs below a folder, and folders of trainings that failed before there was a run. */
 export function trainingsBelow(folder: string, levels: number): string[] {
   return foldersWith(['config.json', failureName], folder, levels);
 }

@@ -33,7 +33,7 @@ export function intervalsOf<Of, Columns extends object>(
   return metricIntervals({ ...scoring, seeds, metrics: resampled, seed, resamples });
 }
 
-/** What two systems decided of the same items, seed by seed, in the order of the first; seeds that share no item are left out. */
+/** Decisions of two systems about the same items, seed by seed, in the order of the first; seeds that share no item are left out. */
 export function pairedBySeed<Of extends Decision>(
   first: ReadonlyMap<unknown, readonly Of[]>,
   second: ReadonlyMap<unknown, readonly Of[]>,

@@ -17,13 +17,13 @@ export const trialSchema = z.object({
   runs: z.string(),
   /** Trials with the same one train the same detector; null where none is trained. */
   detectorKey: z.string().nullable(),
-  /** What it must be trained on; null for what its experiment asks for. */
+  /** The backend to train on; null for that of the experiment. */
   backend: z.enum(backendNames).nullable(),
   maxWaitMs: z.number().nullish().describe('the longest wait that an endpoint may ask for; unless given as configured'),
 });
 export type Trial = Readonly<z.output<typeof trialSchema>>;
 
-/** What became of a trial. */
+/** The end of a trial. */
 export const trialOutcomeSchema = z.discriminatedUnion('how', [
   z.object({ how: z.literal('finished') }),
   z.object({ how: z.literal('interrupted') }),
@@ -37,7 +37,7 @@ export const trialOutcomeSchema = z.discriminatedUnion('how', [
 export type TrialOutcome = Readonly<z.output<typeof trialOutcomeSchema>>;
 export type TrialFailure = Extract<TrialOutcome, { how: 'failed' }>;
 
-/** What is told of a trial while it runs. Who gives `onMeasured` watches how well the training does. */
+/** Events of a running trial. With `onMeasured`, the training is scored while it runs. */
 export type TrialWatch = Partial<Pick<WorkContext, 'onProgress' | 'onMeasured'>> & {
   /** The trial waits no longer for a process. */
   readonly onBegun?: () => void;

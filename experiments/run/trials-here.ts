@@ -12,7 +12,7 @@ export type StartTrials = (
   listener: { onBackend: (backend: BackendChoice) => void },
 ) => Promise<TrainTrial>;
 
-/** What becomes of a trial by an error. Of a defect the stack is told. */
+/** Turns an error into the end of a trial. A defect comes with its stack. */
 export function failedBy(error: unknown): TrialOutcome {
   const severity = severityOf(error);
   const { message, stack = message } = error instanceof Error ? error : new Error(String(error));

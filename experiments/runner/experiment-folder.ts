@@ -49,7 +49,7 @@ export async function noteFiles(experiment: OpenedExperiment): Promise<void> {
   writeJsonFile(join(folder, manifestName), { files, ...sweep });
 }
 
-/** What runs of this name have otherwise: what they have read, or the settings of the first that was begun with others. */
+/** Differences to the runs of this name: files that they read, or settings of the first run that was begun with others. */
 export async function differencesOf(experiment: OpenedExperiment): Promise<string[]> {
   return [...(await otherReading(experiment)), ...otherSettings(experiment)];
 }

@@ -14,7 +14,7 @@ import { sweepResults } from '../sweep/sweep-results.ts';
 import { folderOf } from './experiment-folder.ts';
 
 interface Reporting {
-  /** What trained the runs, or shows them. */
+  /** The command that trained the runs or shows them. */
   readonly command: string;
   /** Finished runs of each variant; those with the seeds of the experiment unless given. */
   readonly variants?: readonly VariantRuns[];
@@ -22,9 +22,9 @@ interface Reporting {
 
 interface Results {
   readonly report: KindsReport;
-  /** What `--json` prints, and a page holds. */
+  /** The value that `--json` prints and a page contains. */
   readonly results: object;
-  /** What `report.json` holds. */
+  /** The content of `report.json`. */
   readonly json: object;
   /** Further files, by name. */
   readonly tables: Readonly<Record<string, string | Uint8Array>>;
@@ -69,7 +69,7 @@ export function finishedVariants({ members }: OpenedExperiment): VariantRuns[] {
 }
 
 /**
- * The same with whatever seeds there are, of runs that have the settings of the variant.
+ * Finished runs with any seed that have the settings of the variant.
  * @throws InputError where a run stands there twice
  */
 export function finishedWithAnySeed({ members }: OpenedExperiment): VariantRuns[] {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { policyFolderName } from '../stop-agent/policy/policy-folder.ts';
 
 /*
- * What the finished trials of a sweep leave behind. Ten thousand trials are ten thousand folders, most of whose bytes nobody asks for
+ * The files that finished trials leave behind. Ten thousand trials are ten thousand folders, most of whose bytes nobody asks for
  * again.
  */
 
@@ -15,13 +15,13 @@ import { policyFolderName } from '../stop-agent/policy/policy-folder.ts';
 export const keeps = ['all', 'policies', 'results'] as const;
 export type Keep = (typeof keeps)[number];
 
-/** What only further training, and a look at it, would read. */
+/** Files for further training, and logs of it. */
 const ofTraining = /^(checkpoints|metrics\.jsonl|(development-)?stop-probabilities\.jsonl|events\.out\.tfevents\..+)$/;
-/** What decides. */
+/** Files of the policy. */
 const ofPolicy = /^(policy|threshold\.json|cloning\..+)$/;
-/** The same in every trial of a seed. */
+/** Files that are equal in all trials of a seed. */
 const shared = /^(parts\.json|(development-)?judged\.jsonl)$/;
-/** The same in the policies of a seed, or in all. */
+/** Files that are equal in the policies of a seed, or in all. */
 const sharedInPolicies = ['characters.json', 'detector.json', 'earshot_policy.py', 'refusals.jsonl'];
 
 /**

@@ -32,7 +32,7 @@ const reportSchema = z.looseObject({
 });
 
 /**
- * What lies in a folder of runs: an entry for each folder below it that holds some, in the order of their names. The conclusion is
+ * Lists a folder of runs: an entry for each folder below it that holds some, in the order of their names. The conclusion is
  * that of the last report; runs that were made since are counted, and not in it.
  * @throws InputError where the folder is missing, or a report is damaged
  */

@@ -10,7 +10,7 @@ import { differencesOf } from './experiment-folder.ts';
 export interface ExperimentSource {
   /** File of an experiment or of a sweep. */
   path: string;
-  /** What it holds, where there is no file. */
+  /** The content, if there is no file. */
   raw?: PlainObject;
   overrides: readonly PlainObject[];
   /** In place of those of the file. */

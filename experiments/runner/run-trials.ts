@@ -33,7 +33,7 @@ export async function runTrials(
   run: {
     readonly trials: readonly Trial[];
     readonly runTrial: RunTrial;
-    /** What finished trials leave behind. */
+    /** The files that finished trials leave behind. */
     readonly keep: Keep;
     readonly signal: AbortSignal;
     readonly onTrials: (counts: { done: number; total: number }) => void;

@@ -10,7 +10,7 @@ export interface FrontPoint {
   readonly queries: number;
   /** No other system is as good in macro-F1 and ER and better in one of them. */
   readonly isOnFront: boolean;
-  /** The same with queries as a third aim. */
+  /** Whether the point is on the front with queries as a third aim. */
   readonly isOnFrontWithQueries: boolean;
 }
 

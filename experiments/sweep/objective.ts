@@ -4,7 +4,7 @@ import type { SweepPlan } from './plan.ts';
 type MetricValues = Readonly<Record<string, number | null>>;
 
 /**
- * What the sweep maximises, as a function of a system's metrics; null where it has no finite value: a metric in it is not
+ * The objective of a sweep as a function of a system's metrics; null where it has no finite value: a metric in it is not
  * known (hours of threads without times), or it divides by 0.
  */
 export function objectiveOf({ aim }: Pick<SweepPlan, 'aim'>): (values: MetricValues) => number | null {

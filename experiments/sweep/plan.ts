@@ -20,11 +20,11 @@ export interface Setting extends Member {
 export interface SweepPlan extends OpenedExperiment {
   readonly members: readonly Setting[];
   readonly sweep: SweepFile;
-  /** What it maximises: a metric or an expression of metrics. */
+  /** The objective: a metric or an expression of metrics. */
   readonly aim: string;
   /** Swept and derived paths, in the order of the file. */
   readonly paths: readonly string[];
-  /** What the plan was made from. */
+  /** The source of the plan. */
   readonly loaded: LoadedSweep;
 }
 

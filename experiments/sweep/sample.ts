@@ -3,7 +3,7 @@ import { InputError } from '../../src/errors.ts';
 import { Random } from '../../src/tensor/random.ts';
 import type { Method, Range } from './sweep-file.ts';
 
-/** What may stand at each swept path. */
+/** The values for each swept path. */
 export type Space = Readonly<Record<string, readonly unknown[] | Range>>;
 /** A value for each swept path. */
 export type Point = Readonly<Record<string, unknown>>;

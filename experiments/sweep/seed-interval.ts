@@ -17,7 +17,7 @@ const quantiles = [
   2.101, 2.093, 2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
 
-/** What a number can be at all. */
+/** The limits of a number. */
 export type Range = readonly [least: number, most: number];
 
 /** Equal numbers differ by so much after sums and differences. */

@@ -8,7 +8,7 @@ import { meanSystems, readRows, type SystemMean, summarizeSettings, trainedOn } 
 import { tableCsv, tableJson, tableParquet, trialTable } from './trial-table.ts';
 
 /**
- * What a sweep came to, from what lies in its folder: the same for the same trials, whatever was killed on the way. The test is looked
+ * The results of a sweep, from the files in its folder: equal for equal trials, whatever was killed on the way. The test is looked
  * at here alone, once the leading setting is known, and for that setting.
  */
 export function sweepResults(plan: SweepPlan, { command }: { command: string }) {
@@ -38,7 +38,7 @@ export function sweepResults(plan: SweepPlan, { command }: { command: string }) 
   };
 }
 
-/** What `--json` prints. */
+/** The value that `--json` prints. */
 function jsonOf(
   { plan, rows, settings, front, sensitivities: sensitivity, leader, tested }: SweepResult,
   beside: readonly SystemMean[],

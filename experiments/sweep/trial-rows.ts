@@ -134,7 +134,7 @@ export function trainedOn(rows: readonly TrialRow[]): Record<string, number> {
   return Object.fromEntries(Array.from(devices, ([device, rows]) => [device, rows.length]));
 }
 
-/** The same as a sentence; null where nothing was trained. */
+/** Devices of the trials in a sentence; null if nothing was trained. */
 export function whereTrained(rows: readonly TrialRow[]): string | null {
   const devices = Object.entries(trainedOn(rows));
   if (devices.length === 0) return null;

@@ -132,7 +132,7 @@ function otherProgram({ data }: Job): string | null {
   return `it is Earshot ${thisProgram()}, and the sweep was started by ${program}; install the same on both machines`;
 }
 
-/** The same, so that all are trained on one backend. */
+/** Why another worker must take the trials, so that all are trained on one backend; null if this one has the backend. */
 async function lackedBackend(
   { trial: { backend } }: TrialJob,
   { startBackend }: Pick<WorkerOptions, 'startBackend'>,

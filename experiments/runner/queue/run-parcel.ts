@@ -89,7 +89,7 @@ export function progressOf(directory: string): number | null {
 }
 
 /**
- * What lies in a run, its policy and the runs of its folds included. Checkpoints come first: what is appended to while they are read is
+ * The files of a run, its policy and the runs of its folds included. Checkpoints come first: what is appended to while they are read is
  * then at least as long as they need.
  */
 function filesOf(directory: string): string[] {

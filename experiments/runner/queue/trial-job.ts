@@ -6,7 +6,7 @@ import { thisProgram } from './this-program.ts';
 /** Who made a job. Read before the rest, which another program may have written in another form. */
 export const jobMakerSchema = z.object({ program: z.string().catch('another version') });
 
-/** What a worker is told: a trial. Folders are its own. */
+/** The trial in a job. A worker chooses folders itself. */
 export const trialJobSchema = z.object({
   program: z.string().describe('of the sweep: another one might come to other results'),
   trial: trialSchema.omit({ directory: true, runs: true }),
@@ -15,10 +15,10 @@ export const trialJobSchema = z.object({
 });
 export type TrialJob = z.output<typeof trialJobSchema>;
 
-/** What a worker notes on a job that it leaves to others. */
+/** The note on a job that a worker leaves to others. */
 export const declinedSchema = z.object({ declined: z.string().describe('by whom and why, for people') });
 
-/** The same trial on other data is another one, and so is one of another program. */
+/** Identifies a trial by its settings, its data and the program. */
 export function trialName({ trial, files }: Pick<TrialJob, 'trial' | 'files'>): string {
   const { label: _, ...content } = trial;
   return sha256([thisProgram(), content, files.map((file) => file.sha256)]).slice(0, 24);

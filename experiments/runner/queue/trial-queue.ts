@@ -96,7 +96,7 @@ async function collectRun(redis: Redis, { id }: TrialJob, directory: string): Pr
   return true;
 }
 
-/** What makes a trial one for the queue, with its files by their content. */
+/** Turns a trial into one for the queue, with its files by their content. */
 async function trialQueuing({ members }: OpenedExperiment): Promise<(trial: Trial) => TrialJob> {
   const hashes = await hashesOf(members.flatMap(({ resolved }) => resolved.files));
   const resolvedOf = new Map(
@@ -115,7 +115,7 @@ async function removeFailed(job: Job | undefined): Promise<void> {
   if (job !== undefined && (await job.getState()) === 'failed') await job.remove();
 }
 
-/** What `auto` is here, so that all trials are trained on it. */
+/** The backend that `auto` chooses here, so that all trials are trained on it. */
 async function backendNamedAuto(): Promise<BackendName> {
   const { selectBackend } = await import('../../../src/tensor/backend.ts');
   return (await selectBackend('auto')).name;
