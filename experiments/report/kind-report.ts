@@ -1,4 +1,5 @@
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { InputError } from '../../src/errors.ts';
 import type { Report } from './report.ts';
 
 /** Finished runs of a variant. */
@@ -62,4 +63,16 @@ export function provenanceFacts([{ directories }]: readonly VariantRuns[], data:
     `data: ${data}`,
     ...(backend === 'none' ? [] : [`backend: ${backend}`]),
   ];
+}
+
+/** What could be read, and why it could not: a page is written without what is gone. */
+export async function readable<Value>(
+  read: () => Promise<Value>,
+): Promise<{ value: Value; problem: null } | { value: null; problem: string }> {
+  try {
+    return { value: await read(), problem: null };
+  } catch (error) {
+    if (error instanceof InputError) return { value: null, problem: error.message };
+    throw error;
+  }
 }

@@ -114,7 +114,6 @@ describe('a guarantee of a policy that alerts', () => {
       expect.arrayContaining([
         ['front', 'F latency of alerts against delay'],
         ['front-queries', 'F latency of alerts against queries'],
-        ['stops', 'Alerts, by posts read'],
       ]),
     );
     for (const [chart, name] of charts) expect([name, /macro-F1/i.test(chart)]).toEqual([name, false]);

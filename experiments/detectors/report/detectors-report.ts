@@ -6,11 +6,10 @@ import { present } from '../../../src/present.ts';
 import { quoted } from '../../../src/shell-words.ts';
 import { workContext } from '../../../src/work-context.ts';
 import { frontChart } from '../../report/charts/front-chart.ts';
-import { kindReport, provenanceFacts, type ReportSource } from '../../report/kind-report.ts';
-import { readable } from '../../report/readable.ts';
+import { kindReport, provenanceFacts, type ReportSource, readable } from '../../report/kind-report.ts';
 import type { Block, Report, ReportSection } from '../../report/report.ts';
 import { directionOf, estimated, shown } from '../../report/shown-numbers.ts';
-import { type ShownMetric, systemsTable, type Table } from '../../report/table.ts';
+import { confusionTable, type ShownMetric, systemsTable, type Table } from '../../report/table.ts';
 import { confusionOf, surestErrors } from '../beside-labels.ts';
 import { type DetectorDecision, repliesInWords } from '../decisions.ts';
 import { detectorsExperimentSchema } from '../experiment.ts';
@@ -72,12 +71,6 @@ function reportOf(source: ReportSource, standing: Standing): Report {
             table,
           ),
           'In brackets 95% intervals by a bootstrap over seeds and items. The Brier score (0 to 2) and the expected calibration error are over the items whose prediction has probabilities; – where none has.',
-        ],
-      },
-      {
-        id: 'price',
-        title: 'What a judgement takes',
-        blocks: [
           systemsTable(rows, price, table),
           'Means over items, of when a judgement was made; parts that judgements share count in each, and items without an answer count 0 (in seconds not at all). Money is what was paid when the judgement was made; – where a price was not known then.',
         ],
@@ -117,13 +110,11 @@ function besideSection(detectors: readonly DetectorStanding[], store: string): R
     const errors = surestErrors(decisions);
     const key = errors[0]?.key?.slice(0, 12);
     return present<Block>([
-      `**${variant}**, ${repliesInWords(replies)}; true labels down, predictions across:`,
-      {
-        heading: ['true', ...confusion.map(({ label }) => label), 'no answer'],
-        rows: confusion.map(({ label, predicted, unanswered }) =>
-          [label, ...Object.values(predicted), unanswered].map(String),
-        ),
-      },
+      `**${variant}**, ${repliesInWords(replies)}:`,
+      confusionTable(
+        confusion.map(({ label }) => label),
+        confusion.map(({ predicted, unanswered }) => [...Object.values(predicted), unanswered]),
+      ),
       errors.length > 0 && {
         heading: ['surest errors', 'true', 'predicted', 'p', 'explanation', 'key'],
         texts: ['true', 'predicted', 'explanation', 'key'],

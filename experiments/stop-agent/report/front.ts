@@ -1,4 +1,3 @@
-import { dirname } from 'node:path';
 import { groupBy } from '../../../src/data/group-by.ts';
 import type { Interval } from '../../../src/metrics/bootstrap.ts';
 import { paretoFront, upperHull } from '../../../src/metrics/pareto.ts';
@@ -14,7 +13,6 @@ import { agentName, decide, isLearnt, isShown, type SystemDecisions, stopByScore
 import { taskOf } from '../experiment.ts';
 import { type ScoredStops, stopColumns, stopMetrics, stopScoring } from '../metrics.ts';
 import { agentQueries, limitsOf } from '../policy-settings.ts';
-import type { TrialResult } from '../result.ts';
 import { optimumName } from '../stream-optimum.ts';
 import type { RankedAgent } from './agents.ts';
 import type { RecommendedSystem } from './conclusion.ts';
@@ -51,13 +49,9 @@ interface PlacedSystem {
   readonly isRecommended: boolean;
   readonly seeds: readonly Pick<SystemDecisions, 'decisions'>[];
   readonly hasIntervals: boolean;
-  /** The command that shows these decisions again. */
-  readonly repeat: string;
 }
 
 interface FrontOptions {
-  /** What trained the agents. */
-  readonly command: string;
   readonly recommended: Pick<RecommendedSystem, 'variant' | 'system'> | null;
   /** What the agents would decide at other thresholds than their own, an entry per seed. */
   readonly thresholds: readonly { name: string; seeds: PlacedSystem['seeds'] }[];
@@ -69,13 +63,12 @@ const longestRuleName = 14;
 
 /** The front against posts and against queries. */
 export function frontCharts(agents: readonly RankedAgent[], options: FrontOptions): Chart[] {
-  const { command } = options;
   const task = agents[0].trials[0].ranking;
   const aim = (task.alerts ?? []).length > 0 ? aims.alerts : aims.predictions;
   const systems = [
     ...placedSystems(agents, options),
     ...options.thresholds.map((own): PlacedSystem => {
-      return { ...own, kind: 'threshold', isRecommended: false, hasIntervals: false, repeat: command };
+      return { ...own, kind: 'threshold', isRecommended: false, hasIntervals: false };
     }),
   ];
   const points = systems.map((system) => frontPoint(system, { task, aim }));
@@ -83,7 +76,7 @@ export function frontCharts(agents: readonly RankedAgent[], options: FrontOption
 }
 
 /** Every agent of every variant, and the rules of the first variant's splits. */
-function placedSystems(agents: readonly RankedAgent[], { command, recommended }: FrontOptions): PlacedSystem[] {
+function placedSystems(agents: readonly RankedAgent[], { recommended }: FrontOptions): PlacedSystem[] {
   return agents.flatMap(({ variant, trials }, index) => {
     const names = [...new Set(trials.flatMap(({ decisions }) => decisions.map(({ name }) => name)))];
     return names
@@ -98,7 +91,6 @@ function placedSystems(agents: readonly RankedAgent[], { command, recommended }:
           isRecommended: name === recommended?.system && (!isAgent || variant === recommended.variant),
           seeds,
           hasIntervals: isAgent,
-          repeat: isAgent ? command : comparison(name, trials),
         };
       });
   });
@@ -109,13 +101,6 @@ function kindOf({ name, queries }: SystemDecisions): FrontPoint['kind'] {
   return name === agentName ? 'trained' : 'baseline';
 }
 
-/** Compares the agent with another system on the same threads. */
-function comparison(name: string, trials: readonly TrialResult[]): string {
-  const [{ directory }] = trials;
-  const folder = trials.length > 1 ? dirname(directory) : directory;
-  return `earshot compare ${folder} ${folder} --second-system "${name}"`;
-}
-
 /** A system on both fronts: means over the seeds that know a number, NaN where none does; intervals over threads and seeds. */
 interface PlacedPoint extends Omit<FrontPoint, 'x' | 'across'> {
   readonly at: Readonly<Record<Price, number>>;
@@ -123,7 +108,7 @@ interface PlacedPoint extends Omit<FrontPoint, 'x' | 'across'> {
 }
 
 function frontPoint(system: PlacedSystem, { task, aim }: { task: ScoredStops; aim: Aim }): PlacedPoint {
-  const { name, kind, isRecommended, seeds, hasIntervals, repeat } = system;
+  const { name, kind, isRecommended, seeds, hasIntervals } = system;
   const columns = seeds.map(({ decisions }) => stopColumns(decisions, task));
   const over = (metric: string) =>
     overSeeds(columns.map(stopMetrics.find((own) => own.name === metric)!.of))?.mean ?? Number.NaN;
@@ -139,7 +124,6 @@ function frontPoint(system: PlacedSystem, { task, aim }: { task: ScoredStops; ai
     `${aim.inWords(time)}, ${queries.toFixed(1)} queries per thread`,
     kind === 'bound' && 'It knows what no policy can know.',
     seeds.length > 1 && `mean over ${seeds.length} seeds`,
-    `Again: ${repeat}`,
   ]);
   return {
     ...{ name, kind, isRecommended, y, details: facts.join('\n') },

@@ -81,17 +81,17 @@ export function reportOf(
       demonstrationsSection(agents),
       ...detectorTruthSections(detectors),
     ]),
-    page: () => pageSections(agents, { command, cache, recommended }),
+    page: () => pageSections(agents, { cache, recommended }),
   };
 }
 
 async function pageSections(
   agents: readonly RankedAgent[],
-  { command, cache, recommended }: { command: string; cache: string; recommended: RecommendedSystem | null },
+  { cache, recommended }: { cache: string; recommended: RecommendedSystem | null },
 ): Promise<ReportSection[]> {
   const runs = await readRuns(agents);
   const { labels, alerts } = taskOf(runs[0].experiment);
-  const figures = frontCharts(agents, { command, recommended, thresholds: thresholdPoints(runs) });
+  const figures = frontCharts(agents, { recommended, thresholds: thresholdPoints(runs) });
   const inspected = await inspectedRuns(runs, cache);
   const inspector = inspectorData(inspected.runs, { labels, alerts });
   return present([

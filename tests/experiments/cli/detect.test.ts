@@ -164,7 +164,7 @@ describe('detect', () => {
     expect(table.errors).toContain('Judgements beside the labels: judged.csv\n');
     const report = readFileSync(join(cwd, 'runs/detect-threads/report.md'), 'utf8');
     expect(report).toMatch(
-      /\n\*\*yes\*\*, all posts; .*:\n\n.*\n.*\n\| non-rumor \| +0 \| +2 \| +0 \|\n\| rumor +\| +0 \| +2 \| +0 \|\n\n\| surest errors \|/,
+      /\n\*\*yes\*\*, all posts:\n\n.*\n.*\n\| non-rumor +\| +0 \(0%\) \| 2 \(100%\) \|\n\| rumor +\| +0 \(0%\) \| 2 \(100%\) \|\n\n\| surest errors \|/,
     );
     expect(report).toContain(`earshot annotations show judged.sqlite ${key.slice(0, 12)}\n`);
     const rows = readFileSync(join(cwd, 'judged.csv'), 'utf8').trimEnd().split('\n');

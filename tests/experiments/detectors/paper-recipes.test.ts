@@ -131,6 +131,8 @@ it.each(Object.entries(calls))(
       return [variant, decisions[decisions.length - 1].numbers.calls];
     });
     expect(Object.fromEntries(counted)).toEqual(expected);
-    expect(readFileSync(join(runs, 'report.md'), 'utf8')).toContain('## What a judgement takes');
+    expect(readFileSync(join(runs, 'report.md'), 'utf8')).toContain(
+      'Money is what was paid when the judgement was made',
+    );
   },
 );
