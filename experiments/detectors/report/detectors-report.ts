@@ -5,7 +5,6 @@ import { oneLine } from '../../../src/one-line.ts';
 import { present } from '../../../src/present.ts';
 import { quoted } from '../../../src/shell-words.ts';
 import { workContext } from '../../../src/work-context.ts';
-import { frontChart } from '../../report/charts/front-chart.ts';
 import { kindReport, provenanceFacts, type ReportSource, readable } from '../../report/kind-report.ts';
 import type { Block, Report, ReportSection } from '../../report/report.ts';
 import { directionOf, estimated, shown } from '../../report/shown-numbers.ts';
@@ -16,7 +15,7 @@ import { detectorsExperimentSchema } from '../experiment.ts';
 import { readItems } from '../items.ts';
 import { detectorsJson, readDetectorsResult } from '../result.ts';
 import { detectorMetrics, f1Metrics } from '../scores.ts';
-import { allReplies, type DetectorPoint, type DetectorStanding, type Standing, standingOf } from './standing.ts';
+import { allReplies, type DetectorStanding, type Standing, standingOf } from './standing.ts';
 import { transcriptsOf } from './transcripts.ts';
 
 export const detectorsReport = kindReport({
@@ -152,37 +151,9 @@ async function pageSections(
   const known = await textsOf(directory);
   const transcripts = transcriptsOf(detectors, { directory, cache, texts: known.texts });
   return present<ReportSection>([
-    priceSection(detectors),
     { id: 'disagreements', title: 'Where they disagree', blocks: disagreements(detectors, known) },
     transcripts && { id: 'said', title: 'What was said', blocks: [{ script: 'transcripts', data: transcripts }] },
   ]);
-}
-
-function tokensOf({ values }: DetectorPoint): number {
-  return (values.inputTokens?.mean ?? 0) + (values.outputTokens?.mean ?? 0);
-}
-
-/** Macro-F1 against tokens; null where no detector uses any. */
-function priceSection(detectors: readonly DetectorStanding[]): ReportSection | null {
-  if (!detectors.some(({ last }) => tokensOf(last) > 0)) return null;
-  const points = detectors.map(({ variant, last }) => ({
-    name: variant,
-    x: tokensOf(last),
-    y: last.macroF1.mean,
-    upright: last.macroF1.interval,
-    kind: 'trained' as const,
-    isNamed: true,
-    details: `macro-F1 ${shown(last.macroF1)}\n${tokensOf(last).toFixed(0)} tokens`,
-  }));
-  const chart = frontChart(points, {
-    name: 'price',
-    title: 'Macro-F1 against tokens',
-    label: 'Macro-F1 against the tokens of a judgement, read and written.',
-    caption: 'Tokens read and written. Up and to the left is better. Bars are 95% intervals.',
-    line: [],
-    price: 'tokens of a judgement',
-  });
-  return { id: 'front', title: 'Prices', blocks: [{ figures: [chart] }] };
 }
 
 const itemsShown = 300;

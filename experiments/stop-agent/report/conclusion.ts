@@ -244,13 +244,3 @@ export function unshownGuarantees(trials: readonly TrialResult[]): Paragraph | n
   const remedies = others.map(({ path, remedy }) => ` ${path}: ${remedy}.`);
   return { warning: `No guarantee could be shown for ${first.path}: ${first.reason}.${remedies.join('')}` };
 }
-
-/** What is guaranteed for each run, where the first sentence does not tell it all. */
-export function guaranteeNotes(trials: readonly TrialResult[]): string[] {
-  const deployed = [...new Set(trials.map(({ directory }) => deployedRun(directory)))];
-  const tested = deployed.flatMap((path) => {
-    const guarantee = testedGuarantee({ path });
-    return guarantee === null ? [] : [`${path} ${percent(guarantee.er)}`];
-  });
-  return tested.length > 1 ? [`Posts read with the guarantee, by run: ${tested.join(', ')}.`] : [];
-}

@@ -20,7 +20,6 @@ import { readTrialResult, trialJson } from '../result.ts';
 import { optimumName } from '../stream-optimum.ts';
 import { type RankedAgent, raisesAlerts, rankedAgents, ruleInPlace } from './agents.ts';
 import {
-  guaranteeNotes,
   guaranteeSentence,
   type RecommendedSystem,
   recommendedSystem,
@@ -61,7 +60,6 @@ export function reportOf(
     tables: [agentsTable(agents, recommended)],
     notes: present([
       unshownGuarantees(results.flatMap(({ trials }) => trials)),
-      ...guaranteeNotes(results.flatMap(({ trials }) => trials)),
       ...stopNotes(agents, { results, detectors, recommended }),
       agents.length > shownAgents &&
         `The table has the first ${shownAgents} of ${agents.length} agents; “Every system” in the report has all.`,
