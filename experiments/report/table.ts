@@ -26,14 +26,17 @@ function isText({ heading, texts = [] }: Table, column: number): boolean {
 
 /** As wide as its cells where there is room for that. Otherwise, cells go on in the next line: nothing is cut. */
 export function terminalTable(table: Table, { width = summaryWidth }: { width?: number } = {}): string {
-  const cells = [table.heading, ...table.rows].map((row) => row.map((cell) => visibleText(cell.replace(/\s/g, ' '))));
+  const visible = (cell: string) => visibleText(cell.replace(/\s/g, ' '));
+  const numbersWhole = (row: readonly string[]) =>
+    row.map((cell, column) => (isText(table, column) ? visible(cell) : unbroken(visible(cell))));
+  const cells = [table.heading.map(visible), ...table.rows.map(numbersWhole)];
   const widths = columnWidths(table, { cells, width });
   const printed = cells.map((row) => {
     const columns = row.map((cell, column) => brokenCell(cell, widths[column]));
     const height = Math.max(...columns.map(({ length }) => length));
     return Array.from({ length: height }, (_, line) => {
       const parts = columns.map((lines, column) => {
-        const text = lines[line] ?? '';
+        const text = (lines[line] ?? '').replaceAll('\u00a0', ' ');
         const padding = ' '.repeat(widths[column] - size(text));
         return isText(table, column) ? text + padding : padding + text;
       });
@@ -50,19 +53,20 @@ const [shortestText, longestText] = [12, 24];
 function columnWidths(table: Table, { cells, width }: { cells: string[][]; width: number }): number[] {
   const columns = table.heading.map((_, column) => cells.map((row) => row[column]));
   const widths = columns.map((column) => Math.max(...column.map(size)));
-  const least = (ofNumber: (cell: string) => number) =>
-    columns.map(([title, ...column], place) =>
-      isText(table, place)
-        ? Math.max(shortestText, Math.min(longestText, Math.max(...column.map(longestWord))))
-        : Math.max(longestWord(title), ...column.map(ofNumber)),
-    );
-  // First texts and headings break at spaces, then numbers.
-  for (const floor of [least(size), least(longestWord)])
+  // First headings break, then texts, then numbers before their intervals.
+  for (const broken of [[], ['text'], ['text', 'number']]) {
+    const floor = columns.map(([title, ...column], place) => {
+      const kind = isText(table, place) ? 'text' : 'number';
+      const isBroken = broken.includes(kind);
+      const least = Math.max(longestWord(title), ...column.map(isBroken ? longestWord : size));
+      return kind === 'text' && isBroken ? Math.min(longestText, Math.max(shortestText, least)) : least;
+    });
     for (let over = widthOf(widths) - width; over > 0; over--) {
       const [widest] = [...widths.keys()].filter((at) => widths[at] > floor[at]).sort((a, b) => widths[b] - widths[a]);
       if (widest === undefined) break;
       widths[widest]--;
     }
+  }
   return widths;
 }
 

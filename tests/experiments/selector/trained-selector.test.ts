@@ -20,7 +20,7 @@ describe('evaluate on a run of a selector', () => {
     const evaluated = await earshot(['evaluate', run, '--data', 'other.jsonl', '--out', 'scores.json'], { cwd });
     expect(evaluated.code, evaluated.errors).toBe(0);
     expect(evaluated.out).toMatch(/^12 threads of other\.jsonl\n\nsystem .*stance(.*\n)+selector +0\.\d{3} /);
-    expect(evaluated.out).toMatch(/\nits task .*\nmodels, reading\nall posts/);
+    expect(evaluated.out).toMatch(/\nits task models, reading all posts +0\./);
     // The planted test threads are those that the run was tested on.
     const { systems } = JSON.parse(readFileSync(join(cwd, 'scores.json'), 'utf8'));
     const [{ trials }] = JSON.parse((await earshot(['report', 'tiny.yaml', '--json'], { cwd })).out);
