@@ -25,9 +25,9 @@ const nodeApiVersion = 8;
 const libraries = ['libtensorflow_cc.so.2', 'libtensorflow_framework.so.2'] as const;
 
 /**
- * Compiles the addon and writes down where it is. A build that was there is replaced.
- * @param options.python an interpreter that has TensorFlow; null fetches one into the cache folder, with CUDA where there is an NVIDIA GPU
- * @throws InputError where something is missing, with what to install
+ * Compiles the addon and records its path. An earlier build is replaced.
+ * @param options.python an interpreter with TensorFlow; null downloads one, with CUDA for an NVIDIA GPU
+ * @throws InputError with the missing package
  */
 export async function buildTensorflowAddon(options: {
   python: string | null;
@@ -69,7 +69,7 @@ export async function buildTensorflowAddon(options: {
   return built;
 }
 
-/** The folder of a Python's TensorFlow, found without importing it: what it depends on need not be there. */
+/** The folder of a Python's TensorFlow, which is found without an import, because its dependencies may be missing. */
 async function libraryOf(python: string): Promise<string> {
   const script =
     'import importlib.util as u; s = u.find_spec("tensorflow"); exit("no module named tensorflow") if s is None else print(s.submodule_search_locations[0])';
@@ -81,7 +81,7 @@ async function libraryOf(python: string): Promise<string> {
   return (await run([python, '-c', script], advice)).trim();
 }
 
-/** A Python in the cache folder with TensorFlow: the processor's and nothing else, or with CUDA's libraries for a GPU. */
+/** Downloads a Python with TensorFlow into the cache folder: for the processor alone, or with CUDA's libraries. */
 async function fetchedTensorflow(onNote: (line: string) => void): Promise<string> {
   const gpu = nvidiaGpu();
   const folder = join(tensorflowFolder(), `python-${testedTensorflow}${gpu === null ? '' : '-cuda'}`);

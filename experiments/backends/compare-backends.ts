@@ -6,18 +6,16 @@ import { stopAgentSchema } from '../../trainers/stop-agent/config.ts';
 import { createStopAgent } from '../../trainers/stop-agent/create.ts';
 import { paperShapedProblem } from './time-training-step.ts';
 
-/** How far the same training on two backends came out apart. */
 export interface BackendDifference {
   readonly iterations: number;
-  /** Largest difference between any two weights, and the largest weight. */
   readonly weights: number;
   readonly largestWeight: number;
 }
 
 /**
- * Trains the same agent at the paper's shapes on both backends. The second one is current afterwards.
- * @param options the agent's own options, and the width of its states
- * @throws InputError when one of them does not work here
+ * Trains one agent at the paper's shapes on both backends. The second one stays current.
+ * @param options options of the agent, and the width of its states
+ * @throws InputError if a backend does not work here
  */
 export async function compareBackends(
   names: readonly [BackendName, BackendName],

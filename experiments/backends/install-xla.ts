@@ -36,10 +36,9 @@ interface WheelSet {
 
 const wheelSets: Readonly<Record<string, Partial<Record<string, WheelSet>>>> = wheels;
 
-/** Values of `--device`. */
 export const xlaDevices = Object.keys(wheels);
 
-/** The wheels of a device for a machine. @throws InputError where there are none, with what there is */
+/** The wheels of a device for a machine. @throws InputError with the supported devices */
 export function wheelsFor(device: string, machine = `${process.platform}-${process.arch}`): WheelSet {
   const machines = wheelSets[device] ?? {};
   const wheelSet = machines[machine];
@@ -53,8 +52,8 @@ export function wheelsFor(device: string, machine = `${process.platform}-${proce
 }
 
 /**
- * Downloads a device's plugin, or takes one that is there, and tries it; it is used from then on.
- * @throws InputError or ProviderError with what can be done; the plugin of before is then kept
+ * Downloads or takes a device's plugin, tries it, and makes it the one in use.
+ * @throws InputError or ProviderError with advice; the earlier plugin then stays
  */
 export async function installXla(options: {
   source: { device: string } | { plugin: string };
@@ -96,7 +95,7 @@ async function unpacked(device: string, onNote: (line: string) => void): Promise
   return join(folder, plugin);
 }
 
-/** @throws ProviderError where the registry fails or sends something else */
+/** @throws ProviderError if the registry fails or the hash differs */
 export async function download(
   { path, sha256 }: Pick<Wheel, 'path' | 'sha256'>,
   file: string,

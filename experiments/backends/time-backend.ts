@@ -4,12 +4,12 @@ import { timeTrainingStep } from './time-training-step.ts';
 
 export interface Timing {
   readonly device: string | null;
-  /** Of one run; null where the backend does not work. */
+  /** Milliseconds of one run's iteration; null if the backend does not work. */
   readonly iterationMs: number | null;
   readonly problem: string | null;
 }
 
-/** Times an iteration on a backend, which is current afterwards where it works. */
+/** Times an iteration on a backend, which stays current. */
 export async function timeBackend(name: BackendName, options: { dimensions: number }): Promise<Timing> {
   try {
     const { device } = await selectBackend(name);

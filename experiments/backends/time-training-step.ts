@@ -5,7 +5,7 @@ import { stopAgentSchema } from '../../trainers/stop-agent/config.ts';
 import { createImitation } from '../../trainers/stop-agent/imitation-trainer.ts';
 import type { StopProblem } from '../../trainers/stop-agent/problem.ts';
 
-/** A problem of the paper's shape: 50 + 100 threads with a median of 16 posts, all three experts; noise for content. */
+/** A problem of the paper's shape with noise for content: 50 + 100 threads with a median of 16 posts, all three experts. */
 export function paperShapedProblem(dimensions: number): StopProblem {
   const random = Random.seeded({ seed: 1, purpose: 'paper-shaped data' });
   const vector = (length: number) => Float32Array.from({ length }, () => random.normal());
@@ -29,9 +29,8 @@ export function paperShapedProblem(dimensions: number): StopProblem {
 }
 
 /**
- * Milliseconds that an iteration takes on the current backend. Before it is timed it runs for a second, in
- * which graphs are traced, a GPU's kernels are made and V8 compiles what is called often. Where a second iteration took seconds, too,
- * that is the answer.
+ * Milliseconds of an iteration on the current backend. A second of training precedes the measurement, in which graphs
+ * are traced, a GPU's kernels are made and V8 compiles hot code. A second iteration that takes seconds is the result.
  */
 export async function timeTrainingStep({ dimensions }: { dimensions: number }): Promise<number> {
   const config = stopAgentSchema.parse({

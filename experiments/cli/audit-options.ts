@@ -1,7 +1,6 @@
 import { Option } from '@commander-js/extra-typings';
 import { percentage, positiveInteger, seed } from './option-values.ts';
 
-/** Options of commands that audit what they decide. */
 export const auditOptions = {
   share: new Option(
     '--audit <share>',

@@ -55,7 +55,6 @@ If nvidia-smi or /dev/nvidia0 shows an NVIDIA GPU, TensorFlow is fetched with CU
 
 interface Installed {
   readonly facts: object;
-  /** For people. */
   readonly lines: readonly string[];
 }
 type OnNote = (line: string) => void;

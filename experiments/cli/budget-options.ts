@@ -9,7 +9,6 @@ export interface BudgetFlags {
   maxWait?: number;
 }
 
-/** Limits on what language models may cost, as every command that asks them takes them. */
 export const budgetOptions = {
   requests: new Option(
     '--budget-requests <count>',
@@ -35,7 +34,6 @@ export function maxWaitMsOf({ maxWait }: Pick<BudgetFlags, 'maxWait'>): number |
   return maxWait === undefined ? null : 1000 * maxWait;
 }
 
-/** Of answers that cannot be read, likewise. */
 export const unreadableOptions = {
   retry: new Option('--retry-unreadable', 'language models: ask again where an earlier answer could not be read'),
   most: new Option(
@@ -44,7 +42,7 @@ export const unreadableOptions = {
   ).argParser(share),
 };
 
-/** The limits that were given; the others are those of the detector file. */
+/** Limits from the options; the detector file sets the others. */
 export function budgetOf({ budgetRequests, budgetTokens, budgetMoney }: BudgetFlags): Partial<BudgetLimits> {
   return {
     ...(budgetRequests !== undefined && { requests: budgetRequests }),

@@ -9,7 +9,7 @@ import { hours, type OptionsOf, properShare } from './option-values.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
 const losses = ['disagreement', 'harm', 'withdrawn', 'false-alert'] as const;
-/** These compare with the true label. */
+/** Losses that compare with the true label. */
 const labelled: ReadonlySet<string> = new Set(['harm', 'false-alert']);
 
 export function calibrateCommand(terminal: Terminal) {
@@ -142,7 +142,7 @@ function foundInWords({ loss, threads, alerts, losses: lost, bound }: Guarantee)
   }[loss];
 }
 
-/** Finished threads that are new to the policy, each once, with labels where the loss needs them. */
+/** Finished threads that are new to the policy, each once, with labels if the loss needs them. */
 async function freshThreads(
   policy: OpenedPolicy,
   options: Pick<CalibrateOptions, 'threads' | 'skipInvalid' | 'quiet'> & {

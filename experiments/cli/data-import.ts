@@ -15,7 +15,6 @@ interface Options extends Partial<Record<TableField, string>> {
   quote?: string;
   null: string[];
   encoding?: string;
-  /** In bytes. */
   maxLineMb?: number;
   out: string;
   sort?: true;
@@ -120,7 +119,7 @@ const meanings: Readonly<Record<TableField, string>> = {
   split: 'the official part of the data set',
 };
 
-/** Undefined where no option on columns was given, so that other formats do not refuse it. */
+/** Undefined without an option on columns, because other formats refuse such options. */
 function tableOptions({ labelMap, dateOrder, delimiter, quote, ...options }: Options): TableImportOptions | undefined {
   const columns: TableColumns = Object.fromEntries(
     tableFields.flatMap((field) => (options[field] === undefined ? [] : [[field, options[field]]])),
@@ -145,12 +144,9 @@ interface Counts {
   posts: number;
 }
 
-/** Threads that lack something. */
 interface Without {
   labels: number;
-  /** That have no time at all. */
   times: number;
-  /** That have some. */
   someTimes: number;
 }
 

@@ -139,7 +139,7 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
   }
 }
 
-/** Counts what happened to the threads, and says it at the end. */
+/** Counts the outcomes of threads and prints them at the end. */
 function tallyOf(
   policy: Pick<OpenedPolicy, 'folder' | 'manifest' | 'isTrainedOn' | 'isCalibratedOn'>,
   { includeTrained, note }: { includeTrained: boolean; note: (line: string) => void },
@@ -149,7 +149,7 @@ function tallyOf(
   const counts = { threads: 0, trained: 0, calibrated: 0, decided: 0, flagged: 0, missing: 0 };
   let firstMissing = '';
   return {
-    /** Whether a thread is to be decided. */
+    /** True if the thread should be decided. */
     async takes(thread: Thread): Promise<boolean> {
       counts.threads++;
       if (await policy.isCalibratedOn(thread)) counts.calibrated++;
@@ -192,10 +192,9 @@ function tallyOf(
   };
 }
 
-/** Bytes of a thread file that take longer to decide than a process takes to start. */
 const bytesWorthAProcess = 2e6;
 
-/** @throws InputError for --jobs where one process has to count the queries */
+/** @throws InputError for --jobs if one process has to count the queries */
 function processesFor(path: string | null, options: DecideOptions): number {
   const { jobs, detector, audit } = options;
   for (const [name, value] of Object.entries({ '--detector': detector, '--audit': audit }))
@@ -205,7 +204,7 @@ function processesFor(path: string | null, options: DecideOptions): number {
   return isCounted ? 1 : jobsFor(path, { ...options, bytesEach: bytesWorthAProcess });
 }
 
-/** Of the command that decides threads of its standard input with the same policy. */
+/** The command that decides threads of its standard input with this policy. */
 function wordsOf({ policy }: DecideOptions): string[] {
   return ['decide', '--policy', policy, '--include-trained'];
 }

@@ -2,7 +2,7 @@ import type { Description, Spread } from '../../src/data/describe.ts';
 import { entryOf } from '../../src/entry-of.ts';
 import { terminalTable } from '../report/table.ts';
 
-/** One column for each file. Rows that are empty for every file are left out. */
+/** A table with one column per file. Rows without a value are left out. */
 export function descriptionTable(files: readonly { name: string; description: Description }[]): string {
   const row = (label: string, cell: (description: Description) => string) => [
     label,

@@ -93,7 +93,6 @@ async function detectIn(path: string, options: Detecting): Promise<void> {
   return detectWith(path, { ...options, detector });
 }
 
-/** An experiment of kind detectors, whose variants are the detectors in the files. */
 async function detectWith(path: string, options: Detecting & { detector: string[] }): Promise<void> {
   const { store, at, skipInvalid, seed, csv, terminal } = options;
   const [
@@ -153,7 +152,6 @@ async function detectWith(path: string, options: Detecting & { detector: string[
     );
 }
 
-/** `detect-threads` for `data/threads.jsonl.gz`. */
 function nameFor(path: string): string {
   return `detect-${basename(path)
     .replace(/\.jsonl(\.gz)?$/i, '')
@@ -170,7 +168,7 @@ function replies(text: string): Replies[] {
 const whatToDo =
   'label more threads, above all of the rarer labels, or try a sentence encoder (docs/how-to/choose-an-encoder.md)';
 
-/** Tests the local detector on one's own labels by cross-validation, and prints what it is worth. */
+/** Cross-validates the local detector on the labels of a file. */
 async function detectTrain(path: string, options: Detecting): Promise<void> {
   const { set, limit, seed, skipInvalid, json, terminal } = options;
   const { stdout, stderr } = terminal;

@@ -59,7 +59,7 @@ export function doctorCommand(terminal: Terminal) {
     });
 }
 
-/** Null where no plugin is installed, or it does not work: its row says why. */
+/** Null without a working plugin: the row of the backend says why. */
 async function pluginReport(): Promise<PluginReport | null> {
   const { installedPlugin, reportOn } = await import('../../src/tensor/xla/plugin.ts');
   try {

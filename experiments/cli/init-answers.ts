@@ -14,7 +14,6 @@ import type { questions } from './questions.ts';
 
 type Ask = ReturnType<typeof questions>;
 
-/** Answers that options give. */
 interface GivenAnswers {
   task?: string;
   detector?: string;
@@ -88,7 +87,7 @@ export async function answersTo(
 
 const usualLevel = 0.05;
 
-/** The labels of a task that raise an alert. @throws InputError for a name that is none of them, or where all do */
+/** The labels of a task that raise an alert. @throws InputError for an unknown label, or if all labels do */
 function alertsOf(text: string | undefined, { name, labels }: Task): string[] {
   if (text === undefined) return [];
   const named = labels.includes(text) ? [text] : text.split(',').map((label) => label.trim());
@@ -105,7 +104,7 @@ function alertsOf(text: string | undefined, { name, labels }: Task): string[] {
   return alerts;
 }
 
-/** How many calibration threads can show a risk level, where as many raise an alert early as have such a label. */
+/** The number of calibration threads that can show a risk level, if as many raise an early alert as have such a label. */
 async function fewestThreads(
   { counts, labelled }: FoundTask,
   alerts: readonly string[],
@@ -122,7 +121,6 @@ async function fewestThreads(
 
 type FoundTask = ReturnType<typeof foundIn>['tasks'][number];
 
-/** A guarantee and its risk level, or another goal. */
 async function chosenGoal(
   answers: Pick<GivenAnswers, 'goal' | 'riskLevel'>,
   { ask, canCalibrate, alerts }: { ask: Ask; canCalibrate: boolean; alerts: readonly string[] },
@@ -158,7 +156,7 @@ function goalNamed(text: string): Goal {
   return Object.keys(goals).find((goal): goal is Goal => goal === text) ?? 'best-f1';
 }
 
-/** @throws InputError for an encoder that is not there, or that nothing would read */
+/** @throws InputError for a missing encoder, or one that no detector reads */
 async function chosenEncoder(options: {
   option: string | undefined;
   detector: string | null;
@@ -188,7 +186,7 @@ async function chosenEncoder(options: {
   return encoder.config;
 }
 
-/** @throws InputError for a detector file that is not there or does not load */
+/** @throws InputError for a missing or invalid detector file */
 async function openedDetector(path: string): Promise<DetectorFile | null> {
   if (path === 'local') return null;
   if (!existsSync(path))

@@ -34,12 +34,11 @@ export interface InitDetectorOptions {
   terminal: Terminal;
 }
 
-/** The text of the test call. */
 const sample = 'BREAKING: the bridge over the river has collapsed, they say. Spread the word!';
 
 /**
- * Asks where a language model is, makes one judgement with it, and writes the detector file that did so.
- * @throws InputError for an answer that cannot be, ProviderError where the call fails; nothing is written then
+ * Asks for an endpoint, tests it with one judgement, and writes the detector file.
+ * @throws InputError for an invalid answer, ProviderError if the call fails; no file is written then
  */
 export async function initDetector(options: InitDetectorOptions): Promise<void> {
   const { name = 'detector', out = `${name}.yaml`, force = false, threads = 'threads.jsonl' } = options;

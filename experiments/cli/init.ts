@@ -219,7 +219,7 @@ async function threadsUsed(threads: readonly Thread[], of: { experiment: Experim
   return `${labelled.length} labelled threads train and test in ${crossFitting.folds} folds${unlabelled.length === 0 ? '' : `; ${unlabelled.join(', and ')}`}.${byLabels}`;
 }
 
-/** @throws InputError where no thread can be decided early */
+/** @throws InputError if no thread can be decided early */
 function refuseShortThreads(
   threads: readonly Thread[],
   { experiment, seed }: { experiment: Experiment; seed: number },
@@ -231,7 +231,7 @@ function refuseShortThreads(
     );
 }
 
-/** @throws InputError where a seed's parts hold nothing to train on */
+/** @throws InputError if a seed's parts hold nothing to train on */
 async function trainableParts(
   threads: readonly Thread[],
   { experiment, seed }: { experiment: Experiment; seed: number },

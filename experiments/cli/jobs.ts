@@ -12,9 +12,9 @@ export function answeringWords({ words }: Pick<Terminal, 'words'>): string[] {
 }
 
 /**
- * How many processes work: as many as asked for, else one per core where each has enough to do.
- * @param path the file that they work on; null for standard input
- * @param options.bytesEach of it that take longer than a process takes to start
+ * The number of processes: `jobs`, or one per core with enough work for each.
+ * @param path the file to work on; null for standard input
+ * @param options.bytesEach bytes that take longer than the start of a process
  */
 export function jobsFor(path: string | null, { jobs, bytesEach }: { jobs?: number; bytesEach: number }): number {
   if (jobs !== undefined) return jobs;

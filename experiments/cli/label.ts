@@ -118,7 +118,7 @@ async function labelThreads(path: string, options: LabelOptions): Promise<void> 
   await writeLabelled(labelling, { out, terminal });
 }
 
-/** Learns for each line of standard input, and answers with a line. */
+/** Answers each line of standard input with a training. */
 async function answerLines(labelling: Labelling, { stdin, stdout }: Terminal): Promise<void> {
   for await (const _ of createInterface({ input: stdin })) stdout.write(`${JSON.stringify(await labelling.learn())}\n`);
 }
@@ -140,7 +140,7 @@ async function labelElsewhere(
   terminal.stderr.write(`${file}: ${counted(written, 'thread')} to label; ${how} give --read\n`);
 }
 
-/** Writes the threads with their labels, and says what to do with them. */
+/** Writes the labelled threads and prints the next command. */
 async function writeLabelled(labelling: Labelling, of: { out: string; terminal: Terminal }): Promise<void> {
   const { out, terminal } = of;
   const { task } = labelling;

@@ -3,15 +3,14 @@ import { visibleText } from '../report/terminal-text.ts';
 import { duration, rateText } from './pace.ts';
 import { drawnStream, type Terminal } from './terminal.ts';
 
-/** How one piece of work stands. */
 export interface LiveState {
   readonly label: string;
   readonly done: number;
   readonly total: number;
   readonly unit: string;
-  /** How much of the items under way is done, in items: half of the iterations of four trials are two trials. */
+  /** Progress of unfinished items, in items: half of the iterations of four trials are two trials. */
   readonly underWay: number;
-  /** Items a second; null where that is not known yet. */
+  /** Items per second; null until it is measured. */
   readonly perSecond: number | null;
   readonly note: string;
   /** The latest measurements by name, such as macro-F1. */
@@ -20,21 +19,20 @@ export interface LiveState {
   readonly curve: readonly number[];
 }
 
-/** Some pieces of work, each on a line that is redrawn in place. */
 export interface LiveLines {
   /** Shows a piece of work under a key; lines stand in the order in which their keys came. */
   show(key: string, state: LiveState): void;
   remove(key: string): void;
   /** A line that stays, above the others. */
   note(line: string): void;
-  /** Leaves what is shown standing; nothing is drawn afterwards. */
+  /** Ends the drawing and leaves the lines on the screen. */
   stop(): void;
 }
 
-/** Faster than this nobody reads, and drawing costs time. */
+/** Redrawing costs time, and readers see no faster change. */
 const drawEveryMs = 100;
 
-/** Lines for a terminal, as many as it has room for. It has a cursor and a width; no colour is used. */
+/** Redrawn lines for a terminal with a cursor and a width, without colour. */
 export function liveLines({ stderr }: Pick<Terminal, 'stderr'>): LiveLines {
   const screen = createLogUpdate(drawnStream(stderr));
   const shown = new Map<string, LiveState>();
@@ -80,8 +78,8 @@ const fewestOfCurve = 3;
 const fewestOfNote = 20;
 
 /**
- * One line: `label 120/300 iterations · 5.9/s · 31 s left · macro-F1 0.712 ER 0.430 ▁▃▅▆ ████░░░░`. Where there is no room for
- * all of it, what tells least is left out, the bar first; the label is cut at last.
+ * One line: `label 120/300 iterations · 5.9/s · 31 s left · macro-F1 0.712 ER 0.430 ▁▃▅▆ ████░░░░`. On a narrow screen
+ * the bar is left out first, and the label is cut last.
  */
 export function liveLine(state: LiveState, { width }: { width: number }): string {
   const { label, done, total, unit, underWay, perSecond, note, measured, curve } = state;
@@ -117,7 +115,7 @@ export function liveLine(state: LiveState, { width }: { width: number }): string
   return [...`${name} ${tail}`].slice(0, width).join('');
 }
 
-/** Eight heights, from the least to the largest of the values; '' for fewer than two. */
+/** One of eight heights per value; '' for fewer than two values. */
 export function sparkline(values: readonly number[]): string {
   if (values.length < 2) return '';
   const last = values.slice(-sparklineWidth);

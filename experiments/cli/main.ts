@@ -31,8 +31,8 @@ const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => Co
 };
 
 /**
- * Runs one command and returns its exit code: 0, 1 for the user's input, 2 for a service, 3 for a defect, 4 for an alarm of `monitor`, 130 when it was
- * interrupted. Errors are printed, never thrown, and the process goes on.
+ * Runs one command and returns its exit code: 0, 1 for the user's input, 2 for a service, 3 for a defect, 4 for an
+ * alarm of `monitor`, 130 after an interruption. Errors are printed and never thrown.
  */
 export async function runCommandLine(rawTerminal: Terminal): Promise<number> {
   const terminal = visibleTerminal(rawTerminal);
@@ -45,7 +45,7 @@ export async function runCommandLine(rawTerminal: Terminal): Promise<number> {
   }
 }
 
-/** The commands that are loaded for these words: the one they name, none for the version, all for help and for what is unknown. */
+/** The commands to load: the named one, none for the version, all for help and for an unknown name. */
 function neededFor([first = '']: readonly string[]): string[] {
   if (first === '-V' || first === '--version') return [];
   return Object.hasOwn(commands, first) ? [first] : Object.keys(commands);
@@ -81,7 +81,7 @@ function passSettingsDown(command: CommandUnknownOpts): void {
   }
 }
 
-/** Prints an error the way its reader needs it and returns the exit code. */
+/** Prints an error in its reader's words and returns the exit code. */
 async function report(error: unknown, { stderr, words }: Terminal): Promise<number> {
   const code = exitCodeOf(error);
   if (isCommanders(error)) return code;

@@ -96,7 +96,7 @@ async function monitor(
     );
 }
 
-/** Another guarantee by the audits, in words; null where none was wanted, or no audit is new. */
+/** Calibrates again on the audits and describes the guarantee; null if that was not requested or no audit is new. */
 async function answered(
   audits: readonly Audit[],
   options: {

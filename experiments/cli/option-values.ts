@@ -5,64 +5,59 @@ import { quoted } from '../../src/shell-words.ts';
 /** The options that a command's action receives, from the function that declares them. */
 export type OptionsOf<Declare extends () => { opts(): unknown }> = ReturnType<ReturnType<Declare>['opts']>;
 
-/** For options that may be repeated. */
+/** Parses an option that may be repeated. */
 export function collect(value: string, previous: string[]): string[] {
   return [...previous, value];
 }
 
-/** For options that take a whole number. */
 function wholeNumber(text: string): number {
   const value = Number(text);
   if (text.trim() === '' || !Number.isInteger(value)) throw new InvalidArgumentError('It must be a whole number.');
   return value;
 }
 
-/** For options that take a seed. */
 export function seed(text: string): number {
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(Number(text)))
     throw new InvalidArgumentError('A seed is a whole number from 0 up, such as 1.');
   return Number(text);
 }
 
-/** For options that take a list of seeds. */
+/** Parses a list of seeds. */
 export function seeds(text: string): number[] {
   return text.split(',').map((part) => seed(part.trim()));
 }
 
-/** For options that take a count of at least 1. */
 export function positiveInteger(text: string): number {
   const value = wholeNumber(text);
   if (value < 1) throw new InvalidArgumentError('It must be a whole number above 0.');
   return value;
 }
 
-/** For options that take a port to listen at; 0 for any that is free. */
+/** Parses a port; 0 means any free one. */
 export function port(text: string): number {
   const value = wholeNumber(text);
   if (value < 0 || value > 65_535) throw new InvalidArgumentError('It must be a whole number from 0 to 65535.');
   return value;
 }
 
-/** For options that take several counts, such as 1,8,32. */
+/** Parses several counts, such as 1,8,32. */
 export function positiveIntegers(text: string): number[] {
   return text.split(',').map(positiveInteger);
 }
 
-/** For options that take an amount above 0. */
 export function amount(text: string): number {
   const value = Number(text);
   if (!(value > 0)) throw new InvalidArgumentError('It must be a number above 0.');
   return value;
 }
 
-/** For options that take a time, which may be none. */
+/** Parses a time; null for none. */
 export function hours(text: string): number {
   const value = Number(text);
   if (text.trim() === '' || !(value >= 0)) throw new InvalidArgumentError('It must be a number of hours from 0 up.');
   return value;
 }
 
-/** For options that take a share. */
 export function share(text: string): number {
   const value = Number(text);
   if (text.trim() === '' || !(value >= 0 && value <= 1))
@@ -70,14 +65,13 @@ export function share(text: string): number {
   return value;
 }
 
-/** For options that take a share which is neither nothing nor all. */
+/** Parses a share above 0 and below 1. */
 export function properShare(text: string): number {
   const value = Number(text);
   if (!(value > 0 && value < 1)) throw new InvalidArgumentError('It must be a number between 0 and 1, such as 0.05.');
   return value;
 }
 
-/** For options that take a share which is not nothing, such as 0.1 or 10%. */
 export function percentage(text: string): number {
   const [, number = '', sign] = /^([\d.]+)(%?)$/.exec(text.trim()) ?? [];
   const value = Number(number) / (sign === '%' ? 100 : 1);
@@ -86,7 +80,7 @@ export function percentage(text: string): number {
   return value;
 }
 
-/** `0/10`: the first of ten shares. An index that is left out is refused: `--shard $UNSET/10` would run the first share everywhere. */
+/** Parses `0/10`, the first of ten shares. A missing index is refused: `--shard $UNSET/10` would run the first share everywhere. */
 export function indexOfShares(text: string): { index: number; of: number } {
   const [index, of] = (/^(\d+)\/(\d+)$/.exec(text) ?? []).slice(1).map(Number);
   if (!(index < of)) throw new InvalidArgumentError(`${text} is not of the form 0/10; shares are counted from 0.`);
@@ -98,10 +92,7 @@ export function flagOf(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-/**
- * Refuses options that would be ignored.
- * @throws InputError where one of them was given
- */
+/** Refuses options that would be ignored. @throws InputError if one is present */
 export function refuseOptions<Options extends object>(
   options: Options,
   names: readonly (keyof Options & string)[],
@@ -111,7 +102,6 @@ export function refuseOptions<Options extends object>(
   if (conflicting.length > 0) throw new InputError(`${conflicting.map(flagOf).join(', ')} ${why}`);
 }
 
-/** A command as a shell takes it. An option that is undefined is left out, and one with a list is repeated. */
 export function commandLineOf(
   words: readonly string[],
   options: Readonly<Record<string, string | number | readonly string[] | undefined>> = {},

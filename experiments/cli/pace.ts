@@ -1,8 +1,8 @@
-/** Sees how far a piece of work has come, and says how fast it goes. */
+/** Measures the pace of a piece of work. */
 export interface Pace {
   /**
-   * @param done items, parts of items included
-   * @returns items a second; null until a second sight of the work tells, and while the work stands still
+   * @param done finished items and parts of items
+   * @returns items per second; null for the first measurement and while the work stands still
    */
   see(done: number): number | null;
 }
@@ -16,8 +16,8 @@ const standstillMs = 5000;
 const standstillItems = 3;
 
 /**
- * The pace over the later half of the time that has passed. What went faster or slower at first (answers that were in the
- * store, iterations that do more) is forgotten as the work goes on, and a slow item does not make the rate jump.
+ * The pace over the later half of the elapsed time. The pace at the start is forgotten (stored answers, longer
+ * iterations), and one slow item does not make the rate jump.
  */
 export function paceMeter(): Pace {
   let sights: { readonly ms: number; readonly done: number }[] = [];

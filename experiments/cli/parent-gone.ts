@@ -5,9 +5,9 @@ import type { Terminal } from './terminal.ts';
 const pollMs = 500;
 
 /**
- * Tells when whoever started this process has gone: the parent has ended, or the pipe at standard input is closed, as it is
- * where the parent of a shell in between has ended. A terminal or /dev/null there says nothing.
- * @returns what ends the watch
+ * Calls `onGone` when the parent process has ended or the pipe at standard input is closed. A shell between the two may
+ * outlive the parent. A terminal or /dev/null at standard input does not count.
+ * @returns a function that ends the watch
  */
 export function watchParent({ stdin }: Pick<Terminal, 'stdin'>, onGone: () => void): () => void {
   const { ppid } = process;

@@ -16,7 +16,7 @@ interface Printed {
   readonly terminal: Terminal;
 }
 
-/** Prints what was judged and, of language models, what that took. What could not be judged ends in an error. */
+/** Prints the counts of judgements and their costs. @throws an error if a prefix could not be judged */
 export function printAnnotated(annotated: AnnotatedThreads, options: Printed): void {
   if (annotated.asksModels) printModels(annotated, options);
   else printLocal(annotated, options);

@@ -3,22 +3,18 @@ import { type LiveLines, type LiveState, liveLines } from './live-lines.ts';
 import { duration, type Pace, paceMeter, rateText } from './pace.ts';
 import { hasScreen, type Terminal } from './terminal.ts';
 
-/** How far a piece of work is. */
 interface Stand {
   readonly done: number;
   readonly total: number;
   /** Shown at the end of the line. */
   readonly note?: string;
-  /** How much of the items under way is done, in items. */
+  /** Progress of unfinished items, in items. */
   readonly underWay?: number;
 }
 
 const lineEveryMs = 5000;
 
-/**
- * Lines for files and pipes: however many stages a piece of work goes through, there is at most one line every five seconds,
- * and one at the end that says how far the last stage came.
- */
+/** Lines for files and pipes: at most one line every five seconds for all stages, and a last one for the last stage. */
 export function plainLines({ stderr }: Pick<Terminal, 'stderr'>) {
   let shownMs = performance.now();
   let pending: string | null = null;
@@ -28,7 +24,7 @@ export function plainLines({ stderr }: Pick<Terminal, 'stderr'>) {
     shownMs = performance.now();
   };
   return {
-    /** @param everyMs time between this line and the one before it, at least */
+    /** @param everyMs least time between two lines */
     show({ label, done, total, unit, underWay, perSecond, note }: LiveState, everyMs = lineEveryMs) {
       const isMoving = perSecond !== null && done < total;
       const speed = isMoving
@@ -45,9 +41,9 @@ export function plainLines({ stderr }: Pick<Terminal, 'stderr'>) {
 export type StageProgress = Pick<WorkContext, 'onProgress' | 'onNote' | 'onMeasured'> & { done(): void };
 
 /**
- * Shows work that goes through named stages: a line that is redrawn on a terminal, lines now and then elsewhere; both on stderr.
- * @param options.signal ends the drawing, so that what is said of the interruption is not drawn over
- * @param options.lines where other work is shown at the same time
+ * Shows work in named stages on stderr: a redrawn line on a terminal, occasional lines elsewhere.
+ * @param options.signal ends the drawing before the message of an interruption
+ * @param options.lines shared with other work that is shown
  */
 export function stageProgress(
   title: string,
@@ -71,7 +67,7 @@ export function stageProgress(
   };
 }
 
-/** Does a piece of work that the user watches and may interrupt. What is drawn of it stands still once it ends, however it does. */
+/** Runs work that the user watches and may interrupt. The drawing ends with the work, even after an error. */
 export async function watched<Result>(
   title: string,
   terminal: Terminal,
@@ -86,7 +82,7 @@ export async function watched<Result>(
   }
 }
 
-/** Tells a line on stderr, above what is drawn. Lines of other processes have our name already. */
+/** Prints a note on stderr above the drawn lines. Notes of other processes already begin with our name. */
 export function notesTo({ stderr }: Pick<Terminal, 'stderr'>, lines?: LiveLines): (line: string) => void {
   const show = lines?.note ?? ((line: string) => void stderr.write(`${line}\n`));
   return (line) => show(line.startsWith('earshot:') ? line : `earshot: ${line}`);
@@ -99,7 +95,7 @@ export function watchedLines(terminal: Pick<Terminal, 'stderr'>, signal?: AbortS
   return lines;
 }
 
-/** The stages of one piece of work as they are shown, each with its pace, and what was measured. */
+/** The stages of one piece of work, each with its pace and measurements. */
 export function stagesOf(title: string, show: (state: LiveState, everyMs?: number) => void) {
   let stage: { name: string; pace: Pace } | null = null;
   let measured: LiveState['measured'] = {};
@@ -128,7 +124,7 @@ const units: Readonly<Record<string, string>> = {
 
 const skippedShown = 5;
 
-/** Collects what a reader leaves out; the first few are shown on stderr as they come, the others counted. */
+/** Collects notes of skipped input. The first few are printed at once, the others counted. */
 export function collectSkipped({ stderr }: Pick<Terminal, 'stderr'>): {
   onSkipped: (line: string) => void;
   count: () => number;

@@ -5,13 +5,13 @@ import { proseWidth, type Terminal } from './terminal.ts';
 
 interface Prompt {
   readonly choices?: readonly string[];
-  /** Of each choice that does not speak for itself. */
+  /** Explains choices whose names are not enough. */
   readonly meanings?: Readonly<Record<string, string>>;
   /** The answer for an empty line; the first choice by default. */
   readonly fallback?: string;
   /** The answer to `?`. */
   readonly explanation: string;
-  /** Throws an InputError for what is no answer. */
+  /** Throws an InputError for an invalid answer. */
   readonly check?: (answer: string) => Promise<unknown>;
 }
 
@@ -30,15 +30,15 @@ async function problemOf(
   }
 }
 
-/** Asks nothing: every question is answered with its default. */
+/** Answers every question with its default. */
 export function defaults(): ReturnType<typeof questions> {
   const ask = async (_question: string, { choices, fallback = choices?.[0] ?? '' }: Prompt) => fallback;
   return Object.assign(ask, { close: () => {} });
 }
 
 /**
- * Asks on stderr and reads lines of stdin, from a person or a pipe. `?` is explained, and the answer waited for.
- * @throws InputError where stdin ends before the answer
+ * Asks on stderr and reads lines of stdin, from a person or a pipe. `?` prints an explanation.
+ * @throws InputError if stdin ends before the answer
  */
 export function questions(terminal: Terminal) {
   const { stdin, stderr } = terminal;

@@ -135,10 +135,8 @@ function summaryTable({ posts, claims }: SelectionSummary): string {
   });
 }
 
-/** Bytes of a table that take longer to cross-fit than a process takes to start. */
 const bytesWorthAProcess = 2e5;
 
-/** The action of `select` on a table of weak labels. */
 async function selectFromTable(path: string, options: SelectOptions & { terminal: Terminal }): Promise<void> {
   const { out, text, label, about = null, confidence = null, gold = null, selector = null, terminal } = options;
   const { delimiter = null, null: nulls, maxLineMb: mostBytes, runs, json } = options;
@@ -186,7 +184,7 @@ async function selectFromTable(path: string, options: SelectOptions & { terminal
     stderr.write(`\n${wrapped(await encoderProposal(), { width: proseWidth(terminal) })}\n`);
 }
 
-/** Words are read where nothing else is asked for, because an encoder has to be installed. */
+/** Words are read by default, because an encoder has to be installed. */
 async function encoderProposal(): Promise<string> {
   const [{ foundEncoders }, { installCommand }] = await Promise.all([
     import('../init/found-encoders.ts'),

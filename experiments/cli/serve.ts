@@ -74,12 +74,12 @@ Examples:
 }
 
 /**
- * Threads whose state is kept beside their posts; of the others it is made anew from the posts when the next one comes. That
- * state is as wide as the encoders of the bundle: with the quickstart's student some tens of kB a thread.
+ * Threads whose state is cached. The state of others is made from their posts when the next post comes. A state is as
+ * wide as the bundle's encoders: tens of kB per thread with the quickstart's student.
  */
 const readingsKept = 2000;
 
-/** Texts of undecided threads that are kept in memory, in characters; more than 10,000 long threads hold. */
+/** Characters of undecided threads in memory: more than 10,000 long threads. */
 const maxCharacters = 256 * 1024 * 1024;
 
 interface ServeSettings extends OptionsOf<typeof serveOptions> {

@@ -5,17 +5,16 @@ import { summaryWidth, visibleText } from '../report/terminal-text.ts';
 
 /** The parts of the process that commands use. Tests pass another one. */
 export interface Terminal {
-  /** The words after the name of the program. */
   readonly words: readonly string[];
   readonly stdin: Readable;
   readonly stdout: Writable;
   readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number };
   /**
-   * Aborts when the user asks to stop. A command that calls this saves its work before it ends.
-   * @param doing what the user is told that it does then; null for a worker, whose parent tells it
+   * Aborts when the user asks to stop. The command then saves its work.
+   * @param doing the message to the user; null for a worker, whose parent prints it
    */
   interruptSignal(doing?: string | null): AbortSignal;
-  /** Listens for SIGHUP, by which a program that runs on is asked to read its files anew; returns what ends that. */
+  /** Calls the listener at SIGHUP, which asks a program to read its files again; returns a function that ends that. */
   onHangUp(listener: () => void): () => void;
 }
 
@@ -23,8 +22,8 @@ export interface Terminal {
 const rawStreams = new WeakMap<object, Writable>();
 
 /**
- * A terminal that shows control characters and does not obey them: much of what commands print comes from others, such as the ids, labels
- * and texts of threads, the names of files, and the answers of models.
+ * A terminal that shows control characters as text. Ids, labels and texts of threads, names of files and answers of
+ * models come from others and may hold such characters.
  */
 export function visibleTerminal(terminal: Terminal): Terminal {
   return {
@@ -53,12 +52,12 @@ function visibleStream<Stream extends Writable>(stream: Stream): Stream {
   return visible;
 }
 
-/** The stream itself, for programs that draw: whoever uses it writes texts through `visibleText`. */
+/** The raw stream for drawing. Its users write texts through `visibleText`. */
 export function drawnStream<Stream extends Writable>(stream: Stream): Writable {
   return rawStreams.get(stream) ?? stream;
 }
 
-/** Whether somebody looks on, at a screen whose size is known: in some containers it is 0 × 0, and nothing can be drawn there. */
+/** True at a screen of known size. Some containers report 0 × 0, which leaves no room for drawing. */
 export function hasScreen({ stderr }: Pick<Terminal, 'stderr'>): boolean {
   const { isTTY = false, columns = 0, rows = 0 } = stderr;
   return isTTY && columns > 0 && rows > 0;
@@ -68,7 +67,6 @@ export function printJson({ stdout }: Pick<Terminal, 'stdout'>, value: unknown):
   stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 }
 
-/** Prints a result: as JSON where `--json` asks for that, else as text. */
 export function printResult(
   terminal: Pick<Terminal, 'stdout'>,
   { json = false, value, text }: { json?: boolean; value: unknown; text: string },
@@ -82,7 +80,7 @@ export function proseWidth(terminal: Pick<Terminal, 'stderr'>): number {
   return hasScreen(terminal) ? Math.min(summaryWidth, (terminal.stderr.columns ?? summaryWidth) - 1) : summaryWidth;
 }
 
-/** The terminal of this process. What cannot be written to it any more ends the process. */
+/** The terminal of this process, which ends after a failed write. */
 export function processTerminal(): Terminal {
   const { argv, stdout, stderr } = process;
   stdout.on('error', (error) => endUnwritten(error, 'standard output'));
@@ -103,7 +101,7 @@ export function processTerminal(): Terminal {
   };
 }
 
-/** Nobody reads on, as in `earshot decide … | head`: ends as a program does that SIGPIPE ends. Else the disk says why not. */
+/** Ends like SIGPIPE if the reader has left, as in `earshot decide … | head`, or else with the disk's error. */
 function endUnwritten(error: Error, what: string): never {
   if ('code' in error && error.code === 'EPIPE') process.exit(128 + constants.signals.SIGPIPE);
   const problem = diskError(error, { what: `write ${what}` });
@@ -111,7 +109,7 @@ function endUnwritten(error: Error, what: string): never {
   process.exit(1);
 }
 
-/** Aborts at the first Ctrl-C or SIGTERM, so that a command can save and stop. A second one ends the process at once. */
+/** Aborts at the first Ctrl-C or SIGTERM, so that a command can save. A second one ends the process. */
 function interruptSignal(doing: string | null = 'saving and stopping'): AbortSignal {
   const controller = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
@@ -124,5 +122,5 @@ function interruptSignal(doing: string | null = 'saving and stopping'): AbortSig
   return controller.signal;
 }
 
-/** The user stopped a command that goes on where it was; the message says what is left. The exit code is 130. */
+/** Stops a command that can resume; the message says what is left. The exit code is 130. */
 export class Interrupted extends Error {}

@@ -6,8 +6,8 @@ import { adviceOnRemovedOption } from './removed-options.ts';
 
 /**
  * Checks a configuration against a schema.
- * @param options.wrong begins the complaint, such as `my.yaml is not a valid sweep`
- * @param options.keys the schema whose keys are suggested; the same unless given
+ * @param options.wrong begins the message, such as `my.yaml is not a valid sweep`
+ * @param options.keys schema for suggestions; `schema` by default
  * @throws InputError that names each problem
  */
 export function checkedConfig<Schema extends z.ZodType>(options: {
@@ -22,13 +22,12 @@ export function checkedConfig<Schema extends z.ZodType>(options: {
   throw new InputError(`${wrong}:\n${configProblems({ schema: keys, input, error: parsed.error })}`);
 }
 
-/** Checks an experiment. It throws as `checkedConfig` does. */
 export function experimentResolver<Schema extends z.ZodType>(schema: Schema) {
   return (input: PlainObject, source: string): z.output<Schema> =>
     checkedConfig({ schema, input, wrong: `${source} is not a valid experiment` });
 }
 
-/** One line for each problem of a configuration: its place, the value seen, what is wrong, the nearest key to an unknown one. */
+/** One line per problem: its place, the value, the reason, and the nearest key for an unknown one. */
 function configProblems(options: { schema: z.ZodType; input: unknown; error: z.ZodError }): string {
   const { schema } = options;
   return options.error.issues
@@ -65,14 +64,13 @@ function configProblems(options: { schema: z.ZodType; input: unknown; error: z.Z
 /** Settings into which people write keys and passwords by mistake. What stands there is in no message. */
 const MAY_HOLD_SECRET = /^(?:baseURL|url|headers|query)$|(?:Env|key|password|secret)$/i;
 
-/** A value as JSON, without the user name and password of an address in it. */
 function shown(value: unknown): string | undefined {
   return JSON.stringify(value)
     ?.replace(/\/\/[^/\s"@]*@/g, '//…@')
     .slice(0, 80);
 }
 
-/** Where several kinds of value are allowed, says what is wrong for the kind that was meant; "invalid" alone helps nobody. */
+/** For a union, the problems of the alternative that fits best; "invalid" alone would not help. */
 function withinAlternatives(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
   if (issue.code !== 'invalid_union') return [issue];
   const meant = issue.errors.find(
@@ -115,7 +113,7 @@ function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
   );
 }
 
-/** The keys that the schema knows at a path, read off its JSON Schema; where the input has a `name` there, those of that name. */
+/** The keys at a path of the schema. If the input has a `name` there, only keys of that alternative. */
 function keysAt(schema: z.ZodType, path: readonly PropertyKey[], input: unknown): string[] {
   let nodes: unknown[] = [z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })];
   for (const key of path) nodes = alternatives(nodes).flatMap((node) => childAt(node, key));
@@ -129,7 +127,7 @@ function keysAt(schema: z.ZodType, path: readonly PropertyKey[], input: unknown)
 
 const mostPaths = 3;
 
-/** The paths of all keys, those within an object that is there before others: the options of what is not used come last. */
+/** The paths of all keys. Those within a configured object come first. */
 function pathsOf(schema: z.ZodType, input: unknown): string[] {
   const paths = new Set<string>();
   const walk = (node: unknown, path: readonly string[]) => {

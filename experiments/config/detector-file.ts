@@ -50,10 +50,7 @@ export async function loadDetectorFile(path: string): Promise<DetectorFile> {
   return detectorFileOf(await readYamlMap(path, { what: 'detector file', holds }), path);
 }
 
-/**
- * Checks the content of a detector file.
- * @param path where it stands, or will stand
- */
+/** Checks the content of a detector file. @param path its place, present or future */
 export async function detectorFileOf(yaml: unknown, path: string): Promise<DetectorFile> {
   const input = withFilesBeside(withPrices(isPlainObject(yaml) ? yaml : {}), path);
   const wrong = `${path} is not a valid detector file`;
@@ -64,7 +61,7 @@ export async function detectorFileOf(yaml: unknown, path: string): Promise<Detec
   return { ...file, task, path, name: basename(path).replace(/\.ya?ml$/i, '') };
 }
 
-/** The file with its own prices in the endpoints that name none. A mistake in them is left for the schema to find. */
+/** Adds the file's prices to endpoints without prices. The schema reports mistakes in them. */
 function withPrices(file: PlainObject): PlainObject {
   const { prices } = file;
   if (!isPlainObject(prices)) return file;
@@ -79,7 +76,7 @@ function withPrices(file: PlainObject): PlainObject {
   return { ...file, detector: priced(file.detector) };
 }
 
-/** The file with the files that it names looked for beside it. */
+/** Resolves the files that it names against its folder. */
 function withFilesBeside(file: PlainObject, path: string): PlainObject {
   const beside = (detector: unknown): unknown => {
     if (!isPlainObject(detector)) return detector;
@@ -93,7 +90,7 @@ function withFilesBeside(file: PlainObject, path: string): PlainObject {
   return { ...file, detector: beside(file.detector) };
 }
 
-/** The schema with only the named detector, so that a misspelt key is not compared with keys of the other detectors. */
+/** The schema with only the named detector, so that suggestions are keys of that detector. */
 function schemaFor(input: PlainObject): z.ZodType {
   const name = isPlainObject(input.detector) ? input.detector.name : undefined;
   const schemaOfName = detectorSchema.options.find((option) => option.shape.name.value === name);

@@ -27,7 +27,6 @@ export interface ExperimentHead {
   readonly seeds: readonly number[];
 }
 
-/** An experiment file: an experiment, and how its variants differ from it. */
 export interface ExperimentFile<Experiment extends ExperimentHead> {
   readonly name: string;
   readonly description: string;
@@ -35,16 +34,15 @@ export interface ExperimentFile<Experiment extends ExperimentHead> {
 }
 
 /**
- * Reads a YAML experiment file. `overrides` go on top of the file and of every variant.
- * @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one.
+ * Reads a YAML experiment file. `overrides` apply to the file and to every variant.
+ * @throws InputError that names each problem: place, value, reason, and the nearest key for an unknown one
  */
 export async function loadVariants<Experiment extends ExperimentHead>(options: {
   path: string;
-  /** The content, if there is no file. */
   raw?: PlainObject;
   overrides: readonly PlainObject[];
   resolve: (raw: PlainObject, source: string) => Experiment | Promise<Experiment>;
-  /** Name of the only variant where the file names none. */
+  /** Name of the only variant in a file without variants. */
   soleVariant?: string;
 }): Promise<ExperimentFile<Experiment>> {
   const { path, overrides, resolve, soleVariant = 'agent' } = options;
@@ -82,7 +80,7 @@ function withoutVariants({ variants: _, ...rest }: PlainObject): PlainObject {
   return rest;
 }
 
-/** The map in a YAML file, before anything is filled in. */
+/** The map in a YAML file, without defaults. */
 export async function readExperimentYaml(path: string): Promise<PlainObject> {
   refuseData(path);
   const recipe = existsSync(path) ? undefined : recipeLike(path);
@@ -100,12 +98,12 @@ export async function readExperimentYaml(path: string): Promise<PlainObject> {
   return value;
 }
 
-/** Whether a path may be meant where an experiment is asked for. */
+/** True if the path could name an experiment. */
 function isRunsOrFile(path: string): boolean {
   return /\.ya?ml$/i.test(path) || (statSync(path).isDirectory() && basename(path) !== 'cache');
 }
 
-/** The recipe that comes with Earshot under this name: it lies in the checkout, or in the package beside the compiled program. */
+/** The recipe of this name, in the checkout or in the package beside the compiled program. */
 function recipeLike(path: string): string | undefined {
   const name = basename(path).replace(/(\.ya?ml)?$/, '.yaml');
   return ['../recipes/', '../../../experiments/recipes/']
@@ -113,7 +111,7 @@ function recipeLike(path: string): string | undefined {
     .find((recipe) => existsSync(recipe));
 }
 
-/** @throws InputError for a file of threads or a table, with what makes an experiment of it */
+/** @throws InputError for a file of threads or a table, with the command that makes an experiment of it */
 function refuseData(path: string): void {
   refuseTable(path, { after: ', then an experiment file: `earshot init threads.jsonl`' });
   if (/\.jsonl(?:\.gz)?$/i.test(path))

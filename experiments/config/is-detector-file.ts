@@ -1,4 +1,4 @@
-/** Whether a path names a detector file, and not a detector that was trained here. */
+/** True for a detector file, false for a saved detector. */
 export function isDetectorFile(path: string): boolean {
   return /\.ya?ml$/i.test(path);
 }

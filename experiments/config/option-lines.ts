@@ -1,6 +1,5 @@
 import { z } from 'zod';
 
-/** One option of a configuration file. */
 export interface OptionLine {
   /** Dotted, such as `agent.imitation.alpha`; alternatives are told apart as in `stanceModel[local].encoder`. */
   readonly path: string;
@@ -25,18 +24,17 @@ const nodeSchema = z.looseObject({
 });
 type Node = z.output<typeof nodeSchema>;
 
-/** The JSON Schema of a configuration file, for editors. */
 export function jsonSchemaOf(schema: z.ZodType): Record<string, unknown> {
   return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
 }
 
-/** Every option below a place, in the order of the schema. The list is empty where there is no such place. */
+/** Every option below a place, in the order of the schema; empty for an unknown place. */
 export function optionLines(schema: z.ZodType, below = ''): OptionLine[] {
   const lines = linesAt({ node: nodeSchema.parse(jsonSchemaOf(schema)), path: '', isRequired: false });
   return below === '' ? lines : lines.filter(({ path }) => isWithin(path, below));
 }
 
-/** Also matches without the names of alternatives: `stanceModel.encoder` means the encoder of any of them. */
+/** Also matches without the names of alternatives: `stanceModel.encoder` means the encoder of any alternative. */
 function isWithin(path: string, place: string): boolean {
   return [path, path.replace(/\[[^\]]*\]/g, '')].some(
     (form) => form === place || form.startsWith(`${place}.`) || form.startsWith(`${place}[`),

@@ -9,8 +9,8 @@ export function isPlainObject(value: unknown): value is PlainObject {
 }
 
 /**
- * `over` on top of `base`: objects are merged key by key, everything else is replaced. So is an object inside that gets another
- * `name`, such as another encoder: the options of the one before would not be its.
+ * Merges objects key by key and replaces all other values. An object with another `name` is replaced too, because
+ * options of one encoder do not fit another.
  */
 export function mergeDeep(base: PlainObject, over: PlainObject): PlainObject {
   const merged = new Map(Object.entries(base));

@@ -13,7 +13,6 @@ const className = z
   .max(200)
   .refine((name) => !/[\p{Cc}\u2028\u2029]/u.test(name), 'a class is one line of text');
 
-/** A label of one's own, with its classes. */
 export const ownTaskSchema = z.strictObject({
   label: z.string().min(1).describe('name of the label in the `labels` of a thread'),
   classes: z
@@ -26,16 +25,16 @@ export const ownTaskSchema = z.strictObject({
 
 export const taskSchema = z.union([z.enum(Object.keys(tasks)), ownTaskSchema]);
 
-/** The task that an experiment names, with its classes. */
 export function taskNamed(task: z.output<typeof taskSchema>): Task {
   if (typeof task === 'string') return tasks[task];
   return taskOfLabel({ name: task.label, labels: task.classes });
 }
 
 /**
- * The experiment with the classes of a task that is none of the known ones: those of its task file, or those that its threads have.
- * @param written with `task` as people write it: a known task, a task file, the name of a label, or `{label, classes}`
- * @throws InputError for a file that is no task, or a label that no thread has
+ * Adds the classes of a custom task, from its task file or from the threads.
+ * @param written the experiment with `task` as users write it: a known task, a task file, a label, or `{label,
+ * classes}`
+ * @throws InputError for an invalid task file, or a label without threads
  */
 export async function withClasses(written: PlainObject, source: string): Promise<PlainObject> {
   const raw = written.alerts === undefined ? written : { ...written, alerts: asTexts(written.alerts) };
@@ -51,13 +50,13 @@ export async function withClasses(written: PlainObject, source: string): Promise
   return { ...raw, task: { ...task, classes: asTexts(classes) } };
 }
 
-/** Names of classes that YAML reads as numbers and booleans, such as 1 and true, as texts. */
+/** Class names as texts, because YAML reads 1 and true as other types. */
 function asTexts(classes: unknown): unknown {
   const isScalar = (value: unknown) => typeof value === 'number' || typeof value === 'boolean';
   return Array.isArray(classes) ? classes.map((name) => (isScalar(name) ? String(name) : name)) : classes;
 }
 
-/** Whether it names a file that describes a task, or one that ships with Earshot. */
+/** True for a task file, or a task that ships with Earshot. */
 export function isTaskFile(task: string): boolean {
   return /\.ya?ml$/i.test(task) || shippedTasks.some((name) => name === task);
 }
@@ -71,7 +70,7 @@ async function taskOfFile(path: string, { alerts }: PlainObject): Promise<PlainO
   return { task: isKnown ? name : task, ...((alerts ?? taskAlerts.length > 0) && { alerts: alerts ?? taskAlerts }) };
 }
 
-/** @throws InputError where the threads have no such label, or not two to twenty classes */
+/** @throws InputError without that label, or without two to twenty classes */
 async function classesFound(
   { data }: PlainObject,
   { label, source }: { label: string; source: string },

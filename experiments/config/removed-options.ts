@@ -1,10 +1,8 @@
-/** An option, or one value of an option, that an earlier version had. */
 interface RemovedOption {
   /** The end of its dotted path in a configuration file. */
   readonly option: string;
-  /** The value that was removed; the whole option where it is left out. */
+  /** The removed value; the whole option if undefined. */
   readonly value?: string;
-  /** The sentence that ends the error: the version that removed the option, and what to use. */
   readonly advice: string;
 }
 
@@ -79,7 +77,7 @@ const removedOptions: readonly RemovedOption[] = [
   { option: 'reading', value: 'strict', advice: 'removed in 0.3.0; leave the option out, an answer is always read so' },
 ];
 
-/** @param remaining what is done without the option */
+/** @param remaining the behaviour without the option */
 function ofPublished(option: string, remaining: string): RemovedOption {
   return {
     option,
@@ -87,10 +85,7 @@ function ofPublished(option: string, remaining: string): RemovedOption {
   };
 }
 
-/**
- * The advice for a removed option, or undefined for an option that never existed.
- * @param place its dotted path
- */
+/** The advice for a removed option; undefined for an option that never existed. @param place its dotted path */
 export function adviceOnRemovedOption(place: string, value: unknown): string | undefined {
   return removedOptions.find(
     (removed) => `.${place}`.endsWith(`.${removed.option}`) && (removed.value === undefined || removed.value === value),

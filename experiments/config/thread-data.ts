@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { syntheticOptionsSchema } from '../../src/data/synthetic/stream.ts';
 
-/** Where the threads of an experiment come from. */
 export const threadDataSchema = z
   .strictObject({
     threads: z

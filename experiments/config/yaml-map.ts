@@ -6,10 +6,10 @@ import { parseYaml } from '../../src/yaml.ts';
 import { isPlainObject, type PlainObject } from './overrides.ts';
 
 /**
- * The map in a YAML file, before anything is filled in.
- * @param options.what the file is: "experiment"
- * @param options.holds what its map holds
- * @throws InputError for a file that cannot be read, or holds something else
+ * The map in a YAML file, without defaults.
+ * @param options.what the kind of file, such as "experiment"
+ * @param options.holds the content of its map
+ * @throws InputError for an unreadable file or other content
  */
 export async function readYamlMap(path: string, options: { what: string; holds: string }): Promise<PlainObject> {
   if (!existsSync(path)) throw new InputError(missingPath(path, (other) => /\.ya?ml$/i.test(other)));

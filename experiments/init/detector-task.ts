@@ -2,10 +2,7 @@ import { type JudgingTask, judgementLabels } from '../../experts/tasks/task-file
 import { identityOf, type Task } from '../../src/data/task.ts';
 import { InputError } from '../../src/errors.ts';
 
-/**
- * A task as a detector file judges it: the classes of a label of one's own stand in the order of the file.
- * @throws InputError where the file judges other classes
- */
+/** A task with its classes in the order of a detector file. @throws InputError if the file judges other classes */
 export function inOrderOf(file: { readonly path: string; readonly task: JudgingTask }, task: Task): Task {
   const labels = judgementLabels(file.task);
   if ([...labels].sort().join('\n') === [...task.labels].sort().join('\n'))

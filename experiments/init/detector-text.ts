@@ -8,7 +8,6 @@ export interface DetectorChoices {
   readonly task: string;
 }
 
-/** A commented detector file: one question over the posts of a thread. */
 export function detectorText({ baseURL, model, apiKeyEnv, task }: DetectorChoices): string {
   return [
     '# Made by `earshot init --detector`: one question over the posts of a thread.',

@@ -82,7 +82,6 @@ function shared({ threads, task, alerts, detector, encoder, timing, goal, parts 
   ];
 }
 
-/** Numbers that a reader may want to change stand in the file, with their defaults. */
 function crossFitting(goal: Goal): string[] {
   return [
     '# Every label trains, and every labelled thread is tested once, by a detector, an agent and a threshold that have not seen it.',
@@ -139,7 +138,7 @@ const delayCosts: Readonly<Record<Exclude<Goal, 'ratio-sweep' | 'guarantee'>, nu
   'best-f1': 0.1,
 };
 
-/** The settled agent (`trainers/stop-agent/settled-pairs.ts`), which needs no labels of its own and serves every goal by its threshold. */
+/** The settled agent (`trainers/stop-agent/settled-pairs.ts`) needs no labels and serves every goal by its threshold. */
 function settledAgent(
   goal: Exclude<Goal, 'ratio-sweep'>,
   { detector, level, alerts, parts }: Pick<InitChoices, 'detector' | 'level' | 'alerts' | 'parts'>,

@@ -5,15 +5,13 @@ import type { z } from 'zod';
 import type { encoderSchema } from '../../src/text/create-encoder.ts';
 import { installedWeights } from '../../src/text/installed-weights.ts';
 
-/** A sentence encoder that is on this machine. */
 export interface FoundEncoder {
-  /** The value of `--encoder`. */
   readonly name: string;
   /** As an experiment has it. */
   readonly config: z.input<typeof encoderSchema>;
 }
 
-/** The Universal Sentence Encoder where its package is installed, transformers in `models/`, and those that were downloaded before. */
+/** The Universal Sentence Encoder if it is installed, transformers in `models/`, and downloaded ones. */
 export function foundEncoders(): FoundEncoder[] {
   const downloads = join(homedir(), '.cache', 'earshot', 'models');
   return [
@@ -29,10 +27,7 @@ export function foundEncoders(): FoundEncoder[] {
   ];
 }
 
-/**
- * The transformer in a folder, with the graph that is there; null where there is none.
- * @param model what an experiment calls it
- */
+/** The transformer in a folder; null without one. @param model its name in experiments */
 export function transformerIn(folder: string, model: string): FoundEncoder | null {
   const has = (name: string) => existsSync(join(folder, name)) || existsSync(join(folder, 'onnx', name));
   if (!has('config.json')) return null;

@@ -7,14 +7,9 @@ import { quoted } from '../../src/shell-words.ts';
 /** Fewer leave nothing to test on once a detector and the demonstrations have theirs. */
 export const fewestLabelled = 40;
 
-/** Of each label, so that the part of the threads that trains a local detector has two, and the test some. */
+/** Labels of each class: two for the part that trains a local detector, and some for the test. */
 const fewestOfLabel = 10;
 
-/**
- * Finds the tasks that a file of threads allows.
- * @returns tasks with threads of at least two labels: those with enough of every label first, then by how many threads have one
- * @throws InputError where no task has enough labelled threads
- */
 export function foundIn(threads: readonly Thread[], path: string) {
   const counted = tasksOf(threads)
     .map((task) => {
@@ -44,14 +39,14 @@ export function foundIn(threads: readonly Thread[], path: string) {
   return { description: describeThreads(threads), tasks: usable };
 }
 
-/** Whether no thread has any label, so that labelling is what comes first. */
+/** True if no thread has a label, so that labelling comes first. */
 export function areUnlabelled(threads: readonly Thread[]): boolean {
   return threads.every(({ rumor, veracity, labels = {} }) =>
     [rumor, veracity, ...Object.values(labels)].every((value) => value === null),
   );
 }
 
-/** The command by which threads get labels of a task; null where none has a name yet. */
+/** The command that labels threads. @param task null if no label has a name yet */
 export function labelCommandFor(path: string, task: string | null): string {
   return `earshot label ${quoted(path)} ${task === null ? '--label outcome --classes resolved,escalated' : `--label ${quoted(task)}`}`;
 }
@@ -61,7 +56,6 @@ export function countsInWords(counts: readonly { readonly label: string; readonl
   return counts.map(({ label, count }) => `${label} ${count}`).join(', ');
 }
 
-/** How many threads go where. */
 export interface PartCounts {
   readonly detector: number;
   readonly demonstrations: number;
@@ -71,12 +65,12 @@ export interface PartCounts {
   readonly calibration: number;
 }
 
-/** More hardly let an agent stop earlier. Judging them costs money where the detector is a language model. */
+/** More threads hardly lower the threshold, and judging them by a language model costs money. */
 const mostCalibration = { free: 2000, paid: 200 };
 
 /**
- * The paper's sizes where there are threads enough, else shares of what there is; the test takes the rest, at least three tenths. A
- * local detector gets four times the paper's threads where they are there: nothing helps it as much.
+ * The paper's sizes if there are enough threads, or else shares; the test takes the rest, at least three tenths. A
+ * local detector gets up to four times the paper's threads, which help it most.
  */
 export function fittingParts(
   labelled: number,

@@ -1,9 +1,8 @@
-/** Where more posts have no time, the detector reads texts alone. */
+/** With more posts without times, the detector reads texts alone. */
 const mostWithoutTime = 0.1;
 /** Times help a detector of 100 training threads, less one of 350, and hardly one of 400 (experiments/results/cross-fitting.md). */
 const mostTimedThreads = 400;
 
-/** Whether a local detector is told to read times where nothing else is said. */
 export function readsTimes(of: { labelled: number; posts: number; postsWithoutTime: number }): boolean {
   return of.labelled <= mostTimedThreads && of.postsWithoutTime <= mostWithoutTime * of.posts;
 }

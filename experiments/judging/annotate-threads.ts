@@ -26,13 +26,12 @@ export interface AnnotateThreadsOptions
   > {
   threads: string;
   store: string;
-  /** A detector file, or a saved detector; the latter is trained on `trainOn` where the file does not exist. */
+  /** A detector file, or a saved detector, which is trained on `trainOn` if the file is missing. */
   detector: string;
   trainOn?: string;
-  /** The label that a detector decides that is trained here: a known task, or one of the threads' own. */
+  /** The label for a detector that is trained here: a known task, or a label of the threads. */
   task?: string | undefined;
   seed: number;
-  /** Only the first so many threads of the file. */
   limit?: number;
   skipInvalid: boolean;
   /** Processes that judge by a saved detector; the others run the command `words`, as `answerThreads`. */
@@ -44,7 +43,6 @@ export interface AnnotateThreadsOptions
 export type AnnotatedThreads = Omit<AnnotateResult, 'sequences'> &
   Pick<Judged, 'usage' | 'estimates'> & { readonly threads: number; readonly asksModels: boolean };
 
-/** Judges the prefixes of every thread of a file into an annotation store. */
 export async function annotateThreads(options: AnnotateThreadsOptions): Promise<AnnotatedThreads> {
   const { mode } = options;
   // A mistake in a detector file shows at once, one in the threads only after reading them.
@@ -69,10 +67,9 @@ export async function annotateThreads(options: AnnotateThreadsOptions): Promise<
 
 type ToJudge = Pick<JudgeOptions, 'threads' | 'store'>;
 
-/** Judgements that are stored in one go. */
 const rowsAtOnce = 500;
 
-/** Judges by a detector that takes nothing but time, which several processes share. What they judge is stored in the order of the threads. */
+/** Judges with a free detector in several processes. Judgements are stored in the order of the threads. */
 function judgedLocally(detector: LocalDetector, options: AnnotateThreadsOptions) {
   const { onCounts, context } = options;
   return async ({ threads, store }: ToJudge): Promise<AnnotatedThreads> => {
@@ -100,7 +97,7 @@ function judgedLocally(detector: LocalDetector, options: AnnotateThreadsOptions)
   };
 }
 
-/** Answers each thread of standard input with the judgements of its prefixes: what the other processes do. */
+/** Answers each thread of standard input with the judgements of its prefixes, for another process. */
 export async function answerThreads(
   options: JudgedPrefixes & { detector: string },
   { stdin, stdout }: { stdin: AsyncIterable<Uint8Array | string>; stdout: NodeJS.WritableStream },

@@ -16,17 +16,14 @@ import type { Encoder } from '../../src/text/encoder.ts';
 import { storedEncoders } from '../../src/text/stored-encoders.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 
-/** Where runs keep the detectors that they share, each under a key of what it was trained on. */
+/** The shared detectors of runs, under a hash of their training data and options. */
 export interface DetectorCache {
-  /**
-   * The encoder of a detector or a student that is slow and cannot be made from its identity alone: a transformer, whose vectors
-   * are stored. Undefined for none, and for the hashing encoder, which a detector makes by itself.
-   */
+  /** The stored encoder of a transformer. Undefined for none and for the hashing encoder, which a detector makes itself. */
   readonly encoderOf: (config: EncoderConfig | null) => Promise<Encoder | undefined>;
   readonly detectors: string;
 }
 
-/** @param directory of the cache of all runs */
+/** @param directory the cache of all runs */
 export function openDetectorCache(directory: string): DetectorCache {
   const encoders = storedEncoders({ directory: join(directory, 'embeddings') });
   const detectors = join(directory, 'detectors');
@@ -37,7 +34,6 @@ export function openDetectorCache(directory: string): DetectorCache {
   };
 }
 
-/** Trains a local detector, and tells how far it is. */
 export function trainedDetector({
   context,
   ...settings
@@ -49,7 +45,7 @@ export function trainedDetector({
   return trainLocalDetector({ ...settings, onProgress, signal: context.signal });
 }
 
-/** The local detector for these options, threads and seed: from the cache, or trained and put there. */
+/** The local detector for these options, threads and seed, from the cache or trained now. */
 export async function cachedDetector(
   settings: {
     options: LocalDetectorOptions;

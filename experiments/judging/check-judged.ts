@@ -4,11 +4,11 @@ import type { WorkContext } from '../../src/work-context.ts';
 import { type Judged, judgingStopped } from './judge-options.ts';
 
 /**
- * Goes on after judging where an experiment may, and notes what it goes on without.
- * @param options.countAs what a prefix counts as that could not be judged or read
- * @param options.goOn the setting that goes on where prefixes could not be judged; null where it is set
- * @param options.askAgain what asks again where answers could not be read
- * @throws ProviderError where judging stopped before its end, or prefixes could not be judged and that is not set
+ * Continues after judging if the experiment permits it, and notes the missing judgements.
+ * @param options.countAs the stand-in for a missing judgement
+ * @param options.goOn the setting that permits failures; null if it is set
+ * @param options.askAgain the way to ask again for unreadable answers
+ * @throws ProviderError if judging stopped early, or failures are not permitted
  */
 export function checkJudged(
   { result, usage }: Pick<Judged, 'result' | 'usage'>,

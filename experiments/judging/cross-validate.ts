@@ -9,7 +9,7 @@ import { type WorkContext, within, workContext } from '../../src/work-context.ts
 import { trainedDetector } from './cached-detector.ts';
 import { drawnThreads } from './drawn-threads.ts';
 
-/** Posts of a thread that the detector reads, and folds, as in an experiment that says nothing else. */
+/** The defaults of experiments for posts per thread and folds. */
 const mostPosts = 500;
 const defaultFolds = 5;
 
@@ -20,20 +20,18 @@ export interface CrossValidation {
 }
 
 /**
- * Cross-validates the local detector: a detector of the other folds judges each labelled thread except
- * those that were chosen by margin. `train` with the same seed and options has the same folds and the same scores.
- * @throws InputError where a label has too few threads, or the options are wrong
+ * Cross-validates the local detector: a detector of the other folds judges each labelled thread except those that were
+ * chosen by margin. `train` with the same seed and options gives equal folds and scores.
+ * @throws InputError for a label with too few threads, or invalid options
  */
 export async function crossValidate(options: {
   threads: readonly Thread[];
   task: Task;
-  /** So many of the labelled threads, each label in proportion. */
+  /** Number of labelled threads to draw, stratified by label. */
   limit?: number;
-  /** Draws them and the folds. */
   seed: number;
-  /** Whether shares of the labels are tested, too; they are unless this is false. */
+  /** False skips the scores with shares of the labels. */
   curve?: boolean;
-  /** Of the local detector. */
   detector: z.input<typeof localDetectorOptionsSchema>;
   context?: WorkContext;
 }): Promise<CrossValidation> {

@@ -4,10 +4,7 @@ import { InputError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import type { ScoredTask } from './gold-labels.ts';
 
-/**
- * The threads that have a label of the task.
- * @throws InputError where none has
- */
+/** The threads that have a label of the task. @throws InputError if none has */
 export function labelledThreads(
   threads: readonly Thread[],
   { task, context }: { task: ScoredTask; context: WorkContext },
@@ -25,7 +22,7 @@ export function labelledThreads(
   return labelled;
 }
 
-/** Without the threads that were chosen by margin, over which no score is counted. */
+/** Drops threads that were chosen by margin, because scores must not count them. */
 export function fairTests<Of extends Pick<Thread, 'chosen'>>(
   labelled: readonly Of[],
   { onNote }: Pick<WorkContext, 'onNote'>,
@@ -38,7 +35,7 @@ export function fairTests<Of extends Pick<Thread, 'chosen'>>(
   return fair;
 }
 
-/** So many of labelled threads, each label in proportion; all of them unless there is a limit. */
+/** Draws labelled threads, stratified by label; all of them without a limit. */
 export function drawnThreads(
   threads: readonly Thread[],
   of: {

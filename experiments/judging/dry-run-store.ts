@@ -3,7 +3,7 @@ import type { AnnotationStore } from '../../experts/annotations/annotation-store
 import type { JudgementStore } from '../../experts/asking/ask-once.ts';
 import type { Judgement } from '../../experts/detector.ts';
 
-/** A store for dry runs: it reads the real one and keeps pretended judgements in memory, so nothing is written or counted twice. */
+/** A store for dry runs. It reads the real store and keeps pretended judgements in memory, so nothing is written or counted twice. */
 export class DryRunStore implements JudgementStore {
   private readonly store: AnnotationStore;
   /** A dry run never forgets the unreadable answer that it would ask for again. */
@@ -25,7 +25,7 @@ export class DryRunStore implements JudgementStore {
     return judgements;
   }
 
-  /** Judgements read the text of a part. Nobody reads that of a whole judgement, so it is dropped. */
+  /** The text of a part is read again; that of a whole judgement is not, so it is dropped. */
   put({ request, judgement }: AnnotationRow): boolean {
     const isPart = request.detector.includes('/');
     this.pretended.set(keyOf(request), isPart ? judgement : { ...judgement, explanation: '', transcript: [] });

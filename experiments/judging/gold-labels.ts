@@ -3,21 +3,16 @@ import { type Task, taskOfLabel, tasks } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 
-/** The task of a detector, as scoring needs it. */
 export interface ScoredTask {
   readonly name: string;
   /** Labels of judgements; for a task of categories every combination of them. */
   readonly labels: readonly string[];
-  /** Null for a task of labels. */
   readonly categories: readonly string[] | null;
-  /** The thread's own label, or null where it has none. */
+  /** The thread's label; null without one. */
   goldLabel(thread: Thread): string | null;
 }
 
-/**
- * Reads the labels of rumour and veracity from the thread's own fields, and all others from `labels`, under the name of the
- * task or of each category.
- */
+/** Reads rumour and veracity from the thread's fields, and other labels from `labels`, by the name of the task or category. */
 export function scoredTask(task: JudgingTask): ScoredTask {
   const { name } = task;
   const labels = judgementLabels(task);
@@ -56,7 +51,6 @@ export function scoredTask(task: JudgingTask): ScoredTask {
   };
 }
 
-/** The task of a detector that was trained here. */
 export function scoredLabel({ name, labels }: Pick<Task, 'name' | 'labels'>): ScoredTask {
   const task = taskOfLabel({ name, labels });
   return { name, labels, categories: null, goldLabel: (thread) => labelOf(task, thread) };

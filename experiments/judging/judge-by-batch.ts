@@ -37,9 +37,8 @@ const MOST_REQUESTS = 50_000;
 const MOST_BYTES = 190_000_000;
 
 /**
- * Asks through batches, in three passes: the first sends nothing and learns what would be asked, the second runs the
- * batches, and the third judges as usual, with the batches' answers in place of an endpoint. A batch that an earlier
- * process handed in is collected before anything else is asked.
+ * Asks through batches in three passes: the first collects the requests, the second runs the batches, and the third
+ * judges with the batches' answers. A batch that an earlier process submitted is collected first.
  */
 export async function judgeByBatch(options: JudgeByBatchOptions): Promise<Judged> {
   const { file, mode, store, create, concurrency, context = workContext() } = options;
@@ -79,7 +78,7 @@ export async function judgeByBatch(options: JudgeByBatchOptions): Promise<Judged
   return { detector, result, usage: replay.usage(), estimates: null };
 }
 
-/** Runs batches at the same time. Of one that failed, every request has that as its problem. */
+/** Runs batches at the same time. A failed batch gives its problem to every request. */
 async function run(
   batches: readonly (readonly BatchItem[])[],
   { folder, file, mode, random, context }: JudgeByBatchOptions & { folder: string; context: WorkContext },
@@ -162,7 +161,7 @@ function checkedCosts({ limits, store, file }: JudgeByBatchOptions, asking: Coll
   return most;
 }
 
-/** Records each call once and answers with a made-up one. */
+/** Records each call once and answers with an invented one. */
 class CollectingService implements ChatService {
   readonly estimates = new DryRunChatService({ isBatch: true });
   private readonly requests = new Map<string, ChatRequest>();

@@ -18,34 +18,31 @@ export interface BatchMode {
 }
 
 /**
- * `live` asks. `dry-run` writes nothing and counts what would be asked. A batch is handed in and waited for. A detector that
- * costs nothing is queried in every mode.
+ * `live` asks, `dry-run` counts the requests and writes nothing, and a batch is submitted and awaited. Free detectors
+ * are queried in every mode.
  */
 export type JudgingMode = 'live' | 'dry-run' | BatchMode;
 
-/** Which threads are judged into which store, and how. */
 export interface JudgeOptions {
   readonly threads: readonly Thread[];
   readonly store: AnnotationStore;
   readonly mode?: JudgingMode;
   /** Limits that replace those of the detector file. */
   readonly budget?: Partial<BudgetLimits>;
-  /** Whether parts that prefixes share are kept in the store, too; otherwise the judgements count their usage. */
+  /** Stores the parts that prefixes share; otherwise the judgements count their usage. */
   readonly sharesParts?: boolean;
   readonly schedule?: PrefixSchedule;
-  /** Posts of a thread that are judged. */
   readonly maxPosts?: number;
-  /** Judgements under way at the same time. */
   readonly concurrency?: number;
-  /** Ask again where an earlier answer could not be read. */
+  /** Asks again for answers that could not be read. */
   readonly retryUnreadable?: boolean;
-  /** The largest share of unreadable answers, after which judging stops. */
+  /** The share of unreadable answers that stops judging. */
   readonly maxUnreadable?: number;
-  /** Gets each judgement of a detector that costs nothing, which the store does not keep. */
+  /** Receives each judgement of a free detector, which is not stored. */
   readonly onJudgement?: ((row: AnnotationRow) => void) | undefined;
   /** Receives the counts of prefixes after each judgement. */
   readonly onCounts?: ((counts: AnnotateProgress) => void) | undefined;
-  /** Begins the lines of progress; `judging prefixes` unless given. */
+  /** Title of the progress; `judging prefixes` by default. */
   readonly stage?: string;
   readonly context?: WorkContext;
 }
@@ -59,14 +56,12 @@ export interface Judged {
   readonly estimates: readonly DryRunEstimate[] | null;
 }
 
-/** The options of `annotate` that follow from how threads are judged. */
 export function annotateOptions(
   options: JudgeOptions,
   by: {
     detector: Detector;
     store: AnnotateOptions['store'];
     concurrency: number;
-    /** Usage so far; none by default. */
     usage?: () => readonly EndpointUsage[];
     waits?: AnnotateOptions['waits'];
   },

@@ -4,12 +4,12 @@ import type { Prefix } from '../../src/data/thread.ts';
 
 export type JudgePosts = (posts: readonly PolicyPost[], threadId: string) => Promise<DetectorOutput>;
 
-/** A detector of prefixes as a policy queries it. */
+/** Adapts a detector of prefixes to the form that policies query. */
 export function judgePostsBy(detector: { judge(prefix: Prefix): Promise<DetectorOutput> }): JudgePosts {
   return (posts, threadId) => detector.judge({ threadId, posts: posts.map(wholePost) });
 }
 
-/** A post with every field. One without an id is named after its place. */
+/** A post with every field. Its id is its place by default. */
 export function wholePost({ id, time, author, parent, text }: PolicyPost, index: number): Prefix['posts'][number] {
   return {
     id: id ?? String(index + 1),

@@ -12,30 +12,29 @@ import { loadDetectorFile } from '../config/detector-file.ts';
 import { openLive } from './judge-with-models.ts';
 import { checkKeys } from './used-endpoints.ts';
 
-/** A detector on language models that is asked about one prefix at a time, for as long as a process runs. */
+/** A detector on language models that judges one prefix at a time. */
 export interface PrefixJudge {
   readonly name: string;
   readonly labels: readonly string[];
   /**
-   * The judgement of a prefix, from the annotation store where it is known. Prefixes may be asked about at the same time.
-   * @throws ProviderError where it cannot be had now: a service failed, its answer could not be read, the budget is spent
+   * The judgement of a prefix, from the annotation store or from the models. Calls may overlap.
+   * @throws ProviderError if a service failed, an answer could not be read, or the budget is spent
    */
   judge(prefix: Prefix): Promise<Judgement>;
   usage(): readonly EndpointUsage[];
-  /** Waits for the calls that are under way: they are paid for. */
+  /** Waits for pending calls, because they are paid for. */
   close(): Promise<void>;
 }
 
 /**
- * Opens the detector of a detector file. All its calls share one budget and one annotation store.
- * @param options.store path of the annotation store, made where it is absent
- * @throws InputError where the file or the store cannot be used
+ * Opens a detector file. All calls share one budget and one annotation store.
+ * @param options.store path of the annotation store, which is created if missing
+ * @throws InputError if the file or the store cannot be used
  */
 export async function openPrefixJudge(options: {
   file: string;
   store: string;
   budget?: Partial<BudgetLimits>;
-  /** Ask again where an earlier answer could not be read. */
   retryUnreadable: boolean;
   context?: WorkContext;
 }): Promise<PrefixJudge> {

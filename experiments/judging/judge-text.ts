@@ -18,7 +18,7 @@ export async function judgeText(
   options: Pick<JudgeOptions, 'mode' | 'budget' | 'retryUnreadable'> & {
     judge: Judge;
     text: string;
-    /** Keeps the judgement; without one it is forgotten. */
+    /** Stores the judgement; undefined forgets it. */
     store?: string;
     context: WorkContext;
   },

@@ -20,7 +20,7 @@ export interface JudgeWithModelsOptions extends JudgeOptions {
   readonly file: DetectorFile;
 }
 
-/** Default number of judgements under way at once: high, so that the limits of the endpoints decide. */
+/** Default number of judgements at a time; high, so that the limits of the endpoints decide. */
 const concurrency = 64;
 
 /** Judges prefixes with the detector of a file, through one service for all its calls. */
@@ -46,7 +46,7 @@ export async function judgeWithModels(options: JudgeWithModelsOptions): Promise<
   return { detector, result, usage: usage(), estimates: null };
 }
 
-/** The service that sends the calls of a detector, what keeps calls and judgements, and the detector that makes the calls. */
+/** Opens the service, the journal of calls, and the detector that makes the calls. */
 export async function openLive(
   options: Omit<JudgeWithModelsOptions, 'threads' | 'mode'> & { readonly random: Random },
 ): Promise<{ service: LiveChatService; calls: CallJournal; askOnce: AskOnce; detector: Detector }> {
@@ -68,7 +68,7 @@ export async function openLive(
   return { service, calls, askOnce, detector };
 }
 
-/** Judges without sending anything, with the answers that lead to the fewest or to the most calls. */
+/** Judges without sending anything, under the answers that lead to the fewest or the most calls. */
 async function pretend(options: JudgeWithModelsOptions, bound: 'lower' | 'upper') {
   const service = new DryRunChatService({ bound });
   const store = new DryRunStore(options.store);

@@ -10,20 +10,16 @@ import { isDetectorFile } from '../config/is-detector-file.ts';
 import { type ScoredTask, scoredLabel, scoredTask } from './gold-labels.ts';
 import { annotateOptions, type Judged, type JudgeOptions } from './judge-options.ts';
 
-/** A detector of any kind, ready to judge threads into an annotation store. */
 export interface Judge {
   /** The name in tables. */
   readonly name: string;
   readonly task: ScoredTask;
-  /** Whether language models are behind it: they cost money, and their answers can be waited for in batches. */
+  /** True for language models, which cost money and can answer in batches. */
   readonly asksModels: boolean;
   judge(options: JudgeOptions): Promise<Judged>;
 }
 
-/**
- * Opens the detector in a file: a detector file (.yaml), or one that was trained and saved (.json).
- * @throws InputError when there is no such file, or it holds no detector
- */
+/** Opens a detector file (.yaml) or a saved detector (.json). @throws InputError if there is none */
 export async function openJudge(path: string): Promise<Judge> {
   if (isDetectorFile(path)) {
     const { loadDetectorFile } = await import('../config/detector-file.ts');
@@ -37,10 +33,7 @@ export async function openJudge(path: string): Promise<Judge> {
   return judgeBy(detector, { name: basename(path).replace(/\.json$/, ''), task: taskOfDetector(detector) });
 }
 
-/**
- * The detector in a file, for an experiment.
- * @throws InputError where it decides something else
- */
+/** The detector of an experiment. @throws InputError if it decides another task */
 export async function openJudgeOf(
   path: string,
   task: { readonly name: string; readonly labels: readonly string[] },
@@ -54,7 +47,6 @@ export async function openJudgeOf(
   return judge;
 }
 
-/** A judge that asks language models. */
 export function judgeByModels(file: DetectorFile): Judge {
   return {
     name: file.name,
@@ -67,7 +59,7 @@ export function judgeByModels(file: DetectorFile): Judge {
   };
 }
 
-/** A judge that queries a detector which is loaded already and costs nothing: nothing is stored. */
+/** A judge for a loaded detector that costs nothing, so nothing is stored. */
 export function judgeBy(
   detector: Detector,
   { name, task }: { name: string; task: Pick<Task, 'name' | 'labels'> },

@@ -5,15 +5,15 @@ import { isPlainObject } from '../config/overrides.ts';
 const unnamedSchema = endpointSchema.partial({ name: true });
 
 /**
- * Checks the keys of all endpoints that a detector asks, before any of them is asked: a debate that ends at its judge's
- * missing key has paid for its debaters.
- * @throws InputError where the environment variable of a key is not set
+ * Checks the keys of all endpoints before the first call, because a debate whose judge lacks a key has already paid for
+ * its debaters.
+ * @throws InputError for an unset environment variable
  */
 export function checkKeys(config: DetectorConfig): void {
   for (const endpoint of usedEndpoints(config)) credentialsOf({ endpoint, env: process.env });
 }
 
-/** An endpoint stands where a model is named, or under that name in `endpoints`, which may hold others. */
+/** Endpoints stand beside a model, or under the model's name in `endpoints`, which may hold unused ones. */
 function usedEndpoints(value: unknown, named: Readonly<Record<string, unknown>> = {}, name = ''): Endpoint[] {
   if (typeof value === 'string') return Object.hasOwn(named, value) ? usedEndpoints(named[value], {}, value) : [];
   if (Array.isArray(value)) return value.flatMap((each) => usedEndpoints(each, named));

@@ -5,7 +5,6 @@ import { tasks } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { type ScoredTask, scoredLabel, scoredTask } from './gold-labels.ts';
 
-/** A judgement that is not the label of its thread. */
 export interface WrongAnnotation extends ListedAnnotation {
   readonly trueLabel: string;
 }
@@ -14,8 +13,8 @@ export interface WrongAnnotation extends ListedAnnotation {
 const rowsAtOnce = 500;
 
 /**
- * The judgements of a store that differ from the labels of their threads, by the task that each detector was given.
- * @returns `compared`: how many judgements have a label to be compared with
+ * The judgements in a store that differ from the labels of their threads, by each detector's task.
+ * @returns `compared`: the number of judgements with a label
  */
 export function wrongAnnotations(
   store: AnnotationStore,
@@ -40,7 +39,7 @@ export function wrongAnnotations(
   return { wrong, compared };
 }
 
-/** The task in a detector's options: whole, or the name of the label that a local detector was trained for. */
+/** The task in a detector's options: a whole task, or the name of a local detector's label. */
 function taskOfOption(option: unknown): Pick<ScoredTask, 'goldLabel'> | null {
   if (typeof option === 'string' && Object.hasOwn(tasks, option)) return scoredLabel(tasks[option]);
   if (typeof option === 'string')

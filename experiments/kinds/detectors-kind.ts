@@ -25,7 +25,7 @@ function scoreDetectors(path: string, part: EvaluationSplit): ScoredSystem[] {
     }));
 }
 
-/** Two detectors by every metric, after each number of replies that both have seen. */
+/** Compares two detectors by every metric, after each number of replies that both read. */
 function compareDetectors(compared: ComparedPair, { seed }: { seed: number }): ComparedPlace[] {
   const labels = readDetectorsResult(firstRunIn(compared[0].folder));
   return compareSystems(compared, {

@@ -17,22 +17,20 @@ import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
 export interface ResolvedExperiment extends ExperimentHead {
   /** With every default filled in. */
   readonly config: PlainObject;
-  /** Files of threads that it reads. */
   readonly threadFiles: readonly string[];
   /**
-   * Whether the threads of its file will do for a seed; null where nothing is known before the training.
-   * @throws InputError, as the training would
+   * Checks the threads of its file for a seed; null if nothing is known before the training.
+   * @throws the InputError of the training
    */
   readonly checkThreads: ((threads: readonly ThreadFacts[], seed: number) => Promise<unknown>) | null;
-  /** Every file whose bytes its results depend on. What a detector file holds is looked at by its runs. */
   readonly files: readonly string[];
-  /** Why it cannot be swept; null if it can. */
+  /** The reason why it cannot be swept; null if it can. */
   readonly sweepProblem: string | null;
-  /** Whether it sends paid requests to language models. Their limits of rates hold for one process. */
+  /** True if it sends paid requests, whose rate limits hold for one process. */
   readonly asksModels: boolean;
-  /** Experiments with the same one train the same detector for the same seed; null where none is trained. */
+  /** Experiments with equal keys train equal detectors for a seed; null without such training. */
   readonly detectorKey: string | null;
-  /** The tensor backend that it asks for; null where none is chosen for it. */
+  /** The requested tensor backend; null if the experiment leaves it open. */
   readonly backend: RequestedBackend | null;
 }
 
@@ -42,31 +40,28 @@ export function simpleExperiment<Experiment extends ExperimentHead & PlainObject
   return { name, description, seeds, config: { ...experiment }, checkThreads: null, detectorKey: null, backend: null };
 }
 
-/** Why an experiment with such a split cannot be swept; null if it can. */
+/** The reason why an experiment with this split cannot be swept; null if it can. */
 export function splitProblem({ development }: { development: number }): string | null {
   return development > 0
     ? null
     : 'settings are chosen on a development part, and split.development is 0; give it threads, such as 100';
 }
 
-/** The scores of one system on one part. */
 export interface ScoredSystem {
   readonly name: string;
-  /** learnt: what is swept; oracle: it sees the labels and is out of reach. */
+  /** learnt: the swept system; oracle: it sees the labels and is out of reach. */
   readonly role: 'learnt' | 'baseline' | 'oracle';
   readonly values: Readonly<Record<string, number | null>>;
 }
 
-/** A kind of experiment: its file, its training, its decisions and what they come to. All else is shared. */
+/** A kind of experiment: its file, training, decisions and scores. Runners and reports share everything else. */
 export interface ExperimentKind {
   readonly name: string;
-  /** Of its file. */
   readonly schema: z.ZodType;
   /** @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one */
   resolve(raw: PlainObject, source: string): ResolvedExperiment | Promise<ResolvedExperiment>;
   /** The variant's name in a file without variants. */
   readonly soleVariant: string;
-  /** The override that `--data` stands for. */
   dataOverride(path: string): PlainObject;
   readonly start: StartTrials;
   /** Metrics that a sweep can maximise. */
@@ -75,30 +70,27 @@ export interface ExperimentKind {
   readonly objective: string;
   /** Scores of a run's systems on one part, the learnt one first. */
   score(run: string, part: EvaluationSplit): ScoredSystem[];
-  /** The system that its runs are about. */
   readonly learnt: string;
-  /** Two systems at every place where both decided. @throws as `compareSystems` does */
+  /** Compares two systems at every place that both decided. @throws like `compareSystems` */
   compare(compared: ComparedPair, options: { seed: number }): ComparedPlace[];
   /** Imported on demand, because pages and charts are large. */
   report(): Promise<KindReport>;
-  /** The systems of a run on other data: scores for `--json`, and a table. @throws InputError where that cannot be */
+  /** Evaluates a run on other data. @throws InputError if the kind cannot */
   evaluate(of: EvaluateRunSettings): Promise<{ readonly scores: object; readonly text: string }>;
   /**
-   * Writes what a finished experiment recommends as a policy in `out`, in the place of an earlier one.
-   * @returns false where the run has none any more
+   * Writes the recommended policy of a finished experiment into `out` and replaces an earlier one.
+   * @returns false if the run no longer has one
    */
   ship?(of: { recommended: object; out: string }): Promise<boolean>;
 }
 
-/** Runs that differ in their seed alone: a variant of a file, or a setting of a sweep. */
 export interface Member {
-  /** Of its folder, which holds a run for each seed. */
+  /** Name of the folder, which holds a run per seed. */
   readonly name: string;
   readonly resolved: ResolvedExperiment;
   readonly trials: readonly Trial[];
 }
 
-/** An experiment of any kind, ready to run: a list of trials. */
 export interface OpenedExperiment {
   readonly name: string;
   readonly description: string;
@@ -112,7 +104,7 @@ export function trialsOf({ members }: Pick<OpenedExperiment, 'members'>): Trial[
   return members.flatMap(({ trials }) => trials);
 }
 
-/** @param options.label names it for people */
+/** @param options.label the name in messages */
 export function memberOf(
   { kind, name: experiment, runs }: Pick<OpenedExperiment, 'kind' | 'name' | 'runs'>,
   { name, label = name, resolved }: { name: string; label?: string; resolved: ResolvedExperiment },

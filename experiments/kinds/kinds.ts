@@ -2,7 +2,7 @@ import { InputError } from '../../src/errors.ts';
 import type { StartTrials } from '../run/trials-here.ts';
 import type { ExperimentKind } from './experiment-kind.ts';
 
-/** Every kind of experiment, loaded one by one: a process that trains a stop agent needs neither language models nor selectors. */
+/** Every kind of experiment, imported on demand: a training of a stop agent needs neither language models nor selectors. */
 export const kinds: Record<string, () => Promise<ExperimentKind>> = {
   'stop-agent': async () => (await import('./stop-agent-kind.ts')).stopAgentKind,
   selector: async () => (await import('./selector-kind.ts')).selectorKind,
@@ -10,8 +10,8 @@ export const kinds: Record<string, () => Promise<ExperimentKind>> = {
 };
 
 /**
- * @param name files that name none are about stop agents
- * @throws InputError for a kind that is not known
+ * @param name `stop-agent` by default
+ * @throws InputError for an unknown kind
  */
 export async function kindOf(name: unknown = 'stop-agent', source = 'the experiment'): Promise<ExperimentKind> {
   if (typeof name === 'string' && Object.hasOwn(kinds, name)) return kinds[name]();
@@ -21,6 +21,5 @@ export async function kindOf(name: unknown = 'stop-agent', source = 'the experim
   );
 }
 
-/** Begins to train trials of whatever kind the first one has. */
 export const startTrials: StartTrials = async (first, callbacks) =>
   (await kindOf(first.kind, first.directory)).start(first, callbacks);

@@ -8,8 +8,8 @@ import { kindOfRun } from '../run/open-run-of.ts';
 import { finishedBelow } from '../run/runs-below.ts';
 
 /**
- * The finished runs of a folder: a run, a folder of seeds, or that of a whole experiment.
- * @throws InputError where there is none, or runs of several kinds
+ * The finished runs in the folder of a run, a variant or an experiment.
+ * @throws InputError without a run, or with runs of several kinds
  */
 export function findRuns(folder: string) {
   const directories = finishedBelow(folder, 2);
@@ -30,7 +30,7 @@ export function findRuns(folder: string) {
 
 const headSchema = z.object({ name: z.string(), description: z.string().default('') });
 
-/** @throws InputError where a run stands there twice: it would count as two seeds */
+/** @throws InputError for a run and its copy, which would count as two seeds */
 export function refuseCopies(directories: readonly string[]): void {
   const earlier = new Map<string, string>();
   for (const directory of directories) {

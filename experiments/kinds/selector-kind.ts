@@ -17,7 +17,7 @@ const measured = (['veracity', 'stance'] as const).flatMap((task) =>
   selectorMetrics.map((metric) => ({ task, metric, name: `${task}.${metric.name}` })),
 );
 
-/** Means over the test sets. The development part is what was held out of them. */
+/** Means over the test sets. The development part is the part held out of them. */
 function scoreSelectorRun(path: string, part: EvaluationSplit): ScoredSystem[] {
   const read = readSelectorResult(RunDirectory.open(path));
   return read.systems.map((name) => {
@@ -37,7 +37,6 @@ function scoreSelectorRun(path: string, part: EvaluationSplit): ScoredSystem[] {
   });
 }
 
-/** Two systems of selector runs on the tests, for each test set and task. */
 function compareSelectors(compared: ComparedPair, { seed }: { seed: number }): ComparedPlace[] {
   return compareSystems(compared, {
     items: 'item',

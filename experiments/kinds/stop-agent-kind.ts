@@ -31,7 +31,7 @@ function scoreStopAgentRun(path: string, part: EvaluationSplit): ScoredSystem[] 
   });
 }
 
-/** Two agents, or an agent and a rule, by every metric that is resampled. */
+/** Compares two systems by every metric that is resampled. */
 function compareAgents(compared: ComparedPair, { seed }: { seed: number }): ComparedPlace[] {
   const { costs, ...experiment }: Experiment = firstRunIn(compared[0].folder).readConfig(experimentSchema);
   const { labels, alerts } = taskOf(experiment);

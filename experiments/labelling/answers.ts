@@ -5,9 +5,9 @@ import type { LabelRecord } from './label-file.ts';
 
 /** The answers in a label file, without those that were undone. */
 export interface Answers {
-  /** Labels and "can't tell", the oldest first. */
+  /** Labels and "can't tell" answers, the oldest first. */
   readonly all: readonly LabelRecord[];
-  /** The last answer of each thread: its class, or null where somebody cannot tell. */
+  /** The last answer of each thread: its class, or null for "can't tell". */
   readonly classOf: ReadonlyMap<string, string | null>;
   /** The annotators who skipped a thread. */
   readonly skippedBy: ReadonlyMap<string, ReadonlySet<string>>;
@@ -41,7 +41,7 @@ export function answersOf(records: readonly LabelRecord[]): Answers {
   return { all, classOf: new Map(all.map((record) => [record.thread, record.class])), skippedBy, shownTo };
 }
 
-/** The last answer or skip of an annotator, which an undo takes back. */
+/** The last answer or skip of an annotator, for an undo. */
 export function lastOf(annotator: string, records: readonly LabelRecord[]): LabelRecord | null {
   const open: LabelRecord[] = [];
   for (const record of records) {
@@ -52,7 +52,6 @@ export function lastOf(annotator: string, records: readonly LabelRecord[]): Labe
   return open.at(-1) ?? null;
 }
 
-/** How far first and second answers to the same threads agree. */
 export function agreement({ all }: Answers): { threads: number; kappa: number | null } {
   const byThread = new Map<string, string[]>();
   for (const { thread, class: label } of all)
@@ -64,9 +63,9 @@ export function agreement({ all }: Answers): { threads: number; kappa: number | 
 }
 
 /**
- * The threads with the labels that they were given. The sample that was drawn at random is the beginning of the order by chance, as far
- * as every thread of it was answered or passed over; other labels are marked as chosen by margin.
- * @param options.order ids of all threads that had no label, in the order by chance
+ * The threads with their new labels. Threads count as a random sample up to the first one in the order that was not
+ * answered or skipped; later labels count as chosen by margin.
+ * @param options.order ids of all threads that had no label, in random order
  */
 export function threadsWithLabels(
   threads: readonly Thread[],

@@ -15,32 +15,29 @@ export const learnEvery = 10;
 /** Labels up to which every other thread is drawn at random; then every fifth is. */
 const weakUntil = 100;
 
-/** Posts of a thread that are read to judge it. */
 export const mostPosts = 500;
-/** Threads that are judged, so that choosing takes seconds however long the file is: the first of the order by chance. */
+/** Threads that are judged: the first of the order, so that choosing takes seconds for any file. */
 const mostJudged = 1000;
-/** More than are asked for until the next learning. */
 const mostRanked = 100;
 
-/** How a thread was chosen to be labelled. */
 export interface Choice {
   readonly thread: string;
   readonly chosen: 'random' | 'margin';
-  /** Of this thread in this draw; 1 for the one with the smallest margin. */
+  /** Probability of this thread in its draw; 1 for the smallest margin. */
   readonly chance: number;
 }
 
-/** Ids in an order by chance. Threads that come to the file later take places between the others. */
+/** Ids in random order by hash, so that later threads take places between the others. */
 export function chanceOrder(ids: Iterable<string>, seed: number): string[] {
   const keyed = Array.from(ids, (id) => ({ id, key: createHash('sha256').update(`${seed}\n${id}`).digest('hex') }));
   return keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ id }) => id);
 }
 
 /**
- * The next thread to label; null where none is open.
- * @param options.open ids in the order by chance
- * @param options.answered how many threads have had an answer
- * @param options.ranking ids from the smallest margin on; those that are no longer open are passed over
+ * The next thread to label; null if none is open.
+ * @param options.open ids in random order
+ * @param options.answered number of threads with an answer
+ * @param options.ranking ids from the smallest margin on, possibly answered since
  */
 export function nextChoice(options: {
   open: readonly string[];
@@ -57,10 +54,10 @@ export function nextChoice(options: {
 }
 
 /**
- * The threads whose class a detector is least sure of after all posts, by the margin between its two likeliest classes. Of threads whose
- * claims nearly repeat each other, the first alone.
- * @param threads open ones, in the order by chance
- * @returns their ids, and the label of every thread that was judged
+ * Ranks threads by the margin between a detector's two likeliest classes after all posts. Of near-duplicate claims only
+ * the first counts.
+ * @param threads open ones in random order
+ * @returns their ids, and the label of every judged thread
  */
 export async function leastSure(
   threads: readonly Thread[],

@@ -9,10 +9,7 @@ import type { Labelling } from './labelling.ts';
 /** The answer of an annotator who cannot tell the class. */
 const cannotTell = "can't tell";
 
-/**
- * Writes the threads to label next into a file that another program reads.
- * @returns how many there are
- */
+/** Writes the next threads to label for another program and returns their number. */
 export async function writeNext(
   path: string,
   {
@@ -40,9 +37,10 @@ export async function writeNext(
 }
 
 /**
- * Adds the labels of such a file. Those that this annotator has given before are left out, so a file may be read again.
- * @returns how many were added
- * @throws InputError for a thread or a class that there is not; nothing is added then
+ * Reads labels back from such a file. Labels that this annotator has already given are skipped, so a file may be read
+ * twice.
+ * @returns the number of new labels
+ * @throws InputError for an unknown thread or class; no label is added then
  */
 export async function readLabels(
   path: string,

@@ -33,16 +33,16 @@ export type LabelRecord = z.infer<typeof recordSchema>;
 
 export interface LabelFile extends LabelHead {
   readonly path: string;
-  /** All records so far, those of other processes, too. */
+  /** All records so far, including those of other processes. */
   records(): readonly LabelRecord[];
-  /** Adds a record. It is on the disk afterwards, but for one that only says what is shown. */
+  /** Appends a record and flushes it, unless it only says which thread is shown. */
   append(record: LabelRecord): void;
 }
 
 /**
- * Opens a label file, or makes it.
- * @param expected what it is to hold; what is left out is taken from the file
- * @throws InputError for a file of another label or other classes, or a new one without classes
+ * Opens or creates a label file.
+ * @param expected its content, if known
+ * @throws InputError for another label or other classes, or a new file without classes
  */
 export function openLabelFile(path: string, expected: Partial<LabelHead>): LabelFile {
   const head = headOf(path) ?? newHead(path, expected);

@@ -13,12 +13,9 @@ import type { Choice } from './choose.ts';
 export const labelFormats = ['csv', 'label-studio', 'argilla', 'doccano'] as const;
 export type LabelFormat = (typeof labelFormats)[number];
 
-/** A thread to label, with its posts as one text. */
 export type LabelItem = Choice & { readonly text: string };
 
-/** A thread of such a file with what somebody answered; empty where nobody did. */
 export interface FilledItem {
-  /** For messages. */
   readonly place: string;
   readonly thread: string;
   readonly answer: string;
@@ -44,7 +41,7 @@ export function textOfItems(
   return `${JSON.stringify(made, null, 1)}\n`;
 }
 
-/** Spreadsheets compute what begins like a formula. */
+/** Spreadsheets evaluate cells that begin like a formula. */
 function asText(id: string): string {
   return /^[=+\-@\t\r]/.test(id) ? `'${id}` : id;
 }
@@ -59,7 +56,7 @@ const task = z
     const results = annotations.filter((each) => each.was_cancelled !== true).flatMap(({ result }) => result);
     return { ...data, answer: results.flatMap(({ value }) => value.choices ?? []).at(-1) };
   });
-/** Records that Argilla writes with `to_json`; of one question. */
+/** Records of Argilla's `to_json` with one question. */
 const record = z
   .object({
     id: z.string(),
@@ -71,18 +68,14 @@ const record = z
     const values = Object.values(responses).flat();
     return { thread: id, ...metadata, answer: values.at(-1)?.value };
   });
-/** Exports of doccano (JSONL), and Label Studio's smaller one (JSON-MIN), which has the answer under the name of the label. */
+/** Exports of doccano (JSONL) and of Label Studio (JSON-MIN), which names the answer after the label. */
 const flatItem = (label: string) =>
   z.looseObject({ thread: z.string(), ...facts, label: z.array(z.string()).optional() }).transform((item) => {
     const answer = z.string().optional().catch(undefined).parse(item[label]);
     return { thread: item.thread, chosen: item.chosen, chance: item.chance, answer: item.label?.at(-1) ?? answer };
   });
 
-/**
- * The items of a file of any of these formats.
- * @param label name of the label
- * @throws InputError for a file of another form
- */
+/** The items of a file in any of these formats. @throws InputError for another form */
 export async function readItems(path: string, label: string): Promise<FilledItem[]> {
   const text = await readWholeText(path);
   if (!/^\s*[[{]/.test(text)) return itemsOfTable(path);

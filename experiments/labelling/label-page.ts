@@ -11,18 +11,17 @@ export interface LabelPage {
   readonly label: string;
   readonly classes: readonly string[];
   readonly annotator: string;
-  /** Null where no thread is left. */
+  /** Null after the last thread. */
   readonly shown: { readonly thread: Thread; readonly record: LabelRecord } | null;
-  /** The last answer of this annotator, in words; null before the first. */
+  /** The last answer of this annotator; null before the first. */
   readonly last: string | null;
   readonly counts: readonly { readonly name: string; readonly count: number }[];
   readonly open: number;
   readonly agreement: { readonly threads: number; readonly kappa: number | null };
-  /** Results of the trainings, the oldest first. */
   readonly history: readonly Learnt[];
   readonly isLearning: boolean;
   readonly curve: Markup | null;
-  /** Of this answer's script. */
+  /** Permits the page's script. */
   readonly nonce: string;
 }
 
@@ -38,7 +37,7 @@ kbd { margin-right: 0.4rem; padding: 0 0.35rem; border: 1px solid var(--line); b
 @media (max-width: 60rem) { .labelling { grid-template-columns: minmax(0, 1fr); } }
 `;
 
-/** Every form has one button. The keys press it: what needs no script is done without one. */
+/** Keys press the buttons of forms, so the page works without a script, too. */
 const script = `
 document.addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
@@ -54,7 +53,7 @@ document.addEventListener('submit', (event) => {
 addEventListener('pageshow', () => { document.body.dataset.sent = 'false'; });
 `;
 
-/** A page that takes the class of one thread. It loads nothing, and answers are sent by forms. */
+/** The page for one thread. It loads no resource and sends answers by forms. */
 export function labelPage(page: LabelPage): string {
   const { label, annotator, shown, last, open, nonce } = page;
   const answered = page.counts.reduce((sum, { count }) => sum + count, 0);
@@ -99,7 +98,6 @@ function threadMarkup({ id, posts }: Thread): Markup {
 <ol class="posts">${items}</ol>`;
 }
 
-/** `2014-08-09 22:33 UTC`. */
 function shownTime(time: string): string {
   return `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
@@ -149,7 +147,7 @@ function changeInWords([before, last]: readonly Learnt[]): string {
   return changes === '' ? '' : `The last ${last.labels - before.labels} labels changed ${changes}.`;
 }
 
-/** The scores so far; null before the second. */
+/** The chart of scores; null before the second score. */
 export async function scoreCurve(history: readonly Learnt[]): Promise<Markup | null> {
   const values = history.flatMap(({ labels, macroF1 }) =>
     macroF1 === null ? [] : [{ labels, macroF1, details: `${labels} labels\nmacro-F1 ${macroF1.toFixed(3)}` }],

@@ -11,21 +11,20 @@ import type { Learnt } from './learn.ts';
 import { type Answer, labelSession } from './session.ts';
 
 const mostBodyBytes = 64 * 1024;
-/** Labels from which a detector learns for the first time. */
+/** Labels before the first training. */
 const firstLearning = 20;
 
-/** A page at which one annotator labels. */
 export interface LabelServer {
-  /** With the token that whoever opens it must know. */
+  /** The URL with the token of the page. */
   readonly address: string;
   stop(): Promise<void>;
 }
 
 /**
  * Serves the page on this machine.
- * @param options.learn trains on the labels so far, somewhere else: the page does not wait for it
+ * @param options.learn trains elsewhere, so that the page does not wait
  * @param options.isRandom draws every thread at random
- * @throws InputError where the port is taken
+ * @throws InputError for a used port
  */
 export async function serveLabels(
   labelling: Labelling,
@@ -167,7 +166,7 @@ function inWords({ kind, thread, class: label }: LabelRecord): string {
   return `Saved: ${thread} · ${answer}`;
 }
 
-/** The fields of a form; null for one that is too long. */
+/** The fields of a form; null if it is too long. */
 async function formOf(request: IncomingMessage): Promise<URLSearchParams | null> {
   let body = '';
   for await (const chunk of request.setEncoding('utf8')) {

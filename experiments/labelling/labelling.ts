@@ -8,31 +8,28 @@ import { chanceOrder } from './choose.ts';
 import { type LabelFile, openLabelFile } from './label-file.ts';
 import { type Learnt, learn } from './learn.ts';
 
-/** Threads and the labels that people give them. */
 export interface Labelling {
   readonly threads: ReadonlyMap<string, Thread>;
   readonly task: Task;
   readonly file: LabelFile;
-  /** Ids of the threads that had no label before, in the order by chance. */
+  /** Ids of the threads that had no label before, in random order. */
   readonly order: readonly string[];
-  /** The threads with the labels so far. */
   labelled(): Thread[];
-  /** Trains on the labels so far; null where they are too few. */
+  /** Trains on the labels so far; null if they are too few. */
   learn(): Promise<Learnt | null>;
-  /** Writes the threads with the labels so far, and returns them. */
   write(path: string): Promise<Thread[]>;
 }
 
-/** The label file of a thread file, and the thread file with labels that is made of both. That one leads to the same files. */
+/** The label file and the labelled thread file beside a thread file. Both names also follow from the labelled file. */
 export function labelPaths(path: string, label: string): { labels: string; out: string } {
   const stem = path.replace(/(\.labelled)?\.jsonl(\.gz)?$/i, '');
   return { labels: `${stem}.${label}.labels.jsonl`, out: `${stem}.labelled.jsonl` };
 }
 
 /**
- * Opens the labels of threads, or begins them.
- * @param options.classes of the label, where neither the threads nor the label file have it yet
- * @throws InputError for a label file of another label or other classes, or unknown classes
+ * Opens or begins the labels of threads.
+ * @param options.classes needed if neither the threads nor the label file have the label
+ * @throws InputError for a label file of another label or classes, or unknown classes
  */
 export function openLabelling(
   threads: readonly Thread[],

@@ -5,30 +5,29 @@ import { isFairTest, type Thread } from '../../src/data/thread.ts';
 import { crossValidate } from '../judging/cross-validate.ts';
 import { leastSure } from './choose.ts';
 
-/** Of the detector that chooses what is labelled next: it learns again every ten labels, in a third of the usual time. */
+/** Options of the detector that ranks threads. It trains every ten labels, in a third of the usual time. */
 export const quickOptions = { characterWeights: [1], l2: [3e-4], folds: 3 };
 
 /** The result of one training on the labels so far. */
 export interface Learnt {
   readonly labels: number;
-  /** Open threads, the one whose class the detector is least sure of first. */
+  /** Open threads, from the smallest margin on. */
   readonly ranking: readonly string[];
-  /** Cross-validated after all posts, over the labels that were drawn at random; null while they are too few. */
+  /** Cross-validated after all posts on the randomly drawn labels; null while they are too few. */
   readonly macroF1: number | null;
-  /** Labels that it was tested on. */
   readonly tested: number;
-  /** Of the open threads that this detector and the one before judged, those that it gives another class. */
+  /** Open threads whose prediction changed since the last training, of those judged by both. */
   readonly changed: { readonly threads: number; readonly of: number };
 }
 
-/** Tested threads from which a score says something. */
+/** Tested threads that a score needs. */
 const fewestTested = 20;
 
 /**
- * Trains a detector on the labels so far, which chooses what to label next, and tests it.
- * @param options.threads labelled ones with their labels, and open ones in the order by chance
- * @param options.before labels that the detector before gave open threads
- * @returns null while fewer than two classes have two labels
+ * Trains a detector on the labels so far, ranks the open threads, and tests it.
+ * @param options.threads labelled threads, and open ones in random order
+ * @param options.before predictions of the detector before
+ * @returns null for fewer than two classes with two labels
  */
 export async function learn(options: {
   threads: { readonly labelled: readonly Thread[]; readonly open: readonly Thread[] };
@@ -68,7 +67,7 @@ async function tested({
   return { macroF1: whole?.macroF1 ?? null, tested: heldOut.threads };
 }
 
-/** The task with the classes that have threads enough; a rare one may have none for long. Null for fewer than two classes. */
+/** The task without rare classes; null for fewer than two classes. */
 function taskWith(task: Task, { labelled, fewest }: { labelled: readonly Thread[]; fewest: number }): Task | null {
   const counts = task.labels.map((_, label) => labelled.filter((thread) => task.goldLabel(thread) === label).length);
   const labels = task.labels.filter((_, label) => counts[label] >= fewest);

@@ -3,28 +3,24 @@ import { type Answers, answersOf, lastOf } from './answers.ts';
 import { nextChoice } from './choose.ts';
 import type { LabelFile, LabelRecord } from './label-file.ts';
 
-/** One in twenty threads is asked again, to see whether people agree with each other and with themselves. */
+/** One thread in twenty is labelled twice, to measure agreement between people and of one person. */
 const againEvery = 20;
 /** A person remembers the last few answers. */
 const leastBetween = 10;
-/** A thread that somebody has had in sight for longer is shown to others. */
 const leaseMs = 10 * 60_000;
 
-/** An answer to the thread that is shown. */
 export type Answer = { readonly kind: 'label'; readonly class: string } | { readonly kind: 'cannot-tell' | 'skip' };
 
-/** One annotator at a label file. */
 export interface LabelSession {
   readonly annotator: string;
-  /** The thread to show: the same one until it is answered, in another process, too. Null where none is left. */
+  /** The thread to show, which stays until it is answered, in other processes too; null after the last. */
   current(ranking: readonly string[]): LabelRecord | null;
-  /** Adds the answer. Whatever is not about the thread in sight is ignored, such as a form that is sent twice. */
+  /** Adds the answer. Answers about other threads are ignored, such as a form that is sent twice. */
   answer(thread: string, answer: Answer): void;
-  /** Takes back the last answer, and shows its thread again. */
   undo(): void;
 }
 
-/** @param options.order ids of the threads without a label, in the order by chance */
+/** @param options.order ids of the threads without a label, in random order */
 export function labelSession(options: {
   file: LabelFile;
   order: readonly string[];
@@ -44,8 +40,8 @@ export function labelSession(options: {
   };
   const isLeased = ({ time }: LabelRecord) => Date.parse(time) > now().getTime() - leaseMs;
   /**
-   * Of two annotators who took a thread at the same time, the one whose record is first in the file keeps it: whoever reads the file after
-   * adding a record sees all that stand before it.
+   * Of two annotators who took a thread at the same time, the first in the file keeps it: after adding a record, a
+   * process sees all records before it.
    */
   const isTaken = (shown: LabelRecord, records: readonly LabelRecord[]) => {
     if (shown.chosen === 'again') return false;
@@ -96,7 +92,7 @@ export function labelSession(options: {
   };
 }
 
-/** A thread that was labelled once, by somebody else where there is one; null where it is not time for one. */
+/** A thread that was labelled once, preferably by another annotator; null if none is due. */
 function again(
   { all: given }: Answers,
   { annotator, seed, isSkipped }: { annotator: string; seed: number; isSkipped: (thread: string) => boolean },

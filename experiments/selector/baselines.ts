@@ -17,7 +17,7 @@ import type { TextBaseline } from './text-baselines.ts';
 
 type TrainedBaseline = Exclude<(typeof baselines)[number], TextBaseline>;
 
-/** The task models of a baseline, trained on the same claims with the same seed, for as many epochs as the selector where it has epochs. */
+/** Trains the task models of a baseline on the selector's claims and seed, for the selector's number of epochs. */
 export async function trainBaseline(
   trial: SelectorTrial,
   { name, selector }: { name: TrainedBaseline; selector: SelectorTraining },
@@ -70,11 +70,10 @@ function hiddenLabels(threads: readonly Thread[]): HiddenLabels {
 }
 
 /**
- * For comparison, task models that are pretrained like the selector's and then tuned on human labels alone. It is no bound:
- * what a model makes of labels limits it, too. The veracity
- * model gets the labels of all training claims, not only of the selector's seeds. The stance model gets those of the training
- * threads and of the threads held out from the tests (the paper's "Val"). The tuned stance model then labels the posts that
- * the veracity model reads.
+ * Tunes task models on human labels alone, after the selector's pretraining. This is no upper bound, because the models
+ * limit it, too. The veracity model gets the labels of all training claims. The stance model gets those of the training
+ * threads and of the held-out test threads (the paper's "Val"), and then labels the posts that the veracity model
+ * reads.
  */
 async function superviseTaskModels(options: {
   settings: SelectorSettings;

@@ -14,7 +14,7 @@ export interface SelectorData extends DisjointParts {
   readonly stancePretraining: readonly Example<StanceItem>[];
 }
 
-/** Reads the data, or makes it up. Training and tests share nothing that `data.protocol` forbids. */
+/** Reads or generates the data. Training and tests share nothing that `data.protocol` forbids. */
 export async function loadSelectorData(
   { data, seedShare }: Pick<SelectorExperiment, 'data' | 'seedShare'>,
   onNote?: (line: string) => void,
@@ -47,7 +47,7 @@ interface AllThreads {
   readonly isPlanted: boolean;
 }
 
-/** Every thread that an experiment names, before any is left out. Training threads by id, so that their order in a file is nothing. */
+/** All threads of an experiment before any is left out. Training threads are sorted by id, so that their order in a file does not matter. */
 export async function loadAllThreads(
   data: SelectorExperiment['data'],
   onNote?: (line: string) => void,
@@ -85,7 +85,6 @@ function byId(threads: readonly Thread[]): Thread[] {
   return threads.toSorted(({ id: left }, { id: right }) => (left < right ? -1 : Number(left > right)));
 }
 
-/** The threads of a file, each cut to the posts that the selector may read. */
 export async function loadSelectorThreads(
   path: string,
   options: { data: SelectorExperiment['data']; onNote?: (line: string) => void },
@@ -98,7 +97,7 @@ export async function loadSelectorThreads(
   return threads;
 }
 
-/** @throws InputError when no thread has a reply, so that there is nothing to read or to select */
+/** @throws InputError if no thread has a reply */
 export function checkReplies(threads: readonly Thread[], { name }: { name: string }): void {
   if (threads.some(({ posts }) => posts.length > 1)) return;
   throw new InputError(
@@ -107,7 +106,7 @@ export function checkReplies(threads: readonly Thread[], { name }: { name: strin
   );
 }
 
-/** Called before the run directory is made. Otherwise a mistake in the data would become part of the run. */
+/** Runs before the run directory is made, so that a mistake in the data does not become part of the run. */
 function checkTraining(
   threads: readonly Thread[],
   options: { name: string; leftOut: LeftOut; seedShare: number; onNote?: (line: string) => void },
@@ -139,14 +138,14 @@ function seedCount(threads: readonly Thread[], seedShare: number): number {
   return Math.round(seedShare * threads.length);
 }
 
-/** Stances as data sets name them; P-Stance has the last two. */
+/** Names of stances in data sets; P-Stance has the last two. */
 const stanceOfLabel: ReadonlyMap<string, number> = new Map([
   ...stanceClasses.map((name, index) => [name, index] as const),
   ['favor', stanceClasses.indexOf('support')],
   ['against', stanceClasses.indexOf('deny')],
 ]);
 
-/** Single items have the label of their own; of threads, the replies with a stance are examples. */
+/** A single item has its own label; the labelled replies of a thread are examples. */
 function stanceExamples(
   items: readonly Thread[],
   { stancePretraining }: SelectorExperiment['data'],
@@ -165,7 +164,6 @@ function stanceExamples(
   return examples;
 }
 
-/** The replies of a thread that people labelled. */
 export function replyExamples(thread: Thread): Example<StanceItem>[] {
   const claim = selectorClaim(thread);
   return replyStances(thread).flatMap((label, post) =>
@@ -178,7 +176,7 @@ export function selectorDataHash({ train, tests, stancePretraining }: SelectorDa
   return sha256([train, tests, stancePretraining]);
 }
 
-/** Claims as the selector sees them: of each veracity, a share `seedShare` keeps its label, drawn anew for each seed. */
+/** Training claims, of which a share `seedShare` per veracity keeps its label, drawn per seed. */
 export function selectorClaims(
   threads: readonly Thread[],
   options: { seedShare: number; seed: number },
@@ -195,7 +193,6 @@ export function selectorClaims(
   }));
 }
 
-/** A thread as the selector reads it, without its label. */
 export function selectorClaim(thread: Thread): SelectorClaim {
   const [claim, ...replies] = thread.posts;
   return {
@@ -207,7 +204,7 @@ export function selectorClaim(thread: Thread): SelectorClaim {
   };
 }
 
-/** Where each reply of a thread stands. A parent that is not in the thread (it may have been cut off) is not known. */
+/** The place of each reply. A parent outside the thread counts as unknown. */
 export function replyPlaces({ posts }: Thread): ReplyPlace[] {
   const [claim, ...replies] = posts;
   const byId = new Map(posts.map((post) => [post.id, post]));
@@ -230,7 +227,7 @@ export function replyPlaces({ posts }: Thread): ReplyPlace[] {
   }));
 }
 
-/** Class index of the stance of each reply; −1 where it has no label. */
+/** Class index of each reply's stance; −1 without a label. */
 export function replyStances({ posts }: Thread): number[] {
   return posts.slice(1).map(({ stance }) => (stance === null ? -1 : stanceClasses.indexOf(stance)));
 }

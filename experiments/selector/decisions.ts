@@ -15,12 +15,11 @@ import { allPostsName, selectorName } from './system-names.ts';
 export const selectorSystems = [selectorName, allPostsName, ...baselines] as const;
 export type SelectorSystem = (typeof selectorSystems)[number];
 
-/** The two tasks of a selector with their classes. */
 export const taskClasses = { stance: stanceClasses, veracity: veracityClasses } as const;
 export type SelectorTask = keyof typeof taskClasses;
 export const selectorTasks: readonly SelectorTask[] = ['stance', 'veracity'];
 
-/** A stance or a veracity as a system decided it. Its place is a test set and a task. */
+/** A decided stance or veracity. Its place is a test set and a task. */
 export const selectorDecisionSchema = decisionSchema.extend({
   numbers: z.strictObject({ retained: z.union([z.literal(0), z.literal(1)]) }),
 });
@@ -33,13 +32,12 @@ export function taskOf({ place }: Pick<Decision, 'place'>): SelectorTask {
 /** A labelled item of a test: a reply for stance, a claim for veracity. */
 export interface TestItem extends Pick<SelectorDecision, 'item' | 'event'> {
   readonly task: SelectorTask;
-  /** Class index. */
   readonly gold: number;
-  /** Of the reply; null for the claim. */
+  /** Index of the reply; null for the claim. */
   readonly reply: number | null;
 }
 
-/** @param options.distribution of the classes of its task */
+/** @param options.distribution probabilities of the task's classes */
 export function selectorDecision(
   { task, item, event, gold }: TestItem,
   options: Pick<SelectorDecision, 'system' | 'part'> & {
@@ -67,14 +65,14 @@ export function selectorDecision(
 interface TestOptions {
   readonly test: TestSet;
   readonly settings: Omit<SelectorSettings, 'claims' | 'stancePretraining' | 'seed'>;
-  /** Null: every post is read. */
+  /** Null reads every post. */
   readonly policies: SelectorTraining['policies'] | null;
-  /** Name of the stage that progress is shown under. */
+  /** Title of the progress. */
   readonly stage: string;
   readonly context: WorkContext;
 }
 
-/** Decides the stance of every reply that has a label, and the veracity of every claim that has one. */
+/** Decides every labelled stance and veracity of a test. */
 export async function decideTest(
   options: TestOptions & Pick<SelectorDecision, 'system' | 'part'>,
 ): Promise<SelectorDecision[]> {

@@ -20,13 +20,12 @@ import { taskScoresOf } from './scores.ts';
 interface Epoch {
   readonly selection: EpochSelection;
   readonly claims: readonly SelectorClaim[];
-  /** In the order of the claims. */
   readonly threads: readonly Thread[];
 }
 
 /**
- * The metrics of one epoch, by name. `f1/…` compare weak labels with the labels that the selector sees. `hidden/…` compare
- * them with labels that it does not see, where the data has any: they measure the selection and have no influence on it.
+ * Metrics of one epoch by name. `f1/…` compares weak labels with labels that the selector sees, `hidden/…` with labels
+ * that it does not see and that never influence it.
  */
 export function epochMetrics({ selection, claims, threads }: Epoch): Record<string, number> {
   const posts = selection.posts.map((post) => ({
@@ -124,7 +123,7 @@ export function writeLastSelection(directory: string, epoch: Epoch): void {
   writeJsonLines(join(directory, fileName), lastSelection(epoch));
 }
 
-/** Claims first, then posts, each in the order in which they were shown. */
+/** Claims, then posts, in the order of the epoch. */
 function lastSelection({ selection, claims, threads }: Epoch): LastSelectionItem[] {
   return [
     ...selection.claims.map(({ claim, reward, ...shown }): LastSelectionItem => {
@@ -162,12 +161,11 @@ function rounded(value: number): number {
   return Number(value.toFixed(4));
 }
 
-/** @throws InputError for a file that is missing or damaged */
+/** @throws InputError for a missing or damaged file */
 export function readLastSelection(directory: string): LastSelectionItem[] {
   return readJsonLines(join(directory, fileName), lineSchema);
 }
 
-/** The posts of the epoch's picture of stances. */
 export function stancePosts({ selection, claims, threads }: Epoch): StancePost[] {
   return selection.posts.map(({ claim, post, prediction, isRetained }) => {
     const stance = likeliest(prediction.distribution);

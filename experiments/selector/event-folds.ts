@@ -18,8 +18,8 @@ import { runSelectorTrial } from './trial.ts';
  */
 
 /**
- * Runs the folds one after the other, resuming what was begun. False when the signal stopped it.
- * @throws InputError when the directory holds a run of another config, seed or data
+ * Runs the folds one after the other and resumes unfinished ones. False after the signal.
+ * @throws InputError if the directory holds a run of another config, seed or data
  */
 export async function runEventFolds(options: {
   experiment: SelectorExperiment;

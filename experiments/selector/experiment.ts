@@ -139,10 +139,7 @@ export type SelectorExperiment = z.output<typeof selectorExperimentSchema>;
 
 export const resolveSelectorExperiment = experimentResolver(selectorExperimentSchema);
 
-/**
- * The experiment as a run keeps it: without budget and retries. They change no result, and a run that spent its budget must
- * be able to go on with a larger one.
- */
+/** The stored experiment, without budget and retries. They change no result, and a run may resume with a larger budget. */
 export function runConfig(experiment: SelectorExperiment): SelectorExperiment {
   return { ...experiment, budget: budgetSchema.parse({}), retry: retrySchema.parse({}) };
 }

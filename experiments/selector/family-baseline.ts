@@ -9,13 +9,13 @@ import { Random } from '../../src/tensor/random.ts';
 import { pretrainTaskModels } from '../../trainers/selector/jsdrv.ts';
 import { type EpochRetention, type Level, type SelectorSettings, stanceItem } from '../../trainers/selector/setup.ts';
 
-/** A selector of the family that may stand beside JSDRV; the random ones there are matched to its selection. */
+/** Selectors that stand beside JSDRV; random ones there match JSDRV's selection. */
 export type FamilyBaseline = Exclude<SelectorName, 'random'>;
 
 /**
- * Tunes pretrained task models once on what a selector takes, as large a share of every class as JSDRV retained in its last epoch. Gold
- * labels of stance are those of the stance pretraining, of veracity those of the labelled claims, which are all trained on.
- * Without gold labels a selector that needs them takes everything.
+ * Tunes pretrained task models once on a selector's choice, with JSDRV's last retained share of every class. Gold
+ * stances are those of the pretraining; gold veracities are those of the labelled claims, which are all trained on. A
+ * selector that lacks gold labels takes everything.
  */
 export async function tuneOnSelection(
   settings: SelectorSettings,
@@ -94,7 +94,7 @@ function machine({ distribution }: TaskPrediction): { label: number; confidence:
   return { label, confidence: distribution[label] };
 }
 
-/** All where nothing was shown or nothing retained: a share of 0 would be no selection. */
+/** The retained share; 1 if nothing was shown or retained, because a share of 0 would be no selection. */
 function shareOf(strata: EpochRetention[Level]): number {
   const shown = strata.reduce((sum, stratum) => sum + stratum.shown, 0);
   const retained = strata.reduce((sum, stratum) => sum + stratum.retained, 0);

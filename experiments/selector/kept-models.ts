@@ -9,7 +9,7 @@ export interface KeptModels {
   readonly isTuned: boolean;
   /** True if the tuned models are measurably worse, not only not better. */
   readonly isHarmed: boolean;
-  /** Macro-F1 of the tuned and of the untuned models on the held-out items. */
+  /** Macro-F1 on the held-out items. */
   readonly tuned: number;
   readonly untuned: number;
   readonly items: number;
@@ -20,11 +20,10 @@ export type KeptByTask = Readonly<Record<SelectorTask, KeptModels | null>>;
 const fewestItems = 20;
 
 /**
- * Nobody is handed a tuned model that is worse than what there was: for each task the tuned models are kept where their macro-F1 on the
- * items held out from the tests is measurably above that of the untuned ones (95% interval over threads), and the untuned ones
- * elsewhere. The test part is not looked at.
- * Null where fewer than 20 items were held out, both say the same of every item, or a system tunes no task models: then it answers for itself.
- * @param decisions of a run, the untuned models' among them
+ * Chooses between tuned and untuned models per task: tuned ones need a measurably higher macro-F1 on the items held out
+ * from the tests (95% interval over threads). The test part is not read. Null for fewer than 20 held-out items, equal
+ * predictions, or a system without task models.
+ * @param decisions of a run, including those of the untuned models
  */
 export function keptModels(decisions: readonly SelectorDecision[], system: SelectorSystem): KeptByTask {
   const ofRun = judged.get(decisions) ?? new Map<SelectorSystem, KeptByTask>();
@@ -34,7 +33,7 @@ export function keptModels(decisions: readonly SelectorDecision[], system: Selec
   return choice;
 }
 
-/** A report asks several times about the same run. */
+/** Reports ask several times about a run. */
 const judged = new WeakMap<readonly SelectorDecision[], Map<SelectorSystem, KeptByTask>>();
 
 function judge(decisions: readonly SelectorDecision[], system: SelectorSystem): KeptByTask {

@@ -15,7 +15,6 @@ import type { ReadingOptions } from '../../src/data/text-lines.ts';
 import { InputError } from '../../src/errors.ts';
 import { quoted } from '../../src/shell-words.ts';
 
-/** Columns of a table of weak labels. */
 export interface LabelColumns {
   readonly text: string;
   /** Column of a target or a topic, which is read with the text. */
@@ -25,18 +24,15 @@ export interface LabelColumns {
   readonly gold: string | null;
 }
 
-/** A row with its columns by their meaning; null for an empty cell. */
 export interface LabelledRow {
   /** The target as one word, then the text. */
   readonly text: string;
-  /** The text alone. */
   readonly textAlone: string;
   readonly label: string | null;
   readonly confidence: number | null;
   readonly gold: string | null;
 }
 
-/** How a table of labels is read. */
 export interface LabelTableReading extends Pick<ReadingOptions, 'mostBytes'> {
   readonly columns: LabelColumns;
   readonly delimiter: string | null;
@@ -51,13 +47,13 @@ export interface LabelTable {
   /** The cells of every row, in the order of the headings. */
   readonly cells: readonly (readonly string[])[];
   readonly rows: readonly LabelledRow[];
-  /** How words that may mean nothing were read, and what was left out. */
+  /** Notes about empty words and skipped rows. */
   readonly notes: readonly string[];
 }
 
 const addedColumns = ['selected', 'training_label', 'selection_score', 'selection_reason'] as const;
 
-/** @throws InputError for a file that is no such table, with the column or cell that is wrong */
+/** @throws InputError with the invalid column or cell */
 export async function readLabelTable(path: string, options: LabelTableReading): Promise<LabelTable> {
   const { columns, delimiter, quote, encoding, nulls = [], mostBytes } = options;
   const cells: string[][] = [];
@@ -110,7 +106,7 @@ function labelledRow(
   { value, place }: DelimitedRow,
   { columns, rules }: { columns: LabelColumns; rules: NothingRules },
 ): LabelledRow {
-  /** Null where the cell holds nothing. */
+  /** The folded text of a cell; null if it is empty. */
   const name = (column: string | null) => {
     if (column === null) return null;
     const text = foldedName(value[column]);
@@ -134,7 +130,7 @@ function labelledRow(
   };
 }
 
-/** The table with further columns, as a CSV file has it (RFC 4180). */
+/** The table with the added columns as CSV (RFC 4180). */
 export function tableText(
   { headings, cells }: Pick<LabelTable, 'headings' | 'cells'>,
   added: readonly (readonly string[])[],

@@ -12,13 +12,12 @@ import type { SelectorExperiment } from './experiment.ts';
  * claim does well: it measures whether a story is known, not whether a rumour is recognised.
  */
 
-/** A test set, under the name that tables use. */
 export interface TestSet {
   readonly name: string;
   readonly threads: readonly Thread[];
 }
 
-/** Training threads that were left out, because the tests have the same, their event, or nearly their claim. */
+/** Counts of training threads that were left out, because a test has the thread, its event, or nearly its claim. */
 export interface LeftOut {
   readonly sameThread: number;
   readonly sameEvent: number;
@@ -31,7 +30,7 @@ export interface DisjointParts {
   readonly leftOut: LeftOut;
 }
 
-/** The test set of the held-out events' threads that the training file itself has. */
+/** Name of the test set with the training file's threads of held-out events. */
 export const heldOutEventsName = 'held-out events';
 
 type Protocol = Pick<SelectorExperiment['data'], 'protocol'> & {
@@ -39,9 +38,9 @@ type Protocol = Pick<SelectorExperiment['data'], 'protocol'> & {
 };
 
 /**
- * The test sets, and the training without what they must not share with it.
- * @param options.data.heldOutEvents tested instead of trained on; all tests are then restricted to these events
- * @throws InputError for an event that no thread has, or held-out events without the protocol of events
+ * Separates training and tests.
+ * @param options.data.heldOutEvents restricts all tests to these events
+ * @throws InputError for an unknown event, or held-out events without the protocol `events`
  */
 export function disjointParts(
   all: { train: readonly Thread[]; tests: readonly TestSet[] },
@@ -51,7 +50,7 @@ export function disjointParts(
   return { tests, ...withoutShared(all.train, { tests, data }) };
 }
 
-/** The threads that share nothing with the tests, and how many do. A thread of no known event may be of any. */
+/** The threads that share nothing with the tests, and the counts of the others. A thread without an event may belong to any. */
 export function withoutShared(
   threads: readonly Thread[],
   { tests, data }: { tests: readonly TestSet[]; data: Protocol },
@@ -116,7 +115,6 @@ function checkEvents(threads: readonly Thread[], events: readonly string[]): voi
 }
 
 export interface EventFold {
-  /** Part of a folder's name. */
   readonly name: string;
   readonly events: readonly string[];
 }
@@ -125,9 +123,9 @@ export interface EventFold {
 const otherEvents = 'other-events';
 
 /**
- * One fold for each event of the training file, in alphabetical order, and one for the events that only tests have. Development
- * events are trained on in every fold and tested in none: settings were chosen by them.
- * @throws InputError where the training threads are of fewer than two events, or all are for development
+ * One fold per event of the training file in alphabetical order, and one for events that only tests have. Development
+ * events are always trained on and never tested, because settings were chosen by them.
+ * @throws InputError for training threads of fewer than two events, or only development events
  */
 export function eventFolds(
   { train, tests }: { train: readonly Thread[]; tests: readonly TestSet[] },
@@ -154,13 +152,12 @@ export function eventFolds(
   return folds;
 }
 
-/** The test sets split into what tables show and what settings may be chosen by. */
 export interface TestedAndHeldOut {
   readonly tested: readonly TestSet[];
   readonly heldOut: readonly TestSet[];
 }
 
-/** Held-out events are tested whole. Only development events are there to choose settings by. */
+/** Splits the test sets. Held-out events are tested whole, and settings are chosen by development events. */
 export function testedAndHeldOut(
   { data, evaluation }: SelectorExperiment,
   tests: readonly TestSet[],
@@ -178,8 +175,8 @@ export function testedAndHeldOut(
 }
 
 /**
- * Holds out a share of the threads of each test set, for stances of the supervised bound and for choosing settings (the
- * paper's "Val"). The split is the same for every seed, and a thread that is in several sets is on the same side in all.
+ * Holds out a share of each test set, for choosing settings and for the supervised baseline (the paper's "Val"). The
+ * split is equal for every seed, and a thread of several sets is on one side in all.
  */
 function splitTests(tests: readonly TestSet[], { share }: { share: number }): TestedAndHeldOut {
   const ids = [...new Set(tests.flatMap(({ threads }) => threads.map(({ id }) => id)))];

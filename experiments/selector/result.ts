@@ -9,7 +9,7 @@ import { keptModels } from './kept-models.ts';
 import { selectionRoomSchema } from './room.ts';
 import { testScoresJson } from './scores.ts';
 
-/** `result.json`: what the decisions of a run do not tell. */
+/** `result.json`: the facts of a run that do not follow from its decisions. */
 export const selectorResult = resultFile(4, {
   seed: z.int(),
   claims: z
@@ -35,7 +35,6 @@ export const selectorResult = resultFile(4, {
 export type StoredSelectorResult = ReturnType<typeof selectorResult.read>;
 
 export interface SelectorResult extends StoredSelectorResult {
-  /** Of the run. */
   readonly directory: string;
   readonly decisions: readonly SelectorDecision[];
 }
@@ -72,10 +71,10 @@ export function selectorJson(read: SelectorResult): unknown {
 }
 
 /**
- * Makes the directory of a run, or goes on with what is there.
- * @param options.hashes of the data and the embeddings that it is trained on
- * @returns null where the run is finished, and its result can be read
- * @throws InputError when the directory holds a run of another config, seed or data
+ * Creates or resumes the directory of a run.
+ * @param options.hashes of the training data and the embeddings
+ * @returns null if the run is finished
+ * @throws InputError if the directory holds a run of another config, seed or data
  */
 export function unfinishedRun(
   directory: string,

@@ -24,14 +24,14 @@ export const selectionRoomSchema = z
 export type SelectionRoom = z.output<typeof selectionRoomSchema>;
 
 const folds = 3;
-/** Items of a task; more would take longer than they tell. */
+/** Items per task, a limit on the time. */
 const mostItems = 2000;
 const fewestItems = 40;
 
 /**
- * Before a policy learns to select: how much better the task models become on correct weak labels than on as many random ones of every
- * class, on threads held out in turn. Uses labels of the training threads that the selector does not see, and influences nothing.
- * Null for language models, which would have to be asked and tuned six times.
+ * Measures, before the policy learns, how much better task models become on correct weak labels than on as many random
+ * ones of every class, on threads held out in turn. It uses training labels that the selector does not see and
+ * influences nothing. Null for language models, whose six tunings would cost too much.
  */
 export async function measureRoom(trial: SelectorTrial): Promise<SelectionRoom | null> {
   const { experiment, seed, shared, context } = trial;
@@ -119,7 +119,6 @@ function record(
   logLikelihoods[0][place] = Math.log(Math.max(1e-4, distribution[gold]));
 }
 
-/** In a sentence a task; nothing where nothing was measured. */
 export function roomLines(room: SelectionRoom | null): string[] {
   if (room === null) return [];
   return selectorTasks.flatMap((task) => {

@@ -7,7 +7,6 @@ import { type SelectorDecision, type SelectorTask, selectorTasks, taskClasses, t
 
 const share = { decimals: 3, range: [0, 1] } as const;
 
-/** Every metric of the selector, in the order of the tables. */
 export const selectorMetrics: readonly Metric<Predictions, number>[] = [
   {
     name: 'macroF1',
@@ -24,15 +23,14 @@ export const selectorMetrics: readonly Metric<Predictions, number>[] = [
 
 export interface TaskScores {
   readonly items: number;
-  /** Of every metric, by its name. */
   readonly values: Readonly<Record<string, number>>;
-  /** F1 by class; null for a class that no label is of. */
+  /** F1 by class; null for a class without labels. */
   readonly perClass: Readonly<Record<string, number | null>>;
 }
 
 /**
- * @param options.gold −1 where there is no label
- * @returns null where there is no label at all
+ * @param options.gold −1 without a label
+ * @returns null without any label
  */
 export function taskScoresOf(options: {
   classes: readonly string[];

@@ -17,9 +17,8 @@ import { openSelectorRun, selectWithKept, trainingThreads } from './trained-sele
 
 export interface SelectionSummary extends SelectionCounts {
   readonly run: string;
-  /** Null: the training data of the run. */
+  /** Null for the training data of the run. */
   readonly data: string | null;
-  /** Epochs that the selector was trained for. */
   readonly epochs: number;
   readonly threads: number;
   readonly out: string;
@@ -27,16 +26,15 @@ export interface SelectionSummary extends SelectionCounts {
 }
 
 /**
- * Labels the claims and posts of the data of a run, or of other data, with its trained selector and writes what it retains,
- * for others to train on. Nothing is drawn: the same run and data give the same bytes.
+ * Labels the claims and posts of a run's data or of other data, and writes the retained ones for training. Nothing is
+ * drawn, so equal input gives equal bytes.
  */
 export async function selectItems(options: {
   run: string;
-  /** A thread file; null: the training data of the run. */
   data: string | null;
   out: string;
   kind: 'posts' | 'claims' | 'both';
-  /** Whether discarded items are written, too. */
+  /** Writes discarded items, too. */
   all: boolean;
   runs: string;
   budget: Partial<BudgetLimits>;
@@ -84,13 +82,13 @@ export async function selectItems(options: {
   }
 }
 
-/** Fewer items than these may well be of one class. */
+/** Fewer items may well be of one class. */
 const fewestChecked = 20;
 const loudShare = 0.8;
 
 /**
- * @returns what makes the labels doubtful
- * @throws InputError where they would train nothing: all are of one class, or come from a model that never learnt anything
+ * Doubts about the labels.
+ * @throws InputError for labels of one class, or of a model that was never trained
  */
 function checkLabels(items: readonly SelectedItem[]): string[] {
   const ofMachine = items.filter((item) => item.kind === 'post' || item.labelledBy === 'machine');
@@ -122,7 +120,7 @@ function checkLabels(items: readonly SelectedItem[]): string[] {
   ];
 }
 
-/** Checks that the file can be written before the hours of work that fill it. */
+/** Checks the file before the hours of work that fill it. */
 function checkItemFile(path: string): void {
   if (!/\.jsonl(\.gz)?$/.test(path))
     throw new InputError(`--out ${path}: the name must end in .jsonl, or in .jsonl.gz for gzip`);
@@ -131,7 +129,7 @@ function checkItemFile(path: string): void {
     throw new InputError(`--out ${path} is a directory; give the name of a file`);
 }
 
-/** Writes one item a line, gzipped if the name ends in `.gz`. The same items give the same bytes. */
+/** Writes one item per line, gzipped for a name in `.gz`. */
 function writeItemFile(path: string, items: readonly unknown[]): void {
   const text = items.map((item) => `${JSON.stringify(item)}\n`).join('');
   writeFileAtomically(path, path.endsWith('.gz') ? gzipSync(text) : text);
@@ -142,7 +140,7 @@ interface Labelled {
   readonly confidence: number;
   /** The model's probability of each class. */
   readonly distribution: Readonly<Record<string, number>>;
-  /** The model's reason; empty where it argues for another label than the human one. */
+  /** The model's reason; empty if it argues for another label than the human one. */
   readonly explanation: string;
   readonly retainProbability: number;
   readonly retained: boolean;
@@ -154,7 +152,6 @@ export interface PostLine extends Labelled {
   readonly postId: string;
   readonly claim: string;
   readonly text: string;
-  /** Its stance. */
   readonly label: string;
 }
 
@@ -162,10 +159,9 @@ export interface ClaimLine extends Labelled {
   readonly kind: 'claim';
   readonly threadId: string;
   readonly claim: string;
-  /** Its veracity. */
   readonly label: string;
   readonly labelledBy: 'human' | 'machine';
-  /** Ids of its retained posts. */
+  /** Ids of the retained posts. */
   readonly posts: readonly string[];
 }
 
@@ -233,7 +229,6 @@ interface SelectionCounts {
   readonly claims: Count & { readonly labelledByHuman: Count; readonly byVeracity: Readonly<Record<string, Count>> };
 }
 
-/** How many items were shown and how many retained, by class. */
 function selectionCounts(items: { claims: readonly ClaimLine[]; posts: readonly PostLine[] }): SelectionCounts {
   const { claims, posts } = items;
   return {

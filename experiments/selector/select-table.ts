@@ -25,13 +25,12 @@ import {
   tableText,
 } from './label-table.ts';
 
-/** A selection of weak labels and the measurement of its worth. */
 export interface TableSelection {
   readonly source: string;
   readonly columns: LabelColumns;
   readonly classes: readonly string[];
   readonly selector: SelectorName;
-  /** Whether selectors read vectors of an encoder, and not words. */
+  /** True if selectors read vectors of an encoder instead of words. */
   readonly isEncoded: boolean;
   /** The reason for this selector. */
   readonly chosenBy: 'cross-fitting' | 'you' | 'no gold labels';
@@ -46,18 +45,17 @@ export interface TableSelection {
   readonly warnings: readonly string[];
 }
 
-/** With fewer gold rows, or fewer of a class, nothing is measured. */
 const fewestGold = 20;
 const fewestOfClass = 5;
 const fewestItems = 20;
-/** From this share on one class is named in a warning. */
+/** The share of one class that causes a warning. */
 const loudShare = 0.8;
 
 export interface TableOptions extends LabelTableReading {
   path: string;
-  /** Of the vectors that selectors read; null: they read TF-IDF, as the model does that a selection is judged by. */
+  /** Null reads TF-IDF, like the model that judges a selection. */
   encoder: Encoder | null;
-  /** Null: the one that cross-fitting on the gold rows chooses. */
+  /** Null lets cross-fitting choose. */
   selector: SelectorName | null;
   share: number;
   seed: number;
@@ -65,10 +63,10 @@ export interface TableOptions extends LabelTableReading {
 }
 
 /**
- * Selects, from a table, the weak labels that are worth training on, and writes the same rows with the columns `selected`,
- * `training_label`, `selection_score` and `selection_reason`. Rows with a gold label are always selected, with that label.
- * @param options.jobs processes that cross-fit; the others run the command `words`, which answers as `answerFolds` does
- * @throws InputError for a table that nothing sensible can be selected from, with the reason
+ * Selects weak labels of a table for training and writes its rows with the columns `selected`, `training_label`,
+ * `selection_score` and `selection_reason`. Rows with a gold label are always selected.
+ * @param options.jobs processes that cross-fit; further ones run the command `words`, which calls `answerFolds`
+ * @throws InputError for a table without a sensible selection
  */
 export async function selectLabels(
   options: TableOptions & { out: string; jobs: number; words: readonly string[] },
@@ -127,7 +125,7 @@ export async function selectLabels(
   return selection;
 }
 
-/** Answers each line of standard input, the number of a fold, with its fit: what the other processes of a selection do. */
+/** Answers each line of standard input, the number of a fold, with its fit, for another process. */
 export async function answerFolds(
   options: TableOptions,
   { stdin, stdout }: { stdin: NodeJS.ReadableStream; stdout: NodeJS.WritableStream },
@@ -168,7 +166,6 @@ async function preparedSelection(options: TableOptions) {
   return { table, classes, items, gold, warnings, task, names: usableNames, selector, crossFits };
 }
 
-/** Texts encoded before progress is shown. */
 const encodedAtOnce = 256;
 
 async function encodedRows(
@@ -207,7 +204,7 @@ function labelsOf({ rows }: LabelTable, { path, columns }: { path: string; colum
   };
 }
 
-/** @throws InputError where no selection could make a useful training set */
+/** @throws InputError if no selection could be useful for training */
 function checkWeakLabels(
   items: readonly WeakLabel[],
   { path, classes, table }: { path: string; classes: readonly string[]; table: LabelTable },
@@ -266,7 +263,7 @@ function usable(
   return needs === 'nothing' || new Set(gold.map(({ label }) => label)).size > 1;
 }
 
-/** @throws InputError for a selector that needs what the table does not have */
+/** @throws InputError if the table lacks what the selector needs */
 function checkedSelector(selector: SelectorName | null, usableNames: readonly SelectorName[]): SelectorName | null {
   if (selector === null || usableNames.includes(selector)) return selector;
   throw new InputError(

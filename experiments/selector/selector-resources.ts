@@ -16,7 +16,6 @@ import type { SelectorExperiment } from './experiment.ts';
 import { type EventFold, eventFolds, type TestedAndHeldOut } from './protocol.ts';
 import { chatServiceOf, createTaskModels } from './task-models.ts';
 
-/** Encoders, stores and services, which need no data. */
 export interface SelectorTools {
   readonly encoder: Encoder;
   readonly embeddings: EmbeddingStore;
@@ -33,14 +32,12 @@ export interface SelectorShared extends SelectorTools {
 
 export interface SelectorResources {
   toolsFor(experiment: SelectorExperiment, context: WorkContext): Promise<SelectorTools>;
-  /** The folds of an experiment that holds each event out in turn. */
   foldsFor(experiment: SelectorExperiment, context: WorkContext): Promise<readonly EventFold[]>;
-  /** The tools and the experiment's data. */
   sharedFor(experiment: SelectorExperiment, context: WorkContext): Promise<SelectorShared>;
   close(): void;
 }
 
-/** The resources of all trials in a process, made once per configuration. Variants with another encoder or other data share one budget and one store. */
+/** Resources of all trials in a process, made once per configuration. All variants share one budget and one store. */
 export function selectorResources({ runs }: { runs: string }): SelectorResources {
   const cache = join(runs, 'cache');
   let annotations: AnnotationStore | null = null;
@@ -85,18 +82,17 @@ async function openEmbeddings(config: SelectorExperiment['encoder'], cache: stri
   return { encoder, embeddings: await EmbeddingStore.open({ encoder, directory: join(cache, 'embeddings') }) };
 }
 
-/** One trial and what it works on. */
 export interface SelectorTrial extends TestedAndHeldOut {
   readonly experiment: SelectorExperiment;
   readonly seed: number;
   readonly directory: string;
   readonly shared: SelectorShared;
-  /** Counts what task models do without. */
+  /** Counts failed predictions of task models. */
   readonly tally: PredictionTally;
   readonly context: WorkContext;
 }
 
-/** The settings of a trial, with task models that have learnt nothing yet. */
+/** Settings of a trial, with untrained task models. */
 export async function freshSettings({
   shared,
   ...trial

@@ -2,7 +2,7 @@ export const selectorName = 'selector';
 /** The selector's task models when they read every post: the policy's worth in training alone. */
 export const allPostsName = 'selector-all-posts';
 
-/** How tables name the systems. */
+/** The names in tables. */
 export const systemNames: Readonly<Record<string, string>> = {
   [selectorName]: selectorName,
   [allPostsName]: 'its task models, reading all posts',

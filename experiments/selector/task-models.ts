@@ -20,11 +20,9 @@ import type { SelectorExperiment } from './experiment.ts';
 export interface ModelContext {
   readonly service: LiveChatService;
   readonly annotations: AnnotationStore;
-  /** Counts what task models do without. */
   readonly tally: PredictionTally;
-  /** Of local task models. */
   readonly encoders: Encoders;
-  /** Where fine-tuning files go, unless the experiment names a folder. */
+  /** Folder of fine-tuning files, unless the experiment names one. */
   readonly runs: string;
   readonly context: WorkContext;
 }
@@ -104,18 +102,18 @@ function withFolder<Options extends { fineTuning: { directory: string | null } }
   };
 }
 
-/** A prediction of fewer items is over soon, and showing it would interrupt the progress of the work it belongs to. */
+/** Shorter predictions finish soon, and their progress would interrupt that of the surrounding work. */
 const fewestItems = 100;
-/** Unless it waits. */
+/** Interval of progress while a prediction waits. */
 const toldEveryMs = 1000;
 
-/** A task model that tells how many of its questions are answered, because a prediction may take hours. */
+/** Wraps a task model to show how many questions are answered, because a prediction may take hours. */
 export function withAskingProgress<Item>(options: {
   /** The task in lines of progress, such as "stances". */
   task: string;
   askOnce: AskOnce;
   onProgress: WorkContext['onProgress'];
-  /** Tells what is waited for where nothing comes. */
+  /** Explains waiting times in the progress. */
   waits: Waits;
   create: (askOnce: AskOnce) => TaskModel<Item>;
 }): TaskModel<Item> {

@@ -28,9 +28,9 @@ export function isTextBaseline(system: SelectorSystem): system is TextBaseline {
 }
 
 interface Texts {
-  /** The nearest neighbour compares claims by this text, and replies by theirs. */
+  /** The text of the claim or the reply, for the nearest neighbour. */
   readonly text: string;
-  /** TF-IDF reads this one: of a claim, with its replies. */
+  /** The claim with its replies, or the reply, for TF-IDF. */
   readonly whole: string;
 }
 type Example = Texts & { readonly label: number };
@@ -41,12 +41,11 @@ type Classify = (options: {
   texts: readonly Texts[];
 }) => Float64Array[] | Promise<Float64Array[]>;
 
-/** A decision for every labelled item of a test; none for a task that has no training labels. */
+/** Decides every labelled item of a test, except for tasks without training labels. */
 export async function decideByText(options: {
   system: TextBaseline;
   test: TestSet;
   part: SelectorDecision['part'];
-  /** In the order of the claims. */
   train: readonly Thread[];
   claims: readonly SelectorClaim[];
 }): Promise<SelectorDecision[]> {
@@ -78,7 +77,7 @@ export async function decideByText(options: {
   return decisions;
 }
 
-/** Of a claim where `place` is null, else of that reply. */
+/** @param place index of the reply; null for the claim */
 function textsOf({ posts }: Thread, place: number | null): Texts {
   if (place === null) return { text: posts[0].text, whole: posts.map(({ text }) => text).join('\n') };
   const { text } = posts[place + 1];
@@ -91,7 +90,7 @@ function classShares(examples: readonly Example[], classes: number): Float64Arra
   return shares;
 }
 
-/** The class of the text with the largest Jaccard index of words, the first of equal ones; the most common class where none shares a word. */
+/** The class of the text with the largest Jaccard index of words, the first among equals; the most common class if none shares a word. */
 const classesOfNearest: Classify = ({ examples, classes, texts }) => {
   const neighbours = examples.map(({ text, label }) => ({ words: wordSet(text), label }));
   return texts.map(({ text }) => {
@@ -106,7 +105,7 @@ const classesOfNearest: Classify = ({ examples, classes, texts }) => {
   });
 };
 
-/** That of the selectors beside JSDRV, on the words of the examples. */
+/** The row classifier of the selectors, on words of the examples. */
 const byRegression: Classify = async ({ examples, classes, texts }) => {
   const trainingTexts = examples.map(({ whole }) => whole);
   const classify = await fitRowClassifier({

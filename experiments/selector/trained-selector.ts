@@ -36,20 +36,20 @@ export interface OpenedSelectorRun {
   readonly tally: PredictionTally;
   /** Identities of the threads that it was trained on. */
   readonly trained: ReadonlySet<string>;
-  /** Policies and task models as they were after the last epoch that was saved. */
+  /** Policies and task models after the last saved epoch. */
   readonly training: SelectorTraining;
   /** The models in use per task; null for both until the run is finished. */
   readonly models: KeptByTask;
 }
 
 /**
- * A run with all that it has learnt. Its data is not read.
- * @throws InputError when the folder is no selector's run, or has no checkpoint yet
+ * Opens a run with its trained selector, without its data.
+ * @throws InputError if the folder holds no selector run, or no checkpoint
  */
 export async function openSelectorRun(options: {
   run: string;
   resources: SelectorResources;
-  /** Limits on calls to language models, in place of the experiment's. */
+  /** Limits that replace the experiment's. */
   budget: Partial<BudgetLimits>;
   context: WorkContext;
 }): Promise<OpenedSelectorRun> {
@@ -111,10 +111,7 @@ async function untune({ settings }: SelectorTraining): Promise<void> {
   await settings.veracityModel.tune([]);
 }
 
-/**
- * The threads that a run was trained on.
- * @throws InputError that names those which are missing or changed
- */
+/** The training threads of a run. @throws InputError with the missing or changed ones */
 export async function trainingThreads(options: {
   run: RunDirectory;
   experiment: SelectorExperiment;
@@ -136,9 +133,9 @@ export async function trainingThreads(options: {
 }
 
 /**
- * A run's selector and task models on another data set. Every reply with a stance and every claim with a veracity is tested,
- * once as the selector reads threads, once with all posts read; and by the untuned models, where the run keeps those.
- * @throws InputError when the data has neither label
+ * Evaluates a run's selector and task models on other data: with the policies, with all posts, and by the untuned
+ * models if the run keeps those.
+ * @throws InputError if the data has neither label
  */
 export async function evaluateSelectorRun(
   settings: EvaluateRunSettings,
@@ -207,7 +204,6 @@ export function writeClaims(run: RunDirectory, claims: readonly SelectorClaim[])
   claimsFile.write(run, { formatVersion: 1, claims: labels });
 }
 
-/** The claims, without their texts. */
 function readClaims(run: RunDirectory): SelectorClaim[] {
   return claimsFile.read(run).claims.map((claim) => ({ ...claim, claim: '', posts: [] }));
 }

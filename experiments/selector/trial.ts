@@ -28,9 +28,9 @@ import { decideByText, isTextBaseline } from './text-baselines.ts';
 import { writeClaims } from './trained-selector.ts';
 
 /**
- * One run: trains the selector, tests it, then every system beside it with the same claims, seed and number of epochs. A
- * finished run is left as it is, and one that was cut off goes on from the last epoch. False when the signal stopped it.
- * @throws InputError when the directory holds a run of another config, seed or data
+ * Trains and tests the selector, then every system beside it with the same claims, seed and epochs. A finished run
+ * stays, and an interrupted one resumes. False after the signal.
+ * @throws InputError if the directory holds a run of another config, seed or data
  */
 export async function runSelectorTrial(settings: TrialSettings): Promise<boolean> {
   try {
@@ -105,7 +105,7 @@ function systemsOf({ experiment, heldOut, shared }: SelectorTrial): SelectorSyst
   return [...new Set<SelectorSystem>([selectorName, allPostsName, ...untuned, ...experiment.evaluation.beside])];
 }
 
-/** Measured before anything is trained; what a run knows it keeps. */
+/** Measures the room before the training and stores it. */
 async function roomOnce(trial: SelectorTrial): Promise<SelectionRoom | null> {
   if (!trial.experiment.evaluation.room) return null;
   const path = join(trial.directory, 'room.json');
@@ -115,7 +115,7 @@ async function roomOnce(trial: SelectorTrial): Promise<SelectionRoom | null> {
   return room;
 }
 
-/** Trains from the last checkpoint on. Returns the metrics of the last epoch; null when the signal stopped it. */
+/** Trains from the last checkpoint. Returns the metrics of the last epoch; null after the signal. */
 async function trainLogged(
   { shared, context, directory }: SelectorTrial,
   { run, trainer }: { run: RunDirectory; trainer: SelectorTrainer },
@@ -151,7 +151,7 @@ async function trainLogged(
   return isFinished ? readJsonFile(lastPath, z.record(z.string(), z.number())) : null;
 }
 
-/** Trains a system, unless it is the selector itself, and lets it decide every test set. */
+/** Trains a system, unless it is the selector itself, and decides every test set. */
 async function decisionsOf(
   system: SelectorSystem,
   { trial, selector }: { trial: SelectorTrial; selector: SelectorTraining },

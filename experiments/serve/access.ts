@@ -2,21 +2,17 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
 import { InputError } from '../../src/errors.ts';
 
-/** Who may ask. */
 export type Access =
-  /** Whoever sends the token. */
   | { readonly kind: 'token'; readonly token: string }
-  /** Programs on this machine. */
   | { readonly kind: 'local' }
-  /** Anybody who reaches the address. */
   | { readonly kind: 'anybody' };
 
 const shortestToken = 16;
 
 /**
- * Who may ask a server at this address.
- * @param options.token the value of the environment variable `variable`
- * @throws InputError for an address that others can reach without a token, unless `noAuth` wants that
+ * The access rule of a server at this address.
+ * @param options.token value of the environment variable `variable`
+ * @throws InputError for a reachable address without a token, unless `noAuth`
  */
 export function accessAt(options: {
   host: string;
@@ -44,15 +40,15 @@ function isLoopback(host: string): boolean {
   return bare === 'localhost' || bare === '::1' || (isIP(bare) === 4 && bare.startsWith('127.'));
 }
 
-/** Whether the `authorization` header holds the token. Takes as long for a token that is nearly right as for any other. */
+/** Compares the token of an `authorization` header in constant time. */
 export function hasToken(header: string | undefined, token: string): boolean {
   const bearer = /^bearer +(\S+) *$/i.exec(header ?? '')?.[1] ?? '';
   return timingSafeEqual(digest(bearer), digest(token));
 }
 
 /**
- * Whether a request to a server without a token names this machine as its host. A page in a browser can let a name of its
- * own lead to 127.0.0.1, and would reach the server under that name.
+ * True if a request names this machine as its host. A page in a browser can point a name of its own at 127.0.0.1, and
+ * would reach the server under that name.
  */
 export function namesThisMachine(hostHeader: string | undefined): boolean {
   const host = hostHeader?.replace(/:\d+$/, '');

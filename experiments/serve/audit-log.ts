@@ -21,7 +21,7 @@ export function auditLog({ file, ...draw }: AuditSettings) {
   const audits: Audit[] = existsSync(file) ? readAudits([file]) : [];
   return {
     ...draw,
-    /** On the disk first: what the store loses is in the file. */
+    /** Writes the file first, because the store may lose an audit. */
     async add(audit: Audit, store: ThreadStore): Promise<void> {
       append(audit);
       const { outcome } = audit;

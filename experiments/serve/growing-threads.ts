@@ -17,21 +17,19 @@ import {
 } from './thread-reading.ts';
 import { keptPost, type ThreadOutcome, type ThreadStore } from './thread-store.ts';
 
-/** How often to begin again when others add to the same thread at the same time. */
+/** Attempts, while others add to the same thread. */
 const attempts = 10;
 
-/** Threads that come post by post, decided by bundles. */
 export class GrowingThreads {
   private readonly store: ThreadStore;
   private readonly maxReadings: number;
   private readonly now: () => Date;
   private readonly audits: ThreadAudits | null;
-  /** In the order of their last use. A reading that was dropped is made again from the posts. */
+  /** Readings by last use. A dropped reading is made again from the posts. */
   private readonly readings = new Map<string, ThreadReading>();
-  /** The last piece of work on each thread; within one process, a thread is worked on in turns. */
   private readonly turns = new Map<string, Promise<unknown>>();
 
-  /** @param options.now the clock that deadlines are held against */
+  /** @param options.now the clock for deadlines */
   constructor(options: { store: ThreadStore; maxReadings: number; now: () => Date; audits: ThreadAudits | null }) {
     this.store = options.store;
     this.maxReadings = options.maxReadings;
@@ -40,9 +38,9 @@ export class GrowingThreads {
   }
 
   /**
-   * Adds posts. Those that are known are answered as before, by their id.
-   * @param options.end no post will follow, so that a thread which the policy never stops is decided, too
-   * @throws HttpProblem 409 for posts out of order, 503 where nothing more can be kept
+   * Adds posts. Known ids are answered as before.
+   * @param options.end no post will follow, so a thread that the policy never stops is decided
+   * @throws HttpProblem 409 for posts out of order, 503 if nothing more can be stored
    */
   add(
     bundle: ServedBundle,
@@ -66,7 +64,7 @@ export class GrowingThreads {
     });
   }
 
-  /** Null where there is no such thread. Asks for a prediction that is still missing. */
+  /** Null for an unknown thread. Asks for a missing prediction. */
   find(bundle: ServedBundle, id: string): Promise<ThreadView | null> {
     return this.inTurn(keyOf(bundle, id), async (key) => {
       const reading = await this.readingOf(bundle, { id, key });
@@ -94,7 +92,7 @@ export class GrowingThreads {
     }
   }
 
-  /** The thread, read up to its last kept post; or its outcome; null where it is not kept. */
+  /** The thread, read up to its last stored post, or its outcome; null for an unknown thread. */
   private async readingOf(
     bundle: ServedBundle,
     { id, key }: { id: string; key: string },
@@ -114,7 +112,7 @@ export class GrowingThreads {
     return { reading, ended: stored.ended };
   }
 
-  /** Reads and keeps the posts that are new, up to the decision. Null where the thread has moved on elsewhere. */
+  /** Reads and stores new posts up to the decision. Null if another server changed the thread. */
   private async addTo(
     present: { reading: ThreadReading; ended: boolean } | null,
     options: { bundle: ServedBundle; id: string; key: string; posts: readonly NewPost[]; end: boolean },
@@ -148,7 +146,7 @@ export class GrowingThreads {
     return reading;
   }
 
-  /** A deadline in hours needs a clock: a post without a time has that of its arrival. */
+  /** Deadlines in hours need a clock: a post without a time gets that of its arrival. */
   private dated(post: NewPost, { policy }: ServedBundle): NewPost {
     if (post.time !== null || policy.definition.limits.deadline.hours === null) return post;
     return { ...post, time: this.now().toISOString() };
@@ -213,7 +211,7 @@ export class GrowingThreads {
     }
   }
 
-  /** Whether there was such a thread. */
+  /** False for an unknown thread. */
   delete(bundle: ServedBundle, id: string): Promise<boolean> {
     return this.inTurn(keyOf(bundle, id), async (key) => {
       this.readings.delete(key);
@@ -222,10 +220,7 @@ export class GrowingThreads {
     });
   }
 
-  /**
-   * Ends a thread that has gone quiet, so that its audit can be closed. One that cannot be judged now is missing.
-   * @param key of the store
-   */
+  /** Ends a quiet thread to close its audit. If the detector does not answer, the audit is missing. @param key of the store */
   async endQuiet(bundle: ServedBundle, key: string): Promise<void> {
     const id = key.slice(bundle.name.length + 1);
     await this.add(bundle, { id, posts: [], end: true });
@@ -237,7 +232,7 @@ function keyOf({ name }: ServedBundle, id: string): string {
   return `${name}/${id}`;
 }
 
-/** As planned, or to know whether the prediction raises an alert. */
+/** True for a planned query, or one that checked for an alert. */
 function wasQueriedAt(
   { policy }: ServedBundle,
   { postsUsed, scores }: { postsUsed: number; scores: readonly number[] },

@@ -1,8 +1,8 @@
-/** An answer that says what is wrong with a request, or why it cannot be answered now. */
+/** The answer to a request that is wrong or cannot be served now. */
 export class HttpProblem extends Error {
   override readonly name = 'HttpProblem';
   readonly statusCode: number;
-  /** The place in the request, such as `posts.2.time`; null where it is the whole. */
+  /** The place in the request, such as `posts.2.time`; null for the whole. */
   readonly field: string | null;
 
   constructor(statusCode: number, message: string, { field = null }: { field?: string | null } = {}) {
@@ -12,7 +12,7 @@ export class HttpProblem extends Error {
   }
 }
 
-/** The server cannot do this now, and may be able to later. */
+/** For failures that may pass. */
 export function unavailable(message: string): HttpProblem {
   return new HttpProblem(503, message);
 }

@@ -9,21 +9,19 @@ interface Entry {
   ended: boolean;
   outcome: ThreadOutcome | null;
   audit: Audit | null;
-  /** Characters of its posts. */
   size: number;
   expiresAt: number;
 }
 
 export interface ThreadLimits {
-  /** Threads that may be kept at the same time. */
   readonly maxThreads: number;
-  /** A thread is forgotten when it was not asked about for so long. */
+  /** Milliseconds after the last request until a thread expires. */
   readonly idleMs: number;
 }
 
 /**
- * Threads in the memory of this process. When it is full, new threads are refused; those that were begun go on.
- * @param options.maxCharacters characters of the posts of all undecided threads
+ * Threads in the memory of this process. A full store refuses new threads; open ones continue.
+ * @param options.maxCharacters characters of all undecided posts
  * @param options.now milliseconds
  */
 export function memoryThreads(options: ThreadLimits & { maxCharacters: number; now?: () => number }): ThreadStore {
@@ -81,7 +79,7 @@ export function memoryThreads(options: ThreadLimits & { maxCharacters: number; n
   };
 }
 
-/** Entries in the order of their last use, so that those that expire stand first, and the characters of all their posts. */
+/** Entries by last use, so that expired ones stand first, and the characters of all posts. */
 function threadEntries({ idleMs, now }: { idleMs: number; now: () => number }) {
   const entries = new Map<string, Entry>();
   let characters = 0;
@@ -100,7 +98,7 @@ function threadEntries({ idleMs, now }: { idleMs: number; now: () => number }) {
     count: () => entries.size,
     characters: () => characters,
     forgetExpired,
-    /** The entry of a thread, which does not expire for a while. */
+    /** The entry of a thread, whose expiry starts anew. */
     used(key: string): Entry | undefined {
       forgetExpired();
       const entry = entries.get(key);

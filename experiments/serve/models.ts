@@ -6,25 +6,25 @@ import { PromiseCache } from '../../src/promise-cache.ts';
 import { HttpProblem, unavailable } from './http-problem.ts';
 import type { Asked } from './predictions.ts';
 
-/** Where a model is, as the command line names it: `folder`, or `name=folder`. */
+/** A model on the command line: `folder`, or `name=folder`. */
 export interface ModelSource {
   readonly name: string;
   readonly folder: string;
 }
 
-/** A bundle that passed its self-test. A request keeps the one that it began with, whatever is loaded meanwhile. */
+/** A bundle that passed its self-test. A request keeps its bundle through a reload. */
 export interface ServedBundle {
   readonly name: string;
-  /** SHA-256 of its manifest, which holds those of all other files. */
+  /** SHA-256 of the manifest, which holds the hashes of all other files. */
   readonly sha256: string;
   readonly policy: Policy;
-  /** By a detector, of the posts that a decision is about. */
+  /** The detector's prediction for the posts of a decision. */
   readonly predictionOf: (prefix: Prefix) => Promise<Asked>;
 }
 
 const modelName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** @throws InputError for a name that cannot be part of an address, and for two bundles of one name */
+/** @throws InputError for a name that cannot be part of an address, or a name used twice */
 export function modelSources(words: readonly string[]): ModelSource[] {
   const sources = words.map((word) => {
     const [, name, folder] = /^([^=/]+)=(.+)$/.exec(word) ?? [null, basename(resolve(word)), word];
@@ -40,20 +40,19 @@ export function modelSources(words: readonly string[]): ModelSource[] {
   return sources;
 }
 
-/** The bundles that are served, by name. Requests choose among these names and never give a path. */
+/** The served bundles by name. Requests name a bundle and never a path. */
 export function servedModels(sources: readonly ModelSource[], load: (source: ModelSource) => Promise<ServedBundle>) {
   const names = sources.map(({ name }) => name);
   const loaded = new Map<string, ServedBundle>();
   const loading = new PromiseCache<ServedBundle>();
 
-  /** @throws InputError for the first bundle that cannot be used */
   async function loadAll(): Promise<void> {
     for (const name of names) await reload(name);
   }
 
   /**
-   * Loads a bundle anew from its folder. Until that has succeeded, and where it fails, the one before it stays.
-   * @throws HttpProblem (404) for a name that is not served, InputError for a bundle that cannot be used
+   * Loads a bundle again from its folder. The earlier one stays until that succeeds.
+   * @throws HttpProblem (404) for an unknown name, InputError for an invalid bundle
    */
   async function reload(name: string): Promise<ServedBundle> {
     const source = sourceOf(name);
@@ -62,7 +61,7 @@ export function servedModels(sources: readonly ModelSource[], load: (source: Mod
     return bundle;
   }
 
-  /** @throws HttpProblem 404 for a name that is not served, 503 while it is being loaded */
+  /** @throws HttpProblem 404 for an unknown name, 503 while the bundle loads */
   function get(name: string): ServedBundle {
     sourceOf(name);
     const bundle = loaded.get(name);
@@ -80,12 +79,11 @@ export function servedModels(sources: readonly ModelSource[], load: (source: Mod
 
   return {
     names,
-    /** Whether every bundle has passed its self-test. */
+    /** True once every bundle has passed its self-test. */
     areReady: () => loaded.size === sources.length,
     loadAll,
     reload,
     get,
-    /** The model that a request names, or the first, which is the only one where requests may leave it out. */
     chosen: (name: string | undefined) => get(name ?? names[0]),
   };
 }

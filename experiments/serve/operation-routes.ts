@@ -8,7 +8,7 @@ import { operations, problems } from './schemas.ts';
 import type { ThreadStore } from './thread-store.ts';
 
 export interface ServerState {
-  /** Set at the beginning of the end: no longer ready, and connections are not kept. */
+  /** True from the beginning of the shutdown: the server is not ready, and connections are closed. */
   isClosing: boolean;
 }
 
@@ -123,7 +123,7 @@ const documentSchema = z.looseObject({
   ),
 });
 
-/** An OpenAPI document as a page without scripts, so that it works behind any proxy and loads nothing from elsewhere. */
+/** An OpenAPI document as a page without scripts and external resources, so that it works behind any proxy. */
 function apiPage(openapi: unknown): string {
   const { info, paths } = documentSchema.parse(openapi);
   const operations = Object.entries(paths).flatMap(([path, methods]) =>

@@ -6,13 +6,13 @@ import { PromiseCache } from '../../src/promise-cache.ts';
 import { sleep } from '../../src/sleep.ts';
 
 /**
- * Asks a detector about the posts that were seen at the stop; null where it does not decide.
- * @throws ProviderError where it could not be asked, so that it is worth trying again
+ * Asks a detector about the posts at the stop; null if it does not decide.
+ * @throws ProviderError for a failure that may pass
  */
 export type AskPrediction = (prefix: Prefix) => Promise<Prediction | null>;
 
 export interface Asked {
-  /** False where the next request for the thread should ask again. */
+  /** False if the next request for the thread should ask again. */
   readonly isFinal: boolean;
   readonly said: { readonly prediction: Prediction | null; readonly predictionMissing: string | null };
 }
@@ -30,9 +30,9 @@ function predictionOf({ label, probabilities }: DetectorOutput): Prediction | nu
 }
 
 /**
- * Asks, and turns a failure into a reason. A detector that takes longer than `timeoutMs` goes on in the background; whoever
- * asks about the same posts meanwhile waits for the same answer, and later finds it in the annotation store.
- * @param options.none why there is no prediction where the detector gives none
+ * Asks, and turns a failure into a reason. A detector that exceeds `timeoutMs` continues in the background; requests
+ * about the same posts share its answer, and later ones find it in the annotation store.
+ * @param options.none the reason for a detector without an answer
  */
 export function predictionOrReason(
   ask: AskPrediction,

@@ -19,11 +19,11 @@ const prefix = 'earshot:';
 const openThreads = `${prefix}threads`;
 const auditedThreads = `${prefix}audited`;
 const auditStream = `${prefix}audits`;
-/** So many are kept, and read at a time. */
+/** Audits that the stream keeps, and audits per page. */
 const mostShared = 100_000;
 const pageSize = 5000;
 
-/** A script, sent once and called by its hash from then on. Times are the server's, in milliseconds. */
+/** A script, sent once and then called by its hash. Times are the server's, in milliseconds. */
 function script(source: string) {
   const lua = `local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
@@ -99,7 +99,6 @@ return redis.call('ZCARD', KEYS[3])`),
 const auditsAnswer = z.array(z.tuple([z.string(), z.tuple([z.literal('audit'), z.string()])]));
 const readAnswer = z.tuple([z.string(), z.string(), z.string(), z.string(), z.array(z.string())]).nullable();
 
-/** The text of a value that was kept here, checked. */
 function parseStored<Schema extends z.core.$ZodType>(schema: Schema, text: string): z.output<Schema> {
   const parsed = z.safeParse(schema, jsonOrUndefined(text));
   if (parsed.success) return parsed.data;
@@ -108,7 +107,7 @@ function parseStored<Schema extends z.core.$ZodType>(schema: Schema, text: strin
   );
 }
 
-/** @throws InputError for an address that is none, ProviderError where nobody answers there */
+/** @throws InputError for an invalid address, ProviderError without a server */
 async function connected(url: string, password: string | undefined): Promise<Redis> {
   const address = URL.canParse(url) ? new URL(url) : null;
   if (address === null || !['redis:', 'rediss:'].includes(address.protocol))
@@ -140,7 +139,6 @@ async function connected(url: string, password: string | undefined): Promise<Red
   return redis;
 }
 
-/** A function that runs a script about a thread. */
 function scriptRunner(redis: Redis) {
   return async (
     { lua, sha }: (typeof scripts)[keyof typeof scripts],
@@ -160,9 +158,9 @@ function scriptRunner(redis: Redis) {
 }
 
 /**
- * Threads in Redis 6 or later (one server, or one behind a proxy that fails over; not a cluster).
+ * Threads in Redis 6 or later (one server, or one behind a failover proxy; not a cluster).
  * @param url such as `redis://localhost:6379/0`
- * @throws InputError for an address that is none, ProviderError where nobody answers there
+ * @throws InputError for an invalid address, ProviderError without a server
  */
 export async function redisThreads(
   url: string,
@@ -170,7 +168,7 @@ export async function redisThreads(
 ): Promise<ThreadStore> {
   const redis = await connected(url, password);
   const run = scriptRunner(redis);
-  /** The first id of the stream that was not read. */
+  /** The first unread id of the stream. */
   let unread = '-';
 
   return {

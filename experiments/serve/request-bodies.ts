@@ -7,7 +7,7 @@ import { HttpProblem } from './http-problem.ts';
 
 const gunzipped = promisify(gunzip);
 
-/** @param mostBytes of a body, unpacked */
+/** @param mostBytes limit on an unpacked body */
 export function bodyTooLarge(mostBytes: number): HttpProblem {
   const most = `${grouped(mostBytes)} bytes (${mostBytes / 1e6} MB)`;
   return new HttpProblem(
@@ -18,8 +18,8 @@ export function bodyTooLarge(mostBytes: number): HttpProblem {
 }
 
 /**
- * A body as it was before its sender packed it; its size is bounded, so that a small request cannot fill the memory.
- * @throws HttpProblem 415 for another packing than gzip, 413 for a body that is too large, 400 for one that is damaged
+ * Unpacks a body of bounded size, so that a small request cannot fill the memory.
+ * @throws HttpProblem 415 for another encoding than gzip, 413 for a large body, 400 for a damaged one
  */
 async function unpackedBody(body: Buffer, { headers, routeOptions }: FastifyRequest): Promise<Buffer> {
   const field = 'content-encoding';
@@ -40,7 +40,7 @@ async function unpackedBody(body: Buffer, { headers, routeOptions }: FastifyRequ
   }
 }
 
-/** All routes take JSON, packed or not, and nothing else. */
+/** Accepts JSON, gzipped or not, and nothing else. */
 export function jsonBodies(app: Pick<FastifyInstance, 'removeAllContentTypeParsers' | 'addContentTypeParser'>): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) =>
@@ -51,8 +51,8 @@ export function jsonBodies(app: Pick<FastifyInstance, 'removeAllContentTypeParse
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * The value of a body, undefined for an empty one: many clients announce JSON with every request, also where they send none.
- * @throws HttpProblem (400) for what is not UTF-8, which would otherwise be decided with other characters, or not JSON
+ * The value of a body; undefined for an empty one, because many clients announce JSON with every request.
+ * @throws HttpProblem (400) for text that is not UTF-8, which would be decided with other characters, or not JSON
  */
 function jsonBody(body: Buffer): unknown {
   if (body.length === 0) return undefined;

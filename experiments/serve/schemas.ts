@@ -7,11 +7,8 @@ import { threadDecisionSchema } from '../stop-agent/thread-decision.ts';
  * What requests and answers look like: for checking them, and for the OpenAPI document.
  */
 
-/** Longest id of a thread or a post, in UTF-16 units. */
 export const longestId = 256;
-/** Posts of one request. */
 const mostPosts = 1000;
-/** Longest post, in UTF-16 units. */
 const longestText = 100_000;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: no log or terminal should have to print them
@@ -23,7 +20,7 @@ export const threadParams = z.strictObject({
   id: identifier.describe('the thread, under a name that the caller gives it'),
 });
 
-/** Which of these bundles decides; it has to be named where there are several. */
+/** The choice among bundles, required if there are several. */
 export function modelQuery(names: readonly string[]) {
   const model = z
     .string({ error: `several models are served (${names.join(', ')}); name one with ?model=` })
@@ -67,13 +64,11 @@ export const additionSchema = z.strictObject(additionFields, {
   }),
 });
 
-/** A post of a whole thread; its text is enough. */
 const wholePostFields = { ...postSchema.shape, text: newPostFields.text };
 const wholePostSchema = z.strictObject(
   { ...wholePostFields, id: identifier.optional() },
   { error: unknownKeyError({ keys: Object.keys(wholePostFields) }) },
 );
-/** Threads of one request. */
 const mostThreads = 1000;
 const unread = 'not read; so that lines of thread files can be sent as they are';
 const { event, veracity, rumor, split, labels } = threadSchema.shape;
@@ -102,7 +97,7 @@ export const wholeThreadsSchema = z.strictObject(
   },
 );
 
-/** A thread as far as it has come, in the words of `earshot decide`. */
+/** The state of a thread, in the words of `earshot decide`. */
 export const threadViewSchema = threadDecisionSchema
   .pick({
     ...{ threadId: true, post: true, time: true, hours: true, postsUsed: true, outOfDistribution: true },
@@ -143,7 +138,7 @@ const said: Readonly<Record<number, string>> = {
   503: 'Not now: a bundle is being loaded, the store of threads does not answer, or is full.',
 };
 
-/** Answers that say what went wrong, for the OpenAPI document. Every route can give the first few. */
+/** Error answers for the OpenAPI document. Every route can give the first few. */
 export function problems(...statuses: number[]) {
   const all = [400, 401, 403, 408, 500, ...statuses].sort();
   return Object.fromEntries(all.map((status) => [status, problemSchema.describe(said[status])]));

@@ -20,7 +20,7 @@ import type { ThreadStore } from './thread-store.ts';
 export interface ServeOptions {
   readonly models: readonly ModelSource[];
   readonly host: string;
-  /** 0 chooses a free one. */
+  /** 0 chooses a free port. */
   readonly port: number;
   readonly access: Access;
   /** `memory`, or the address of a Redis server. */
@@ -28,7 +28,7 @@ export interface ServeOptions {
   readonly redisPassword?: string;
   readonly threadLimits: ThreadLimits & { readonly maxCharacters: number };
   readonly limits: ServerLimits;
-  /** Queried in place of the bundles' own detectors. */
+  /** Replaces the bundles' own detectors. */
   readonly detector?:
     | {
         readonly file: string;
@@ -37,32 +37,29 @@ export interface ServeOptions {
         readonly maxWaitMs: number | null;
       }
     | undefined;
-  /** Undefined where no thread is audited. */
+  /** Undefined without audits. */
   readonly audits?: AuditSettings;
   readonly predictionMs: number;
-  /** Time from the signal to stop until no new connection is taken, in which balancers notice that it is not ready. */
+  /** Time between the signal and the end of new connections, in which balancers notice that the server is not ready. */
   readonly drainMs: number;
-  /** Time for requests to finish after that; then they are cut off. */
+  /** Further time for open requests, which are then cut off. */
   readonly finishMs: number;
-  /** JSON lines. */
   readonly log: { write(line: string): void };
   readonly logLevel: string;
 }
 
-/** A server that is listening. */
 export interface Serving {
   readonly address: string;
-  /** Loads every bundle anew; one that fails leaves the one before in its place. */
+  /** Loads every bundle again; an invalid one leaves the earlier one in place. */
   reload(): Promise<void>;
-  /** Finishes what was begun and closes everything. */
   stop(): Promise<void>;
 }
 
 const manifestPollMs = 2000;
 
 /**
- * Listens, then loads the bundles: until their golden threads are decided, the server is alive and not ready.
- * @throws InputError for a bundle, a detector or an address that cannot be used; ProviderError where Redis does not answer
+ * Listens, then loads the bundles. The server is alive and not ready until their golden threads are decided.
+ * @throws InputError for an invalid bundle, detector or address; ProviderError if Redis does not answer
  */
 export async function serve(options: ServeOptions): Promise<Serving> {
   const { host, port, access, limits, threadLimits, log, predictionMs } = options;
@@ -125,7 +122,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   }
 }
 
-/** Language models, which are loaded by those servers alone that query them. */
+/** Language models are imported only by servers that query them. */
 async function openModels(
   options: NonNullable<ServeOptions['detector']> & { context: WorkContext },
 ): Promise<PrefixJudge> {
@@ -133,7 +130,7 @@ async function openModels(
   return openPrefixJudge({ retryUnreadable: true, ...options });
 }
 
-/** @throws InputError for a bundle that cannot be used */
+/** @throws InputError for an invalid bundle */
 async function servedBundle(
   { name, folder }: ModelSource,
   { judge, timeoutMs }: { judge: PrefixJudge | null; timeoutMs: number },

@@ -19,18 +19,16 @@ import type { ThreadStore } from './thread-store.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Answered without a token: what probes ask. */
     isOpen?: boolean;
   }
 }
 
 export interface ServerLimits {
-  /** Bytes of a request's body. */
   readonly bodyBytes: number;
-  /** Time in which a request must have arrived as a whole. */
+  /** Time limit for the arrival of a request. */
   readonly requestMs: number;
   readonly maxConnections: number;
-  /** Threads that this process remembers its place in; others are read again from their posts. */
+  /** Threads whose reading is cached; others are read again from their posts. */
   readonly maxReadings: number;
 }
 
@@ -40,15 +38,15 @@ export interface ServerOptions {
   readonly access: Access;
   readonly limits: ServerLimits;
   readonly logger: FastifyBaseLogger;
-  /** Null where no thread is audited. */
+  /** Null without audits. */
   readonly audits?: AuditLog | null;
-  /** A thread that has not ended for so long is left out of its guarantee's check. */
+  /** Milliseconds until an open thread is left out of the guarantee's check. */
   readonly quietMs?: number;
-  /** The clock that the deadlines of growing threads are held against. */
+  /** The clock for deadlines of growing threads. */
   readonly now?: (() => Date) | undefined;
 }
 
-/** The server, not listening yet. */
+/** Creates the server without listening. */
 export async function createServer(options: ServerOptions) {
   const { models, store, access, limits, logger, audits = null, quietMs = Number.POSITIVE_INFINITY } = options;
   const { now = () => new Date() } = options;
@@ -85,7 +83,7 @@ export async function createServer(options: ServerOptions) {
   return { app, state, endQuietThreads: () => endQuietThreads({ models, store, threads, logger }) };
 }
 
-/** A server without routes: its limits, and what it answers where there is no request that could be routed. */
+/** A server without routes: its limits, and its answers to requests that cannot be routed. */
 function bareServer({ limits, logger }: Pick<ServerOptions, 'limits' | 'logger'>) {
   const app = Fastify({
     loggerInstance: logger,
@@ -139,7 +137,7 @@ function bareServer({ limits, logger }: Pick<ServerOptions, 'limits' | 'logger'>
 
 type App = ReturnType<typeof bareServer>;
 
-/** Who may ask, what every answer carries, and what is logged and counted of it. */
+/** Checks access, sets common headers, and logs and counts every answer. */
 function addHooks(
   app: App,
   {
@@ -193,7 +191,7 @@ function addHooks(
   );
 }
 
-/** Answers requests of other methods than an address takes. To be called before any route is added; the result, after the last. */
+/** Answers methods that an address does not support. Called before the first route; the result is called after the last. */
 function otherMethods(app: App): () => void {
   const methodsOf = new Map<string, string[]>();
   app.addHook('onRoute', ({ url, method }) => {
@@ -215,7 +213,7 @@ function otherMethods(app: App): () => void {
   };
 }
 
-/** Closes the audits of threads that have gone quiet. What fails is tried again at the next call. */
+/** Closes the audits of quiet threads. The next call repeats failed attempts. */
 async function endQuietThreads(
   of: Pick<ServerOptions, 'models' | 'store' | 'logger'> & { threads: GrowingThreads },
 ): Promise<void> {

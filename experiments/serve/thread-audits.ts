@@ -7,9 +7,9 @@ import type { NewPost } from './thread-reading.ts';
 import { type KeptThread, keptPost, type ThreadStore } from './thread-store.ts';
 
 export interface ServedAudits extends AuditDraw {
-  /** Queries that audits of this process may take; then no further thread is drawn. */
+  /** Queries that audits of this process may take before drawing stops. */
   readonly mostQueries: number;
-  /** Keeps an audit for good, when its thread opens and when it ends. */
+  /** Stores an audit when its thread opens and when it ends. */
   readonly add: (audit: Audit, store: ThreadStore) => Promise<void>;
 }
 
@@ -19,15 +19,15 @@ interface Place {
   readonly key: string;
 }
 
-/** How often to begin again when others add to the same thread at the same time. */
+/** Attempts, while others add to the same thread. */
 const attempts = 10;
 
-/** Audited threads: their posts are kept after the decision, and the detector is queried at their end. */
+/** Audits threads: their posts stay after the decision, and the detector is queried at their end. */
 export function threadAudits({ store, audits, now }: { store: ThreadStore; audits: ServedAudits; now: () => Date }) {
   const { mostQueries, add, ...draw } = audits;
   let queries = 0;
 
-  /** The open audit of a thread that begins; null where it is not drawn, or the guarantee was found on it. */
+  /** The open audit of a new thread; null if it is not drawn, or the guarantee was calibrated on it. */
   async function drawn({ policy }: ServedBundle, { id, claim }: { id: string; claim: string }): Promise<Audit | null> {
     if (queries >= mostQueries || !isAudited(id, draw)) return null;
     if (await policy.isCalibratedOn({ id, posts: [claim] })) return null;
@@ -42,7 +42,7 @@ export function threadAudits({ store, audits, now }: { store: ThreadStore; audit
     };
   }
 
-  /** Keeps the posts of a decided thread, and closes its audit where it has ended. Nothing happens to other threads. */
+  /** Stores posts after a decision and closes the audit at the end of an audited thread. */
   async function follow(place: Place, { posts, end }: { posts: readonly NewPost[]; end: boolean }): Promise<void> {
     if (!isAudited(place.id, draw)) return;
     const { maxPosts } = place.bundle.policy.definition.limits;
@@ -60,7 +60,7 @@ export function threadAudits({ store, audits, now }: { store: ThreadStore; audit
     );
   }
 
-  /** Judges the end. Where the detector does not answer, the audit stays open until the thread counts as quiet. */
+  /** Judges the end. Without an answer of the detector, the audit stays open until the thread counts as quiet. */
   async function close({ bundle, id, key }: Place, { audit, outcome, posts }: KeptThread): Promise<void> {
     if (audit === null || outcome === null) return;
     const { policy } = bundle;
@@ -92,7 +92,7 @@ export function threadAudits({ store, audits, now }: { store: ThreadStore; audit
     drawn,
     opened: (audit: Audit) => add(audit, store),
     follow,
-    /** The audit of a thread has no end. */
+    /** Closes the audit of a thread without an end. */
     async abandon(key: string, missing: string): Promise<void> {
       const audit = (await store.read(key, null))?.audit ?? null;
       if (audit !== null) await closeWithout(key, { audit, missing });
@@ -100,7 +100,7 @@ export function threadAudits({ store, audits, now }: { store: ThreadStore; audit
   };
 }
 
-/** A kept thread with further posts; null where others have added to it since it was read. */
+/** A stored thread with further posts; null if another server changed it. */
 async function appended(
   store: ThreadStore,
   key: string,

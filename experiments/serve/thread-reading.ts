@@ -6,17 +6,15 @@ import { HttpProblem } from './http-problem.ts';
 import type { ServedBundle } from './models.ts';
 import type { KeptPost, Position } from './thread-store.ts';
 
-/** A post as a request brings it. */
 export interface NewPost extends KeptPost {
-  /** Its place in the thread, 0 for the claim, where the caller counts. */
+  /** The place in the thread, 0 for the claim, if the caller counts. */
   readonly index?: number;
 }
 
-/** How far this process has read a thread. What is kept of the thread says whether that still holds. */
+/** The state of a thread in this process, valid while the store has the same incarnation. */
 export interface ThreadReading {
   readonly bundle: string;
   readonly thread: OpenThread;
-  /** The posts that were read, without their texts. */
   readonly posts: { readonly id: string; readonly time: string | null }[];
   readonly policy: Pick<Policy, 'outOfDistribution' | 'isTrainedOn'>;
   readonly id: string;
@@ -27,12 +25,11 @@ export interface ThreadReading {
   lastTime: string | null;
 }
 
-/** Where the store must be for the reading to go on from there. */
+/** The store's position that this reading continues from. */
 export function positionOf({ incarnation, posts }: ThreadReading): Position {
   return { incarnation, posts: posts.length };
 }
 
-/** Nothing read yet. */
 export function begun(
   { sha256, policy }: ServedBundle,
   { incarnation, id }: { incarnation: string; id: string },
@@ -50,12 +47,12 @@ export function begun(
   };
 }
 
-/** Whether the policy has stopped, at the end of the thread or before. */
+/** True once the policy has stopped or the thread has ended. */
 export function isDecided({ thread }: ThreadReading): boolean {
   return thread.reading().why !== null;
 }
 
-/** Reads posts up to the first at which the policy stops. */
+/** Reads posts up to the stop. */
 export async function readOn(reading: ThreadReading, posts: readonly KeptPost[]): Promise<void> {
   for (const post of posts) {
     const { postsRead, why } = await reading.thread.read(post);
@@ -70,16 +67,13 @@ export async function readOn(reading: ThreadReading, posts: readonly KeptPost[])
   }
 }
 
-/** A thread that has gone silent is decided when its deadline has passed, not when the next post comes. */
+/** Decides a silent thread at its deadline, before the next post comes. */
 export function waitUntil(reading: ThreadReading, now: Date): void {
   const hours = hoursBetween(reading.posts[0]?.time ?? null, now.toISOString());
   if (hours !== null) reading.thread.wait(hours);
 }
 
-/**
- * The posts that were not read yet.
- * @throws HttpProblem (409) for one that should have come earlier
- */
+/** The unread posts. @throws HttpProblem (409) for one out of order */
 export function newPosts(reading: ThreadReading, posts: readonly NewPost[]): NewPost[] {
   const fresh = new Map<string, NewPost>();
   const places = new Map(reading.posts.map(({ id }, index) => [id, index]));

@@ -17,7 +17,7 @@ import {
   wholeThreadsSchema,
 } from './schemas.ts';
 
-/** Threads that come post by post. */
+/** Routes for threads that grow post by post. */
 export function threadRoutes(options: {
   models: Models;
   threads: GrowingThreads;
@@ -64,14 +64,14 @@ export function threadRoutes(options: {
   };
 }
 
-/** @throws HttpProblem (404) where there is no such thread */
+/** @throws HttpProblem (404) for null */
 function existing<T>(thread: T | null, id: string): T {
   if (thread !== null) return thread;
   const problem = `there is no open thread ${JSON.stringify(id)}; it was never begun, was deleted, or has expired`;
   throw new HttpProblem(404, problem, { field: 'id' });
 }
 
-/** Whole threads: nothing is kept between requests, and deadlines go by the times of the posts. */
+/** Routes for whole threads, without state. Deadlines follow the times of the posts. */
 export function decideRoutes({ models }: { models: Models }): FastifyPluginAsyncZod {
   const about = operations('threads');
   return async (app) => {

@@ -29,7 +29,6 @@ export interface CrossFitted {
 
 const folds = 5;
 const repetitions = 3;
-/** Random selections per fold. */
 const draws = 3;
 /** The lower limit of p, so that a class that was never trained on is not infinitely unlikely. */
 const leastProbability = 1e-4;
@@ -45,7 +44,6 @@ export type FoldFit = Readonly<Record<string, readonly FoldPrediction[]>>;
 
 /** Cross-fitting in folds. A fit depends on its fold alone, so any order and process may make it. */
 export interface CrossFitter {
-  /** The number of folds over all repetitions. */
   readonly folds: number;
   fit(fold: number): Promise<FoldFit>;
   /** Combines the fits of all folds, in their order. */
