@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import { fittingParts } from '../experiments/init/found-threads.ts';
-import { readsTimes } from '../experiments/init/reads-times.ts';
+import { fittingParts, readsTimes } from '../experiments/init/found-threads.ts';
 import { type Experiment, resolveExperiment, taskOf } from '../experiments/stop-agent/experiment.ts';
 import type { ExperimentData } from '../experiments/stop-agent/parts.ts';
 import { sha256OfList } from '../src/content-hash.ts';

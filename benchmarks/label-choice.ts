@@ -16,7 +16,7 @@ import { markdownTable } from 'markdown-table';
 import { z } from 'zod';
 import { crossValidate } from '../experiments/judging/cross-validate.ts';
 import { chanceOrder, learnEvery, leastSure, nextChoice, randomStart } from '../experiments/labelling/choose.ts';
-import { quickOptions } from '../experiments/labelling/learn.ts';
+import { quickOptions } from '../experiments/labelling/labelling.ts';
 import { signed } from '../experiments/report/shown-numbers.ts';
 import { trainLocalDetector } from '../experts/detectors/local/train-local-detector.ts';
 import { hasEveryLabel } from '../src/data/label-folds.ts';

@@ -9,12 +9,11 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { alikeByClass } from '../experts/selectors/alike-by-class.ts';
 import { crossFitter } from '../experts/selectors/cross-fit.ts';
 import { selectorNames } from '../experts/selectors/names.ts';
 import { fitRowClassifier, type RowExample } from '../experts/selectors/row-classifier.ts';
 import { selectors } from '../experts/selectors/selectors.ts';
-import { takeShare } from '../experts/selectors/take-share.ts';
+import { alikeByClass, takeShare } from '../experts/selectors/take-share.ts';
 import { textFeatures, vectorFeatures } from '../experts/selectors/text-features.ts';
 import { makeFolder, writeFileAtomically } from '../src/atomic-file.ts';
 import { csvText } from '../src/csv-text.ts';

@@ -1,4 +1,6 @@
 import { buildStateTable } from '../../envs/state-table.ts';
+import { selectBackend } from '../../src/tensor/backend.ts';
+import type { BackendName } from '../../src/tensor/backend-names.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { workContext } from '../../src/work-context.ts';
 import { stopAgentSchema } from '../../trainers/stop-agent/config.ts';
@@ -61,3 +63,20 @@ const longMs = 4000;
 /** On a GPU the first iteration takes seconds and the next one less than a second. */
 const hopelessMs = 30_000;
 const timedMs = 1000;
+
+export interface Timing {
+  readonly device: string | null;
+  /** Milliseconds of one run's iteration; null if the backend does not work. */
+  readonly iterationMs: number | null;
+  readonly problem: string | null;
+}
+
+/** Times an iteration on a backend, which stays current. */
+export async function timeBackend(name: BackendName, options: { dimensions: number }): Promise<Timing> {
+  try {
+    const { device } = await selectBackend(name);
+    return { device, iterationMs: await timeTrainingStep(options), problem: null };
+  } catch (error) {
+    return { device: null, iterationMs: null, problem: error instanceof Error ? error.message : String(error) };
+  }
+}

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { Argument, Command } from '@commander-js/extra-typings';
 import { type BackendName, backendNames } from '../../src/tensor/backend-names.ts';
 import type { PluginReport } from '../../src/tensor/xla/plugin.ts';
-import type { Timing } from '../backends/time-backend.ts';
+import type { Timing } from '../backends/time-training-step.ts';
 import { terminalTable } from '../report/table.ts';
 import { wrapped } from '../report/terminal-text.ts';
 import { positiveInteger } from './option-values.ts';
@@ -22,7 +22,7 @@ export function doctorCommand(terminal: Terminal) {
       const [{ selectBackend }, { nvidiaGpu }, { timeBackend }, { notesTo }] = await Promise.all([
         import('../../src/tensor/backend.ts'),
         import('../../src/tensor/nvidia-gpu.ts'),
-        import('../backends/time-backend.ts'),
+        import('../backends/time-training-step.ts'),
         import('./progress.ts'),
       ]);
       const onNote = notesTo(terminal);

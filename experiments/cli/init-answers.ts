@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { closest } from 'fastest-levenshtein';
-import type { Task } from '../../src/data/task.ts';
+import { type JudgingTask, judgementLabels } from '../../experts/tasks/task-file.ts';
+import { identityOf, type Task } from '../../src/data/task.ts';
 import { InputError } from '../../src/errors.ts';
 import { smallestCalibration } from '../../src/metrics/learn-then-test.ts';
 import type { DetectorFile } from '../config/detector-file.ts';
-import { inOrderOf } from '../init/detector-task.ts';
 import { explanations } from '../init/explanations.ts';
 import type { FoundEncoder } from '../init/found-encoders.ts';
 import { fittingParts, type foundIn } from '../init/found-threads.ts';
@@ -195,4 +195,14 @@ async function openedDetector(path: string): Promise<DetectorFile | null> {
     );
   const { loadDetectorFile } = await import('../config/detector-file.ts');
   return loadDetectorFile(path);
+}
+
+/** A task with its classes in the order of a detector file. @throws InputError if the file judges other classes */
+export function inOrderOf(file: { readonly path: string; readonly task: JudgingTask }, task: Task): Task {
+  const labels = judgementLabels(file.task);
+  if ([...labels].sort().join('\n') === [...task.labels].sort().join('\n'))
+    return typeof identityOf(task) === 'string' ? task : { ...task, labels };
+  throw new InputError(
+    `${file.path} judges ${file.task.name}, whose labels are ${labels.join(', ')}, and ${task.name} has ${task.labels.join(', ')}; give a detector of that task, or another --task`,
+  );
 }

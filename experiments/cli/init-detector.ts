@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { stringify } from 'yaml';
 import { usageSummary } from '../../experts/llm/cost/usage.ts';
 import { credentialsOf, endpointSchema } from '../../experts/llm/endpoint.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
@@ -6,7 +7,6 @@ import { InputError, ProviderError } from '../../src/errors.ts';
 import { quoted } from '../../src/shell-words.ts';
 import { parseYaml } from '../../src/yaml.ts';
 import { detectorFileOf } from '../config/detector-file.ts';
-import { type DetectorChoices, detectorText } from '../init/detector-text.ts';
 import { explanations } from '../init/explanations.ts';
 import { judgeByModels } from '../judging/judge.ts';
 import { type JudgedText, judgeText } from '../judging/judge-text.ts';
@@ -127,4 +127,35 @@ function checkJudged({ judgement, result }: JudgedText, terminal: Terminal): voi
       terminal,
       consequence: ', so nothing was written; --no-test writes the file',
     });
+}
+
+export interface DetectorChoices {
+  readonly baseURL: string;
+  readonly model: string;
+  /** Name of the environment variable that holds the key; null for an endpoint without keys. */
+  readonly apiKeyEnv: string | null;
+  readonly task: string;
+}
+
+export function detectorText({ baseURL, model, apiKeyEnv, task }: DetectorChoices): string {
+  return [
+    '# Made by `earshot init --detector`: one question over the posts of a thread.',
+    '# `earshot options detector` says what else may stand here; debates and others are in experiments/recipes/detectors/.',
+    'detector:',
+    '  name: single-prompt',
+    '  reasons: true # the model gives a reason before its answer; false costs less',
+    '  model:',
+    `    baseURL: ${scalar(baseURL)}`,
+    `    model: ${scalar(model)}`,
+    ...(apiKeyEnv === null
+      ? []
+      : [`    apiKeyEnv: ${scalar(apiKeyEnv)} # the name of the variable that holds the key`]),
+    `task: ${scalar(task)}`,
+    'budget: { requests: 1000 } # raise it, or set money or tokens; --budget-requests and its like replace it',
+    '',
+  ].join('\n');
+}
+
+function scalar(text: string): string {
+  return stringify(text).trimEnd();
 }

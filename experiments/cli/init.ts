@@ -11,9 +11,15 @@ import { missingPath } from '../../src/missing-path.ts';
 import { quoted } from '../../src/shell-words.ts';
 import { isPlainObject } from '../config/overrides.ts';
 import { explanations } from '../init/explanations.ts';
-import { areUnlabelled, countsInWords, fewestLabelled, foundIn, labelCommandFor } from '../init/found-threads.ts';
+import {
+  areUnlabelled,
+  countsInWords,
+  fewestLabelled,
+  foundIn,
+  labelCommandFor,
+  readsTimes,
+} from '../init/found-threads.ts';
 import { goals } from '../init/goals.ts';
-import { readsTimes } from '../init/reads-times.ts';
 import { wrapped } from '../report/terminal-text.ts';
 import type { Experiment } from '../stop-agent/experiment.ts';
 import type { Parts } from '../stop-agent/parts.ts';

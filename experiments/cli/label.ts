@@ -7,7 +7,7 @@ import { InputError } from '../../src/errors.ts';
 import { present } from '../../src/present.ts';
 import { quoted } from '../../src/shell-words.ts';
 import { fewestLabelled } from '../init/found-threads.ts';
-import type { LabelFormat } from '../labelling/label-formats.ts';
+import type { LabelFormat } from '../labelling/label-elsewhere.ts';
 import type { Labelling } from '../labelling/labelling.ts';
 import { wrapped } from '../report/terminal-text.ts';
 import { answeringWords, answerLinesOption } from './jobs.ts';

@@ -1,10 +1,10 @@
+import { fstatSync } from 'node:fs';
 import { Command } from '@commander-js/extra-typings';
 import { accessAt } from '../serve/access.ts';
 import { modelSources } from '../serve/models.ts';
 import { auditOptions } from './audit-options.ts';
 import { budgetOf, budgetOptions, maxWaitMsOf, maxWaitOption } from './budget-options.ts';
 import { amount, type OptionsOf, port, positiveInteger } from './option-values.ts';
-import { watchParent } from './parent-gone.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Names of environment variables, for what other users of the machine must not see in a list of processes. */
@@ -151,4 +151,27 @@ async function serveUntil(gone: AbortSignal, bundles: readonly string[], options
     forget();
     await serving.stop();
   }
+}
+
+/** How often the parent is looked for. */
+const pollMs = 500;
+
+/**
+ * Calls `onGone` when the parent process has ended or the pipe at standard input is closed. A shell between the two may
+ * outlive the parent. A terminal or /dev/null at standard input does not count.
+ * @returns a function that ends the watch
+ */
+export function watchParent({ stdin }: Pick<Terminal, 'stdin'>, onGone: () => void): () => void {
+  const { ppid } = process;
+  // A process that has lost its parent gets another one.
+  const timer = setInterval(() => {
+    if (process.ppid !== ppid) onGone();
+  }, pollMs).unref();
+  const input = fstatSync(0);
+  const isPipe = input.isFIFO() || input.isSocket();
+  if (isPipe) stdin.once('close', onGone).once('end', onGone).once('error', onGone).resume();
+  return () => {
+    clearInterval(timer);
+    if (isPipe) stdin.off('close', onGone).off('end', onGone).off('error', onGone).destroy();
+  };
 }

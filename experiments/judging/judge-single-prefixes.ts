@@ -9,8 +9,7 @@ import type { Prefix } from '../../src/data/thread.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 import { loadDetectorFile } from '../config/detector-file.ts';
-import { openLive } from './judge-with-models.ts';
-import { checkKeys } from './used-endpoints.ts';
+import { checkKeys, openLive } from './judge-with-models.ts';
 
 /** A detector on language models that judges one prefix at a time. */
 export interface PrefixJudge {

@@ -2,19 +2,21 @@ import { annotate } from '../../experts/annotate.ts';
 import { type AskOnce, askOnceIn } from '../../experts/asking/ask-once.ts';
 import { CallJournal } from '../../experts/asking/call-journal.ts';
 import type { Detector } from '../../experts/detector.ts';
+import type { DetectorConfig } from '../../experts/detectors/create-detector.ts';
 import { createDetector } from '../../experts/detectors/create-detector.ts';
 import { limitedOutput } from '../../experts/detectors/output-limit.ts';
 import type { ChatService } from '../../experts/llm/chat.ts';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import { DryRunChatService } from '../../experts/llm/cost/dry-run-chat-service.ts';
+import { credentialsOf, type Endpoint, endpointSchema } from '../../experts/llm/endpoint.ts';
 import { LiveChatService } from '../../experts/llm/sending/live-chat-service.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { workContext } from '../../src/work-context.ts';
 import type { DetectorFile } from '../config/detector-file.ts';
+import { isPlainObject } from '../config/overrides.ts';
 import { DryRunStore } from './dry-run-store.ts';
 import { judgeByBatch } from './judge-by-batch.ts';
 import { annotateOptions, type Judged, type JudgeOptions } from './judge-options.ts';
-import { checkKeys } from './used-endpoints.ts';
 
 export interface JudgeWithModelsOptions extends JudgeOptions {
   readonly file: DetectorFile;
@@ -98,4 +100,26 @@ async function detectorFor(
   const output = limitedOutput({ service, most });
   // What a part may write depends on the judgement that asks for it, so it is no answer for others.
   return output.limited(await create(service instanceof DryRunChatService ? service : output.service, undefined));
+}
+
+const unnamedSchema = endpointSchema.partial({ name: true });
+
+/**
+ * Checks the keys of all endpoints before the first call, because a debate whose judge lacks a key has already paid for
+ * its debaters.
+ * @throws InputError for an unset environment variable
+ */
+export function checkKeys(config: DetectorConfig): void {
+  for (const endpoint of usedEndpoints(config)) credentialsOf({ endpoint, env: process.env });
+}
+
+/** Endpoints stand beside a model, or under the model's name in `endpoints`, which may hold unused ones. */
+function usedEndpoints(value: unknown, named: Readonly<Record<string, unknown>> = {}, name = ''): Endpoint[] {
+  if (typeof value === 'string') return Object.hasOwn(named, value) ? usedEndpoints(named[value], {}, value) : [];
+  if (Array.isArray(value)) return value.flatMap((each) => usedEndpoints(each, named));
+  if (!isPlainObject(value)) return [];
+  const parsed = unnamedSchema.safeParse(value).data;
+  if (parsed !== undefined) return [{ ...parsed, name: parsed.name ?? (name || new URL(parsed.baseURL).host) }];
+  const { endpoints = named, ...others } = value;
+  return Object.values(others).flatMap((each) => usedEndpoints(each, isPlainObject(endpoints) ? endpoints : named));
 }

@@ -5,7 +5,7 @@ import { type Chart, dots, draw, figure, quantity, silent } from '../report/page
 import { html, type Markup, trusted } from '../report/page/html.ts';
 import { percent, signed } from '../report/shown-numbers.ts';
 import type { LabelRecord } from './label-file.ts';
-import type { Learnt } from './learn.ts';
+import type { Learnt } from './labelling.ts';
 
 export interface LabelPage {
   readonly label: string;

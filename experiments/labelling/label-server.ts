@@ -2,13 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { diskError, InputError } from '../../src/errors.ts';
 import { namesThisMachine } from '../serve/access.ts';
-import { agreement, answersOf, lastOf } from './answers.ts';
 import { learnEvery } from './choose.ts';
 import type { LabelRecord } from './label-file.ts';
 import { labelPage, scoreCurve } from './label-page.ts';
-import type { Labelling } from './labelling.ts';
-import type { Learnt } from './learn.ts';
-import { type Answer, labelSession } from './session.ts';
+import type { Labelling, Learnt } from './labelling.ts';
+import { type Answer, agreement, answersOf, labelSession, lastOf } from './session.ts';
 
 const mostBodyBytes = 64 * 1024;
 /** Labels before the first training. */
@@ -72,7 +70,7 @@ export async function serveLabels(
     const answers = answersOf(file.records());
     const classes = [...answers.classOf.values()];
     const thread = threads.get(record?.thread ?? '');
-    const last = lastOf(annotator, file.records());
+    const last = lastOf(annotator, answers);
     return labelPage({
       label: task.name,
       classes: task.labels,

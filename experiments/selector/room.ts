@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { alikeByClass } from '../../experts/selectors/alike-by-class.ts';
 import { type Gain, gainOver, type HeldOut } from '../../experts/selectors/held-out.ts';
+import { alikeByClass } from '../../experts/selectors/take-share.ts';
 import type { StanceItem, TaskModel, VeracityItem } from '../../experts/task-models/task-model.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { veracityTask } from '../../src/data/task.ts';

@@ -2,13 +2,12 @@ import { likeliest } from '../../src/likeliest.ts';
 import { stratifiedFolds } from '../../src/metrics/stratified-folds.ts';
 import type { SparseMatrix } from '../../src/regression/sparse-matrix.ts';
 import { Random } from '../../src/tensor/random.ts';
-import { alikeByClass } from './alike-by-class.ts';
 import type { HeldOut } from './held-out.ts';
 import type { SelectorName } from './names.ts';
 import { fitRowClassifier, type RowExample } from './row-classifier.ts';
 import type { Seed, SelectionTask, WeakLabel } from './selector.ts';
 import { selectors } from './selectors.ts';
-import { takeShare } from './take-share.ts';
+import { alikeByClass, takeShare } from './take-share.ts';
 
 /** A row labelled by people, with the machine's label; null without one. */
 export interface GoldRow extends Seed {

@@ -1,4 +1,5 @@
 import { groupBy } from '../../src/data/group-by.ts';
+import type { Random } from '../../src/tensor/random.ts';
 import type { WeakLabel } from './selector.ts';
 
 /**
@@ -20,4 +21,18 @@ export function takeShare(options: {
         .slice(0, Math.max(1, Math.round(share * places.length))),
     )
     .sort((left, right) => left - right);
+}
+
+/** Random items, as many of each class as in `like`. */
+export function alikeByClass<Item extends { readonly label: number }>(
+  items: readonly Item[],
+  { like, random }: { like: readonly Item[]; random: Random },
+): Item[] {
+  const left = new Map<number, number>();
+  for (const { label } of like) left.set(label, (left.get(label) ?? 0) + 1);
+  return random.shuffled(items).filter(({ label }) => {
+    const count = left.get(label) ?? 0;
+    left.set(label, count - 1);
+    return count > 0;
+  });
 }

@@ -1,10 +1,10 @@
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { answersOf } from '../../../experiments/labelling/answers.ts';
 import { serveLabels } from '../../../experiments/labelling/label-server.ts';
+import type { Learnt } from '../../../experiments/labelling/labelling.ts';
 import { openLabelling } from '../../../experiments/labelling/labelling.ts';
-import type { Learnt } from '../../../experiments/labelling/learn.ts';
+import { answersOf } from '../../../experiments/labelling/session.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { makeThread, temporaryFolder } from '../../src/data/fixtures.ts';
 

@@ -1,9 +1,8 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { agreement, answersOf, threadsWithLabels } from '../../../experiments/labelling/answers.ts';
 import { openLabelFile } from '../../../experiments/labelling/label-file.ts';
-import { labelSession } from '../../../experiments/labelling/session.ts';
+import { agreement, answersOf, labelSession, threadsWithLabels } from '../../../experiments/labelling/session.ts';
 import { rumorTask, taskOfLabel } from '../../../src/data/task.ts';
 import { isFairTest } from '../../../src/data/thread.ts';
 import { makeThread, temporaryFolder } from '../../src/data/fixtures.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readItems, textOfItems } from '../../../experiments/labelling/label-formats.ts';
+import { readItems, textOfItems } from '../../../experiments/labelling/label-elsewhere.ts';
 import { temporaryFolder, writeFiles } from '../../src/data/fixtures.ts';
 
 const items = [
