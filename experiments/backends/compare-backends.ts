@@ -19,9 +19,8 @@ export interface BackendDifference {
  */
 export async function compareBackends(
   names: readonly [BackendName, BackendName],
-  options: { dimensions: number } & z.input<typeof stopAgentSchema>,
+  { dimensions, ...agent }: { dimensions: number } & z.input<typeof stopAgentSchema>,
 ): Promise<BackendDifference> {
-  const { dimensions, ...agent } = options;
   const config = stopAgentSchema.parse(agent);
   const trained: Float32Array[][] = [];
   for (const name of names) {

@@ -30,8 +30,7 @@ export function dataSynthCommand(terminal: Terminal) {
   return command.action((options: Options) => synthToFile(options, terminal));
 }
 
-async function synthToFile(options: Options, { stdout }: Terminal): Promise<void> {
-  const { out, delayCost, json, ...rest } = options;
+async function synthToFile({ out, delayCost, json, ...rest }: Options, { stdout }: Terminal): Promise<void> {
   const stream: SyntheticOptions = rest;
   const threads = synthesizeThreads(stream);
   await writeThreads(out, threads);

@@ -82,13 +82,9 @@ function withinAlternatives(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
 
 function unknownKey(
   key: string,
-  {
-    path,
-    keys,
-    paths,
-    value,
-  }: { path: readonly PropertyKey[]; keys: readonly string[]; paths: readonly string[]; value: unknown },
+  options: { path: readonly PropertyKey[]; keys: readonly string[]; paths: readonly string[]; value: unknown },
 ): string {
+  const { path, keys, paths, value } = options;
   const place = [...path, key].join('.');
   const advice = adviceOnRemovedOption(place, value);
   if (advice !== undefined) return `  ${place}: ${advice}`;

@@ -74,9 +74,8 @@ const mostCalibration = { free: 2000, paid: 200 };
  */
 export function fittingParts(
   labelled: number,
-  options: { unlabelled: number; trainsDetector: boolean; calibrates: boolean },
+  { unlabelled, trainsDetector, calibrates }: { unlabelled: number; trainsDetector: boolean; calibrates: boolean },
 ): PartCounts {
-  const { unlabelled, trainsDetector, calibrates } = options;
   const most = (count: number, share: number) => Math.min(count, Math.max(4, Math.floor(share * labelled)));
   // Threads without a label are the environment's first, then the calibration's.
   // A guarantee gains more from a larger calibration set than from a better score.

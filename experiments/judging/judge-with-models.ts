@@ -82,10 +82,9 @@ async function pretend(options: JudgeWithModelsOptions, bound: 'lower' | 'upper'
 }
 
 async function detectorFor(
-  options: Pick<JudgeWithModelsOptions, 'file' | 'context'>,
+  { file, context = workContext() }: Pick<JudgeWithModelsOptions, 'file' | 'context'>,
   { service, askOnce }: { service: ChatService; askOnce: AskOnce | undefined },
 ) {
-  const { file, context = workContext() } = options;
   const { maxOutputTokens: most } = file;
   const create = (through: ChatService, parts: AskOnce | undefined) =>
     createDetector({

@@ -17,13 +17,9 @@ const cannotTell = "can't tell";
 /** Writes the next threads to label for another program and returns their number. */
 export async function writeNext(
   path: string,
-  {
-    labelling,
-    count,
-    isRandom,
-    format,
-  }: { labelling: Labelling; count: number; isRandom: boolean; format: LabelFormat },
+  options: { labelling: Labelling; count: number; isRandom: boolean; format: LabelFormat },
 ): Promise<number> {
+  const { labelling, count, isRandom, format } = options;
   const { order, file, threads, task } = labelling;
   const { classOf } = answersOf(file.records());
   const ranking = isRandom ? [] : ((await labelling.learn())?.ranking ?? []);
@@ -101,9 +97,8 @@ interface FilledItem {
 
 export function textOfItems(
   items: readonly LabelItem[],
-  of: { format: LabelFormat; answers: readonly string[] },
+  { format, answers }: { format: LabelFormat; answers: readonly string[] },
 ): string {
-  const { format, answers } = of;
   if (format === 'csv') {
     const heading = ['thread', 'class', 'chosen', 'chance', `posts (class: ${answers.join(', ')})`];
     const rows = items.map((item) => [asText(item.thread), '', item.chosen, String(item.chance), item.text]);

@@ -25,7 +25,7 @@ export interface LabelServer {
  * @throws InputError for a used port
  */
 export async function serveLabels(
-  labelling: Labelling,
+  { file, order, threads, task }: Labelling,
   options: {
     annotator: string;
     port: number;
@@ -35,7 +35,6 @@ export async function serveLabels(
     onNote: (line: string) => void;
   },
 ): Promise<LabelServer> {
-  const { file, order, threads, task } = labelling;
   const { annotator, port, isRandom, now, onNote } = options;
   const session = labelSession({ file, order, annotator, now });
   const token = randomBytes(16).toString('hex');

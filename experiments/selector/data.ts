@@ -87,9 +87,8 @@ function byId(threads: readonly Thread[]): Thread[] {
 
 export async function loadSelectorThreads(
   path: string,
-  options: { data: SelectorExperiment['data']; onNote?: (line: string) => void },
+  { data, onNote }: { data: SelectorExperiment['data']; onNote?: (line: string) => void },
 ): Promise<Thread[]> {
-  const { data, onNote } = options;
   const threads: Thread[] = [];
   // Cut one by one, so that the posts that nobody reads are never in memory together.
   for await (const thread of readThreads(path, { skipInvalid: data.skipInvalid, onSkipped: onNote }))

@@ -73,10 +73,15 @@ interface TestOptions {
 }
 
 /** Decides every labelled stance and veracity of a test. */
-export async function decideTest(
-  options: TestOptions & Pick<SelectorDecision, 'system' | 'part'>,
-): Promise<SelectorDecision[]> {
-  const { test, settings, policies, stage, context, system, part } = options;
+export async function decideTest({
+  test,
+  settings,
+  policies,
+  stage,
+  context,
+  system,
+  part,
+}: TestOptions & Pick<SelectorDecision, 'system' | 'part'>): Promise<SelectorDecision[]> {
   const selections = await selectGreedily({
     settings,
     policies,

@@ -70,9 +70,8 @@ interface Example<Item> {
 
 async function roomOf<Item extends { readonly threadId: string }>(
   model: TaskModel<Item>,
-  options: { examples: readonly Example<Item>[]; random: Random; onFold: (done: number) => void },
+  { examples, random, onFold }: { examples: readonly Example<Item>[]; random: Random; onFold: (done: number) => void },
 ): Promise<Gain | null> {
-  const { examples, random, onFold } = options;
   if (examples.length < fewestItems) return null;
   const predictions = await model.predict(examples.map(({ item }) => item));
   const labelled = examples.map((example, place) => ({

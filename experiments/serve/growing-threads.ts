@@ -154,9 +154,8 @@ export class GrowingThreads {
 
   private async view(
     reading: ThreadReading,
-    options: { bundle: ServedBundle; id: string; key: string; ids: readonly string[] },
+    { bundle, id, key, ids }: { bundle: ServedBundle; id: string; key: string; ids: readonly string[] },
   ): Promise<ThreadView> {
-    const { bundle, id, key, ids } = options;
     const { posts: read, outOfDistribution, trainedOn, thread } = reading;
     const { why, postsUsed, hours, scores, queries } = thread.reading();
     const used = read.slice(0, postsUsed);

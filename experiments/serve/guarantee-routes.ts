@@ -27,15 +27,12 @@ const guaranteeSchema = z.object({
 
 export type AboutGuarantee = (bundle: ServedBundle) => ReturnType<AuditLog['about']>;
 
-export function guaranteeRoutes({
-  models,
-  isAudited,
-  aboutGuarantee,
-}: {
+export function guaranteeRoutes(options: {
   models: Models;
   isAudited: boolean;
   aboutGuarantee: AboutGuarantee;
 }): FastifyPluginAsyncZod {
+  const { models, isAudited, aboutGuarantee } = options;
   return async (app) => {
     app.get(
       '/v1/guarantee',

@@ -140,13 +140,9 @@ type App = ReturnType<typeof bareServer>;
 /** Checks access, sets common headers, and logs and counts every answer. */
 function addHooks(
   app: App,
-  {
-    access,
-    logger,
-    metrics,
-    state,
-  }: Pick<ServerOptions, 'access' | 'logger'> & { metrics: ServerMetrics; state: ServerState },
+  options: Pick<ServerOptions, 'access' | 'logger'> & { metrics: ServerMetrics; state: ServerState },
 ): void {
+  const { access, logger, metrics, state } = options;
   app.addHook('onRequest', async (request, reply) => {
     if (request.routeOptions.config.isOpen === true) return;
     if (access.kind === 'local' && !namesThisMachine(request.headers.host))
@@ -214,10 +210,12 @@ function otherMethods(app: App): () => void {
 }
 
 /** Closes the audits of quiet threads. The next call repeats failed attempts. */
-async function endQuietThreads(
-  of: Pick<ServerOptions, 'models' | 'store' | 'logger'> & { threads: GrowingThreads },
-): Promise<void> {
-  const { models, store, threads, logger } = of;
+async function endQuietThreads({
+  models,
+  store,
+  threads,
+  logger,
+}: Pick<ServerOptions, 'models' | 'store' | 'logger'> & { threads: GrowingThreads }): Promise<void> {
   try {
     for (const key of await store.quietAudits()) {
       const name = key.slice(0, key.indexOf('/'));
