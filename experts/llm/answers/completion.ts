@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { CallFailure, failureOfStatus } from '../call-failure.ts';
+import { CallFailure, type CallFailureKind, failureOfStatus } from '../call-failure.ts';
 import { type ChatAnswer, type ChatRequest, type ChatUsage, incompletenessOf, type TokenLogprob } from '../chat.ts';
 import { estimateMessageTokens, estimateTokens } from '../cost/prices.ts';
 import { reportedUsage } from './reported-usage.ts';
@@ -118,7 +118,8 @@ function answerIn(options: { body: string; json: unknown; needsLogprobs: boolean
 }
 
 function notJson(body: string): CallFailure {
-  return malformedFailure(
+  return failureOf(
+    'malformed',
     isStream(body)
       ? `the stream (server-sent events) ended before the answer did: ${excerpt(body.trim().slice(-120))}`
       : `the response is not JSON: ${excerpt(body)}`,
@@ -127,7 +128,8 @@ function notJson(body: string): CallFailure {
 
 function readAnswer(json: unknown, { needsLogprobs }: { needsLogprobs: boolean }): ReadCompletion['answer'] {
   const parsed = completionSchema.safeParse(json);
-  if (!parsed.success) return reportedFailure(json) ?? noCompletion('is not a chat completion', json);
+  if (!parsed.success)
+    return reportedFailure(json) ?? failureOf('no-completion', `the response is not a chat completion: ${start(json)}`);
   const { choices } = parsed.data;
   // Two equal choices are one.
   const [choice, second] = choices
@@ -137,8 +139,9 @@ function readAnswer(json: unknown, { needsLogprobs }: { needsLogprobs: boolean }
   if (statedFailure) return statedFailure;
   if (choice === undefined || second !== undefined)
     return choices.length === 0
-      ? noCompletion('holds no choices', json)
-      : malformedFailure(
+      ? failureOf('no-completion', `the response holds no choices: ${start(json)}`)
+      : failureOf(
+          'malformed',
           `of the ${choices.length} choices of the response ${second === undefined ? 'none has' : 'several have'} index 0`,
         );
   const { text, thinking, refusal } = readMessage(choice.message);
@@ -150,18 +153,23 @@ function readAnswer(json: unknown, { needsLogprobs }: { needsLogprobs: boolean }
   if (text.trim() === '') {
     const incompleteness = incompletenessOf(finishReason);
     if (incompleteness === 'cut-off')
-      return noAnswer(
+      return failureOf(
+        'no-answer',
         'the answer was cut off before it began (did a reasoning model use up all tokens?); raise maxTokens',
       );
     if (incompleteness === 'filtered')
-      return filterFailure(
+      return failureOf(
+        'filtered',
         "the endpoint's content filter withheld the answer; use an endpoint that accepts such posts",
       );
-    if (thinking === null) return malformedFailure(`the answer is empty (finish reason ${finishReason})`);
+    if (thinking === null) return failureOf('malformed', `the answer is empty (finish reason ${finishReason})`);
   }
   const tokens = choice.logprobs?.content;
   if (!tokens?.length && needsLogprobs)
-    return noAnswer('the endpoint sends no log-probabilities, although logprobs is on; set it to auto or off');
+    return failureOf(
+      'no-answer',
+      'the endpoint sends no log-probabilities, although logprobs is on; set it to auto or off',
+    );
   return { ...base, text, logprobs: tokens?.length ? tokensOf({ text, thinking }, tokens) : null, finishReason };
 }
 
@@ -170,12 +178,12 @@ function reportedFailure(holder: unknown): CallFailure | null {
   const error = z.object({ error: z.unknown() }).safeParse(holder).data?.error ?? null;
   if (error === null) return null;
   const parsed = errorSchema.safeParse(error);
-  if (!parsed.success) return malformedFailure(`the response holds an error: ${excerpt(JSON.stringify(error))}`);
+  if (!parsed.success) return failureOf('malformed', `the response holds an error: ${excerpt(JSON.stringify(error))}`);
   const { message, code } = parsed.data;
   const status = Number(code ?? Number.NaN);
   return status >= 400
     ? failureOfStatus({ status, message, code: null, headers: null })
-    : malformedFailure(`the response holds an error: ${message}`);
+    : failureOf('malformed', `the response holds an error: ${message}`);
 }
 
 interface ReadMessage {
@@ -252,21 +260,12 @@ function withPlainSpaces(token: string): string {
   return token.replace(/[\u2581\u0120]/g, ' ').replaceAll('\u010a', '\n');
 }
 
-function malformedFailure(message: string): CallFailure {
-  return new CallFailure({ kind: 'malformed', message });
+function failureOf(kind: CallFailureKind, message: string): CallFailure {
+  return new CallFailure({ kind, message });
 }
 
-function noCompletion(what: string, json: unknown): CallFailure {
-  const message = `the response ${what}: ${JSON.stringify(json).slice(0, 300)}`;
-  return new CallFailure({ kind: 'no-completion', message });
-}
-
-function noAnswer(message: string): CallFailure {
-  return new CallFailure({ kind: 'no-answer', message });
-}
-
-function filterFailure(message: string): CallFailure {
-  return new CallFailure({ kind: 'filtered', message });
+function start(json: unknown): string {
+  return JSON.stringify(json).slice(0, 300);
 }
 
 function excerpt(text: string): string {

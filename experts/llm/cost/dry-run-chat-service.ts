@@ -19,14 +19,17 @@ interface Amount {
   readonly cost: number;
 }
 
-export interface DryRunEstimate extends Amount {
-  readonly endpoint: string;
-  readonly model: string;
-  /** Output tokens if every answer is as long as allowed. */
+/** An amount, and its output and cost if every answer is as long as allowed. */
+interface BoundedAmount extends Amount {
   readonly outputTokensAtMost: number;
   readonly costAtMost: number;
+}
+
+export interface DryRunEstimate extends BoundedAmount {
+  readonly endpoint: string;
+  readonly model: string;
   /** The additional amount if every answer is unreadable and sent back once; no other number includes it. */
-  readonly repairs: Amount & { readonly outputTokensAtMost: number; readonly costAtMost: number };
+  readonly repairs: BoundedAmount;
   /** The amount if the models agree as soon as possible. */
   readonly atLeast: Amount;
   /** The source of the prices; null without prices, so that costs are 0. */
@@ -41,7 +44,7 @@ export class DryRunChatService implements ChatService {
   readonly bound: 'lower' | 'upper';
   /** Whether another answer would have ended a conversation earlier. If not, both bounds are equal. */
   hasShorter = false;
-  private readonly estimates = new Map<string, { -readonly [key in keyof DryRunEstimate]: DryRunEstimate[key] }>();
+  private readonly estimates = new Map<string, Omit<DryRunEstimate, 'atLeast'>>();
 
   private readonly isBatch: boolean;
 
@@ -62,34 +65,34 @@ export class DryRunChatService implements ChatService {
     const textTokens = Math.max(plainTokens, Math.min(longest, jsonTokens));
     const outputTokens = Math.max(textTokens, Math.min(longest, textTokens + estimateReasoningTokens(endpoint)));
     const atMost = Math.max(outputTokens, maxTokensOf(request) ?? outputTokens);
-    const estimate = this.estimateOf(request);
-    estimate.calls++;
-    estimate.inputTokens += inputTokens;
-    estimate.outputTokens += outputTokens;
-    estimate.outputTokensAtMost += atMost;
-    const input = { inputTokens, cachedInputTokens: 0 };
-    const charged = { endpoint, isBatch: this.isBatch };
-    estimate.cost += costOf({ ...charged, usage: { ...input, outputTokens } });
-    estimate.costAtMost += costOf({ ...charged, usage: { ...input, outputTokens: atMost } });
-    if (request.mayBeRepaired) {
-      // The answer is sent back with its problem.
-      const again = (answerTokens: number) => inputTokens + answerTokens + REPAIR_TOKENS;
-      const { repairs } = estimate;
-      const costWith = (tokens: number) =>
-        costOf({ ...charged, usage: { inputTokens: again(tokens), cachedInputTokens: 0, outputTokens: tokens } });
-      estimate.repairs = {
-        calls: repairs.calls + 1,
-        inputTokens: repairs.inputTokens + again(outputTokens),
-        outputTokens: repairs.outputTokens + outputTokens,
-        outputTokensAtMost: repairs.outputTokensAtMost + atMost,
-        cost: repairs.cost + costWith(outputTokens),
-        costAtMost: repairs.costAtMost + costWith(atMost),
+    /** @param inputFor the input tokens, by the tokens of the answer */
+    const amountOf = (inputFor: (answerTokens: number) => number): BoundedAmount => {
+      const costWith = (tokens: number) => {
+        const usage = { inputTokens: inputFor(tokens), cachedInputTokens: 0, outputTokens: tokens };
+        return costOf({ endpoint, isBatch: this.isBatch, usage });
       };
-    }
+      const costs = { cost: costWith(outputTokens), costAtMost: costWith(atMost) };
+      return { calls: 1, inputTokens: inputFor(outputTokens), outputTokens, outputTokensAtMost: atMost, ...costs };
+    };
+    const { name, model } = endpoint;
+    const key = JSON.stringify([name, model]);
+    const prices = endpoint.prices !== null ? 'endpoint' : pricesOf(endpoint) === null ? null : 'list';
+    const before = this.estimates.get(key) ?? { endpoint: name, model, prices, ...nothing, repairs: nothing };
+    // A repair sends the answer back with its problem.
+    const repair = amountOf((answerTokens) => inputTokens + answerTokens + REPAIR_TOKENS);
+    const repairs = request.mayBeRepaired ? added(before.repairs, repair) : before.repairs;
+    this.estimates.set(key, {
+      ...before,
+      ...added(
+        before,
+        amountOf(() => inputTokens),
+      ),
+      repairs,
+    });
     return Promise.resolve({
       text,
       logprobs: null,
-      usage: { requests: 1, ...input, outputTokens },
+      usage: { requests: 1, inputTokens, cachedInputTokens: 0, outputTokens },
       latencyMs: 0,
       finishReason: 'stop',
     });
@@ -102,26 +105,27 @@ export class DryRunChatService implements ChatService {
       return { ...estimate, atLeast: { calls, inputTokens, outputTokens, cost } };
     });
   }
-
-  private estimateOf({ endpoint }: ChatRequest) {
-    const { name, model } = endpoint;
-    const key = JSON.stringify([name, model]);
-    const cached = this.estimates.get(key);
-    if (cached) return cached;
-    const prices = endpoint.prices !== null ? 'endpoint' : pricesOf(endpoint) === null ? null : 'list';
-    const atMost = {
-      outputTokensAtMost: 0,
-      costAtMost: 0,
-      repairs: { ...nothing, outputTokensAtMost: 0, costAtMost: 0 },
-    };
-    const estimate: DryRunEstimate = { endpoint: name, model, ...nothing, ...atMost, atLeast: nothing, prices };
-    const counted = { ...estimate };
-    this.estimates.set(key, counted);
-    return counted;
-  }
 }
 
-const nothing: Amount = { calls: 0, inputTokens: 0, outputTokens: 0, cost: 0 };
+const nothing: BoundedAmount = {
+  calls: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  cost: 0,
+  outputTokensAtMost: 0,
+  costAtMost: 0,
+};
+
+function added(one: BoundedAmount, other: BoundedAmount): BoundedAmount {
+  return {
+    calls: one.calls + other.calls,
+    inputTokens: one.inputTokens + other.inputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+    cost: one.cost + other.cost,
+    outputTokensAtMost: one.outputTokensAtMost + other.outputTokensAtMost,
+    costAtMost: one.costAtMost + other.costAtMost,
+  };
+}
 
 /** Tokens of the sentences that send an answer back. */
 const REPAIR_TOKENS = 60;

@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks';
 import type OpenAI from 'openai';
 import { z } from 'zod';
 import { jsonOrUndefined } from '../../../src/json.ts';
@@ -6,6 +5,7 @@ import { CallFailure } from '../call-failure.ts';
 import { credentialsOf, type Endpoint } from '../endpoint.ts';
 import { type Environment, type Secret, withoutSecrets } from '../secrets.ts';
 import { dispatcherOf, guardedFetch, limitedText, redirectOf } from './guarded-fetch.ts';
+import { withinTime } from './retry.ts';
 
 /** The `openai` client of an endpoint. It neither retries nor logs, and ignores OpenAI's environment variables. */
 export async function endpointClient(options: { endpoint: Endpoint; env: Environment }): Promise<OpenAI> {
@@ -101,30 +101,28 @@ export async function send(options: {
   signal: AbortSignal | null;
 }): Promise<{ readonly body: string; readonly latencyMs: number }> {
   const { client, endpoint, secrets, path, body, graceMs, signal } = options;
-  const { timeoutMs } = endpoint;
   signal?.throwIfAborted();
-  const controller = new AbortController();
-  let isTimedOut = false;
-  const timer = setTimeout(() => {
-    isTimedOut = true;
-    controller.abort();
-  }, timeoutMs);
+  const patience = new AbortController();
   let grace: NodeJS.Timeout | undefined;
   const onAbort = () => {
-    grace = setTimeout(() => controller.abort(), graceMs);
+    grace = setTimeout(() => patience.abort(signal?.reason), graceMs);
   };
   signal?.addEventListener('abort', onAbort, { once: true });
   const started = performance.now();
   try {
-    const response = await client.post(path, { body, signal: controller.signal }).asResponse();
-    const text = await limitedText(response, MOST_ANSWER_BYTES);
-    return { body: withoutSecrets(text, secrets), latencyMs: performance.now() - started };
+    return await withinTime({
+      timeoutMs: endpoint.timeoutMs,
+      signal: patience.signal,
+      async work(signal) {
+        const response = await client.post(path, { body, signal }).asResponse();
+        const text = await limitedText(response, MOST_ANSWER_BYTES);
+        return { body: withoutSecrets(text, secrets), latencyMs: performance.now() - started };
+      },
+    });
   } catch (error) {
-    if (isTimedOut) throw new CallFailure({ kind: 'timeout', message: `no answer after ${timeoutMs} ms` });
     signal?.throwIfAborted();
     throw error;
   } finally {
-    clearTimeout(timer);
     clearTimeout(grace);
     signal?.removeEventListener('abort', onAbort);
   }

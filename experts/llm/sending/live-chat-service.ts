@@ -38,18 +38,6 @@ export interface LiveChatOptions {
   onNote?: ((line: string) => void) | undefined;
 }
 
-/** The endpoint refuses a named part of the protocol, so repeating the same request is pointless. */
-class PartRefusedError extends Error {
-  readonly refusal: Refusals;
-  readonly failure: CallFailure;
-
-  constructor({ refusal, failure }: { refusal: Refusals; failure: CallFailure }) {
-    super(failure.message);
-    this.refusal = refusal;
-    this.failure = failure;
-  }
-}
-
 /** Sends requests with retries, and with as much of the protocol as each endpoint accepts. */
 export class LiveChatService implements ChatService {
   private readonly random: Random;
@@ -114,10 +102,11 @@ export class LiveChatService implements ChatService {
       tried.add(JSON.stringify(form));
       try {
         const answer = await withRetries({
-          attempt: () => this.attemptForm({ request, form, line, signals, counter }),
+          attempt: () => this.sender.send({ request, form, line, signals, counter }),
           policy,
           random: this.random,
           signal: signals.waiting,
+          isFinal: (failure) => namedRefusal({ form, failure, endpoint }) !== null,
           onWait,
         });
         if (guess !== null) {
@@ -131,17 +120,19 @@ export class LiveChatService implements ChatService {
         this.capabilities.learn(endpoint, { form, refused });
         return answer;
       } catch (error) {
+        const ended = error instanceof RetriesEndedError ? error : null;
+        const named = ended && namedRefusal({ form, failure: ended.failure, endpoint });
         const hasTakenSchema = this.capabilities.hasTakenSchema(endpoint);
-        const refusal = refusalOf({ error, form, endpoint, hasTakenSchema });
+        const refusal = named ?? (ended && weakerForm({ form, failure: ended.failure, endpoint, hasTakenSchema }));
         const weaker = withoutRefused(form, refusal ?? {});
         // A server may refuse each replacement of what it refused.
-        if (refusal === null || tried.has(JSON.stringify(weaker))) {
+        if (ended === null || refusal === null || tried.has(JSON.stringify(weaker))) {
           if (Object.keys(refused).length > 0) this.capabilities.suspect(endpoint, null);
-          if (!(error instanceof RetriesEndedError || error instanceof PartRefusedError)) throw error;
-          const { failure } = error;
+          if (ended === null) throw error;
+          const { failure } = ended;
           const attempts = counter.requests;
           // An endpoint that answers other requests is only slow.
-          const askedMs = error instanceof RetriesEndedError && line.answers === answersBefore ? error.askedMs : 0;
+          const askedMs = line.answers === answersBefore ? ended.askedMs : 0;
           const described = this.sender.described(failure, { endpoint, attempts, askedMs });
           line.breaker.failed(failure, { isFinal: true, attempts, message: described.message });
           if (described instanceof EndpointUnusableError) {
@@ -152,12 +143,14 @@ export class LiveChatService implements ChatService {
           }
           throw described;
         }
-        if (error instanceof RetriesEndedError) guess ??= { form, failure: error.failure };
+        if (named !== null) this.capabilities.suspect(endpoint, named);
+        else {
+          guess ??= { form, failure: ended.failure };
+          // The server broke down over every attempt: without that part it answers soon, or not at all.
+          if (ended.attempts > 1) policy = { ...policy, maxAttempts: 2 };
+        }
         refused = { ...refused, ...refusal };
         form = weaker;
-        if (error instanceof PartRefusedError) this.capabilities.suspect(endpoint, refusal);
-        // The server broke down over every attempt: without that part it answers soon, or not at all.
-        else if (error instanceof RetriesEndedError && error.attempts > 1) policy = { ...policy, maxAttempts: 2 };
       }
     }
   }
@@ -180,18 +173,6 @@ export class LiveChatService implements ChatService {
     }
   }
 
-  /** @throws PartRefusedError instead of a failure that names a part of the form */
-  private async attemptForm(options: Attempt): Promise<ChatAnswer> {
-    try {
-      return await this.sender.send(options);
-    } catch (error) {
-      const failure = await callFailureOf(error);
-      const refusal = failure && namedRefusal({ form: options.form, failure, endpoint: options.request.endpoint });
-      if (failure && refusal) throw new PartRefusedError({ refusal, failure });
-      throw error;
-    }
-  }
-
   private signalOf(request: ChatRequest): AbortSignal | null {
     const signal =
       this.signal && request.signal ? AbortSignal.any([this.signal, request.signal]) : (request.signal ?? this.signal);
@@ -199,10 +180,4 @@ export class LiveChatService implements ChatService {
     if (signal) setMaxListeners(0, signal);
     return signal;
   }
-}
-
-function refusalOf(options: { error: unknown } & Omit<Parameters<typeof weakerForm>[0], 'failure'>): Refusals | null {
-  const { error, ...call } = options;
-  if (error instanceof PartRefusedError) return error.refusal;
-  return error instanceof RetriesEndedError ? weakerForm({ ...call, failure: error.failure }) : null;
 }

@@ -47,10 +47,12 @@ export async function withRetries<T>(options: {
   policy: RetryPolicy;
   random: Random;
   signal: AbortSignal | null;
+  /** Whether another attempt is pointless. */
+  isFinal?: (failure: CallFailure) => boolean;
   /** Called before each wait; returns a function that is called after it. */
   onWait?: ((failure: CallFailure) => () => void) | undefined;
 }): Promise<T> {
-  const { attempt, policy, random, signal, onWait } = options;
+  const { attempt, policy, random, signal, isFinal, onWait } = options;
   let askedMs = 0;
   for (let attempts = 1; ; attempts++) {
     try {
@@ -60,7 +62,8 @@ export async function withRetries<T>(options: {
       if (failure === null) throw error;
       askedMs += failure.retryAfterMs ?? 0;
       const isLast = attempts >= Math.min(policy.maxAttempts, failure.mostAttempts) || askedMs > policy.maxWaitMs;
-      if (isLast || !failure.isRetryable) throw new RetriesEndedError({ failure, attempts, askedMs });
+      if (isLast || !failure.isRetryable || isFinal?.(failure))
+        throw new RetriesEndedError({ failure, attempts, askedMs });
       const waited = onWait?.(failure);
       await sleep(waitMs({ failure, attempts, policy, random }), signal).finally(waited);
     }
