@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import type { AnnotationDatabase } from './database.ts';
 import { storeOwner } from './store-owner.ts';
 
@@ -11,34 +10,26 @@ export function leaseTable(database: AnnotationDatabase, owner = storeOwner(data
   const held = new Set<string>();
 
   /**
-   * Leases questions and returns those that no other owner is asking. Look them up again afterwards: their judgements
-   * may have been stored since.
+   * Leases a question, unless another owner is asking it. Look it up again afterwards: its judgement may have been
+   * stored since.
    */
-  function take(keys: readonly string[]): Set<string> {
-    const free = keys.filter((key) => !held.has(key));
-    if (free.length === 0) return new Set();
-    const values = [JSON.stringify(free), owner.id];
-    const taken = database.transaction(() => {
+  function take(key: string): boolean {
+    if (held.has(key)) return false;
+    const insert = () => database.write('INSERT OR IGNORE INTO lease VALUES (?, ?)', key, owner.id) === 1;
+    const isTaken = database.transaction(() => {
       owner.renew();
+      if (insert()) return true;
       owner.removeGoneOwners();
       database.write('DELETE FROM lease WHERE owner NOT IN (SELECT owner FROM lease_owner)');
-      database.write('INSERT OR IGNORE INTO lease SELECT value, ?2 FROM json_each(?1)', ...values);
-      const leased = 'SELECT key FROM lease WHERE owner = ?2 AND key IN (SELECT value FROM json_each(?1))';
-      return database.read(leased, values, keySchema).map(({ key }) => key);
+      return insert();
     });
-    for (const key of taken) held.add(key);
-    return new Set(taken);
+    if (isTaken) held.add(key);
+    return isTaken;
   }
 
-  /** Releases this object's leases among `keys`. */
-  function release(keys: readonly string[]): void {
-    if (keys.length === 0) return;
-    for (const key of keys) held.delete(key);
-    database.write(
-      'DELETE FROM lease WHERE owner = ?2 AND key IN (SELECT value FROM json_each(?1))',
-      JSON.stringify(keys),
-      owner.id,
-    );
+  function release(key: string): void {
+    held.delete(key);
+    database.write('DELETE FROM lease WHERE owner = ? AND key = ?', owner.id, key);
   }
 
   /** Ends leases of any owner, in the transaction that stores the judgements. */
@@ -50,7 +41,7 @@ export function leaseTable(database: AnnotationDatabase, owner = storeOwner(data
   /** Releases all leases of this object. If the store cannot be written, they end with the owner. */
   function close(): void {
     try {
-      release([...held]);
+      if (held.size > 0) database.write('DELETE FROM lease WHERE owner = ?', owner.id);
     } catch {
       // A full disk, for example.
     }
@@ -60,5 +51,3 @@ export function leaseTable(database: AnnotationDatabase, owner = storeOwner(data
 }
 
 export type LeaseTable = ReturnType<typeof leaseTable>;
-
-const keySchema = z.object({ key: z.string() });

@@ -31,13 +31,10 @@ export function unreadableTable(database: AnnotationDatabase) {
     return database.read(sql, [], lastSchema)[0].last;
   }
 
-  /** The problems of unreadable answers with numbers above `after`, by key; a key without one is absent. */
-  function find(keys: readonly string[], { after }: { after: number }): Map<string, string> {
-    // The plus sign keeps SQLite on the index of keys.
-    const sql = `SELECT key, problem FROM unreadable_answer
-                 WHERE +number > ?2 AND key IN (SELECT value FROM json_each(?1))`;
-    const rows = database.read(sql, [JSON.stringify(keys), after], foundSchema);
-    return new Map(rows.map(({ key, problem }) => [key, problem]));
+  /** The problem of an unreadable answer with a number above `after`; null without one. */
+  function find(key: string, { after }: { after: number }): string | null {
+    const sql = 'SELECT problem FROM unreadable_answer WHERE key = ? AND number > ?';
+    return database.read(sql, [key, after], foundSchema)[0]?.problem ?? null;
   }
 
   /** Replaces an earlier answer; does nothing if the judgement is stored by now. */
@@ -69,4 +66,4 @@ export function unreadableTable(database: AnnotationDatabase) {
 export type UnreadableTable = ReturnType<typeof unreadableTable>;
 
 const lastSchema = z.object({ last: z.number() });
-const foundSchema = storedSchema.pick({ key: true, problem: true });
+const foundSchema = storedSchema.pick({ problem: true });

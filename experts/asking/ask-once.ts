@@ -1,4 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setMaxListeners } from 'node:events';
+import { sleep } from '../../src/sleep.ts';
 import { type AnnotationRequest, type AnnotationRow, keyOf } from '../annotations/annotation-row.ts';
 import type { LeaseTable } from '../annotations/lease-table.ts';
 import type { UnreadableTable } from '../annotations/unreadable-table.ts';
@@ -44,78 +45,69 @@ interface AskOnceOptions {
   readonly waits?: Waits;
 }
 
+/** Time between two looks at another process's question, which grows while no answer comes. */
+const FIRST_LOOK_MS = 10;
+const LONGEST_LOOK_MS = 500;
+
 /**
  * Asks each question once. In this process all callers share one promise. Among several processes one holds the lease,
  * and the others wait for its answer in the store. After a failure that is not stored, such as that of a service, the
  * next caller tries again.
  */
 export function askOnceIn(options: AskOnceOptions): AskOnce {
-  const once = new OnceAsker(options);
-  return (question, ask) => once.ask(question, ask);
-}
-
-/** Time between two checks of other processes' questions, which grows while no answer comes. */
-const FIRST_LOOK_MS = 10;
-const LONGEST_LOOK_MS = 500;
-
-type Kept = Judgement | MalformedAnswerError;
-
-interface WaitingQuestion {
-  /** Null tells the caller to ask the question itself. */
-  resolve(result: Kept | null): void;
-  reject(error: unknown): void;
-}
-
-class OnceAsker {
-  private readonly options: AskOnceOptions;
-  private readonly signal: AbortSignal;
+  const { store, calls, waits, retryUnreadable = false } = options;
+  const { leases } = store;
+  const signal = AbortSignal.any([options.signal, calls?.ended].filter((each) => each !== undefined));
+  // Every question that waits listens to the signal, so many listeners are no leak.
+  setMaxListeners(0, signal);
   /** Unreadable answers up to this number are asked again. */
-  private readonly retriedUpTo: number;
-  private readonly underWay = new Map<string, Promise<Judgement>>();
-  /** Questions of this turn of the event loop, which are looked up and leased at once. */
-  private newcomers = new Map<string, WaitingQuestion>();
-  /** Questions that other processes are asking. */
-  private readonly elsewhere = new Map<string, WaitingQuestion>();
+  const retriedUpTo = retryUnreadable ? (store.unreadable?.last() ?? 0) : 0;
+  const underWay = new Map<string, Promise<Judgement>>();
 
-  constructor(options: AskOnceOptions) {
-    const { store, calls, signal, retryUnreadable = false } = options;
-    this.options = options;
-    this.signal = AbortSignal.any([signal, calls?.ended].filter((each) => each !== undefined));
-    this.retriedUpTo = retryUnreadable ? (store.unreadable?.last() ?? 0) : 0;
+  /** @throws MalformedAnswerError for a stored answer that could not be read */
+  function stored(key: string): Judgement | null {
+    const judgement = store.getMany([key]).get(key);
+    if (judgement !== undefined) return judgement;
+    const problem = store.unreadable?.find(key, { after: retriedUpTo }) ?? null;
+    if (problem !== null) throw new MalformedAnswerError(problem, { answers: [] });
+    return null;
   }
 
-  ask({ threadId, prefixLength, sampleIndex = 0, ...content }: Question, ask: () => Promise<Judgement>) {
-    const request = { ...content, sampleIndex };
-    const key = keyOf(request);
-    const shared = this.underWay.get(key);
-    if (shared !== undefined) return shared;
-    const answer = this.keptOrAsked(key, () => this.askAndKeep({ key, request, threadId, prefixLength }, ask));
-    this.underWay.set(key, answer);
-    const end = () => this.underWay.delete(key);
-    answer.then(end, end);
-    return answer;
-  }
-
-  private async keptOrAsked(key: string, ask: () => Promise<Judgement>): Promise<Judgement> {
-    const stored = await new Promise<Kept | null>((resolve, reject) => {
-      if (this.newcomers.size === 0) queueMicrotask(() => this.admitNewcomers());
-      this.newcomers.set(key, { resolve, reject });
-    });
-    if (stored instanceof MalformedAnswerError) throw stored;
-    if (stored !== null) return stored;
+  /** Waits while another process asks. The stored judgement; null if the caller is to ask, who then has the lease. */
+  async function storedOrLeased(key: string): Promise<Judgement | null> {
+    let over: (() => void) | null = null;
     try {
-      return await ask();
+      for (let lookMs = FIRST_LOOK_MS; ; lookMs = Math.min(2 * lookMs, LONGEST_LOOK_MS)) {
+        signal.throwIfAborted();
+        const judgement = stored(key);
+        if (judgement !== null || !leases || leases.take(key)) return judgement;
+        over ??= waits?.begin({ kind: 'process', what: 'what other processes are asking' }) ?? null;
+        await sleep(lookMs, signal);
+      }
+    } finally {
+      over?.();
+    }
+  }
+
+  async function answer({ key, ...place }: Place & { key: string }, ask: () => Promise<Judgement>): Promise<Judgement> {
+    const judgement = await storedOrLeased(key);
+    if (judgement !== null) return judgement;
+    try {
+      // Another process may have stored a judgement and ended its lease in between.
+      const late = leases ? stored(key) : null;
+      if (late === null) return await askedAndStored({ key, ...place }, ask);
+      release(key);
+      return late;
     } catch (error) {
-      this.release([key]);
+      release(key);
       throw error;
     }
   }
 
-  private async askAndKeep(
-    { key, ...place }: { key: string } & Pick<AnnotationRow, 'request' | 'threadId' | 'prefixLength'>,
+  async function askedAndStored(
+    { key, ...place }: Place & { key: string },
     ask: () => Promise<Judgement>,
   ): Promise<Judgement> {
-    const { store, calls } = this.options;
     const started = performance.now();
     try {
       const judgement = await (calls ? calls.ofJudgement(key, ask) : ask());
@@ -133,72 +125,28 @@ class OnceAsker {
     }
   }
 
-  private admitNewcomers(): void {
-    const arrived = this.newcomers;
-    this.newcomers = new Map();
-    const isWatching = this.elsewhere.size > 0;
-    this.admit(arrived);
-    if (!isWatching) void this.watch();
-  }
-
-  /** Answers waiting questions from the store, leases the others, and waits for those that another process leases. */
-  private admit(waiting: ReadonlyMap<string, WaitingQuestion>): void {
-    const { store } = this.options;
-    let leased: ReadonlySet<string> = new Set();
+  function release(key: string): void {
     try {
-      this.signal.throwIfAborted();
-      const answers = this.find([...waiting.keys()]);
-      const unknown = [...waiting.keys()].filter((key) => !answers.has(key));
-      leased = store.leases?.take(unknown) ?? new Set(unknown);
-      // Another process may have stored a judgement and ended its lease in between.
-      if (store.leases) for (const [key, answer] of this.find([...leased])) answers.set(key, answer);
-      this.release([...leased].filter((key) => answers.has(key)));
-      for (const [key, each] of waiting) {
-        const isElsewhere = !answers.has(key) && !leased.has(key);
-        if (isElsewhere) this.elsewhere.set(key, each);
-        else {
-          this.elsewhere.delete(key);
-          each.resolve(answers.get(key) ?? null);
-        }
-      }
-    } catch (error) {
-      this.release([...leased]);
-      for (const [key, { reject }] of waiting) {
-        this.elsewhere.delete(key);
-        reject(error);
-      }
-    }
-  }
-
-  private find(keys: readonly string[]): Map<string, Kept> {
-    const { store } = this.options;
-    const answers = new Map<string, Kept>();
-    for (const [key, problem] of store.unreadable?.find(keys, { after: this.retriedUpTo }) ?? [])
-      answers.set(key, new MalformedAnswerError(problem, { answers: [] }));
-    for (const [key, judgement] of store.getMany(keys)) answers.set(key, judgement);
-    return answers;
-  }
-
-  private release(keys: readonly string[]): void {
-    try {
-      this.options.store.leases?.release(keys);
+      leases?.release(key);
     } catch {
-      // Where that cannot be written, as on a full disk, the leases end with this process.
+      // Where that cannot be written, as on a full disk, the lease ends with this process.
     }
   }
 
-  private async watch(): Promise<void> {
-    const over = this.options.waits?.begin({ kind: 'process', what: 'what other processes are asking' });
-    for (let waitMs = FIRST_LOOK_MS; this.elsewhere.size > 0; ) {
-      // An abort ends the wait, and the next check rejects the waiting questions.
-      await delay(waitMs, undefined, { signal: this.signal }).catch(() => {});
-      const before = this.elsewhere.size;
-      this.admit(new Map(this.elsewhere));
-      waitMs = this.elsewhere.size < before ? FIRST_LOOK_MS : Math.min(2 * waitMs, LONGEST_LOOK_MS);
-    }
-    over?.();
-  }
+  return ({ threadId, prefixLength, sampleIndex = 0, ...content }, ask) => {
+    const request = { ...content, sampleIndex };
+    const key = keyOf(request);
+    const shared = underWay.get(key);
+    if (shared !== undefined) return shared;
+    const judgement = answer({ key, request, threadId, prefixLength }, ask);
+    underWay.set(key, judgement);
+    const end = () => underWay.delete(key);
+    judgement.then(end, end);
+    return judgement;
+  };
 }
+
+type Place = Pick<AnnotationRow, 'request' | 'threadId' | 'prefixLength'>;
 
 /** The last text before the judgement, for the store and for messages. */
 export function lastText({ transcript }: Judgement): string | undefined {

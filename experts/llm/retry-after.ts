@@ -67,15 +67,11 @@ function waitInMessage(message: string): number | null {
 /** "1.2s", "6m0s", "20 seconds". */
 function durationMs(text: string): number | null {
   if (!DURATION.test(text)) return null;
-  return [...text.matchAll(PIECE)].reduce(
-    (sum, [, amount, unit]) => sum + Number(amount) * unitMs(unit.toLowerCase()),
+  const pieces = text.toLowerCase().matchAll(PIECE);
+  return [...pieces].reduce(
+    (sum, [, amount, unit]) => sum + Number(amount) * (/^(?:ms|milli)/.test(unit) ? 1 : UNITS_MS[unit[0]]),
     0,
   );
 }
 
-function unitMs(unit: string): number {
-  if (unit.startsWith('ms') || unit.startsWith('milli')) return 1;
-  if (unit.startsWith('s')) return 1000;
-  if (unit.startsWith('m')) return 60_000;
-  return unit.startsWith('h') ? 3_600_000 : 86_400_000;
-}
+const UNITS_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };

@@ -1,4 +1,4 @@
-import type { CallFailure } from '../call-failure.ts';
+import type { CallFailure, CallFailureKind } from '../call-failure.ts';
 import { EndpointUnusableError } from '../failures.ts';
 
 /** Equal failures before the first answer that show that no answer will come. */
@@ -53,22 +53,18 @@ export class CircuitBreaker {
   }
 }
 
-/** The number of failures that a failure counts as. */
+/** The number of failures that a failure counts as. Any other kind is a single case or ends all calls anyway. */
 function weightOf({ kind }: CallFailure, attempts: number): number {
-  switch (kind) {
-    case 'server':
-    case 'connection':
-      return attempts;
-    case 'malformed':
-    case 'no-completion':
-    case 'bad-request':
-    case 'forbidden':
-    case 'no-answer':
-    case 'rate-limit':
-    case 'timeout':
-      return 1;
-    default:
-      // A too long or filtered text is a single case. Key, quota and model end all calls anyway.
-      return 0;
-  }
+  if (kind === 'server' || kind === 'connection') return attempts;
+  return CONCERNING_ALL.includes(kind) ? 1 : 0;
 }
+
+const CONCERNING_ALL: readonly CallFailureKind[] = [
+  'malformed',
+  'no-completion',
+  'bad-request',
+  'forbidden',
+  'no-answer',
+  'rate-limit',
+  'timeout',
+];

@@ -91,12 +91,7 @@ export class RequestSender {
   async send(attempt: Attempt): Promise<ChatAnswer> {
     const { line, signals } = attempt;
     line.breaker.check();
-    const sent = line.limiter.run(() => this.reserved(attempt), signals.waiting);
-    return sent.catch(async (error) => {
-      const failure = await callFailureOf(error);
-      if (failure !== null) this.noteFailure(failure, attempt);
-      throw error;
-    });
+    return line.limiter.run(() => this.reserved(attempt), signals.waiting);
   }
 
   /** Waits for the limits and the budget, sends the request, and counts its spending. */
@@ -129,7 +124,9 @@ export class RequestSender {
       line.rate.answered();
       return answer;
     } catch (error) {
-      if (took === 'unknown' && (await callFailureOf(error))?.isFree) took = 'nothing';
+      const failure = await callFailureOf(error);
+      if (failure !== null) this.noteFailure(failure, attempt);
+      if (took === 'unknown' && failure?.isFree) took = 'nothing';
       throw error;
     } finally {
       reservation.settle(took);

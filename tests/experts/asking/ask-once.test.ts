@@ -19,38 +19,35 @@ function processes(count: number) {
   const kept = new Map<string, Judgement>();
   const problems = new Map<string, string>();
   const leased = new Map<string, number>();
-  const looks: number[] = [];
   const ending = new AbortController();
   const all = Array.from({ length: count }, (_, process) =>
     askOnceIn({
       signal: ending.signal,
       store: {
-        getMany: (keys) => {
-          looks.push(keys.length);
-          return new Map([...kept].filter(([key]) => keys.includes(key)));
-        },
+        getMany: (keys) => new Map([...kept].filter(([key]) => keys.includes(key))),
         put: ({ request, judgement }) => {
           kept.set(keyOf(request), judgement);
           return leased.delete(keyOf(request));
         },
         unreadable: {
           last: () => 0,
-          find: (keys) => new Map([...problems].filter(([key]) => keys.includes(key))),
+          find: (key) => problems.get(key) ?? null,
           put: ({ key, problem }) => problems.set(key, problem),
         },
         leases: {
-          take: (keys) => {
-            for (const key of keys) if (!leased.has(key)) leased.set(key, process);
-            return new Set(keys.filter((key) => leased.get(key) === process));
+          take: (key) => {
+            if (leased.has(key)) return false;
+            leased.set(key, process);
+            return true;
           },
-          release: (keys) => {
-            for (const key of keys) if (leased.get(key) === process) leased.delete(key);
+          release: (key) => {
+            if (leased.get(key) === process) leased.delete(key);
           },
         },
       },
     }),
   );
-  return { all, leased, looks, ending };
+  return { all, leased, ending };
 }
 
 describe('askOnce', () => {
@@ -83,12 +80,6 @@ describe('askOnce', () => {
     ]);
     expect(both.map((each) => each.status === 'rejected' && each.reason.message)).toEqual(['unreadable', 'unreadable']);
     expect(leased.size).toBe(0);
-  });
-
-  it('looks up what is asked in one turn together', async () => {
-    const { all, looks } = processes(1);
-    await Promise.all(['a', 'b', 'c'].map((input) => all[0](question(input), async () => judgement(input))));
-    expect(looks.slice(0, 2)).toEqual([3, 3]);
   });
 
   it('waits for nobody and asks nothing new once it has ended', async () => {
