@@ -52,7 +52,7 @@ export async function cloneEpoch(
   const order = random.permutation(count).subarray(0, updates * batch);
   const weights = new Float32Array(order.length * 2);
   for (const [row, pair] of order.entries()) weights[row * 2 + pairs.actions[pair]] = pairs.weights[pair] / batch;
-  const { seen } = await descendCloning(network, {
+  const { outputs } = await descendCloning(network, {
     count: updates,
     batches: {
       observations: { states, rows: order.map((pair) => pairs.rows[pair]) },
@@ -61,7 +61,7 @@ export async function cloneEpoch(
     shared: { blockMasks: network.blockMasks },
     adam: { learningRate: config.learningRate, epsilon: 1e-8 },
   });
-  return seen.loss.reduce((sum, loss) => sum + loss, 0) / updates;
+  return outputs.loss.reduce((sum, loss) => sum + loss, 0) / updates;
 }
 
 type CloningMinibatch = {
@@ -79,7 +79,7 @@ const descendCloning = descent(
   ) => {
     const logProbabilities = policyForward(masked(parameters, blockMasks), observations, { actions: 2 });
     const loss = tf.neg(tf.sum<tf.Tensor2D>(tf.mul(logProbabilities, weights), [0, 1], true));
-    return { loss, seen: { loss } };
+    return { loss, outputs: { loss } };
   },
   () => ({}),
 );

@@ -172,7 +172,7 @@ function inputGradientNorm(parameters: Tensors<DiscriminatorName>, preActivation
 }
 
 /** Of a minibatch before its update: for the log. */
-export type DiscriminatorSeen = {
+export type DiscriminatorOutputs = {
   /** [rows, 1]. */
   readonly logits: tf.Tensor2D;
   /** Σ weight·(‖∂logit/∂x‖ − 1)², [1, 1]; null without a penalty. */
@@ -190,16 +190,16 @@ export function gailLoss(
   parameters: Tensors<DiscriminatorName>,
   batch: GailMinibatch,
   { labelsExpertIsOne, weights, penalties }: GailRowWeights,
-): { loss: tf.Tensor2D; seen: DiscriminatorSeen } {
+): { loss: tf.Tensor2D; outputs: DiscriminatorOutputs } {
   const preActivation1 = firstPreActivation(parameters, batch);
   const logits = upperForward(parameters, tanh(preActivation1)).output;
   // Cross-entropy with logits: softplus(l) − label·l.
   const crossEntropy = tf.sub(tf.softplus(logits), tf.mul(labelsExpertIsOne, logits));
   const imitation = sumRows(tf.mul(crossEntropy, weights));
-  if (penalties === null) return { loss: imitation, seen: { logits, penalty: null } };
+  if (penalties === null) return { loss: imitation, outputs: { logits, penalty: null } };
   const norms = inputGradientNorm(parameters, mixPreActivations(preActivation1, batch.mixture));
   const penalty = sumRows(tf.mul(tf.squaredDifference(norms, 1), penalties));
-  return { loss: tf.add(imitation, penalty), seen: { logits, penalty } };
+  return { loss: tf.add(imitation, penalty), outputs: { logits, penalty } };
 }
 
 /** What all updates of an iteration share. */
@@ -241,7 +241,7 @@ export async function updateDiscriminators(
   const { batchSize, learningRate } = config;
   const steps = agentSteps.rows.length;
   const updates = Math.floor(steps / batchSize);
-  const drawn = discriminators.map((own) => minibatchArrays(own, epochs * updates * batchSize));
+  const drawn = discriminators.map((discriminator) => minibatchArrays(discriminator, epochs * updates * batchSize));
   for (let epoch = 0; epoch < epochs; epoch++) {
     const orders = discriminators.map(() => random.permutation(steps));
     for (let update = 0; update < updates; update++)
@@ -257,7 +257,7 @@ export async function updateDiscriminators(
     const { experts, rewardWeight, rowWeights } = discriminator;
     if (experts.length === 0) continue;
     const { rows, actions, mixture } = drawn[place];
-    const { seen, after } = await descendGail(discriminator, {
+    const { outputs, after } = await descendGail(discriminator, {
       count: epochs * updates,
       batches: {
         states: { states, rows },
@@ -267,7 +267,7 @@ export async function updateDiscriminators(
       shared: { rowWeights, agentSteps: all },
       adam: { learningRate, epsilon: ADAM_EPSILON },
     });
-    outcomes.push({ rewardWeight, logits: after.logits, health: healthOf(seen, { experts, batchSize, updates }) });
+    outcomes.push({ rewardWeight, logits: after.logits, health: healthOf(outputs, { experts, batchSize, updates }) });
   }
   return outcomes;
 }
@@ -332,9 +332,9 @@ export interface DiscriminatorHealth {
   readonly penalty: number | null;
 }
 
-/** @param seen at all updates */
+/** @param outputs at all updates */
 function healthOf(
-  { logits, penalty }: Read<DiscriminatorSeen>,
+  { logits, penalty }: Read<DiscriminatorOutputs>,
   { experts, batchSize, updates }: { experts: readonly Expert[]; batchSize: number; updates: number },
 ): DiscriminatorHealth {
   const sets = 1 + experts.length;
@@ -342,7 +342,7 @@ function healthOf(
   const ofEpoch = logits.subarray(logits.length - updates * sets * batchSize);
   for (let row = 0; row < ofEpoch.length; row++) if (ofEpoch[row] > 0) saysExpert[Math.floor(row / batchSize) % sets]++;
   const pairs = updates * batchSize;
-  const penalties = penalty?.slice(penalty.length - updates).reduce((sum, own) => sum + own, 0);
+  const penalties = penalty?.slice(penalty.length - updates).reduce((sum, value) => sum + value, 0);
   return {
     agent: 1 - saysExpert[0] / pairs,
     saysExpert: experts.map(({ name }, set) => ({ name, share: saysExpert[set + 1] / pairs })),

@@ -101,7 +101,7 @@ export function qLoss(parameters: Tensors<MlpName>, { observations, taken, targe
 const descendQ = descent(
   (parameters: Tensors<MlpName>, batch: QMinibatch) => {
     const loss = qLoss(parameters, batch);
-    return { loss, seen: { loss } };
+    return { loss, outputs: { loss } };
   },
   () => ({}),
 );
@@ -120,7 +120,7 @@ export async function updateQ(
   const steps = Int32Array.from({ length: updates * batchSize }, () => random.integer(memory.size));
   const taken = new Float32Array(steps.length * 2);
   for (const [place, step] of steps.entries()) taken[place * 2 + memory.actions[step]] = 1;
-  const { seen } = await descendQ(network, {
+  const { outputs } = await descendQ(network, {
     count: updates,
     batches: {
       observations: { states, rows: steps.map((step) => memory.rows[step]) },
@@ -130,5 +130,5 @@ export async function updateQ(
     shared: {},
     adam: { learningRate, epsilon: 1e-8 },
   });
-  return seen.loss.reduce((sum, loss) => sum + loss, 0) / updates;
+  return outputs.loss.reduce((sum, loss) => sum + loss, 0) / updates;
 }

@@ -102,7 +102,7 @@ export const climbReturn = descent(
     { blockMasks, task }: { blockMasks: BlockMasks | null; task: LabelledBatch },
   ) => {
     const expected = returnOf(masked(parameters, blockMasks), task);
-    return { loss: tf.neg(tf.mul(expected, task.weight)), seen: { expected } };
+    return { loss: tf.neg(tf.mul(expected, task.weight)), outputs: { expected } };
   },
   () => ({}),
 );

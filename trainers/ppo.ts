@@ -75,7 +75,7 @@ export async function ppoUpdate(
     config.valueCoefficient,
     config.valueLoss === 'clipped' ? config.clip : UNCLIPPED,
   );
-  const { seen, after } = await descendPpo(agent, {
+  const { outputs, after } = await descendPpo(agent, {
     count: config.epochs * updates,
     batches: {
       observations: { states, rows: places.map((step) => steps.rows[step]) },
@@ -93,7 +93,7 @@ export async function ppoUpdate(
       maxGradientNorm: config.maxGradientNorm,
     },
   });
-  return { expectedReturn: seen.expected?.[0] ?? null, after };
+  return { expectedReturn: outputs.expected?.[0] ?? null, after };
 }
 
 /** One minibatch as tensors. All but `observations` and `oneHotActions` are [rows, 1]. */
@@ -200,7 +200,7 @@ const descendPpo = descent(
     const loss = ppoLoss(network, unpacked(batch), { clip, entropy, value, valueClip });
     const expected = task === null ? null : returnOf(network, task);
     const whole = task === null || expected === null ? loss : tf.sub(loss, tf.mul(task.weight, expected));
-    return { loss: whole, seen: { expected } };
+    return { loss: whole, outputs: { expected } };
   },
   (parameters, { observations }: PpoUpdates) => scores(parameters, observations),
 );

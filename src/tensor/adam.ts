@@ -117,7 +117,7 @@ function clipScale(
 ): tf.Tensor {
   const squares = isInGraph()
     ? product(row, row, { transposeRight: true })
-    : tf.addN(gradients.map((own) => tf.sum<tf.Tensor2D>(tf.square(own), [0, 1], true)));
+    : tf.addN(gradients.map((gradient) => tf.sum<tf.Tensor2D>(tf.square(gradient), [0, 1], true)));
   return tf.minimum(1, tf.div(maxGradientNorm, tf.add(tf.sqrt(squares), 1e-6)));
 }
 

@@ -11,23 +11,23 @@ export type Stack =
   | { readonly numbers: Float32Array; readonly width: number }
   | { readonly states: RowTable; readonly rows: Int32Array };
 
-type Seen = Record<string, tf.Tensor2D | null>;
+type Outputs = Record<string, tf.Tensor2D | null>;
 
 /**
  * Descent of a loss by Adam, compiled: a step for each batch, several in one graph. The loss also says what else of it is wanted
- * (`seen`), as it was before the step.
+ * (`outputs`), as it was before the step.
  * @param lossOf the loss, from the parameters, one of the batches, and what all batches share
  * @param lookBack what is wanted of the parameters after the last step, in the same graph
- * @returns a function that moves the state, and returns what was seen at the steps and after the last one
+ * @returns a function that moves the state, and returns the outputs of the steps and after the last one
  */
 export function descent<
   Name extends string,
   Batch extends Record<string, tf.Tensor2D>,
   Shared extends object,
-  At extends Seen,
-  After extends Seen,
+  At extends Outputs,
+  After extends Outputs,
 >(
-  lossOf: (parameters: Tensors<Name>, batch: Batch, shared: Shared) => { loss: tf.Tensor; seen: At },
+  lossOf: (parameters: Tensors<Name>, batch: Batch, shared: Shared) => { loss: tf.Tensor; outputs: At },
   lookBack: (parameters: Tensors<Name>, shared: Shared) => After,
 ) {
   interface Inputs {
@@ -42,44 +42,44 @@ export function descent<
       const numbers = tf.split<tf.Tensor2D>(adam, count, 0);
       const parts = Object.entries(batches).map(([name, stack]) => [name, splitStack(stack, count)] as const);
       let state: Moving = tf.split<tf.Tensor2D>(moving, 3, 0);
-      const seen: At[] = [];
+      const outputs: At[] = [];
       for (let index = 0; index < count; index++) {
         const step = tidied(() => {
-          const batch = Object.fromEntries(parts.map(([name, own]) => [name, own(index)])) as Batch;
+          const batch = Object.fromEntries(parts.map(([name, part]) => [name, part(index)])) as Batch;
           const at = gradientsOf(unpacked(state[0], shapes), (parameters) => lossOf(parameters, batch, shared));
-          return { state: adamStep(state, Object.values(at.gradients), numbers[index]), seen: at.seen };
+          return { state: adamStep(state, Object.values(at.gradients), numbers[index]), outputs: at.outputs };
         });
         tf.dispose([...state]);
         state = step.state;
-        seen.push(step.seen);
+        outputs.push(step.outputs);
       }
       const after = lookBack(unpacked(state[0], shapes), shared);
-      return { moving: tf.concat([...state], 0), seen: stacked(seen), after };
+      return { moving: tf.concat([...state], 0), outputs: stacked(outputs), after };
     },
-    { spends: 'moving', reads: ['seen', 'after'] },
+    { spends: 'moving', reads: ['outputs', 'after'] },
   );
   return async (
     state: Optimized<Name>,
     options: { count: number; batches: Record<keyof Batch, Stack>; shared: Giving<Shared>; adam: AdamOptions },
-  ): Promise<{ seen: Read<At>; after: Read<After> }> => {
+  ): Promise<{ outputs: Read<At>; after: Read<After> }> => {
     const { count, shared } = options;
-    const seen: Read<At>[] = [];
+    const outputs: Read<At>[] = [];
     let after: Read<After> | null = null;
     const atOnce = stepsAtOnce(count);
     for (let start = 0; start < count; start += atOnce) {
       const some = Math.min(atOnce, count - start);
       const batches = Object.fromEntries(
-        Object.entries<Stack>(options.batches).map(([name, own]) => [name, part(own, { start, some, count })]),
+        Object.entries<Stack>(options.batches).map(([name, stack]) => [name, part(stack, { start, some, count })]),
       );
       const adam = nextAdamSteps(state, { ...options.adam, count: some });
       const moved = await steps({ moving: state.moving, batches, shared, adam }, state.shapes);
       state.moving = moved.moving;
-      seen.push(moved.seen);
+      outputs.push(moved.outputs);
       after = moved.after;
       await turn();
     }
     if (after === null) throw new Error('a descent takes at least one step');
-    return { seen: joined(seen), after };
+    return { outputs: joined(outputs), after };
   };
 }
 
@@ -102,10 +102,10 @@ function splitStack(stack: tf.Tensor2D | TakenRows, count: number): (index: numb
   return (index) => gathered({ table: stack.table, taken: parts[index] });
 }
 
-/** What was seen at all steps, [steps · rows, …]; the parts are disposed, which `gradientsOf` keeps. */
-function stacked<At extends Seen>(steps: readonly At[]): At {
+/** Outputs of all steps, [steps · rows, …]; the parts are disposed, which `gradientsOf` keeps. */
+function stacked<At extends Outputs>(steps: readonly At[]): At {
   const kinds = Object.keys(steps[0]).map((kind) => {
-    const all = steps.flatMap((own) => own[kind] ?? []);
+    const all = steps.flatMap((step) => step[kind] ?? []);
     const one = all.length === 0 ? null : tf.concat(all, 0);
     tf.dispose(all);
     return [kind, one];
@@ -113,10 +113,10 @@ function stacked<At extends Seen>(steps: readonly At[]): At {
   return Object.fromEntries(kinds) as At;
 }
 
-function joined<At extends Seen>(parts: readonly Read<At>[]): Read<At> {
+function joined<At extends Outputs>(parts: readonly Read<At>[]): Read<At> {
   if (parts.length === 1) return parts[0];
   const kinds = Object.keys(parts[0]).map((kind) => {
-    const all = parts.flatMap((own: Record<string, Float32Array | null>) => [...(own[kind] ?? [])]);
+    const all = parts.flatMap((part: Record<string, Float32Array | null>) => [...(part[kind] ?? [])]);
     return [kind, all.length === 0 ? null : new Float32Array(all)];
   });
   return Object.fromEntries(kinds);

@@ -8,20 +8,23 @@ import { namesOf, type Tensors } from './operations.ts';
  */
 
 /** The gradient of the sum of a loss, and what the loss saw on its way; the caller owns both. */
-export function gradientsOf<Name extends string, Seen extends object>(
+export function gradientsOf<Name extends string, Outputs extends object>(
   parameters: Tensors<Name>,
-  lossOf: (parameters: Tensors<Name>) => { loss: tf.Tensor; seen: Seen },
-): { gradients: Tensors<Name>; seen: Seen } {
+  lossOf: (parameters: Tensors<Name>) => { loss: tf.Tensor; outputs: Outputs },
+): { gradients: Tensors<Name>; outputs: Outputs } {
   const names = namesOf(parameters);
-  let seen: Seen | null = null;
+  let outputs: Outputs | null = null;
   const gradients = tf.grads((...tensors: tf.Tensor[]) => {
-    const own = lossOf(Object.fromEntries(names.map((name, index) => [name, tensors[index]])) as Tensors<Name>);
-    for (const tensor of Object.values(own.seen)) if (tensor instanceof tf.Tensor) tf.keep(tensor);
-    seen = own.seen;
-    return own.loss;
+    const result = lossOf(Object.fromEntries(names.map((name, index) => [name, tensors[index]])) as Tensors<Name>);
+    for (const tensor of Object.values(result.outputs)) if (tensor instanceof tf.Tensor) tf.keep(tensor);
+    outputs = result.outputs;
+    return result.loss;
   })(names.map((name) => parameters[name]));
-  if (seen === null) throw new Error('the loss was not computed');
-  return { gradients: Object.fromEntries(names.map((name, index) => [name, gradients[index]])) as Tensors<Name>, seen };
+  if (outputs === null) throw new Error('the loss was not computed');
+  return {
+    gradients: Object.fromEntries(names.map((name, index) => [name, gradients[index]])) as Tensors<Name>,
+    outputs,
+  };
 }
 
 /** What the inputs of an operation get of the gradient of its output, from the inputs and the output. */
@@ -79,10 +82,14 @@ tf.registerGradient({
   kernelName: 'Sum',
   inputsToSave: ['x'],
   gradFunc: (dy, [x], { axis }) => {
-    const summed = Array.isArray(axis) ? axis.map(Number) : axis === null ? x.shape.map((_, own) => own) : Number(axis);
+    const summed = Array.isArray(axis)
+      ? axis.map(Number)
+      : axis === null
+        ? x.shape.map((_, index) => index)
+        : Number(axis);
     const axes = tf.util.parseAxisParam(summed, x.shape);
-    const kept = x.shape.map((length, own) => (axes.includes(own) ? 1 : length));
-    return { x: () => tf.mul(tf.reshape(single(dy), kept), tf.onesLike(x)) };
+    const reducedShape = x.shape.map((length, index) => (axes.includes(index) ? 1 : length));
+    return { x: () => tf.mul(tf.reshape(single(dy), reducedShape), tf.onesLike(x)) };
   },
 });
 
@@ -91,9 +98,9 @@ tf.registerGradient({
   inputsToSave: ['x'],
   gradFunc: (dy, [x], { begin }) => {
     const from = Array.isArray(begin) ? begin.map(Number) : [Number(begin)];
-    const around = x.shape.map((length, own): [number, number] => {
-      const before = from[own] ?? 0;
-      return [before, length - before - single(dy).shape[own]];
+    const around = x.shape.map((length, index): [number, number] => {
+      const before = from[index] ?? 0;
+      return [before, length - before - single(dy).shape[index]];
     });
     return { x: () => tf.pad(single(dy), around) };
   },
@@ -105,7 +112,7 @@ tf.registerGradient({
   gradFunc: (dy, inputs, { axis }) => {
     let start = 0;
     const parts = inputs.map(({ shape }) => {
-      const begin = shape.map((_, own) => (own === axis ? start : 0));
+      const begin = shape.map((_, index) => (index === axis ? start : 0));
       start += shape[Number(axis)];
       return () => tf.slice(single(dy), begin, shape);
     });

@@ -19,7 +19,7 @@ export type Shapes<Name extends string = string> = Readonly<Record<Name, [number
 /** Matrices in one row, one behind the other. */
 export function packed(tensors: readonly tf.Tensor2D[]): tf.Tensor2D {
   return tf.concat(
-    tensors.map((own) => tf.reshape<tf.Rank.R2>(own, [1, -1])),
+    tensors.map((tensor) => tf.reshape<tf.Rank.R2>(tensor, [1, -1])),
     1,
   );
 }
@@ -92,7 +92,7 @@ export function matMul(
  * that nothing of a length of k is computed for a row.
  */
 export function squaredNormsOfImages(v: tf.Tensor2D, matrices: readonly tf.Tensor2D[]): tf.Tensor2D {
-  const g = tf.addN(matrices.map((own) => product(own, own, { transposeLeft: true })));
+  const g = tf.addN(matrices.map((matrix) => product(matrix, matrix, { transposeLeft: true })));
   const vg = product(v, g);
   return withGradient([v, ...matrices], {
     saved: [v, vg, ...matrices],
@@ -204,8 +204,8 @@ export function layer(
     },
     gradients: (dy, [x, weights, y]) => {
       const ofSum = isTanh ? tf.mul<tf.Tensor2D>(dy, tanhDerivative(y)) : dy;
-      const own = [product(x, ofSum, { transposeLeft: true }), sumRows(ofSum)];
-      return inputIsData ? own : [...own, product(ofSum, weights, { transposeRight: true })];
+      const sums = [product(x, ofSum, { transposeLeft: true }), sumRows(ofSum)];
+      return inputIsData ? sums : [...sums, product(ofSum, weights, { transposeRight: true })];
     },
   });
 }
@@ -234,11 +234,11 @@ export function withGradient(
   },
 ): tf.Tensor2D {
   const { saved, value, gradients } = options;
-  const operation = tf.customGrad<tf.Tensor2D>((...given) => {
+  const operation = tf.customGrad<tf.Tensor2D>((...tensors) => {
     const result = value();
-    const save = given[given.length - 1];
+    const save = tensors[tensors.length - 1];
     if (typeof save === 'function') save([...saved, result]);
-    return { value: result, gradFunc: (dy, kept) => gradients(dy as tf.Tensor2D, kept as tf.Tensor2D[]) };
+    return { value: result, gradFunc: (dy, saved) => gradients(dy as tf.Tensor2D, saved as tf.Tensor2D[]) };
   });
   return operation(...inputs);
 }

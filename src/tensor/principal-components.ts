@@ -50,7 +50,7 @@ export async function principalScores(
   const mean = new Float64Array(columns);
   for (let index = 0; index < data.length; index++) mean[index % columns] += data[index] / count;
   const centred = Array.from({ length: count }, (_, row) =>
-    mean.map((own, column) => data[row * columns + column] - own),
+    mean.map((average, column) => data[row * columns + column] - average),
   );
   const products = Array.from({ length: count }, () => new Float64Array(count));
   for (let row = 0; row < count; row++)
@@ -66,8 +66,10 @@ export async function principalScores(
   return {
     scores: Array.from({ length: count }, (_, row) =>
       Float64Array.from({ length: components }, (__, component) => {
-        const own = leading[component];
-        return own === undefined ? 0 : Math.sqrt(own.variance) * eigenvectorMatrix.get(row, own.index);
+        const direction = leading[component];
+        return direction === undefined
+          ? 0
+          : Math.sqrt(direction.variance) * eigenvectorMatrix.get(row, direction.index);
       }),
     ),
     explained: total > 0 ? leading.reduce((sum, { variance }) => sum + variance, 0) / total : 1,
@@ -84,9 +86,9 @@ function covarianceOf({ data, columns }: Rows, inputs: number): Float64Array[] {
   for (let row = 0; row < rows; row++) {
     for (let i = 0; i < inputs; i++) centred[i] = data[row * columns + i] - mean[i];
     for (let i = 0; i < inputs; i++) {
-      const own = centred[i];
+      const row = centred[i];
       const target = products[i];
-      for (let j = i; j < inputs; j++) target[j] += own * centred[j];
+      for (let j = i; j < inputs; j++) target[j] += row * centred[j];
     }
   }
   const covariance = Array.from({ length: inputs }, () => new Float64Array(inputs));

@@ -56,14 +56,14 @@ export function registerTensorflow(): void {
   process.env.TF_CPP_MIN_LOG_LEVEL ??= '2';
   // Otherwise it takes all of a GPU's memory at its start, and nothing else finds any.
   process.env.TF_FORCE_GPU_ALLOW_GROWTH ??= 'true';
-  const found = tensorflowPackage();
-  if (found === null)
+  const installed = tensorflowPackage();
+  if (installed === null)
     throw new Error(`${packageNames.join(' and ')} are not installed (they are optional packages of npm)`);
-  const problem = nodeProblem(found.name, process.versions.node);
+  const problem = nodeProblem(installed.name, process.versions.node);
   if (problem !== null) throw new Error(problem);
   const built = builtAddonFile();
-  if (existsSync(built)) registerBuilt(found, built);
-  else registerDownloaded(found);
+  if (existsSync(built)) registerBuilt(installed, built);
+  else registerDownloaded(installed);
 }
 
 /** Why a version of Node cannot run the package; null where it can. It calls util.isNullOrUndefined, which Node 23 removed. */

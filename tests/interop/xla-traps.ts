@@ -38,7 +38,7 @@ const moved: number[][] = [];
 for (let round = 0; round < 200; round++) {
   const input = upload([round, 1]);
   gc();
-  const [output] = client.execute(twice, [input], { kept: [] });
+  const [output] = client.execute(twice, [input], { retained: [] });
   gc();
   moved.push(download(output));
   for (const buffer of [input, output]) client.free(buffer);
@@ -51,16 +51,16 @@ const second = again.compile(program(adding));
 
 // The plugin keeps an input that is freed while a program reads it.
 const input = upload([5, 6]);
-const [output] = client.execute(twice, [input], { kept: [] });
+const [output] = client.execute(twice, [input], { retained: [] });
 client.free(input);
 const freedEarly = download(output);
 
 // An input that is written over is gone, unless this call keeps it.
 const over = client.compile(program(adding, ' {tf.aliasing_output = 0 : i32}'));
 const state = upload([1, 2]);
-const [kept] = client.execute(over, [state], { kept: [0] });
+const [kept] = client.execute(over, [state], { retained: [0] });
 const stays = download(state);
-const [replaced] = client.execute(over, [state], { kept: [] });
+const [replaced] = client.execute(over, [state], { retained: [] });
 const isGone = messageOf(() => download(state));
 
 // The compiler takes a deep stack.

@@ -89,7 +89,7 @@ describe('the loss', () => {
 
   it('has the gradient of finite differences', () => {
     const [parameters, batch] = [parametersOf(), batchOf()];
-    const { gradients } = gradientsOf(parameters, (own) => ({ loss: qLoss(own, batch), seen: {} }));
+    const { gradients } = gradientsOf(parameters, (own) => ({ loss: qLoss(own, batch), outputs: {} }));
     const lossAt = (name: MlpName, place: number, by: number) => {
       const data = parameters[name].dataSync().slice();
       data[place] += by;

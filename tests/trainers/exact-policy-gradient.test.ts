@@ -20,11 +20,11 @@ function returnAt(stopLogits: readonly number[], stopRewards: StopRewards) {
     [stopLogits.length, 2],
   );
   const labelled = labelledBatch({ table: null, taken: tf.zeros([stopLogits.length, 1]) }, { stopRewards, weight: 1 });
-  const { gradients, seen } = gradientsOf({ logits }, (parameters) => {
+  const { gradients, outputs } = gradientsOf({ logits }, (parameters) => {
     const expected = expectedReturn(logSoftmax(parameters.logits), labelled);
-    return { loss: expected, seen: { expected } };
+    return { loss: expected, outputs: { expected } };
   });
-  return { value: seen.expected.dataSync()[0], gradient: gradients.logits.arraySync() };
+  return { value: outputs.expected.dataSync()[0], gradient: gradients.logits.arraySync() };
 }
 
 const logit = (p: number) => Math.log(p / (1 - p));

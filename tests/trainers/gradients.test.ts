@@ -30,7 +30,7 @@ function differenceFromFiniteDifferences<Name extends string>(
   parameters: Tensors<Name>,
   loss: (parameters: Tensors<Name>) => tf.Tensor2D,
 ): number {
-  const { gradients } = gradientsOf(parameters, (own) => ({ loss: loss(own), seen: {} }));
+  const { gradients } = gradientsOf(parameters, (own) => ({ loss: loss(own), outputs: {} }));
   const step = 1e-2;
   let worst = 0;
   let largest = 0;
@@ -160,7 +160,7 @@ describe('the gradient of the GAIL loss', () => {
     const config = { present: experts, config: { discriminator: { penalty: 3 } } };
     const { parameters, batch, loss } = problem(config);
     const withoutPenalty = problem({ ...config, config: { discriminator: { penalty: 0 } } });
-    const { penalty } = loss(parameters).seen;
+    const { penalty } = loss(parameters).outputs;
     const byIdentity = tf.sub(loss(parameters).loss, withoutPenalty.loss(parameters).loss).dataSync()[0];
 
     // The definition: mix the inputs, differentiate the logit with respect to them.
@@ -172,7 +172,7 @@ describe('the gradient of the GAIL loss', () => {
     const { gradients } = gradientsOf({ mixed }, (own) => ({
       loss: upperForward(parameters, layer(own.mixed, { weights: whole, bias: parameters.b1 }, { isTanh: true }))
         .output,
-      seen: {},
+      outputs: {},
     }));
     const norms = Array.from(tf.sqrt(tf.sum(tf.square(gradients.mixed), 1)).dataSync());
     const shares = [0.7, 0.15, 0.15].map((share) => share / 0.7);
@@ -182,16 +182,16 @@ describe('the gradient of the GAIL loss', () => {
     );
     expect(byIdentity).toBeCloseTo(expected, 4);
     // What the log has.
-    expect(withoutPenalty.loss(parameters).seen.penalty).toBeNull();
+    expect(withoutPenalty.loss(parameters).outputs.penalty).toBeNull();
     expect(penalty?.dataSync()[0]).toBeCloseTo(expected, 4);
   });
 
   it('is of Eq. 3, over the weight of the agent, where misleading pairs are subtracted without a penalty', () => {
     const literal = { misleading: 'subtract', discriminator: { penalty: 0 } };
     const { parameters, loss } = problem({ present: experts, config: literal });
-    const { loss: own, seen } = loss(parameters);
+    const { loss: own, outputs } = loss(parameters);
     // D is the agent's probability in the paper; rows are the agent's, then those of CE, EAE and ME.
-    const d = Array.from(seen.logits.dataSync(), (logit) => 1 / (1 + Math.exp(logit)));
+    const d = Array.from(outputs.logits.dataSync(), (logit) => 1 / (1 + Math.exp(logit)));
     const meanLog = (set: number, of: (probability: number) => number) =>
       d.slice(set * batchSize, (set + 1) * batchSize).reduce((sum, each) => sum + Math.log(of(each)), 0) / batchSize;
     const ofExpert = (set: number) => meanLog(set, (probability) => 1 - probability);

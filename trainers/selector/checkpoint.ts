@@ -78,12 +78,12 @@ export function restoreSelector(training: SelectorTraining, state: TrainerState)
 }
 
 function modelState(arrays: NamedArrays, model: (typeof modelNames)[number], json: unknown): TaskModelState {
-  const own = Object.entries(arrays).flatMap(([name, { shape, data }]) =>
+  const parts = Object.entries(arrays).flatMap(([name, { shape, data }]) =>
     name.startsWith(`${model}/`) && !(data instanceof Uint8Array)
       ? [[name.slice(model.length + 1), { shape, data }] as const]
       : [],
   );
-  return { arrays: Object.fromEntries(own), json };
+  return { arrays: Object.fromEntries(parts), json };
 }
 
 function floats64(arrays: NamedArrays, name: string, length: number): Float64Array {

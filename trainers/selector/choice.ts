@@ -44,7 +44,7 @@ export function chooser(training: SelectorTraining, preselected: readonly Presel
     const retained = matchedRandomControl.epochs[epoch];
     const drawn = {
       posts: randomActions(
-        random.permutation(preselected.reduce((sum, own) => sum + own.posts.length, 0)),
+        random.permutation(preselected.reduce((sum, claim) => sum + claim.posts.length, 0)),
         total(retained.posts).retained,
       ),
       claims: randomActions(random.permutation(preselected.length), total(retained.claims).retained),
@@ -54,9 +54,9 @@ export function chooser(training: SelectorTraining, preselected: readonly Presel
   if (matchedRandomControl !== undefined) {
     const strata = matchedRandomControl.epochs[epoch];
     return (level, { place: { claim }, prediction }) => {
-      const own = strata[level][stratumOf(prediction, { isLabelled: claims[claim].label !== null })];
+      const stratum = strata[level][stratumOf(prediction, { isLabelled: claims[claim].label !== null })];
       // A class that the selection never met is retained as often as all items were.
-      const { shown, retained } = own.shown > 0 ? own : total(strata[level]);
+      const { shown, retained } = stratum.shown > 0 ? stratum : total(strata[level]);
       return decided(random.uniform() * shown < retained);
     };
   }
@@ -108,9 +108,9 @@ export function countRetention(
 ): Stratum[] {
   const strata = Array.from({ length: 2 * classes }, (): Stratum => ({ shown: 0, retained: 0 }));
   for (const { claim, prediction, isRetained } of items) {
-    const own = strata[stratumOf(prediction, { isLabelled: claims[claim].label !== null })];
-    own.shown++;
-    if (isRetained) own.retained++;
+    const stratum = strata[stratumOf(prediction, { isLabelled: claims[claim].label !== null })];
+    stratum.shown++;
+    if (isRetained) stratum.retained++;
   }
   return strata;
 }

@@ -63,14 +63,14 @@ export async function postEpisodes(
 
   let nextAnswer = 0;
   return shown.map(({ claim, posts, claimEmbedding, steps }, index) => {
-    const own = answers.slice(nextAnswer, nextAnswer + questions[index].length);
-    nextAnswer += own.length;
-    const prediction = own[own.length - 1];
+    const answersOfClaim = answers.slice(nextAnswer, nextAnswer + questions[index].length);
+    nextAnswer += answersOfClaim.length;
+    const prediction = answersOfClaim[answersOfClaim.length - 1];
     const { label } = claims[claim];
     // Eq. 4
     const rewards = sets[index].map((set, place) => {
       if (label !== null)
-        return rewardOfLabelled(own[place].distribution, { label, prior, agreement: config.agreement });
+        return rewardOfLabelled(answersOfClaim[place].distribution, { label, prior, agreement: config.agreement });
       const agreement = unlabelledAgreement({
         predictedVeracity: likeliest(prediction.distribution),
         retained: set.map((post) => stanceOf(claim, post).distribution),
@@ -106,8 +106,8 @@ function otherSets(
 ): readonly (readonly number[])[] {
   if (kind === 'claim') return [];
   if (kind === 'counterfactual') {
-    const kept = new Set(retained);
-    return Array.from(posts, (turned) => [...posts].filter((post) => kept.has(post) !== (post === turned)));
+    const retainedPosts = new Set(retained);
+    return Array.from(posts, (turned) => [...posts].filter((post) => retainedPosts.has(post) !== (post === turned)));
   }
   return retained.map((_, count) => retained.slice(0, count));
 }

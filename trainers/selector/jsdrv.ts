@@ -187,12 +187,12 @@ async function annotateStances(
   shown: readonly PreselectedClaim[],
 ): Promise<Annotations> {
   const { claims, config, stanceModel, veracityModel } = settings;
-  const asked = claims.map(() => new Set<number>());
-  for (const { claim, posts } of shown) for (const post of posts) asked[claim].add(post);
+  const chosenPosts = claims.map(() => new Set<number>());
+  for (const { claim, posts } of shown) for (const post of posts) chosenPosts[claim].add(post);
   if (config.references === 'all-posts')
     for (const [claim, { label, posts }] of claims.entries())
-      if (label !== null) for (const post of posts.keys()) asked[claim].add(post);
-  const places = asked.flatMap((posts, claim) => Array.from(posts, (post) => ({ claim, post })));
+      if (label !== null) for (const post of posts.keys()) chosenPosts[claim].add(post);
+  const places = chosenPosts.flatMap((posts, claim) => Array.from(posts, (post) => ({ claim, post })));
   const predictions = await stanceModel.predict(places.map(({ claim, post }) => stanceItem(claims[claim], post)));
   const byClaim = claims.map(() => new Map<number, TaskPrediction>());
   for (const [index, { claim, post }] of places.entries()) byClaim[claim].set(post, predictions[index]);

@@ -65,7 +65,7 @@ export async function selectGreedily(options: {
     const verdicts = await veracityModel.predict(
       posts.map(({ claim, retained }) => veracityItem(shown, { claim, posts: retained, stanceOf })),
     );
-    const judged = posts.map((own, index) => ({ ...own, prediction: verdicts[index] }));
+    const judged = posts.map((post, index) => ({ ...post, prediction: verdicts[index] }));
     const steps = await showClaims(shown, { batch: judged, context, choose });
     for (const [index, { claim, steps: ofPosts, prediction }] of judged.entries())
       selections[claim] = {

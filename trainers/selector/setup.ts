@@ -139,11 +139,11 @@ function checkClaims(claims: readonly SelectorClaim[], veracities: number): void
     throw new InputError(
       `none of the ${claims.length} claims has a veracity label, and without one there is no reward: the selector needs seed claims; give threads with veracity, or raise the share of seeds`,
     );
-  const seen = new Set<string>();
+  const ids = new Set<string>();
   for (const { threadId, label } of claims) {
-    if (seen.has(threadId))
+    if (ids.has(threadId))
       throw new InputError(`two claims have the id ${JSON.stringify(threadId)}; ids must be unique in a data set`);
-    seen.add(threadId);
+    ids.add(threadId);
     if (label !== null && !(Number.isInteger(label) && label >= 0 && label < veracities))
       throw new InputError(`claim ${threadId} has the label ${label}; it must be null or from 0 to ${veracities - 1}`);
   }

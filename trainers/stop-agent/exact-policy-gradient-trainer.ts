@@ -34,7 +34,7 @@ export async function createExactPolicyGradient(settings: StopAgentSettings): Pr
       return iteration;
     },
     async iterate() {
-      const { seen } = await climbReturn(agent, {
+      const { outputs } = await climbReturn(agent, {
         count: updates,
         batches: {},
         shared: { blockMasks: agent.blockMasks, task },
@@ -46,7 +46,7 @@ export async function createExactPolicyGradient(settings: StopAgentSettings): Pr
       });
       iteration++;
       // Before the last update.
-      return { 'task/expected_return': seen.expected[updates - 1] };
+      return { 'task/expected_return': outputs.expected[updates - 1] };
     },
     policy: () => learnerPolicy(learner),
     state: async () => ({

@@ -36,7 +36,7 @@ function named({ config, discriminators }: GailTraining): { name: string; discri
 export async function imitationState(training: GailTraining, moments: Moments): Promise<TrainerState> {
   const { agent, discriminators, iteration, environmentState, runningReturn, random } = training;
   const { order, position, step, previous, stopped } = environmentState;
-  const experts = discriminators.flatMap((own) => own.experts);
+  const experts = discriminators.flatMap((discriminator) => discriminator.experts);
   const arrays: Record<string, NamedArray> = {
     ...(await networkArrays('agent', agent)),
     ...momentsArrays(moments),
@@ -52,7 +52,7 @@ export async function imitationState(training: GailTraining, moments: Moments): 
     random: random.state(),
     environment: { position, step, previous, stopped },
     runningReturn: { ...runningReturn },
-    positions: Object.fromEntries(experts.map((own) => [own.name, own.position])),
+    positions: Object.fromEntries(experts.map((expert) => [expert.name, expert.position])),
   };
   return { arrays, values };
 }

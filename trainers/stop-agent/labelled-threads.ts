@@ -49,6 +49,6 @@ function rewardsOfStops(thread: LabelledThread, { target, delayCost, queryCost }
   const value = target === 'right' ? right : probability;
   return Float32Array.from(
     value,
-    (own, step) => weight * (own - delayCost * shareSeen[step] - queryCost * queries[step]),
+    (value, step) => weight * (value - delayCost * shareSeen[step] - queryCost * queries[step]),
   );
 }

@@ -72,7 +72,7 @@ function discriminatorMetrics(outcomes: readonly DiscriminatorOutcome[]): Metric
   return {
     'discriminator/accuracy_agent': all.reduce((sum, { agent }) => sum + agent, 0) / all.length,
     ...Object.fromEntries(experts.map(({ name, share }) => [`discriminator/says_expert_${name}`, share])),
-    ...(penalties.length > 0 && { 'discriminator/penalty': penalties.reduce((sum, own) => sum + own, 0) }),
+    ...(penalties.length > 0 && { 'discriminator/penalty': penalties.reduce((sum, penalty) => sum + penalty, 0) }),
   };
 }
 

@@ -41,12 +41,12 @@ function trajectoryPairs(table: StateTable, { thread, stopStep }: TableDemonstra
 function balanced(trajectories: readonly { stratum: number; pairs: Pair[] }[]): Pair[][] {
   const strata = new Map<number, Pair[][]>();
   for (const { stratum, pairs } of trajectories) strata.set(stratum, [...(strata.get(stratum) ?? []), pairs]);
-  const largest = Math.max(...Array.from(strata.values(), (own) => own.flat().length));
-  return Array.from(strata.values()).flatMap((own) => {
+  const largest = Math.max(...Array.from(strata.values(), (stratum) => stratum.flat().length));
+  return Array.from(strata.values()).flatMap((stratum) => {
     const repeated: Pair[][] = [];
     let count = 0;
     for (let i = 0; count < largest; i++) {
-      const pairs = own[i % own.length];
+      const pairs = stratum[i % stratum.length];
       repeated.push(pairs);
       count += pairs.length;
     }

@@ -69,8 +69,8 @@ export async function decideStops(
     const probabilities = stopProbabilities(policy, table);
     for (const [index, thread] of chunk.entries()) {
       const stopProbability = new Float32Array(thread.posts.length);
-      for (const [step, seen] of table.postsSeen[index].entries())
-        stopProbability[seen - 1] = probabilities[index][step];
+      for (const [step, posts] of table.postsSeen[index].entries())
+        stopProbability[posts - 1] = probabilities[index][step];
       const posts = thread.posts.map((_, step) => ({
         score: stopProbability[step],
         hours: hoursSinceClaim(thread, step),

@@ -77,9 +77,9 @@ export async function buildStopProblem(options: {
   const threads = [...options.demonstrations, ...environment];
   const placeOf = new Map(threads.map(({ id }, place) => [id, place]));
   const place = (id: string) => {
-    const found = placeOf.get(id);
-    if (found === undefined) throw new Error(`thread ${id} is not among those of the table`);
-    return found;
+    const row = placeOf.get(id);
+    if (row === undefined) throw new Error(`thread ${id} is not among those of the table`);
+    return row;
   };
   const random = Random.seeded({ seed, purpose: 'demonstrations' });
   const demonstrations = selectDemonstrations(demonstrationsOf(judged, config.trajectories), config.trajectories, {
@@ -87,23 +87,28 @@ export async function buildStopProblem(options: {
     shuffle: (length) => random.permutation(length),
   });
   const table = await tableOf(threads);
-  const known = config.task.control === 'none' ? judged : shuffledLabels(judged, seed);
-  const guessed = readsPseudoLabels(config) ? environment.flatMap((own) => pseudoLabelled(own, options)) : [];
-  const labelled = [...known, ...guessed];
+  const withGold = config.task.control === 'none' ? judged : shuffledLabels(judged, seed);
+  const guessed = readsPseudoLabels(config) ? environment.flatMap((thread) => pseudoLabelled(thread, options)) : [];
+  const labelled = [...withGold, ...guessed];
   return {
     table,
     environment: Int32Array.from(environment, ({ id }) => place(id)),
     demonstrations: demonstrations.map(({ expert, threadId, stopStep }) => {
       const thread = place(threadId);
       // An expert may stop at any post; the agent follows at its next step.
-      return { expert, thread, stopStep: table.postsSeen[thread].findIndex((seen) => seen > stopStep) };
+      return { expert, thread, stopStep: table.postsSeen[thread].findIndex((posts) => posts > stopStep) };
     }),
     labelled: new Map(
       labelled
         .filter(({ thread }) => longEnough(thread))
-        .map((own) => [
-          place(own.thread.id),
-          labelledThread(own, { all: labelled, postsSeen: table.postsSeen[place(own.thread.id)], queriesAt, costOf }),
+        .map((judgedThread) => [
+          place(judgedThread.thread.id),
+          labelledThread(judgedThread, {
+            all: labelled,
+            postsSeen: table.postsSeen[place(judgedThread.thread.id)],
+            queriesAt,
+            costOf,
+          }),
         ]),
     ),
   };
@@ -147,7 +152,7 @@ export function judgedThread(
 /** The null control: every label goes to a thread drawn by chance. */
 function shuffledLabels(judged: readonly JudgedDemonstration[], seed: number): JudgedDemonstration[] {
   const order = Random.seeded({ seed, purpose: 'shuffled labels' }).permutation(judged.length);
-  return judged.map((own, index) => ({ ...own, label: judged[order[index]].label }));
+  return judged.map((thread, index) => ({ ...thread, label: judged[order[index]].label }));
 }
 
 /** A thread with the label of its last judgement; none where that gives no label. @throws InputError without judgements */
@@ -177,7 +182,7 @@ function labelledThread(
 ): LabelledThread {
   const { all, postsSeen, queriesAt, costOf } = options;
   const { predicted, probabilities, labels } = sequence;
-  const judged = Array.from(postsSeen, (seen) => Math.min(seen, predicted.length) - 1);
+  const judged = Array.from(postsSeen, (posts) => Math.min(posts, predicted.length) - 1);
   const right = Uint8Array.from(judged, (index) => Number(predicted[index] === label));
   const withLabel = all.filter((other) => other.label === label).length;
   return {
@@ -188,7 +193,7 @@ function labelledThread(
       return Number.isNaN(probability) ? right[step] : probability;
     }),
     isFinal: Uint8Array.from(judged, (index) => Number(predicted[index] === predicted[predicted.length - 1])),
-    shareSeen: Float32Array.from(postsSeen, (seen) => seen / thread.posts.length),
+    shareSeen: Float32Array.from(postsSeen, (posts) => posts / thread.posts.length),
     queries: Float32Array.from(postsSeen, queriesAt),
     weight: all.length / (labels.length * withLabel),
     costs:
@@ -205,8 +210,8 @@ function labelledThread(
   function expectedCost(index: number, step: number): number {
     const row = probabilities.subarray(index * labels.length, (index + 1) * labels.length);
     if (row.some(Number.isNaN)) return decidedCost(index, step);
-    const costOfLabel = (own: number) =>
-      costOf?.({ thread, postsUsed: postsSeen[step], gold: label, predicted: own }) ?? 0;
-    return row.reduce((sum, probability, own) => sum + probability * costOfLabel(own), 0);
+    const costOfLabel = (predicted: number) =>
+      costOf?.({ thread, postsUsed: postsSeen[step], gold: label, predicted }) ?? 0;
+    return row.reduce((sum, probability, index) => sum + probability * costOfLabel(index), 0);
   }
 }

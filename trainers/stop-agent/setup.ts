@@ -57,8 +57,8 @@ export function disposeLearner({ agent, states }: StopLearner): void {
 
 /** State-action pairs of one expert. */
 export function pairsOf({ problem, config }: StopAgentSettings, expert: ExpertName): Pairs {
-  const own = problem.demonstrations.filter((demonstration) => demonstration.expert === expert);
-  return demonstrationPairs(problem.table, own, config);
+  const demonstrations = problem.demonstrations.filter((demonstration) => demonstration.expert === expert);
+  return demonstrationPairs(problem.table, demonstrations, config);
 }
 
 /** The pairs that are copied. */

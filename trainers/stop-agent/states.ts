@@ -49,8 +49,8 @@ export async function stateTableOf(threads: readonly Thread[], source: StateSour
     const row = { posts: thread.posts.length, embeddings, postsSeen: postsSeen?.(thread.posts.length) };
     if (features === null) rows.push(row);
     else {
-      const asked = { of: `features of thread ${thread.id}`, rows: thread.posts.length, columns: features.count };
-      rows.push({ ...row, features: numbers(await features.of(thread), asked) });
+      const expected = { of: `features of thread ${thread.id}`, rows: thread.posts.length, columns: features.count };
+      rows.push({ ...row, features: numbers(await features.of(thread), expected) });
     }
     start = end;
   }

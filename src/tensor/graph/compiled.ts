@@ -110,10 +110,10 @@ export function compiled<I extends object, O, Form = void, Key extends keyof O =
     if (tracedOn !== backend) programs.clear();
     tracedOn = backend;
     const { form, spent } = options;
-    const found = leavesOf(inputs);
+    const leaves = leavesOf(inputs);
     let key = `${JSON.stringify(form)}`;
-    for (const { path, leaf } of found) key += `, ${path} ${leaf.dtype} ${leaf.shape}`;
-    const trace = () => traced(backend, (own: I) => f(own, form), inputs);
+    for (const { path, leaf } of leaves) key += `, ${path} ${leaf.dtype} ${leaf.shape}`;
+    const trace = () => traced(backend, (tree: I) => f(tree, form), inputs);
     const program = programs.get(key) ?? trace();
     if (programs.has(key) && !program.isChecked) check(program, trace());
     // The one used last is the last to go.
@@ -121,13 +121,13 @@ export function compiled<I extends object, O, Form = void, Key extends keyof O =
     programs.set(key, program);
     const [oldest] = programs.keys();
     if (programs.size > mostPrograms) programs.delete(oldest);
-    return { backend, program, leaves: found.map(({ leaf }) => leaf), spent, reads };
+    return { backend, program, leaves: leaves.map(({ leaf }) => leaf), spent, reads };
   };
   return async (inputs, form) => {
     const spent = leavesOf(spends === undefined ? null : Object(inputs)[spends]).map(({ leaf }) => leaf);
     const backend = tf.backend();
     let result: unknown;
-    if (!(backend instanceof GraphBackend)) result = computed((own: I) => f(own, form), inputs, reads);
+    if (!(backend instanceof GraphBackend)) result = computed((tree: I) => f(tree, form), inputs, reads);
     else {
       if (backend.isTracing) throw new Error('a compiled step cannot call another; call its function');
       const call = callOn(backend, inputs, { form, spent });
@@ -186,14 +186,14 @@ function traced<I>(backend: GraphBackend, f: (inputs: I) => unknown, inputs: obj
   // Each input by a tensor of its own, so that one given twice is two inputs.
   const placeholders: Value[] = [];
   const { result: made, recorder } = backend.traced(() => {
-    const own: tf.Tensor[] = [];
+    const created: tf.Tensor[] = [];
     const placeholder = (leaf: Leaf) => {
       const { array, resident } =
         leaf instanceof Given ? { array: leaf.array, resident: null } : backend.valueBehind(leaf);
       const value = { ...backend.made(array, { shape: leaf.shape, kind: kindOf(leaf.dtype) }), resident };
       placeholders.push(value);
       const tensor = tensorOf(backend, value);
-      own.push(tensor);
+      created.push(tensor);
       return tensor;
     };
     try {
@@ -204,7 +204,7 @@ function traced<I>(backend: GraphBackend, f: (inputs: I) => unknown, inputs: obj
       tf.dispose(tensors);
       return { result, outputs, paths: returned.map(({ path }) => path) };
     } finally {
-      tf.dispose(own);
+      tf.dispose(created);
     }
   });
   const { result, outputs, paths } = made;
@@ -268,8 +268,8 @@ function sessionOf({ backend, program: { graph, key, staying } }: StepCall): Ses
 }
 
 function callOf({ backend, program, leaves, spent }: StepCall): Call {
-  const given = leaves.map((leaf) => (leaf instanceof Given ? leaf : backend.valueBehind(leaf)));
-  if (!given.every((own) => own instanceof Given || isKnown(own))) backend.settle();
+  const values = leaves.map((leaf) => (leaf instanceof Given ? leaf : backend.valueBehind(leaf)));
+  if (!values.every((value) => value instanceof Given || isKnown(value))) backend.settle();
   const { names, staying } = program;
   const outputs = new Map<string, Output>();
   for (const [index, name] of names.entries()) {
@@ -285,10 +285,11 @@ function callOf({ backend, program, leaves, spent }: StepCall): Call {
   const inputs = new Map<string, Shaped | Resident>();
   const spentNames = new Set<string>();
   for (const { name, place } of program.inputs) {
-    const own = given[place];
-    inputs.set(name, own instanceof Given ? own : backend.fed(own));
+    const value = values[place];
+    inputs.set(name, value instanceof Given ? value : backend.fed(value));
     // A value that another tensor shares, or another input, is still read.
-    const isSpent = !(own instanceof Given) && own.references === 1 && given.indexOf(own) === given.lastIndexOf(own);
+    const isSpent =
+      !(value instanceof Given) && value.references === 1 && values.indexOf(value) === values.lastIndexOf(value);
     if (isSpent && spent.includes(leaves[place])) spentNames.add(name);
   }
   return { inputs, outputs, spent: spentNames };
@@ -320,25 +321,25 @@ function tensorOf(backend: GraphBackend, value: Value): tf.Tensor {
 }
 
 /** The leaves of a tree, each with where it stands. */
-function leavesOf(tree: unknown, path = '', found: { path: string; leaf: Leaf }[] = []): typeof found {
-  if (tree instanceof tf.Tensor || tree instanceof Given) found.push({ path, leaf: tree });
+function leavesOf(tree: unknown, path = '', leaves: { path: string; leaf: Leaf }[] = []): typeof leaves {
+  if (tree instanceof tf.Tensor || tree instanceof Given) leaves.push({ path, leaf: tree });
   else if (tree !== null && tree !== undefined) {
     if (typeof tree !== 'object')
       throw new Error(
         `a compiled step was given ${path} = ${String(tree)}; make it a tensor, or it would never change`,
       );
-    for (const [name, own] of Object.entries(tree)) leavesOf(own, `${path}.${name}`, found);
+    for (const [name, branch] of Object.entries(tree)) leavesOf(branch, `${path}.${name}`, leaves);
   }
-  return found;
+  return leaves;
 }
 
 /** The same tree with other leaves. */
 function rebuilt(tree: unknown, next: (leaf: Leaf) => unknown): unknown {
   if (tree instanceof tf.Tensor || tree instanceof Given) return next(tree);
   if (tree === null || typeof tree !== 'object') return tree;
-  if (Array.isArray(tree)) return tree.map((own) => rebuilt(own, next));
+  if (Array.isArray(tree)) return tree.map((branch) => rebuilt(branch, next));
   const copy: Record<string, unknown> = {};
-  for (const [name, own] of Object.entries(tree)) copy[name] = rebuilt(own, next);
+  for (const [name, branch] of Object.entries(tree)) copy[name] = rebuilt(branch, next);
   return copy;
 }
 
@@ -349,9 +350,9 @@ function withNumbers(
   { tensor, numbers }: Record<'tensor' | 'numbers', (leaf: Leaf) => unknown>,
 ): unknown {
   if (reads.length === 0 || typeof result !== 'object' || result === null) return rebuilt(result, tensor);
-  const entries = Object.entries(result).map(([key, own]) => [
+  const entries = Object.entries(result).map(([key, value]) => [
     key,
-    rebuilt(own, reads.includes(key) ? numbers : tensor),
+    rebuilt(value, reads.includes(key) ? numbers : tensor),
   ]);
   return Object.fromEntries(entries);
 }

@@ -220,9 +220,9 @@ export class GraphBackend extends tf.KernelBackend {
     const session = this.sessions.get(key) ?? engine.session(graph, staying);
     this.sessions.delete(key);
     this.sessions.set(key, session);
-    for (const [oldest, own] of this.sessions) {
+    for (const [oldest, session] of this.sessions) {
       if (this.sessions.size <= mostSessions) break;
-      own.dispose();
+      session.dispose();
       this.sessions.delete(oldest);
     }
     return session;

@@ -48,7 +48,7 @@ export function registerKernels(): void {
   register<Record<string, tf.TensorInfo>>('AddN', ({ inputs, backend }) => {
     const [first, ...others] = Object.values(inputs);
     return others.reduce(
-      (sum, own) => ofIntermediate(backend, sum, () => backend.append({ type: 'Add' }, [sum, own], like(first))),
+      (sum, term) => ofIntermediate(backend, sum, () => backend.append({ type: 'Add' }, [sum, term], like(first))),
       backend.shared(first),
     );
   });
@@ -165,7 +165,7 @@ function registerShapes(): void {
     ({ inputs: { x }, attrs, backend }) => {
       const { paddings, constantValue } = attrs;
       const shape = x.shape.map((length, axis) => length + paddings[axis][0] + paddings[axis][1]);
-      const [before, after] = [paddings.map(([own]) => own), paddings.map(([, own]) => own)];
+      const [before, after] = [paddings.map(([before]) => before), paddings.map(([, after]) => after)];
       return backend.append({ type: 'Pad', before, after, value: constantValue }, [x], { ...like(x), shape });
     },
   );

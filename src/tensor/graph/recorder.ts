@@ -51,8 +51,8 @@ export class Recorder {
 
   /** The value's name in the graph; nodes need unique ones, and so do the values that they read. */
   nameOf(value: Value): string {
-    const known = this.names.get(value);
-    if (known !== undefined) return known;
+    const existing = this.names.get(value);
+    if (existing !== undefined) return existing;
     const name = `v${this.names.size}`;
     this.names.set(value, name);
     return name;

@@ -47,21 +47,21 @@ export async function loadEngine(): Promise<{ engine: Engine; device: string }> 
   initOrt();
   const traffic = newTraffic();
   const session = (graph: Graph): Session => {
-    const own: Binding.InferenceSession = new binding.InferenceSession();
+    const session: Binding.InferenceSession = new binding.InferenceSession();
     // A copy, for the binding reads the whole buffer that a small array may be a part of.
     const { buffer } = onnxGraph(graph).slice();
-    own.loadModel(buffer, 0, buffer.byteLength, { ...sessionOptions, ...profiling, executionProviders: ['cpu'] });
+    session.loadModel(buffer, 0, buffer.byteLength, { ...sessionOptions, ...profiling, executionProviders: ['cpu'] });
     return {
       run({ inputs, outputs }) {
         count(traffic, inputs.values(), outputs.values());
         for (const output of outputs.values()) output.array ??= new numbersOfKind[output.kind](sizeOf(output.shape));
-        own.run(tensorsOf(inputs), tensorsOf(outputs), {});
+        session.run(tensorsOf(inputs), tensorsOf(outputs), {});
         return new Map();
       },
       runTogether: null,
       dispose() {
-        if (profileFilePrefix !== undefined) own.endProfiling();
-        own.dispose();
+        if (profileFilePrefix !== undefined) session.endProfiling();
+        session.dispose();
       },
     };
   };
@@ -75,9 +75,9 @@ export async function loadEngine(): Promise<{ engine: Engine; device: string }> 
  */
 function tensorsOf(values: ReadonlyMap<string, Shaped | Resident | Output>): Record<string, Tensor> {
   const tensors: Record<string, object> = {};
-  for (const [name, own] of values) {
-    if (!('array' in own) || own.array === null) throw new Error('a tensor of a device was given to ONNX Runtime');
-    tensors[name] = { type: kindOfNumbers(own.array), dims: own.shape, data: own.array, location: 'cpu' };
+  for (const [name, value] of values) {
+    if (!('array' in value) || value.array === null) throw new Error('a tensor of a device was given to ONNX Runtime');
+    tensors[name] = { type: kindOfNumbers(value.array), dims: value.shape, data: value.array, location: 'cpu' };
   }
   return tensors as Record<string, Tensor>;
 }

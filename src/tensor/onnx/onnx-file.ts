@@ -67,7 +67,11 @@ export function onnxFile(graph: OnnxGraph): Uint8Array {
   pbf.writeVarintField(modelField.irVersion, irVersion);
   pbf.writeStringField(modelField.producer, 'earshot');
   pbf.writeMessage(modelField.graph, writeGraph, graph);
-  pbf.writeMessage(modelField.opset, (version: number, own) => own.writeVarintField(opsetVersionField, version), opset);
+  pbf.writeMessage(
+    modelField.opset,
+    (version: number, writer) => writer.writeVarintField(opsetVersionField, version),
+    opset,
+  );
   return pbf.finish();
 }
 
@@ -115,7 +119,7 @@ function writeValue({ name, type, shape, doc }: OnnxValue, pbf: Pbf): void {
   pbf.writeStringField(valueField.name, name);
   pbf.writeMessage(
     valueField.type,
-    (value: Pick<OnnxValue, 'type' | 'shape'>, own) => own.writeMessage(typeTensorField, writeTensorType, value),
+    (value: Pick<OnnxValue, 'type' | 'shape'>, writer) => writer.writeMessage(typeTensorField, writeTensorType, value),
     { type, shape },
   );
   if (doc !== undefined) pbf.writeStringField(valueField.doc, doc);

@@ -265,7 +265,7 @@ class XlaSession implements Session {
     try {
       const sharedTables = new Set([...this.tables].filter((name) => isShared(valuesOf(calls, name))));
       const executable = this.executable(layout, sharedTables);
-      const kept: number[] = [];
+      const retained: number[] = [];
       const replaced = new Set(this.staying.values());
       const inputs = this.graph.inputs.map((input, place) => {
         const values = valuesOf(calls, input.name);
@@ -273,11 +273,11 @@ class XlaSession implements Session {
         const handle = stack?.handle ?? this.uploaded(values, { input, layout });
         if (stack === null) ours.push(handle);
         const isSpent =
-          stack === null || (stack.users === calls.length && calls.every((own) => own.spent?.has(input.name)));
-        if (replaced.has(input.name) && !isSpent) kept.push(place);
+          stack === null || (stack.users === calls.length && calls.every((call) => call.spent?.has(input.name)));
+        if (replaced.has(input.name) && !isSpent) retained.push(place);
         return handle;
       });
-      const made = client.execute(executable, inputs, { kept });
+      const made = client.execute(executable, inputs, { retained });
       return this.read(made, { calls, layout });
     } finally {
       for (const handle of ours) client.free(handle);
@@ -302,9 +302,9 @@ class XlaSession implements Session {
     const isThere = tensors.every((tensor, index) => tensor.stack === stack && tensor.lane === layout.of[index]);
     if (isThere && stack.lanes === layout.lanes) return stack;
     const handle = this.uploaded(values, { input, layout });
-    const own = new Stack(this.shared.client, { handle, lanes: layout.lanes });
-    for (const [index, tensor] of tensors.entries()) tensor.move(own, layout.of[index]);
-    return own;
+    const stacked = new Stack(this.shared.client, { handle, lanes: layout.lanes });
+    for (const [index, tensor] of tensors.entries()) tensor.move(stacked, layout.of[index]);
+    return stacked;
   }
 
   private uploaded(values: readonly (Shaped | Resident)[], to: { input: GraphValue; layout: Layout }): Handle {
@@ -326,7 +326,7 @@ class XlaSession implements Session {
     for (const [place, output] of single.entries()) {
       if (!this.staying.has(output.name)) continue;
       const stack = new Stack(client, { handle: made[place], lanes: layout.lanes });
-      for (const [index, own] of stayed.entries()) own.set(output.name, new LaneTensor(stack, layout.of[index]));
+      for (const [index, names] of stayed.entries()) names.set(output.name, new LaneTensor(stack, layout.of[index]));
     }
     const fetch = (handle: Handle, outputs: readonly GraphValue[]) => {
       const width = outputs.reduce((sum, { shape }) => sum + sizeOf(shape), 0);

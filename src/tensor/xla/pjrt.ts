@@ -118,9 +118,9 @@ export class Pjrt {
   }
 
   private function(name: ApiFunction): (args: BigUint64Array) => bigint {
-    const found = this.functions.get(name);
-    if (found === undefined) throw new Error(`the plugin has no PJRT_${name}`);
-    return found;
+    const loaded = this.functions.get(name);
+    if (loaded === undefined) throw new Error(`the plugin has no PJRT_${name}`);
+    return loaded;
   }
 
   private failure(error: Handle): PjrtError {
@@ -198,13 +198,17 @@ export class Pjrt {
   }
 
   /** @param options.kept places of inputs that the program may not write over */
-  execute({ handle, outputs }: Executable, inputs: readonly Handle[], { kept }: { kept: readonly number[] }): Handle[] {
-    const given = handles(inputs);
+  execute(
+    { handle, outputs }: Executable,
+    inputs: readonly Handle[],
+    { retained }: { retained: readonly number[] },
+  ): Handle[] {
+    const inputHandles = handles(inputs);
     const made = handles(Array(Math.max(outputs, 1)).fill(0n));
-    const notDonated = new BigInt64Array(new ArrayBuffer(8 * Math.max(kept.length, 1)));
-    for (const [index, place] of kept.entries()) notDonated[index] = BigInt(place);
-    const options = structOf([0, 0, 0, 0, 0, this.addressOf(notDonated), kept.length, 0, 0, 0, 0, 0]);
-    const lists = [given, made].map((list) => handles([this.addressOf(list)]));
+    const notDonated = new BigInt64Array(new ArrayBuffer(8 * Math.max(retained.length, 1)));
+    for (const [index, place] of retained.entries()) notDonated[index] = BigInt(place);
+    const options = structOf([0, 0, 0, 0, 0, this.addressOf(notDonated), retained.length, 0, 0, 0, 0, 0]);
+    const lists = [inputHandles, made].map((list) => handles([this.addressOf(list)]));
     this.call('LoadedExecutable_Execute', [handle, options, lists[0], 1, inputs.length, lists[1], 0, 0]);
     return Array.from(made.subarray(0, outputs));
   }

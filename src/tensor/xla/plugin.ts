@@ -104,7 +104,7 @@ export async function reportOn({ plugin }: Pick<InstalledPlugin, 'plugin'>): Pro
   const executable = client.compile(probe);
   const compiledMs = performance.now() - started;
   const input = client.upload(Float32Array.of(1, 2), { shape: [2], kind: 'float32' });
-  const [output] = client.execute(executable, [input], { kept: [] });
+  const [output] = client.execute(executable, [input], { retained: [] });
   const sums = new Float32Array(2);
   client.download(output, sums);
   for (const buffer of [input, output]) client.free(buffer);

@@ -199,7 +199,7 @@ class Program {
 
   /** An output as one row of each lane. */
   flat(output: GraphValue): Value {
-    const length = output.shape.reduce((product, own) => product * own, 1);
+    const length = output.shape.reduce((product, size) => product * size, 1);
     return this.reshaped(this.widened(output), this.lanes > 0 ? [this.lanes, length] : [length]);
   }
 
@@ -231,33 +231,33 @@ class Program {
   }
 
   append({ operation, inputs, outputs }: GraphNode): void {
-    const given = inputs.map((name) => this.valueOf(name));
+    const operands = inputs.map((name) => this.valueOf(name));
     if (operation.type === 'Split') {
-      const [x] = given;
+      const [x] = operands;
       const axis = operation.axis + Number(x.isWide);
       let start = 0;
       for (const [index, length] of operation.lengths.entries()) {
-        const begin = x.shape.map((_, own) => (own === axis ? start : 0));
+        const begin = x.shape.map((_, dimension) => (dimension === axis ? start : 0));
         start += length;
-        const end = x.shape.map((own, other) => (other === axis ? start : own));
+        const end = x.shape.map((size, other) => (other === axis ? start : size));
         this.values.set(outputs[index].name, this.sliced(x, begin, end));
       }
       return;
     }
-    const isWide = given.some((value) => value.isWide);
+    const isWide = operands.some((value) => value.isWide);
     this.values.set(outputs[0].name, {
-      ...this.computed(operation, { inputs, given, isWide, of: outputs[0] }),
+      ...this.computed(operation, { inputs, operands, isWide, of: outputs[0] }),
       isWide,
     });
   }
 
   private computed(
     operation: Exclude<Operation, { type: 'Split' }>,
-    options: { inputs: readonly string[]; given: readonly Value[]; isWide: boolean; of: GraphValue },
+    options: { inputs: readonly string[]; operands: readonly Value[]; isWide: boolean; of: GraphValue },
   ): Value {
-    const { inputs, given, isWide } = options;
+    const { inputs, operands, isWide } = options;
     const { shape: inner, kind } = options.of;
-    const [x, y] = given;
+    const [x, y] = operands;
     const shape = isWide ? [this.lanes, ...inner] : inner;
     const output = { shape, kind, isWide };
     /** Axes that stand before those of the graph, in the first input. */
@@ -293,12 +293,12 @@ class Program {
         const axis = operation.axis + ahead;
         const length = x.shape[axis];
         const before = operation.exclusive ? [length, -1] : [length - 1, 0];
-        const padding = x.shape.map((_, own) =>
-          own === axis ? (operation.reverse ? before.toReversed() : before) : [0, 0],
+        const padding = x.shape.map((_, dimension) =>
+          dimension === axis ? (operation.reverse ? before.toReversed() : before) : [0, 0],
         );
-        const window = x.shape.map((_, own) => (own === axis ? length : 1));
+        const window = x.shape.map((_, dimension) => (dimension === axis ? length : 1));
         const start = this.scalar(0, x.kind);
-        const text = `"stablehlo.reduce_window"(${x.text}, ${start.text}) <{padding = dense<[${padding.map((own) => `[${own}]`)}]> : tensor<${x.shape.length}x2xi64>, window_dimensions = array<i64: ${window}>}> (${adding(x.kind)})`;
+        const text = `"stablehlo.reduce_window"(${x.text}, ${start.text}) <{padding = dense<[${padding.map((pair) => `[${pair}]`)}]> : tensor<${x.shape.length}x2xi64>, window_dimensions = array<i64: ${window}>}> (${adding(x.kind)})`;
         return this.line(text, output, [x, start]);
       }
       case 'MatMul':
@@ -317,13 +317,13 @@ class Program {
       case 'Slice':
         return this.sliced(x, inFront(operation.begin, 0), inFront(operation.end, this.lanes));
       case 'Concat': {
-        const parts = given.map((value) =>
+        const parts = operands.map((value) =>
           this.broadcast(value, value.isWide ? value.shape.slice(1) : value.shape, isWide),
         );
         return this.concatenated(parts, operation.axis + Number(isWide));
       }
       case 'Pad': {
-        const [low, high] = [operation.before, operation.after].map((own) => inFront(own, 0));
+        const [low, high] = [operation.before, operation.after].map((sizes) => inFront(sizes, 0));
         const filler = this.scalar(operation.value, x.kind);
         const edges = `low = [${low}], high = [${high}], interior = [${low.map(() => 0)}]`;
         return this.line(`pad ${x.text}, ${filler.text}, ${edges}`, output, [x, filler]);
@@ -331,7 +331,7 @@ class Program {
       case 'Gather':
         return this.gathered(x, y, { axis: operation.axis, output });
       case 'ScatterAdd':
-        return this.scattered(given, output);
+        return this.scattered(operands, output);
       default:
         return isArithmetic(operation.type)
           ? this.two(arithmetic[operation.type], ...both())
@@ -355,7 +355,7 @@ class Program {
     const isPlain = !y.isWide && y.shape.length === 2;
     const lead = output.shape.slice(0, -2);
     const inner = output.isWide ? lead.slice(1) : lead;
-    const led = (own: Value) => this.broadcast(own, [...inner, ...own.shape.slice(-2)], output.isWide);
+    const led = (value: Value) => this.broadcast(value, [...inner, ...value.shape.slice(-2)], output.isWide);
     const [a, b] = isPlain ? [x, y] : [led(x), led(y)];
     const batches = isPlain ? [] : lead.map((_, axis) => axis);
     const batching = batches.length === 0 ? '' : `batching_dims = [${batches}] x [${batches}], `;
@@ -372,18 +372,22 @@ class Program {
     const at = places.isWide && !x.isWide ? 0 : from;
     const ranks = places.shape.length - Number(isPaired);
     const offsets = output.shape
-      .map((_, own) => own)
-      .filter((own) => !(isPaired && own === 0) && (own < at || own >= at + ranks));
+      .map((_, dimension) => dimension)
+      .filter((dimension) => !(isPaired && dimension === 0) && (dimension < at || dimension >= at + ranks));
     const pairs = isPaired ? ', operand_batching_dims = [0], start_indices_batching_dims = [0]' : '';
     const numbers = `offset_dims = [${offsets}], collapsed_slice_dims = [${from}]${pairs}, start_index_map = [${from}], index_vector_dim = ${places.shape.length}`;
-    const sizes = x.shape.map((length, own) => (own === from || (isPaired && own === 0) ? 1 : length));
+    const sizes = x.shape.map((length, dimension) =>
+      dimension === from || (isPaired && dimension === 0) ? 1 : length,
+    );
     const text = `"stablehlo.gather"(${x.text}, ${places.text}) <{dimension_numbers = #stablehlo.gather<${numbers}>, slice_sizes = array<i64: ${sizes.join(', ')}>}>`;
     return this.line(text, output, [x, places]);
   }
 
-  private scattered(given: readonly Value[], output: Omit<Value, 'text'>): Value {
+  private scattered(operands: readonly Value[], output: Omit<Value, 'text'>): Value {
     const { isWide } = output;
-    const all = given.map((own) => this.broadcast(own, own.isWide ? own.shape.slice(1) : own.shape, isWide));
+    const all = operands.map((operand) =>
+      this.broadcast(operand, operand.isWide ? operand.shape.slice(1) : operand.shape, isWide),
+    );
     const [onto, places, updates] = all;
     const depth = places.shape.length - 1;
     const window = updates.shape.map((_, axis) => axis).slice(depth);

@@ -98,10 +98,10 @@ function returnAt(logits: readonly number[], rewards: Float32Array) {
     );
     const at = gradientsOf({ z: tf.tensor2d([...logits], [logits.length, 1]) }, ({ z }) => {
       const value = expectedReturn(tf.logSoftmax(tf.concat([tf.zeros<tf.Rank.R2>(z.shape), z], 1)), labelled);
-      return { loss: value, seen: { value } };
+      return { loss: value, outputs: { value } };
     });
-    const [value] = at.seen.value.dataSync();
-    at.seen.value.dispose();
+    const [value] = at.outputs.value.dataSync();
+    at.outputs.value.dispose();
     return { value, gradient: at.gradients.z.dataSync() };
   });
 }

@@ -33,7 +33,7 @@ const graph: Graph = {
 function device({ mostLanes = 100 }: { mostLanes?: number } = {}) {
   const buffers = new Map<bigint, Numbers>();
   const uploads: number[] = [];
-  const kept: (readonly number[])[] = [];
+  const retained: (readonly number[])[] = [];
   const programs: string[] = [];
   let next = 1n;
   const store = (array: Numbers) => {
@@ -56,7 +56,7 @@ function device({ mostLanes = 100 }: { mostLanes?: number } = {}) {
       const lanes = rate.length;
       if (lanes > mostLanes) throw new PjrtError('RESOURCE_EXHAUSTED: no room', { code: 8 });
       expect(programs[Number(executable.handle)]).toContain(`%rate: tensor<${lanes > 1 ? `${lanes}x` : ''}`);
-      kept.push(options.kept);
+      retained.push(options.retained);
       const sums = Array.from(rate, (_, lane) => {
         const start = table.length === 3 ? 0 : 3 * lane;
         return table[start] + table[start + 1] + table[start + 2];
@@ -86,7 +86,7 @@ function device({ mostLanes = 100 }: { mostLanes?: number } = {}) {
   });
   const { runTogether } = engine.session(graph, new Map([['state', 'state']]));
   if (runTogether === null || engine.memory === null) throw new Error('the engine gathers, and has memory');
-  return { memory: engine.memory, run: runTogether, buffers, uploads, kept, programs, notes };
+  return { memory: engine.memory, run: runTogether, buffers, uploads, retained, programs, notes };
 }
 
 type Device = ReturnType<typeof device>;
@@ -149,7 +149,7 @@ it('keeps the states of all runs stacked on the device, with one table, and lets
   expect(seen.map(({ array }) => array?.[0])).toEqual([6, 6, 6]);
   // The states once, and the rates of three runs at each step.
   expect(there.uploads).toEqual([3, 6, 3, 3]);
-  expect(there.kept).toEqual([[], []]);
+  expect(there.retained).toEqual([[], []]);
   expect(there.programs).toHaveLength(1);
   end();
   expect(there.buffers.size).toBe(0);
@@ -168,7 +168,7 @@ it('leaves each run its lane, and the program as it is, when another one is gone
   ]);
   expect(there.programs).toHaveLength(1);
   // Whose state is still read by nobody else may be written over; the lane of the second run was still its own.
-  expect(there.kept).toEqual([[], [0], [0]]);
+  expect(there.retained).toEqual([[], [0], [0]]);
   end();
   expect(there.buffers.size).toBe(0);
 });

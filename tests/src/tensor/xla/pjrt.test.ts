@@ -91,7 +91,7 @@ it('executes with the inputs that may not be written over, and returns a buffer 
     }
     return 0n;
   });
-  expect(client.execute({ handle: 6n, outputs: 1 }, [3n, 4n], { kept: [1] })).toEqual([42n]);
+  expect(client.execute({ handle: 6n, outputs: 1 }, [3n, 4n], { retained: [1] })).toEqual([42n]);
   const { fields } = calls[calls.findIndex(({ name }) => name === 'execute')];
   const options = arrays.get(fields[1]) as BigUint64Array;
   expect([fields[0], fields[3], fields[4], options.byteLength, options[8]]).toEqual([6n, 1n, 2n, 112, 1n]);
