@@ -6,7 +6,7 @@ import type { JudgementSequence } from './judgement-sequence.ts';
 import { endsAllCalls } from './llm/failures.ts';
 import { type PrefixOptions, scheduledPrefixes, sequenceOf } from './scheduled-prefixes.ts';
 
-/** Prefixes of a thread that are looked up and leased together; few, so that other processes find work. */
+/** Prefixes of a thread that are looked up and leased in one turn; few, so that other processes find work. */
 const AT_ONCE = 20;
 
 const SHOWN_EVERY_MS = 1000;

@@ -10,7 +10,7 @@ import { batchForm, completionBody } from './answers/request-form.ts';
 import { pythonJson } from './answers/response-json.ts';
 import { CallFailure } from './call-failure.ts';
 import type { ChatAnswer, ChatRequest } from './chat.ts';
-import { costField } from './cost/prices.ts';
+import { costField } from './cost/cost-of.ts';
 import type { Endpoint } from './endpoint.ts';
 import { type EndpointJobOptions, endedJob } from './sending/endpoint-job.ts';
 

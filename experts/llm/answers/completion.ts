@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { CallFailure, type CallFailureKind, failureOfStatus } from '../call-failure.ts';
 import { type ChatAnswer, type ChatRequest, type ChatUsage, incompletenessOf, type TokenLogprob } from '../chat.ts';
-import { estimateMessageTokens, estimateTokens } from '../cost/prices.ts';
+import { estimateMessageTokens, estimateTokens } from '../cost/cost-of.ts';
 import { reportedUsage } from './reported-usage.ts';
 import { maxTokensOf } from './request-form.ts';
 import { isStream, pythonJson, streamedCompletion } from './response-json.ts';

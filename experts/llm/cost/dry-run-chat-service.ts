@@ -2,14 +2,8 @@ import { z } from 'zod';
 import { jsonOrUndefined } from '../../../src/json.ts';
 import { maxTokensOf } from '../answers/request-form.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from '../chat.ts';
-import {
-  costOf,
-  estimateMessageTokens,
-  estimateReasoningTokens,
-  estimateTokens,
-  priceList,
-  pricesOf,
-} from './prices.ts';
+import { costOf, estimateMessageTokens, estimateReasoningTokens, estimateTokens } from './cost-of.ts';
+import { priceList, pricesOf } from './prices.ts';
 
 /** Calls and their tokens and cost, if answers are as long as the pretended ones. */
 interface Amount {

@@ -1,6 +1,6 @@
 import type { ChatUsage } from '../chat.ts';
 import type { Endpoint } from '../endpoint.ts';
-import { type Charge, costOf } from './prices.ts';
+import { type Charge, costOf } from './cost-of.ts';
 
 export interface EndpointUsage {
   readonly endpoint: string;

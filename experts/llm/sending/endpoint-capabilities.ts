@@ -64,15 +64,7 @@ export class EndpointCapabilities {
     send: () => Promise<T>,
   ): Promise<T> {
     const { endpoint, form, signal, isFailing } = options;
-    const key = JSON.stringify([
-      lineKey(endpoint),
-      form.logprobs,
-      form.json,
-      form.temperature,
-      form.seed,
-      form.tokensField,
-      form.stream,
-    ]);
+    const key = JSON.stringify([lineKey(endpoint), { ...form, topLogprobs: null }]);
     for (let trial = this.trials.get(key); trial !== undefined; trial = this.trials.get(key)) {
       await trial;
       signal?.throwIfAborted();
@@ -132,15 +124,12 @@ export class EndpointCapabilities {
 
 /** The rest of a form without the refused parts. */
 export function withoutRefused(form: RequestForm, refused: Refusals): RequestForm {
-  const { logprobs, topLogprobs, json, temperature, seed, tokensField, stream } = refused;
+  const { json = form.json, topLogprobs = form.topLogprobs } = refused;
   return {
-    logprobs: form.logprobs && logprobs !== false,
-    topLogprobs: Math.min(form.topLogprobs, topLogprobs ?? form.topLogprobs),
-    json: form.json === 'none' ? 'none' : (json ?? form.json),
-    temperature: form.temperature && temperature !== false,
-    seed: form.seed && seed !== false,
-    tokensField: tokensField ?? form.tokensField,
-    stream: stream ?? form.stream,
+    ...form,
+    ...refused,
+    topLogprobs: Math.min(form.topLogprobs, topLogprobs),
+    json: form.json === 'none' ? 'none' : json,
   };
 }
 
@@ -193,16 +182,11 @@ export function namedRefusal(options: {
     const fewer = fewerAlternatives(message, form.topLogprobs);
     return fewer === null ? { logprobs: false } : { topLogprobs: fewer };
   }
-  const namesLength =
-    /max_(?:completion_)?tokens/i.test(message) && UNSUPPORTED.test(message) && !OUT_OF_RANGE.test(message);
-  if (form.tokensField === 'max_tokens' && /max_completion_tokens/i.test(message) && namesLength)
-    return { tokensField: 'max_completion_tokens' };
-  if (form.tokensField === 'max_completion_tokens' && /max_completion_tokens/i.test(message) && namesLength)
-    return { tokensField: 'max_tokens' };
-  if (form.temperature && /temperature/i.test(message) && UNSUPPORTED.test(message) && !OUT_OF_RANGE.test(message))
-    return { temperature: false };
-  if (form.seed && /\bseed\b/i.test(message) && UNSUPPORTED.test(message) && !OUT_OF_RANGE.test(message))
-    return { seed: false };
+  const isRefused = (name: RegExp) => name.test(message) && UNSUPPORTED.test(message) && !OUT_OF_RANGE.test(message);
+  if (isRefused(/max_completion_tokens/i))
+    return { tokensField: form.tokensField === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens' };
+  if (form.temperature && isRefused(/temperature/i)) return { temperature: false };
+  if (form.seed && isRefused(/\bseed\b/i)) return { seed: false };
   if (!form.stream && /\bstream/i.test(message) && UNSUPPORTED.test(message)) return { stream: true };
   if (
     form.json !== 'none' &&

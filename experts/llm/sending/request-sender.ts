@@ -5,7 +5,7 @@ import { completionBody, type RequestForm } from '../answers/request-form.ts';
 import { CallFailure, callFailureOf } from '../call-failure.ts';
 import type { ChatAnswer, ChatRequest } from '../chat.ts';
 import type { Budget, Took } from '../cost/budget.ts';
-import { costField, mostOf } from '../cost/prices.ts';
+import { costField, mostOf } from '../cost/cost-of.ts';
 import type { UsageTally } from '../cost/usage.ts';
 import { COMPLETIONS_PATH, type Endpoint, secretsOf } from '../endpoint.ts';
 import { providerErrorOf } from '../provider-error.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { chatJson } from '../../../../experts/llm/answers/chat-json.ts';
+import { estimateTokens } from '../../../../experts/llm/cost/cost-of.ts';
 import { DryRunChatService, dryRunSummary } from '../../../../experts/llm/cost/dry-run-chat-service.ts';
-import { estimateTokens } from '../../../../experts/llm/cost/prices.ts';
 import { ask, endpointAt, startServer } from '../service.ts';
 
 describe('DryRunChatService', () => {
