@@ -37,15 +37,37 @@ export async function fetchJson<T>(options: {
   /** The remedy for a refused key. */
   keyAdvice: string;
 }): Promise<T> {
-  const { service, url, headers, secret, schema, timeoutMs, context, keyAdvice } = options;
-  const { retry, random, signal } = context;
-  try {
-    return await withRetries({
-      attempt: () => attempt({ url, headers, secret, schema, timeoutMs, context }),
-      policy: retry,
-      random,
+  const { service, url, secret, schema, timeoutMs, context, keyAdvice } = options;
+  const { retry, random, signal, env } = context;
+  const secrets = secret === undefined ? [] : [secret.secret];
+  const headers = secret === undefined ? options.headers : { ...options.headers, [secret.header]: secret.secret.value };
+  const work = async (signal: AbortSignal) => {
+    const response = await guardedFetch(url, {
+      headers,
       signal,
+      dispatcher: await dispatcherOf(env),
     });
+    const text = withoutSecrets(await limitedText(response, MOST_BYTES), secrets);
+    const { origin } = new URL(response.url);
+    if (!response.ok && secret !== undefined && origin !== url.origin)
+      throw new CallFailure({ kind: 'redirect', message: `redirects to ${origin}, which was not sent the key` });
+    if (!response.ok)
+      throw failureOfStatus({
+        status: response.status,
+        message: text.replace(/\s+/g, ' ').slice(0, 300) || response.statusText,
+        code: null,
+        headers: response.headers,
+      });
+    const parsed = schema.safeParse(jsonWithoutSecrets(jsonOrUndefined(text), secrets));
+    if (parsed.success) return parsed.data;
+    throw new CallFailure({
+      kind: 'malformed',
+      message: `the answer is not what this service's protocol says (${z.prettifyError(parsed.error).replace(/\s+/g, ' ')}): ${text.slice(0, 200)}`,
+    });
+  };
+  try {
+    const attempt = () => withinTime({ timeoutMs, signal, work });
+    return await withRetries({ attempt, policy: retry, random, signal });
   } catch (error) {
     if (!(error instanceof RetriesEndedError)) throw error;
     const { failure, attempts } = error;
@@ -67,44 +89,6 @@ export async function fetchJson<T>(options: {
           : 'check its baseURL and options in the configuration'),
     );
   }
-}
-
-async function attempt<T>(options: {
-  url: URL;
-  headers: Readonly<Record<string, string>>;
-  secret: { readonly header: string; readonly secret: Secret } | undefined;
-  schema: z.ZodType<T>;
-  timeoutMs: number;
-  context: FetchContext;
-}): Promise<T> {
-  const { url, secret, schema, timeoutMs, context } = options;
-  const secrets = secret === undefined ? [] : [secret.secret];
-  const headers = secret === undefined ? options.headers : { ...options.headers, [secret.header]: secret.secret.value };
-  const work = async (signal: AbortSignal) => {
-    const response = await guardedFetch(url, {
-      headers,
-      signal,
-      dispatcher: await dispatcherOf(context.env),
-    });
-    const text = withoutSecrets(await limitedText(response, MOST_BYTES), secrets);
-    const { origin } = new URL(response.url);
-    if (!response.ok && secret !== undefined && origin !== url.origin)
-      throw new CallFailure({ kind: 'redirect', message: `redirects to ${origin}, which was not sent the key` });
-    if (!response.ok)
-      throw failureOfStatus({
-        status: response.status,
-        message: text.replace(/\s+/g, ' ').slice(0, 300) || response.statusText,
-        code: null,
-        headers: response.headers,
-      });
-    const parsed = schema.safeParse(jsonWithoutSecrets(jsonOrUndefined(text), secrets));
-    if (parsed.success) return parsed.data;
-    throw new CallFailure({
-      kind: 'malformed',
-      message: `the answer is not what this service's protocol says (${z.prettifyError(parsed.error).replace(/\s+/g, ' ')}): ${text.slice(0, 200)}`,
-    });
-  };
-  return withinTime({ timeoutMs, signal: context.signal, work });
 }
 
 /** An address below a configured base, with or without a slash at its end. */

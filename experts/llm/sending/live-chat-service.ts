@@ -18,7 +18,7 @@ import {
   weakerForm,
   withoutRefused,
 } from './endpoint-capabilities.ts';
-import { type Attempt, endingController, RequestSender, type Signals, waitInWords } from './request-sender.ts';
+import { type Attempt, RequestSender, type Signals, waitInWords } from './request-sender.ts';
 import { RetriesEndedError, type RetryPolicy, retrySchema, withRetries } from './retry.ts';
 
 export interface LiveChatOptions {
@@ -74,10 +74,10 @@ export class LiveChatService implements ChatService {
     this.budget.checkPrices(endpoint);
     const signal = this.signalOf(request);
     const form = this.capabilities.allowed(endpoint, fullForm(request));
-    const { breaker, ending } = this.sender.lineOf(endpoint);
-    const isFailing = () => breaker.isFailing;
+    const line = this.sender.lineOf(endpoint);
+    const isFailing = () => line.isFailing;
     // Ends the waiting, not sent requests, which are paid for.
-    const waiting = signal ? AbortSignal.any([signal, ending.signal]) : ending.signal;
+    const waiting = signal ? AbortSignal.any([signal, line.ended]) : line.ended;
     return this.capabilities.afterTrial({ endpoint, form, signal: waiting, isFailing }, () =>
       this.ask(request, { signal, waiting }),
     );
@@ -134,13 +134,8 @@ export class LiveChatService implements ChatService {
           // An endpoint that answers other requests is only slow.
           const askedMs = line.answers === answersBefore ? ended.askedMs : 0;
           const described = this.sender.described(failure, { endpoint, attempts, askedMs });
-          line.breaker.failed(failure, { isFinal: true, attempts, message: described.message });
-          if (described instanceof EndpointUnusableError) {
-            const { ending } = line;
-            // Later requests to a running service start afresh.
-            line.ending = endingController();
-            ending.abort(described);
-          }
+          line.failed(failure, { isFinal: true, attempts, message: described.message });
+          if (described instanceof EndpointUnusableError) line.end(described);
           throw described;
         }
         if (named !== null) this.capabilities.suspect(endpoint, named);

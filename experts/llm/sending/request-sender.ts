@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import type OpenAI from 'openai';
 import { readCompletion } from '../answers/completion.ts';
 import { completionBody, type RequestForm } from '../answers/request-form.ts';
@@ -11,22 +10,10 @@ import { COMPLETIONS_PATH, type Endpoint, secretsOf } from '../endpoint.ts';
 import { providerErrorOf } from '../provider-error.ts';
 import type { Environment } from '../secrets.ts';
 import type { Waits } from '../waits.ts';
-import { CircuitBreaker } from './circuit-breaker.ts';
-import { ConcurrencyLimiter } from './concurrency-limiter.ts';
 import { lineKey } from './endpoint-capabilities.ts';
 import { endpointClient, send } from './endpoint-client.ts';
-import { type RateLimiter, rateLimiter } from './rate-limiter.ts';
+import { EndpointLine } from './endpoint-line.ts';
 import type { RetryPolicy } from './retry.ts';
-
-/** The limits that all calls to one model at one address share. */
-export interface EndpointLine {
-  readonly limiter: ConcurrencyLimiter;
-  readonly breaker: CircuitBreaker;
-  readonly rate: RateLimiter;
-  answers: number;
-  /** Ends the waiting when no call can be answered any more. */
-  ending: AbortController;
-}
 
 /** Signals that cancel a call. */
 export interface Signals {
@@ -67,17 +54,7 @@ export class RequestSender {
 
   lineOf(endpoint: Endpoint): EndpointLine {
     const key = lineKey(endpoint);
-    const cached = this.lines.get(key);
-    if (cached) return cached;
-    const { requestsPerMinute, tokensPerMinute, concurrency } = endpoint;
-    const { baseMs, capMs } = this.shared.policy;
-    const line: EndpointLine = {
-      answers: 0,
-      ending: endingController(),
-      limiter: new ConcurrencyLimiter(concurrency),
-      breaker: new CircuitBreaker(),
-      rate: rateLimiter({ requestsPerMinute, tokensPerMinute, stepMs: baseMs / 5, capMs }),
-    };
+    const line = this.lines.get(key) ?? new EndpointLine(endpoint, this.shared.policy);
     this.lines.set(key, line);
     return line;
   }
@@ -90,7 +67,7 @@ export class RequestSender {
   /** @throws CallFailure, or the reason of an abort */
   async send(attempt: Attempt): Promise<ChatAnswer> {
     const { line, signals } = attempt;
-    line.breaker.check();
+    line.check();
     return line.limiter.run(() => this.reserved(attempt), signals.waiting);
   }
 
@@ -109,8 +86,8 @@ export class RequestSender {
     );
     let took: Took = 'unsent';
     try {
-      // The breaker may have tripped while this call was waiting.
-      line.breaker.check();
+      // The endpoint may have become unusable while this call was waiting.
+      line.check();
       signals.waiting.throwIfAborted();
       const client = await this.clientOf(endpoint);
       took = 'unknown';
@@ -118,10 +95,8 @@ export class RequestSender {
       took = spent.tokens === 0 ? 'nothing' : spent;
       line.rate.giveBack(most.tokens - spent.tokens);
       if (answer instanceof CallFailure) throw answer;
-      line.answers++;
+      line.answered();
       this.shared.waits.answered();
-      line.breaker.answered();
-      line.rate.answered();
       return answer;
     } catch (error) {
       const failure = await callFailureOf(error);
@@ -161,7 +136,7 @@ export class RequestSender {
   private noteFailure(failure: CallFailure, { line, request: { endpoint } }: Attempt): void {
     if (failure.isRetryable) {
       const { message } = this.described(failure, { endpoint, attempts: 1 });
-      line.breaker.failed(failure, { isFinal: false, attempts: 1, message });
+      line.failed(failure, { isFinal: false, attempts: 1, message });
     }
     if (failure.kind === 'rate-limit' && failure.retryAfterMs === null) line.rate.refused();
     const forMs = failure.retryAfterMs ?? 0;
@@ -180,13 +155,6 @@ export class RequestSender {
     this.#clients.set(endpoint, client);
     return client;
   }
-}
-
-/** Many requests listen to the signal, so many listeners are no leak. */
-export function endingController(): AbortController {
-  const controller = new AbortController();
-  setMaxListeners(0, controller.signal);
-  return controller;
 }
 
 /** The reason, in words, why a failed request waits before it is sent again. */

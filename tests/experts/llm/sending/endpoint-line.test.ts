@@ -18,7 +18,7 @@ async function askMany(rule: ScriptedRule) {
 
 const page = '<!doctype html><html><form action="/login">';
 
-describe('a circuit breaker', () => {
+describe('an endpoint line', () => {
   it.each<[string, ScriptedReply, number, RegExp]>([
     [
       'a login page',
