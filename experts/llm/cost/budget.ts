@@ -94,16 +94,18 @@ export class Budget {
 
   /** Null if the request has to wait. */
   private reservation({ model, most: estimate }: ReservedRequest): Reservation | null {
-    const granted: CountedSpending[] = [];
+    const outcome: { most?: CountedSpending; refusal?: string | null } = {};
     this.transact((state, reserved) => {
       const ratio = state.ratios.get(model) ?? 1;
       const most = { requests: 1, tokens: ratio * estimate.tokens, money: ratio * estimate.money };
-      if (this.mustWait(state, { model, most })) return nothingSpent;
+      outcome.refusal = this.refusal(state, most);
+      if (outcome.refusal !== null || this.mustWait(state, { model, most })) return nothingSpent;
       addReserved(reserved, { model, more: most });
-      granted.push(most);
+      outcome.most = most;
       return { ...nothingSpent, requests: 1 };
     });
-    const [most] = granted;
+    const { most, refusal } = outcome;
+    if (refusal) throw new BudgetSpentError(refusal);
     return most === undefined ? null : { settle: (took) => this.settle(took, { model, estimate, most }) };
   }
 
@@ -138,19 +140,20 @@ export class Budget {
     this.unwritten = nothingSpent;
   }
 
-  /** @throws BudgetSpentError if the request exceeds the budget even without the requests in progress */
+  /** The reason why the request exceeds the budget even without the requests in progress; null if it does not. */
+  private refusal({ spent }: LedgerState, most: Spending): string | null {
+    const { requests } = this.limits;
+    if (requests !== null && spent.requests + 1 > requests)
+      return `the budget of ${requests} requests is spent${this.where(`${spent.requests} sent so far`)}; ${WHAT_TO_DO}`;
+    const tooDear = UNITS.find((unit) => spent[unit] + most[unit] > this.limitOf(unit));
+    return tooDear === undefined ? null : this.describe(tooDear, { spent, most });
+  }
+
   private mustWait(
     { spent, elsewhere, ratios }: LedgerState,
     { model, most }: { model: string; most: Spending },
   ): boolean {
-    const { requests } = this.limits;
-    if (requests !== null && spent.requests + 1 > requests)
-      throw new BudgetSpentError(
-        `the budget of ${requests} requests is spent${this.where(`${spent.requests} sent so far`)}; ${WHAT_TO_DO}`,
-      );
     const underWay = [...elsewhere.values(), ...this.reserved.values()].reduce(addedSpending, nothingSpent);
-    const tooDear = UNITS.find((unit) => spent[unit] + most[unit] > this.limitOf(unit));
-    if (tooDear !== undefined) throw new BudgetSpentError(this.describe(tooDear, { spent, most }));
     if (UNITS.some((unit) => spent[unit] + underWay[unit] + most[unit] > this.limitOf(unit))) return true;
     const isLimited = UNITS.some((unit) => this.limits[unit] !== null);
     return isLimited && !ratios.has(model) && (this.reserved.has(model) || elsewhere.has(model));

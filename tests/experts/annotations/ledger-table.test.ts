@@ -111,6 +111,11 @@ describe('a ledger in a store', () => {
     expect(other.stats().spent).toMatchObject([{ requests: 2, tokens: 70 }]);
   });
 
+  it('is not taken for damaged where its name sounds like it', async () => {
+    const budget = budgetIn(storeAt(newPath()), { requests: 0 }, 'malformed-posts');
+    await expect(budget.reserve(request(10))).rejects.toThrow(/^the budget of 0 requests is spent .*malformed-posts/);
+  });
+
   it('gives back the request that was not sent after all', async () => {
     const budget = budgetIn(storeAt(newPath()), { requests: 1 });
     (await budget.reserve(request(10))).settle('unsent');
