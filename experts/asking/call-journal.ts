@@ -50,7 +50,17 @@ export class CallJournal implements ChatService {
 
   /** Runs the work of the judgement, or the part of one, with this key. */
   ofJudgement<T>(key: string, work: () => Promise<T>): Promise<T> {
-    return this.followed(this.work(key, work));
+    const judgement = { journal: this, key, timesMade: new Map<string, number>() };
+    const result = current.run(judgement, work).catch((error) => {
+      // Another attempt must not get these answers. The judgement's other answers stay usable.
+      const answers = error instanceof MalformedAnswerError ? error.answers : [];
+      this.table?.use(
+        answers.flatMap((answer) => this.places.get(answer) ?? []),
+        false,
+      );
+      throw error;
+    });
+    return this.followed(result);
   }
 
   chat(request: ChatRequest): Promise<ChatAnswer> {
@@ -65,20 +75,6 @@ export class CallJournal implements ChatService {
   async settled(): Promise<void> {
     this.ending.abort(new ProviderError('it was still to be asked, here or by another process, when the run ended'));
     while (this.underWay.size > 0) await Promise.allSettled(this.underWay);
-  }
-
-  private async work<T>(key: string, work: () => Promise<T>): Promise<T> {
-    try {
-      return await current.run({ journal: this, key, timesMade: new Map() }, work);
-    } catch (error) {
-      // Another attempt must not get these answers. The judgement's other answers stay usable.
-      if (error instanceof MalformedAnswerError)
-        this.table?.use(
-          error.answers.flatMap((answer) => this.places.get(answer) ?? []),
-          false,
-        );
-      throw error;
-    }
   }
 
   private async answer({ key, timesMade }: UnfinishedJudgement, request: ChatRequest): Promise<ChatAnswer> {

@@ -4,7 +4,7 @@ import { jsonOrUndefined } from '../../src/json.ts';
 import type { Question } from '../asking/ask-once.ts';
 import type { AskPart } from '../asking/parts.ts';
 import type { Usage } from '../detector.ts';
-import { chatJson } from '../llm/answers/chat-json.ts';
+import { chatJson } from '../llm/answers/ask-with-repair.ts';
 import type { ChatAnswer, ChatService } from '../llm/chat.ts';
 import type { Endpoint } from '../llm/endpoint.ts';
 

@@ -3,7 +3,7 @@ import { InputError } from '../../../src/errors.ts';
 import { jsonOrUndefined } from '../../../src/json.ts';
 import type { AskOnce, Question } from '../../asking/ask-once.ts';
 import { type AskPart, partAsker } from '../../asking/parts.ts';
-import { chatJson } from '../../llm/answers/chat-json.ts';
+import { chatJson } from '../../llm/answers/ask-with-repair.ts';
 import { askVerdict } from '../../llm/answers/verdict.ts';
 import type { ChatService } from '../../llm/chat.ts';
 import { answerRelevantOptions, type Endpoint } from '../../llm/endpoint.ts';

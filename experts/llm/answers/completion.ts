@@ -5,7 +5,7 @@ import { type ChatAnswer, type ChatRequest, type ChatUsage, incompletenessOf, ty
 import { estimateMessageTokens, estimateTokens } from '../cost/cost-of.ts';
 import { reportedUsage } from './reported-usage.ts';
 import { maxTokensOf } from './request-form.ts';
-import { isStream, pythonJson, streamedCompletion } from './response-json.ts';
+import { completionJson, isStream } from './response-json.ts';
 import { splitThinking, withoutEndTokens } from './thinking.ts';
 
 /** Raised when the same body could be read differently. */
@@ -67,7 +67,7 @@ export interface ReadCompletion {
 
 /** Reads the body of a response with status 200. It may contain no answer and still cost tokens. */
 export function readCompletion({ body, request }: { body: string; request: ChatRequest }): ReadCompletion {
-  const json = jsonIn(body);
+  const json = completionJson(body);
   const needsLogprobs = request.wantLogprobs === true && request.endpoint.logprobs === 'on';
   const answer = answerIn({ body, json, needsLogprobs });
   const counted = tokensIn({ json, body, answer, request });
@@ -105,11 +105,7 @@ function tokensIn(options: {
 
 /** Reads the answer in a stored body. */
 export function readKeptBody(body: string): ReadCompletion['answer'] {
-  return answerIn({ body, json: jsonIn(body), needsLogprobs: false });
-}
-
-function jsonIn(body: string): unknown {
-  return isStream(body) ? streamedCompletion(body) : pythonJson(body);
+  return answerIn({ body, json: completionJson(body), needsLogprobs: false });
 }
 
 function answerIn(options: { body: string; json: unknown; needsLogprobs: boolean }): ReadCompletion['answer'] {

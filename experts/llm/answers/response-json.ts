@@ -43,13 +43,18 @@ const choiceSchema = z.looseObject({
 const chunkSchema = z.looseObject({ choices: z.array(choiceSchema).default([]) });
 type StreamedParts = z.infer<typeof partsSchema>;
 
+/** The completion in a body, streamed or not; undefined if the body is no JSON, or a stream that ended early. */
+export function completionJson(body: string): unknown {
+  return isStream(body) ? streamedCompletion(body) : pythonJson(body);
+}
+
 /** Whether a body is a stream, whatever its content type. */
 export function isStream(body: string): boolean {
   return /^\s*(?:data|event|id|retry)?:/.test(body);
 }
 
 /** Merges a stream; undefined if it ended early or contains something else. */
-export function streamedCompletion(body: string): unknown {
+function streamedCompletion(body: string): unknown {
   const data = body
     .split(/\r?\n\r?\n/)
     .map((event) => [...event.matchAll(/^data: ?(.*)$/gm)].map(([, line]) => line).join('\n'))

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { chatJson } from '../../../../experts/llm/answers/chat-json.ts';
+import { chatJson } from '../../../../experts/llm/answers/ask-with-repair.ts';
 import { estimateTokens } from '../../../../experts/llm/cost/cost-of.ts';
 import { DryRunChatService, dryRunSummary } from '../../../../experts/llm/cost/dry-run-chat-service.ts';
 import { ask, endpointAt, startServer } from '../service.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type ChatJsonRequest, chatJson } from '../../../../experts/llm/answers/chat-json.ts';
+import { type ChatJsonRequest, chatJson } from '../../../../experts/llm/answers/ask-with-repair.ts';
 import { MalformedAnswerError } from '../../../../experts/llm/failures.ts';
 import { ProviderError } from '../../../../src/errors.ts';
 import { inTurn, lastMessage } from '../../../llm-server/scripted-rule.ts';
