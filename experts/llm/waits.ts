@@ -3,11 +3,13 @@ const LONG_WAIT_MS = 5000;
 
 /** Causes of waiting, the most informative first. */
 const KINDS = ['endpoint', 'pace', 'budget', 'answer', 'process'] as const;
-type WaitKind = (typeof KINDS)[number];
 
-interface Wait {
-  readonly kind: WaitKind;
+interface WaitCause {
+  readonly kind: (typeof KINDS)[number];
   readonly what: string;
+}
+
+interface Wait extends WaitCause {
   readonly sinceMs: number;
   /** The time when the wait ends by itself; infinite if something else ends it. */
   readonly untilMs: number;
@@ -19,17 +21,9 @@ export class Waits {
   private answeredMs = performance.now();
 
   /** @param wait.forMs duration of the wait; otherwise the returned function ends it */
-  begin({
-    kind,
-    what,
-    forMs = Number.POSITIVE_INFINITY,
-  }: {
-    kind: WaitKind;
-    what: string;
-    forMs?: number;
-  }): () => void {
+  begin({ forMs = Number.POSITIVE_INFINITY, ...cause }: WaitCause & { forMs?: number }): () => void {
     const sinceMs = performance.now();
-    const wait = { kind, what, sinceMs, untilMs: sinceMs + forMs };
+    const wait = { ...cause, sinceMs, untilMs: sinceMs + forMs };
     this.open.add(wait);
     return () => this.open.delete(wait);
   }

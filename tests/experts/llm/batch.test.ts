@@ -104,6 +104,18 @@ describe('runBatch', () => {
     const others = runBatch({ ...options, items: options.items.slice(1) });
     await expect(others).rejects.toThrow(InputError);
     await expect(others).rejects.toThrow(/holds batch batch-1 of other requests/);
+    // As version 0.2 wrote it.
+    const { baseURL } = options.endpoint;
+    const older = {
+      formatVersion: 1,
+      requestsHash: 'r',
+      baseURL,
+      inputFileId: 'f',
+      batchId: 'b',
+      status: 'in_progress',
+    };
+    writeFileSync(join(options.directory, 'batch-state.json'), JSON.stringify(older));
+    await expect(runBatch(options)).rejects.toThrow(/or let the version that submitted it collect it$/);
     writeFileSync(join(options.directory, 'batch-state.json'), '{');
     await expect(runBatch(options)).rejects.toThrow(
       /batch-state.json .*is damaged .*: delete it to submit the batch again/,
