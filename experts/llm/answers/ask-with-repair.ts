@@ -1,10 +1,7 @@
 import type { z } from 'zod';
 import { type ChatAnswer, type ChatMessage, type ChatRequest, type ChatService, whyIncomplete } from '../chat.ts';
 import { CannotAskError, MalformedAnswerError } from '../failures.ts';
-import { jsonReaderVersion, readWholeJson, toJsonSchema } from './whole-json.ts';
-
-/** The value of an answer, or the problem as a sentence that its model can act upon. */
-export type ReadAnswer<T> = { readonly value: T } | { readonly problem: string };
+import { jsonReaderVersion, type ReadAnswer, readWholeJson, toJsonSchema } from './whole-json.ts';
 
 export interface RepairableQuestion<T> {
   readonly service: ChatService;

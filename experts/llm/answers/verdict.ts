@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { ChatAnswer, ChatRequest } from '../chat.ts';
 import { type AnswerWords, answerWord, namedAnswers } from './answer-words.ts';
-import { askWithRepair, type ReadAnswer, type RepairableQuestion } from './ask-with-repair.ts';
+import { askWithRepair, type RepairableQuestion } from './ask-with-repair.ts';
 import { classProbabilities } from './class-probabilities.ts';
-import { readWholeJson, toJsonSchema } from './whole-json.ts';
+import { type ReadAnswer, readWholeJson, toJsonSchema } from './whole-json.ts';
 
 /*
  * A label by a language model. An endpoint with JSON schemas gets the answers as an enum, so the model can answer

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { jsonOrUndefined } from '../../../src/json.ts';
 import { answerWord, namesAsWords } from './answer-words.ts';
-import type { ReadAnswer } from './ask-with-repair.ts';
+
+/** The value of an answer, or the problem as a sentence that its model can act upon. */
+export type ReadAnswer<T> = { readonly value: T } | { readonly problem: string };
 
 /** Raised when the same text could be read differently. */
 export const jsonReaderVersion = 3;
