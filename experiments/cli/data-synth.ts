@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from '@commander-js/extra-typings';
+import { Command } from '@commander-js/extra-typings';
 import {
   optimalStopping,
   type SyntheticOptions,
@@ -6,7 +6,7 @@ import {
   syntheticOptionsSchema,
 } from '../../src/data/synthetic/stream.ts';
 import { writeThreads } from '../../src/data/thread-file.ts';
-import { flagOf } from './option-values.ts';
+import { flagOf, number } from './option-values.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
 interface Options extends Record<string, unknown> {
@@ -48,12 +48,6 @@ async function synthToFile({ out, delayCost, json, ...rest }: Options, { stdout 
         `accuracy ${best.accuracy.toFixed(4)}, ${best.meanPosts.toFixed(2)} posts, ER ${best.earlyRate.toFixed(3)}\n`,
     );
   stdout.write(`${threads.length} threads (${rumors} rumors), ${posts} posts: ${out}\n`);
-}
-
-function number(text: string): number {
-  const value = Number(text);
-  if (text.trim() === '' || Number.isNaN(value)) throw new InvalidArgumentError('It must be a number.');
-  return value;
 }
 
 const helpAfter = `

@@ -45,32 +45,23 @@ export function positiveIntegers(text: string): number[] {
   return text.split(',').map(positiveInteger);
 }
 
-export function amount(text: string): number {
-  const value = Number(text);
-  if (!(value > 0)) throw new InvalidArgumentError('It must be a number above 0.');
-  return value;
+function numberThat(isValid: (value: number) => boolean, message: string) {
+  return (text: string): number => {
+    const value = Number(text);
+    if (text.trim() === '' || !isValid(value)) throw new InvalidArgumentError(message);
+    return value;
+  };
 }
 
-/** Parses a time; null for none. */
-export function hours(text: string): number {
-  const value = Number(text);
-  if (text.trim() === '' || !(value >= 0)) throw new InvalidArgumentError('It must be a number of hours from 0 up.');
-  return value;
-}
-
-export function share(text: string): number {
-  const value = Number(text);
-  if (text.trim() === '' || !(value >= 0 && value <= 1))
-    throw new InvalidArgumentError('It must be a number from 0 to 1.');
-  return value;
-}
-
+export const number = numberThat((value) => !Number.isNaN(value), 'It must be a number.');
+export const amount = numberThat((value) => value > 0, 'It must be a number above 0.');
+export const hours = numberThat((value) => value >= 0, 'It must be a number of hours from 0 up.');
+export const share = numberThat((value) => value >= 0 && value <= 1, 'It must be a number from 0 to 1.');
 /** Parses a share above 0 and below 1. */
-export function properShare(text: string): number {
-  const value = Number(text);
-  if (!(value > 0 && value < 1)) throw new InvalidArgumentError('It must be a number between 0 and 1, such as 0.05.');
-  return value;
-}
+export const properShare = numberThat(
+  (value) => value > 0 && value < 1,
+  'It must be a number between 0 and 1, such as 0.05.',
+);
 
 export function percentage(text: string): number {
   const [, number = '', sign] = /^([\d.]+)(%?)$/.exec(text.trim()) ?? [];

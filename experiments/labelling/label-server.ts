@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { diskError, InputError } from '../../src/errors.ts';
-import { namesThisMachine } from '../serve/access.ts';
+import { InputError } from '../../src/errors.ts';
+import { listenError, namesThisMachine } from '../serve/access.ts';
 import { learnEvery } from './choose.ts';
 import type { LabelRecord } from './label-file.ts';
 import { labelPage, scoreCurve } from './label-page.ts';
@@ -136,9 +136,7 @@ export async function serveLabels(
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(port, '127.0.0.1', resolve);
   }).catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')
-      throw new InputError(`something listens at 127.0.0.1:${port} already; stop it, or choose another --port`);
-    throw diskError(error, { what: `listen at 127.0.0.1:${port}` });
+    throw listenError(error, { host: '127.0.0.1', port });
   });
   learnWhenDue();
   const bound = server.address();

@@ -16,8 +16,7 @@ export interface Labelling {
   readonly file: LabelFile;
   /** Ids of the threads that had no label before, in random order. */
   readonly order: readonly string[];
-  labelled(): Thread[];
-  /** Trains on the labels so far; null if they are too few. */
+  /** Trains on the labels so far; null for fewer than two classes with two labels. */
   learn(): Promise<Learnt | null>;
   write(path: string): Promise<Thread[]>;
 }
@@ -57,21 +56,18 @@ export function openLabelling(
     task,
     file,
     order,
-    labelled,
     async learn() {
       const { classOf } = answersOf(file.records());
-      const lesson = await learn({
-        threads: {
-          labelled: labelled().filter((thread) => task.goldLabel(thread) !== null),
-          open: order.flatMap((id) => (classOf.has(id) ? [] : (byId.get(id) ?? []))),
-        },
-        task,
-        seed: file.seed,
-        before,
-      });
-      if (lesson === null) return null;
-      before = lesson.labels;
-      return lesson.learnt;
+      const withLabel = labelled().filter((thread) => task.goldLabel(thread) !== null);
+      const taught = taskWith(task, { labelled: withLabel, fewest: 2 });
+      if (taught === null) return null;
+      const training = { threads: withLabel, task: taught, seed: file.seed, options: quickOptions };
+      const open = order.flatMap((id) => (classOf.has(id) ? [] : (byId.get(id) ?? [])));
+      const { ranking, labels: predicted } = await leastSure(open, await trainLocalDetector(training));
+      const compared = Object.keys(predicted).filter((id) => before[id] !== undefined);
+      const changed = { threads: compared.filter((id) => before[id] !== predicted[id]).length, of: compared.length };
+      before = predicted;
+      return { labels: withLabel.length, ranking, ...(await tested(withLabel, task, file.seed)), changed };
     },
     async write(path) {
       const whole = labelled();
@@ -99,41 +95,11 @@ export interface Learnt {
 /** Tested threads that a score needs. */
 const fewestTested = 20;
 
-/**
- * Trains a detector on the labels so far, ranks the open threads, and tests it.
- * @param options.threads labelled threads, and open ones in random order
- * @param options.before predictions of the detector before
- * @returns null for fewer than two classes with two labels
- */
-export async function learn(options: {
-  threads: { readonly labelled: readonly Thread[]; readonly open: readonly Thread[] };
-  task: Task;
-  seed: number;
-  before: Readonly<Record<string, string>>;
-}): Promise<{ learnt: Learnt; labels: Record<string, string> } | null> {
-  const { threads, seed, before } = options;
-  const { labelled, open } = threads;
-  const task = taskWith(options.task, { labelled, fewest: 2 });
-  if (task === null) return null;
-  const detector = await trainLocalDetector({ threads: labelled, task, seed, options: quickOptions });
-  const { ranking, labels } = await leastSure(open, detector);
-  const compared = Object.keys(labels).filter((id) => before[id] !== undefined);
-  return {
-    learnt: {
-      labels: labelled.length,
-      ranking,
-      ...(await tested(options)),
-      changed: { threads: compared.filter((id) => before[id] !== labels[id]).length, of: compared.length },
-    },
-    labels,
-  };
-}
-
-async function tested({
-  threads: { labelled },
-  task,
-  seed,
-}: Parameters<typeof learn>[0]): Promise<Pick<Learnt, 'macroF1' | 'tested'>> {
+async function tested(
+  labelled: readonly Thread[],
+  task: Task,
+  seed: number,
+): Promise<Pick<Learnt, 'macroF1' | 'tested'>> {
   const fair = labelled.filter((thread) => isFairTest(thread) && task.goldLabel(thread) !== null);
   const testable = taskWith(task, { labelled: fair, fewest: fewestInFolds });
   if (fair.length < fewestTested || testable?.labels.length !== task.labels.length)

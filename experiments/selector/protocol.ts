@@ -157,32 +157,24 @@ export interface TestedAndHeldOut {
   readonly heldOut: readonly TestSet[];
 }
 
-/** Splits the test sets. Held-out events are tested whole, and settings are chosen by development events. */
+/**
+ * Splits the test sets. Held-out events are tested whole, and settings are chosen by development events. Otherwise a
+ * share of all threads is held out (the paper's "Val"), equal for every seed; a thread of several sets is on one side
+ * in all.
+ */
 export function testedAndHeldOut(
   { data, evaluation }: SelectorExperiment,
   tests: readonly TestSet[],
 ): TestedAndHeldOut {
-  if (data.heldOutEvents.length === 0) return splitTests(tests, { share: evaluation.heldOutShare });
-  const development = new Set(data.developmentEvents);
-  const part = (isDevelopment: boolean) =>
-    tests
-      .map(({ name, threads }) => ({
-        name,
-        threads: threads.filter(({ event }) => development.has(String(event)) === isDevelopment),
-      }))
-      .filter(({ threads }) => threads.length > 0);
-  return { tested: part(false), heldOut: part(true) };
-}
-
-/**
- * Holds out a share of each test set, for choosing settings and for the supervised baseline (the paper's "Val"). The
- * split is equal for every seed, and a thread of several sets is on one side in all.
- */
-function splitTests(tests: readonly TestSet[], { share }: { share: number }): TestedAndHeldOut {
   const ids = [...new Set(tests.flatMap(({ threads }) => threads.map(({ id }) => id)))];
   const order = Random.seeded({ seed: 0, purpose: 'held-out test threads' }).shuffled(ids);
-  const out = new Set(order.slice(0, Math.round(share * ids.length)));
-  const part = (isOut: boolean) =>
-    tests.map(({ name, threads }) => ({ name, threads: threads.filter(({ id }) => out.has(id) === isOut) }));
+  const drawn = new Set(order.slice(0, Math.round(evaluation.heldOutShare * ids.length)));
+  const development = new Set(data.developmentEvents);
+  const isOut = ({ id, event }: Thread) =>
+    data.heldOutEvents.length === 0 ? drawn.has(id) : development.has(String(event));
+  const part = (side: boolean) =>
+    tests
+      .map(({ name, threads }) => ({ name, threads: threads.filter((thread) => isOut(thread) === side) }))
+      .filter(({ threads }) => data.heldOutEvents.length === 0 || threads.length > 0);
   return { tested: part(false), heldOut: part(true) };
 }

@@ -15,16 +15,6 @@ import { checkReplies, loadSelectorThreads, selectorClaim } from './data.ts';
 import { selectorResources } from './selector-resources.ts';
 import { openSelectorRun, selectWithKept, trainingThreads } from './trained-selector.ts';
 
-export interface SelectionSummary extends SelectionCounts {
-  readonly run: string;
-  /** Null for the training data of the run. */
-  readonly data: string | null;
-  readonly epochs: number;
-  readonly threads: number;
-  readonly out: string;
-  readonly lines: number;
-}
-
 /**
  * Labels the claims and posts of a run's data or of other data, and writes the retained ones for training. Nothing is
  * drawn, so equal input gives equal bytes.
@@ -39,7 +29,7 @@ export async function selectItems(options: {
   runs: string;
   budget: Partial<BudgetLimits>;
   context: WorkContext;
-}): Promise<SelectionSummary> {
+}) {
   const { run, data, out, kind, all, runs, budget, context } = options;
   checkItemFile(out);
   const resources = selectorResources({ runs });
@@ -219,17 +209,14 @@ function weakLabel({ prediction, retainProbability, isRetained }: Decided, class
   };
 }
 
+export type SelectionSummary = Awaited<ReturnType<typeof selectItems>>;
+
 export interface Count {
   readonly shown: number;
   readonly retained: number;
 }
 
-interface SelectionCounts {
-  readonly posts: Count & { readonly byStance: Readonly<Record<string, Count>> };
-  readonly claims: Count & { readonly labelledByHuman: Count; readonly byVeracity: Readonly<Record<string, Count>> };
-}
-
-function selectionCounts(items: { claims: readonly ClaimLine[]; posts: readonly PostLine[] }): SelectionCounts {
+function selectionCounts(items: { claims: readonly ClaimLine[]; posts: readonly PostLine[] }) {
   const { claims, posts } = items;
   return {
     posts: { ...countOf(posts), byStance: countsByLabel(posts, stanceClasses) },

@@ -30,15 +30,8 @@ export interface SelectorShared extends SelectorTools {
   readonly data: SelectorData;
 }
 
-export interface SelectorResources {
-  toolsFor(experiment: SelectorExperiment, context: WorkContext): Promise<SelectorTools>;
-  foldsFor(experiment: SelectorExperiment, context: WorkContext): Promise<readonly EventFold[]>;
-  sharedFor(experiment: SelectorExperiment, context: WorkContext): Promise<SelectorShared>;
-  close(): void;
-}
-
 /** Resources of all trials in a process, made once per configuration. All variants share one budget and one store. */
-export function selectorResources({ runs }: { runs: string }): SelectorResources {
+export function selectorResources({ runs }: { runs: string }) {
   const cache = join(runs, 'cache');
   let annotations: AnnotationStore | null = null;
   const services = new Map<string, LiveChatService>();
@@ -62,10 +55,10 @@ export function selectorResources({ runs }: { runs: string }): SelectorResources
   }
   return {
     toolsFor,
-    async foldsFor({ data: of }, context) {
+    async foldsFor({ data: of }: SelectorExperiment, context: WorkContext): Promise<readonly EventFold[]> {
       return eventFolds(await loadAllThreads(of, context.onNote), of);
     },
-    async sharedFor(experiment, context) {
+    async sharedFor(experiment: SelectorExperiment, context: WorkContext): Promise<SelectorShared> {
       const of = JSON.stringify([experiment.data, experiment.seedShare]);
       const loaded = await data.get(of, () => loadSelectorData(experiment, context.onNote));
       return { ...(await toolsFor(experiment, context)), data: loaded };
@@ -76,6 +69,8 @@ export function selectorResources({ runs }: { runs: string }): SelectorResources
     },
   };
 }
+
+export type SelectorResources = ReturnType<typeof selectorResources>;
 
 async function openEmbeddings(config: SelectorExperiment['encoder'], cache: string) {
   const encoder = await createEncoder(config);

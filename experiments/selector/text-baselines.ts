@@ -34,12 +34,11 @@ interface Texts {
   readonly whole: string;
 }
 type Example = Texts & { readonly label: number };
-/** The distribution of each text. */
-type Classify = (options: {
-  examples: readonly Example[];
-  classes: number;
-  texts: readonly Texts[];
-}) => Float64Array[] | Promise<Float64Array[]>;
+interface Question {
+  readonly examples: readonly Example[];
+  readonly classes: number;
+  readonly texts: readonly Texts[];
+}
 
 /** Decides every labelled item of a test, except for tasks without training labels. */
 export async function decideByText(options: {
@@ -69,10 +68,9 @@ export async function decideByText(options: {
     const ofTask = items.filter(({ item }) => item.task === task);
     const texts = ofTask.map((tested) => tested.texts);
     const distributions = await classifiers[system]({ examples, classes: taskClasses[task].length, texts });
-    for (const [index, { item }] of ofTask.entries()) {
-      const said = { system, part, test: test.name, distribution: distributions[index], isRetained: true };
-      decisions.push(selectorDecision(item, said));
-    }
+    const decided = { system, part, test: test.name, isRetained: true };
+    for (const [index, { item }] of ofTask.entries())
+      decisions.push(selectorDecision(item, { ...decided, distribution: distributions[index] }));
   }
   return decisions;
 }
@@ -90,34 +88,27 @@ function classShares(examples: readonly Example[], classes: number): Float64Arra
   return shares;
 }
 
-/** The class of the text with the largest Jaccard index of words, the first among equals; the most common class if none shares a word. */
-const classesOfNearest: Classify = ({ examples, classes, texts }) => {
-  const neighbours = examples.map(({ text, label }) => ({ words: wordSet(text), label }));
-  return texts.map(({ text }) => {
-    const words = wordSet(text);
-    let nearest = { similarity: 0, label: -1 };
-    for (const { words: others, label } of neighbours) {
-      const similarity = jaccardIndex(words, others);
-      if (similarity > nearest.similarity) nearest = { similarity, label };
-    }
-    if (nearest.label < 0) return classShares(examples, classes);
-    return Float64Array.from({ length: classes }, (_, label) => Number(label === nearest.label));
-  });
-};
-
-/** The row classifier of the selectors, on words of the examples. */
-const byRegression: Classify = async ({ examples, classes, texts }) => {
-  const trainingTexts = examples.map(({ whole }) => whole);
-  const classify = await fitRowClassifier({
-    features: textFeatures([...trainingTexts, ...texts.map(({ whole }) => whole)], trainingTexts),
-    classCount: classes,
-    examples: examples.map(({ label }, row) => ({ row, label })),
-  });
-  return texts.map((_, index) => classify(examples.length + index));
-};
-
-const classifiers: Record<TextBaseline, Classify> = {
-  majority: ({ examples, classes, texts }) => texts.map(() => classShares(examples, classes)),
-  'nearest-neighbour': classesOfNearest,
-  'tf-idf': byRegression,
+const classifiers = {
+  majority: ({ examples, classes, texts }: Question) => texts.map(() => classShares(examples, classes)),
+  /** The class of the text with the largest Jaccard index of words, the first among equals; else the class shares. */
+  'nearest-neighbour'({ examples, classes, texts }: Question) {
+    const neighbours = examples.map(({ text, label }) => ({ words: wordSet(text), label }));
+    return texts.map(({ text }) => {
+      const words = wordSet(text);
+      const similarities = neighbours.map((neighbour) => jaccardIndex(words, neighbour.words));
+      const nearest = similarities.indexOf(similarities.reduce((most, value) => Math.max(most, value), 0));
+      if (!(similarities[nearest] > 0)) return classShares(examples, classes);
+      return Float64Array.from({ length: classes }, (_, label) => Number(label === neighbours[nearest].label));
+    });
+  },
+  /** The row classifier of the selectors, on words of the examples. */
+  async 'tf-idf'({ examples, classes, texts }: Question) {
+    const trainingTexts = examples.map(({ whole }) => whole);
+    const classify = await fitRowClassifier({
+      features: textFeatures([...trainingTexts, ...texts.map(({ whole }) => whole)], trainingTexts),
+      classCount: classes,
+      examples: examples.map(({ label }, row) => ({ row, label })),
+    });
+    return texts.map((_, index) => classify(examples.length + index));
+  },
 };

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
-import { InputError } from '../../src/errors.ts';
+import { diskError, InputError } from '../../src/errors.ts';
 
 export type Access =
   | { readonly kind: 'token'; readonly token: string }
@@ -57,4 +57,13 @@ export function namesThisMachine(hostHeader: string | undefined): boolean {
 
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
+}
+
+export function listenError(error: unknown, { host, port }: { host: string; port: number }): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (code === 'EADDRINUSE')
+    return new InputError(`something listens at ${host}:${port} already; stop it, or choose another --port`);
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+    return new InputError(`${host} is no address of this machine; correct --host`);
+  return diskError(error, { what: `listen at ${host}:${port}` });
 }

@@ -15,10 +15,7 @@ import {
   type ThreadReading,
   waitUntil,
 } from './thread-reading.ts';
-import { keptPost, type ThreadOutcome, type ThreadStore } from './thread-store.ts';
-
-/** Attempts, while others add to the same thread. */
-const attempts = 10;
+import { keptPost, repeated, type ThreadOutcome, type ThreadStore } from './thread-store.ts';
 
 export class GrowingThreads {
   private readonly store: ThreadStore;
@@ -47,20 +44,18 @@ export class GrowingThreads {
     { id, posts, end }: { id: string; posts: readonly NewPost[]; end: boolean },
   ): Promise<ThreadView> {
     return this.inTurn(keyOf(bundle, id), async (key) => {
-      for (let attempt = 0; attempt < attempts; attempt++) {
+      return repeated(id, async () => {
         const reading = await this.readingOf(bundle, { id, key });
         if (reading !== null && 'outcome' in reading) {
           await this.audits?.follow({ bundle, id, key }, { posts, end });
           return decidedView({ bundle, id, outcome: reading.outcome, posts });
         }
         const added = await this.addTo(reading, { bundle, id, key, posts, end });
-        if (added === null) continue;
-        const ids = posts.map((post) => post.id);
-        const answer = await this.view(added, { bundle, id, key, ids });
+        if (added === null) return null;
+        const answer = await this.view(added, { bundle, id, key, ids: posts.map((post) => post.id) });
         if (answer.decision === 'stop') await this.audits?.follow({ bundle, id, key }, { posts, end });
         return answer;
-      }
-      throw new HttpProblem(409, `others keep adding to thread ${id}; send the posts of a thread one after another`);
+      });
     });
   }
 

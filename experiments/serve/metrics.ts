@@ -5,18 +5,11 @@ import type { Models } from './models.ts';
 import type { ThreadView } from './schemas.ts';
 import type { ThreadStore } from './thread-store.ts';
 
-export interface ServerMetrics {
-  readonly registry: Registry;
-  countRequest(request: { method: string; route: string; status: number; seconds: number }): void;
-  countPosts(view: ThreadView): void;
-  countReload(reload: { model: string; outcome: 'loaded' | 'failed' }): void;
-}
-
 /** Metrics for Prometheus. Labels have few values: routes instead of addresses, models instead of threads. */
 export function serverMetrics(
   threads: ThreadStore,
   { models, aboutGuarantee }: { models: Models; aboutGuarantee: AboutGuarantee },
-): ServerMetrics {
+) {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -54,14 +47,17 @@ export function serverMetrics(
   addGuarantees(registry, { models, aboutGuarantee });
   return {
     registry,
-    countRequest: ({ method, route, status, seconds }) => requests.observe({ method, route, status }, seconds),
-    countPosts({ model, decision, prediction, predictionMissing }) {
+    countRequest: (seconds: number, labels: { method: string; route: string; status: number }) =>
+      requests.observe(labels, seconds),
+    countPosts({ model, decision, prediction, predictionMissing }: ThreadView) {
       const outcome = prediction !== null ? 'given' : predictionMissing !== null ? 'missing' : 'none';
       answers.inc({ model, decision, prediction: outcome });
     },
-    countReload: (labels) => reloads.inc(labels),
+    countReload: (labels: { model: string; outcome: 'loaded' | 'failed' }) => reloads.inc(labels),
   };
 }
+
+export type ServerMetrics = ReturnType<typeof serverMetrics>;
 
 function addGuarantees(
   registry: Registry,

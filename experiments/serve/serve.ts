@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { bundleFiles } from '../../checkpoints/policy/manifest.ts';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
-import { diskError, InputError } from '../../src/errors.ts';
+import { InputError } from '../../src/errors.ts';
 import { sleep } from '../../src/sleep.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 import type { PrefixJudge } from '../judging/judge-single-prefixes.ts';
 import { openPolicy, policyFolder } from '../stop-agent/policy/policy-folder.ts';
-import type { Access } from './access.ts';
+import { type Access, listenError } from './access.ts';
 import { type AuditSettings, auditLog } from './audit-log.ts';
 import { memoryThreads, type ThreadLimits } from './memory-threads.ts';
 import { type ModelSource, type ServedBundle, servedModels } from './models.ts';
@@ -158,12 +158,7 @@ async function listen({ app }: EarshotServer, { host, port }: { host: string; po
   try {
     return await app.listen({ host, port });
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    if (code === 'EADDRINUSE')
-      throw new InputError(`something listens at ${host}:${port} already; stop it, or choose another --port`);
-    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-      throw new InputError(`${host} is no address of this machine; correct --host`);
-    throw diskError(error, { what: `listen at ${host}:${port}` });
+    throw listenError(error, { host, port });
   }
 }
 

@@ -165,7 +165,7 @@ function addHooks(
     const { method } = request;
     const route = request.is404 ? 'unknown' : (request.routeOptions.url ?? 'unknown');
     const { statusCode: status, elapsedTime } = reply;
-    metrics.countRequest({ method, route, status, seconds: elapsedTime / 1000 });
+    metrics.countRequest(elapsedTime / 1000, { method, route, status });
     logger.info({ reqId: request.id, method, route, status, ms: Math.round(elapsedTime * 1000) / 1000 }, 'answered');
     done();
   });

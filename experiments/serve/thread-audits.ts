@@ -1,17 +1,10 @@
 import { type AuditDraw, auditedThread, isAudited } from '../../checkpoints/policy/audit.ts';
 import type { Audit } from '../../checkpoints/policy/audit-schema.ts';
 import { ProviderError } from '../../src/errors.ts';
-import { HttpProblem } from './http-problem.ts';
+import type { AuditLog } from './audit-log.ts';
 import type { ServedBundle } from './models.ts';
 import type { NewPost } from './thread-reading.ts';
-import { type KeptThread, keptPost, type ThreadStore } from './thread-store.ts';
-
-export interface ServedAudits extends AuditDraw {
-  /** Queries that audits of this process may take before drawing stops. */
-  readonly mostQueries: number;
-  /** Stores an audit when its thread opens and when it ends. */
-  readonly add: (audit: Audit, store: ThreadStore) => Promise<void>;
-}
+import { type KeptThread, keptPost, repeated, type ThreadStore } from './thread-store.ts';
 
 interface Place {
   readonly bundle: ServedBundle;
@@ -19,11 +12,16 @@ interface Place {
   readonly key: string;
 }
 
-/** Attempts, while others add to the same thread. */
-const attempts = 10;
-
 /** Audits threads: their posts stay after the decision, and the detector is queried at their end. */
-export function threadAudits({ store, audits, now }: { store: ThreadStore; audits: ServedAudits; now: () => Date }) {
+export function threadAudits({
+  store,
+  audits,
+  now,
+}: {
+  store: ThreadStore;
+  audits: Pick<AuditLog, keyof AuditDraw | 'mostQueries' | 'add'>;
+  now: () => Date;
+}) {
   const { mostQueries, add, ...draw } = audits;
   let queries = 0;
 
@@ -46,18 +44,13 @@ export function threadAudits({ store, audits, now }: { store: ThreadStore; audit
   async function follow(place: Place, { posts, end }: { posts: readonly NewPost[]; end: boolean }): Promise<void> {
     if (!isAudited(place.id, draw)) return;
     const { maxPosts } = place.bundle.policy.definition.limits;
-    for (let attempt = 0; attempt < attempts; attempt++) {
+    await repeated(place.id, async () => {
       const thread = await store.read(place.key, null);
-      if (thread === null || thread.audit === null) return;
+      if (thread === null || thread.audit === null) return true;
       const whole = await appended(store, place.key, { thread, posts, end });
-      if (whole === null) continue;
-      if (whole.ended || whole.posts.length >= maxPosts) await close(place, whole);
-      return;
-    }
-    throw new HttpProblem(
-      409,
-      `others keep adding to thread ${place.id}; send the posts of a thread one after another`,
-    );
+      if (whole !== null && (whole.ended || whole.posts.length >= maxPosts)) await close(place, whole);
+      return whole;
+    });
   }
 
   /** Judges the end. Without an answer of the detector, the audit stays open until the thread counts as quiet. */

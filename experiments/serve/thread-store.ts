@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Audit } from '../../checkpoints/policy/audit-schema.ts';
 import { postSchema } from '../../src/data/thread.ts';
 import { threadDecisionSchema } from '../stop-agent/thread-decision.ts';
-import { type HttpProblem, unavailable } from './http-problem.ts';
+import { HttpProblem, unavailable } from './http-problem.ts';
 
 /*
  * What is kept of a thread between two requests: the posts that were read, until there is a decision, and the decision
@@ -17,6 +17,15 @@ export type KeptPost = z.infer<typeof keptPostSchema>;
 
 export function keptPost({ id, time, author, parent, text }: KeptPost): KeptPost {
   return { id, time, author, parent, text };
+}
+
+/** Repeats a change that gives null if another server came first. @throws HttpProblem (409) after ten attempts */
+export async function repeated<T>(id: string, change: () => Promise<T | null>): Promise<T> {
+  for (let attempt = 0; attempt < 10; attempt++) {
+    const result = await change();
+    if (result !== null) return result;
+  }
+  throw new HttpProblem(409, `others keep adding to thread ${id}; send the posts of a thread one after another`);
 }
 
 export function tooManyThreads(open: number): HttpProblem {
