@@ -8,6 +8,7 @@ import { veracityTask } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { likeliest } from '../../src/likeliest.ts';
 import { Random } from '../../src/tensor/random.ts';
+import { within } from '../../src/work-context.ts';
 import { createSelector, pretrainTaskModels } from '../../trainers/selector/jsdrv.ts';
 import {
   type EpochRetention,
@@ -59,10 +60,7 @@ export async function trainBaseline(
   } else if (name === 'untuned') {
     await pretrainTaskModels(settings);
   } else {
-    await trainToEnd(trainer, {
-      ...context,
-      onProgress: (stage, done, total) => context.onProgress(`${name}: ${stage}`, done, total),
-    });
+    await trainToEnd(trainer, within(context, name));
   }
   return trainer.training;
 }

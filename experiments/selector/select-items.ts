@@ -76,10 +76,7 @@ export async function selectItems(options: {
 const fewestChecked = 20;
 const loudShare = 0.8;
 
-/**
- * Doubts about the labels.
- * @throws InputError for labels of one class, or of a model that was never trained
- */
+/** Doubts about the labels. @throws InputError for labels of one class, or of a model that was never trained */
 function checkLabels(items: readonly SelectedItem[]): string[] {
   const ofMachine = items.filter((item) => item.kind === 'post' || item.labelledBy === 'machine');
   if (ofMachine.length < fewestChecked) return [];

@@ -5,10 +5,7 @@ import { ProviderError } from '../../src/errors.ts';
 import { PromiseCache } from '../../src/promise-cache.ts';
 import { sleep } from '../../src/sleep.ts';
 
-/**
- * Asks a detector about the posts at the stop; null if it does not decide.
- * @throws ProviderError for a failure that may pass
- */
+/** Asks a detector about the posts at the stop; null if it does not decide. @throws ProviderError for a failure that may pass */
 export type AskPrediction = (prefix: Prefix) => Promise<Prediction | null>;
 
 export interface Asked {

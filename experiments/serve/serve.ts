@@ -5,7 +5,7 @@ import { bundleFiles } from '../../checkpoints/policy/manifest.ts';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import { InputError } from '../../src/errors.ts';
 import { sleep } from '../../src/sleep.ts';
-import { type WorkContext, workContext } from '../../src/work-context.ts';
+import { workContext } from '../../src/work-context.ts';
 import type { PrefixJudge } from '../judging/judge-single-prefixes.ts';
 import { openPolicy, policyFolder } from '../stop-agent/policy/policy-folder.ts';
 import { type Access, listenError } from './access.ts';
@@ -15,7 +15,6 @@ import { type ModelSource, type ServedBundle, servedModels } from './models.ts';
 import { detectorPrediction, predictionOrReason } from './predictions.ts';
 import { redisThreads } from './redis-threads.ts';
 import { createServer, type EarshotServer, type ServerLimits } from './server.ts';
-import type { ThreadStore } from './thread-store.ts';
 
 export interface ServeOptions {
   readonly models: readonly ModelSource[];
@@ -69,7 +68,12 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   const onNote = (note: string) => logger.info({ note }, 'detector');
   const context = workContext({ onNote, maxWaitMs: detector?.maxWaitMs ?? null });
   // Whoever asks for a thread again wants another answer than the one that could not be read.
-  const judge = detector === undefined ? null : await openModels({ ...detector, context });
+  const judge =
+    detector === undefined
+      ? null
+      : await (await import('../judging/judge-single-prefixes.ts')).openPrefixJudge({
+          ...{ ...detector, retryUnreadable: true, context },
+        });
   const models = servedModels(sources, async (source) => {
     const bundle = await servedBundle(source, { judge, timeoutMs: predictionMs });
     const { name, sha256 } = bundle;
@@ -77,7 +81,10 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     return bundle;
   });
   const audits = options.audits === undefined ? null : auditLog(options.audits);
-  const store = await threadStore(options.sessions, { ...threadLimits, password: options.redisPassword });
+  const store =
+    options.sessions === 'memory'
+      ? memoryThreads(threadLimits)
+      : await redisThreads(options.sessions, { ...threadLimits, password: options.redisPassword });
   const { idleMs } = threadLimits;
   const server = await createServer({ models, store, access, limits, logger, audits, quietMs: 3 * idleMs });
   const endQuiet = async (): Promise<void> => {
@@ -122,14 +129,6 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   }
 }
 
-/** Language models are imported only by servers that query them. */
-async function openModels(
-  options: NonNullable<ServeOptions['detector']> & { context: WorkContext },
-): Promise<PrefixJudge> {
-  const { openPrefixJudge } = await import('../judging/judge-single-prefixes.ts');
-  return openPrefixJudge({ retryUnreadable: true, ...options });
-}
-
 /** @throws InputError for an invalid bundle */
 async function servedBundle(
   { name, folder }: ModelSource,
@@ -145,13 +144,6 @@ async function servedBundle(
       `the policy of ${folder} queries its detector while it reads, and the bundle does not hold the detector; start the server with --detector`,
     );
   return { name, sha256: policy.manifest.sha256, policy, predictionOf: predictionOrReason(ask, { none, timeoutMs }) };
-}
-
-function threadStore(
-  sessions: string,
-  limits: ServeOptions['threadLimits'] & { password: string | undefined },
-): Promise<ThreadStore> {
-  return sessions === 'memory' ? Promise.resolve(memoryThreads(limits)) : redisThreads(sessions, limits);
 }
 
 async function listen({ app }: EarshotServer, { host, port }: { host: string; port: number }): Promise<string> {

@@ -93,10 +93,7 @@ export async function crossFitter(options: {
         takenRight: ofGold.filter((item) => item.label === rightLabels.get(item)).length,
       });
     };
-    /**
-     * Held-out gold rows are among the items, so that the share of right weak labels is known. Nothing is trained on
-     * them.
-     */
+    /** Held-out gold rows are among the items, so that the share of right weak labels is known. Nothing is trained on them. */
     const select = (name: SelectorName, scores: ArrayLike<number>) => {
       const taken = takeShare({ items: candidates, scores, share }).map((place) => candidates[place]);
       const [ofGold, others] = [true, false].map((isGold) => taken.filter((item) => rightLabels.has(item) === isGold));

@@ -55,9 +55,7 @@ export interface TaskModel<Item> {
   readonly classes: readonly string[];
   /** Everything that can change a prediction of the untuned model, as plain JSON. */
   readonly identity: Readonly<Record<string, unknown>>;
-  /**
-   * Predicts items in order. A model that could remember the label of an item that it was tuned on holds the item out.
-   */
+  /** Predicts items in order. A model that could remember the label of an item that it was tuned on holds the item out. */
   predict(items: readonly Item[]): Promise<TaskPrediction[]>;
   /** Trains the untuned model on examples of other data. Called before the first `tune`. */
   pretrain(examples: readonly Example<Item>[]): Promise<void>;

@@ -148,10 +148,7 @@ export interface ReadCues {
     readonly expression: string;
     readonly cue: number;
   }[];
-  /**
-   * Each cue's count divided by the square root of the number of words: "Fake." weighs more than one "fake" in a long
-   * text.
-   */
+  /** Each cue's count divided by the square root of the number of words: "Fake." weighs more than one "fake" in a long text. */
   readonly values: Float64Array;
 }
 
