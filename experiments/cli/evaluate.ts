@@ -3,16 +3,9 @@ import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { kindOf } from '../kinds/kinds.ts';
 import { kindOfRun } from '../run/open-run-of.ts';
-import type { OptionsOf } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 
 export function evaluateCommand(terminal: Terminal) {
-  return evaluateOptions().action((run, options) => evaluate(run, { ...options, terminal }));
-}
-
-type EvaluateOptions = OptionsOf<typeof evaluateOptions>;
-
-function evaluateOptions() {
   return new Command('evaluate')
     .description('Test the agent or the selector of a run on another data set.')
     .argument('<run>', 'run directory, such as runs/quickstart/one-query/seed-1')
@@ -32,20 +25,18 @@ trained on are left out, known by their id and claim.
 Examples:
   earshot evaluate runs/quickstart/one-query/seed-1 --data other-threads.jsonl
   earshot evaluate runs/weibo/one-query/seed-1 --data covid.jsonl --detector runs/covid/one-query/seed-1`,
-    );
-}
-
-async function evaluate(run: string, options: EvaluateOptions & { terminal: Terminal }): Promise<void> {
-  const { data, detector, runs, skipInvalid = false, includeTrained = false, out, json, terminal } = options;
-  const { stdout, stderr } = terminal;
-  const { watched } = await import('./progress.ts');
-  const kind = await kindOf(kindOfRun(RunDirectory.open(run)), run);
-  const evaluated = await watched(run, terminal, (context) =>
-    kind.evaluate({ run, data, detector, runs, skipInvalid, includeTrained, context }),
-  );
-  const scores = `${JSON.stringify({ run, data, detector, ...evaluated.scores }, null, 2)}\n`;
-  stdout.write(json ? scores : evaluated.text);
-  if (out === undefined) return;
-  writeFileAtomically(out, scores);
-  stderr.write(`\nScores: ${out}\n`);
+    )
+    .action(async (run, options) => {
+      const { data, detector, runs, skipInvalid = false, includeTrained = false, out, json } = options;
+      const { watched } = await import('./progress.ts');
+      const kind = await kindOf(kindOfRun(RunDirectory.open(run)), run);
+      const evaluated = await watched(run, terminal, (context) =>
+        kind.evaluate({ run, data, detector, runs, skipInvalid, includeTrained, context }),
+      );
+      const scores = `${JSON.stringify({ run, data, detector, ...evaluated.scores }, null, 2)}\n`;
+      terminal.stdout.write(json ? scores : evaluated.text);
+      if (out === undefined) return;
+      writeFileAtomically(out, scores);
+      terminal.stderr.write(`\nScores: ${out}\n`);
+    });
 }

@@ -125,14 +125,10 @@ const units: Readonly<Record<string, string>> = {
 const skippedShown = 5;
 
 /** Collects notes of skipped input. The first few are printed at once, the others counted. */
-export function collectSkipped({ stderr }: Pick<Terminal, 'stderr'>): {
-  onSkipped: (line: string) => void;
-  count: () => number;
-  report: () => void;
-} {
+export function collectSkipped({ stderr }: Pick<Terminal, 'stderr'>) {
   let count = 0;
   return {
-    onSkipped(line) {
+    onSkipped(line: string) {
       count++;
       if (count <= skippedShown) stderr.write(`${line}\n`);
     },

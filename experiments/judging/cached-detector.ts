@@ -34,12 +34,12 @@ export function openDetectorCache(directory: string): DetectorCache {
   };
 }
 
-export function trainedDetector({
-  context,
-  ...settings
-}: Omit<Parameters<typeof trainLocalDetector>[0], 'onProgress' | 'signal'> & {
-  context: WorkContext;
-}): Promise<LocalDetector> {
+export function trainedDetector(
+  options: Omit<Parameters<typeof trainLocalDetector>[0], 'onProgress' | 'signal'> & {
+    context: WorkContext;
+  },
+): Promise<LocalDetector> {
+  const { context, ...settings } = options;
   const onProgress = ({ done, total }: { done: number; total: number }) =>
     context.onProgress('training the detector', done, total);
   return trainLocalDetector({ ...settings, onProgress, signal: context.signal });

@@ -13,12 +13,6 @@ import { drawnThreads } from './drawn-threads.ts';
 const mostPosts = 500;
 const defaultFolds = 5;
 
-export interface CrossValidation {
-  readonly heldOut: HeldOutScores;
-  /** Scores with shares of the labels and with all, without the shares that leave a fold too few labels. */
-  readonly curve: readonly { readonly labels: number; readonly wholeMacroF1: number; readonly earliness: null }[];
-}
-
 /**
  * Cross-validates the local detector: a detector of the other folds judges each labelled thread except those that were
  * chosen by margin. `train` with the same seed and options gives equal folds and scores.
@@ -34,7 +28,7 @@ export async function crossValidate(options: {
   curve?: boolean;
   detector: z.input<typeof localDetectorOptionsSchema>;
   context?: WorkContext;
-}): Promise<CrossValidation> {
+}) {
   const { task, limit, seed, detector } = options;
   const context = workContext(options.context);
   const goldOf = (thread: Thread) => task.goldLabel(thread);

@@ -12,12 +12,6 @@ const mostBodyBytes = 64 * 1024;
 /** Labels before the first training. */
 const firstLearning = 20;
 
-export interface LabelServer {
-  /** The URL with the token of the page. */
-  readonly address: string;
-  stop(): Promise<void>;
-}
-
 /**
  * Serves the page on this machine.
  * @param options.learn trains elsewhere, so that the page does not wait
@@ -34,7 +28,7 @@ export async function serveLabels(
     now: () => Date;
     onNote: (line: string) => void;
   },
-): Promise<LabelServer> {
+) {
   const { annotator, port, isRandom, now, onNote } = options;
   const session = labelSession({ file, order, annotator, now });
   const token = randomBytes(16).toString('hex');
@@ -141,6 +135,7 @@ export async function serveLabels(
   learnWhenDue();
   const bound = server.address();
   return {
+    /** The URL with the token of the page. */
     address: `http://127.0.0.1:${typeof bound === 'object' && bound !== null ? bound.port : port}/${token}/`,
     async stop() {
       isStopped = true;

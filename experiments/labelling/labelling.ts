@@ -7,19 +7,8 @@ import { isFairTest, type Thread } from '../../src/data/thread.ts';
 import { writeThreads } from '../../src/data/thread-file.ts';
 import { crossValidate } from '../judging/cross-validate.ts';
 import { chanceOrder, leastSure } from './choose.ts';
-import { type LabelFile, openLabelFile } from './label-file.ts';
+import { openLabelFile } from './label-file.ts';
 import { answersOf, threadsWithLabels } from './session.ts';
-
-export interface Labelling {
-  readonly threads: ReadonlyMap<string, Thread>;
-  readonly task: Task;
-  readonly file: LabelFile;
-  /** Ids of the threads that had no label before, in random order. */
-  readonly order: readonly string[];
-  /** Trains on the labels so far; null for fewer than two classes with two labels. */
-  learn(): Promise<Learnt | null>;
-  write(path: string): Promise<Thread[]>;
-}
 
 /** The label file and the labelled thread file beside a thread file. Both names also follow from the labelled file. */
 export function labelPaths(path: string, label: string): { labels: string; out: string } {
@@ -35,7 +24,7 @@ export function labelPaths(path: string, label: string): { labels: string; out: 
 export function openLabelling(
   threads: readonly Thread[],
   options: { label: string; classes?: readonly string[]; labels: string; seed: number },
-): Labelling {
+) {
   const { label, labels, seed } = options;
   // Those that the threads have are a beginning; the label file knows better.
   const ofThreads = existsSync(labels) ? undefined : tasksOf(threads).findLast(({ name }) => name === label)?.labels;
@@ -55,8 +44,10 @@ export function openLabelling(
     threads: byId,
     task,
     file,
+    /** Ids of the threads that had no label before, in random order. */
     order,
-    async learn() {
+    /** Trains on the labels so far; null for fewer than two classes with two labels. */
+    async learn(): Promise<Learnt | null> {
       const { classOf } = answersOf(file.records());
       const withLabel = labelled().filter((thread) => task.goldLabel(thread) !== null);
       const taught = taskWith(task, { labelled: withLabel, fewest: 2 });
@@ -69,13 +60,15 @@ export function openLabelling(
       before = predicted;
       return { labels: withLabel.length, ranking, ...(await tested(withLabel, task, file.seed)), changed };
     },
-    async write(path) {
+    async write(path: string): Promise<Thread[]> {
       const whole = labelled();
       await writeThreads(path, whole);
       return whole;
     },
   };
 }
+
+export type Labelling = ReturnType<typeof openLabelling>;
 
 /** Options of the detector that ranks threads. It trains every ten labels, in a third of the usual time. */
 export const quickOptions = { characterWeights: [1], l2: [3e-4], folds: 3 };

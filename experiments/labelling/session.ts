@@ -97,22 +97,13 @@ const leaseMs = 10 * 60_000;
 
 export type Answer = { readonly kind: 'label'; readonly class: string } | { readonly kind: 'cannot-tell' | 'skip' };
 
-export interface LabelSession {
-  readonly annotator: string;
-  /** The thread to show, which stays until it is answered, in other processes too; null after the last. */
-  current(ranking: readonly string[]): LabelRecord | null;
-  /** Adds the answer. Answers about other threads are ignored, such as a form that is sent twice. */
-  answer(thread: string, answer: Answer): void;
-  undo(): void;
-}
-
 /** @param options.order ids of the threads without a label, in random order */
 export function labelSession(options: {
   file: LabelFile;
   order: readonly string[];
   annotator: string;
   now: () => Date;
-}): LabelSession {
+}) {
   const { file, order, annotator, now } = options;
   const inFile = new Set(order);
   const add = (record: Pick<LabelRecord, 'kind' | 'thread' | 'chosen' | 'chance'> & { class?: string }) => {
@@ -143,8 +134,8 @@ export function labelSession(options: {
     );
   };
   return {
-    annotator,
-    current(ranking) {
+    /** The thread to show, which stays until it is answered, in other processes too; null after the last. */
+    current(ranking: readonly string[]): LabelRecord | null {
       for (;;) {
         const records = file.records();
         const shown = inSight(records);
@@ -162,13 +153,14 @@ export function labelSession(options: {
         add({ kind: 'shown', ...choice });
       }
     },
-    answer(thread, answer) {
+    /** Adds the answer. Answers about other threads are ignored, such as a form that is sent twice. */
+    answer(thread: string, answer: Answer): void {
       const shown = inSight(file.records());
       if (shown?.thread !== thread) return;
       const { chosen, chance } = shown;
       add({ thread, chosen, chance, ...answer });
     },
-    undo() {
+    undo(): void {
       const last = lastOf(annotator, answersOf(file.records()));
       if (last === null) return;
       const { thread, chosen, chance } = last;
@@ -180,15 +172,15 @@ export function labelSession(options: {
 
 /** A thread that was labelled once, preferably by another annotator; null if none is due. */
 function again(
-  { all: given }: Answers,
+  { all }: Answers,
   { annotator, seed, isSkipped }: { annotator: string; seed: number; isSkipped: (thread: string) => boolean },
 ) {
-  const ofMine = given.filter((record) => record.annotator === annotator);
+  const ofMine = all.filter((record) => record.annotator === annotator);
   const mine = ofMine.length;
   if ((mine + 1) % againEvery !== 0) return null;
   const times = new Map<string, number>();
-  for (const { thread } of given) times.set(thread, (times.get(thread) ?? 0) + 1);
-  const once = given.filter(
+  for (const { thread } of all) times.set(thread, (times.get(thread) ?? 0) + 1);
+  const once = all.filter(
     (record) => record.class !== null && times.get(record.thread) === 1 && !isSkipped(record.thread),
   );
   const others = once.filter((record) => record.annotator !== annotator);

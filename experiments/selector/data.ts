@@ -40,18 +40,8 @@ export async function loadSelectorData(
   return { train, tests, leftOut, stancePretraining: stanceExamples(pretraining, data) };
 }
 
-interface AllThreads {
-  readonly train: readonly Thread[];
-  readonly tests: readonly TestSet[];
-  readonly pretraining: readonly Thread[];
-  readonly isPlanted: boolean;
-}
-
 /** All threads of an experiment before any is left out. Training threads are sorted by id, so that their order in a file does not matter. */
-export async function loadAllThreads(
-  data: SelectorExperiment['data'],
-  onNote?: (line: string) => void,
-): Promise<AllThreads> {
+export async function loadAllThreads(data: SelectorExperiment['data'], onNote?: (line: string) => void) {
   const { train, tests, stancePretraining, planted } = data;
   const load = (path: string) => loadSelectorThreads(path, { data, onNote });
   if (train === null) {

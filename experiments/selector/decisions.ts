@@ -62,26 +62,18 @@ export function selectorDecision(
   };
 }
 
-interface TestOptions {
-  readonly test: TestSet;
-  readonly settings: Omit<SelectorSettings, 'claims' | 'stancePretraining' | 'seed'>;
-  /** Null reads every post. */
-  readonly policies: SelectorTraining['policies'] | null;
-  /** Title of the progress. */
-  readonly stage: string;
-  readonly context: WorkContext;
-}
-
 /** Decides every labelled stance and veracity of a test. */
-export async function decideTest({
-  test,
-  settings,
-  policies,
-  stage,
-  context,
-  system,
-  part,
-}: TestOptions & Pick<SelectorDecision, 'system' | 'part'>): Promise<SelectorDecision[]> {
+export async function decideTest(
+  options: Pick<SelectorDecision, 'system' | 'part'> & {
+    test: TestSet;
+    settings: Omit<SelectorSettings, 'claims' | 'stancePretraining' | 'seed'>;
+    /** Null reads every post. */
+    policies: SelectorTraining['policies'] | null;
+    stage: string;
+    context: WorkContext;
+  },
+): Promise<SelectorDecision[]> {
+  const { test, settings, policies, stage, context, system, part } = options;
   const selections = await selectGreedily({
     settings,
     policies,

@@ -2,14 +2,14 @@ import { join } from 'node:path';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
-import { type WorkContext, within } from '../../src/work-context.ts';
+import { within } from '../../src/work-context.ts';
 import { readDecisions, writeDecisions } from '../run/decisions-file.ts';
 import { selectorDataHash } from './data.ts';
 import { selectorDecisionSchema } from './decisions.ts';
 import type { SelectorExperiment } from './experiment.ts';
 import type { EventFold } from './protocol.ts';
 import { type StoredSelectorResult, selectorResult, unfinishedRun } from './result.ts';
-import type { SelectorResources, SelectorShared } from './selector-resources.ts';
+import type { SelectorResources, SelectorShared, SelectorTrial } from './selector-resources.ts';
 import { runSelectorTrial } from './trial.ts';
 
 /*
@@ -21,13 +21,9 @@ import { runSelectorTrial } from './trial.ts';
  * Runs the folds one after the other and resumes unfinished ones. False after the signal.
  * @throws InputError if the directory holds a run of another config, seed or data
  */
-export async function runEventFolds(options: {
-  experiment: SelectorExperiment;
-  seed: number;
-  directory: string;
-  resources: SelectorResources;
-  context: WorkContext;
-}): Promise<boolean> {
+export async function runEventFolds(
+  options: Pick<SelectorTrial, 'experiment' | 'seed' | 'directory' | 'context'> & { resources: SelectorResources },
+): Promise<boolean> {
   const { experiment, seed, directory, resources, context } = options;
   const folds: { fold: EventFold; experiment: SelectorExperiment; shared: SelectorShared; path: string }[] = [];
   for (const fold of await resources.foldsFor(experiment, context)) {

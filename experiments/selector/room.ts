@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Gain, gainOver, type HeldOut } from '../../experts/selectors/held-out.ts';
+import { type Gain, gainOver } from '../../experts/selectors/held-out.ts';
 import { alikeByClass } from '../../experts/selectors/take-share.ts';
 import type { StanceItem, TaskModel, VeracityItem } from '../../experts/task-models/task-model.ts';
 import { groupBy } from '../../src/data/group-by.ts';
@@ -96,8 +96,11 @@ async function roomOf<Item extends { readonly threadId: string }>(
     for (const arm of ['right', 'random'] as const) {
       await model.tune(tunedOn[arm]);
       const answers = await model.predict(unseen.map(({ item }) => item));
-      for (const [index, { place, gold }] of unseen.entries())
-        record(arms[arm], { place, gold, distribution: answers[index].distribution });
+      for (const [index, { place, gold }] of unseen.entries()) {
+        const { distribution } = answers[index];
+        arms[arm].predicted[0][place] = likeliest(distribution);
+        arms[arm].logLikelihoods[0][place] = Math.log(Math.max(1e-4, distribution[gold]));
+      }
     }
     onFold(fold + 1);
   }
@@ -108,14 +111,6 @@ async function roomOf<Item extends { readonly threadId: string }>(
     classCount: model.classes.length,
     groups: threads.map((thread) => thread.map(({ place }) => place)),
   });
-}
-
-function record(
-  { predicted, logLikelihoods }: Pick<HeldOut, 'predicted' | 'logLikelihoods'>,
-  { place, gold, distribution }: { place: number; gold: number; distribution: Float64Array },
-): void {
-  predicted[0][place] = likeliest(distribution);
-  logLikelihoods[0][place] = Math.log(Math.max(1e-4, distribution[gold]));
 }
 
 export function roomLines(room: SelectionRoom | null): string[] {

@@ -213,8 +213,7 @@ export interface Count {
   readonly retained: number;
 }
 
-function selectionCounts(items: { claims: readonly ClaimLine[]; posts: readonly PostLine[] }) {
-  const { claims, posts } = items;
+function selectionCounts({ claims, posts }: { claims: readonly ClaimLine[]; posts: readonly PostLine[] }) {
   return {
     posts: { ...countOf(posts), byStance: countsByLabel(posts, stanceClasses) },
     claims: {

@@ -88,10 +88,10 @@ export interface SelectorTrial extends TestedAndHeldOut {
 }
 
 /** Settings of a trial, with untrained task models. */
-export async function freshSettings({
-  shared,
-  ...trial
-}: Pick<SelectorTrial, 'experiment' | 'seed' | 'shared' | 'tally' | 'context'>): Promise<SelectorSettings> {
+export async function freshSettings(
+  options: Pick<SelectorTrial, 'experiment' | 'seed' | 'shared' | 'tally' | 'context'>,
+): Promise<SelectorSettings> {
+  const { shared, ...trial } = options;
   const { seedShare } = trial.experiment;
   const { train, stancePretraining } = shared.data;
   const claims = selectorClaims(train, { seedShare, seed: trial.seed });
@@ -99,14 +99,12 @@ export async function freshSettings({
 }
 
 /** Settings for given claims, without examples for pretraining. */
-export async function settingsFor(options: {
-  experiment: SelectorExperiment;
-  seed: number;
-  tools: SelectorTools;
-  claims: readonly SelectorClaim[];
-  tally: PredictionTally;
-  context: WorkContext;
-}): Promise<SelectorSettings> {
+export async function settingsFor(
+  options: Pick<SelectorTrial, 'experiment' | 'seed' | 'tally' | 'context'> & {
+    tools: SelectorTools;
+    claims: readonly SelectorClaim[];
+  },
+): Promise<SelectorSettings> {
   const { experiment, seed, tools, claims, tally, context } = options;
   const { encoder, embeddings, annotations, service, encoders, runs } = tools;
   return {

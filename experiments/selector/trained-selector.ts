@@ -18,29 +18,9 @@ import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
 import { loadSelectorData, loadSelectorThreads } from './data.ts';
 import { decideTest, type SelectorDecision, type SelectorTask, selectorDecisionSchema } from './decisions.ts';
 import { type SelectorExperiment, selectorExperimentSchema } from './experiment.ts';
-import { type KeptByTask, keptModels, keptUntuned } from './kept-models.ts';
-import {
-  type SelectorResources,
-  type SelectorTools,
-  selectorIdentity,
-  selectorResources,
-  settingsFor,
-} from './selector-resources.ts';
+import { keptModels, keptUntuned } from './kept-models.ts';
+import { type SelectorResources, selectorIdentity, selectorResources, settingsFor } from './selector-resources.ts';
 import { allPostsName, selectorName } from './system-names.ts';
-
-export interface OpenedSelectorRun {
-  readonly run: RunDirectory;
-  readonly experiment: SelectorExperiment;
-  readonly tools: SelectorTools;
-  /** Counts the predictions that the task models failed to make. */
-  readonly tally: PredictionTally;
-  /** Identities of the threads that it was trained on. */
-  readonly trained: ReadonlySet<string>;
-  /** Policies and task models after the last saved epoch. */
-  readonly training: SelectorTraining;
-  /** The models in use per task; null for both until the run is finished. */
-  readonly models: KeptByTask;
-}
 
 /**
  * Opens a run with its trained selector, without its data.
@@ -52,7 +32,7 @@ export async function openSelectorRun(options: {
   /** Limits that replace the experiment's. */
   budget: Partial<BudgetLimits>;
   context: WorkContext;
-}): Promise<OpenedSelectorRun> {
+}) {
   const { resources, context, budget } = options;
   const run = openRunOf(options.run, 'selector');
   const saved = run.readConfig(selectorExperimentSchema);
@@ -79,8 +59,16 @@ export async function openSelectorRun(options: {
     context.onNote(
       `${run.path} keeps the untuned models for ${task}: on ${models[task]?.items} held-out items their macro-F1 is ${models[task]?.untuned.toFixed(3)}, that of the tuned ones ${models[task]?.tuned.toFixed(3)}`,
     );
-  return { run, experiment, tools, tally, trained: new Set(trained), training, models };
+  return {
+    ...{ run, experiment, tools, tally, training },
+    /** Identities of the training threads. */
+    trained: new Set(trained),
+    /** The models in use per task; null for both until the run is finished. */
+    models,
+  };
 }
+
+export type OpenedSelectorRun = Awaited<ReturnType<typeof openSelectorRun>>;
 
 /** Selections by the models that the run keeps for each task. If those are the untuned ones, the training is untuned afterwards. */
 export async function selectWithKept(

@@ -7,7 +7,6 @@ import { QuotaSpentError } from '../../experts/llm/failures.ts';
 import { PredictionTally } from '../../experts/task-models/chat/prediction-tally.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { readJsonFile } from '../../src/json-file.ts';
-import type { WorkContext } from '../../src/work-context.ts';
 import { createSelector, type SelectorTrainer } from '../../trainers/selector/jsdrv.ts';
 import type { SelectorTraining } from '../../trainers/selector/setup.ts';
 import { hasDecisions, readDecisions, writeDecisions } from '../run/decisions-file.ts';
@@ -17,12 +16,11 @@ import { trainBaseline } from './baselines.ts';
 import { selectorDataHash } from './data.ts';
 import { decideTest, type SelectorDecision, type SelectorSystem, selectorDecisionSchema } from './decisions.ts';
 import { epochMetrics, stancePosts, writeLastSelection } from './epoch-record.ts';
-import type { SelectorExperiment } from './experiment.ts';
 import { testedAndHeldOut } from './protocol.ts';
 import { stancePicture, stancePictureFile } from './report/stance-picture.ts';
 import { selectorResult, unfinishedRun } from './result.ts';
 import { measureRoom, roomLines, type SelectionRoom, selectionRoomSchema } from './room.ts';
-import { freshSettings, type SelectorShared, type SelectorTrial, selectorIdentity } from './selector-resources.ts';
+import { freshSettings, type SelectorTrial, selectorIdentity } from './selector-resources.ts';
 import { allPostsName, selectorName } from './system-names.ts';
 import { decideByText, isTextBaseline } from './text-baselines.ts';
 import { writeClaims } from './trained-selector.ts';
@@ -42,13 +40,7 @@ export async function runSelectorTrial(settings: TrialSettings): Promise<boolean
   }
 }
 
-interface TrialSettings {
-  experiment: SelectorExperiment;
-  seed: number;
-  directory: string;
-  shared: SelectorShared;
-  context: WorkContext;
-}
+type TrialSettings = Pick<SelectorTrial, 'experiment' | 'seed' | 'directory' | 'shared' | 'context'>;
 
 async function trainAndTest(settings: TrialSettings): Promise<boolean> {
   const { experiment, seed, directory, shared, context } = settings;

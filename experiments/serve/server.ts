@@ -210,12 +210,10 @@ function otherMethods(app: App): () => void {
 }
 
 /** Closes the audits of quiet threads. The next call repeats failed attempts. */
-async function endQuietThreads({
-  models,
-  store,
-  threads,
-  logger,
-}: Pick<ServerOptions, 'models' | 'store' | 'logger'> & { threads: GrowingThreads }): Promise<void> {
+async function endQuietThreads(
+  options: Pick<ServerOptions, 'models' | 'store' | 'logger'> & { threads: GrowingThreads },
+): Promise<void> {
+  const { models, store, threads, logger } = options;
   try {
     for (const key of await store.quietAudits()) {
       const name = key.slice(0, key.indexOf('/'));

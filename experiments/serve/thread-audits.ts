@@ -13,15 +13,12 @@ interface Place {
 }
 
 /** Audits threads: their posts stay after the decision, and the detector is queried at their end. */
-export function threadAudits({
-  store,
-  audits,
-  now,
-}: {
+export function threadAudits(options: {
   store: ThreadStore;
   audits: Pick<AuditLog, keyof AuditDraw | 'mostQueries' | 'add'>;
   now: () => Date;
 }) {
+  const { store, audits, now } = options;
   const { mostQueries, add, ...draw } = audits;
   let queries = 0;
 

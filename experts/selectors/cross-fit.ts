@@ -41,14 +41,6 @@ interface FoldPrediction extends Pick<HeldOut, 'taken' | 'takenRight'> {
 /** The predictions of a fold by training set, as JSON. */
 export type FoldFit = Readonly<Record<string, readonly FoldPrediction[]>>;
 
-/** Cross-fitting in folds. A fit depends on its fold alone, so any order and process may make it. */
-export interface CrossFitter {
-  readonly folds: number;
-  fit(fold: number): Promise<FoldFit>;
-  /** Combines the fits of all folds, in their order. */
-  merged(fits: readonly FoldFit[]): CrossFitted;
-}
-
 /**
  * Measures each selector on held-out gold. Gold rows are dealt into five folds. With the gold of four, a selector
  * scores the items, and a model trained on that gold and the best items predicts the fifth; three times, with other
@@ -68,7 +60,7 @@ export async function crossFitter(options: {
   share: number;
   seed: number;
   controls?: boolean;
-}): Promise<CrossFitter> {
+}) {
   const { task, words, gold, share, seed, controls = true } = options;
   const { classCount, items } = task;
   const names = options.names.filter((name) => name !== 'random');
@@ -120,7 +112,13 @@ export async function crossFitter(options: {
     return predictions;
   }
 
-  return { folds: plans.length, fit, merged: (fits) => merged(fits, { names, plans, gold }) };
+  return {
+    /** The number of folds over all repetitions. */
+    folds: plans.length,
+    /** Depends on its fold alone, so any process may call it. */
+    fit,
+    merged: (fits: readonly FoldFit[]) => merged(fits, { names, plans, gold }),
+  };
 }
 
 const roomNames = { right: 'right weak labels', random: 'random weak labels' } as const;
