@@ -6,12 +6,6 @@ import { stopAgentSchema } from '../../trainers/stop-agent/config.ts';
 import { createStopAgent } from '../../trainers/stop-agent/create.ts';
 import { paperShapedProblem } from './time-training-step.ts';
 
-export interface BackendDifference {
-  readonly iterations: number;
-  readonly weights: number;
-  readonly largestWeight: number;
-}
-
 /**
  * Trains one agent at the paper's shapes on both backends. The second one stays current.
  * @param options options of the agent, and the width of its states
@@ -20,7 +14,7 @@ export interface BackendDifference {
 export async function compareBackends(
   names: readonly [BackendName, BackendName],
   { dimensions, ...agent }: { dimensions: number } & z.input<typeof stopAgentSchema>,
-): Promise<BackendDifference> {
+) {
   const config = stopAgentSchema.parse(agent);
   const trained: Float32Array[][] = [];
   for (const name of names) {

@@ -1,30 +1,22 @@
-/** Outcomes of the questions for a task's models. */
-export interface PredictionCounts {
-  readonly questions: number;
-  /** Questions whose answer names no class. */
-  readonly unreadable: number;
-  /** Questions that can never be answered, such as texts that a filter refused. */
-  readonly failed: number;
-}
-
-type Outcome = 'answered' | 'unreadable' | 'failed';
+/** Unreadable answers name no class. Failed questions can never be answered, such as texts that a filter refused. */
+type QuestionOutcome = 'answered' | 'unreadable' | 'failed';
 
 /**
  * Counts the questions of a run's task models, by task, each once. Items without an answer get equal probabilities, so
  * users must learn their number.
  */
 export class PredictionTally {
-  private readonly tasks = new Map<string, Map<string, Outcome>>();
+  private readonly tasks = new Map<string, Map<string, QuestionOutcome>>();
 
   /** @param question.key the same for the same question */
-  count({ task, key, outcome }: { task: string; key: string; outcome: Outcome }): void {
-    const outcomes = this.tasks.get(task) ?? new Map<string, Outcome>();
+  count({ task, key, outcome }: { task: string; key: string; outcome: QuestionOutcome }): void {
+    const outcomes = this.tasks.get(task) ?? new Map<string, QuestionOutcome>();
     this.tasks.set(task, outcomes.set(key, outcome));
   }
 
-  of(task: string): PredictionCounts {
+  of(task: string) {
     const outcomes = [...(this.tasks.get(task)?.values() ?? [])];
-    const count = (kind: Outcome) => outcomes.filter((outcome) => outcome === kind).length;
+    const count = (kind: QuestionOutcome) => outcomes.filter((outcome) => outcome === kind).length;
     return { questions: outcomes.length, unreadable: count('unreadable'), failed: count('failed') };
   }
 

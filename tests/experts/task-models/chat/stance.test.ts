@@ -124,7 +124,7 @@ describe('the chat stance model', () => {
     const items = ['odd 1', 'even', 'filtered', 'odd 2'].map((post) => reply(post));
     await predicting(items);
     await predicting([...items, ...items]);
-    expect(tally.of('stance')).toEqual({ asked: 4, unreadable: 2, failed: 1 });
+    expect(tally.of('stance')).toEqual({ questions: 4, unreadable: 2, failed: 1 });
     expect(tally.lines('judged.sqlite')).toEqual([
       'of 4 questions to the stance model, 2 were answered with something that could not be read and 1 were not answered; ' +
         'their items count as equally likely of every class; earshot annotations unreadable judged.sqlite shows the answers',
