@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Decision, decisionSchema } from '../run/decisions-file.ts';
+import { type DecisionLine, decisionSchema } from '../run/decisions-file.ts';
 
 /** How many replies the detector has seen; `all` is the whole thread. */
 export type Replies = number | 'all';
@@ -37,7 +37,7 @@ export const detectorDecisionSchema = decisionSchema.extend({
 });
 export type DetectorDecision = z.output<typeof detectorDecisionSchema>;
 
-export function repliesOf({ place }: Pick<Decision, 'place'>): Replies {
+export function repliesOf({ place }: Pick<DecisionLine, 'place'>): Replies {
   return typeof place.replies === 'number' ? place.replies : 'all';
 }
 

@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { InputError } from '../../src/errors.ts';
 import type { ComparedPlace } from '../report/page/comparison-page.ts';
-import { type Decision, fileNameOf, hasDecisions } from './decisions-file.ts';
+import { type DecisionLine, fileNameOf, hasDecisions } from './decisions-file.ts';
 import { runsBelow } from './runs-below.ts';
 import { intervalsOf, pairedBySeed, type Scoring } from './scoring.ts';
 
@@ -27,15 +27,15 @@ export function firstRunIn(folder: string): RunDirectory {
 }
 
 /** How two systems of one kind of experiment are compared. */
-export interface Comparing<Of extends Decision, Columns extends object> {
+export interface Comparing<Of extends DecisionLine, Columns extends object> {
   /** The task. */
   readonly items: 'thread' | 'item';
   /** Two folders are compared where theirs are the same; any two unless given. */
   labelsOf?(run: RunDirectory): readonly string[];
   /** Every decision of a run that is compared. */
   read(run: RunDirectory): readonly Of[];
-  titleOf(place: Decision['place']): string;
-  scoringOf(place: Decision['place']): Scoring<Of, Columns>;
+  titleOf(place: DecisionLine['place']): string;
+  scoringOf(place: DecisionLine['place']): Scoring<Of, Columns>;
 }
 
 /**
@@ -43,7 +43,7 @@ export interface Comparing<Of extends Decision, Columns extends object> {
  * @param options.seed of the bootstrap
  * @throws InputError when they share no item or decide other labels, or a folder holds no decisions of the system
  */
-export function compareSystems<Of extends Decision, Columns extends object>(
+export function compareSystems<Of extends DecisionLine, Columns extends object>(
   compared: ComparedPair,
   { seed, ...comparing }: Comparing<Of, Columns> & { seed: number },
 ): ComparedPlace[] {
@@ -84,7 +84,7 @@ export function compareSystems<Of extends Decision, Columns extends object>(
 }
 
 /** The decisions of a system, in words. */
-function shown({ prediction, numbers: { postsUsed, posts } }: Decision): string {
+function shown({ prediction, numbers: { postsUsed, posts } }: DecisionLine): string {
   const answer = prediction ?? 'no answer';
   return postsUsed === undefined ? answer : `${answer}, post ${postsUsed} of ${posts}`;
 }
@@ -101,7 +101,7 @@ function refuseOtherLabels(
 }
 
 /** By the place of the run in its folder: runs of one seed are paired. */
-function decisionsOf<Of extends Decision>(
+function decisionsOf<Of extends DecisionLine>(
   { folder, system }: ComparedSystem,
   { read }: { read(run: RunDirectory): readonly Of[] },
 ): Map<string, Of[]> {

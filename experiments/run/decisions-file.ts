@@ -30,7 +30,7 @@ export const decisionSchema = z.strictObject({
   texts: z.record(z.string(), z.string().nullable()),
 });
 /** One item as a system decided it. */
-export type Decision = z.output<typeof decisionSchema>;
+export type DecisionLine = z.output<typeof decisionSchema>;
 
 /** Which threads of a run decisions are about. */
 export type EvaluationSplit = 'test' | 'development';
@@ -45,7 +45,7 @@ export function hasDecisions(run: string): boolean {
   return existsSync(join(run, fileNameOf('test'))) || existsSync(join(run, fileNameOf('development')));
 }
 
-export function writeDecisions(run: string, decisions: readonly Decision[], part: EvaluationSplit = 'test'): void {
+export function writeDecisions(run: string, decisions: readonly DecisionLine[], part: EvaluationSplit = 'test'): void {
   writeJsonLines(join(run, fileNameOf(part)), decisions);
 }
 
@@ -53,7 +53,7 @@ export function writeDecisions(run: string, decisions: readonly Decision[], part
  * @param schema `decisionSchema`, with the numbers that the kind of experiment counts
  * @throws InputError when the run has no decisions on this part, or a line is none
  */
-export function readDecisions<Of extends Decision>(
+export function readDecisions<Of extends DecisionLine>(
   run: string,
   schema: z.ZodType<Of>,
   part: EvaluationSplit = 'test',

@@ -1,4 +1,4 @@
-import type { Decision } from './decisions-file.ts';
+import type { DecisionLine } from './decisions-file.ts';
 
 /** One number that decisions come to, as tables and sweeps name it. */
 export interface MetricFacts {
@@ -44,7 +44,10 @@ export function shownMetrics<Of extends MetricFacts>(
 }
 
 /** Gold labels and predictions of some decisions, [decisions], as indices into the labels; −1 where there is no prediction. */
-export function classIndices(decisions: readonly Pick<Decision, 'gold' | 'prediction'>[], labels: readonly string[]) {
+export function classIndices(
+  decisions: readonly Pick<DecisionLine, 'gold' | 'prediction'>[],
+  labels: readonly string[],
+) {
   return {
     gold: Int32Array.from(decisions, ({ gold }) => labels.indexOf(gold)),
     predicted: Int32Array.from(decisions, ({ prediction }) => (prediction === null ? -1 : labels.indexOf(prediction))),

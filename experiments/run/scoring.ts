@@ -1,5 +1,5 @@
 import { type MetricInterval, metricIntervals, type SeedDecisions } from '../../src/metrics/metric-intervals.ts';
-import type { Decision } from './decisions-file.ts';
+import type { DecisionLine } from './decisions-file.ts';
 import { type Metric, valuesOf } from './metric.ts';
 
 /** How the decisions of a task are scored. Tables, comparisons and sweeps of every kind of experiment are computed with one. */
@@ -34,7 +34,7 @@ export function intervalsOf<Of, Columns extends object>(
 }
 
 /** Decisions of two systems about the same items, seed by seed, in the order of the first; seeds that share no item are left out. */
-export function pairedBySeed<Of extends Decision>(
+export function pairedBySeed<Of extends DecisionLine>(
   first: ReadonlyMap<unknown, readonly Of[]>,
   second: ReadonlyMap<unknown, readonly Of[]>,
 ): Required<SeedDecisions<Of>>[] {
@@ -48,6 +48,6 @@ export function pairedBySeed<Of extends Decision>(
   }).filter(({ first: { length } }) => length > 0);
 }
 
-function placeOf({ place, item }: Decision): string {
+function placeOf({ place, item }: DecisionLine): string {
   return JSON.stringify([place, item]);
 }

@@ -6,7 +6,7 @@ import { likeliest } from '../../src/likeliest.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { selectGreedily } from '../../trainers/selector/select-greedily.ts';
 import type { SelectorSettings, SelectorTraining } from '../../trainers/selector/setup.ts';
-import { type Decision, decisionSchema } from '../run/decisions-file.ts';
+import { type DecisionLine, decisionSchema } from '../run/decisions-file.ts';
 import { replyStances, selectorClaim } from './data.ts';
 import { baselines } from './experiment.ts';
 import type { TestSet } from './protocol.ts';
@@ -25,7 +25,7 @@ export const selectorDecisionSchema = decisionSchema.extend({
 });
 export type SelectorDecision = z.output<typeof selectorDecisionSchema>;
 
-export function taskOf({ place }: Pick<Decision, 'place'>): SelectorTask {
+export function taskOf({ place }: Pick<DecisionLine, 'place'>): SelectorTask {
   return place.task === 'stance' ? 'stance' : 'veracity';
 }
 
@@ -103,7 +103,7 @@ export function testItems(thread: Thread): TestItem[] {
 }
 
 /** The thread that a decision is about. */
-export function threadOf(decision: Pick<Decision, 'place' | 'item'>): string {
+export function threadOf(decision: Pick<DecisionLine, 'place' | 'item'>): string {
   const { item } = decision;
   return taskOf(decision) === 'veracity' ? item : item.slice(0, item.lastIndexOf('/'));
 }

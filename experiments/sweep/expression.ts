@@ -7,7 +7,7 @@ import { InputError } from '../../src/errors.ts';
  * parsed by Vega's parser and walked here, so that nothing in a file is ever run as code.
  */
 
-export type Value = number | string | boolean | null;
+export type ExpressionValue = number | string | boolean | null;
 type Read = (name: string) => unknown;
 
 export interface Expression {
@@ -15,7 +15,7 @@ export interface Expression {
   /** The dotted names that stand in it. */
   readonly names: readonly string[];
   /** @throws InputError where a name has no value, or an operator does not fit what it is given */
-  evaluate(read: Read): Value;
+  evaluate(read: Read): ExpressionValue;
 }
 
 /**
@@ -25,12 +25,12 @@ export interface Expression {
 export function parsedExpression(text: string): Expression {
   const shown = JSON.stringify(text);
   const names = new Set<string>();
-  const number = (value: Value): number => {
+  const number = (value: ExpressionValue): number => {
     if (typeof value === 'number') return value;
     throw new InputError(`${shown} computes with ${JSON.stringify(value)}; a number is needed there`);
   };
 
-  function compiled(node: Node): (read: Read) => Value {
+  function compiled(node: Node): (read: Read) => ExpressionValue {
     switch (node.type) {
       case 'Literal': {
         const { value } = node;
@@ -93,11 +93,11 @@ function dottedName(node: Node, shown: string): string {
 /** Sums of decimal fractions are not exact: 0.1 + 0.2 is above 0.3. What differs by so little counts as equal. */
 const tolerance = 1e-9;
 
-function areEqual(left: Value, right: Value): boolean {
+function areEqual(left: ExpressionValue, right: ExpressionValue): boolean {
   return typeof left === 'number' && typeof right === 'number' ? Math.abs(left - right) <= tolerance : left === right;
 }
 
-const operators: Readonly<Record<string, ((left: number, right: number) => Value) | undefined>> = {
+const operators: Readonly<Record<string, ((left: number, right: number) => ExpressionValue) | undefined>> = {
   '+': (left, right) => left + right,
   '-': (left, right) => left - right,
   '*': (left, right) => left * right,
@@ -109,7 +109,7 @@ const operators: Readonly<Record<string, ((left: number, right: number) => Value
   '>=': (left, right) => left >= right - tolerance,
 };
 
-function valueIn(value: unknown, { name, shown }: { name: string; shown: string }): Value {
+function valueIn(value: unknown, { name, shown }: { name: string; shown: string }): ExpressionValue {
   if (value === null || typeof value === 'number' || typeof value === 'string' || typeof value === 'boolean')
     return value;
   throw new InputError(

@@ -1,7 +1,7 @@
 import type { SettingSummary, SystemMean } from './trial-rows.ts';
 
 /** A system in the plane of its aims: a swept setting or a baseline. */
-export interface FrontPoint {
+export interface SweepPoint {
   readonly name: string;
   readonly isSwept: boolean;
   readonly macroF1: number;
@@ -15,7 +15,7 @@ export interface FrontPoint {
 }
 
 /** Settings and baselines by macro-F1, ER and queries, means over seeds. Systems that see the labels are left out. */
-export function frontPoints(settings: readonly SettingSummary[], baselines: readonly SystemMean[]): FrontPoint[] {
+export function frontPoints(settings: readonly SettingSummary[], baselines: readonly SystemMean[]): SweepPoint[] {
   const swept = settings
     .filter(({ isComplete }) => isComplete)
     .map(({ label, values }) => ({ name: label, isSwept: true, values }));

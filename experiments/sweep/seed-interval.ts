@@ -18,18 +18,18 @@ const quantiles = [
 ];
 
 /** The limits of a number. */
-export type Range = readonly [least: number, most: number];
+export type ValueRange = readonly [least: number, most: number];
 
 /** Equal numbers differ by so much after sums and differences. */
 const rounding = 1e-12;
 
-const anything: Range = [-Infinity, Infinity];
+const anything: ValueRange = [-Infinity, Infinity];
 
 /**
  * The mean and its 95% interval by Student's t, seeds being the sample, cut at what is possible: that takes no coverage away.
  * @throws InputError without values
  */
-export function seedInterval(values: readonly number[], [least, most]: Range = anything): SeedInterval {
+export function seedInterval(values: readonly number[], [least, most]: ValueRange = anything): SeedInterval {
   const { mean, deviation } = meanAndDeviation(values);
   const isSame = Math.max(...values) - Math.min(...values) < rounding;
   if (deviation === null || isSame) return { mean, low: null, high: null, seeds: values.length };

@@ -6,7 +6,7 @@ import { headlineOf } from '../run/failures.ts';
 import { isFinished, type Trial } from '../run/trial.ts';
 import { conditionsOf, objectiveOf } from './objective.ts';
 import type { Setting, SweepPlan } from './plan.ts';
-import { type Range, type SeedInterval, seedInterval } from './seed-interval.ts';
+import { type SeedInterval, seedInterval, type ValueRange } from './seed-interval.ts';
 
 /** A trial with what it scores on the development part. Nothing here knows the test. */
 export interface TrialRow {
@@ -84,7 +84,7 @@ export function summarizeSettings(plan: SweepPlan, rows: readonly TrialRow[]): S
   });
 }
 
-function overSeeds(values: readonly (number | null)[], range?: Range): SeedInterval | null {
+function overSeeds(values: readonly (number | null)[], range?: ValueRange): SeedInterval | null {
   const numbers = values.filter((value) => value !== null);
   return numbers.length === 0 ? null : seedInterval(numbers, range);
 }

@@ -1,7 +1,7 @@
 import { groupBy } from '../../../src/data/group-by.ts';
 import { frontChart } from '../../report/charts/front-chart.ts';
 import { type Chart, ordered, quantity, type Spec, silent } from '../../report/page/chart.ts';
-import type { FrontPoint } from '../front.ts';
+import type { SweepPoint } from '../front.ts';
 import { type SweepPlan, shortNames } from '../plan.ts';
 import { grouping } from '../sensitivity.ts';
 import type { SettingSummary } from '../trial-rows.ts';
@@ -9,7 +9,7 @@ import type { SettingSummary } from '../trial-rows.ts';
 export interface Charted {
   readonly plan: SweepPlan;
   readonly settings: readonly SettingSummary[];
-  readonly front: readonly FrontPoint[];
+  readonly front: readonly SweepPoint[];
 }
 
 /** Charts of the development part; those that the options of the sweep do not give are left out. */

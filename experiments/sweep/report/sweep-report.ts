@@ -5,7 +5,7 @@ import { type ShownMetric, systemsTable, type Table } from '../../report/table.t
 import { type MetricFacts, shownMetrics } from '../../run/metric.ts';
 import { trialId } from '../../run/trial.ts';
 import { isShown } from '../../stop-agent/decisions.ts';
-import type { FrontPoint } from '../front.ts';
+import type { SweepPoint } from '../front.ts';
 import { type Leader, whyNone } from '../leader.ts';
 import { type SweepPlan, shortNames, shownValue, sizeOf } from '../plan.ts';
 import { estimateOf, type SeedInterval } from '../seed-interval.ts';
@@ -19,7 +19,7 @@ export interface SweepResult {
   readonly command: string;
   readonly rows: readonly TrialRow[];
   readonly settings: readonly SettingSummary[];
-  readonly front: readonly FrontPoint[];
+  readonly front: readonly SweepPoint[];
   readonly sensitivities: readonly Sensitivity[];
   readonly leader: Leader | null;
   /** What the leading setting and the baselines beside it score on the test; empty without a leader. */

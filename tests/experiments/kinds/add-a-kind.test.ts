@@ -10,7 +10,7 @@ import { kinds } from '../../../experiments/kinds/kinds.ts';
 import { kindReport } from '../../../experiments/report/kind-report.ts';
 import { compareSystems } from '../../../experiments/run/compare-systems.ts';
 import {
-  type Decision,
+  type DecisionLine,
   decisionSchema,
   readDecisions,
   writeDecisions,
@@ -43,7 +43,10 @@ const metrics: readonly Metric<Columns>[] = [
   { name: 'accuracy', title: 'accuracy', decimals: 3, range: [0, 1], of: (own) => classificationScores(own).accuracy },
 ];
 
-function decisionsOf(part: Decision['part'], { wrongEvery, seed }: { wrongEvery: number; seed: number }): Decision[] {
+function decisionsOf(
+  part: DecisionLine['part'],
+  { wrongEvery, seed }: { wrongEvery: number; seed: number },
+): DecisionLine[] {
   return Array.from({ length: 40 }, (_, coin) => {
     const side = (coin + seed) % 2;
     const isWrong = coin % wrongEvery === 0;
@@ -62,7 +65,7 @@ function decisionsOf(part: Decision['part'], { wrongEvery, seed }: { wrongEvery:
   });
 }
 
-const scoring: Scoring<Decision, Columns> = { metrics, columnsOf: (own) => classIndices(own, labels) };
+const scoring: Scoring<DecisionLine, Columns> = { metrics, columnsOf: (own) => classIndices(own, labels) };
 const scoreOf = (path: string, part: 'test' | 'development') =>
   scoresOf(scoring, readDecisions(path, decisionSchema, part));
 
