@@ -198,9 +198,11 @@ function thresholdsInWords(agents: readonly RankedAgent[]): string {
   const { alerts } = agents[0].trials[0].ranking;
   const alerting = alerts === undefined ? '' : ` and whose prediction is ${alerts.join(' or ')}`;
   const thresholds = agents.map((agent) => {
-    const own = [...new Set(agent.trials.map(({ threshold }) => shownScore(threshold)))].join(', ');
-    return agents.length > 1 ? `${own} of ${agentTitle(agent)}` : own;
+    const scores = [...new Set(agent.trials.map(({ threshold }) => shownScore(threshold)))].join(', ');
+    return agents.length > 1 ? `${scores} of ${agentTitle(agent)}` : scores;
   });
+  if (agents.length === 1)
+    return `The agent stops at the first post whose score exceeds its threshold of ${thresholds[0]}${alerting}.`;
   return `An agent stops at the first post whose score exceeds its threshold${alerting}. Thresholds: ${thresholds.join('; ')}.`;
 }
 

@@ -31,7 +31,7 @@ describe('train', () => {
     const first = await earshot(['train', 'tiny.yaml'], { cwd, page: true });
     expect(first.code, first.errors).toBe(0);
     expect(first.out).toMatch(/^tiny: .* is recommended: on 16 test threads, it reads /);
-    for (const line of ['stop agent ', 'all posts ', 'Beside the best rules '])
+    for (const line of ['stop agent ', 'all posts ', 'The agent stops at '])
       expect(first.out).toContain(`\n${line}`);
     expect(Math.max(...first.out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
     const report = read(cwd, 'runs/tiny/report.md');
