@@ -78,11 +78,11 @@ async function ofFolder(path: string, { runs }: ReportOptions): Promise<Shown> {
   const command = commandLineOf(['report', path]);
   const sweep = await sweepIn(path, { runs: dirname(path) });
   if (sweep !== null) return writeReport(sweep, { command });
-  const found = findRuns(path);
-  const reportOf = await (await kindOf(found.kind)).report();
-  const [{ variant }, ...others] = found.variants;
-  const name = others.length === 0 ? `${found.name}: ${variant}` : found.name;
-  const { report, results } = reportOf({ ...found, name, command, cache: join(runs, 'cache') });
+  const runFolders = findRuns(path);
+  const reportOf = await (await kindOf(runFolders.kind)).report();
+  const [{ variant }, ...others] = runFolders.variants;
+  const name = others.length === 0 ? `${runFolders.name}: ${variant}` : runFolders.name;
+  const { report, results } = reportOf({ ...runFolders, name, command, cache: join(runs, 'cache') });
   return {
     ...{ whole: screenOfAll(report), results },
     async writePage(page = join(path, 'report.html')) {

@@ -63,12 +63,12 @@ type Known = number | null | undefined;
 
 /** Mean and standard deviation over the seeds that know a number; null where none does. */
 export function overSeeds(values: readonly Known[]): Estimate | null {
-  const known = values.filter((value) => typeof value === 'number');
-  return known.length === 0 ? null : meanAndDeviation(known);
+  const numbers = values.filter((value) => typeof value === 'number');
+  return numbers.length === 0 ? null : meanAndDeviation(numbers);
 }
 
 /** The same of numbers by their names. */
 export function valuesOverSeeds(seeds: readonly Readonly<Record<string, Known>>[]): Record<string, Estimate | null> {
-  const names = new Set(seeds.flatMap((own) => Object.keys(own)));
-  return Object.fromEntries(Array.from(names, (name) => [name, overSeeds(seeds.map((own) => own[name]))]));
+  const names = new Set(seeds.flatMap((seed) => Object.keys(seed)));
+  return Object.fromEntries(Array.from(names, (name) => [name, overSeeds(seeds.map((seed) => seed[name]))]));
 }

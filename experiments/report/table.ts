@@ -71,7 +71,7 @@ function columnWidths(table: Table, { cells, width }: { cells: string[][]; width
 }
 
 function widthOf(widths: readonly number[]): number {
-  return widths.reduce((sum, own) => sum + own, gap.length * (widths.length - 1));
+  return widths.reduce((sum, width) => sum + width, gap.length * (widths.length - 1));
 }
 
 /** Code points, because a character outside the basic plane counts two in `length`. */
@@ -179,7 +179,7 @@ export function confusionTable(labels: readonly string[], counts: readonly (read
       count /
         Math.max(
           1,
-          row.reduce((sum, own) => sum + own, 0),
+          row.reduce((sum, count) => sum + count, 0),
         ),
     )})`;
   return {

@@ -37,8 +37,8 @@ function reportOf(source: ReportSource, standing: Standing): Report {
   const [first, second] = variants.map(({ directories }) => quoted(directories[0].replace(/\/seed-[^/]*$/, '')));
   const isKnown = ({ name: metric }: ShownMetric) =>
     metric === 'macroF1' || detectors.some(({ last }) => (last.values[metric]?.mean ?? 0) !== 0);
-  const rows = detectors.map(({ variant: own, last: { values } }) => {
-    return { name: own, values, isMarked: own === best.variant };
+  const rows = detectors.map(({ variant: name, last: { values } }) => {
+    return { name: name, values, isMarked: name === best.variant };
   });
   const always = {
     name: `always ${majority.label}`,
@@ -117,9 +117,9 @@ function besideSection(detectors: readonly DetectorStanding[], store: string): R
       errors.length > 0 && {
         heading: ['surest errors', 'true', 'predicted', 'p', 'explanation', 'key'],
         texts: ['true', 'predicted', 'explanation', 'key'],
-        rows: errors.map(({ item, label, predicted, confidence, explanation, key: own }) => [
+        rows: errors.map(({ item, label, predicted, confidence, explanation, key: annotationKey }) => [
           ...[item, label, predicted, confidence?.toFixed(2) ?? '–'],
-          ...[oneLine(explanation, longestText), own?.slice(0, 12) ?? '–'],
+          ...[oneLine(explanation, longestText), annotationKey?.slice(0, 12) ?? '–'],
         ]),
       },
       key !== undefined && { commands: [`earshot annotations show ${quoted(store)} ${key}`] },
@@ -148,10 +148,10 @@ async function pageSections(
   detectors: readonly DetectorStanding[],
   { directory, cache }: { directory: string; cache: string },
 ): Promise<ReportSection[]> {
-  const known = await textsOf(directory);
-  const transcripts = transcriptsOf(detectors, { directory, cache, texts: known.texts });
+  const threadTexts = await textsOf(directory);
+  const transcripts = transcriptsOf(detectors, { directory, cache, texts: threadTexts.texts });
   return present<ReportSection>([
-    { id: 'disagreements', title: 'Where they disagree', blocks: disagreements(detectors, known) },
+    { id: 'disagreements', title: 'Where they disagree', blocks: disagreements(detectors, threadTexts) },
     transcripts && { id: 'said', title: 'What was said', blocks: [{ script: 'transcripts', data: transcripts }] },
   ]);
 }
@@ -162,13 +162,15 @@ const longestText = 280;
 /** Items of the first seed on which two detectors differ, after the most posts; those that divide them most come first. */
 function disagreements(detectors: readonly DetectorStanding[], { texts, problem }: KnownTexts): Block[] {
   const predictions = detectors.map(({ trials, last }) => {
-    const own = trials[0].decisions.get(last.replies) ?? [];
-    return new Map(own.map((decision) => [decision.item, decision]));
+    const lastDecisions = trials[0].decisions.get(last.replies) ?? [];
+    return new Map(lastDecisions.map((decision) => [decision.item, decision]));
   });
   const rows = [...predictions[0].keys()].flatMap((id) => {
-    const decisions = predictions.map((own) => own.get(id));
-    const wrong = decisions.filter((own) => own !== undefined && own.prediction !== own.gold).length;
-    const labels = new Set(decisions.flatMap((own) => (own === undefined ? [] : [own.prediction])));
+    const decisions = predictions.map((byItem) => byItem.get(id));
+    const wrong = decisions.filter(
+      (decision) => decision !== undefined && decision.prediction !== decision.gold,
+    ).length;
+    const labels = new Set(decisions.flatMap((decision) => (decision === undefined ? [] : [decision.prediction])));
     return labels.size < 2 ? [] : [{ id, decisions, divided: Math.min(wrong, decisions.length - wrong) }];
   });
   if (rows.length === 0) return ['All detectors predict alike on every item.'];
@@ -186,7 +188,7 @@ function disagreements(detectors: readonly DetectorStanding[], { texts, problem 
         .map(({ id, decisions }) => [
           id,
           oneLine(texts.get(id) ?? '–', longestText),
-          decisions.find((own) => own !== undefined)?.gold ?? '–',
+          decisions.find((decision) => decision !== undefined)?.gold ?? '–',
           ...decisions.map(predictionCell),
         ]),
     },

@@ -61,8 +61,8 @@ export function standingOf(results: readonly VariantResults<DetectorsResult>[]):
   );
   const [shown] = detectors;
   const majority = majorityOf(shown);
-  const known = { detectors, differences, majority, items: itemsInWords(shown), notes: notesOn(detectors) };
-  return { ...known, conclusion: conclusionOf(known) };
+  const facts = { detectors, differences, majority, items: itemsInWords(shown), notes: notesOn(detectors) };
+  return { ...facts, conclusion: conclusionOf(facts) };
 }
 
 function standing({ variant, trials }: VariantResults<DetectorsResult>): DetectorStanding {
@@ -72,8 +72,8 @@ function standing({ variant, trials }: VariantResults<DetectorsResult>): Detecto
   const points = [...labels.decisions.keys()].map((replies): DetectorPoint => {
     const seeds = trials.map(({ decisions }) => decisions.get(replies) ?? []);
     const drawn = seeds.map((first) => ({ first }));
-    const [own] = intervalsOf(scoring, drawn, { only: ['macroF1'], resamples });
-    const macroF1 = { ...estimated(own), interval: own };
+    const [interval] = intervalsOf(scoring, drawn, { only: ['macroF1'], resamples });
+    const macroF1 = { ...estimated(interval), interval: interval };
     const values = { ...valuesOverSeeds(seeds.map((decisions) => scoresOf(whole, decisions))), macroF1 };
     return { replies, values, macroF1, decisions: seeds.flat() };
   });
@@ -106,7 +106,7 @@ function itemsInWords({ trials, last }: DetectorStanding): string {
   const [{ seed, part, task, categories }] = trials;
   const first = last.decisions.slice(0, trials[0].decisions.get(last.replies)?.length);
   const support = Object.entries(detectionScores(columnsOf(trials[0], first)).byLabel).map(
-    ([label, own]) => `${label} ${own.support}`,
+    ([label, scores]) => `${label} ${scores.support}`,
   );
   const seeds = trials.length === 1 ? `seed ${seed}` : `seeds ${trials.map((trial) => trial.seed).join(', ')}`;
   const of = categories === null ? 'labels' : 'categories, of which an item may have several';
@@ -116,7 +116,7 @@ function itemsInWords({ trials, last }: DetectorStanding): string {
 function notesOn(detectors: readonly DetectorStanding[]): string[] {
   const [{ variant: first, last }] = detectors;
   const idsOf = ({ decisions }: DetectorPoint) => [...new Set(decisions.map(({ item }) => item))].sort().join('\n');
-  const others = detectors.filter((own) => idsOf(own.last) !== idsOf(last)).map(({ variant }) => variant);
+  const others = detectors.filter((detector) => idsOf(detector.last) !== idsOf(last)).map(({ variant }) => variant);
   const unanswered = detectors.flatMap(({ variant, last: { values, decisions } }) =>
     values.unanswered?.mean ? [`${variant} ${Math.round(values.unanswered.mean * decisions.length)}`] : [],
   );
@@ -139,14 +139,14 @@ function conclusionOf({ detectors, differences, majority, items }: Omit<Standing
   const compared = { '1': 'more than', '0': 'not measurably more than', '-1': 'less than' }[direction];
   const has = `a macro-F1 of ${shown(last.macroF1)} on ${items}, ${compared} always predicting ${majority.label} (${majority.macroF1.toFixed(3)})`;
   if (others.length === 0) return `${best} has ${has}.`;
-  const leading = ranked.filter((own) => own.last.macroF1.mean === highest).map(({ variant }) => variant);
+  const leading = ranked.filter((detector) => detector.last.macroF1.mean === highest).map(({ variant }) => variant);
   if (leading.length === detectors.length)
     return `All ${detectors.length} detectors have the same macro-F1, so these items do not show which is best: ${has}.`;
   const near = others.filter(({ variant }) => {
-    const own = differences.find(
+    const difference = differences.find(
       ({ first, second }) => [first, second].includes(best) && [first, second].includes(variant),
     );
-    return !isEnough || directionOf(own?.macroF1) === 0;
+    return !isEnough || directionOf(difference?.macroF1) === 0;
   });
   const names = leading.length === 1 ? `${best} is the best` : `${leading.join(', ')} are the best`;
   const from =

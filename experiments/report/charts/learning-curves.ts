@@ -18,7 +18,7 @@ interface Known {
 }
 
 /** Metrics in the order of the page, each with its title, how to read it, and whether it is a share. Others follow under their own names. */
-const known = new Map(
+const curves = new Map(
   `
 rollout/mean_stop_post | Mean post of the first stop | In training. At 1 the agent has collapsed to the first post.
 task/expected_return | Expected return of the task | On the labelled threads. It should rise.
@@ -76,7 +76,7 @@ export function curveCharts(
 ): Chart[] {
   const logged = new Set(runs.flatMap(({ metrics }) => Object.keys(metrics.at(-1) ?? {})));
   logged.delete('step');
-  const order = [...known.keys()];
+  const order = [...curves.keys()];
   const place = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length);
   const names = [...logged].filter((name) => !skip(name)).sort((a, b) => place(a) - place(b) || a.localeCompare(b));
   const variants = [...new Set(runs.map(({ variant }) => variant))];
@@ -85,7 +85,7 @@ export function curveCharts(
     const logging = new Set(runs.flatMap((run) => (run.metrics.some((line) => metric in line) ? [run.variant] : [])));
     const legend = variants.length === 1 ? null : { values: variants.filter((variant) => logging.has(variant)) };
     const color = series('variant', variants, { legend });
-    const { title, meaning, isShare = false } = known.get(metric) ?? { title: metric, meaning: '' };
+    const { title, meaning, isShare = false } = curves.get(metric) ?? { title: metric, meaning: '' };
     const lines = runs.flatMap(({ variant, seed, metrics }) => {
       const points = thinned(metrics, { name: metric, points: pointsAtMost(runs.length) });
       if (points.length === 0) return [];

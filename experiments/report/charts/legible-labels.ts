@@ -65,7 +65,7 @@ export function legible<Label extends Named>(
       .map((beside) => ({ beside, box: boxOf(label, beside) }))
       .filter(({ box }) => box.left >= 0 && box.right <= width && box.y >= line / 2 && box.y <= height - line / 2)
       .filter(({ box }) => placed.every((other) => !overlaps(box, other.box)))
-      .map((own) => ({ ...own, covered: obstacles.filter((point) => covers(own.box, point)).length }));
+      .map((label) => ({ ...label, covered: obstacles.filter((point) => covers(label.box, point)).length }));
     const best = places.toSorted((a, b) => a.covered - b.covered)[0];
     if (best === undefined || (best.covered > 0 && !label.isKept)) {
       if (!label.isKept) continue;

@@ -124,7 +124,7 @@ function chartable(value: unknown): unknown {
   if (typeof value === 'string') return value in Object.prototype ? `\u2060${value}` : value;
   if (Array.isArray(value)) return value.map(chartable);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, own]) => [key, chartable(own)]));
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, chartable(part)]));
 }
 
 /** What Vega says of a mark, as the title that a browser shows under the pointer. */

@@ -27,14 +27,14 @@ export function selectorConclusion(results: Results): string {
     const subject = results.length > 1 ? `${variant}’s selector` : 'the selector';
     return tests.flatMap((test) =>
       selectorTasks.flatMap((task) => {
-        const lead = leadOver(trials, { own: selectorName, other: control, test, task });
+        const lead = leadOver(trials, { system: selectorName, other: control, test, task });
         return lead === null ? [] : [{ subject, control, test, task, lead, direction: directionOf(lead.interval) }];
       }),
     );
   });
   if (comparisons.length === 0) return 'The selector was not compared with a random selection.';
   const [{ control }] = comparisons;
-  const [gains, losses] = [1, -1].map((wanted) => comparisons.filter(({ direction }) => direction === wanted).length);
+  const [gains, losses] = [1, -1].map((sign) => comparisons.filter(({ direction }) => direction === sign).length);
   if (comparisons.length > mostClauses)
     return `Of ${comparisons.length} comparisons with a ${systemNames[control]}, ${gains} show a gain, ${losses} a loss and the others no measurable gain.`;
   const clauses = comparisons.map(({ subject, test, task, lead, direction }, index) => {
@@ -49,7 +49,7 @@ export function selectorConclusion(results: Results): string {
 export function selectorWarnings(results: Results): Paragraph[] {
   const { trials } = results[0];
   return [
-    ...results.flatMap((own) => [...harm(own, results), ...unrewarded(own, results)]),
+    ...results.flatMap((variant) => [...harm(variant, results), ...unrewarded(variant, results)]),
     ...selectorTasks.flatMap((task) => {
       // The selector sees none of the labels that this is measured by.
       const rooms = trials.flatMap(({ room }) => room?.[task] ?? []);
@@ -66,8 +66,8 @@ function whose({ variant }: Results[number], results: Results): string {
 }
 
 /** Where the selector's tuned models are not measurably better than the untuned ones, so that a run keeps those. */
-function harm(own: Results[number], results: Results): Paragraph[] {
-  const { trials } = own;
+function harm(variantResults: Results[number], results: Results): Paragraph[] {
+  const { trials } = variantResults;
   return selectorTasks.flatMap((task) => {
     const judged = trials.flatMap(({ decisions }) => keptModels(decisions, selectorName)[task] ?? []);
     const worse = judged.filter(({ isTuned }) => !isTuned);
@@ -78,7 +78,7 @@ function harm(own: Results[number], results: Results): Paragraph[] {
     const items = `${worse[0].items} held-out ${task === 'stance' ? 'replies' : 'claims'}`;
     return [
       {
-        warning: `${whose(own, results)}The selection ${does} ${task} ${where}: tuned ${score('tuned')}, untuned ${score('untuned')} on ${items}, so the untuned models are kept.`,
+        warning: `${whose(variantResults, results)}The selection ${does} ${task} ${where}: tuned ${score('tuned')}, untuned ${score('untuned')} on ${items}, so the untuned models are kept.`,
       },
     ];
   });
@@ -88,14 +88,14 @@ function harm(own: Results[number], results: Results): Paragraph[] {
  * Runs whose labelled claims earned nothing at the end. Where most replies show another stance than they mean, stances that changed their
  * meaning predict veracity no worse, and a policy learns to keep the wrong labels: the missing reward is all that a run without held-out items sees of it.
  */
-function unrewarded(own: Results[number], results: Results): Paragraph[] {
-  const unjudged = own.trials.filter(({ decisions }) => decisions.every(({ part }) => part === 'test'));
+function unrewarded(variantResults: Results[number], results: Results): Paragraph[] {
+  const unjudged = variantResults.trials.filter(({ decisions }) => decisions.every(({ part }) => part === 'test'));
   const rewards = unjudged.flatMap(({ lastEpoch }) => lastEpoch['reward/labelledClaims'] ?? []);
   const without = rewards.filter((reward) => reward <= 0);
   if (without.length === 0) return [];
   return [
     {
-      warning: `${whose(own, results)}Labelled claims earned no reward in the last epoch of ${without.length} of ${counted(rewards.length, 'run')}, so nothing vouches for that selection: compare the tuned models with untuned ones before use.`,
+      warning: `${whose(variantResults, results)}Labelled claims earned no reward in the last epoch of ${without.length} of ${counted(rewards.length, 'run')}, so nothing vouches for that selection: compare the tuned models with untuned ones before use.`,
     },
   ];
 }

@@ -33,15 +33,18 @@ export function decided(
   trials: readonly SelectorResult[],
   { system, test, task }: Scored,
 ): ReadonlyMap<number, readonly SelectorDecision[]> {
-  const isWanted = (own: SelectorDecision) =>
-    own.part === 'test' && own.system === system && own.place.test === test && own.place.task === task;
+  const isWanted = (decision: SelectorDecision) =>
+    decision.part === 'test' &&
+    decision.system === system &&
+    decision.place.test === test &&
+    decision.place.task === task;
   const all = trials.map(({ decisions }, trial) => [trial, decisions.filter(isWanted)] as const);
-  return new Map(all.some(([, own]) => own.length === 0) ? [] : all);
+  return new Map(all.some(([, decisions]) => decisions.length === 0) ? [] : all);
 }
 
 /** What a system scores, one entry per seed. */
 export function taskScoresBySeed(trials: readonly SelectorResult[], of: Scored): TaskScores[] {
-  return [...decided(trials, of).values()].flatMap((own) => taskScores(of.task, own) ?? []);
+  return [...decided(trials, of).values()].flatMap((decisions) => taskScores(of.task, decisions) ?? []);
 }
 
 /** Macro-F1 over seeds with its interval over seeds and threads; null where a seed has none. */
@@ -54,8 +57,8 @@ export function macroF1Of(trials: readonly SelectorResult[], of: Scored): Estima
 
 /** Macro-F1 on one event, over seeds. */
 export function macroF1OnEvent(trials: readonly SelectorResult[], event: string | null, of: Scored): Estimate | null {
-  const seeds = [...decided(trials, of).values()].map((own) => own.filter((each) => each.event === event));
-  return overSeeds(seeds.map((own) => taskScores(of.task, own)?.values.macroF1));
+  const seeds = [...decided(trials, of).values()].map((decisions) => decisions.filter((each) => each.event === event));
+  return overSeeds(seeds.map((decisions) => taskScores(of.task, decisions)?.values.macroF1));
 }
 
 /** Macro-F1 of a system with the models that each seed keeps; null where no seed had a choice. */
@@ -65,8 +68,10 @@ export function keptMacroF1(
 ): Estimate | null {
   if (trials.every(({ decisions }) => keptModels(decisions, system)[task] === null)) return null;
   const scores = trials.map(({ decisions }) => {
-    const own = keptDecisions(decisions, system).filter((each) => each.part === 'test' && each.place.test === test);
-    return taskScores(task, own)?.values.macroF1;
+    const testDecisions = keptDecisions(decisions, system).filter(
+      (each) => each.part === 'test' && each.place.test === test,
+    );
+    return taskScores(task, testDecisions)?.values.macroF1;
   });
   return overSeeds(scores);
 }
@@ -74,9 +79,9 @@ export function keptMacroF1(
 /** How far a system leads another in macro-F1, paired: each seed draws its claims and models for all alike. Null where one is missing. */
 export function leadOver(
   trials: readonly SelectorResult[],
-  { own, other, ...of }: { own: string; other: string; test: string; task: SelectorTask },
+  { system, other, ...of }: { system: string; other: string; test: string; task: SelectorTask },
 ): Estimate | null {
-  const [ours, theirs] = [own, other].map((system) => decided(trials, { ...of, system }));
+  const [ours, theirs] = [system, other].map((name) => decided(trials, { ...of, system: name }));
   const seeds = pairedBySeed(ours, theirs);
   return seeds.length === 0 ? null : estimated(intervalsOf(selectorScoring(of.task), seeds, drawing)[0]);
 }

@@ -110,9 +110,9 @@ async function listedItems(
       posts.map((post, index) => [index === 0 ? id : `${id}/${post.id}`, post.text] as const),
     ),
   );
-  const all = selection.map(({ threadId, ...own }): ListedItem => {
-    const id = 'postId' in own ? `${threadId}/${own.postId}` : threadId;
-    return { ...own, id, text: texts.get(id) ?? null };
+  const all = selection.map(({ threadId, ...item }): ListedItem => {
+    const id = 'postId' in item ? `${threadId}/${item.postId}` : threadId;
+    return { ...item, id, text: texts.get(id) ?? null };
   });
   const bytes = all.reduce((sum, item) => sum + Buffer.byteLength(JSON.stringify(item)) + 1, 0);
   const share = Math.min(1, bytesAtMost / bytes);

@@ -103,18 +103,18 @@ function taskSection(of: { test: string; task: SelectorTask; place: number }, re
   const classes = Object.entries(example.perClass).flatMap(([name, f1]) => (f1 === null ? [] : [name]));
   const items = [...decided(first, learnt).values()][0];
   const byEvent = first[0].folds.length === 0 ? new Map() : groupBy(items, ({ event }) => event);
-  const events = [...byEvent].filter(([, own]) => own.length >= fewestOfEvent);
+  const events = [...byEvent].filter(([, decisions]) => decisions.length >= fewestOfEvent);
   const [macroF1, ...others] = selectorMetrics;
   // Only the veracity model depends on which posts are read, so for stance both rows would be the same.
   const systems = namedSystems(results).filter(({ system }) => task === 'veracity' || system !== allPostsName);
   const rows = systems.flatMap(({ system, trials, ...row }) => {
-    const own = { test, task, system };
-    const score = macroF1Of(trials, own);
+    const place = { test, task, system };
+    const score = macroF1Of(trials, place);
     if (score === null) return [];
-    const scores = taskScoresBySeed(trials, own).map(({ values, perClass }) => ({ ...perClass, ...values }));
-    const lead = system === selectorName ? null : leadOver(trials, { ...own, own: selectorName, other: system });
-    const ofEvents = events.map(([event]) => [`event ${event}`, macroF1OnEvent(trials, event, own)]);
-    const values = { ...valuesOverSeeds(scores), macroF1: score, kept: keptMacroF1(trials, own), lead };
+    const scores = taskScoresBySeed(trials, place).map(({ values, perClass }) => ({ ...perClass, ...values }));
+    const lead = system === selectorName ? null : leadOver(trials, { ...place, system: selectorName, other: system });
+    const ofEvents = events.map(([event]) => [`event ${event}`, macroF1OnEvent(trials, event, place)]);
+    const values = { ...valuesOverSeeds(scores), macroF1: score, kept: keptMacroF1(trials, place), lead };
     return [{ ...row, values: { ...values, ...Object.fromEntries(ofEvents) } }];
   });
   const metrics = [
@@ -123,7 +123,11 @@ function taskSection(of: { test: string; task: SelectorTask; place: number }, re
     { name: 'kept', title: 'kept', decimals: 3 },
     ...others,
     ...classes.map((label) => ({ name: label, title: label, decimals: 3 })),
-    ...events.map(([event, own]) => ({ name: `event ${event}`, title: `${event} (${own.length})`, decimals: 3 })),
+    ...events.map(([event, decisions]) => ({
+      name: `event ${event}`,
+      title: `${event} (${decisions.length})`,
+      decimals: 3,
+    })),
   ];
   const readsLabels = task === 'stance' && rows.some(({ name }) => name.endsWith(systemNames['tf-idf']));
   const explained = present([

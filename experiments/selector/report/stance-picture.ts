@@ -102,7 +102,7 @@ export function stanceChart(picture: StancePicture, chart: { name: string; varia
   };
   const marks = silent('point', encoding, { size: 28, opacity: 0.8 });
   const discarded = silent('circle', place, { size: 14, color: palette.grey, opacity: 0.4 });
-  const kept = { transform: [{ filter: 'datum.isRetained' }] };
+  const ofRetained = { transform: [{ filter: 'datum.isRetained' }] };
   const left = { transform: [{ filter: '!datum.isRetained' }] };
   const panel = (title: string, { posts }: StancePicture['shown'], layer: readonly object[]) => ({
     ...{ width: plotWidth, height: 240, view: { stroke: palette.grey }, layer },
@@ -120,7 +120,7 @@ export function stanceChart(picture: StancePicture, chart: { name: string; varia
         panel('All posts', shown, [marks]),
         panel('Retained posts', retained, [
           { ...discarded, ...left },
-          { ...marks, ...kept },
+          { ...marks, ...ofRetained },
         ]),
       ],
     },

@@ -28,11 +28,11 @@ export function selectionWorth({
   const { heldOut, room } = crossFitted;
   const over = (first: string, second: string) =>
     gainOver({ first: heldOut.get(first)!, second: heldOut.get(second)!, gold, classCount: classes.length });
-  const own = chosenBy === 'you' ? selector : 'chosen';
+  const shownName = chosenBy === 'you' ? selector : 'chosen';
   return {
     room: gainOver({ first: room.right, second: room.random, gold, classCount: classes.length }),
-    overRandom: over(own, 'random'),
-    overGoldAlone: over(own, 'gold-alone'),
+    overRandom: over(shownName, 'random'),
+    overGoldAlone: over(shownName, 'gold-alone'),
   };
 }
 
@@ -68,7 +68,7 @@ export function conclusionOnTable(
 
 /** 1 where log-likelihood or macro-F1 is measurably higher and neither is lower, −1 the other way round, 0 else. */
 function shownOf({ logLikelihood, macroF1 }: Gain): 1 | 0 | -1 {
-  const directions = [logLikelihood, macroF1].map((own) => directionOf(own));
+  const directions = [logLikelihood, macroF1].map((metric) => directionOf(metric));
   const [isHigher, isLower] = [directions.includes(1), directions.includes(-1)];
   if (isHigher === isLower) return 0;
   return isHigher ? 1 : -1;

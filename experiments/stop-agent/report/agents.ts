@@ -20,8 +20,8 @@ export interface SystemSummary extends Pick<SystemScores, 'name' | 'queries'> {
 export function summarize(trials: readonly TrialResult[]): SystemSummary[] {
   const named = new Map(trials.flatMap(({ systems }) => systems.map(({ name, queries }) => [name, queries] as const)));
   return Array.from(named, ([name, queries]) => {
-    const own = trials.flatMap((trial) => trial.systems.filter((system) => system.name === name));
-    const stops = own.map(({ mostCommonStop }) => mostCommonStop);
+    const scores = trials.flatMap((trial) => trial.systems.filter((system) => system.name === name));
+    const stops = scores.map(({ mostCommonStop }) => mostCommonStop);
     const count = (stop: string) => stops.filter((other) => other.name === stop).length;
     const stopOverSeeds = (stop: string) =>
       count(stop) === stops.length ? stop : `${stop} in ${count(stop)} of ${stops.length} seeds, another in the others`;
@@ -29,7 +29,7 @@ export function summarize(trials: readonly TrialResult[]): SystemSummary[] {
     return {
       name,
       queries,
-      values: valuesOverSeeds(own.map(shownValues)),
+      values: valuesOverSeeds(scores.map(shownValues)),
       mostCommonStop: { name: stopOverSeeds(mostCommon.name), share: mean(stops.map(({ share }) => share)) },
     };
   });
@@ -76,8 +76,8 @@ export function rankedAgents(results: readonly VariantResults<TrialResult>[]): R
     const systems = summarize(trials);
     const guaranteed = trials.map(({ directory: path }) => testedGuarantee({ path }) !== null);
     const hasGuarantee = guaranteed.includes(true);
-    const deployable = worths.map((own, trial) =>
-      guaranteed[trial] === hasGuarantee ? own : Number.NEGATIVE_INFINITY,
+    const deployable = worths.map((worth, trial) =>
+      guaranteed[trial] === hasGuarantee ? worth : Number.NEGATIVE_INFINITY,
     );
     const agent = systems.find((system) => system.name === agentName)!;
     const { alerts } = trials[0].ranking;

@@ -47,11 +47,11 @@ export function recommendedSystem(agents: readonly RankedAgent[]): RecommendedSy
     ? guaranteed.flatMap((agent) => candidatesOf(agent, { withRules: false }))
     : agents.flatMap((agent, index) => candidatesOf(agent, { withRules: index === 0 }));
   // Variants that decide other threads cannot be compared thread by thread.
-  const alike = candidates.filter((own) => threadsOf(own) === threadsOf(candidates[0]));
+  const alike = candidates.filter((candidate) => threadsOf(candidate) === threadsOf(candidates[0]));
   const { system, best } = recommended(alike, ranking);
   const { agent, name } = system;
-  const summary = agent.systems.find((own) => own.name === name)!;
-  const nameOf = (own: Placed) => (own.name === agentName ? agentTitle(own.agent) : own.name);
+  const summary = agent.systems.find((system) => system.name === name)!;
+  const nameOf = (placed: Placed) => (placed.name === agentName ? agentTitle(placed.agent) : placed.name);
   const isSimpler = best.name === agentName && name !== agentName;
   const why =
     system === best
@@ -100,7 +100,7 @@ function candidatesOf(agent: RankedAgent, { withRules }: { withRules: boolean })
   return names
     .filter((name) => name === agentName || withRules)
     .flatMap((name) => {
-      const seeds = decided.flatMap((own) => own.filter((system) => system.name === name));
+      const seeds = decided.flatMap((systems) => systems.filter((system) => system.name === name));
       return seeds.length < decided.length ? [] : [{ name, seeds, agent }];
     });
 }
@@ -115,7 +115,7 @@ function scoresInWords(system: SystemSummary, agent: RankedAgent): string {
   const { systems, margins } = agent;
   if (agent.trials[0].ranking.alerts !== undefined) return alertsInWords(system, agent);
   const { macroF1, er, queriesPerThread, delayHours, expectedCost } = values;
-  const whole = systems.find((own) => own.name === allPosts.name)?.values.macroF1?.mean ?? 0;
+  const whole = systems.find((system) => system.name === allPosts.name)?.values.macroF1?.mean ?? 0;
   const delay = delayHours ? `, ${delayHours.mean.toFixed(1)} hours after the first post on average` : '';
   const cost = expectedCost ? `an expected cost of ${expectedCost.mean.toFixed(3)} per thread and ` : '';
   const share = whole > 0 ? `, ${percent((macroF1?.mean ?? 0) / whole)} of that of reading everything` : '';
@@ -126,7 +126,7 @@ function scoresInWords(system: SystemSummary, agent: RankedAgent): string {
 
 function alertsInWords({ values }: SystemSummary, { systems }: RankedAgent): string {
   const meanOf = (name: string, of: SystemSummary['values'] = values) => of[name]?.mean ?? 0;
-  const whole = systems.find((own) => own.name === allPosts.name)?.values;
+  const whole = systems.find((system) => system.name === allPosts.name)?.values;
   const hours = values.medianAlertHours ? ` and ${meanOf('medianAlertHours').toFixed(1)} hours` : '';
   const delay = `${counted(Math.round(meanOf('medianAlertPosts')), 'post')}${hours}`;
   const besides = whole === undefined ? '' : ` (${meanOf('latencyF1', whole).toFixed(3)} where all posts are read)`;
@@ -167,11 +167,11 @@ export function stopNotes(
     part === 'development' && {
       warning: 'The development part was decided. Choose settings on it, then decide the test part once.',
     },
-    ...agents.map((own) => {
-      const { name, share } = own.agent.mostCommonStop;
-      const fixed = `${agentTitle(own)} collapsed to a fixed rule (${percent(share)} stop at ${name}).`;
-      const { alerts } = own.trials[0].ranking;
-      return isCollapsed({ ...own.agent, alerts }) && { warning: fixed };
+    ...agents.map((agent) => {
+      const { name, share } = agent.agent.mostCommonStop;
+      const fixed = `${agentTitle(agent)} collapsed to a fixed rule (${percent(share)} stop at ${name}).`;
+      const { alerts } = agent.trials[0].ranking;
+      return isCollapsed({ ...agent.agent, alerts }) && { warning: fixed };
     }),
     system?.choice ?? null,
     ...learningCurveNotes(results),
@@ -186,7 +186,7 @@ export function stopNotes(
 /** What more labels brought, and what further ones may bring. */
 function learningCurveNotes(results: readonly VariantResults<TrialResult>[]): string[] {
   return results.flatMap(({ variant, trials }) => {
-    const { learningCurve = null, seed } = trials.find((own) => own.learningCurve !== null) ?? {};
+    const { learningCurve = null, seed } = trials.find((trial) => trial.learningCurve !== null) ?? {};
     if (learningCurve === null) return [];
     const words = learningCurveInWords(learningCurve, trials.length > 1 ? seed : undefined);
     return [`${results.length > 1 ? `${variant}: ` : ''}${words}`];
@@ -238,8 +238,8 @@ export function guaranteeSentence(results: readonly VariantResults<TrialResult>[
 export function unshownGuarantees(trials: readonly TrialResult[]): Paragraph | null {
   const deployed = [...new Set(trials.map(({ directory }) => deployedRun(directory)))];
   const unshown = deployed.flatMap((path) => {
-    const found = unshownGuaranteeFile.find({ path });
-    return found === null ? [] : [{ path, ...found }];
+    const reason = unshownGuaranteeFile.find({ path });
+    return reason === null ? [] : [{ path, ...reason }];
   });
   if (unshown.length === 0) return null;
   const [first, ...others] = unshown;

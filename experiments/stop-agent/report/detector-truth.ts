@@ -31,14 +31,14 @@ export interface DetectorTruth {
 
 /** One for each detector that was trained here; none for detector files. */
 export function detectorTruths(results: readonly VariantResults<TrialResult>[]): DetectorTruth[] {
-  const known = results.flatMap(({ variant, trials }) => {
+  const detectors = results.flatMap(({ variant, trials }) => {
     const heldOut = trials.flatMap(({ detector }) => (detector === null ? [] : [detector]));
     return heldOut.length === 0 ? [] : [{ variant, heldOut }];
   });
-  const alike = [...groupBy(known, ({ heldOut }) => JSON.stringify(heldOut)).values()];
-  return alike.map((own) => ({
-    ...detectorTruth(own[0].heldOut, { whatToDo }),
-    variants: alike.length === 1 && known.length === results.length ? null : own.map(({ variant }) => variant),
+  const alike = [...groupBy(detectors, ({ heldOut }) => JSON.stringify(heldOut)).values()];
+  return alike.map((detector) => ({
+    ...detectorTruth(detector[0].heldOut, { whatToDo }),
+    variants: alike.length === 1 && detectors.length === results.length ? null : detector.map(({ variant }) => variant),
   }));
 }
 
@@ -53,7 +53,7 @@ export function detectorTruth(heldOut: readonly HeldOutScores[], options: { what
     variants: null,
     readers: heldOutSystems.map((name) => {
       const scores = heldOut.map(({ systems }) => systems.find((system) => system.name === name)!);
-      const f1 = Object.keys(support).map((label) => [label, mean(scores.map((own) => own.f1[label]))]);
+      const f1 = Object.keys(support).map((label) => [label, mean(scores.map((score) => score.f1[label]))]);
       return {
         name: readerNames[name],
         macroF1: mean(scores.map(({ macroF1 }) => macroF1)),

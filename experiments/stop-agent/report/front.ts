@@ -67,8 +67,8 @@ export function frontCharts(agents: readonly RankedAgent[], options: FrontOption
   const aim = (task.alerts ?? []).length > 0 ? aims.alerts : aims.predictions;
   const systems = [
     ...placedSystems(agents, options),
-    ...options.thresholds.map((own): PlacedSystem => {
-      return { ...own, kind: 'threshold', isRecommended: false, hasIntervals: false };
+    ...options.thresholds.map((threshold): PlacedSystem => {
+      return { ...threshold, kind: 'threshold', isRecommended: false, hasIntervals: false };
     }),
   ];
   const points = systems.map((system) => frontPoint(system, { task, aim }));
@@ -111,12 +111,12 @@ function frontPoint(system: PlacedSystem, { task, aim }: { task: ScoredStops; ai
   const { name, kind, isRecommended, seeds, hasIntervals } = system;
   const columns = seeds.map(({ decisions }) => stopColumns(decisions, task));
   const over = (metric: string) =>
-    overSeeds(columns.map(stopMetrics.find((own) => own.name === metric)!.of))?.mean ?? Number.NaN;
+    overSeeds(columns.map(stopMetrics.find((stopMetric) => stopMetric.name === metric)!.of))?.mean ?? Number.NaN;
   const metrics = { worth: aim.worth.metric, time: aim.time.metric, queries: 'queriesPerThread' };
   const drawn = seeds.map(({ decisions: first }) => ({ first }));
   const only = Object.values(metrics);
   const intervals = hasIntervals ? intervalsOf(stopScoring(task), drawn, { only, resamples }) : [];
-  const within = (metric: string): Interval | undefined => intervals.find((own) => own.name === metric);
+  const within = (metric: string): Interval | undefined => intervals.find((interval) => interval.name === metric);
   const [y, time, queries] = only.map(over);
   const upright = within(metrics.worth);
   const facts = present([
@@ -137,13 +137,18 @@ function frontOf(all: readonly PlacedPoint[], { price, aim }: { price: Price; ai
   const isTime = price === 'time';
   const points = all
     .filter(({ kind, y, at }) => (isTime || kind !== 'bound') && Number.isFinite(y) && Number.isFinite(at[price]))
-    .map(({ at, intervals, ...own }) => ({ ...own, x: at[price], across: intervals[price] }));
-  const rules = points.filter(({ kind }) => kind === 'baseline').map((own) => ({ ...own, er: own.x, macroF1: own.y }));
+    .map(({ at, intervals, ...point }) => ({ ...point, x: at[price], across: intervals[price] }));
+  const rules = points
+    .filter(({ kind }) => kind === 'baseline')
+    .map((point) => ({ ...point, er: point.x, macroF1: point.y }));
   const line = aim.lineOf(paretoFront(rules));
   const named = line.filter(({ name }) => isShown(name) && name.length <= longestRuleName).map(({ name }) => name);
   const { worth, time, dashed } = aim;
   return frontChart(
-    points.map((own) => ({ ...own, isNamed: ['trained', 'bound'].includes(own.kind) || named.includes(own.name) })),
+    points.map((point) => ({
+      ...point,
+      isNamed: ['trained', 'bound'].includes(point.kind) || named.includes(point.name),
+    })),
     {
       name: isTime ? 'front' : 'front-queries',
       title: `${worth.heading} against ${isTime ? time.title : 'queries'}`,
@@ -167,13 +172,13 @@ export function thresholdPoints(runs: readonly ReadRun[]): { name: string; seeds
   const settled = runs.filter(({ experiment }) => experiment.agent.algorithm === 'settled');
   return Array.from(
     groupBy(settled, ({ variant }) => variant),
-    ([variant, own]) => {
-      const scored = own.flatMap((run) => {
+    ([variant, systems]) => {
+      const scored = systems.flatMap((run) => {
         const { result, experiment } = run;
         const scores = readStopProbabilities(result.directory, experiment.evaluation.part);
         return scores === null ? [] : [{ run, scores }];
       });
-      if (scored.length < own.length) return [];
+      if (scored.length < systems.length) return [];
       return thresholds
         .filter((_, index) => index % thresholdStride === 1)
         .map((threshold) => ({

@@ -67,14 +67,14 @@ function dataOf(
   const { labels, alerts, seeds, limit } = options;
   const shown = bySeed.slice(0, seeds);
   const threads = new Map<string, ShownThread>();
-  for (const { judged, threads: known } of shown.flat())
-    for (const own of judged)
-      if (!threads.has(own.threadId))
-        threads.set(own.threadId, shownThread(own, { thread: known.get(own.threadId) ?? null, limit }));
+  for (const { judged, threads: whole } of shown.flat())
+    for (const thread of judged)
+      if (!threads.has(thread.threadId))
+        threads.set(thread.threadId, shownThread(thread, { thread: whole.get(thread.threadId) ?? null, limit }));
   const places = new Map(Array.from(threads.keys(), (id, place) => [id, place]));
   const several = bySeed.some(({ length }) => length > 1);
-  const views = shown.flatMap((own) =>
-    Array.from(groupBy(own, judgementsOf).values(), (alike) => view(alike, { places, limit, several })),
+  const views = shown.flatMap((runs) =>
+    Array.from(groupBy(runs, judgementsOf).values(), (alike) => view(alike, { places, limit, several })),
   );
   return {
     labels,
@@ -113,9 +113,9 @@ function view(
     shownSystem(agent, { name: several ? variant : agent.name, isAgent: true }),
     ...others
       .filter(({ name }) => isShown(name) && (index === 0 || isLearnt(name)))
-      .map((own) =>
-        shownSystem(own, {
-          name: several && isLearnt(own.name) ? `${own.name}: ${variant}` : own.name,
+      .map((run) =>
+        shownSystem(run, {
+          name: several && isLearnt(run.name) ? `${run.name}: ${variant}` : run.name,
           isAgent: false,
         }),
       ),
@@ -164,7 +164,7 @@ function view(
       disagreements: ofAgents.map(disagreement),
       debates: runs
         .flatMap(({ debates }) => debates.get(threadId) ?? [])
-        .filter((debate, index, own) => own.findIndex(({ posts }) => posts === debate.posts) === index),
+        .filter((debate, index, all) => all.findIndex(({ posts }) => posts === debate.posts) === index),
     };
   });
   const [{ seed }] = runs;
@@ -176,7 +176,7 @@ function shownSystem(
   { name, isAgent }: { name: string; isAgent: boolean },
 ): { shown: ShownSystem; decisions: ReadonlyMap<string, Decision> } {
   const kind = queries === 'oracle' ? 'bound' : isAgent ? 'agent' : 'rule';
-  return { shown: { name, kind }, decisions: new Map(decisions.map((own) => [own.threadId, own])) };
+  return { shown: { name, kind }, decisions: new Map(decisions.map((decision) => [decision.threadId, decision])) };
 }
 
 function rounded(value: number, digits: number): number {
@@ -233,12 +233,12 @@ export async function inspectedRuns(
 function thresholdsOf({ directory, threshold, isCrossFitted }: TrialResult): (threadId: string) => number {
   if (!isCrossFitted) return () => threshold;
   const folds = readdirSync(directory).filter((name) => name.startsWith('fold-'));
-  const found = new Map(
+  const thresholdByThread = new Map(
     folds.flatMap((name) => {
       const path = join(directory, name);
-      const own = thresholdOf({ path });
-      return readJudged(path, 'test').map(({ threadId }) => [threadId, own] as const);
+      const foldThreshold = thresholdOf({ path });
+      return readJudged(path, 'test').map(({ threadId }) => [threadId, foldThreshold] as const);
     }),
   );
-  return (threadId) => found.get(threadId) ?? threshold;
+  return (threadId) => thresholdByThread.get(threadId) ?? threshold;
 }

@@ -21,8 +21,8 @@ const agentsAtMost = 8;
 /** What the agents predict at their stops, and on each event. */
 export function predictionsSection(runs: readonly ReadRun[], task: ScoredStops): ReportSection {
   const all = [...groupBy(runs, ({ variant }) => variant)];
-  const agents = all.slice(0, agentsAtMost).map(([name, own]): DecidedAgent => {
-    return { name, seeds: own.length, decisions: own.flatMap(placedDecisions) };
+  const agents = all.slice(0, agentsAtMost).map(([name, decisions]): DecidedAgent => {
+    return { name, seeds: decisions.length, decisions: decisions.flatMap(placedDecisions) };
   });
   const left =
     all.length > agents.length &&
@@ -61,7 +61,7 @@ interface DecidedEvent {
 export function byEvent(decisions: readonly PlacedDecision[]): DecidedEvent[] {
   const events = groupBy(decisions, ({ event }) => event);
   return [...events]
-    .flatMap(([event, own]) => (event === null ? [] : [{ event, decisions: own }]))
+    .flatMap(([event, decisions]) => (event === null ? [] : [{ event, decisions: decisions }]))
     .sort((a, b) => b.decisions.length - a.decisions.length);
 }
 

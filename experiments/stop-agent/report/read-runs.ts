@@ -55,7 +55,7 @@ export async function readRuns(variants: readonly VariantResults<TrialResult>[])
 
 /** What the agent of a run decided, with the events of the threads. */
 export function placedDecisions({ agent, threads }: ReadRun): PlacedDecision[] {
-  return agent.decisions.map((own) => ({ ...own, event: threads.get(own.threadId)?.event ?? null }));
+  return agent.decisions.map((decision) => ({ ...decision, event: threads.get(decision.threadId)?.event ?? null }));
 }
 
 /** Reads the decided threads of runs, each data set once for all runs that share it. */
@@ -67,10 +67,10 @@ function threadReader(): (run: RunDirectory, experiment: Experiment) => Promise<
     const items = readParts(run)[experiment.evaluation.part] ?? [];
     const { value: all, problem } = await opened.get(key, () => readable(() => openData(experiment, () => {})));
     if (all === null) return { threads: new Map(), problem: `${source} cannot be read: ${problem}` };
-    const found = await threadsOfItems(items, all);
-    const missing = items.length - found.length;
+    const read = await threadsOfItems(items, all);
+    const missing = items.length - read.length;
     return {
-      threads: new Map(found.map((thread) => [thread.id, thread])),
+      threads: new Map(read.map((thread) => [thread.id, thread])),
       problem:
         missing === 0
           ? null
@@ -109,7 +109,7 @@ async function debatesIn(
 ): Promise<(readonly [thread: string, debates: readonly Debate[]])[]> {
   const judge = { judge: await openJudgeOf(detector.file, taskOf(experiment)), options: detector };
   const maxPosts = experiment.maxJudgedPosts;
-  const asked = await recallForTraining({ judge, threads: [], store, maxPosts, context: workContext() });
+  const recalled = await recallForTraining({ judge, threads: [], store, maxPosts, context: workContext() });
   const judged = decisions.flatMap(({ threadId, postsUsed }) => {
     const thread = threads.get(threadId);
     if (thread === undefined) return [];
@@ -117,7 +117,7 @@ async function debatesIn(
     // A judgement holds until the next judged prefix.
     const posts = lengths.findLast((length) => length <= postsUsed);
     if (posts === undefined) return [];
-    const request = annotationRequest({ detector: asked.detector, prefix: prefixOf(thread, posts) });
+    const request = annotationRequest({ detector: recalled.detector, prefix: prefixOf(thread, posts) });
     return [{ threadId, posts, key: store.keyOf(request) }];
   });
   const judgements = store.getMany(judged.map(({ key }) => key));

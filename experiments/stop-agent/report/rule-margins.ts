@@ -46,8 +46,8 @@ const resamples = 1000;
 export function compareToRules(trials: readonly TrialResult[]): RuleMargins {
   const seeds = trials.map(picked);
   const leads = ({ agent, mixtures }: (typeof seeds)[number], items: Int32Array) => {
-    const own = macroF1({ ...agent.columns, items });
-    return mixtures.map((mixture) => (mixture === null ? Number.NaN : own - macroF1On(mixture, items)));
+    const score = macroF1({ ...agent.columns, items });
+    return mixtures.map((mixture) => (mixture === null ? Number.NaN : score - macroF1On(mixture, items)));
   };
   const intervals = bootstrapGroups({
     groups: seeds.map(({ agent }) => agent.columns.items.length),
@@ -62,14 +62,19 @@ export function compareToRules(trials: readonly TrialResult[]): RuleMargins {
   );
   const isEnough = seeds.every(({ agent }) => agent.columns.items.length >= fewestItems);
   const [overBestRule, overOneQuery, overEqualQueries, overAnyQueries] = intervals.map((interval, index) => {
-    const lead = overSeeds(all.map((own) => own[index]));
+    const lead = overSeeds(all.map((leads) => leads[index]));
     return lead && { ...lead, interval: isEnough ? interval : null };
   });
   const rulesWithin = (index: number): RulesWithin | null => {
-    const own = seeds.flatMap(({ mixtures }) => (mixtures[index] === null ? [] : [mixtures[index]]));
-    const over = (aim: keyof PricedPoint) => overSeeds(own.map((mixture) => meanOf(mixture, aim)));
-    if (own.length === 0) return null;
-    return { macroF1: over('macroF1'), er: over('er'), queriesPerThread: over('queries'), seeds: own.length };
+    const mixturesOfSeeds = seeds.flatMap(({ mixtures }) => (mixtures[index] === null ? [] : [mixtures[index]]));
+    const over = (aim: keyof PricedPoint) => overSeeds(mixturesOfSeeds.map((mixture) => meanOf(mixture, aim)));
+    if (mixturesOfSeeds.length === 0) return null;
+    return {
+      macroF1: over('macroF1'),
+      er: over('er'),
+      queriesPerThread: over('queries'),
+      seeds: mixturesOfSeeds.length,
+    };
   };
   const rules = {
     overBestRule: rulesWithin(0),
@@ -84,11 +89,11 @@ export function compareToRules(trials: readonly TrialResult[]): RuleMargins {
 function picked({ decisions, ranking }: TrialResult) {
   const system = decisions.find(({ name }) => name === agentName);
   if (system === undefined) throw new Error('a trial has no agent');
-  const placed = (own: SystemDecisions) => {
-    return { ...placedStops(stopColumns(own.decisions, ranking)), queriesOnce: own.queries === 'one' };
+  const placed = (system: SystemDecisions) => {
+    return { ...placedStops(stopColumns(system.decisions, ranking)), queriesOnce: system.queries === 'one' };
   };
   const agent = placed(system);
-  const rules = decisions.filter((own) => !isLearnt(own.name) && own.queries !== 'oracle').map(placed);
+  const rules = decisions.filter((system) => !isLearnt(system.name) && system.queries !== 'oracle').map(placed);
   const { er, queries } = agent;
   const once = rules.filter(({ queriesOnce }) => queriesOnce);
   const best = paretoFront(once).findLast((rule) => rule.er <= er);

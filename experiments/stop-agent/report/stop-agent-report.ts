@@ -196,12 +196,12 @@ const partsOfAlerts = [
 function systemsSection(agents: readonly RankedAgent[]): ReportSection {
   const several = agents.length > 1;
   const [{ variant, systems }] = agents;
-  const learnt = agents.flatMap((own) =>
-    own.systems
-      .filter(({ name }) => name === agentName || (isLearnt(name) && imitatesExperts(own.trials[0])))
+  const learnt = agents.flatMap((agent) =>
+    agent.systems
+      .filter(({ name }) => name === agentName || (isLearnt(name) && imitatesExperts(agent.trials[0])))
       .map((system) => ({
         ...system,
-        name: several ? `${system.name}: ${own.variant}` : system.name,
+        name: several ? `${system.name}: ${agent.variant}` : system.name,
         isMarked: system.name === agentName,
       })),
   );

@@ -45,7 +45,7 @@ export function warningParagraphs(
   const alike = groupBy(warned, ({ variant, trouble }) => `${variant}/${trouble}`);
   return Array.from(alike.values(), ([{ variant, seed, what, advice }, ...others]) => {
     const place = several ? `**${variant}, seed ${seed}.** ` : '';
-    const seeds = others.map((own) => own.seed).join(', ');
+    const seeds = others.map((run) => run.seed).join(', ');
     const also = seeds === '' ? '' : ` Also ${others.length === 1 ? 'seed' : 'seeds'} ${seeds}.`;
     return { warning: `${place}${what} ${advice}${also}` };
   });

@@ -21,11 +21,12 @@ export function sweepCharts(charted: Charted): Chart[] {
 function paretoChart({ front }: Charted): Chart[] {
   if (front.length === 0) return [];
   const places = groupBy(front, ({ er, macroF1, isSwept }) => `${er} ${macroF1} ${isSwept}`);
-  const points = Array.from(places.values(), (own) => {
-    const [{ name, er: x, macroF1: y, isSwept, isOnFront, queries }] = own;
+  const points = Array.from(places.values(), (settings) => {
+    const [{ name, er: x, macroF1: y, isSwept, isOnFront, queries }] = settings;
     return {
       // Hundreds of settings may stand at one place.
-      name: own.length <= 2 ? own.map((each) => each.name).join(', ') : `${name} and ${own.length - 1} more`,
+      name:
+        settings.length <= 2 ? settings.map((each) => each.name).join(', ') : `${name} and ${settings.length - 1} more`,
       ...{ x, y, isNamed: isOnFront },
       kind: isSwept ? ('trained' as const) : ('baseline' as const),
       details: `macro-F1 ${y.toFixed(3)}\nearliness ${x.toFixed(3)}\n${queries.toFixed(1)} queries per thread`,
@@ -55,10 +56,10 @@ function heatMap({ plan, settings }: Charted): Chart[] {
   if (second === undefined || values.length === 0) return [];
   const names = shortNames(plan.paths);
   const side = (key: 'first' | 'second', path: string) => {
-    const own = values.map((each) => each[key]);
-    const groupOf = grouping(own, { atMost: cellsAtMost });
-    const areNumbers = own.every((value) => typeof value === 'number');
-    const sorted = areNumbers ? own.sort((a, b) => Number(a) - Number(b)) : own;
+    const numbers = values.map((each) => each[key]);
+    const groupOf = grouping(numbers, { atMost: cellsAtMost });
+    const areNumbers = numbers.every((value) => typeof value === 'number');
+    const sorted = areNumbers ? numbers.sort((a, b) => Number(a) - Number(b)) : numbers;
     return { groupOf, title: names.get(path) ?? path, sort: [...new Set(sorted.map(groupOf))] };
   };
   const { groupOf: columnOf, ...columns } = side('first', first);

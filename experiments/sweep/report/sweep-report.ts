@@ -89,8 +89,8 @@ function tabled(metrics: readonly MetricFacts[]): ShownMetric[] {
 
 /** Metrics of the first tables, of which only the aim has its interval. */
 function shortMetrics({ kind }: SweepPlan, aim: string | null): ShownMetric[] {
-  const known = kind.metrics.filter(({ name }) => metricsFirst.includes(name));
-  return known.map((metric) => ({ ...metric, shows: metric.name === aim ? 'interval' : 'mean' }));
+  const metrics = kind.metrics.filter(({ name }) => metricsFirst.includes(name));
+  return metrics.map((metric) => ({ ...metric, shows: metric.name === aim ? 'interval' : 'mean' }));
 }
 
 /** The best settings on the development part. */
@@ -129,9 +129,9 @@ function besideOnTest(tested: readonly SystemMean[]): SystemMean[] {
   const mean = ({ values }: SystemMean, metric: string) => values[metric]?.mean;
   const [er, queries] = [mean(learnt[0], 'er'), mean(learnt[0], queriesMetric)];
   if (er === undefined || queries === undefined) return [...learnt, ...baselines];
-  const isWithin = (own: SystemMean, metric: string, most: number) => (mean(own, metric) ?? most) <= most + 1e-9;
+  const isWithin = (system: SystemMean, metric: string, most: number) => (mean(system, metric) ?? most) <= most + 1e-9;
   const best = baselines
-    .filter((own) => isWithin(own, 'er', er) && isWithin(own, queriesMetric, queries))
+    .filter((system) => isWithin(system, 'er', er) && isWithin(system, queriesMetric, queries))
     .sort((a, b) => (mean(b, 'macroF1') ?? 0) - (mean(a, 'macroF1') ?? 0))
     .slice(0, 1);
   return [...learnt, ...best, ...baselines.filter(({ name }) => name === 'all posts')];
@@ -159,7 +159,7 @@ function leaderSection({ plan, tested }: SweepResult, { setting, isToldApart }: 
 
 /** What stands beside the numbers of a setting. */
 function notesOn(setting: SettingSummary, { leader, front, plan }: SweepResult): string {
-  const isOnFront = front.some((own) => own.isSwept && own.isOnFront && own.name === setting.label);
+  const isOnFront = front.some((system) => system.isSwept && system.isOnFront && system.name === setting.label);
   const isRefused = plan.sweep.objective.where.length > 0 && setting.isComplete && !setting.isAllowed;
   return present([
     leader?.setting === setting && (leader.isToldApart ? '**recommended**' : 'highest'),

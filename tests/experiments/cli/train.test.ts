@@ -31,8 +31,7 @@ describe('train', () => {
     const first = await earshot(['train', 'tiny.yaml'], { cwd, page: true });
     expect(first.code, first.errors).toBe(0);
     expect(first.out).toMatch(/^tiny: .* is recommended: on 16 test threads, it reads /);
-    for (const line of ['stop agent ', 'all posts ', 'The agent stops at '])
-      expect(first.out).toContain(`\n${line}`);
+    for (const line of ['stop agent ', 'all posts ', 'The agent stops at ']) expect(first.out).toContain(`\n${line}`);
     expect(Math.max(...first.out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
     const report = read(cwd, 'runs/tiny/report.md');
     expect(report).toMatch(/^# tiny\n\n\*\*[\s\S]*## What was run\n\n.*\n\n```sh\nearshot train tiny\.yaml\n/);
