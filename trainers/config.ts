@@ -82,7 +82,7 @@ export const gailOptions = {
 };
 export type GailConfig = z.infer<z.ZodObject<typeof gailOptions>>;
 
-/** What is wrong with the experts' weights; null where nothing is. */
+/** A problem of the experts' weights; null without one. */
 export function expertWeightsProblem({ alpha, beta, gamma }: Pick<GailConfig, 'alpha' | 'beta' | 'gamma'>) {
   // Not merely > 0: the losses are divided by α + β − γ, and 0.2 + 0.1 exceeds 0.3 by a rounding error.
   return alpha + beta - gamma > 1e-6

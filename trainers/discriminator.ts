@@ -58,7 +58,7 @@ export interface Discriminator extends Optimized<DiscriminatorName>, Discriminat
   readonly rowWeights: GailRowWeights;
 }
 
-/** What each row of a minibatch counts for; [rows, 1], constant through a run. */
+/** Weights of the rows of a minibatch; [rows, 1], constant through a run. */
 export interface GailRowWeights {
   /** Label of each row: 1 expert, 0 agent. */
   readonly labelsExpertIsOne: tf.Tensor2D;
@@ -100,7 +100,7 @@ export function disposeDiscriminator(discriminator: Discriminator): void {
   tf.dispose([labelsExpertIsOne, weights, penalties ?? []]);
 }
 
-/** What each row of a minibatch counts for, from the weights of the experts over the agent's. */
+/** Weights of the rows of a minibatch, from those of the experts over the agent's. */
 export function gailRowWeights(
   { experts }: Pick<DiscriminatorTask, 'experts'>,
   { batchSize, penalty }: GailConfig['discriminator'],
@@ -202,7 +202,7 @@ export function gailLoss(
   return { loss: tf.add(imitation, penalty), outputs: { logits, penalty } };
 }
 
-/** What all updates of an iteration share. */
+/** Inputs that all updates of an iteration share. */
 interface GailUpdates {
   readonly rowWeights: GailRowWeights;
   /** The agent's new steps, whose logits are wanted after the last update. */

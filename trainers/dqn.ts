@@ -60,7 +60,7 @@ export function remember(
   memory.position = (position + 1) % rows.length;
 }
 
-/** What a stop earns. @param options.rightStops M: right stops so far, this one included */
+/** The reward of a stop. @param options.rightStops M: right stops so far, this one included */
 export function stopReward(config: DqnConfig, options: { isRight: boolean; rightStops: number }): number {
   return options.isRight ? 1 + config.rightGrowth * Math.log(options.rightStops) : -config.wrongCost;
 }

@@ -35,7 +35,7 @@ export type LabelledBatch = {
   /** R over the number of threads, 0 behind a thread's end; 1 before the last step, else 0: [threads, steps]. */
   readonly stopRewards: tf.Tensor2D;
   readonly goesOn: tf.Tensor2D;
-  /** What the return counts in the gradient, [1, 1]. */
+  /** The weight of the return in the gradient, [1, 1]. */
   readonly weight: tf.Tensor2D;
 };
 

@@ -7,7 +7,7 @@ import type { DiscriminatorTask, Pairs } from './discriminator.ts';
 type ExpertRatio = Pick<GailConfig, 'alpha' | 'beta' | 'gamma'>;
 
 /**
- * What each divergence of Eq. 1 counts, by the experts that there are; 0 for the others.
+ * Weights of the divergences of Eq. 1, for the experts that are present; 0 for the others.
  *
  * Wherever there is a conservative trajectory there is an early-action one. None are left where each was the conservative one again
  * (trajectories.keepEarlyAction), so that ρ_e is ρ_c, which then has the weight of both.
@@ -31,7 +31,7 @@ export function agentWeight(config: ExpertRatio, present: readonly ExpertName[])
 }
 
 /**
- * What discriminators there are, and what they tell apart: one of all experts (Eq. 3), whose weights are over the agent's, so that this
+ * The discriminators and their tasks: one of all experts (Eq. 3), whose weights are over the agent's, so that this
  * is 1; or one of each (Eq. 1 and 2), with weights of 1. In that case an expert without demonstrations has one, too, which stays as it is:
  * so the random numbers of the others do not depend on it.
  */

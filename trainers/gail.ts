@@ -32,7 +32,7 @@ import { type Collected, collect } from './rollout.ts';
  * everywhere: ρ ∝ (ρ_c^α ρ_e^β ρ_m^−γ)^(1 / (α + β − γ)).
  */
 
-/** What the algorithm reads and moves on. */
+/** Inputs and state of the algorithm. */
 export interface GailTraining {
   readonly config: GailConfig & { readonly ppo: PpoConfig };
   readonly iterations: number;
@@ -49,7 +49,7 @@ export interface GailTraining {
   iteration: number;
 }
 
-/** What an iteration did, for the log. */
+/** Results of an iteration, for the log. */
 export interface GailIteration {
   readonly steps: EstimatedSteps;
   readonly outcomes: readonly DiscriminatorOutcome[];

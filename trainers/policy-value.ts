@@ -113,7 +113,7 @@ export function policyForward(
   });
 }
 
-/** The same and the state values, [rows, 1], by a network with a critic. */
+/** Logits and the state values, [rows, 1], by a network with a critic. */
 export function policyValueForward(parameters: Tensors<MlpName>, observations: tf.Tensor2D) {
   return tf.tidy(() => {
     const output = networkOutputs(parameters, observations);
@@ -125,7 +125,7 @@ export function policyValueForward(parameters: Tensors<MlpName>, observations: t
   });
 }
 
-/** What the last layer gives, [rows, actions and perhaps the value]. */
+/** Outputs of the last layer, [rows, actions and perhaps the value]. */
 export function networkOutputs(parameters: Tensors<MlpName>, observations: tf.Tensor2D): tf.Tensor2D {
   const first = { weights: parameters.w1, bias: parameters.b1 };
   return upperForward(parameters, layer(observations, first, { isTanh: true, inputIsData: true })).output;

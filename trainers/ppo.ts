@@ -105,7 +105,7 @@ export interface PpoMinibatch {
   readonly oldValues: tf.Tensor2D;
   /** Standardised, unless told otherwise. */
   readonly advantages: tf.Tensor2D;
-  /** What a row counts for in the policy's part of the loss: 1, or 0 where its action was not chosen and more elsewhere. */
+  /** Weights of rows in the policy's part of the loss: 1, or 0 where its action was not chosen and more elsewhere. */
   readonly policyWeights: tf.Tensor2D;
   readonly returns: tf.Tensor2D;
 }
@@ -183,7 +183,7 @@ function unpacked({ observations, columns }: PackedMinibatch): PpoMinibatch {
   return { observations, oneHotActions, oldLogProbabilities, oldValues, advantages, policyWeights, returns };
 }
 
-/** What all updates of an iteration share. */
+/** Inputs that all updates of an iteration share. */
 interface PpoUpdates {
   /** All its steps, which are scored after the last update. */
   readonly observations: TakenRows;
@@ -235,7 +235,7 @@ function columnsOf(
   return columns;
 }
 
-/** What advantages are standardised by, over the rows whose action was chosen. */
+/** Mean and deviation that standardise advantages, over the rows whose action was chosen. */
 function momentsOf({ advantages, chosen }: PpoSteps, places: Int32Array, count: number) {
   let mean = 0;
   for (const step of places) if (chosen[step] === 1) mean += advantages[step] / count;

@@ -4,7 +4,7 @@ import type { Random } from '../src/tensor/random.ts';
 import type { RowTable } from '../src/tensor/row-table.ts';
 import { logComplement, type PolicyValue, scoresOf } from './policy-value.ts';
 
-/** What the agent did in one rollout, with the policy's and the value's scores of the states that it visited; [steps] each. */
+/** The actions of the agent in one rollout, with the policy's and the value's scores of the states that it visited; [steps] each. */
 export interface Collected extends Rollout {
   readonly logProbabilities: Float32Array;
   readonly values: Float32Array;

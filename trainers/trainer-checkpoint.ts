@@ -9,7 +9,7 @@ const kind = 'trainer';
 const formatVersion = 2;
 const stateSchema = z.strictObject({ algorithm: z.string(), identity: z.string(), values: z.unknown() });
 
-/** What a checkpoint must have been made by, for its weights to mean anything. */
+/** The trainer and states that a checkpoint must have, for its weights to mean anything. */
 export interface CheckpointOwner {
   /** The trainer's name; null accepts any. */
   readonly algorithm: string | null;

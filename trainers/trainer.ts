@@ -8,7 +8,7 @@ import type { WorkContext } from '../src/work-context.ts';
  * any of them and owns resume, logging, checkpoints and progress.
  */
 
-/** What one iteration measured, by the name the metrics log uses, such as `ppo/entropy`. */
+/** Measurements of one iteration, by their names in the metrics log, such as `ppo/entropy`. */
 export type Metrics = Readonly<Record<string, number>>;
 
 /** All that changes while an agent trains: what a checkpoint stores. */

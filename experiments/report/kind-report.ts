@@ -8,17 +8,17 @@ export interface VariantRuns {
   readonly directories: readonly string[];
 }
 
-/** The same, read. */
+/** A variant with the results of its runs. */
 export interface VariantResults<Result> {
   readonly variant: string;
   readonly trials: readonly Result[];
 }
 
-/** What a report is made of. */
+/** The material of a report. */
 export interface ReportSource {
   readonly name: string;
   readonly description: string;
-  /** What trained the runs, or shows them. */
+  /** The command that trained the runs or shows them. */
   readonly command: string;
   readonly variants: readonly VariantRuns[];
   /** Folder of the cache that the runs share. */
@@ -28,7 +28,7 @@ export interface ReportSource {
 /** Shows finished runs of one kind of experiment: at least one of each variant. */
 export type KindReport = (source: ReportSource) => {
   readonly report: KindsReport;
-  /** What the runs came to, intervals included, as `--json` prints it and a page holds it. */
+  /** Results of the runs, intervals included, as `--json` prints them and a page contains them. */
   readonly results: readonly VariantResults<unknown>[];
 };
 
@@ -65,7 +65,7 @@ export function provenanceFacts([{ directories }]: readonly VariantRuns[], data:
   ];
 }
 
-/** What could be read, and why it could not: a page is written without what is gone. */
+/** Reads a value, or says why it cannot be read: a page is written without missing parts. */
 export async function readable<Value>(
   read: () => Promise<Value>,
 ): Promise<{ value: Value; problem: null } | { value: null; problem: string }> {

@@ -12,7 +12,7 @@ import { wrapped } from './terminal-text.ts';
 /** A paragraph, with `**bold**` and code as in Markdown. */
 export type Paragraph = string | { readonly warning: string };
 
-/** What the page's script builds from data. */
+/** A part of the page that its script builds from data. */
 export type Scripted = {
   [Name in Exclude<keyof PageData, 'results'>]: { readonly script: Name; readonly data: PageData[Name] };
 }[Exclude<keyof PageData, 'results'>];

@@ -67,7 +67,7 @@ export function overSeeds(values: readonly Known[]): Estimate | null {
   return numbers.length === 0 ? null : meanAndDeviation(numbers);
 }
 
-/** The same of numbers by their names. */
+/** Estimates over seeds of numbers by their names. */
 export function valuesOverSeeds(seeds: readonly Readonly<Record<string, Known>>[]): Record<string, Estimate | null> {
   const names = new Set(seeds.flatMap((seed) => Object.keys(seed)));
   return Object.fromEntries(Array.from(names, (name) => [name, overSeeds(seeds.map((seed) => seed[name]))]));

@@ -1,7 +1,7 @@
 /** No line of a summary is longer than this, whatever the width of the terminal. */
 export const summaryWidth = 100;
 
-/** What moves a cursor, sets colours or a title, or turns the order of characters around. Tabs and line feeds only lay out a text. */
+/** Characters that move a cursor, set colours or a title, or turn the order of characters around. Tabs and line feeds only lay out a text. */
 const unseen = /(?![\t\n])\p{Cc}|[\u2028\u2029\p{Bidi_Control}]/gu;
 
 /**

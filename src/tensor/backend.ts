@@ -124,7 +124,7 @@ async function loadXla({ isAsked }: { isAsked: boolean }): Promise<string> {
   return `${platform === 'cpu' ? 'the processor' : `GPU ${deviceKind}`} by XLA (${platformVersion})`;
 }
 
-/** What runs the graphs of tfjs' backend `graph`; null before the first start. */
+/** The engine behind tfjs' backend `graph`; null before the first start. */
 let running: 'onnx' | 'xla' | null = null;
 
 async function useEngine(name: 'onnx' | 'xla', engine: Engine): Promise<void> {

@@ -27,7 +27,7 @@ export function gradientsOf<Name extends string, Outputs extends object>(
   };
 }
 
-/** What the inputs of an operation get of the gradient of its output, from the inputs and the output. */
+/** The gradient of an operation's inputs, from the gradient of its output, the inputs and the output. */
 type Passed = (dy: tf.Tensor, x: tf.Tensor, y: tf.Tensor) => tf.Tensor;
 type PassedToBoth = (dy: tf.Tensor, a: tf.Tensor, b: tf.Tensor) => tf.Tensor;
 

@@ -41,7 +41,7 @@ export class RowTable {
     return { table, taken: new Given(copied, [numbers.length, columns]) };
   }
 
-  /** The same, where their count differs from call to call: in graphs, row 0 follows until the count is one of few. */
+  /** Takes rows whose count differs from call to call: in graphs, row 0 follows until the count is one of few. */
   takePadded(numbers: Int32Array): TakenRows {
     const padded = new Int32Array(paddedCount(numbers.length));
     padded.set(numbers);

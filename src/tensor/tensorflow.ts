@@ -15,7 +15,7 @@ import { jsonOrUndefined } from '../json.ts';
 
 const packageNames = ['@tensorflow/tfjs-node-gpu', '@tensorflow/tfjs-node'] as const;
 
-/** What lies beside a compiled addon. */
+/** The file beside a compiled addon. */
 const builtAddonSchema = z.strictObject({
   addon: z.string().describe('path of the compiled addon'),
   packageVersion: z.string().describe('of the npm package with its sources'),

@@ -19,7 +19,7 @@ export interface Step {
   readonly retainProbability: number;
 }
 
-/** What a step is decided on. */
+/** The basis of a step's decision. */
 interface ChoiceInput {
   /** Index among the claims, and of the post among those of the claim. */
   readonly place: { readonly claim: number; readonly post?: number };

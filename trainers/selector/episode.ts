@@ -11,7 +11,7 @@ import type { SelectorConfig } from './config.ts';
 import type { SelectorTraining } from './setup.ts';
 import { type StanceOf, showPosts, veracityItem } from './show.ts';
 
-/** What the SD model said at the beginning of an epoch. */
+/** Stances by the SD model at the beginning of an epoch. */
 export interface Annotations {
   readonly stanceOf: StanceOf;
   readonly references: StanceReferences;
@@ -35,7 +35,7 @@ export interface Episode {
   readonly steps: readonly Step[];
   readonly rewards: readonly number[];
   readonly posts: readonly SelectedPost[];
-  /** What the RV model predicts from the retained posts. */
+  /** The prediction of the RV model from the retained posts. */
   readonly prediction: TaskPrediction;
   /** R; it does not depend on whether the claim is retained. */
   readonly reward: number;
@@ -123,7 +123,7 @@ function rewardOfLabelled(
 }
 
 /**
- * What each step is reinforced by. Only the end of an episode is rewarded, with R, so the reward-to-go of a step is R less what was
+ * The reinforcement of each step. Only the end of an episode is rewarded, with R, so the reward-to-go of a step is R less what was
  * reached before it, which no later action changes.
  * @param options.rewards of the claim with each of the other sets, then with what was retained
  */

@@ -84,7 +84,7 @@ export type SelectorPolicies = Readonly<Record<Level, SelectorPolicy>>;
 export interface SelectorTrainer extends Trainer<SelectorPolicies> {
   /** Policies, task models and counters as they stand. */
   readonly training: SelectorTraining;
-  /** What the last epoch showed and retained; null before the first. */
+  /** Items shown and retained in the last epoch; null before the first. */
   readonly selection: EpochSelection | null;
 }
 

@@ -4,7 +4,7 @@ import { decided, policyChooser, type Step } from './choice.ts';
 import { predictStances, type SelectorClaim, type SelectorSettings, type SelectorTraining } from './setup.ts';
 import { showClaims, showPosts, veracityItem } from './show.ts';
 
-/** What a trained selector makes of one claim. */
+/** The selection of a trained selector for one claim. */
 export interface GreedySelection {
   readonly posts: readonly Decided[];
   /** Of the veracity model, from the posts retained. */

@@ -29,7 +29,7 @@ export function stanceItem({ threadId, claim, posts, places }: SelectorClaim, po
   return { threadId, claim, post: posts[post], ...(places && { place: places[post] }) };
 }
 
-/** What a stance model says of every reply, [claims][posts]. */
+/** Predictions of a stance model for every reply, [claims][posts]. */
 export async function predictStances(
   stanceModel: TaskModel<StanceItem>,
   claims: readonly SelectorClaim[],
@@ -62,11 +62,11 @@ export interface SelectorSettings {
   readonly claims: readonly SelectorClaim[];
   readonly stanceModel: TaskModel<StanceItem>;
   readonly veracityModel: TaskModel<VeracityItem>;
-  /** What the stance model is pretrained on. The veracity model is pretrained on the labelled claims. */
+  /** Examples that pretrain the stance model. The veracity model is pretrained on the labelled claims. */
   readonly stancePretraining: readonly Example<StanceItem>[];
   /** Embeds claims and posts, row-major `[texts.length, dimensions]`. They recur, so the vectors are worth keeping. */
   readonly embedTexts: (texts: readonly string[]) => Promise<Float32Array>;
-  /** The same for explanations, which are new in every epoch. */
+  /** Embeds explanations, which are new in every epoch. */
   readonly embedExplanations: (texts: readonly string[]) => Promise<Float32Array>;
   readonly dimensions: number;
   readonly config: SelectorConfig;

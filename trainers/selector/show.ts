@@ -64,7 +64,7 @@ export async function showPosts(
   });
 }
 
-/** What the RV model is asked about a claim (§4.2): with these of its posts. */
+/** The question to the RV model about a claim with some of its posts (§4.2). */
 export function veracityItem(
   { claims }: Pick<Shown, 'claims'>,
   { claim, posts, stanceOf }: { claim: number; posts: readonly number[]; stanceOf: StanceOf },
@@ -98,7 +98,7 @@ export async function showClaims(
   });
 }
 
-/** What the policies read of what a task model said of an item: the text that is embedded as e(explanation) in the state (§4.3). */
+/** The explanation of a task model about an item, which is embedded as e(explanation) in the state (§4.3). */
 export function explanationShown(
   { distribution, explanation }: TaskPrediction,
   { classes, text, config }: { classes: readonly string[]; text: string; config: Pick<SelectorConfig, 'explanation'> },

@@ -9,7 +9,7 @@ export interface ClaimTrajectory {
   readonly step: Step;
   /** Of retaining the claim. */
   readonly reward: number;
-  /** What that is multiplied with where the claim is discarded. */
+  /** The sign of the reward if the claim is discarded. */
   readonly whenDiscarded: -1 | 1;
 }
 

@@ -9,7 +9,7 @@ import {
   taskSchema,
 } from '../config.ts';
 
-/** What the policy is trained by. Each has a group of options of its own; those of the others are not read. */
+/** The algorithms that train a policy. Each has a group of options of its own; those of the others are not read. */
 export const algorithms = ['imitation', 'behavior-cloning', 'exact-policy-gradient', 'settled', 'dqn'] as const;
 export type Algorithm = (typeof algorithms)[number];
 

@@ -40,7 +40,7 @@ export function labelledRows({ problem, config }: StopAgentSettings): LabelledRo
 }
 
 /**
- * What stopping at each step of a labelled thread is worth: its target, less delay and queries, times the thread's weight. With costs
+ * Rewards of stopping at each step of a labelled thread: its target, less delay and queries, times the thread's weight. With costs
  * of the user's it is minus those, and every thread counts once.
  */
 function rewardsOfStops(thread: LabelledThread, { target, delayCost, queryCost }: TaskConfig): Float32Array {

@@ -9,7 +9,7 @@ import type { MlpName } from '../../src/tensor/operations.ts';
 export interface StopPolicy {
   /** Of the network of trainers/policy-value.ts without its critic, each row-major [rows, columns]. */
   readonly parameters: Readonly<Record<MlpName, PolicyMatrix>>;
-  /** What raw states are standardised with. */
+  /** Moments that standardise raw states. */
   readonly moments: Moments;
 }
 

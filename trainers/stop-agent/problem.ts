@@ -7,7 +7,7 @@ import { InputError } from '../../src/errors.ts';
 import { Random } from '../../src/tensor/random.ts';
 import type { StopAgentConfig } from './config.ts';
 
-/** What one stop agent learns from. */
+/** The learning problem of a stop agent. */
 export interface StopProblem {
   /** Every state of the threads below. */
   readonly table: StateTable;
@@ -35,13 +35,13 @@ export interface LabelledThread {
   /** Of a stop at each step: the share of the thread's posts seen, and queries; [steps] each. */
   readonly shareSeen: Float32Array;
   readonly queries: Float32Array;
-  /** What a decision on this thread counts: its label's share of all labels over that of the threads that have it. */
+  /** The weight of a decision on this thread: its label's share of all labels over that of the threads that have it. */
   readonly weight: number;
   /** Of a stop at each step, by the user's costs: expected over what the judgement says, and as it says; left out without costs. */
   readonly costs?: { readonly expected: Float32Array; readonly decided: Float32Array } | undefined;
 }
 
-/** What a stop agent is trained with. */
+/** The settings of a stop agent's training. */
 export interface StopAgentSettings {
   readonly seed: number;
   readonly config: StopAgentConfig;
@@ -49,7 +49,7 @@ export interface StopAgentSettings {
 }
 
 /**
- * What a stop agent learns from, made of threads and of a detector's judgements of them.
+ * Builds the learning problem of a stop agent from threads and a detector's judgements of them.
  * @param options.demonstrations labelled threads; their judgements become expert trajectories
  * @param options.environment threads that the agent roams; no label is read. Those under `config.minPosts` are left out
  * @param options.sequences judgements of the demonstration threads, by thread id; of those of the environment, too, where
@@ -114,7 +114,7 @@ export async function buildStopProblem(options: {
   };
 }
 
-/** What it costs to predict a label after so many posts of a thread. */
+/** The cost of predicting a label after so many posts of a thread. */
 export type StopCost = (decision: { thread: Thread; postsUsed: number; gold: number; predicted: number }) => number;
 
 /** Whether an agent learns from the judgements of the environment's threads as if they were labels. */

@@ -10,11 +10,11 @@ import { createPolicyValue, disposePolicyValue, type PolicyValue } from '../poli
 import { demonstrationPairs } from './pairs.ts';
 import type { StopAgentSettings } from './problem.ts';
 
-/** What every trainer of a stop agent starts from: a network and the standardised states that it reads. */
+/** The start of every trainer of a stop agent: a network and the standardised states that it reads. */
 export interface StopLearner extends StopAgentSettings {
   readonly agent: PolicyValue;
   readonly states: RowTable;
-  /** What the states are standardised with. */
+  /** Moments that standardise the states. */
   readonly moments: Moments;
   /** Draws initial weights, and the order in which demonstrations are copied. */
   weightRandom: Random;

@@ -4,7 +4,7 @@ import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import type { Encoder } from '../../src/text/encoder.ts';
 
-/** What an agent sees of a thread. At least one of the two is given. */
+/** The inputs of an agent from a thread. At least one of the two is present. */
 export interface StateSource {
   /** The embeddings of the posts seen as one vector, and that of the previous action; null leaves both out. */
   readonly posts: {

@@ -195,7 +195,7 @@ function disagreements(detectors: readonly DetectorStanding[], { texts, problem 
   ]);
 }
 
-/** What a detector predicts, how sure it is, and why. */
+/** The prediction of a detector, its confidence and its reason. */
 function predictionCell(decision: DetectorDecision | undefined): string {
   if (decision === undefined) return '–';
   const { prediction: predicted, gold, probabilities, numbers, texts } = decision;

@@ -10,7 +10,7 @@ import { type DetectorDecision, type Replies, repliesInWords } from '../decision
 import type { DetectorsResult } from '../result.ts';
 import { columnsOf, detectionScores, detectorScoring, f1Metrics } from '../scores.ts';
 
-/** What a detector comes to after a number of replies. */
+/** The scores of a detector after a number of replies. */
 export interface DetectorPoint {
   readonly replies: Replies;
   /** By name of the metric, F1 of labels or categories among them: means over seeds; null where it is not known. */
@@ -46,7 +46,7 @@ export interface Standing {
   readonly majority: { readonly label: string; readonly macroF1: number; readonly accuracy: number };
   /** Items and support, in a sentence. */
   readonly items: string;
-  /** What a reader must know of the comparison. */
+  /** Doubts about the comparison. */
   readonly notes: readonly string[];
   /** In one sentence. */
   readonly conclusion: string;

@@ -11,7 +11,7 @@ import type { DetectorStanding } from './standing.ts';
 const mostTranscripts = 200;
 
 /**
- * What detectors on language models said after the most replies, seed after seed, those that are wrong first.
+ * Transcripts of detectors on language models after the most replies, seed after seed, wrong ones first.
  * @param options.directory a run, whose experiment names the annotation store
  * @param options.texts claims by thread
  * @returns null where nobody talks, or the store is gone

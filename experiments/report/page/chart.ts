@@ -27,7 +27,7 @@ export const plotWidth = 250;
 const textSize = 12;
 const titled = { labelFontSize: textSize, titleFontSize: textSize, titleFontWeight: 'normal', labelLimit: 320 };
 
-/** What every chart looks like. */
+/** The style of every chart. */
 const look = {
   background: paper,
   padding: 4,
@@ -54,7 +54,7 @@ const themed: Readonly<Record<string, string>> = {
 /** Of Vega-Lite, which reports what it does not know when a chart is drawn. */
 export type Spec = Readonly<Record<string, unknown>>;
 
-/** What a channel of a chart shows: numbers, or names. */
+/** A channel of a chart that shows numbers. */
 export const quantity = (field: string, options: Spec = {}) => ({ field, type: 'quantitative', ...options });
 export const category = (field: string, options: Spec = {}) => ({ field, type: 'nominal', ...options });
 /** Names in an order. */
@@ -86,7 +86,7 @@ export interface Chart {
   /** Name of its file, without the ending; letters, digits and hyphens. */
   readonly name: string;
   readonly title: string;
-  /** What it shows, for those who do not see it. */
+  /** The content in words, for screen readers. */
   readonly label: string;
   /** How to read it. */
   readonly caption: string;
@@ -127,7 +127,7 @@ function chartable(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, chartable(part)]));
 }
 
-/** What Vega says of a mark, as the title that a browser shows under the pointer. */
+/** Turns Vega's labels of marks into titles, which browsers show under the pointer. */
 function withTitles(svg: string): string {
   return svg.replace(
     /<path aria-label="([^"]*)" role="graphics-symbol"([^>]*)\/>/g,

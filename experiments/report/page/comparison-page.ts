@@ -8,7 +8,7 @@ import { pageOf } from './page.ts';
 /** Two systems on some items: a test and a task, for example. */
 export interface ComparedPlace {
   readonly title: string;
-  /** What tells it apart, in JSON. */
+  /** The place that is compared, for JSON. */
   readonly of: Readonly<Record<string, string | number>>;
   /** Decisions paired. */
   readonly items: number;

@@ -4,7 +4,7 @@
  */
 
 export interface PageData {
-  /** What `--json` prints. */
+  /** The value that `--json` prints. */
   readonly results: unknown;
   readonly inspector?: InspectorData;
   readonly items?: readonly ListedItem[];
@@ -25,7 +25,7 @@ export interface InspectorData {
   readonly leftOutSeeds: readonly number[];
 }
 
-/** What all views share of a thread. */
+/** The parts of a thread that all views share. */
 export interface ShownThread {
   readonly id: string;
   readonly event: string | null;
@@ -57,7 +57,7 @@ export interface ShownSystem {
 export interface InspectedThread {
   /** Index into the threads. */
   readonly thread: number;
-  /** What the detector said after each shown post. */
+  /** The detector's labels after each shown post. */
   readonly predicted: readonly number[];
   readonly confidence: readonly (number | null)[];
   /** The score after each shown post, for each agent in the order of the systems; null where a run did not keep it. */
@@ -77,7 +77,7 @@ export interface InspectedThread {
   readonly mistakes: readonly number[];
   /** Of each agent, the share of the other systems that answer otherwise; bounds do not count. */
   readonly disagreements: readonly number[];
-  /** What detectors on language models said before the judgements that the agents stopped at. */
+  /** Debates of language models before the judgements at the agents' stops. */
   readonly debates: readonly Debate[];
 }
 
@@ -91,7 +91,7 @@ export interface Debate {
   readonly took: string;
 }
 
-/** What a detector said of a thread, beside its true label. */
+/** A transcript of a detector about a thread, beside its true label. */
 export interface ShownTranscript extends Debate {
   readonly detector: string;
   readonly thread: string;

@@ -11,7 +11,7 @@ import { leadOver } from './selector-lead.ts';
 
 type Results = readonly VariantResults<SelectorResult>[];
 
-/** What a random selection may be, the stricter control first. */
+/** The random selections, the stricter control first. */
 const controls = ['random-by-class', 'random'] as const;
 
 /** More comparisons than these would hide what they say. */
@@ -45,7 +45,7 @@ export function selectorConclusion(results: Results): string {
   return `Compared with a ${systemNames[control]}, ${clauses.join(', ')}.`;
 }
 
-/** What a reader must know before using a selection. */
+/** Warnings before a selection is used. */
 export function selectorWarnings(results: Results): Paragraph[] {
   const { trials } = results[0];
   return [

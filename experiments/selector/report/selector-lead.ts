@@ -42,7 +42,7 @@ export function decided(
   return new Map(all.some(([, decisions]) => decisions.length === 0) ? [] : all);
 }
 
-/** What a system scores, one entry per seed. */
+/** Scores of a system, one entry per seed. */
 export function taskScoresBySeed(trials: readonly SelectorResult[], of: Scored): TaskScores[] {
   return [...decided(trials, of).values()].flatMap((decisions) => taskScores(of.task, decisions) ?? []);
 }

@@ -17,7 +17,7 @@ import { stanceChart, stancePictureFile, stancePictureSchema } from './stance-pi
 
 type Results = readonly VariantResults<SelectorResult>[];
 
-/** What only a page shows of selectors: what is retained, the map of stances, every item, rewards. */
+/** Sections that only a page has: retained items, the map of stances, every item, rewards. */
 export async function selectorPages(results: Results): Promise<ReportSection[]> {
   const runs = results.flatMap(({ variant, trials }) => trials.map((result) => ({ variant, result })));
   const [{ variant: first, result }] = runs;
@@ -95,7 +95,7 @@ function folderOfSelection({ directory, folds }: SelectorResult): string {
 /** With charts and style the page stays below 5 MB. */
 const bytesAtMost = 3.6e6;
 
-/** What a run's last epoch showed, with the texts of its threads where they can still be read; and what is missing. */
+/** Items of a run's last epoch, with the texts of their threads if these can still be read, and a note on missing ones. */
 async function listedItems(
   directory: string,
   selection: readonly LastSelectionItem[],

@@ -8,7 +8,7 @@ import type { Table } from '../../report/table.ts';
 import type { TableSelection } from '../select-table.ts';
 import { gainText, shownGain } from './gain-text.ts';
 
-/** What a selection from a table is worth, as its conclusion, report and JSON tell it. Null where it could not be measured. */
+/** The worth of a selection from a table, for its conclusion, report and JSON. Null values could not be measured. */
 export interface SelectionWorth {
   /** Of correct weak labels over random ones of the same classes: what a perfect selector could gain. */
   readonly room: Gain;

@@ -54,7 +54,7 @@ export interface RankedAgent extends VariantResults<TrialResult> {
   readonly systems: readonly SystemSummary[];
   readonly agent: SystemSummary;
   readonly margins: RuleMargins;
-  /** What the user gets of it, on the part that agents are chosen on; mean over seeds. */
+  /** The value to the user, on the part that agents are chosen on; mean over seeds. */
   readonly worth: number;
   /** It stops nearly every thread at the same place there. */
   readonly isCollapsed: boolean;

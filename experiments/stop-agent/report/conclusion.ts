@@ -24,7 +24,7 @@ export interface RecommendedSystem {
   readonly system: string;
   /** The run that it is taken from. */
   readonly run: string;
-  /** What it is worth on the decided part, in one sentence. */
+  /** Its scores on the decided part, in one sentence. */
   readonly sentence: string;
   /** By what it was chosen. */
   readonly choice: string;
@@ -140,7 +140,7 @@ function leadInWords(lead: Estimate): string {
   return { '1': `${number} above`, '0': `no measurable gain (${number}) over`, '-1': `${number} below` }[direction];
 }
 
-/** What a reader must know of the first table: doubts about the numbers, how agents stand to rules, what the columns are. */
+/** Notes on the first table: doubts about the numbers, agents beside rules, the meaning of columns. */
 export function stopNotes(
   agents: readonly RankedAgent[],
   of: {
@@ -183,7 +183,7 @@ export function stopNotes(
   ]);
 }
 
-/** What more labels brought, and what further ones may bring. */
+/** The gain of more labels so far, and an outlook to further ones. */
 function learningCurveNotes(results: readonly VariantResults<TrialResult>[]): string[] {
   return results.flatMap(({ variant, trials }) => {
     const { learningCurve = null, seed } = trials.find((trial) => trial.learningCurve !== null) ?? {};

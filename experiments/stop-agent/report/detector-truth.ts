@@ -43,7 +43,7 @@ export function detectorTruths(results: readonly VariantResults<TrialResult>[]):
 }
 
 /**
- * What detectors of one task are worth, one for each seed.
+ * Judges detectors of one task, one for each seed.
  * @param options.whatToDo where they are no better than guessing
  */
 export function detectorTruth(heldOut: readonly HeldOutScores[], options: { whatToDo: string }): DetectorTruth {
@@ -77,7 +77,7 @@ const whatToDo =
 
 const whose = ({ variants }: DetectorTruth) => (variants === null ? '' : ` of ${variants.join(', ')}`);
 
-/** What a detector is worth, in a sentence. */
+/** The quality of a detector, in a sentence. */
 export function detectorTruthLine(truth: DetectorTruth): string {
   const [all, claim, majority] = truth.readers.map(({ macroF1 }) => macroF1.toFixed(3));
   return `Detector${whose(truth)} on threads that it has not seen: macro-F1 ${all} after all posts, ${claim} after the first post; the most common label has ${majority}. ${testedInWords(truth)}`.trimEnd();

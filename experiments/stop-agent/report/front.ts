@@ -18,7 +18,7 @@ import type { RankedAgent } from './agents.ts';
 import type { RecommendedSystem } from './conclusion.ts';
 import type { ReadRun } from './read-runs.ts';
 
-/** What fronts measure: the worth upright, the time across. Alerts have their own, because most threads are read to their end then. */
+/** The axes of fronts: worth upright, time across. Alerts have their own, because most threads are read to their end then. */
 const aims = {
   predictions: {
     worth: { metric: 'macroF1', title: 'macro-F1', heading: 'Macro-F1' },
@@ -53,7 +53,7 @@ interface PlacedSystem {
 
 interface FrontOptions {
   readonly recommended: Pick<RecommendedSystem, 'variant' | 'system'> | null;
-  /** What the agents would decide at other thresholds than their own, an entry per seed. */
+  /** Decisions of the agents at other thresholds, one entry per seed. */
   readonly thresholds: readonly { name: string; seeds: PlacedSystem['seeds'] }[];
 }
 
@@ -167,7 +167,7 @@ function frontOf(all: readonly PlacedPoint[], { price, aim }: { price: Price; ai
 /** Every so many of the thresholds that `calibrate` tries: neighbours decide alike. */
 const thresholdStride = 4;
 
-/** What settled agents decide at other thresholds than their own: one training serves them all. An entry per seed. */
+/** Decisions of settled agents at other thresholds, which one training serves; one entry per seed. */
 export function thresholdPoints(runs: readonly ReadRun[]): { name: string; seeds: SystemDecisions[] }[] {
   const settled = runs.filter(({ experiment }) => experiment.agent.algorithm === 'settled');
   return Array.from(

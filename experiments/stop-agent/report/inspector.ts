@@ -85,7 +85,7 @@ function dataOf(
   };
 }
 
-/** What the detector predicted of which threads: runs with the same stand in one view. */
+/** Identifies the threads and predictions of a run: runs with equal ones stand in one view. */
 function judgementsOf({ judged }: InspectedRun): string {
   return JSON.stringify(judged.map(({ threadId, sequence }) => [threadId, [...sequence.predicted]]));
 }

@@ -18,7 +18,7 @@ interface DecidedAgent {
 /** Agents shown at most, the best first. */
 const agentsAtMost = 8;
 
-/** What the agents predict at their stops, and on each event. */
+/** Predictions of the agents at their stops, and by event. */
 export function predictionsSection(runs: readonly ReadRun[], task: ScoredStops): ReportSection {
   const all = [...groupBy(runs, ({ variant }) => variant)];
   const agents = all.slice(0, agentsAtMost).map(([name, decisions]): DecidedAgent => {
@@ -65,7 +65,7 @@ export function byEvent(decisions: readonly PlacedDecision[]): DecidedEvent[] {
     .sort((a, b) => b.decisions.length - a.decisions.length);
 }
 
-/** What an agent comes to on each event. */
+/** Scores of an agent by event. */
 export function eventTable(events: readonly DecidedEvent[], task: ScoredStops): Table {
   const names = (task.alerts ?? []).length > 0 ? ['latencyF1', 'alertPrecision', 'alertRecall'] : ['macroF1', 'er'];
   const metrics = names.map((name) => stopMetrics.find((metric) => metric.name === name)!);

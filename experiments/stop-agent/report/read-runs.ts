@@ -53,7 +53,7 @@ export async function readRuns(variants: readonly VariantResults<TrialResult>[])
   return runs;
 }
 
-/** What the agent of a run decided, with the events of the threads. */
+/** Decisions of a run's agent, with the events of the threads. */
 export function placedDecisions({ agent, threads }: ReadRun): PlacedDecision[] {
   return agent.decisions.map((decision) => ({ ...decision, event: threads.get(decision.threadId)?.event ?? null }));
 }
@@ -80,7 +80,7 @@ function threadReader(): (run: RunDirectory, experiment: Experiment) => Promise<
 }
 
 /**
- * What a detector on language models said before the judgements that an agent stopped at, by thread. Nothing is asked: only
+ * Debates of language models before the judgements at an agent's stops, by thread. Nothing is asked: only
  * the store is read.
  * @param cache folder that runs share
  * @returns nothing for local detectors, which do not talk; a problem where the store or the detector cannot be read

@@ -21,7 +21,7 @@ export interface RuleMargins {
   readonly overEqualQueries: Estimate | null;
   /** Mixtures that query it as often as they like. */
   readonly overAnyQueries: Estimate | null;
-  /** What the agent is compared with in each of these, by the names above. */
+  /** The rules that the agent is compared with, by budget. */
   readonly rules: Readonly<Record<RuleBudget, RulesWithin | null>>;
 }
 

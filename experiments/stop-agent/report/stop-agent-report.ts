@@ -41,7 +41,7 @@ export const stopAgentReport = kindReport({
   of: reportOf,
 });
 
-/** What was trained in every variant, beside the rules. */
+/** The report of every variant, beside the rules. */
 export function reportOf(
   { name, description, command, variants, cache }: ReportSource,
   results: Parameters<typeof rankedAgents>[0],
@@ -101,7 +101,7 @@ async function pageSections(
   ]);
 }
 
-/** What the threads were used for. */
+/** Numbers of threads by their use. */
 function threadCounts(
   threads: Readonly<Record<string, number>>,
   { isCrossFitted }: { isCrossFitted: boolean },
@@ -251,7 +251,7 @@ function rulesSection(agents: readonly RankedAgent[]): ReportSection | null {
   };
 }
 
-/** What the agents learnt from; null where none imitates experts. */
+/** The demonstrations of the agents; null if none imitates experts. */
 function demonstrationsSection(agents: readonly RankedAgent[]): ReportSection | null {
   const imitating = agents.filter(({ trials }) => imitatesExperts(trials[0]));
   if (imitating.length === 0) return null;

@@ -8,7 +8,7 @@ import { percent } from '../../report/shown-numbers.ts';
 import { isCollapsed } from './agents.ts';
 import type { ReadRun } from './read-runs.ts';
 
-/** What the runs logged while they learnt, and what looks wrong in it. */
+/** Training curves of the runs, and troubles in them. */
 export function trainingSection(runs: readonly ReadRun[]): ReportSection {
   const logged = runs.map(({ variant, result, agent, experiment }) => {
     const metrics = loggedMetrics(result.directory);
@@ -27,10 +27,10 @@ export function trainingSection(runs: readonly ReadRun[]): ReportSection {
 
 /** Something that a training shows and that calls for a change. */
 export interface TrainingWarning {
-  /** What seeds with the same trouble share. */
+  /** The trouble, by which seeds are grouped. */
   readonly trouble: string;
   readonly what: string;
-  /** What to do about it. */
+  /** A remedy. */
   readonly advice: string;
 }
 
@@ -62,7 +62,7 @@ interface TrainedRun {
   readonly agent: StopAgentConfig;
 }
 
-/** What went wrong in a training, from its metrics and from where its agent stops. */
+/** Troubles of a training, by its metrics and the stops of its agent. */
 export function trainingWarnings(run: TrainedRun): TrainingWarning[] {
   const logged = troubles.flatMap(({ trouble, isSo, what, advice }) => {
     const [first, second = first] = trouble.split(', ').map((name) => meanOfEnd(run.metrics, name));
@@ -72,7 +72,7 @@ export function trainingWarnings(run: TrainedRun): TrainingWarning[] {
   return [...(isCollapsed(run) ? [fixedRule(run)] : []), ...logged];
 }
 
-/** What metrics show at the end of a training. A trouble is called by its metrics. */
+/** Signs of trouble in metrics at the end of a training. A trouble is called by its metrics. */
 const troubles: readonly {
   readonly trouble: string;
   isSo(first: number, second: number): boolean;

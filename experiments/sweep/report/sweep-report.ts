@@ -22,7 +22,7 @@ export interface SweepResult {
   readonly front: readonly SweepPoint[];
   readonly sensitivities: readonly Sensitivity[];
   readonly leader: Leader | null;
-  /** What the leading setting and the baselines beside it score on the test; empty without a leader. */
+  /** Test scores of the leading setting and of the baselines beside it; empty without a leader. */
   readonly tested: readonly SystemMean[];
 }
 
@@ -32,7 +32,7 @@ const metricsFirst = ['macroF1', 'er', 'queriesPerThread', 'veracity.macroF1', '
 /** Settings in the first table; the section and the table of trials have all of them. */
 const settingsFirst = 8;
 
-/** What a sweep came to: the leading setting and whether it is recommended, the test, every setting, the front, what each option changes. */
+/** The report of a sweep: the leading setting and whether it is recommended, the test, every setting, the front, what each option changes. */
 export function sweepReport(result: SweepResult): Report {
   const { plan, command, rows, settings, leader, sensitivities } = result;
   const failed = rows.filter(({ status }) => status === 'failed');
@@ -82,7 +82,7 @@ function estimates(values: Readonly<Record<string, SeedInterval | null>>) {
 
 const queriesMetric = 'queriesPerThread';
 
-/** What queries cost hardly varies over seeds; an interval would only widen the table. */
+/** Metrics as columns. The cost of queries hardly varies over seeds, and an interval would only widen the table. */
 function tabled(metrics: readonly MetricFacts[]): ShownMetric[] {
   return metrics.map((metric) => ({ ...metric, shows: metric.name === queriesMetric ? 'mean' : undefined }));
 }
@@ -122,7 +122,7 @@ function testTables({ plan, leader, tested }: SweepResult): Table[] {
   return [systemsTable(rows, shortMetrics(plan, null), { first: 'on the test, which chose nothing' })];
 }
 
-/** What is learnt, the best baselines that are as early and query as seldom, and all posts; of selectors all baselines. */
+/** The learnt system, the best baselines that are as early and query as seldom, and all posts; of selectors all baselines. */
 function besideOnTest(tested: readonly SystemMean[]): SystemMean[] {
   const baselines = tested.filter(({ role }) => role === 'baseline');
   const learnt = tested.filter(({ role }) => role === 'learnt');
@@ -157,7 +157,7 @@ function leaderSection({ plan, tested }: SweepResult, { setting, isToldApart }: 
   };
 }
 
-/** What stands beside the numbers of a setting. */
+/** Notes beside the numbers of a setting. */
 function notesOn(setting: SettingSummary, { leader, front, plan }: SweepResult): string {
   const isOnFront = front.some((system) => system.isSwept && system.isOnFront && system.name === setting.label);
   const isRefused = plan.sweep.objective.where.length > 0 && setting.isComplete && !setting.isAllowed;

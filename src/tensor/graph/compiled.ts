@@ -35,7 +35,7 @@ export class Given {
 
 export type Leaf = tf.Tensor | Given;
 
-/** What a step is called with: for each tensor that its function takes, a tensor or numbers. */
+/** The inputs of a step: a tensor or numbers for each tensor that its function takes. */
 export type Giving<T> = T extends Given
   ? T
   : T extends tf.Tensor
@@ -62,7 +62,7 @@ interface Program {
   readonly outputs: readonly Pick<Value, 'shape' | 'kind'>[];
   /** Their names in the graph; two outputs may be one value. */
   readonly names: readonly string[];
-  /** What the function returned, with tensors that are no more. */
+  /** The value that the function returned; its tensors are disposed. */
   readonly result: unknown;
   isChecked: boolean;
 }
@@ -333,7 +333,7 @@ function leavesOf(tree: unknown, path = '', leaves: { path: string; leaf: Leaf }
   return leaves;
 }
 
-/** The same tree with other leaves. */
+/** Copies a tree with other leaves. */
 function rebuilt(tree: unknown, next: (leaf: Leaf) => unknown): unknown {
   if (tree instanceof tf.Tensor || tree instanceof Given) return next(tree);
   if (tree === null || typeof tree !== 'object') return tree;

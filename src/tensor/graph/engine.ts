@@ -22,7 +22,7 @@ export interface Resident {
   readonly tensor: DeviceTensor;
 }
 
-/** What a graph makes. */
+/** An output of a graph. */
 export interface Output {
   readonly shape: readonly number[];
   readonly kind: Kind;
@@ -30,7 +30,7 @@ export interface Output {
   array: Numbers | null;
 }
 
-/** What a graph is given and fills, all by name. */
+/** Inputs and outputs of one run of a graph, by name. */
 export interface Call {
   readonly inputs: ReadonlyMap<string, Shaped | Resident>;
   /** Those that stay on the device are not among them. */
@@ -59,7 +59,7 @@ export interface DeviceMemory {
   download(resident: Resident, into: Numbers): void;
 }
 
-/** What graphs were given and gave since the start. */
+/** Bytes into and out of graphs since the start. */
 export interface Traffic {
   runs: number;
   /** From and to the memory of this process. */
@@ -69,7 +69,7 @@ export interface Traffic {
   largestIn: number;
 }
 
-/** What runs graphs. */
+/** A runtime for graphs. */
 export interface Engine {
   session(graph: Graph, staying?: Staying): Session;
   /** Null where the device is the processor. */

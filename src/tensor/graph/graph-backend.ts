@@ -38,7 +38,7 @@ export class GraphBackend extends tf.KernelBackend {
     return this.sessions.size;
   }
 
-  /** What its graphs were given and gave. */
+  /** Bytes into and out of its graphs. */
   get traffic(): Traffic {
     return this.engine.traffic;
   }
@@ -57,14 +57,14 @@ export class GraphBackend extends tf.KernelBackend {
     return this.values.get(dataId);
   }
 
-  /** What a kernel returns for a value. */
+  /** The tensor that a kernel returns for a value. */
   tensorOf(value: Value): tf.TensorInfo {
     const dataId = {};
     this.values.set(dataId, value);
     return { dataId, shape: [...value.shape], dtype: value.kind };
   }
 
-  /** The same numbers under another tensor: for kernels that change nothing. */
+  /** Another tensor over equal numbers, for kernels that change nothing. */
   shared({ dataId, shape, dtype }: tf.TensorInfo): tf.TensorInfo {
     this.incRef(dataId);
     return { dataId, shape, dtype };
@@ -92,7 +92,7 @@ export class GraphBackend extends tf.KernelBackend {
     return numbers;
   }
 
-  /** What a graph is given for a value. On a device with memory of its own, one that is given again stays there from then on. */
+  /** The input of a graph for a value. On a device with memory of its own, one that is given again stays there from then on. */
   fed(value: Value): Shaped | Resident {
     if (value.wasFed) this.place(value);
     value.wasFed = true;
@@ -201,7 +201,7 @@ export class GraphBackend extends tf.KernelBackend {
     this.freeBytes += array.byteLength;
   }
 
-  /** What `f` records, in a graph of its own. Nothing in it may be read. */
+  /** Records `f` in a separate graph. Nothing in it may be read. */
   traced<T>(f: () => T): { result: T; recorder: Recorder } {
     this.settle();
     const recorder = this.recorder;

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 /** The types of tensors in a graph. */
 export type Kind = 'float32' | 'int32' | 'bool';
 
-/** What a tensor's numbers are held in: 32-bit floats and integers, and truth values as bytes. */
+/** Arrays for the numbers of a tensor: 32-bit floats and integers, and truth values as bytes. */
 export type Numbers = Float32Array | Int32Array | Uint8Array;
 
 export const numbersOfKind = { float32: Float32Array, int32: Int32Array, bool: Uint8Array } as const;
@@ -21,7 +21,7 @@ export function sizeOf(shape: readonly number[]): number {
   return shape.reduce((product, length) => product * length, 1);
 }
 
-/** What a node computes. Axes count from 0, and both inputs of arithmetic are broadcast to the shape of the output. */
+/** The operation of a node. Axes count from 0, and both inputs of arithmetic are broadcast to the shape of the output. */
 export type Operation =
   | { readonly type: Arithmetic | Comparison | Elementwise | 'MatMul' | 'Reshape' | 'LogSoftmax' }
   /** To the type of the output. */
@@ -66,7 +66,7 @@ export interface Graph {
   readonly outputs: readonly GraphValue[];
 }
 
-/** The same for graphs that compute the same from the same constants. */
+/** A key that is equal for graphs with equal nodes and constants. */
 export function graphKey({ nodes, constants, inputs, outputs }: Graph): string {
   const hash = createHash('sha256');
   const values = constants.map(({ name, shape, kind }) => ({ name, shape, kind }));

@@ -203,7 +203,7 @@ function sliced(backend: GraphBackend, x: tf.TensorInfo, { begin, size }: { begi
   return backend.append({ type: 'Slice', begin, end }, [x], { ...like(x), shape: size });
 }
 
-/** What a kernel is called with. tfjs checks nothing of it, so each kernel says what it reads. */
+/** The arguments of a kernel. tfjs does not check them, so each kernel names those that it reads. */
 interface Call<Inputs, Attributes> {
   readonly inputs: Inputs;
   readonly attrs: Attributes;
@@ -227,7 +227,7 @@ function register<Inputs extends object, Attributes = unknown>(
   });
 }
 
-/** What a result shares with a tensor: shape and type. */
+/** Shape and type of a result that is like a tensor. */
 function like({ shape, dtype }: tf.TensorInfo): { shape: number[]; kind: Kind } {
   return { shape, kind: kindOf(dtype) };
 }

@@ -1,7 +1,7 @@
 import type { Resident } from './engine.ts';
 import type { Graph, GraphNode, GraphValue, Kind, Numbers, Operation } from './graph.ts';
 
-/** What one or several tensors of tfjs stand for: an array, or a node of a graph that has not run. */
+/** The value behind one or several tensors of tfjs: an array, or a node of a graph that has not run. */
 export interface Value {
   readonly shape: readonly number[];
   readonly kind: Kind;
@@ -9,7 +9,7 @@ export interface Value {
   readonly recorder: Recorder;
   /** Null while its node has not run. */
   array: Numbers | null;
-  /** The same numbers in the device's memory, with an array or instead of one. */
+  /** The numbers in the device's memory, with an array or instead of one. */
   resident: Resident | null;
   /** Whether a graph was given the array. */
   wasFed: boolean;

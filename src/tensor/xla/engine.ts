@@ -33,7 +33,7 @@ import { resultLayout, stablehlo } from './stablehlo.ts';
  * go on with the same program and end with the same bytes.
  */
 
-/** What the engine needs of a client. */
+/** The methods of a client that the engine calls. */
 export type XlaClient = Pick<Pjrt, 'upload' | 'execute' | 'download' | 'free' | 'unload' | 'deviceKind'>;
 
 /** A buffer on the device, of one run or with a lane for each of several. */
@@ -100,7 +100,7 @@ function laneOf({ tensor }: Resident): LaneTensor {
   return tensor;
 }
 
-/** What sessions share. */
+/** State that sessions share. */
 interface Shared {
   readonly client: XlaClient;
   readonly compile: (text: string) => Executable;
@@ -293,7 +293,7 @@ class XlaSession implements Session {
     return executable;
   }
 
-  /** What lies on the device as the program wants it, or is put together there; null for numbers of this process. */
+  /** The stack on the device for an input, put together there if need be; null for numbers of this process. */
   private stacked(values: readonly (Shaped | Resident)[], to: { input: GraphValue; layout: Layout }): Stack | null {
     const { layout, input } = to;
     const tensors = values.flatMap((value) => ('array' in value ? [] : [laneOf(value)]));

@@ -6,7 +6,7 @@ import type { ApiStruct } from './pjrt-api.ts';
  */
 
 export interface NativeLibrary {
-  /** What `GetPjrtApi` of the library returns, to be read. */
+  /** The struct that `GetPjrtApi` of the library returns. */
   api(): ApiStruct;
   /** A function that takes an address and returns one, 0 for none. */
   callable(pointer: bigint): (args: BigUint64Array | bigint) => bigint;

@@ -78,7 +78,7 @@ export function openPlugin({ plugin }: Pick<InstalledPlugin, 'plugin'>): Promise
   return client;
 }
 
-/** What a plugin runs on; it compiles a program and runs it. */
+/** The device of a plugin, which has compiled and run a program. */
 export interface PluginReport {
   readonly plugin: string;
   readonly device: string;

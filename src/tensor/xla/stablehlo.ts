@@ -219,7 +219,7 @@ class Program {
     );
   }
 
-  /** The same sum or largest number for every place of the last axis. */
+  /** Repeats a sum or largest number for every place of the last axis. */
   private ofRow(name: string, x: Value, from: number): Value {
     const row = this.reduced(name, x, { axes: [x.shape.length - 1], from });
     return this.reshaped(row, [...row.shape, 1]);
